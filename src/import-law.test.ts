@@ -45,17 +45,6 @@ const IMPORTERS: readonly { readonly library: RegExp; readonly importer: RegExp 
 const SQL = /\bsql(<[^`]*?>)?`|\.(selectFrom|insertInto|updateTable|deleteFrom)\(/;
 const MAY_HOLD_SQL = /^src\/(projections|log|postgres|training)\//;
 
-/** What only the vector files reach, and what each waits for. */
-const REACHED_BY_CONFORMANCE_ALONE: Readonly<Record<string, string>> = {
-  'src/domain/compression/decoupled-advantages.ts': 'history images are not trained on yet',
-  'src/domain/compression/standardise-group.ts': 'history images are not trained on yet',
-  'src/domain/compression/step-score.ts': 'history images are not trained on yet',
-  'src/domain/training/batching/prefix-tree.ts': 'rows of a batch are not packed yet',
-  'src/domain/training/rows/position-ids.ts': 'rows of a batch have no position ids yet',
-  'src/domain/training/rows/response-mask.ts': 'rows of a batch have no position ids yet',
-  'src/domain/training/rows/rollout-layout.ts': 'rows of a batch have no position ids yet',
-};
-
 interface Import {
   readonly file: string;
   readonly target: string;
@@ -128,7 +117,7 @@ describe('the law of imports', () => {
       files.filter((file) => !isTesting(file) && /^(src\/cli\/|src\/http\/|workers\/|graphql\/)/.test(file)),
     );
     const unreached = files.filter((file) => file.startsWith('src/domain/') && !isTesting(file) && !reached.has(file));
-    expect(unreached.sort()).toEqual(Object.keys(REACHED_BY_CONFORMANCE_ALONE).sort());
+    expect(unreached).toEqual([]);
   });
 
   test('the domain imports no library and nothing of Node', () => {

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { sha256Hex } from '../digest/sha256.ts';
 import { ENVIRONMENT_FORMS } from '../environments/open-environment.ts';
 import { canonicalJson } from '../events/codec.ts';
@@ -9,6 +9,7 @@ import { LINEAR_SETTINGS } from '../training/backends/training-settings.ts';
 import { train } from '../usecases/train/train.ts';
 import { type TrainPlan, trainPlan } from '../usecases/train/train-plan.ts';
 import type { EvaluatedVersion, TrainedPolicy } from '../usecases/train/training.ts';
+import { addComputationOptions, type ComputationFlags, computationOf } from './computation-flags.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { writeLedger } from './ledger.ts';
 import { plotSvg } from './plot-svg.ts';
@@ -18,10 +19,9 @@ import { progressLine, say, table } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { plotFile, writePlot } from './write-plot.ts';
 
-interface TrainFlags {
+interface TrainFlags extends ComputationFlags {
   readonly policy?: string;
   readonly environment: string;
-  readonly estimator: keyof typeof LINEAR_SETTINGS;
   readonly updates: number;
   readonly tasks?: number;
   readonly split: string;
@@ -52,9 +52,6 @@ export function addTrain(program: Command): void {
     .command('train')
     .option('--policy <name>', 'what its versions are filed under; left out, a name made of the options')
     .option('--environment <name>', ENVIRONMENT_FORMS, 'textcraft')
-    .addOption(
-      new Option('--estimator <name>', 'how advantages are computed').choices(Object.keys(LINEAR_SETTINGS)).default('grpo'),
-    )
     .option('--updates <n>', 'batches to train: the last version', wholeNumber('--updates', 1, 100_000), 12)
     .option('--tasks <n>', 'tasks to train on, spread over the depths; all of the split when left out', wholeNumber('--tasks', 1))
     .option('--split <name>', 'tasks to train on; "all" for every one', 'train')
@@ -84,6 +81,7 @@ export function addTrain(program: Command): void {
     .option('--every <n>', 'measure each n-th version too, not only the first and the last', wholeNumber('--every', 1))
     .option('--resume', 'go on with a policy that was begun with the same options')
     .option('--plot <file>', 'write success by version as a drawing, an .svg or a .png', plotFile);
+  addComputationOptions(command);
   command.action(async (flags: TrainFlags) => {
     const plan = planOf(flags);
     await withPlatform('train', async (platform, signal) => {
@@ -107,7 +105,7 @@ export function addTrain(program: Command): void {
 function planOf(flags: TrainFlags): TrainPlan {
   const named = (split: string) => (split === 'all' ? null : split);
   const settings = {
-    ...LINEAR_SETTINGS[flags.estimator],
+    ...computationOf(flags),
     ...{ learningRate: flags.learningRate, epochs: flags.epochs, entropyCoefficient: flags.entropy },
   };
   const { environment, updates, temperature, maxSteps, seed, testTasks: tasks } = flags;

@@ -47,6 +47,7 @@ export function estimateCase(
     anchors: columns.anchor_obs ?? null,
     bootstraps: null,
     stepRewards: null,
+    stepParts: null,
     greedyScores: columns.reward_baselines ?? null,
     oldLogProbs: null,
     squaredProbs: null,

@@ -1,10 +1,10 @@
-import type { EstimatorBatch, Readiness } from '../../domain/training/advantages/estimator.ts';
+import type { EstimatorBatch, Readiness, StepPart } from '../../domain/training/advantages/estimator.ts';
 import { type Rows, rowAt } from '../../domain/training/rows/rows.ts';
 import { sumOf } from '../../domain/training/statistics/sum.ts';
 import type { StepRow } from './step-row.ts';
 
 /** What an estimator sees of a step besides what weights say of it. */
-export type EstimatedStep = Pick<StepRow, 'groupId' | 'rolloutId' | 'step' | 'reward' | 'stateHash' | 'greedyScore'>;
+export type EstimatedStep = Pick<StepRow, 'groupId' | 'rolloutId' | 'step' | 'reward' | 'stateHash' | 'greedyScore' | 'parts'>;
 
 /** The token columns of a batch; null where nobody read them. */
 export interface TokenReadings {
@@ -39,11 +39,24 @@ export function estimatorBatch(
     bootstraps: readings.bootstraps ?? null,
     anchors: anchors.every((hash) => hash !== null) ? anchors : null,
     stepRewards: byEpisode ? rewards.map((row) => sumOf(row)) : null,
+    stepParts: columns.includes('stepParts') ? stepPartsOf(rows) : null,
     greedyScores: greedy.every((score) => score !== undefined) ? greedy : null,
     oldLogProbs: readings.oldLogProbs ?? null,
     squaredProbs: readings.squaredProbs ?? null,
     rolloutWeights: readings.rolloutWeights ?? null,
   };
+}
+
+/** Components that a step gets for itself, and not for what its episode comes to. */
+const OWN = ['compression', 'invalid-action'];
+
+function stepPartsOf(rows: readonly EstimatedStep[]): readonly StepPart[] | null {
+  if (rows.some(({ parts }) => parts === undefined)) return null;
+  return OWN.map((component) => {
+    const own = rows.map(({ parts = [] }) => parts.filter((part) => part.component === component && part.of === 'step'));
+    const values = Float64Array.from(own, (found) => sumOf(found.map(({ value }) => value)));
+    return { component, values, weight: own.flat()[0]?.weight ?? 0 }; // one weight for a component of a batch
+  });
 }
 
 function episodeScores(rows: readonly EstimatedStep[], rewards: Rows): Float64Array[] {

@@ -1,6 +1,7 @@
 import { openSha256 } from '../../digest/sha256.ts';
 import type { BatchRows } from './batch-rows.ts';
-import type { Layout, NotLaidOut } from './layout.ts';
+import type { LaidOut, Layout, NotLaidOut } from './layout.ts';
+import { paddedLayout } from './padded-layout.ts';
 import { writeSafetensors } from './safetensors.ts';
 import { stepLayout } from './step-layout.ts';
 import { verlLayout } from './verl-layout.ts';
@@ -10,6 +11,12 @@ export const ROWS_FORMAT = 'espalier.rows/1';
 
 // a reward may be revised
 const CHANGING: ReadonlySet<string> = new Set(['rewards', 'trajectory_rewards', 'step_scores', 'token_level_scores']);
+
+const LAY_OUT: Readonly<Record<Layout, (rows: BatchRows) => LaidOut | NotLaidOut>> = {
+  step: stepLayout,
+  verl: verlLayout,
+  padded: paddedLayout,
+};
 
 export interface EncodedRows {
   readonly kind: 'encoded';
@@ -31,7 +38,7 @@ export interface EncodedRows {
  * the header, and most trainers skip the texts).
  */
 export function encodeRows(rows: BatchRows, layout: Layout, rewardsAt: string | null = null): EncodedRows | NotLaidOut {
-  const laidOut = layout === 'step' ? stepLayout(rows) : verlLayout(rows);
+  const laidOut = LAY_OUT[layout](rows);
   if (laidOut.kind === 'refused') return laidOut;
   const texts = new Uint8Array(Buffer.from(JSON.stringify(laidOut.texts), 'utf8'));
   const tensors = [...laidOut.tensors, { name: 'texts', shape: [texts.length], data: texts }];

@@ -2,9 +2,9 @@ import type { Tensor } from './safetensors.ts';
 
 /**
  * `step`: one row per step, what candidate policies and step-level trainers read. `verl`: one row per trajectory, as token
- * trainers read it.
+ * trainers read it. `padded`: the same as rectangles.
  */
-export const LAYOUTS = ['step', 'verl'] as const;
+export const LAYOUTS = ['step', 'verl', 'padded'] as const;
 
 export type Layout = (typeof LAYOUTS)[number];
 

@@ -11,6 +11,7 @@ import { MemoryBlobs } from '../../testing/memory-blobs.ts';
 import { recordBatches, recordedIds } from '../../testing/record-batches.ts';
 import type { BatchRows } from './batch-rows.ts';
 import { encodeRows } from './encode-rows.ts';
+import type { Layout } from './layout.ts';
 import { readBatchRows } from './read-batch-rows.ts';
 import { readSafetensors } from './safetensors.ts';
 
@@ -32,7 +33,7 @@ async function recorded(name: string, shape: Omit<Parameters<typeof recordBatche
   await givenEvents(database.db, builder.events);
   return { builder, ...batches };
 }
-function bodyOf(rows: BatchRows, layout: 'step' | 'verl') {
+function bodyOf(rows: BatchRows, layout: Layout) {
   const encoded = encodeRows(rows, layout);
   if (encoded.kind === 'refused') throw new Error(encoded.message);
   const body = readSafetensors(Buffer.concat(encoded.parts));
@@ -263,5 +264,26 @@ describe('layout verl', () => {
     expect(bodyOf(await readBatchRows(database.db, blobs, single.batchIds[0] ?? ''), 'verl').numbers('num_turns')).toEqual([
       1, 1,
     ]);
+  });
+});
+
+describe('layout padded', () => {
+  test('layout padded is layout verl as rectangles, whose padding no mask and no position counts', async () => {
+    const { batchIds } = await recorded('padded', { members: 2, steps: 2, tokens: 2, observationTokens: 2 });
+    const rows = await readBatchRows(database.db, blobs, batchIds[0] ?? '');
+    const [long, short] = rows.trajectories;
+    if (!long || !short) throw new Error('the batch has two trajectories');
+    const body = bodyOf({ ...rows, trajectories: [long, { ...short, steps: short.steps.slice(0, 1) }] }, 'padded');
+    const second = (name: string) => body.numbers(name).slice(6);
+    expect(['responses', 'attention_mask', 'position_ids', 'rollout_log_probs'].map(body.shape)).toEqual(Array(4).fill([2, 6]));
+    expect(body.numbers('responses').slice(0, 6)).toEqual([...recordedIds(0, 1, 4), ...recordedIds(0, 2, 2)]);
+    expect(second('responses')).toEqual([...recordedIds(1, 1, 4), 0, 0]);
+    expect(second('attention_mask')).toEqual([1, 1, 1, 1, 0, 0]);
+    expect(second('response_mask')).toEqual([1, 1, 0, 0, 0, 0]);
+    expect(second('position_ids')).toEqual([0, 1, 2, 3, 0, 0]);
+    expect(second('policy_versions')).toEqual([0, 0, -1, -1, -1, -1]);
+    expect(body.numbers('token_level_scores').slice(0, 6)).toEqual([0, 0, 0, 0, 0, 0.25]);
+    expect(body.shape('cu_seqlens')).toBeUndefined();
+    expect(body.numbers('num_turns')).toEqual([2, 1]);
   });
 });

@@ -20,7 +20,13 @@ import { replayTraining } from './replay-training.ts';
 
 const NEVER = new AbortController().signal;
 const CLONING = trainingSettings.parse({ objective: { kind: 'behaviour-cloning', least: 0 }, learningRate: 0.05 });
-const LESSONS = { ...LINEAR_SETTINGS, cloning: CLONING };
+const PENALISED = trainingSettings.parse({
+  ...LINEAR_SETTINGS.grpo,
+  kl: { kind: 'k1', coefficient: 0.2, in: 'reward', controller: { kind: 'adaptive', target: 0.01, horizon: 50 } },
+  correction: { weights: { level: 'token' }, rejection: { rules: 'token_k1', bounds: '0.5_2' } },
+  aggregation: 'seq-mean-token-sum',
+});
+const LESSONS = { ...LINEAR_SETTINGS, cloning: CLONING, penalised: PENALISED };
 
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 

@@ -15,6 +15,12 @@ import { train } from './train.ts';
 
 const SETTINGS: Readonly<Record<string, TrainingSettings>> = {
   ...LINEAR_SETTINGS,
+  penalised: trainingSettings.parse({
+    ...LINEAR_SETTINGS.grpo,
+    kl: { kind: 'k1', coefficient: 0.2, in: 'reward', controller: { kind: 'adaptive', target: 0.01, horizon: 50 } },
+    correction: { weights: { level: 'token' }, rejection: { rules: 'token_k1', bounds: '0.5_2' } },
+    aggregation: 'seq-mean-token-sum',
+  }),
   cloned: trainingSettings.parse({ objective: { kind: 'behaviour-cloning', least: 0.5 }, learningRate: 0.05 }),
 };
 
@@ -95,6 +101,18 @@ describe('advantages of a trained batch, computed again', () => {
       expect(deviation).toBeCloseTo(update.metrics.advantageDeviation ?? Number.NaN, 12);
       expect(steps.every(({ value }) => value !== null)).toBe(true);
     }
+  });
+
+  test('the advantages equal those of a trainer that took KL from the rewards by a coefficient that moved', async () => {
+    const batches = await batchesOf(await trainPolicy('penalised'), 'now');
+    const [second, first] = batches.map(({ update }) => update.metrics);
+    expect(first).toMatchObject({ rewardKl: 0, klCoefficient: 0.2, rolloutRejectedTokens: 0 });
+    expect(second?.klCoefficient).toBeLessThan(0.2);
+    expect(second?.rewardKl).not.toBe(0);
+    expect(batches.map(({ estimates }) => [estimates.reason, estimates.agrees])).toEqual([
+      [null, true],
+      [null, true],
+    ]);
   });
 
   test('the advantages of the training survive a revised reward, and the present ones then disagree with the update', async () => {

@@ -3,6 +3,7 @@ import { sha256Hex } from '../../digest/sha256.ts';
 import { createRandom } from '../../domain/random/random.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
 import { SCORERS } from '../../domain/reward/scorers.ts';
+import { configureEstimator } from '../../domain/training/advantages/estimators.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { canonicalJson } from '../../events/codec.ts';
@@ -36,6 +37,7 @@ export type PlannedRun = Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>;
  */
 export async function beginTraining(platform: Platform, plan: TrainPlan, kind: EnvironmentKind): Promise<PlannedRun> {
   refuseUnknownRewards(kind, plan);
+  refuseUnserved(plan);
   const collected = await planCollection(kind, plan);
   await refuseUnfit(kind, { ref: { policyId: plan.policyId, version: 0 }, choosesFrom: 'candidates' }, collected);
   await declare(platform, plan);
@@ -55,6 +57,23 @@ function refuseUnknownRewards({ components = [] }: EnvironmentKind, { environmen
   if (Object.keys(rewards).length > 0 && !rewards.environment)
     throw new TrainingRefused(
       'rewards: the component environment has no weight; groups wait for it and are filtered by it, so give it one',
+    );
+}
+
+/** What would be declared, and then wait for ever or count nothing. */
+function refuseUnserved({ settings: { objective, processRewards }, rewards = { environment: 1 } }: TrainPlan): void {
+  const unweighed = processRewards?.components.find((component) => !rewards[component]);
+  if (unweighed !== undefined)
+    throw new TrainingRefused(
+      `processRewards: the component ${unweighed} has no weight among the rewards that are trained on; add it, as environment=1,${unweighed}=1`,
+    );
+  if (objective.kind !== 'policy-gradient') return;
+  const { name, options } = objective.estimator;
+  const configured = configureEstimator(name, options);
+  if (configured.kind === 'refused') throw new TrainingRefused(configured.reason);
+  if (configured.estimator.readiness.waitsFor === 'greedy-sibling')
+    throw new TrainingRefused(
+      `the estimator ${name} compares with greedy rollouts of the same tasks, which this command does not collect; choose grpo or rloo, or declare the training yourself and collect those rollouts in a run of the channel baseline`,
     );
 }
 

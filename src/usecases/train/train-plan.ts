@@ -41,7 +41,9 @@ export function rulesOf(plan: TrainPlan): PlanRules {
     groupsPerBatch: plan.groupsPerBatch,
     group: { kind: 'all' },
     maxStaleness: plan.mode === 'strict' ? 0 : plan.maxStaleness,
-    ...{ offPolicy: 'any', metric: METRIC, unscored: 'reject', zeroVariance: plan.zeroVariance, band: null },
+    // a correction compares with the log-probs that samples were drawn with
+    offPolicy: plan.settings.correction === undefined ? 'any' : 'log-probs',
+    ...{ metric: METRIC, unscored: 'reject', zeroVariance: plan.zeroVariance, band: null },
     rewards: plan.rewards ?? { [METRIC]: 1 },
     ...{ truncated: 'keep', maxTokens: null, layout: 'step', tokenBudget: 1_000_000 },
   };

@@ -31,6 +31,8 @@ export interface EstimatorBatch {
    * the row's rewards.
    */
   readonly stepRewards: ArrayLike<number> | null;
+  /** What steps got for themselves, by component; null where nobody keeps components apart. */
+  readonly stepParts: readonly StepPart[] | null;
   /** The score of the greedy sibling of each row's prompt. */
   readonly greedyScores: ArrayLike<number> | null;
   /** log π of each token at the start of the update. */
@@ -41,7 +43,14 @@ export interface EstimatorBatch {
   readonly rolloutWeights: Rows | null;
 }
 
-export type Column = 'values' | 'anchors' | 'stepRewards' | 'greedyScores' | 'oldLogProbs' | 'squaredProbs';
+export type Column = 'values' | 'anchors' | 'stepRewards' | 'stepParts' | 'greedyScores' | 'oldLogProbs' | 'squaredProbs';
+
+/** A reward component of steps: one value for each row, which counts `weight` times in the row's rewards. */
+export interface StepPart {
+  readonly component: string;
+  readonly weight: number;
+  readonly values: ArrayLike<number>;
+}
 
 /** What a batch must have before it can be planned for an estimator. */
 export interface Readiness {
@@ -148,7 +157,7 @@ function findUnready(batch: EstimatorBatch, { columns, groupSize, trainedTokens,
 }
 
 function findMalformed(batch: EstimatorBatch): string | null {
-  const { masks, rewards, values, oldLogProbs, squaredProbs, rolloutWeights, ...perRow } = batch;
+  const { masks, rewards, values, oldLogProbs, squaredProbs, rolloutWeights, stepParts, ...perRow } = batch;
   if (masks.length === 0) return 'it has no row';
   for (const [name, rows] of Object.entries({ rewards, values, oldLogProbs, squaredProbs, rolloutWeights })) {
     const misfit = rows === null ? null : findMisfit(name, rows, masks);
@@ -156,6 +165,9 @@ function findMalformed(batch: EstimatorBatch): string | null {
   }
   for (const [name, column] of Object.entries(perRow)) {
     if (column !== null && column.length !== masks.length) return `${name} has ${column.length} entries for ${masks.length} rows`;
+  }
+  for (const { component, values: own } of stepParts ?? []) {
+    if (own.length !== masks.length) return `component ${component} has ${own.length} entries for ${masks.length} rows`;
   }
   const broken = rewards.findIndex((row) => !row.every(Number.isFinite));
   if (broken !== -1) return `row ${broken} has a reward that is not finite`;

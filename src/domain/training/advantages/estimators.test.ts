@@ -37,6 +37,8 @@ const EVERY_MODE: readonly (readonly [name: string, options: Readonly<Record<str
   ['opo', {}],
   ['gpg', { fNorm: 2 }],
   ['gigpo', { gamma: 0.9 }],
+  ['step_parts_grpo', {}],
+  ['step_parts_grpo', { parts: 'decoupled', scale: 'floored-deviation', whiten: 'batch' }],
 
   ['gigpo', { mode: 'mean_norm', episode: 'rows', anchors: 'similar' }],
 ];
@@ -98,6 +100,7 @@ describe('every estimator', () => {
             steps: pick(batch.steps),
             anchors: pick(batch.anchors ?? []),
             stepRewards: pick(batch.stepRewards ?? []),
+            stepParts: (batch.stepParts ?? []).map((part) => ({ ...part, values: pick(part.values) })),
             greedyScores: pick(batch.greedyScores ?? []),
             bootstraps: pick(batch.bootstraps ?? []),
             oldLogProbs: pick(batch.oldLogProbs ?? []),

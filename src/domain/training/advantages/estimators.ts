@@ -10,6 +10,7 @@ import {
   reinforceStepEstimator,
   remaxEstimator,
 } from './return-estimators.ts';
+import { stepPartsEstimator } from './step-parts-estimator.ts';
 
 /** Every advantage estimator by the name that runs and updates record. */
 export const ESTIMATORS: Readonly<Record<string, Estimator>> = Object.fromEntries(
@@ -26,6 +27,7 @@ export const ESTIMATORS: Readonly<Record<string, Estimator>> = Object.fromEntrie
     gpgEstimator,
     gigpoEstimator,
     optimalBaselineEstimator,
+    stepPartsEstimator,
   ].map((estimator) => [estimator.name, estimator]),
 );
 

@@ -1,6 +1,7 @@
 import type { Readiness } from '../../../domain/training/advantages/estimator.ts';
 import { configureEstimator } from '../../../domain/training/advantages/estimators.ts';
 import { planMicroBatches } from '../../../domain/training/batching/micro-batches.ts';
+import { measurePrefixTree } from '../../../domain/training/batching/prefix-tree.ts';
 import { correctRollouts } from '../../../domain/training/correction/correct-rollouts.ts';
 import { configurePolicyLoss } from '../../../domain/training/losses/policy-losses.ts';
 import { type Refused, refused } from '../../../domain/training/options.ts';
@@ -107,8 +108,13 @@ export async function lessonOf(session: TorchSession, batch: BatchToLearn, optio
     estimator: methodOf(estimator),
     loss: methodOf(policyLoss.policyLoss),
     klCoefficient: penalised?.nextCoefficient ?? null,
-    metrics: { ...penalised?.metrics, ...corrected?.metrics },
+    metrics: { ...penalised?.metrics, ...corrected?.metrics, prefixShare: prefixShareOf(batch.packed) },
   };
+}
+
+/** What part of the tokens of all rows is left when each beginning that rows share is computed once. */
+function prefixShareOf(packed: readonly PackedRow[]): number {
+  return measurePrefixTree(packed.map(({ prompt, sampled }) => [...prompt, ...sampled])).ratio;
 }
 
 /**

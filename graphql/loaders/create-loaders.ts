@@ -13,12 +13,12 @@ import {
   readDatasetPages,
   readDatasetsById,
 } from '../../src/projections/datasets/read-datasets.ts';
-import { readEvaluations, readEvaluationsOfDatasets } from '../../src/projections/evaluations/read-evaluations.ts';
+import { readEvaluationsOfDatasets } from '../../src/projections/evaluations/read-evaluations.ts';
 import { readHistoryImages } from '../../src/projections/images/read-history-images.ts';
-import { readImageTotalsOfRollouts, readImageTotalsOfRuns } from '../../src/projections/images/read-image-totals.ts';
-import { readRenderSpecs, readRenderSpecsOfRuns } from '../../src/projections/images/read-render-specs.ts';
+import { readImageTotalsOfRollouts } from '../../src/projections/images/read-image-totals.ts';
+import { readRenderSpecs } from '../../src/projections/images/read-render-specs.ts';
 import { readHistories, readSegments } from '../../src/projections/images/read-segments.ts';
-import { readReplays, readReplaysOfPolicies } from '../../src/projections/replays/read-replays.ts';
+import { readReplaysOfPolicies } from '../../src/projections/replays/read-replays.ts';
 import { readJudgements } from '../../src/projections/revisions/read-judgements.ts';
 import {
   countRevisions,
@@ -36,8 +36,7 @@ import {
   type TrajectoryFilter,
 } from '../../src/projections/rewards/read-trajectories.ts';
 import { readExperimentsById } from '../../src/projections/runs/read-experiments.ts';
-import { readForksOfRuns, readForksOfSteps } from '../../src/projections/runs/read-forks.ts';
-import { readDepthTotals, readRunTotals } from '../../src/projections/runs/read-run-totals.ts';
+import { readForksOfSteps } from '../../src/projections/runs/read-forks.ts';
 import { countRuns, type RunFilter, readRuns, readRunsById } from '../../src/projections/runs/read-runs.ts';
 import { countBackups } from '../../src/projections/search-statistics/read-statistics.ts';
 import { readDivergences } from '../../src/projections/step-tree/read-divergences.ts';
@@ -107,22 +106,6 @@ export function createLoaders(
       (ids) => readRunsById(db, ids),
       (r) => r.id,
     ),
-    runTotals: one(
-      (ids) => readRunTotals(db, ids),
-      (t) => t.runId,
-    ),
-    evaluation: one(
-      (ids) => readEvaluations(db, ids),
-      (e) => e.runId,
-    ),
-    replays: many(
-      (ids) => readReplays(db, ids),
-      (r) => r.runId,
-    ),
-    forksOfRun: many(
-      (ids) => readForksOfRuns(db, ids),
-      (f) => f.runId,
-    ),
     forksOfStep: many(
       (ids) => readForksOfSteps(db, ids),
       (f) => f.stepId,
@@ -130,10 +113,6 @@ export function createLoaders(
     replaysOfPolicy: many(
       (ids) => readReplaysOfPolicies(db, ids),
       (r) => r.policyId,
-    ),
-    depthTotals: many(
-      (ids) => readDepthTotals(db, ids),
-      (t) => t.runId,
     ),
     tree: one(
       async (ids) => (await readTreesById(db, ids)).map(withLargeTexts),
@@ -196,14 +175,6 @@ export function createLoaders(
     renderSpec: one(
       (ids) => readRenderSpecs(db, ids),
       (s) => s.id,
-    ),
-    renderSpecs: many(
-      (ids) => readRenderSpecsOfRuns(db, ids),
-      (s) => s.runId,
-    ),
-    imageTotals: one(
-      (ids) => readImageTotalsOfRuns(db, ids),
-      (t) => t.ofId,
     ),
     imageTotalsOfRollout: manyOfTree(
       (trees, ids) => readImageTotalsOfRollouts(db, trees, ids),

@@ -1,7 +1,14 @@
-import { originOf } from '../../src/projections/runs/read-forks.ts';
+import { readEvaluations } from '../../src/projections/evaluations/read-evaluations.ts';
+import { readImageTotalsOfRuns } from '../../src/projections/images/read-image-totals.ts';
+import { readRenderSpecsOfRuns } from '../../src/projections/images/read-render-specs.ts';
+import { readReplays } from '../../src/projections/replays/read-replays.ts';
+import { originOf, readForksOfRuns } from '../../src/projections/runs/read-forks.ts';
+import { readDepthTotals, readRunTotals } from '../../src/projections/runs/read-run-totals.ts';
 import { bounded } from '../connection.ts';
 import { datasetFilter, revisionFilter, rolloutFilter, runFilter, trajectoryFilter, treeFilter } from '../filters.ts';
 import type { ExperimentResolvers, ForkOriginResolvers, RunResolvers } from '../generated/types.ts';
+import { many, one } from '../loaders/batch.ts';
+import { loadedBy } from '../loaders/loaded-by.ts';
 import {
   connectDatasets,
   connectRevisions,
@@ -18,16 +25,30 @@ export const Experiment: ExperimentResolvers = {
   runs: ({ id }, args, context) => connectRuns(args, hangingOn(runFilter(args.filter), 'experimentId', id), context),
 };
 
+const runOf = ({ runId }: { readonly runId: string }) => runId;
+const totals = loadedBy((db) => one((ids) => readRunTotals(db, ids), runOf));
+const imageTotals = loadedBy((db) =>
+  one(
+    (ids) => readImageTotalsOfRuns(db, ids),
+    ({ ofId }) => ofId,
+  ),
+);
+const renderSpecs = loadedBy((db) => many((ids) => readRenderSpecsOfRuns(db, ids), runOf));
+const depthTotals = loadedBy((db) => many((ids) => readDepthTotals(db, ids), runOf));
+const evaluation = loadedBy((db) => one((ids) => readEvaluations(db, ids), runOf));
+const forks = loadedBy((db) => many((ids) => readForksOfRuns(db, ids), runOf));
+const replays = loadedBy((db) => many((ids) => readReplays(db, ids), runOf));
+
 export const Run: RunResolvers = {
   experiment: ({ experimentId }, _, { loaders }) => (experimentId === null ? null : loaders.experiment.load(experimentId)),
-  totals: async ({ id }, _, { loaders }) => known(await loaders.runTotals.load(id), id),
-  imageTotals: async ({ id }, _, { loaders }) => known(await loaders.imageTotals.load(id), id),
-  renderSpecs: ({ id }, _, { loaders }) => loaders.renderSpecs.load(id),
-  successByDepth: ({ id }, _, { loaders }) => loaders.depthTotals.load(id),
-  evaluation: ({ id }, _, { loaders }) => loaders.evaluation.load(id),
+  totals: async ({ id }, _, context) => known(await totals(context).load(id), id),
+  imageTotals: async ({ id }, _, context) => known(await imageTotals(context).load(id), id),
+  renderSpecs: ({ id }, _, context) => renderSpecs(context).load(id),
+  successByDepth: ({ id }, _, context) => depthTotals(context).load(id),
+  evaluation: ({ id }, _, context) => evaluation(context).load(id),
   forkOf: ({ config }) => originOf(config),
-  forks: async ({ id }, _, { loaders }) => (await loaders.forksOfRun.load(id)).map(({ run }) => run),
-  replays: ({ id }, _, { loaders }) => loaders.replays.load(id),
+  forks: async ({ id }, _, context) => (await forks(context).load(id)).map(({ run }) => run),
+  replays: ({ id }, _, context) => replays(context).load(id),
   metrics: ({ id }, { name, last }, { loaders }) =>
     loaders.metrics.load({ runId: id, metric: name ?? null, last: bounded('last', last, METRICS_LIMIT) }),
   trees: ({ id }, args, context) => connectTrees(args, hangingOn(treeFilter(args.filter), 'runId', id), context),

@@ -2,6 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
+import { buildSchema, type DocumentNode, Kind, parse, validate } from 'graphql';
+import { readTypeDefs } from '../graphql/type-defs.ts';
 import { referencePages } from '../infra/docs/reference.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -48,17 +50,91 @@ describe('the documentation', () => {
     expect(unmarked).toEqual([]);
   });
 
+  test('every command that a page names is one of the command line, with options that it has', () => {
+    const options = optionsOfCommands();
+    const named = pages
+      .filter((page) => !page.startsWith('docs/reference/'))
+      .flatMap((page) => commandsOf(read(page)).map((line) => ({ page, line, why: faultOf(line, options) })));
+    expect(named.filter(({ why }) => why !== null)).toEqual([]);
+    expect(named.length).toBeGreaterThan(50);
+    expect(faultOf('collect --tasks 3 --taks 4', options)).toBe('collect has no option --taks');
+  });
+
+  test('every GraphQL block is a document of the schema', async () => {
+    const schema = buildSchema(await readTypeDefs());
+    const blocks = pages
+      .filter((page) => !page.startsWith('docs/reference/'))
+      .flatMap((page) => [...read(page).matchAll(/^```graphql\n([\s\S]*?)^```$/gm)].map(([, block = '']) => ({ page, block })));
+    expect(blocks.length).toBeGreaterThan(2);
+    for (const { page, block } of blocks)
+      for (const definition of parse(block).definitions) {
+        const document: DocumentNode = { kind: Kind.DOCUMENT, definitions: [definition] };
+        expect({ page, errors: validate(schema, document).map(({ message }) => message) }).toEqual({ page, errors: [] });
+      }
+  });
+
+  test('every page is in the sidebar of the site', () => {
+    const sidebar = read('docs/.vitepress/config.ts');
+    const links = [...sidebar.matchAll(/page\('[^']*', '\/([^']+)'\)/g)].map(([, link]) => `docs/${link}.md`);
+    const own = pages.filter((page) => page.startsWith('docs/') && page !== 'docs/index.md' && !/decisions\/\d/.test(page));
+    expect(links.sort()).toEqual(own.sort());
+  });
+
   test('the README has at most 150 lines', () => {
     expect(read('README.md').split('\n').length).toBeLessThanOrEqual(151);
   });
 });
 
 /**
- * The two commands of the README and those of CONTRIBUTING are what CI itself runs; the Python block is an example file, compared
- * above.
+ * `sh run` is run by docs-commands.int.test.ts, `console run` of a guide by guides.long.int.test.ts. The two commands of the README
+ * and those of CONTRIBUTING are what CI itself runs; the Python block is an example file, compared above.
  */
 function isCovered(page: string, language: string, rest: string): boolean {
-  if (/ excerpt=\d{4}-\d\d-\d\d$| run$/.test(rest)) return true;
+  if (/ excerpt=\d{4}-\d\d-\d\d$/.test(rest)) return true;
+  if (rest === ' run') return page.startsWith(language === 'sh' ? 'docs/' : 'docs/guides/add-');
   if (language === 'python') return page === 'docs/tutorials/bring-your-own-trainer.md';
   return language === 'sh' && ['README.md', 'CONTRIBUTING.md', 'docs/tutorials/first-run.md'].includes(page);
+}
+
+/** The flags of every command and subcommand, from the reference of the command line. */
+function optionsOfCommands(): ReadonlyMap<string, ReadonlySet<string>> {
+  const sections = read('docs/reference/cli.md')
+    .split(/^###? espalier /m)
+    .slice(1);
+  return new Map(
+    sections.map((section) => {
+      const [name = ''] = section.split('\n');
+      return [name, new Set([...section.matchAll(/^\| `(--[a-z-]+)/gm)].map(([, flag = '']) => flag))];
+    }),
+  );
+}
+
+/** The commands of espalier in a page: in its blocks, and between backticks where more than the name is there. */
+function commandsOf(markdown: string): readonly string[] {
+  const blocks = [...markdown.matchAll(/^```(?:sh|console)\b.*\n([\s\S]*?)^```$/gm)].flatMap(([, block = '']) =>
+    block.split('\n'),
+  );
+  const inline = [...markdown.matchAll(/`((?:npx )?espalier [^`]+)`/g)].map(([, command = '']) => command);
+  return [...blocks, ...inline].flatMap((line) => {
+    const [, command] = /(?:^|[$;] +|do )(?:npx |npm run -s )?espalier (?:-- )?(.*)$/.exec(line.replace(/\s+#.*$/, '')) ?? [];
+    return command === undefined ? [] : [command];
+  });
+}
+
+/** Says what is wrong with a command; null when nothing is. Words in capitals and what is quoted are the reader's. */
+function faultOf(line: string, options: ReadonlyMap<string, ReadonlySet<string>>): string | null {
+  const words = line.replace(/'[^']*'|"[^"]*"/g, 'TEXT').split(/[\s;|]+/);
+  const [first = '', second = ''] = words;
+  if (/^[-A-Z…]/.test(first)) return null;
+  const alternatives = second.split('\\|');
+  const names = options.has(`${first} ${alternatives[0]}`) ? alternatives.map((word) => `${first} ${word}`) : [first];
+  for (const name of names) {
+    const flags = options.get(name);
+    if (flags === undefined) return `no command ${name}`;
+    const unknown = words.find(
+      (word) => /^--[a-z]/.test(word) && !flags.has(word) && !['--json', '--debug', '--help'].includes(word),
+    );
+    if (unknown !== undefined) return `${name} has no option ${unknown}`;
+  }
+  return null;
 }

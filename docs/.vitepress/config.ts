@@ -32,6 +32,9 @@ export default defineConfig({
           page('Cluster', '/guides/cluster'),
           page('Replay and verify', '/guides/replay-and-verify'),
           page('Quarantine', '/guides/quarantine'),
+          page('Add an environment', '/guides/add-an-environment'),
+          page('Add a projection', '/guides/add-a-projection'),
+          page('Add an event', '/guides/add-an-event'),
         ],
       },
       {
@@ -59,6 +62,7 @@ export default defineConfig({
         text: 'Evidence',
         items: [
           page('Benchmarks', '/evidence/benchmarks'),
+          page('Conformance', '/evidence/conformance'),
           page('Crashes', '/evidence/crashes'),
           page('Hostile input', '/evidence/hostile-input'),
         ],

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +16,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const sources = await readSources();
   if (process.argv.includes('--check')) await check(sources);
   else {
+    // The fold of a new projection imports what is only about to be written.
+    for (const { target } of sources) if (!existsSync(target)) await writeFile(target, 'export const tables = {};\n');
     const { withScratchDatabase } = await import('./scratch-database.ts');
     const { generateTables } = await import('./generate-tables.ts');
     const files = await withScratchDatabase((pool) => generateTables(pool, sources));

@@ -86,8 +86,8 @@ describe('the documentation', () => {
 });
 
 /**
- * `sh run` is run by docs-commands.int.test.ts, `console run` of a guide by guides.long.int.test.ts. The two commands of the README
- * and those of CONTRIBUTING are what CI itself runs; the Python block is an example file, compared above.
+ * `sh run` is run by docs-commands.int.test.ts, `console run` of a guide by guides.long.int.test.ts. The two commands of the
+ * README and those of CONTRIBUTING are what CI itself runs; the Python block is an example file, compared above.
  */
 function isCovered(page: string, language: string, rest: string): boolean {
   if (/ excerpt=\d{4}-\d\d-\d\d$/.test(rest)) return true;
@@ -121,7 +121,7 @@ function commandsOf(markdown: string): readonly string[] {
   });
 }
 
-/** Says what is wrong with a command; null when nothing is. Words in capitals and what is quoted are the reader's. */
+/** Describes what is wrong with a command; null when nothing is. Words in capitals and what is quoted are the reader's. */
 function faultOf(line: string, options: ReadonlyMap<string, ReadonlySet<string>>): string | null {
   const words = line.replace(/'[^']*'|"[^"]*"/g, 'TEXT').split(/[\s;|]+/);
   const [first = '', second = ''] = words;

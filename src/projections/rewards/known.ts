@@ -2,12 +2,11 @@ import { sql } from 'kysely';
 import type { Delivery } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { isOf } from '../projection.ts';
+import type { Known } from './fold-batch.ts';
+import { addNew } from './loaded-trees.ts';
 
-/**
- * What a batch refers to and the tables already hold; the fold adds what the batch itself brings, in its order: so an event never
- * sees what lies behind it.
- */
-export interface Known {
+/** What the tables hold of what a batch refers to; the fold adds what the batch itself brings. */
+interface Facts {
   /** Tree → its run. */
   readonly runs: Map<string, string>;
   /** Step → its tree. */
@@ -17,9 +16,31 @@ export interface Known {
   readonly revised: Set<string>;
 }
 
+/** Returns facts, none when left out, as what a fold knows. Ids belong to the tree that named them first, as in the tables. */
+export function knownFacts({ runs, steps, rewards, revised }: Facts = noFacts()): Known {
+  const ended = new Set<string>();
+  return {
+    runOf: (treeId) => runs.get(treeId),
+    addTree: (treeId, runId) => void runs.set(treeId, runId),
+    hasStep: (treeId, stepId) => steps.get(stepId) === treeId,
+    addStep: (treeId, stepId) => addNew(steps, stepId, treeId),
+    reward: (treeId, rewardId) => {
+      const reward = rewards.get(rewardId);
+      return reward?.treeId === treeId ? reward : undefined;
+    },
+    addReward: ({ data: { rewardId, treeId } }) => addNew(rewards, rewardId, { treeId, revisions: 0 }),
+    addRevision: ({ id }) => !revised.has(id) && Boolean(revised.add(id)),
+    addEnd: ({ rollout_id }) => !ended.has(rollout_id) && Boolean(ended.add(rollout_id)),
+  };
+}
+
+function noFacts(): Facts {
+  return { runs: new Map(), steps: new Map(), rewards: new Map(), revised: new Set() };
+}
+
 /** Loads what the events of a batch refer to, in at most four look-ups by primary key; a batch without revisions needs two. */
 export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<Known> {
-  const known: Known = { runs: new Map(), steps: new Map(), rewards: new Map(), revised: new Set() };
+  const known = noFacts();
   const wanted = references(batch);
   const trees = await sql<{ tree_id: string; run_id: string }>`
     select tree_id, run_id from reward_trees where tree_id = any(${[...wanted.trees]}::uuid[])`.execute(trx);
@@ -29,14 +50,14 @@ export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<K
       select step_id, tree_id from reward_edges where step_id = any(${[...wanted.steps]}::uuid[])`.execute(trx);
     for (const { step_id, tree_id } of steps.rows) known.steps.set(step_id, tree_id);
   }
-  if (wanted.revisions.length === 0) return known;
+  if (wanted.revisions.length === 0) return knownFacts(known);
   const rewards = await sql<{ reward_id: string; tree_id: string; revisions: number }>`
     select reward_id, tree_id, revisions from rewards where reward_id = any(${[...wanted.rewards]}::uuid[])`.execute(trx);
   for (const { reward_id, tree_id, revisions } of rewards.rows) known.rewards.set(reward_id, { treeId: tree_id, revisions });
   const revised = await sql<{ event_id: string }>`
     select event_id from reward_revisions where event_id = any(${wanted.revisions}::uuid[])`.execute(trx);
   for (const { event_id } of revised.rows) known.revised.add(event_id);
-  return known;
+  return knownFacts(known);
 }
 
 /** Steps are asked for where something hangs on them: that a step is recorded again changes nothing, whatever the tables hold. */

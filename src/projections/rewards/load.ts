@@ -2,8 +2,11 @@ import type { Delivery } from '../../events/envelope.ts';
 import { copyNew, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { type Load, LoadEnds } from '../projection.ts';
-import { foldLoad, type LoadRows } from './fold-load.ts';
-import type { LoadedTree } from './loaded-tree.ts';
+import { type Folded, foldBatch } from './fold-batch.ts';
+import { knownTrees, type LoadedTree } from './loaded-trees.ts';
+import type { FinishedRollout } from './returns.ts';
+import { latestRows, revisionRow, rewardRow } from './rows.ts';
+import { sumReturn } from './sum-return.ts';
 import { tables } from './tables.ts';
 
 const STEPS_KEPT = 2_000_000; // some 200 bytes each; above it the trees that were quiet longest are forgotten
@@ -14,15 +17,16 @@ export function rewardsLoad(stepsKept = STEPS_KEPT): Load {
 
   function open(): ReturnType<Load['open']> {
     const trees = new Map<string, LoadedTree>(); // in the order in which they were last spoken of
+    const known = knownTrees(trees);
     const forgotten = new Set<string>();
     let steps = 0;
     return async (batch, trx) => {
       for (const delivery of batch)
         if (forgotten.has(treeOf(delivery)))
           throw new LoadEnds(`tree ${treeOf(delivery)} came again long after all that was recorded of it`);
-      const { rows, poison } = foldLoad(batch, trees);
-      await write(rows, trx);
-      steps += rows.edges.length;
+      const folded = foldBatch(batch, known);
+      await write(folded, sumTouched(folded, trees), trx);
+      steps += folded.edges.length;
       for (const treeId of new Set(batch.map(treeOf))) {
         const tree = trees.get(treeId);
         if (tree && trees.delete(treeId)) trees.set(treeId, tree);
@@ -33,7 +37,7 @@ export function rewardsLoad(stepsKept = STEPS_KEPT): Load {
         forgotten.add(treeId);
         steps -= tree.parents.size;
       }
-      return poison;
+      return folded.poison;
     };
   }
 }
@@ -42,12 +46,35 @@ function treeOf({ event }: Delivery): string {
   return (event.data as { treeId: string }).treeId; // every type that this projection handles names its tree
 }
 
-async function write({ trees, edges, rewards, revisions, latest, returns, changed }: LoadRows, trx: Trx): Promise<void> {
+async function write({ trees, edges, assigned, revised }: Folded, { fresh, changed }: Sums, trx: Trx): Promise<void> {
   await copyNew(trx, tables.reward_trees, trees);
   await copyNew(trx, tables.reward_edges, edges);
-  await copyNew(trx, tables.rewards, rewards);
-  await copyNew(trx, tables.reward_revisions, revisions);
-  await updateRows(trx, tables.rewards, latest);
-  await copyNew(trx, tables.returns, returns);
+  await copyNew(trx, tables.rewards, assigned.map(rewardRow));
+  await copyNew(trx, tables.reward_revisions, revised.map(revisionRow));
+  await updateRows(trx, tables.rewards, latestRows(revised));
+  await copyNew(trx, tables.returns, fresh);
   await updateRows(trx, tables.returns, changed);
+}
+
+interface Sums {
+  readonly fresh: (FinishedRollout & { readonly value: number })[];
+  readonly changed: { readonly rollout_id: string; readonly value: number }[];
+}
+
+/** Sums the returns of the trees that a batch touched: those that are not written yet are fresh, others may have changed. */
+function sumTouched({ assigned, revised, finished }: Folded, trees: ReadonlyMap<string, LoadedTree>): Sums {
+  const rewarded = [...assigned, ...revised.map(({ event }) => event)].map(({ data }) => data.treeId);
+  const sums: Sums = { fresh: [], changed: [] };
+  for (const treeId of new Set([...rewarded, ...finished.map(({ tree_id }) => tree_id)])) {
+    const tree = trees.get(treeId);
+    if (!tree) continue;
+    for (const [rolloutId, { leafStepId, value: written }] of tree.finished) {
+      const value = sumReturn(tree, rolloutId, leafStepId);
+      if (value === written) continue;
+      tree.finished.set(rolloutId, { leafStepId, value });
+      if (written !== null) sums.changed.push({ rollout_id: rolloutId, value });
+      else sums.fresh.push({ rollout_id: rolloutId, tree_id: treeId, run_id: tree.runId, leaf_step_id: leafStepId, value });
+    }
+  }
+  return sums;
 }

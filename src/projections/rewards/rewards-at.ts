@@ -6,6 +6,8 @@ import type { Db, Trx } from '../../postgres/database.ts';
 import { readRecords } from '../as-of/read-records.ts';
 import { decodeRecords } from '../decode-records.ts';
 import { readCursors } from '../wait-until.ts';
+import { foldBatch } from './fold-batch.ts';
+import { knownFacts } from './known.ts';
 
 const TOPIC = 'trees';
 
@@ -30,34 +32,29 @@ export interface CurrentReward {
 const FOLDED = ['TreeOpened', 'RewardAssigned', 'RewardRevised'] as const;
 
 /**
- * Folds the rewards of trees from the journal as of a position, by the rules of `rewards.ts`: revisions that came
+ * Folds the rewards of trees from the journal as of a position, by the fold of `rewards.ts`: revisions that came
  * later are left out, an event that was refused counts from the place of its release on, or not at all. The journal must hold the
  * log up to there.
  */
 export async function foldRewardsAt(db: Db, trees: readonly string[], position: Offsets): Promise<readonly CurrentReward[]> {
   const below: Offsets = new Map([[TOPIC, position.get(TOPIC) ?? new Map<number, number>()]]);
   const refused = await readRefused(db, trees);
-  const opened = new Set<string>();
-  const revised = new Set<string>();
+  const known = knownFacts();
   const current = new Map<string, CurrentReward>();
   for await (const batch of readRecords(db, below, { kind: 'streams', streams: trees }, FOLDED)) {
-    for (const item of decodeRecords(batch)) {
-      if (item.kind === 'refused') continue;
-      const { event, partition, offset } = item.delivery;
-      if (event.type === 'TreeOpened') opened.add(event.data.treeId);
-      if (refused.has(`${partition} ${offset}`)) continue;
-      if (event.type === 'RewardAssigned' && opened.has(event.data.treeId) && !current.has(event.data.rewardId)) {
-        const { value, scorer } = event.data;
-        current.set(event.data.rewardId, {
-          ...{ assigned: event.data, value, scorer, revisions: 0, assignedAt: event.occurredAt, revisedAt: null },
-        });
-      } else if (event.type === 'RewardRevised') {
-        const { rewardId, treeId, value, scorer } = event.data;
-        const before = current.get(rewardId);
-        if (before?.assigned.treeId !== treeId || revised.has(event.id)) continue;
-        revised.add(event.id);
-        current.set(rewardId, { ...before, value, scorer, revisions: before.revisions + 1, revisedAt: event.occurredAt });
-      }
+    const read = decodeRecords(batch).flatMap((item) => (item.kind === 'event' ? [item.delivery] : []));
+    const counted = read.filter(
+      ({ event, partition, offset }) => event.type === 'TreeOpened' || !refused.has(`${partition} ${offset}`),
+    );
+    const { assigned, revised } = foldBatch(counted, known);
+    for (const { data, occurredAt } of assigned)
+      current.set(data.rewardId, {
+        ...{ assigned: data, value: data.value, scorer: data.scorer, revisions: 0, assignedAt: occurredAt, revisedAt: null },
+      });
+    for (const { event, ordinal } of revised) {
+      const { rewardId, value, scorer } = event.data;
+      const before = current.get(rewardId);
+      if (before) current.set(rewardId, { ...before, value, scorer, revisions: ordinal, revisedAt: event.occurredAt });
     }
   }
   return [...current.values()];

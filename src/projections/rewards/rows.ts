@@ -5,7 +5,7 @@ import type { tables } from './tables.ts';
 /** The rows that reward facts become: one pure function per table. */
 export type EdgeRow = Row<typeof tables.reward_edges>;
 
-export type RewardRow = Omit<Row<typeof tables.rewards>, 'revised_at'>;
+type RewardRow = Omit<Row<typeof tables.rewards>, 'revised_at'>;
 export function rewardRow({ data, occurredAt }: Envelope<'RewardAssigned'>): RewardRow {
   return {
     reward_id: data.rewardId,
@@ -23,24 +23,30 @@ export function rewardRow({ data, occurredAt }: Envelope<'RewardAssigned'>): Rew
   };
 }
 
-export type LatestRow = Pick<
+/** A revision, and the how many-th of its reward it is. */
+export interface Revised {
+  readonly event: Envelope<'RewardRevised'>;
+  readonly ordinal: number;
+}
+
+type LatestRow = Pick<
   Row<typeof tables.rewards>,
   'reward_id' | 'value' | 'scorer' | 'scorer_revision' | 'revisions' | 'revised_at'
 >;
-/** The judgement in force after the n-th revision of a reward. */
-export function latestRow({ data, occurredAt }: Envelope<'RewardRevised'>, revisions: number): LatestRow {
-  return {
-    reward_id: data.rewardId,
-    value: data.value,
-    scorer: data.scorer.name,
-    scorer_revision: data.scorer.revision,
-    revisions,
-    revised_at: occurredAt,
-  };
+/** Returns the judgement in force of every reward that was revised: the one of its last revision. */
+export function latestRows(revised: readonly Revised[]): readonly LatestRow[] {
+  const latest = new Map<string, LatestRow>();
+  for (const { event, ordinal } of revised) {
+    const { rewardId, value, scorer } = event.data;
+    latest.set(rewardId, {
+      ...{ reward_id: rewardId, value, scorer: scorer.name, scorer_revision: scorer.revision },
+      ...{ revisions: ordinal, revised_at: event.occurredAt },
+    });
+  }
+  return [...latest.values()];
 }
 
-export type RevisionRow = Row<typeof tables.reward_revisions>;
-export function revisionRow({ id, data, occurredAt }: Envelope<'RewardRevised'>, ordinal: number): RevisionRow {
+export function revisionRow({ event: { id, data, occurredAt }, ordinal }: Revised): Row<typeof tables.reward_revisions> {
   return {
     event_id: id,
     reward_id: data.rewardId,

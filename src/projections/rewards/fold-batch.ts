@@ -1,0 +1,82 @@
+import type { Delivery, Envelope } from '../../events/envelope.ts';
+import { isOf, type Poison } from '../projection.ts';
+import { missingReward, missingStep, missingTree } from './refused.ts';
+import type { FinishedRollout } from './returns.ts';
+import type { EdgeRow, Revised } from './rows.ts';
+
+/**
+ * What is known of the record before an event: looked up in the tables, or remembered. What is there already is not added a second
+ * time.
+ */
+export interface Known {
+  runOf(treeId: string): string | undefined;
+  addTree(treeId: string, runId: string): void;
+  hasStep(treeId: string, stepId: string): boolean;
+  /** @returns whether it is new, and so with the other additions. */
+  addStep(treeId: string, stepId: string, parentStepId: string | null): boolean;
+  /** The reward of a tree; the fold counts its revisions on. */
+  reward(treeId: string, rewardId: string): { revisions: number } | undefined;
+  addReward(event: Envelope<'RewardAssigned'>): boolean;
+  addRevision(event: Envelope<'RewardRevised'>): boolean;
+  addEnd(rollout: FinishedRollout): boolean;
+}
+
+/** What a batch adds. */
+export interface Folded {
+  readonly trees: { readonly tree_id: string; readonly run_id: string }[];
+  readonly edges: EdgeRow[];
+  readonly assigned: Envelope<'RewardAssigned'>[];
+  readonly revised: Revised[];
+  readonly finished: FinishedRollout[];
+  readonly poison: Poison[];
+}
+
+/**
+ * Folds a batch into what it adds to what is known. It is the one fold of rewards: of the live version, of a load and of rewards
+ * as they stood at a position. An event sees only what lies before it: a revision before its reward, a step before its parent and
+ * an end before its leaf are refused.
+ */
+export function foldBatch(batch: readonly Delivery[], known: Known): Folded {
+  const folded: Folded = { trees: [], edges: [], assigned: [], revised: [], finished: [], poison: [] };
+  for (const delivery of batch) {
+    const refused = fold(delivery, known, folded);
+    if (refused) folded.poison.push({ delivery, ...refused });
+  }
+  return folded;
+}
+
+function fold(delivery: Delivery, known: Known, folded: Folded): Omit<Poison, 'delivery'> | undefined {
+  const { treeId } = delivery.event.data as { treeId: string }; // every type handled here names its tree
+  const addStep = (stepId: string, parent: string | null): void => {
+    if (known.addStep(treeId, stepId, parent)) folded.edges.push({ step_id: stepId, tree_id: treeId, parent_step_id: parent });
+  };
+  if (isOf(delivery, 'TreeOpened')) {
+    const { runId, rootStepId } = delivery.event.data;
+    if (known.runOf(treeId) === undefined) {
+      known.addTree(treeId, runId); // the first word is the fact
+      folded.trees.push({ tree_id: treeId, run_id: runId });
+    }
+    addStep(rootStepId, null);
+    return undefined;
+  }
+  const runId = known.runOf(treeId);
+  if (runId === undefined) return missingTree(treeId);
+  if (isOf(delivery, 'StepTaken')) {
+    const { stepId, parentStepId } = delivery.event.data;
+    if (!known.hasStep(treeId, parentStepId)) return missingStep('data.parentStepId', parentStepId, treeId);
+    addStep(stepId, parentStepId);
+  }
+  if (isOf(delivery, 'RewardAssigned') && known.addReward(delivery.event)) folded.assigned.push(delivery.event);
+  if (isOf(delivery, 'RewardRevised')) {
+    const reward = known.reward(treeId, delivery.event.data.rewardId);
+    if (!reward) return missingReward(delivery.event.data);
+    if (known.addRevision(delivery.event)) folded.revised.push({ event: delivery.event, ordinal: ++reward.revisions });
+  }
+  if (isOf(delivery, 'RolloutFinished')) {
+    const { rolloutId, leafStepId } = delivery.event.data;
+    if (!known.hasStep(treeId, leafStepId)) return missingStep('data.leafStepId', leafStepId, treeId);
+    const rollout = { rollout_id: rolloutId, tree_id: treeId, run_id: runId, leaf_step_id: leafStepId };
+    if (known.addEnd(rollout)) folded.finished.push(rollout);
+  }
+  return undefined;
+}

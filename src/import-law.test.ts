@@ -40,6 +40,8 @@ const IMPORTERS: readonly { readonly library: RegExp; readonly importer: RegExp 
   { library: /^commander$/, importer: /^src\/cli\// },
   { library: /^(@?fastify($|\/))/, importer: /^src\/http\// },
   { library: /^prom-client$/, importer: /^src\/runtime\/metrics\.ts$/ },
+  { library: /^lru-cache$/, importer: /^src\/runtime\/cache\.ts$/ },
+  { library: /^p-limit$/, importer: /^src\/runtime\/limit\.ts$/ },
 ];
 
 const SQL = /\bsql(<[^`]*?>)?`|\.(selectFrom|insertInto|updateTable|deleteFrom)\(/;

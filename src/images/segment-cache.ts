@@ -1,3 +1,4 @@
+import { limitOf } from '../runtime/limit.ts';
 import { segmentId } from './image-id.ts';
 import { packSegment, SegmentDamaged, unpackSegment } from './pack-segment.ts';
 import { renderSegment } from './render-segment.ts';
@@ -111,16 +112,14 @@ export class SegmentCache {
     if (!store) return;
     const shelf = this.#shelf(spec);
     const missing = [...new Set(texts)].filter((text) => !shelf.has(text));
-    for (let at = 0; at < missing.length; at += FETCHED_AT_ONCE) {
-      await Promise.all(
-        missing.slice(at, at + FETCHED_AT_ONCE).map(async (text) => {
-          const segment = await this.#read(store, segmentId(renderSpecId(spec), text));
-          if (!segment || shelf.has(text)) return;
-          this.#counts.storeHits++;
-          this.#add(shelf, spec, text, segment);
-        }),
-      );
-    }
+    const inTurn = limitOf(FETCHED_AT_ONCE);
+    const fetchOne = async (text: string): Promise<void> => {
+      const segment = await this.#read(store, segmentId(renderSpecId(spec), text));
+      if (!segment || shelf.has(text)) return;
+      this.#counts.storeHits++;
+      this.#add(shelf, spec, text, segment);
+    };
+    await Promise.all(missing.map((text) => inTurn(() => fetchOne(text))));
   }
 
   /** Returns drawn segments to the shared store. @throws what the store throws. */

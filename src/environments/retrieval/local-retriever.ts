@@ -1,6 +1,7 @@
 import MiniSearch from 'minisearch';
 import { sha256Hex } from '../../digest/sha256.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
+import { openCache } from '../../runtime/cache.ts';
 import type { CorpusDocument, RetrievedDocument, Retriever } from './retriever.ts';
 import { hasPlainWords, indexWordsOf, queryWordsOf } from './words-of.ts';
 
@@ -39,12 +40,11 @@ export async function openLocalRetriever(documents: readonly CorpusDocument[]): 
     { chunkSize: ADDED_AT_ONCE },
   );
 
-  const answers = new Map<string, readonly RetrievedDocument[]>();
+  const answers = openCache<readonly RetrievedDocument[]>({ max: REMEMBERED });
   const find = (query: string, topK: number): readonly RetrievedDocument[] => {
     const key = `${topK} ${query}`;
     const known = answers.get(key);
     if (known) return known;
-    if (answers.size === REMEMBERED) answers.clear();
     const found = lookUp(query, topK);
     answers.set(key, found);
     return found;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { cutText } from '../../domain/text/cut-text.ts';
+import { limitOf } from '../../runtime/limit.ts';
 import { retry } from '../../runtime/retry.ts';
 import { isPassingStatus, LONGEST_PAUSE_MS, retryAfterMs } from '../../runtime/retry-after.ts';
 import { type Tool, ToolError, type ToolResult, ToolUnavailable } from './tool.ts';
@@ -55,23 +56,10 @@ export function python(options: PythonOptions): Tool {
   const { runTimeoutS = RUN_TIMEOUT_S, attempts = ATTEMPTS, pauseMs = PAUSE_MS, concurrency = CONCURRENCY } = options;
   const requestTimeoutMs = options.requestTimeoutMs ?? runTimeoutS * 1_000 + REQUEST_SLACK_MS;
   const { now = Date.now, sleep } = options;
-  const waiting: (() => void)[] = [];
-  let running = 0;
+  const inTurn = limitOf(concurrency);
 
-  async function inTurn<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    if (running >= concurrency) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running++;
-    try {
-      signal.throwIfAborted();
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else running--;
-    }
-  }
-
-  function run(code: string, signal: AbortSignal): Promise<ToolResult> {
+  async function run(code: string, signal: AbortSignal): Promise<ToolResult> {
+    signal.throwIfAborted(); // its turn may have come late
     const body = JSON.stringify({ code, language: 'python', run_timeout: runTimeoutS, compile_timeout: runTimeoutS });
     let restMs: number | null = 0; // null: asking again is of no use
     const ask = async (tries: number): Promise<ToolResult> => {
@@ -99,7 +87,7 @@ export function python(options: PythonOptions): Tool {
     },
     fingerprint: `python 1 ${url.href} ${runTimeoutS}`,
     ownLimit: true,
-    execute: (args, signal) => inTurn(signal, () => run(String(args.code), signal)),
+    execute: (args, signal) => inTurn(() => run(String(args.code), signal)),
   };
 }
 

@@ -6,6 +6,7 @@ import { formatPosition, positionAfter } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
 import { type Appended, findJournalled, recordHash } from '../../projections/journal/journalled.ts';
 import type { Declaration } from '../../projections/read-declarations.ts';
+import { openCache } from '../../runtime/cache.ts';
 import type { RequestLimits } from '../../runtime/config.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
 import { type Endpoint, endpoint, type JsonSchema } from '../endpoint.ts';
@@ -20,7 +21,6 @@ import { createGate } from './gate.ts';
 import { missingBlobs } from './missing-blobs.ts';
 import { mediaOf, parseBody, unknownMedia } from './parse-body.ts';
 import { busy } from './read-body.ts';
-import { Recent } from './recent.ts';
 import { declarationsOf } from './references.ts';
 import { checkStreamTopics } from './stream-topics.ts';
 import { wrongDigests } from './wrong-digests.ts';
@@ -50,9 +50,9 @@ const RECENT = 50_000; // entries; together some 20 MB
 export function ingestEndpoint(options: IngestOptions): Endpoint {
   const { db, log, blobs, limits, metrics } = options;
   const exclusive = createExclusive();
-  const recentEvents = new Recent<Appended>(RECENT);
-  const recentDeclarations = new Recent<Declaration>(RECENT);
-  const recentStreams = new Recent<string>(RECENT); // their topics
+  const recentEvents = openCache<Appended>({ max: RECENT });
+  const recentDeclarations = openCache<Declaration>({ max: RECENT });
+  const recentStreams = openCache<string>({ max: RECENT }); // their topics
   const world = {
     db,
     recent: { get: (kind: string, id: string) => recentDeclarations.get(`${kind} ${id}`) },

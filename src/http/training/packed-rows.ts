@@ -1,5 +1,6 @@
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { Db } from '../../postgres/database.ts';
+import { openCache } from '../../runtime/cache.ts';
 import { type EncodedRows, encodeRows } from '../../training/rows/encode-rows.ts';
 import type { Layout, NotLaidOut } from '../../training/rows/layout.ts';
 import { readRowsOfNow } from '../../training/rows/read-rows-of-now.ts';
@@ -18,7 +19,6 @@ type Packed = EncodedRows | NotLaidOut;
 interface Kept {
   readonly state: string;
   readonly packing: Promise<Packed>;
-  bytes: number;
 }
 
 // some ten batches of 1,000 samples of 1,000 tokens; one that is larger is packed again for each reader
@@ -29,7 +29,7 @@ export function createPackedRows(
   { db, blobs }: { readonly db: Db; readonly blobs: BlobStore },
   keptBytes = KEPT_BYTES,
 ): PackedRows {
-  const kept = new Map<string, Kept>(); // oldest use first
+  const kept = openCache<Kept>({ maxSize: keptBytes });
 
   return {
     async get(batchId, layout) {
@@ -37,34 +37,20 @@ export function createPackedRows(
       const state = await readRewardState(db, batchId);
       const key = `${layout} ${batchId}`;
       const before = kept.get(key);
-      kept.delete(key);
-      const entry = before?.state === state ? before : pack(state, batchId, layout);
-      kept.set(key, entry);
+      if (before?.state === state) return before.packing;
+      const packing = readRowsOfNow(db, blobs, batchId).then(({ rows, rewardsAt }) => encodeRows(rows, layout, rewardsAt));
+      const entry = { state, packing };
+      kept.set(key, entry, { size: 1 }); // its size is known when it is packed
       try {
-        const packed = await entry.packing;
-        entry.bytes = packed.kind === 'encoded' ? packed.bytes : 0;
+        const packed = await packing;
+        // the size of a value that is there is not looked at again
+        if (packed.kind === 'encoded' && kept.peek(key) === entry && kept.delete(key))
+          kept.set(key, entry, { size: packed.bytes });
         return packed;
       } catch (error) {
-        if (kept.get(key) === entry) kept.delete(key);
+        if (kept.peek(key) === entry) kept.delete(key);
         throw error;
-      } finally {
-        evict();
       }
     },
   };
-
-  function pack(state: string, batchId: string, layout: Layout): Kept {
-    const packing = readRowsOfNow(db, blobs, batchId).then(({ rows, rewardsAt }) => encodeRows(rows, layout, rewardsAt));
-    return { state, packing, bytes: 0 };
-  }
-
-  function evict(): void {
-    let bytes = 0;
-    for (const entry of kept.values()) bytes += entry.bytes;
-    for (const [key, entry] of kept) {
-      if (bytes <= keptBytes) return;
-      bytes -= entry.bytes;
-      kept.delete(key);
-    }
-  }
 }

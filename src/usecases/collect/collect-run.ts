@@ -6,7 +6,7 @@ import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Policy } from '../../policies/policy.ts';
 import type { Admission } from './admission.ts';
-import { allOrStop } from './all-or-stop.ts';
+import { forEachOf } from './all-or-stop.ts';
 import { AnotherWorld } from './another-world.ts';
 import { collectTree, treeIdOf } from './collect-tree.ts';
 import { describeFailures, type FailureReason, failureTally } from './failure-tally.ts';
@@ -93,7 +93,6 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
   };
   const tally = failureTally();
   const report = () => options.progress?.({ ...progress });
-  const queue = plan.tasks.entries();
 
   let turn: Promise<unknown> = Promise.resolve();
   async function begin(task: PlannedTask, index: number, signal: AbortSignal) {
@@ -108,44 +107,39 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
     return own;
   }
 
-  async function work(signal: AbortSignal): Promise<void> {
-    for (const [index, task] of queue) {
-      if (signal.aborted) return;
-      const { tree, admitted } = await begin(task, index, signal);
-      if (admitted === null) return; // nobody wants another group
-      await collectTree({
-        ...options,
-        ...(admitted ? { policy: admitted } : {}),
-        signal,
-        task,
-        tree,
-        treeIndex: index,
-        onStep: () => {
-          progress.steps++;
-          report();
-        },
-        onRollout: (success) => {
-          progress.rollouts++;
-          if (success) progress.succeeded++;
-          report();
-        },
-        onFailed: () => {
-          progress.failedTrees++;
-          report();
-        },
-        onFailure: (reason) => {
-          tally.add(reason);
-          progress.failed++;
-          report();
-        },
-      });
-      if (!signal.aborted) progress.trees++;
-      report();
-    }
-  }
-
-  const workers = Array.from({ length: Math.min(options.concurrency, plan.tasks.length) }, () => work);
-  await allOrStop(options.signal, workers);
+  await forEachOf(plan.tasks.entries(), options, async ([index, task], signal) => {
+    const { tree, admitted } = await begin(task, index, signal);
+    if (admitted === null) return 'stop'; // nobody wants another group
+    await collectTree({
+      ...options,
+      ...(admitted ? { policy: admitted } : {}),
+      signal,
+      task,
+      tree,
+      treeIndex: index,
+      onStep: () => {
+        progress.steps++;
+        report();
+      },
+      onRollout: (success) => {
+        progress.rollouts++;
+        if (success) progress.succeeded++;
+        report();
+      },
+      onFailed: () => {
+        progress.failedTrees++;
+        report();
+      },
+      onFailure: (reason) => {
+        tally.add(reason);
+        progress.failed++;
+        report();
+      },
+    });
+    if (!signal.aborted) progress.trees++;
+    report();
+    return undefined;
+  });
   const [total, noun] = plan.search ? ([progress.trees, 'searches'] as const) : ([progress.rollouts, 'rollouts'] as const);
   const reasons = tally.reasons();
   const said = [describeFailures(tally, total, noun), failedTreesText(progress) ?? ''].filter((part) => part !== '').join('; ');

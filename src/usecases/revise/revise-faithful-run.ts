@@ -11,7 +11,7 @@ import type { Judge } from '../../policies/judge.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readSearchedTree, type SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
 import { type PublishedFile, readPublishedFiles } from '../../projections/runs/read-published-files.ts';
-import { allOrStop } from '../collect/all-or-stop.ts';
+import { forEachOf } from '../collect/all-or-stop.ts';
 import { judgeFaithfully, onRawScale } from './revise-faithful-tree.ts';
 import { readRecordedRevisions } from './revise-record.ts';
 import { refuseAnotherWorld } from './revise-run.ts';
@@ -96,7 +96,6 @@ export async function reviseFaithfulRun(options: FaithfulOptions): Promise<Faith
   const verdicts = plan.revise && plan.dataType === 'centric' ? judge && openVerdicts(judge, db, options.appender) : null;
   const counted = { trees: 0, skipped: 0, found: 0, accepted: 0, rows: 0, judged: 0 };
   const counts = () => ({ ...counted, plannedTrees: files.length, unfinished, asked: verdicts?.asked() ?? 0 });
-  const queue = files.values();
   let before: Promise<boolean> = Promise.resolve(true);
 
   /** Writes the rows of a tree behind those of the tree before it. False when that one could not be finished. */
@@ -122,18 +121,11 @@ export async function reviseFaithfulRun(options: FaithfulOptions): Promise<Faith
     return true;
   }
 
-  async function work(signal: AbortSignal): Promise<void> {
-    for (const file of queue) {
-      const written = inTurn(before, mineTree(options, verdicts, file, signal));
-      before = written;
-      if (!(await written)) return;
-    }
-  }
-
-  await allOrStop(
-    options.signal,
-    Array.from({ length: Math.min(options.concurrency, files.length) }, () => work),
-  );
+  await forEachOf(files, options, async (file, signal) => {
+    const written = inTurn(before, mineTree(options, verdicts, file, signal));
+    before = written;
+    return (await written) ? undefined : 'stop';
+  });
   return { ...counts(), whole: counted.trees === files.length };
 }
 

@@ -9,7 +9,7 @@ import {
   readTreeIds,
   type SearchedTree,
 } from '../../projections/revisions/read-searched-trees.ts';
-import { allOrStop } from '../collect/all-or-stop.ts';
+import { forEachOf } from '../collect/all-or-stop.ts';
 import { AnotherWorld } from '../collect/another-world.ts';
 import type { ReadReply } from './revise-check.ts';
 import { readRecordedRevisions } from './revise-record.ts';
@@ -82,36 +82,29 @@ export async function reviseRun(options: ReviseOptions): Promise<ReviseCounts> {
   const plannedTrees = Math.max(options.plannedTrees ?? 0, treeIds.length);
   const unfinished = plannedTrees - (await countClosedTrees(db, runId));
   const counts = () => count(done, { plannedTrees, unfinished, asked: verdicts?.asked() ?? 0 });
-  const queue = treeIds.values();
 
-  async function work(signal: AbortSignal): Promise<void> {
-    for (const treeId of queue) {
-      if (signal.aborted) return;
-      const tree = await readSearchedTree(db, treeId, options.resolve);
-      if (!tree) throw new RangeError(`there is no tree ${treeId}`);
-      if (kind) refuseAnotherWorld(tree, kind);
-      const recorded = await readRecordedRevisions(db, treeId);
-      const { plan, checking } = options;
-      const revised = await reviseTree({
-        tree,
-        plan,
-        judge: judge ?? DIRECT,
-        verdicts,
-        kind,
-        read: options.read,
-        checking,
-        recorded,
-        appender,
-        signal,
-      });
-      if (!revised) return; // the signal was aborted on the way
-      done.push(revised);
-      options.progress?.(counts());
-    }
-  }
-
-  const workers = Array.from({ length: Math.min(options.concurrency, treeIds.length) }, () => work);
-  await allOrStop(options.signal, workers);
+  await forEachOf(treeIds, options, async (treeId, signal) => {
+    const tree = await readSearchedTree(db, treeId, options.resolve);
+    if (!tree) throw new RangeError(`there is no tree ${treeId}`);
+    if (kind) refuseAnotherWorld(tree, kind);
+    const recorded = await readRecordedRevisions(db, treeId);
+    const { plan, checking } = options;
+    const revised = await reviseTree({
+      tree,
+      plan,
+      judge: judge ?? DIRECT,
+      verdicts,
+      kind,
+      read: options.read,
+      checking,
+      recorded,
+      appender,
+      signal,
+    });
+    if (!revised) return; // the signal was aborted on the way
+    done.push(revised);
+    options.progress?.(counts());
+  });
   return counts();
 }
 

@@ -1,8 +1,8 @@
 import { policyRoutes } from '../http/policy/policy-routes.ts';
 import { type HttpServer, startHttp } from '../http/server.ts';
 import type { Platform } from '../platform/open-platform.ts';
-import { createPolicy } from '../policies/create-policy.ts';
-import { PolicySpecError, parsePolicyText } from '../policies/policy-spec.ts';
+import { PolicySpecError } from '../policies/policy-entry.ts';
+import { createPolicy, parsePolicyText } from '../policies/policy-spec.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { followVersions } from '../training/versions/train-versions.ts';

@@ -1,9 +1,8 @@
 import { sha256Hex } from '../digest/sha256.ts';
-import { createPolicy } from './create-policy.ts';
 import { type Judge, JudgeUnfit } from './judge.ts';
 import { modelJudge } from './judge-by-model.ts';
 import { planJudge } from './judge-by-plan.ts';
-import { type PolicySpec, parsePolicyText } from './policy-spec.ts';
+import { createPolicy, type PolicySpec, parsePolicyText } from './policy-spec.ts';
 
 export const JUDGE_FORMS =
   'planner (exact, where the environment plans), planner-strict (a step that brings the goal no nearer is bad too), self (the model that acted), openai:MODEL@URL, or direct (nobody: the whole bad trajectory is kept)';

@@ -1,10 +1,14 @@
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { sha256Hex } from '../digest/sha256.ts';
 import { createRandom } from '../domain/random/random.ts';
 import { candidatesOf, chosenAct } from './candidates.ts';
 import { candidateFeatures } from './linear/features.ts';
 import type { Situation } from './linear/situation.ts';
 import { logProbGradient, logSoftmax, pick, type SparseGradient, scoreOf } from './linear/softmax.ts';
-import type { LinearWeights } from './linear/weights.ts';
+import { decodeWeights, type LinearWeights, zeroWeights } from './linear/weights.ts';
 import type { Policy } from './policy.ts';
+import { definePolicy, filled, PolicySpecError, temperature } from './policy-entry.ts';
 
 /**
  * Makes the linear softmax policy π(a | s) = exp(θ·φ(s, a)/T) / Σ_b exp(θ·φ(s, b)/T) over the admissible actions. Its n acts are
@@ -66,4 +70,32 @@ export function gradientLogProb(
   );
   const gradient = logProbGradient(features, logProbs, chosen, temperature);
   return { logProb: logProbs[chosen] as number, gradient }; // logProbGradient refuses a candidate that does not exist
+}
+
+export const linear = definePolicy({
+  kind: 'linear',
+  forms: ['linear', 'linear:FILE'],
+  options: z.strictObject({
+    /** A file written by a trainer; without it the policy starts from zero weights, which is the uniform policy. */
+    weightsFile: filled.optional(),
+    policyId: filled.max(200).optional(),
+    /** In place of the temperature of the run. */
+    temperature: temperature.optional(),
+  }),
+  read: (rest) => (rest === undefined ? {} : { weightsFile: rest }),
+  open: (spec) => (spec.weightsFile === undefined ? linearPolicy(zeroWeights(), spec) : fromFile(spec.weightsFile, spec)),
+});
+
+async function fromFile(file: string, options: Parameters<typeof linearPolicy>[1]): Promise<Policy> {
+  try {
+    const bytes = await readFile(file);
+    return { ...linearPolicy(decodeWeights(bytes), options), digest: sha256Hex(bytes) };
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new PolicySpecError(
+      'weightsFile',
+      `${JSON.stringify(file)} cannot be used: ${why}; name a file that a trainer wrote, or leave it out`,
+      { cause },
+    );
+  }
 }

@@ -1,13 +1,8 @@
+import { z } from 'zod';
 import type { LinearWeights } from './linear/weights.ts';
 import { linearPolicy } from './linear-policy.ts';
 import type { Policy } from './policy.ts';
-
-/** Where the versions of a policy come from as they are made. */
-export interface VersionSource {
-  /** Returns the newest weights that are known here; waits only for the very first. */
-  newest(signal: AbortSignal): Promise<LinearWeights>;
-  close(): Promise<void>;
-}
+import { definePolicy, filled, PolicySpecError, temperature as runTemperature, type VersionSource } from './policy-entry.ts';
 
 export interface LivePolicy extends Policy {
   /**
@@ -49,3 +44,15 @@ export async function livePolicy(
     close: () => source.close(),
   };
 }
+
+/** The newest version of a policy that is being trained, from act to act. */
+export const live = definePolicy({
+  kind: 'live',
+  forms: ['live:POLICY'],
+  options: z.strictObject({ policyId: filled.max(200), temperature: runTemperature.optional() }),
+  read: (rest = '') => ({ policyId: rest }),
+  open: (spec, { versionsOf, signal = new AbortController().signal }) => {
+    if (versionsOf) return livePolicy(versionsOf(spec.policyId), spec, signal);
+    throw new PolicySpecError('kind', 'live follows a trainer, which only a collection into a platform can; name linear:FILE');
+  },
+});

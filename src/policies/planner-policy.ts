@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import { createRandom } from '../domain/random/random.ts';
 import { candidatesOf, chosenAct } from './candidates.ts';
 import type { Act, ActRequest, Policy } from './policy.ts';
+import { definePolicy, PolicySpecError } from './policy-entry.ts';
 
 /**
  * Makes the policy that plays the environment's own perfect action and, with probability `epsilon`, a uniformly drawn one
@@ -48,3 +50,20 @@ function planned(request: ActRequest, action: string, expert: string | null): Ac
     action,
   );
 }
+
+const wrong = 'must be a probability from 0 to 1';
+
+export const planner = definePolicy({
+  kind: 'planner',
+  forms: ['planner', 'planner:EPSILON'],
+  options: z.strictObject({ epsilon: z.number().min(0, wrong).max(1, wrong).default(0) }),
+  read: (rest) => {
+    if (rest === undefined) return {};
+    if (/^(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)$/.test(rest)) return { epsilon: Number(rest) };
+    throw new PolicySpecError(
+      'epsilon',
+      `must be a number from 0 to 1, not ${JSON.stringify(rest)}; write for example planner:0.2`,
+    );
+  },
+  open: plannerPolicy,
+});

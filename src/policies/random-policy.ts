@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import { createRandom } from '../domain/random/random.ts';
 import { candidatesOf, chosenAct } from './candidates.ts';
 import type { Policy } from './policy.ts';
+import { definePolicy, PolicySpecError } from './policy-entry.ts';
 
 /**
  * Makes the policy that draws every act uniformly and independently from the admissible actions; the floor to compare others
@@ -22,3 +24,14 @@ export function randomPolicy(): Policy {
     async close() {},
   };
 }
+
+export const random = definePolicy({
+  kind: 'random',
+  forms: ['random'],
+  options: z.strictObject({}),
+  read: (rest) => {
+    if (rest === undefined) return {};
+    throw new PolicySpecError('random', `takes nothing after it, not ${JSON.stringify(rest)}; write random`);
+  },
+  open: () => randomPolicy(),
+});

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import { decodeWeights, type LinearWeights } from '../../policies/linear/weights.ts';
-import type { VersionSource } from '../../policies/live-policy.ts';
+import type { VersionSource } from '../../policies/policy-entry.ts';
 import type { Db } from '../../postgres/database.ts';
 import { linearBackend } from '../backends/linear/linear-backend.ts';
 import { readCheckpoint } from '../checkpoints/checkpoint-store.ts';

@@ -1,7 +1,6 @@
 import { openEnvironment } from '../../environments/open-environment.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { createPolicy } from '../../policies/create-policy.ts';
-import { parsePolicyText } from '../../policies/policy-spec.ts';
+import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
 import type { Db } from '../../postgres/database.ts';
 import { type ForkPoint, readForkPoint } from '../../projections/step-tree/read-fork-point.ts';
 import { type CollectPlan, collectPlan } from '../collect/plan.ts';

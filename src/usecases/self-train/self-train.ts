@@ -9,12 +9,11 @@ import { CODE_VERSION } from '../../platform/code-version.ts';
 import { nextSequence } from '../../platform/next-sequence.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { parseJudgeText } from '../../policies/create-judge.ts';
-import { createPolicy } from '../../policies/create-policy.ts';
-import { parsePolicyText } from '../../policies/policy-spec.ts';
+import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
 import type { EvaluationRecord } from '../../projections/evaluations/read-evaluations.ts';
 import { readExperimentsById } from '../../projections/runs/read-experiments.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { allOrStop } from '../collect/all-or-stop.ts';
+import { forEachOf } from '../collect/all-or-stop.ts';
 import { chooseTasks } from '../collect/choose-tasks.ts';
 import { lockRun, RunRefused } from '../collect/collect.ts';
 import { refuseUnfit } from '../collect/refuse-unfit.ts';
@@ -96,25 +95,19 @@ async function repeatAll(platform: Platform, training: SelfTraining): Promise<re
     await refusePolicy(kind, plan, train);
     await declare(platform, training);
     const results: IterationResult[] = [];
-    const queue = plan.seeds.values();
-    const repeat = async (either: AbortSignal) => {
-      for (const seed of queue) {
-        const repetition: Repetition = {
-          ...{ platform, selfTrainId, plan, seed, kind, folders, concurrency: training.concurrency, signal: either },
-          trainer: training.trainer ?? null,
-          trainAliases: train.map(({ alias }) => alias),
-          testAliases: test.map(({ alias }) => alias),
-        };
-        await repeatOnce(repetition, (result) => {
-          results.push(result);
-          training.onResult?.(result);
-        });
-      }
-    };
-    await allOrStop(
-      signal,
-      Array.from({ length: Math.min(training.seedsAtATime, plan.seeds.length) }, () => repeat),
-    );
+    await forEachOf(plan.seeds, { signal, concurrency: training.seedsAtATime }, async (seed, either) => {
+      const repetition: Repetition = {
+        ...{ platform, selfTrainId, plan, seed, kind, folders, concurrency: training.concurrency, signal: either },
+        trainer: training.trainer ?? null,
+        trainAliases: train.map(({ alias }) => alias),
+        testAliases: test.map(({ alias }) => alias),
+      };
+      await repeatOnce(repetition, (result) => {
+        results.push(result);
+        training.onResult?.(result);
+      });
+      return undefined;
+    });
     return results.sort(
       (a, b) => plan.methods.indexOf(a.method) - plan.methods.indexOf(b.method) || a.seed - b.seed || a.iteration - b.iteration,
     );

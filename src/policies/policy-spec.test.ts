@@ -2,9 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createPolicy } from './create-policy.ts';
 import { encodeWeights, zeroWeights } from './linear/weights.ts';
-import { parsePolicySpec, parsePolicyText } from './policy-spec.ts';
+import { createPolicy, parsePolicySpec, parsePolicyText } from './policy-spec.ts';
 
 let folder: string;
 beforeAll(async () => {

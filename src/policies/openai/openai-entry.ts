@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { openAiPolicy } from '../openai-policy.ts';
+import { definePolicy, filled, PolicySpecError } from '../policy-entry.ts';
+
+/** A model behind an OpenAI-compatible server. */
+export const openai = definePolicy({
+  kind: 'openai',
+  forms: ['openai:MODEL@URL'],
+  options: z.strictObject({
+    baseUrl: z.url({ protocol: /^https?$/, error: 'must be an http or https address such as http://127.0.0.1:8000/v1' }),
+    model: filled,
+    policyId: filled.max(200).optional(),
+    policyVersion: z.int().min(0).optional(),
+    topP: z.number().gt(0).max(1).optional(),
+    maxTokens: z.int().min(1).optional(),
+    stop: z.array(filled).max(16).optional(),
+    tokenIds: z.enum(['ask', 'none']).optional(),
+    /** Sends `admissible_actions` and `goal`, for a server that chooses among actions (workers/policy.ts). */
+    actions: z.enum(['send', 'none']).optional(),
+    systemRole: z.enum(['system', 'merged']).optional(),
+    maxPromptTokens: z.int().min(1).optional(),
+    // fetch itself gives up on a server that has sent nothing for 300 s, so a longer limit would not be kept.
+    timeoutMs: z.int().min(1).max(300_000).optional(),
+    attempts: z.int().min(1).max(100).optional(),
+  }),
+  read: (rest = '') => {
+    const [, model, baseUrl] = /^(.+)@(https?:\/\/.*)$/.exec(rest) ?? [];
+    if (model) return { model, baseUrl };
+    throw new PolicySpecError('openai', 'needs a model and an address; write for example openai:qwen@http://127.0.0.1:8000/v1');
+  },
+  open: (spec, { apiKey }) => openAiPolicy({ ...spec, apiKey: checkedKey(apiKey) }),
+});
+
+function checkedKey(key: string | undefined): string | undefined {
+  if (key === undefined || key === '') return undefined;
+  // A header cannot hold other characters, and fetch would report that like a broken connection.
+  if (!/^[\x21-\x7e]+$/.test(key))
+    throw new PolicySpecError('apiKey', 'holds blanks, line ends or characters outside ASCII; copy it again');
+  return key;
+}

@@ -5,8 +5,8 @@ import type { FinishedRollout } from './returns.ts';
 import type { EdgeRow, Revised } from './rows.ts';
 
 /**
- * What is known of the record before an event: looked up in the tables, or remembered. What is there already is not added a second
- * time.
+ * What is known of the record before an event: looked up in the tables, or remembered. What is there already is not added
+ * again.
  */
 export interface Known {
   runOf(treeId: string): string | undefined;
@@ -33,7 +33,7 @@ export interface Folded {
 
 /**
  * Folds a batch into what it adds to what is known. It is the one fold of rewards: of the live version, of a load and of rewards
- * as they stood at a position. An event sees only what lies before it: a revision before its reward, a step before its parent and
+ * as of a position. An event sees only what lies before it: a revision before its reward, a step before its parent and
  * an end before its leaf are refused.
  */
 export function foldBatch(batch: readonly Delivery[], known: Known): Folded {

@@ -1,4 +1,10 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import config from './jest.config.js';
+
+// A test with a long form asks src/testing/long-run.ts which one to take.
+const withLongForm = ['src', 'graphql']
+  .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => `${folder}/${file}`))
+  .filter((file) => file.endsWith('.test.ts') && readFileSync(file, 'utf8').includes("/testing/long-run.ts'"));
 
 /**
  * The long forms of rules that `npm test` tries in a short one, and what needs minutes of its own: x.long.int.test.ts. Tests of
@@ -7,6 +13,6 @@ import config from './jest.config.js';
 export default {
   ...config,
   globals: { long: true },
-  testMatch: ['**/?*.long.?(*.)test.ts', '**/src/cli/*.int.test.ts'],
+  testMatch: ['**/?*.long.?(*.)test.ts', '**/src/cli/*.int.test.ts', ...withLongForm.map((file) => `**/${file}`)],
   testPathIgnorePatterns: config.testPathIgnorePatterns.filter((pattern) => !pattern.includes('long')),
 };

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { Envelope } from '../src/events/envelope.ts';
 import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
+import { runs } from '../src/testing/long-run.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 interface Item {
@@ -142,7 +143,7 @@ describe('paging', () => {
         expect(await read(c)).toEqual(all);
         expect((await page(c, null)).totalCount).toBe(all.length);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -161,7 +162,7 @@ describe('paging', () => {
           expect(seen).toEqual(expected(items, c).filter((id) => seen.includes(id)));
         },
       ),
-      { numRuns: 12 },
+      { numRuns: runs(12) },
     );
   });
 });

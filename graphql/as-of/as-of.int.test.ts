@@ -8,6 +8,7 @@ import { arbitraryRecord } from '../../src/testing/arbitrary-record.ts';
 import { EventBuilder } from '../../src/testing/event-builder.ts';
 import { everyEvent } from '../../src/testing/every-event.ts';
 import { appendTo, givenEvents, testLog } from '../../src/testing/given-events.ts';
+import { runs } from '../../src/testing/long-run.ts';
 import { openTestGraphql, type TestGraphql } from '../testing/open-test-graphql.ts';
 import { readTypeDefs } from '../type-defs.ts';
 
@@ -140,7 +141,7 @@ describe('reads as of a position', () => {
       fc.asyncProperty(arbitraryRecord.map(moderate), fc.nat(), (events, cut) =>
         expectAsItStood(events, cut % (events.length + 1)),
       ),
-      { numRuns: 4, endOnFailure: true },
+      { numRuns: runs(4), endOnFailure: true },
     );
   }, 180_000);
 

@@ -10,6 +10,7 @@ import type { Notices } from '../../src/postgres/notices.ts';
 import { projections } from '../../src/projections/registry.ts';
 import { runProjections } from '../../src/projections/runner.ts';
 import { EventBuilder } from '../../src/testing/event-builder.ts';
+import { runs } from '../../src/testing/long-run.ts';
 import { openTestGraphql, type TestGraphql } from '../testing/open-test-graphql.ts';
 import { type ReadEvent, readEvents } from '../testing/read-events.ts';
 
@@ -223,7 +224,7 @@ describe('the live tail', () => {
         await again.leave();
         expect(new Set(idsOf(rest))).toEqual(new Set(idsOf(all.slice(at + 1))));
       }),
-      { numRuns: 15 },
+      { numRuns: runs(15) },
     );
   });
 

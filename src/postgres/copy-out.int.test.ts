@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { runs } from '../testing/long-run.ts';
 import { copyOut, readCopy } from './copy-out.ts';
 import { connect } from './pool.ts';
 
@@ -32,7 +33,7 @@ test('bytes of any kind and size, also none, are read back as written', async ()
       const rows = await copyOut(client, 'select place, bytes from kept order by place');
       expect(rows).toEqual(values.map((bytes, place) => [int4(place), bytes === null ? null : Buffer.from(bytes)]));
     }),
-    { numRuns: 20 },
+    { numRuns: runs(20) },
   );
 });
 

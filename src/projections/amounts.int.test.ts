@@ -4,6 +4,7 @@ import { AMOUNT_LIMIT } from '../domain/reward/amount.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { appendTo, projectSlice, testLog } from '../testing/given-events.ts';
+import { runs } from '../testing/long-run.ts';
 import { emptyReadModels, readModels } from '../testing/read-models.ts';
 import { useTestDatabase } from '../testing/use-test-database.ts';
 
@@ -64,7 +65,7 @@ test('rows and quarantine do not depend on how the log is cut into batches, howe
         ).toEqual(whole);
       },
     ),
-    { numRuns: 10 },
+    { numRuns: runs(10) },
   );
 });
 

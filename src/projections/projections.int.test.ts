@@ -5,6 +5,7 @@ import { derivedId } from '../events/derived-id.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { appendTo, givenEvents, projectSlice, testLog } from '../testing/given-events.ts';
+import { runs } from '../testing/long-run.ts';
 import { emptyReadModels, readModels } from '../testing/read-models.ts';
 import { recordHistory, recordRenderSpec, recordSegment } from '../testing/record-images.ts';
 import { recordBatch, recordLineage, recordVersion } from '../testing/record-training.ts';
@@ -243,7 +244,7 @@ describe('read models', () => {
         }
         expect({ ...(await readModels(database.db)), quarantine: await quarantined() }).toEqual(atOnce);
       }),
-      { numRuns: 8 },
+      { numRuns: runs(8) },
     );
   }, 300_000);
 
@@ -264,7 +265,7 @@ describe('read models', () => {
         expect(twice).toEqual(once);
         expect(anomalies).toHaveLength(repeated.filter(({ type }) => type !== 'SegmentRendered').length);
       }),
-      { numRuns: 12 },
+      { numRuns: runs(12) },
     );
   });
 
@@ -285,7 +286,7 @@ describe('read models', () => {
         await projectAtOnce(mixed);
         expect(await readModels(database.db, places)).toEqual(recordedOrder);
       }),
-      { numRuns: 12 },
+      { numRuns: runs(12) },
     );
   });
 });

@@ -9,6 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../../testing/database.ts
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { everyEvent } from '../../testing/every-event.ts';
 import { appendTo, projectSlice, releaseWaiting, type TestLog, testLog } from '../../testing/given-events.ts';
+import { runs } from '../../testing/long-run.ts';
 import { emptyReadModels, readModels } from '../../testing/read-models.ts';
 import { until } from '../../testing/until.ts';
 import { dropLeftSnapshots } from './snapshot-owner.ts';
@@ -112,7 +113,7 @@ describe('read models as of a position', () => {
         await projectUpTo(live.db, log, ends(log));
         for (const cut of cuts) await expectFoldOf(log, after(events.slice(0, cut % (events.length + 1))));
       }),
-      { numRuns: 12 },
+      { numRuns: runs(12) },
     );
   }, 180_000);
 
@@ -128,7 +129,7 @@ describe('read models as of a position', () => {
           new Map(topics.map(([topic, records], i) => [topic, new Map([[0, (cuts[i] ?? 0) % (records.length + 1)]])])),
         );
       }),
-      { numRuns: 12 },
+      { numRuns: runs(12) },
     );
   }, 120_000);
 

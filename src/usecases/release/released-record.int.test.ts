@@ -15,6 +15,7 @@ import { foldRewardsAt } from '../../projections/rewards/rewards-at.ts';
 import { arbitraryRecord } from '../../testing/arbitrary-record.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { appendRelease, appendTo, projectSlice, type TestLog, testLog } from '../../testing/given-events.ts';
+import { isLongRun, runs } from '../../testing/long-run.ts';
 import { emptyReadModels, readModels } from '../../testing/read-models.ts';
 
 const databases: { readonly made: TestDatabase; readonly database: Database }[] = [];
@@ -214,7 +215,7 @@ test('live, rebuild, as-of, rewards-at and subscriber agree, whatever came early
       const asFolded = at.map(({ assigned, value, revisions }) => [assigned.rewardId, value, revisions]);
       expect(asFolded.sort(([a], [b]) => (String(a) < String(b) ? -1 : 1))).toEqual(await rewardsOf(atOnce));
     }),
-    { numRuns: 8, endOnFailure: true },
+    { numRuns: runs(8), endOnFailure: true },
   );
-  for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0);
+  if (isLongRun()) for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0); // two draws need not hold all
 }, 300_000);

@@ -4,6 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
+import { runs } from '../../../testing/long-run.ts';
 import { projectingAppender } from '../../../testing/projecting-log.ts';
 import { readModels } from '../../../testing/read-models.ts';
 import { agentTrajDefaults } from './agent-traj-options.ts';
@@ -136,7 +137,7 @@ describe('AgentTraj files', () => {
           ),
         ).toEqual(texts(items));
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     );
   });
 

@@ -5,6 +5,7 @@ import { readHistories } from '../../../projections/images/read-segments.ts';
 import { arbitraryRecord } from '../../../testing/arbitrary-record.ts';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
+import { runs } from '../../../testing/long-run.ts';
 import { givenPrepared, projectingAppender } from '../../../testing/projecting-log.ts';
 import { readModels } from '../../../testing/read-models.ts';
 import { recordHistory, recordRenderSpec, recordSegment } from '../../../testing/record-images.ts';
@@ -31,7 +32,7 @@ describe('JSONL files of events', () => {
           const second = await readFile(await shop.exportTo('second', format));
           expect(second.equals(first)).toBe(true);
         }),
-        { numRuns: 12 },
+        { numRuns: runs(12) },
       );
     },
   );
@@ -75,7 +76,7 @@ describe('JSONL files of events', () => {
         ])
           expect(after[table]).toEqual(models[table]?.filter((row) => finished.has(JSON.parse(row).tree_id)));
       }),
-      { numRuns: 12 },
+      { numRuns: runs(12) },
     );
   });
 

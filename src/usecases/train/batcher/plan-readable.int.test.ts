@@ -4,6 +4,7 @@ import type { DataOf } from '../../../events/catalogue.ts';
 import { pack } from '../../../events/packed.ts';
 import { openBatcherWorld } from '../../../testing/batcher-world.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
+import { runs } from '../../../testing/long-run.ts';
 import { emptyReadModels } from '../../../testing/read-models.ts';
 import { recordVersion, TEST_RULES } from '../../../testing/record-training.ts';
 import { useTestDatabase } from '../../../testing/use-test-database.ts';
@@ -87,7 +88,7 @@ test('every planned sample can be read and trained on, and no readable one is re
         }
       },
     ),
-    { numRuns: 20 },
+    { numRuns: runs(20) },
   );
 }, 120_000);
 

@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { useTestDatabase } from '../testing/use-test-database.ts';
 import { insertRows } from './bulk.ts';
 import type { Instant, Json } from './column-types.ts';
-import { type Database, openDatabase } from './database.ts';
 import { column, type NewRow, table } from './table.ts';
 
 const columns = {
@@ -21,18 +20,11 @@ const few = table('few', ['id'], columns);
 const many = table('many', ['id'], columns);
 type Row = NewRow<typeof few>;
 
-let made: TestDatabase;
-let database: Database;
+const database = useTestDatabase({ emptied: 'never' });
 beforeAll(async () => {
-  made = await createTestDatabase();
-  database = await openDatabase(made.url);
   const declared = Object.entries(columns).map(([name, { type }]) => `"${name}" ${type}`);
   for (const { name } of [few, many])
     await database.pool.query(`create table ${name} (${declared.join(', ')}, primary key (id))`);
-});
-afterAll(async () => {
-  await database.close();
-  await made.drop();
 });
 
 const id = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;

@@ -1,26 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { DataOf } from '../../events/catalogue.ts';
-import { type Database, openDatabase } from '../../postgres/database.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
-import { emptyReadModels } from '../../testing/read-models.ts';
+import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { countExamples, type ExampleFilter, readExamplePages, readPoliciesOfDatasets } from './read-examples.ts';
 
-let testDatabase: TestDatabase;
-let database: Database;
+const database = useTestDatabase({ emptied: 'before-each' });
 let builder: EventBuilder;
 let runId: string;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase(testDatabase.url);
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
 beforeEach(async () => {
-  await emptyReadModels(database.db);
   builder = new EventBuilder('sources');
   runId = builder.run();
 });

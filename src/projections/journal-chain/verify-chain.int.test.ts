@@ -1,32 +1,20 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { type RawBuilder, sql } from 'kysely';
 import { encode } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
-import { type Database, openDatabase } from '../../postgres/database.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { appendRelease, appendTo, projectSlice, type TestLog, testLog } from '../../testing/given-events.ts';
-import { emptyReadModels } from '../../testing/read-models.ts';
 import { recordRenderSpec, recordSegment } from '../../testing/record-images.ts';
+import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { journal } from '../journal/journal.ts';
 import { journalChain } from './journal-chain.ts';
 import { verifyChain } from './verify-chain.ts';
 
-let testDatabase: TestDatabase;
-let database: Database;
+const database = useTestDatabase({ emptied: 'before-each' });
 let log: TestLog;
 let builder: EventBuilder;
 let ids: readonly string[]; // of the events of `trees`, by offset
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase(testDatabase.url);
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
 beforeEach(async () => {
-  await emptyReadModels(database.db);
   log = testLog();
   builder = new EventBuilder('chained');
   const tree = builder.tree(builder.run(), 'a');

@@ -1,13 +1,11 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Offsets } from '../../log/event-log.ts';
-import { type Database, openDatabase } from '../../postgres/database.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
+import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { foldRewardsAt } from './rewards-at.ts';
 
-let testDatabase: TestDatabase;
-let database: Database;
+const database = useTestDatabase({ emptied: 'never' });
 const builder = new EventBuilder('rewards at');
 const tree = builder.tree(builder.run());
 const scorer = { name: 'first', revision: '1' };
@@ -17,8 +15,6 @@ const ofTree = { treeId: tree.treeId, stepId: tree.rootStepId, rolloutId: null }
 const before = builder.events.length;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase(testDatabase.url);
   const assign = (rewardId: string, value: number) =>
     builder.record('RewardAssigned', { rewardId, ...ofTree, component: 'environment', value, scorer, raw: null }, tree.runId);
   const revise = (value: number) => {
@@ -34,10 +30,6 @@ beforeAll(async () => {
   revise(0.25);
   revise(-1);
   await givenEvents(database.db, builder.events);
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
 });
 
 /** The position behind the n-th event of the tree that followed its opening. */

@@ -1,31 +1,21 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { derivedId } from '../../events/derived-id.ts';
 import { newId } from '../../events/new-id.ts';
-import type { Subscription } from '../../log/event-log.ts';
-import type { Platform } from '../../platform/open-platform.ts';
-import { runProjections } from '../../projections/runner.ts';
 import { readLedgers } from '../../projections/training-pool/read-ledger.ts';
 import { settle } from '../../testing/crashing-run.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
-import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { appendRecorded, recordBatches } from '../../testing/record-batches.ts';
 import { until } from '../../testing/until.ts';
+import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { openLeaseService } from '../../usecases/train/open-lease-service.ts';
 import type { LeaseService } from './lease-service.ts';
 import type { AckRequest, Lease } from './protocol.ts';
 
-let platform: Platform & { readonly home: string };
-let projector: Subscription;
+const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 let service: LeaseService;
 beforeAll(async () => {
-  platform = await openTestPlatform();
-  projector = await runProjections({ log: platform.log, database: platform.database });
   service = openLeaseService(platform);
-});
-afterAll(async () => {
-  await projector.close();
-  await platform.close();
 });
 
 const sha = (text: string) => createHash('sha256').update(text).digest('hex');

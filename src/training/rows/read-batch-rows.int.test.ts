@@ -1,31 +1,21 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { DataOf } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { manifestHashOf } from '../../events/manifest-hash.ts';
 import { pack } from '../../events/packed.ts';
-import { type Database, openDatabase } from '../../postgres/database.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { MemoryBlobs } from '../../testing/memory-blobs.ts';
 import { recordBatches, recordedIds } from '../../testing/record-batches.ts';
+import { useTestDatabase } from '../../testing/use-test-database.ts';
 import type { BatchRows } from './batch-rows.ts';
 import { encodeRows } from './encode-rows.ts';
 import type { Layout } from './layout.ts';
 import { readBatchRows } from './read-batch-rows.ts';
 import { readSafetensors } from './safetensors.ts';
 
-let testDatabase: TestDatabase;
-let database: Database;
+const database = useTestDatabase({ emptied: 'never' });
 const blobs = new MemoryBlobs();
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase(testDatabase.url);
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
 
 async function recorded(name: string, shape: Omit<Parameters<typeof recordBatches>[1], 'policyId'> = {}) {
   const builder = new EventBuilder(name);

@@ -1,27 +1,17 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Database, openDatabase } from '../../postgres/database.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { expect, test } from '@jest/globals';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { MemoryBlobs } from '../../testing/memory-blobs.ts';
 import { recordBatches } from '../../testing/record-batches.ts';
+import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { estimateBatch } from '../../usecases/train/estimates/estimate-batch.ts';
 import { stepRowsOf } from '../backends/step-rows-of.ts';
 import { encodeRows } from './encode-rows.ts';
 import { readBatchRows } from './read-batch-rows.ts';
 import { readSafetensors } from './safetensors.ts';
 
-let testDatabase: TestDatabase;
-let database: Database;
+const database = useTestDatabase({ emptied: 'never' });
 const blobs = new MemoryBlobs();
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase(testDatabase.url);
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
 
 /** Two rollouts with environment 0 and 0.5, and format 0.25 on each; then a scorer measures them, the other way round. */
 async function measured(policyId: string, rewards?: Readonly<Record<string, number>>) {

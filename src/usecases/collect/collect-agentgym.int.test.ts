@@ -6,34 +6,26 @@ import { openEnvironment } from '../../environments/open-environment.ts';
 import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { newId } from '../../events/new-id.ts';
-import type { Subscription } from '../../log/event-log.ts';
-import type { Platform } from '../../platform/open-platform.ts';
 import type { ActRequest, Policy } from '../../policies/policy.ts';
-import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { type AgentGymServer, startAgentGymServer } from '../../testing/agentgym-server.ts';
 import { sciworldWorld, textcraftWorld } from '../../testing/agentgym-server-worlds.ts';
-import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { sharedRandomTextcraft } from '../../testing/shared-random-textcraft.ts';
+import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collectRun } from './collect-run.ts';
 import type { CollectPlan } from './plan.ts';
 import { nothingRecorded } from './recorded-run.ts';
 
-let platform: Platform;
-let projector: Subscription;
+const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 let local: EnvironmentKind;
 let server: AgentGymServer;
 beforeAll(async () => {
-  platform = await openTestPlatform();
-  projector = await runProjections({ log: platform.log, database: platform.database });
   local = await openTextCraft();
   server = await startAgentGymServer(() => textcraftWorld(local, 0));
 });
 afterAll(async () => {
   await server.close();
   await local.close();
-  await projector.close();
-  await platform.close();
 });
 
 const tasks = [

@@ -3,20 +3,14 @@ import { TOPICS } from '../../events/catalogue.ts';
 import { newId } from '../../events/new-id.ts';
 import { unpack } from '../../events/packed.ts';
 import type { Packed } from '../../events/schemas/values.ts';
-import type { Subscription } from '../../log/event-log.ts';
-import type { Platform } from '../../platform/open-platform.ts';
-import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
+import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { type Collection, collect } from './collect.ts';
 
-let platform: Platform;
-let projector: Subscription;
+const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 let server: OpenAiServer;
 beforeAll(async () => {
-  platform = await openTestPlatform();
-  projector = await runProjections({ log: platform.log, database: platform.database });
   // A "model" that reads the commands from the conversation and does what the first one needs.
   server = await startOpenAiServer({
     tokenIds: 'token_ids',
@@ -31,8 +25,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server.close();
-  await projector.close();
-  await platform.close();
 });
 
 function collection(policy: object, signal = new AbortController().signal): Collection {

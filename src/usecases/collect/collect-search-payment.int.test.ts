@@ -2,22 +2,16 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { TEMPLATE_VERSIONS } from '../../domain/prompts/compose-prompt.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { newId } from '../../events/new-id.ts';
-import type { Subscription } from '../../log/event-log.ts';
-import type { Platform } from '../../platform/open-platform.ts';
-import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
+import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collect } from './collect.ts';
 import type { CollectPlan } from './plan.ts';
 import type { PromptPlan } from './prompting/prompt-plan.ts';
 
-let platform: Platform;
-let projector: Subscription;
+const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 let server: OpenAiServer;
 beforeAll(async () => {
-  platform = await openTestPlatform();
-  projector = await runProjections({ log: platform.log, database: platform.database });
   // Of the replies at a node the second has no label, which the template asks for.
   server = await startOpenAiServer({
     reply: (_, choice) => (choice === 0 ? 'Thought: I look.\nAction: inventory' : 'get 1 oak log'),
@@ -25,8 +19,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server.close();
-  await projector.close();
-  await platform.close();
 });
 
 const text: PromptPlan = {

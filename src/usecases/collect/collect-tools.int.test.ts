@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { TOPICS } from '../../events/catalogue.ts';
 import { newId } from '../../events/new-id.ts';
-import type { Subscription } from '../../log/event-log.ts';
-import type { Platform } from '../../platform/open-platform.ts';
-import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
+import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { type Collection, collect } from './collect.ts';
 
 // The example of docs/guides/tools-and-rewards.md, as it is written there.
@@ -18,20 +15,15 @@ const BROKEN = '<think>I guess.</think>\n<tool_call>{"name": "count_letter", "ar
 const ANSWER = '<think>It is so.</think>\n<answer>3</answer>';
 
 const rollouts = 2;
-let platform: Platform;
-let projector: Subscription;
+const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 let server: OpenAiServer;
 beforeAll(async () => {
-  platform = await openTestPlatform();
-  projector = await runProjections({ log: platform.log, database: platform.database });
   server = await startOpenAiServer({
     reply: ({ messages }) => [BROKEN, COUNT, ANSWER][messages.filter(({ role }) => role === 'assistant').length] ?? ANSWER,
   });
 });
 afterAll(async () => {
   await server.close();
-  await projector.close();
-  await platform.close();
 });
 
 const settled = async () => waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });

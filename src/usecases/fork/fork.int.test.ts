@@ -1,15 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
 import { newId } from '../../events/new-id.ts';
-import type { Subscription } from '../../log/event-log.ts';
-import type { Platform } from '../../platform/open-platform.ts';
 import { readReplays } from '../../projections/replays/read-replays.ts';
-import { runProjections } from '../../projections/runner.ts';
 import { startAgentGymServer } from '../../testing/agentgym-server.ts';
 import { textcraftWorld } from '../../testing/agentgym-server-worlds.ts';
 import { settle } from '../../testing/crashing-run.ts';
-import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
+import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collect } from '../collect/collect.ts';
 import type { CollectPlan } from '../collect/plan.ts';
 import { type Forked, fork } from './fork.ts';
@@ -18,14 +15,11 @@ import { type ForkChanges, planFork } from './plan-fork.ts';
 const TOOLS = 'tool-env:profile=v0.1;tools=calculator,./examples/count-letters.ts;tasks=./examples/letters.jsonl;max-turns=6';
 const COUNT = '<tool_call>{"name": "count_letter", "arguments": {"word": "strawberry", "letter": "r"}}</tool_call>';
 
-let platform: Platform & { readonly home: string };
-let projector: Subscription;
+const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 let model: OpenAiServer;
 const open: { close(): Promise<void> }[] = [];
 let gym: string;
 beforeAll(async () => {
-  platform = await openTestPlatform();
-  projector = await runProjections({ log: platform.log, database: platform.database });
   model = await startOpenAiServer({
     reply: ({ messages }) => {
       const turns = messages.filter(({ role }) => role === 'assistant').length;
@@ -40,8 +34,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const each of open) await each.close();
-  await projector.close();
-  await platform.close();
 });
 
 const NEVER = new AbortController().signal;

@@ -1,22 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Envelope } from '../../events/envelope.ts';
-import { type Database, openDatabase } from '../../postgres/database.ts';
 import { seedOf } from '../../projections/lineage/recall-seeds.ts';
 import { readTouched } from '../../projections/lineage/recall-touched.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { recordHistory, recordRenderSpec, recordSegment } from '../../testing/record-images.ts';
 import { recordWeb } from '../../testing/record-web.ts';
+import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { traceRecord } from './trace-record.ts';
 
-let testDatabase: TestDatabase;
-let database: Database;
+const database = useTestDatabase({ emptied: 'never' });
 let events: readonly Envelope[];
 let image: { readonly stepId: string; readonly imageId: string; readonly segmentId: string; readonly treeId: string };
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase(testDatabase.url);
   const builder = new EventBuilder('trace');
   recordWeb(builder, 7);
   const step = dataOf(builder.events, 'StepTaken')[0];
@@ -30,10 +26,6 @@ beforeAll(async () => {
   image = { stepId, imageId, segmentId, treeId };
   events = builder.events;
   await givenEvents(database.db, events);
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
 });
 
 /** What each kind is called, the events that make it, and the field that names it in them. */

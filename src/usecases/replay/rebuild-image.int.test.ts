@@ -1,30 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { SegmentCache } from '../../images/segment-cache.ts';
-import { type Database, openDatabase } from '../../postgres/database.ts';
 import { findHistoryImage, readHistoryImages } from '../../projections/images/read-history-images.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { MemoryBlobs } from '../../testing/memory-blobs.ts';
 import { givenPrepared } from '../../testing/projecting-log.ts';
-import { emptyReadModels } from '../../testing/read-models.ts';
 import { type DrawnOptions, recordDrawnHistories } from '../../testing/record-drawn-histories.ts';
+import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { type Rebuilt, rebuildImage } from './rebuild-image.ts';
 
-let testDatabase: TestDatabase;
-let database: Database;
+const database = useTestDatabase({ emptied: 'before-each' });
 let blobs: MemoryBlobs;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase(testDatabase.url);
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
 beforeEach(async () => {
-  await emptyReadModels(database.db);
   blobs = new MemoryBlobs();
 });
 

@@ -8,12 +8,9 @@ import { pythonJson } from '../../domain/revision/python-text.ts';
 import { REFLECTIONS } from '../../domain/revision/reflections.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { newId } from '../../events/new-id.ts';
-import type { Subscription } from '../../log/event-log.ts';
-import type { Platform } from '../../platform/open-platform.ts';
-import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { type ChatRequest, type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
+import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collect } from '../collect/collect.ts';
 import { agentTrajDefaults } from '../datasets/import/agent-traj-options.ts';
 import { importTrajectories } from '../datasets/import/import-trajectories.ts';
@@ -53,23 +50,18 @@ const pairings: readonly Pairing[] = vector('05_pairs').cases;
 const scenarios: readonly Scenario[] = vector('06_revision_rows').cases;
 const verdicts: readonly { response: string; judgement: string; continues: boolean }[] = vector('07_verdict_parse').cases;
 
-let platform: Platform & { readonly home: string };
-let projector: Subscription;
+const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 let server: OpenAiServer;
 /** What the model of a name answers about an action. */
 const scripts = new Map<string, (action: string) => string>();
 /** The run of each tree. */
 const runs = new Map<string, string>();
 beforeAll(async () => {
-  platform = await openTestPlatform();
-  projector = await runProjections({ log: platform.log, database: platform.database });
   server = await startOpenAiServer({ reply: (request) => scripts.get(request.model)?.(actionOf(request)) ?? '' });
   for (const [name, tree] of Object.entries(trees)) runs.set(name, await imported(name, { 77: tree }));
 }, 60_000);
 afterAll(async () => {
   await server.close();
-  await projector.close();
-  await platform.close();
 });
 
 function vector(name: string) {

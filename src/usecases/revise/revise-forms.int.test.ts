@@ -3,15 +3,12 @@ import { createAppender } from '../../append/appender.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { newId } from '../../events/new-id.ts';
-import type { Subscription } from '../../log/event-log.ts';
-import type { Platform } from '../../platform/open-platform.ts';
 import { type RevisionRecord, readRevisions } from '../../projections/revisions/read-revisions.ts';
 import { readSearchedTree, readTreeIds } from '../../projections/revisions/read-searched-trees.ts';
 import { revisionTurns } from '../../projections/revisions/revision-turns.ts';
-import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
+import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collect } from '../collect/collect.ts';
 import type { CollectPlan } from '../collect/plan.ts';
 import { verifyRecord } from '../verify/verify-record.ts';
@@ -25,12 +22,9 @@ const count = (letter: string) =>
 const answer = (text: string) => `<think>It is so.</think>\n<answer>${text}</answer>`;
 const SIGNAL = new AbortController().signal;
 
-let platform: Platform;
-let projector: Subscription;
+const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 let server: OpenAiServer;
 beforeAll(async () => {
-  platform = await openTestPlatform();
-  projector = await runProjections({ log: platform.log, database: platform.database });
   // A player that counts the right letter or a wrong one, and a judge that finds fault with the first step of whatever it is
   // shown.
   server = await startOpenAiServer({
@@ -44,8 +38,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server.close();
-  await projector.close();
-  await platform.close();
 });
 
 const settled = async () => waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });

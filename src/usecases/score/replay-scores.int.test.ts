@@ -1,23 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { openEnvironment } from '../../environments/open-environment.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { newId } from '../../events/new-id.ts';
-import type { Subscription } from '../../log/event-log.ts';
-import type { Platform } from '../../platform/open-platform.ts';
-import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { openTestPlatform } from '../../testing/open-test-platform.ts';
+import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collect } from '../collect/collect.ts';
 import { replayScores, type ScoresAsked } from './replay-scores.ts';
 import { score } from './score.ts';
 
 const { signal } = new AbortController();
-let platform: Platform;
-let projector: Subscription;
+const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 let runId: string;
 beforeAll(async () => {
-  platform = await openTestPlatform();
-  projector = await runProjections({ log: platform.log, database: platform.database });
   runId = newId();
   const kind = await openEnvironment('search-qa');
   const aliases = kind.taskAliases.slice(0, 3);
@@ -28,10 +22,6 @@ beforeAll(async () => {
   };
   await collect(platform, { runId, name: 'scores', seed: 1, plan, concurrency: 1, signal, mode: 'new' });
   await scoreWith('exact-match', null);
-});
-afterAll(async () => {
-  await projector.close();
-  await platform.close();
 });
 
 const settled = async () => waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 60_000 });

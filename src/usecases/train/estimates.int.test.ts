@@ -3,13 +3,10 @@ import { serveApi } from '../../app/serve-api.ts';
 import { createAppender } from '../../append/appender.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import type { HttpServer } from '../../http/server.ts';
-import type { Subscription } from '../../log/event-log.ts';
-import type { Platform } from '../../platform/open-platform.ts';
-import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { SILENT } from '../../runtime/logger.ts';
-import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { aTrainPlan } from '../../testing/train-plan.ts';
+import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { LINEAR_SETTINGS, type TrainingSettings, trainingSettings } from '../../training/backends/training-settings.ts';
 import { train } from './train.ts';
 
@@ -24,18 +21,13 @@ const SETTINGS: Readonly<Record<string, TrainingSettings>> = {
   cloned: trainingSettings.parse({ objective: { kind: 'behaviour-cloning', least: 0.5 }, learningRate: 0.05 }),
 };
 
-let platform: Platform;
-let projector: Subscription;
+const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 let server: HttpServer;
 beforeAll(async () => {
-  platform = await openTestPlatform();
-  projector = await runProjections({ log: platform.log, database: platform.database });
   server = await serveApi(platform, SILENT);
 });
 afterAll(async () => {
   await server.close();
-  await projector.close();
-  await platform.close();
 });
 
 interface Answered {

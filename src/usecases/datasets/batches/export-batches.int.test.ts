@@ -2,31 +2,19 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { type Database, openDatabase } from '../../../postgres/database.ts';
-import { createTestDatabase, type TestDatabase } from '../../../testing/database.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
-import { emptyReadModels } from '../../../testing/read-models.ts';
 import { recordBatches } from '../../../testing/record-batches.ts';
 import { recordGroup, recordLineage, recordVersion } from '../../../testing/record-training.ts';
+import { useTestDatabase } from '../../../testing/use-test-database.ts';
 import type { DatasetError } from '../dataset-error.ts';
 import { type BatchExportOptions, exportBatches } from './export-batches.ts';
 
-let testDatabase: TestDatabase;
-let database: Database;
+const database = useTestDatabase({ emptied: 'before-each' });
 let folder: string;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase(testDatabase.url);
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
 beforeEach(async () => {
-  await emptyReadModels(database.db);
   folder = await mkdtemp(join(tmpdir(), 'espalier-batches-'));
 });
 afterEach(() => rm(folder, { recursive: true }));

@@ -2,35 +2,23 @@ import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { pack } from '../../../events/packed.ts';
-import { type Database, openDatabase } from '../../../postgres/database.ts';
 import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
-import { createTestDatabase, type TestDatabase } from '../../../testing/database.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
 import { MemoryBlobs } from '../../../testing/memory-blobs.ts';
 import { givenPrepared } from '../../../testing/projecting-log.ts';
-import { emptyReadModels } from '../../../testing/read-models.ts';
+import { useTestDatabase } from '../../../testing/use-test-database.ts';
 import type { DatasetError } from '../dataset-error.ts';
 import { type ExportOptions, exportTrajectories } from './export-trajectories.ts';
 import { parseTrajectoryQuery, type QueryTexts } from './parse-trajectory-query.ts';
 
-let testDatabase: TestDatabase;
-let database: Database;
+const database = useTestDatabase({ emptied: 'before-each' });
 let folder: string;
 let blobs: MemoryBlobs;
 
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase(testDatabase.url);
-});
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
 beforeEach(async () => {
-  await emptyReadModels(database.db);
   blobs = new MemoryBlobs();
   folder = await mkdtemp(join(tmpdir(), 'espalier-export-'));
 });

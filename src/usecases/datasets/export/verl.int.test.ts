@@ -4,33 +4,25 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { pack } from '../../../events/packed.ts';
-import { type Database, openDatabase } from '../../../postgres/database.ts';
 import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
-import { createTestDatabase, type TestDatabase } from '../../../testing/database.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
 import { MemoryBlobs } from '../../../testing/memory-blobs.ts';
-import { emptyReadModels } from '../../../testing/read-models.ts';
+import { useTestDatabase } from '../../../testing/use-test-database.ts';
 import type { DatasetError } from '../dataset-error.ts';
 import { type ExportOptions, exportTrajectories } from './export-trajectories.ts';
 
-let testDatabase: TestDatabase;
-let database: Database;
+const database = useTestDatabase({ emptied: 'before-each' });
 let duckdb: DuckDBInstance;
 let folder: string;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase(testDatabase.url);
   duckdb = await DuckDBInstance.create(':memory:');
 });
 afterAll(async () => {
   duckdb.closeSync();
-  await database.close();
-  await testDatabase.drop();
 });
 beforeEach(async () => {
-  await emptyReadModels(database.db);
   folder = await mkdtemp(join(tmpdir(), 'espalier-verl-'));
 });
 afterEach(() => rm(folder, { recursive: true }));

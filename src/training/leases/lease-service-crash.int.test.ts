@@ -1,31 +1,8 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import type { Subscription } from '../../log/event-log.ts';
-import type { Platform } from '../../platform/open-platform.ts';
-import { runProjections } from '../../projections/runner.ts';
-import { crashService, serviceRecord, wholeRecord } from '../../testing/crashing-lease-service.ts';
+import { describe } from '@jest/globals';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
+import { leaseServiceCrashContract } from './lease-service-crash.contract.ts';
 
-let platform: Platform & { readonly home: string };
-let projector: Subscription;
-beforeEach(async () => {
-  platform = await openTestPlatform();
-  projector = await runProjections({ log: platform.log, database: platform.database });
+describe('the lease service over the embedded log', () => {
+  // 24 of 182 points; all of them hold as well (25 s on two quiet cores)
+  leaseServiceCrashContract(() => openTestPlatform(), { seed: 5, kills: 24 });
 });
-afterEach(async () => {
-  await projector.close();
-  await platform.close();
-});
-
-test('a trainer killed between any two statements, or with an answer lost, loses nothing and trains nothing twice', async () => {
-  // of 182 points; all of them hold as well (25 s on two quiet cores)
-  const { policies, died, points } = await crashService(platform, { seed: 5, kills: 24 });
-  expect([died, points > 40]).toEqual([policies.length, true]);
-  for (const policyId of ['undisturbed', ...policies])
-    expect({ policyId, ...(await serviceRecord(platform, policyId)) }).toEqual({ policyId, ...wholeRecord(policyId) });
-  const { db, pool } = platform.database;
-  expect(await db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
-  // An append whose mark was lost is repeated: the journal keeps the first. Nothing is missing and nothing out of order.
-  const anomalies = await db.selectFrom('anomalies').select('kind').distinct().execute();
-  expect(anomalies.filter(({ kind }) => kind !== 'duplicate')).toEqual([]);
-  expect((await pool.query('select * from outbox where relayed_at is null')).rows).toEqual([]);
-}, 120_000);

@@ -1,34 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Appender, createAppender } from '../../append/appender.ts';
+import { createAppender } from '../../append/appender.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
-import { TOPICS } from '../../events/catalogue.ts';
 import { newId } from '../../events/new-id.ts';
-import type { Subscription } from '../../log/event-log.ts';
-import type { Platform } from '../../platform/open-platform.ts';
 import { createPolicy } from '../../policies/policy-spec.ts';
-import { runProjections } from '../../projections/runner.ts';
-import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { openTestPlatform } from '../../testing/open-test-platform.ts';
+import { settle } from '../../testing/crashing-run.ts';
+import { collectMortally } from '../../testing/mortal-collector.ts';
+import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { runDigest } from '../datasets/run-digest.ts';
 import { collectRun } from './collect-run.ts';
-import { treeIdOf } from './collect-tree.ts';
 import type { CollectPlan } from './plan.ts';
-import { nothingRecorded, readRecordedRun } from './recorded-run.ts';
+import { nothingRecorded } from './recorded-run.ts';
 
-let platform: Platform;
-let projector: Subscription;
+const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 let kind: EnvironmentKind;
 beforeAll(async () => {
-  platform = await openTestPlatform();
-  projector = await runProjections({ log: platform.log, database: platform.database });
   kind = await openTextCraft();
 });
-afterAll(async () => {
-  await projector.close();
-  await kind.close();
-  await platform.close();
-});
+afterAll(() => kind.close());
 
 const plan: CollectPlan = {
   environment: 'textcraft',
@@ -44,49 +33,11 @@ const plan: CollectPlan = {
   search: null,
 };
 
-/** An appender that dies after so many calls, as a killed process does. */
-function dyingAfter(calls: number, appender: Appender): Appender {
-  let left = calls;
-  return {
-    append: (drafts) => (left-- > 0 ? appender.append(drafts) : Promise.reject(new Error('killed'))),
-  };
-}
-
-async function settle(): Promise<void> {
-  await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 20_000 });
-}
-
-async function collect(runId: string, limit: number): Promise<'completed' | 'killed'> {
-  await settle();
-  const { db } = platform.database;
-  const recorded = await readRecordedRun(
-    db,
-    runId,
-    (i) => treeIdOf(runId, plan.tasks[i]!, i),
-    async () => '',
-    async () => new Uint8Array(),
-  );
-  const sequenceOf = async (stream: string) => {
-    const row = await db.selectFrom('stream_producers').select('sequence').where('stream', '=', stream).executeTakeFirst();
-    return row ? row.sequence + 1 : 0;
-  };
-  const { log, blobs } = platform;
-  const appender = createAppender({ log, blobs, producer: { name: 'collector', version: 'test' }, clock: Date.now, sequenceOf });
-  const policy = await createPolicy({ kind: 'planner', epsilon: 0.4 });
-  try {
-    await collectRun({
-      ...{ runId, name: 'test', seed: 5, plan, codeVersion: 'test', kind, policy, recorded, concurrency: 2, clock: Date.now },
-      appender: dyingAfter(limit, appender),
-      signal: new AbortController().signal,
-    });
-    return 'completed';
-  } catch (error) {
-    if ((error as Error).message !== 'killed') throw error;
-    return 'killed';
-  } finally {
-    await settle();
-  }
-}
+const collect = async (runId: string, appends: number) =>
+  collectMortally(platform, {
+    ...{ runId, seed: 5, plan, kind, appends },
+    policy: await createPolicy({ kind: 'planner', epsilon: 0.4 }),
+  });
 
 describe('collected runs', () => {
   test('a run killed repeatedly loses no step, repeats none, and reaches the trees of an undisturbed one', async () => {
@@ -125,7 +76,7 @@ describe('collected runs', () => {
         appender,
       };
       await collectRun({ ...options, recorded: nothingRecorded, concurrency: 3, clock: Date.now, signal });
-      await settle();
+      await settle(platform);
       digests.add((await runDigest(platform, runId)).digest);
     }
     expect(digests.size).toBe(2);

@@ -1,35 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Appender, createAppender } from '../../../append/appender.ts';
 import type { Environment, EnvironmentKind } from '../../../environments/environment.ts';
 import { openTextCraft } from '../../../environments/textcraft/textcraft.ts';
-import { TOPICS } from '../../../events/catalogue.ts';
 import { newId } from '../../../events/new-id.ts';
-import type { Subscription } from '../../../log/event-log.ts';
-import type { Platform } from '../../../platform/open-platform.ts';
 import type { Policy } from '../../../policies/policy.ts';
 import { createPolicy, parsePolicyText } from '../../../policies/policy-spec.ts';
-import { runProjections } from '../../../projections/runner.ts';
-import { waitUntilProjected } from '../../../projections/wait-until.ts';
-import { openTestPlatform } from '../../../testing/open-test-platform.ts';
+import { collectMortally } from '../../../testing/mortal-collector.ts';
+import { useTestPlatform } from '../../../testing/use-test-platform.ts';
 import { runDigest } from '../../datasets/run-digest.ts';
-import { collectRun } from '../collect-run.ts';
-import { treeIdOf } from '../collect-tree.ts';
 import type { CollectPlan } from '../plan.ts';
-import { readRecordedRun } from '../recorded-run.ts';
 
-let platform: Platform;
-let projector: Subscription;
+const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 let textcraft: EnvironmentKind;
 beforeAll(async () => {
-  platform = await openTestPlatform();
-  projector = await runProjections({ log: platform.log, database: platform.database });
   textcraft = await openTextCraft();
 });
-afterAll(async () => {
-  await projector.close();
-  await textcraft.close();
-  await platform.close();
-});
+afterAll(() => textcraft.close());
 
 const ownSearch = { iterations: 3, candidates: 3, maxDepth: 5, exploration: 0.25 };
 const ownPlan: CollectPlan = {
@@ -68,59 +53,17 @@ function counting(kind: EnvironmentKind, cloning: 'clone' | 'replay'): { kind: E
   return { kind: { ...kind, create: async () => wrap(await kind.create()), close: async () => undefined }, steps: () => steps };
 }
 
-async function settle(): Promise<void> {
-  await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 20_000 });
-}
-
-async function search(
+const search = async (
   runId: string,
   kind: EnvironmentKind,
-  limit = Number.POSITIVE_INFINITY,
+  appends = Number.POSITIVE_INFINITY,
   plan = ownPlan,
   wrapped = (policy: Policy) => policy,
-): Promise<'completed' | 'killed'> {
-  await settle();
-  const { db } = platform.database;
-  const recorded = await readRecordedRun(
-    db,
-    runId,
-    (i) => treeIdOf(runId, plan.tasks[i]!, i),
-    async () => '',
-    async () => new Uint8Array(),
-  );
-  const sequenceOf = async (stream: string) => {
-    const row = await db.selectFrom('stream_producers').select('sequence').where('stream', '=', stream).executeTakeFirst();
-    return row ? row.sequence + 1 : 0;
-  };
-  const { log, blobs } = platform;
-  const inner = createAppender({ log, blobs, producer: { name: 'collector', version: 'test' }, clock: Date.now, sequenceOf });
-  let left = limit;
-  const appender: Appender = { append: (drafts) => (left-- > 0 ? inner.append(drafts) : Promise.reject(new Error('killed'))) };
-  const policy = wrapped(await createPolicy(parsePolicyText(plan.policy)));
-  const signal = new AbortController().signal;
-  try {
-    await collectRun({
-      runId,
-      name: 'search',
-      seed: 3,
-      plan,
-      codeVersion: 'test',
-      kind,
-      policy,
-      recorded,
-      concurrency: 2,
-      clock: Date.now,
-      appender,
-      signal,
-    });
-    return 'completed';
-  } catch (error) {
-    if ((error as Error).message !== 'killed') throw error;
-    return 'killed';
-  } finally {
-    await settle();
-  }
-}
+) =>
+  collectMortally(platform, {
+    ...{ runId, seed: 3, plan, kind, appends },
+    policy: wrapped(await createPolicy(parsePolicyText(plan.policy))),
+  });
 
 describe('Monte-Carlo tree search', () => {
   test('a search costs one environment step per new node where episodes can be copied, and grows the same tree elsewhere', async () => {

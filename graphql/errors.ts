@@ -7,6 +7,7 @@ export type ErrorCode =
   | 'PATH_TOO_LARGE'
   | 'TEXTS_TOO_LARGE'
   | 'TEXT_MISSING'
+  | 'PROMPT_UNREADABLE'
   | 'TIMED_OUT'
   | 'PROJECTION_STOPPED'
   | 'LIMIT_EXCEEDED'

@@ -8,6 +8,7 @@ import { Evaluation, TrainedOn } from './resolvers/evaluation.ts';
 import { HistoryImage, HistorySegment, RenderSpec } from './resolvers/images.ts';
 import { Touched } from './resolvers/lineage.ts';
 import { QuarantinedRecord, Subscription } from './resolvers/log.ts';
+import { Drift, PromptPart } from './resolvers/prompt.ts';
 import { Query } from './resolvers/query.ts';
 import { Replay } from './resolvers/replay.ts';
 import { Judgement, Revision } from './resolvers/revision.ts';
@@ -48,6 +49,8 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     Judgement,
     Dataset,
     DatasetExample,
+    Drift,
+    PromptPart,
     HistoryImage,
     HistorySegment,
     RenderSpec,

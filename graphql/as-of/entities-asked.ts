@@ -23,7 +23,19 @@ const OF_A_TREE: Readonly<Record<string, readonly string[]>> = {
   ],
   Divergence: ['largeTexts'],
   Step: [
-    ...['tree', 'parent', 'children', 'path', 'rollout', 'rewards', 'statistics', 'toolCalls', 'historyImage', 'divergences'],
+    ...[
+      'tree',
+      'parent',
+      'children',
+      'path',
+      'rollout',
+      'rewards',
+      'statistics',
+      'toolCalls',
+      'historyImage',
+      'prompt',
+      'divergences',
+    ],
     'largeTexts',
   ],
   SearchStatistics: ['value'],
@@ -34,6 +46,7 @@ const OF_A_TREE: Readonly<Record<string, readonly string[]>> = {
   Trajectory: ['tree', 'leafId', 'leaf', 'length', 'steps', 'rewards', 'returns'],
   Revision: ['tree', 'goodLeaf', 'badLeaf', 'branch', 'transition', 'rejectedAt', 'judgements', 'turns'],
   Judgement: ['step', 'largeTexts'],
+  PromptPart: ['image'],
   HistoryImage: ['url', 'saved', 'hits', 'misses', 'factorChosenBy'],
 };
 

@@ -1,6 +1,6 @@
 // Written by graphql/codegen.ts from graphql/schema; `npm run codegen` writes it again.
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
-import type { Root, ReachedModel, HistorySegmentModel, PolicyVersionModel } from '../models.ts';
+import type { Root, ReachedModel, HistorySegmentModel, PromptModel, PromptMessageModel, PromptPartModel, PolicyVersionModel } from '../models.ts';
 import type { LargeTextModel } from '../large-text.ts';
 import type { EventDeliveryModel } from '../live/event-delivery-model.ts';
 import type { ExperimentRecord } from '../../src/projections/runs/read-experiments.ts';
@@ -23,6 +23,7 @@ import type { JudgementRecord } from '../../src/projections/revisions/read-judge
 import type { DatasetRecord } from '../../src/projections/datasets/read-datasets.ts';
 import type { ExampleRecord } from '../../src/projections/dataset-sources/read-examples.ts';
 import type { HistoryImageRecord } from '../../src/projections/images/read-history-images.ts';
+import type { DriftRecord } from '../../src/projections/prompts/read-drift.ts';
 import type { RenderSpecRecord } from '../../src/projections/images/read-render-specs.ts';
 import type { LineageRecord } from '../../src/projections/training-pool/read-lineages.ts';
 import type { Trace as TraceModel } from '../../src/usecases/lineage/trace-record.ts';
@@ -1193,6 +1194,87 @@ export type QuarantineFilter = {
   readonly released?: InputMaybe<Scalars['Boolean']['input']>;
 };
 
+/** The prompt that a step was asked with. It is put together from the record and compared with the digest that was recorded when it was sent. */
+export type Prompt = {
+  readonly __typename?: 'Prompt';
+  /** The SHA-256 of its messages. */
+  readonly sha256: Scalars['String']['output'];
+  /** Its messages in order. A request reads at most 100,000 of all its prompts together: each repeats what was before. */
+  readonly messages: ReadonlyArray<PromptMessage>;
+  /** The template that composed it; null for the chat of the environment. */
+  readonly template?: Maybe<PromptTemplate>;
+  /** The schema of the tools that the model may call, as JSON; null where it was given none. */
+  readonly tools?: Maybe<Scalars['String']['output']>;
+  /** How the reply was sampled. */
+  readonly sampling: Sampling;
+  /** The address of the model server; null for a policy that uses none. */
+  readonly server?: Maybe<Scalars['String']['output']>;
+  /** Its token ids as the server returned them; null where it returned none. */
+  readonly tokens?: Maybe<PromptTokens>;
+};
+
+/** One message of a prompt. */
+export type PromptMessage = {
+  readonly __typename?: 'PromptMessage';
+  /** system, user, assistant or tool. */
+  readonly role: Scalars['String']['output'];
+  /** Its parts in order. */
+  readonly parts: ReadonlyArray<PromptPart>;
+};
+
+/** One part of a message: a text or an image. */
+export type PromptPart = {
+  readonly __typename?: 'PromptPart';
+  /** The text; null for an image. */
+  readonly text?: Maybe<Scalars['String']['output']>;
+  /** The image; null for a text. */
+  readonly image?: Maybe<HistoryImage>;
+};
+
+/** The template of a prompt. */
+export type PromptTemplate = {
+  readonly __typename?: 'PromptTemplate';
+  /** Its name. */
+  readonly name: Scalars['String']['output'];
+  /** Its version. */
+  readonly version: Scalars['Int']['output'];
+};
+
+/** The sampling parameters of a request; null where it left one to the server. */
+export type Sampling = {
+  readonly __typename?: 'Sampling';
+  /** The temperature. */
+  readonly temperature: Scalars['Float']['output'];
+  /** The nucleus sampling threshold. */
+  readonly topP?: Maybe<Scalars['Float']['output']>;
+  /** The longest reply in tokens. */
+  readonly maxTokens?: Maybe<Scalars['Int']['output']>;
+  /** Texts at which sampling stops. */
+  readonly stop: ReadonlyArray<Scalars['String']['output']>;
+  /** The seed. */
+  readonly seed?: Maybe<Scalars['SafeInt']['output']>;
+};
+
+/** The token ids of a prompt. */
+export type PromptTokens = {
+  readonly __typename?: 'PromptTokens';
+  /** The ids. */
+  readonly ids: PackedArray;
+  /** How many ids the prompt of the step before and the reply to it have; null where they are not known. */
+  readonly before?: Maybe<Scalars['Int']['output']>;
+  /** How many of those this prompt begins with: less than `before` means that the server tokenised the same text in another way. */
+  readonly kept?: Maybe<Scalars['Int']['output']>;
+};
+
+/** Steps of a run whose prompt does not continue the token ids of the step before (re-tokenisation drift): rows of tokens are cut there. */
+export type Drift = {
+  readonly __typename?: 'Drift';
+  /** How many steps there are. */
+  readonly steps: Scalars['SafeInt']['output'];
+  /** The first of them; null where there is none. */
+  readonly firstStep?: Maybe<Step>;
+};
+
 /** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type Query = {
   readonly __typename?: 'Query';
@@ -2061,6 +2143,8 @@ export type Run = {
   readonly forkOf?: Maybe<ForkOrigin>;
   /** The runs that go on from its steps, as they started. */
   readonly forks: ReadonlyArray<Run>;
+  /** Where prompts do not continue the tokens before them. */
+  readonly drift: Drift;
   /** What was done over from its record, oldest first. */
   readonly replays: ReadonlyArray<Replay>;
   /** The last points of its metrics, oldest first. `last` is at most 5,000. */
@@ -2338,6 +2422,8 @@ export type Step = {
   readonly toolCalls: ReadonlyArray<ToolCall>;
   /** The history that its prompt showed as an image; null where the prompt was text alone. */
   readonly historyImage?: Maybe<HistoryImage>;
+  /** The prompt that it was asked with, as it was sent; null where none is recorded. */
+  readonly prompt?: Maybe<Prompt>;
   /** The runs that go on from it, as they started. */
   readonly forks: ReadonlyArray<Run>;
   /** What replays of it showed instead. */
@@ -3220,6 +3306,13 @@ export type ResolversTypes = {
   QuarantinedRecord: ResolverTypeWrapper<QuarantineRecord>;
   AnomalyFilter: AnomalyFilter;
   QuarantineFilter: QuarantineFilter;
+  Prompt: ResolverTypeWrapper<PromptModel>;
+  PromptMessage: ResolverTypeWrapper<PromptMessageModel>;
+  PromptPart: ResolverTypeWrapper<PromptPartModel>;
+  PromptTemplate: ResolverTypeWrapper<PromptTemplate>;
+  Sampling: ResolverTypeWrapper<Sampling>;
+  PromptTokens: ResolverTypeWrapper<Omit<PromptTokens, 'ids'> & { ids: ResolversTypes['PackedArray'] }>;
+  Drift: ResolverTypeWrapper<DriftRecord>;
   Query: ResolverTypeWrapper<Root>;
   Reached: ResolverTypeWrapper<ReachedModel>;
   Subscription: ResolverTypeWrapper<Record<PropertyKey, never>>;
@@ -3370,6 +3463,13 @@ export type ResolversParentTypes = {
   QuarantinedRecord: QuarantineRecord;
   AnomalyFilter: AnomalyFilter;
   QuarantineFilter: QuarantineFilter;
+  Prompt: PromptModel;
+  PromptMessage: PromptMessageModel;
+  PromptPart: PromptPartModel;
+  PromptTemplate: PromptTemplate;
+  Sampling: Sampling;
+  PromptTokens: Omit<PromptTokens, 'ids'> & { ids: ResolversParentTypes['PackedArray'] };
+  Drift: DriftRecord;
   Query: Root;
   Reached: ReachedModel;
   Subscription: Record<PropertyKey, never>;
@@ -3940,6 +4040,50 @@ export type QuarantinedRecordResolvers<ContextType = Context, ParentType extends
   releasedOffset?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
 };
 
+export type PromptResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Prompt'] = ResolversParentTypes['Prompt']> = {
+  sha256?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  messages?: Resolver<ReadonlyArray<ResolversTypes['PromptMessage']>, ParentType, ContextType>;
+  template?: Resolver<Maybe<ResolversTypes['PromptTemplate']>, ParentType, ContextType>;
+  tools?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  sampling?: Resolver<ResolversTypes['Sampling'], ParentType, ContextType>;
+  server?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  tokens?: Resolver<Maybe<ResolversTypes['PromptTokens']>, ParentType, ContextType>;
+};
+
+export type PromptMessageResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PromptMessage'] = ResolversParentTypes['PromptMessage']> = {
+  role?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  parts?: Resolver<ReadonlyArray<ResolversTypes['PromptPart']>, ParentType, ContextType>;
+};
+
+export type PromptPartResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PromptPart'] = ResolversParentTypes['PromptPart']> = {
+  text?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  image?: Resolver<Maybe<ResolversTypes['HistoryImage']>, ParentType, ContextType>;
+};
+
+export type PromptTemplateResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PromptTemplate'] = ResolversParentTypes['PromptTemplate']> = {
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  version?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+};
+
+export type SamplingResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Sampling'] = ResolversParentTypes['Sampling']> = {
+  temperature?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  topP?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  maxTokens?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  stop?: Resolver<ReadonlyArray<ResolversTypes['String']>, ParentType, ContextType>;
+  seed?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
+};
+
+export type PromptTokensResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PromptTokens'] = ResolversParentTypes['PromptTokens']> = {
+  ids?: Resolver<ResolversTypes['PackedArray'], ParentType, ContextType>;
+  before?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  kept?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+};
+
+export type DriftResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Drift'] = ResolversParentTypes['Drift']> = {
+  steps?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  firstStep?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
+};
+
 export type QueryResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
   experiment?: Resolver<Maybe<ResolversTypes['Experiment']>, ParentType, ContextType, RequireFields<QueryExperimentArgs, 'id'>>;
   experiments?: Resolver<ResolversTypes['ExperimentConnection'], ParentType, ContextType, RequireFields<QueryExperimentsArgs, 'orderBy'>>;
@@ -4185,6 +4329,7 @@ export type RunResolvers<ContextType = Context, ParentType extends ResolversPare
   evaluation?: Resolver<Maybe<ResolversTypes['Evaluation']>, ParentType, ContextType>;
   forkOf?: Resolver<Maybe<ResolversTypes['ForkOrigin']>, ParentType, ContextType>;
   forks?: Resolver<ReadonlyArray<ResolversTypes['Run']>, ParentType, ContextType>;
+  drift?: Resolver<ResolversTypes['Drift'], ParentType, ContextType>;
   replays?: Resolver<ReadonlyArray<ResolversTypes['Replay']>, ParentType, ContextType>;
   metrics?: Resolver<ReadonlyArray<ResolversTypes['Metric']>, ParentType, ContextType, RequireFields<RunMetricsArgs, 'last'>>;
   trees?: Resolver<ResolversTypes['TreeConnection'], ParentType, ContextType, RequireFields<RunTreesArgs, 'orderBy'>>;
@@ -4269,6 +4414,7 @@ export type StepResolvers<ContextType = Context, ParentType extends ResolversPar
   statistics?: Resolver<Maybe<ResolversTypes['SearchStatistics']>, ParentType, ContextType, Partial<StepStatisticsArgs>>;
   toolCalls?: Resolver<ReadonlyArray<ResolversTypes['ToolCall']>, ParentType, ContextType>;
   historyImage?: Resolver<Maybe<ResolversTypes['HistoryImage']>, ParentType, ContextType>;
+  prompt?: Resolver<Maybe<ResolversTypes['Prompt']>, ParentType, ContextType>;
   forks?: Resolver<ReadonlyArray<ResolversTypes['Run']>, ParentType, ContextType>;
   divergences?: Resolver<ReadonlyArray<ResolversTypes['Divergence']>, ParentType, ContextType>;
   largeTexts?: Resolver<ReadonlyArray<ResolversTypes['LargeText']>, ParentType, ContextType>;
@@ -4604,6 +4750,13 @@ export type Resolvers<ContextType = Context> = {
   PartitionLag?: PartitionLagResolvers<ContextType>;
   Anomaly?: AnomalyResolvers<ContextType>;
   QuarantinedRecord?: QuarantinedRecordResolvers<ContextType>;
+  Prompt?: PromptResolvers<ContextType>;
+  PromptMessage?: PromptMessageResolvers<ContextType>;
+  PromptPart?: PromptPartResolvers<ContextType>;
+  PromptTemplate?: PromptTemplateResolvers<ContextType>;
+  Sampling?: SamplingResolvers<ContextType>;
+  PromptTokens?: PromptTokensResolvers<ContextType>;
+  Drift?: DriftResolvers<ContextType>;
   Query?: QueryResolvers<ContextType>;
   Reached?: ReachedResolvers<ContextType>;
   Subscription?: SubscriptionResolvers<ContextType>;

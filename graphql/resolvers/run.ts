@@ -1,6 +1,7 @@
 import { readEvaluations } from '../../src/projections/evaluations/read-evaluations.ts';
 import { readImageTotalsOfRuns } from '../../src/projections/images/read-image-totals.ts';
 import { readRenderSpecsOfRuns } from '../../src/projections/images/read-render-specs.ts';
+import { readDrift } from '../../src/projections/prompts/read-drift.ts';
 import { readReplays } from '../../src/projections/replays/read-replays.ts';
 import { originOf, readForksOfRuns } from '../../src/projections/runs/read-forks.ts';
 import { readDepthTotals, readRunTotals } from '../../src/projections/runs/read-run-totals.ts';
@@ -37,6 +38,7 @@ const renderSpecs = loadedBy((db) => many((ids) => readRenderSpecsOfRuns(db, ids
 const depthTotals = loadedBy((db) => many((ids) => readDepthTotals(db, ids), runOf));
 const evaluation = loadedBy((db) => one((ids) => readEvaluations(db, ids), runOf));
 const forks = loadedBy((db) => many((ids) => readForksOfRuns(db, ids), runOf));
+const drift = loadedBy((db) => one((ids) => readDrift(db, ids), runOf));
 const replays = loadedBy((db) => many((ids) => readReplays(db, ids), runOf));
 
 export const Run: RunResolvers = {
@@ -47,6 +49,7 @@ export const Run: RunResolvers = {
   successByDepth: ({ id }, _, context) => depthTotals(context).load(id),
   evaluation: ({ id }, _, context) => evaluation(context).load(id),
   forkOf: ({ config }) => originOf(config),
+  drift: async ({ id }, _, context) => (await drift(context).load(id)) ?? { runId: id, steps: 0, firstStepId: null },
   forks: async ({ id }, _, context) => (await forks(context).load(id)).map(({ run }) => run),
   replays: ({ id }, _, context) => replays(context).load(id),
   metrics: ({ id }, { name, last }, { loaders }) =>

@@ -3,6 +3,7 @@ import * as datasets from './schemas/datasets.ts';
 import * as evaluations from './schemas/evaluations.ts';
 import * as images from './schemas/images.ts';
 import * as leases from './schemas/leases.ts';
+import * as prompts from './schemas/prompts.ts';
 import * as replays from './schemas/replays.ts';
 import * as revisions from './schemas/revisions.ts';
 import * as runs from './schemas/runs.ts';
@@ -29,6 +30,7 @@ export const catalogue = {
   TreeOpened: { topic: 'trees', version: 1, stream: 'treeId', data: trees.treeOpened },
   RolloutStarted: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rolloutStarted },
   StepTaken: { topic: 'trees', version: 1, stream: 'treeId', data: trees.stepTaken },
+  PromptShown: { topic: 'trees', version: 1, stream: 'treeId', data: prompts.promptShown },
   ToolCalled: { topic: 'trees', version: 1, stream: 'treeId', data: trees.toolCalled },
   RewardAssigned: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rewardAssigned },
   RewardRevised: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rewardRevised },

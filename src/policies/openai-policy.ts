@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sha256Hex } from '../digest/sha256.ts';
 import { type ChatMessage, mergeSystem, promptMessages } from '../domain/history/prompt.ts';
 import { approximateTokens, countTurns, dropTurns, type TurnRange, trimTurns } from '../domain/history/trim-turns.ts';
+import type { AskedMessage, Sampling } from '../domain/prompts/asked-prompt.ts';
 import { cutText } from '../domain/text/cut-text.ts';
 import { withoutSlashes } from '../domain/text/without-slashes.ts';
 import { wellFormed } from '../events/well-formed.ts';
@@ -10,6 +11,7 @@ import { postJson } from './openai/post-json.ts';
 import type { World } from './openai/retry.ts';
 import { type MultimodalMessage, shownMessages } from './openai/shown-messages.ts';
 import { type Act, type ActRequest, type Policy, PolicyError } from './policy.ts';
+import { askedMessages } from './shown-prompt.ts';
 
 export interface OpenAiOptions {
   /** The server's address up to and without `/chat/completions`, such as http://127.0.0.1:8000/v1. */
@@ -80,13 +82,15 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
       const shown = request.shown ? await shownMessages(request.shown) : null;
       let prompt: Prompt = shown ? { messages: [], trimmed: null } : openingPrompt(request, options);
       for (let overflows = 0; acts.length < request.n; ) {
-        const ask = (n: number) => JSON.stringify(requestBody(shown ?? prompt.messages, request, acts.length, n, options));
+        const ask = (n: number) => requestBody(shown ?? prompt.messages, request, acts.length, n, options);
         const missing = request.n - acts.length;
-        let body = ask(choices === 'one' ? 1 : missing);
+        let sent = ask(choices === 'one' ? 1 : missing);
+        let body = JSON.stringify(sent);
         try {
           const answer = await postJson(body, post, signal, world).catch((refusal: unknown) => {
             if (choices === 'one' || missing === 1 || !mayRefuseChoices(refusal)) throw refusal;
-            body = ask(1);
+            sent = ask(1);
+            body = JSON.stringify(sent);
             // What was refused may have been another field: then the single request is refused as well, in the server's words.
             return postJson(body, post, signal, world).then((single) => {
               choices = 'one';
@@ -103,7 +107,14 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
             usage: completion.usage,
             trimmed: prompt.trimmed,
           };
-          acts.push(...completion.acts.slice(0, request.n - acts.length).map((act) => ({ ...act, call })));
+          const asked = {
+            messages: request.shown ? askedMessages(request.shown.messages) : prompt.messages.map(asText),
+            tools: null,
+            sampling: samplingOf(sent),
+            server: withoutCredentials(post.url),
+            tokenIds: completion.promptTokenIds,
+          };
+          acts.push(...completion.acts.slice(0, request.n - acts.length).map((act) => ({ ...act, asked, call })));
         } catch (error) {
           if (!(error instanceof PolicyError) || error.code !== 'context-overflow' || ++overflows > OVERFLOW_LIMIT) throw error;
           if (shown) throw tooLongAsShown(error);
@@ -168,7 +179,7 @@ function requestBody(
   have: number,
   n: number,
   options: OpenAiOptions,
-): Record<string, unknown> {
+): RequestBody {
   const { topP, maxTokens, stop } = options;
   const official = new URL(options.baseUrl).hostname === 'api.openai.com';
   const tokenIds = options.tokenIds ?? (official ? 'none' : 'ask');
@@ -190,6 +201,29 @@ function requestBody(
       ? {}
       : { logprobs: true, return_token_ids: true, return_tokens_as_token_ids: true, return_meta_info: true }),
   };
+}
+
+interface RequestBody {
+  readonly temperature: number;
+  readonly top_p?: number;
+  readonly max_tokens?: number;
+  readonly max_completion_tokens?: number;
+  readonly stop?: readonly string[];
+  readonly seed: number;
+  readonly [field: string]: unknown;
+}
+
+function samplingOf({ temperature, top_p, max_tokens, max_completion_tokens, stop, seed }: RequestBody): Sampling {
+  return { temperature, topP: top_p ?? null, maxTokens: max_tokens ?? max_completion_tokens ?? null, stop: stop ?? [], seed };
+}
+
+function asText({ role, content }: ChatMessage): AskedMessage {
+  return { role, parts: [{ kind: 'text', text: content }] };
+}
+
+function withoutCredentials(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return cutText(`${origin}${pathname}`, 500);
 }
 
 function modulo(a: number, m: number): number {

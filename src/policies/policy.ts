@@ -1,4 +1,5 @@
 import type { ChatMessage } from '../domain/history/prompt.ts';
+import type { AskedPrompt } from '../domain/prompts/asked-prompt.ts';
 import type { PolicyRef } from '../events/schemas/values.ts';
 import type { ShownPrompt } from './shown-prompt.ts';
 
@@ -71,6 +72,8 @@ export interface Act {
   readonly finishReason: string | null;
   /** The version that drew it, where the policy goes from version to version while it acts; else it is the policy's own `ref`. */
   readonly policy?: PolicyRef;
+  /** What it was asked with; absent for a policy that reads no prompt. */
+  readonly asked?: AskedPrompt;
   /** The request to a model server that gave this act; absent for a policy that lives in this program. */
   readonly call?: ModelCall;
 }

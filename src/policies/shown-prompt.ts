@@ -1,3 +1,5 @@
+import type { AskedMessage } from '../domain/prompts/asked-prompt.ts';
+
 /** A piece of a prescribed message. The picture is encoded when a policy asks for it: most policies never look. */
 export type ShownPart =
   | { readonly kind: 'text'; readonly text: string }
@@ -22,4 +24,12 @@ export interface ShownPrompt {
    * Writes the answer that means this action, in the form that the prompt asks for: for policies that choose rather than write.
    */
   write(thought: string, action: string): string;
+}
+
+/** Returns the messages as they are recorded: pictures by their id. */
+export function askedMessages(messages: readonly ShownMessage[]): readonly AskedMessage[] {
+  return messages.map(({ role, parts }) => ({
+    role,
+    parts: parts.map((part) => (part.kind === 'text' ? part : { kind: 'image', imageId: part.imageId })),
+  }));
 }

@@ -55,6 +55,7 @@ export interface Poison {
     | 'missing-revision'
     | 'missing-dataset'
     | 'missing-history'
+    | 'missing-prompt'
     | 'digest'
     | 'range'
     | 'conflict'

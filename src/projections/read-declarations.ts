@@ -12,7 +12,8 @@ export type DeclaredKind =
   | 'dataset'
   | 'render-spec'
   | 'segment'
-  | 'history';
+  | 'history'
+  | 'prompt';
 
 /** Something that an event puts on record. */
 export interface Declaration {
@@ -59,6 +60,8 @@ const LOOK_UPS = {
     sql<Row>`select segment_id as id, null as tree_id, null as depth from segments where segment_id = any(${ids}::text[])`,
   history: (ids: string[]) =>
     sql<Row>`select step_id as id, tree_id, null as depth from history_images where step_id = any(${ids}::uuid[])`,
+  prompt: (ids: string[]) =>
+    sql<Row>`select step_id as id, tree_id, null as depth from prompts where step_id = any(${ids}::uuid[])`,
   dataset: (ids: string[]) =>
     sql<Row>`select dataset_id as id, null as tree_id, null as depth from datasets where dataset_id = any(${ids}::uuid[])`,
 } as const satisfies Record<DeclaredKind, (ids: string[]) => unknown>;

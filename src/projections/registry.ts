@@ -5,6 +5,7 @@ import { images } from './images/images.ts';
 import { journal } from './journal/journal.ts';
 import { journalChain } from './journal-chain/journal-chain.ts';
 import type { Projection } from './projection.ts';
+import { prompts } from './prompts/prompts.ts';
 import { replays } from './replays/replays.ts';
 import { revisions } from './revisions/revisions.ts';
 import { rewards } from './rewards/rewards.ts';
@@ -25,6 +26,7 @@ export const projections: readonly Projection[] = [
   evaluations,
   replays,
   images,
+  prompts,
   datasets,
   datasetSources,
   trainingPool,

@@ -181,6 +181,26 @@ export function everyEvent(): readonly Envelope[] {
     { treeId, stepId: tree.rootStepId, simulation: 2, asked: 4, count: 4, policyMs: 12.5, replies: pack('uint8', [31, 139, 8]) },
     runId,
   );
+  builder.record(
+    'PromptShown',
+    {
+      ...{ treeId, stepId, base: { stepId: tree.rootStepId, messages: 1 }, blocks: ['one text\n'], sha256: sha('5') },
+      messages: [
+        { role: 'assistant', parts: [{ kind: 'step', stepId, field: 'response' }] },
+        {
+          role: 'user',
+          parts: [
+            { kind: 'image', imageId: sha('4') },
+            { kind: 'text', blocks: [sha('6')] },
+          ],
+        },
+      ],
+      ...{ template: { name: 'textcraft', version: 1 }, tools: '[]', server: 'http://127.0.0.1:8000/v1/chat/completions' },
+      sampling: { temperature: 0.7, topP: 0.9, maxTokens: 512, stop: ['\n'], seed: 5 },
+      tokens: { before: 4, keep: 3, ids: pack('int32', [7, 8]) },
+    },
+    runId,
+  );
   return builder.events.map((event) => ({ ...event, causationId: builder.id('cause'), repaired: ['data.nothing'] }));
 }
 

@@ -45,6 +45,12 @@ export interface ServerOptions {
    * info.
    */
   readonly tokenIds?: 'none' | 'token_ids' | 'token-text' | 'meta_info';
+  /**
+   * Writes the prompt as tokens, template and all, for `prompt_token_ids` (mode `token_ids`): by default each message is its
+   * role, its words and an end, and the role of the reply comes last, so that a prompt begins with the one before and its
+   * reply.
+   */
+  readonly promptIds?: (messages: ChatRequest['messages']) => readonly number[];
   /** Prompt and reply together may not be longer, in this server's tokens. */
   readonly contextTokens?: number;
 }
@@ -212,12 +218,24 @@ function completion(request: ChatRequest, options: ServerOptions, ordinal: numbe
     created: 1_700_000_000,
     model: options.model ?? request.model,
     choices,
+    ...(mode === 'token_ids' && request.return_token_ids
+      ? { prompt_token_ids: (options.promptIds ?? templatedIds)(request.messages) }
+      : {}),
     usage: { prompt_tokens: prompt, completion_tokens: completionTokens, total_tokens: prompt + completionTokens },
   };
 }
 
 function promptTokens(request: ChatRequest): number {
   return request.messages.reduce((sum, message) => sum + tokensOf(message.content).length, 0);
+}
+
+const ROLES = { system: 50_300, user: 50_301, assistant: 50_302 } as const;
+const END = 50_303;
+
+/** Returns the ids of a chat as the stand-in's template writes it. */
+export function templatedIds(messages: ChatRequest['messages']): number[] {
+  const ids = messages.flatMap(({ role, content: words }) => [ROLES[role], ...tokensOf(words).map(tokenId), END]);
+  return [...ids, ROLES.assistant];
 }
 
 function errorBody(status: number, message: string, code: string | null = null): string {

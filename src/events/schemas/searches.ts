@@ -30,7 +30,7 @@ export const repliesSampled = eventData('A policy replied at a node of a search;
   asked,
   count: count.describe('Number of replies received.'),
   policyMs: finite.min(0).describe('Time to sample the replies in milliseconds.'),
-  replies: packed.describe('Replies as gzip of a JSON array of response, tokens, usage, finishReason, policy and call.'),
+  replies: packed.describe('Replies as gzip of a JSON array of response, tokens, usage, finishReason, policy, call and asked.'),
 });
 
 export const nodeExpanded = eventData('A node of a search was expanded: all its candidates are known.', {

@@ -17,6 +17,7 @@ const HOMES: Readonly<Record<DeclaredKind, { readonly projection: string; readon
   'render-spec': { projection: 'images', topic: 'runs' },
   segment: { projection: 'images', topic: 'images' },
   history: { projection: 'images', topic: 'trees' },
+  prompt: { projection: 'prompts', topic: 'trees' },
   dataset: { projection: 'datasets', topic: 'datasets' },
 };
 

@@ -73,6 +73,18 @@ export function referencesOf(event: Envelope): readonly Reference[] {
         ...segments.map((id, i) => ({ kind: 'segment', id, field: `data.segments.${i}`, treeId: null }) as const),
       ];
     }
+    case 'PromptShown': {
+      const { treeId, stepId, base, messages } = event.data;
+      const named = messages.flatMap(({ parts }, i) =>
+        parts.flatMap((part, j) =>
+          part.kind === 'step' ? [step(event.data, `messages.${i}.parts.${j}.stepId`, part.stepId)] : [],
+        ),
+      );
+      return [
+        ...[tree(treeId), step(event.data, 'stepId', stepId), ...named],
+        ...(base ? [{ kind: 'prompt', id: base.stepId, field: 'data.base.stepId', treeId } as const] : []),
+      ];
+    }
     case 'RewardAssigned': {
       const { stepId, rolloutId, treeId } = event.data;
       const takenBy = rolloutId === null ? {} : { takenBy: rolloutId };
@@ -145,6 +157,8 @@ export function declarationsOf(event: Envelope): readonly Declaration[] {
       return [{ kind: 'segment', id: event.data.segmentId, treeId: null, depth: null }];
     case 'HistoryRendered':
       return [{ kind: 'history', id: event.data.stepId, treeId: event.data.treeId, depth: null }];
+    case 'PromptShown':
+      return [{ kind: 'prompt', id: event.data.stepId, treeId: event.data.treeId, depth: null }];
     case 'RevisionComposed':
       return [{ kind: 'revision', id: event.data.revisionId, treeId: event.data.treeId, depth: null }];
     default:

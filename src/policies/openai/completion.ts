@@ -7,6 +7,8 @@ export interface Completion {
   readonly acts: readonly Act[];
   readonly responseId: string | null;
   readonly model: string | null;
+  /** Token ids of the prompt, which all choices share; null where the server returns none (vLLM does from 0.10.2). */
+  readonly promptTokenIds: readonly number[] | null;
   readonly usage: { readonly promptTokens: number; readonly completionTokens: number } | null;
 }
 
@@ -38,6 +40,7 @@ const completion = z.object({
   id: z.string().nullish(),
   model: z.string().nullish(),
   choices: z.array(choice).min(1),
+  prompt_token_ids: z.array(tokenId).nullish(),
   usage: z.object({ prompt_tokens: z.int().min(0), completion_tokens: z.int().min(0).nullish() }).nullish(),
 });
 
@@ -83,6 +86,7 @@ export function parseCompletion(text: string): Completion {
     }),
     responseId: id ?? null,
     model: model ?? null,
+    promptTokenIds: parsed.data.prompt_token_ids ?? null,
     usage: total,
   };
 }

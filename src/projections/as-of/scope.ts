@@ -5,6 +5,7 @@ import { images } from '../images/images.ts';
 import { journal } from '../journal/journal.ts';
 import { journalChain } from '../journal-chain/journal-chain.ts';
 import type { Projection } from '../projection.ts';
+import { prompts } from '../prompts/prompts.ts';
 import { projections } from '../registry.ts';
 import { replays } from '../replays/replays.ts';
 import { revisions } from '../revisions/revisions.ts';
@@ -42,6 +43,7 @@ const OF_STREAMS: readonly Projection[] = [
   evaluations,
   replays,
   images,
+  prompts,
 ];
 
 /** Returns the projections that a scope holds. */

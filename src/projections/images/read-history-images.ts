@@ -53,9 +53,15 @@ export async function readHistoryImagesOfRun(db: Db, runId: string): Promise<rea
 
 /** Finds a step that was shown an image, by the image's id: the first one of the record, of whatever run. */
 export async function findHistoryImage(db: Db, imageId: string): Promise<HistoryImageRecord | undefined> {
+  return (await findHistoryImages(db, [imageId]))[0];
+}
+
+/** Finds for each image, by its id, the first step of the record that was shown it; unknown ones are left out. */
+export async function findHistoryImages(db: Db, images: readonly string[]): Promise<readonly HistoryImageRecord[]> {
   const { rows } = await sql<HistoryImageRecord>`
-    select ${COLUMNS} from history_images where image_id = ${imageId} order by rendered_at, step_id limit 1`.execute(db);
-  return rows[0];
+    select distinct on (image_id) ${COLUMNS} from history_images where image_id = any(${[...images]}::text[])
+    order by image_id, rendered_at, step_id`.execute(db);
+  return rows;
 }
 
 const COLUMNS = sql`

@@ -1,9 +1,11 @@
 import type { ChatMessage } from '../../domain/history/prompt.ts';
+import type { AskedPrompt } from '../../domain/prompts/asked-prompt.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { Environment } from '../../environments/environment.ts';
 import { RenderRefused } from '../../images/history-sizes.ts';
 import { type Act, type ActRequest, PolicyError } from '../../policies/policy.ts';
+import { askedMessages } from '../../policies/shown-prompt.ts';
 import type { GrowingTree } from './growing-tree.ts';
 import { recordSegments } from './prompting/history-drafts.ts';
 import { promptStep } from './prompting/prompter.ts';
@@ -70,12 +72,22 @@ export async function askPolicy(
   };
   try {
     const acts = await tree.policy.act(request, tree.signal);
+    const shown = step ? askedAs(step.shown, tree.plan.temperature) : null;
     return acts.length > 0
-      ? { kind: 'acts', acts, history: step?.history ?? null }
+      ? { kind: 'acts', acts: shown ? acts.map((act) => ({ asked: shown, ...act })) : acts, history: step?.history ?? null }
       : { kind: 'failed', reason: 'the policy gave no act' };
   } catch (error) {
     if (error instanceof PolicyError && error.code !== 'unreachable' && error.code !== 'refused')
       return { kind: 'failed', reason: cutText(error.message, 9_000) };
     throw error;
   }
+}
+
+/** What a policy inside this program, which chooses among actions, is asked with where the run words its prompts. */
+function askedAs({ messages }: StepPrompt['shown'], temperature: number): AskedPrompt {
+  return {
+    messages: askedMessages(messages),
+    ...{ tools: null, server: null, tokenIds: null },
+    sampling: { temperature, topP: null, maxTokens: null, stop: [], seed: null },
+  };
 }

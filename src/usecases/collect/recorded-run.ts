@@ -1,5 +1,6 @@
 import type { Db } from '../../postgres/database.ts';
 import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
+import { readPrompts } from '../../projections/prompts/read-prompts.ts';
 import { readRewardedSteps } from '../../projections/rewards/read-rewarded-steps.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
 import { readSearchFacts } from '../../projections/search-statistics/read-search-facts.ts';
@@ -7,6 +8,7 @@ import { type OpenTree, readOpenTrees } from '../../projections/step-tree/read-o
 import { readRecordedSteps } from '../../projections/step-tree/read-recorded-steps.ts';
 import { readRolloutsOfTrees } from '../../projections/step-tree/read-rollouts.ts';
 import { readTree } from '../../projections/step-tree/read-trees.ts';
+import type { RememberedPrompt } from './prompting/remembered-prompt.ts';
 import type { RecordedTree } from './recorded-tree.ts';
 import { type ReadBytes, readSampledReplies } from './sampled-replies.ts';
 
@@ -51,6 +53,21 @@ async function readOpenedOtherwise(db: Db, treeId: string, rootStepId: string): 
   return found.flatMap(({ id, data }) => (data.stepId === rootStepId ? [id] : []));
 }
 
+async function readRememberedPrompts(
+  db: Db,
+  steps: readonly string[],
+  text: (sha256: string) => Promise<string>,
+  bytes: ReadBytes,
+): Promise<ReadonlyMap<string, RememberedPrompt>> {
+  const prompts = await readPrompts(db, steps, { text: ({ blob }) => text(blob), bytes: ({ blob }) => bytes(blob) });
+  return new Map(
+    [...prompts].map(([stepId, { messages, following, blocks }]) => [
+      stepId,
+      { messages, tokenIds: following, blocks: new Set(blocks) },
+    ]),
+  );
+}
+
 async function readRecordedTree(
   db: Db,
   treeId: string,
@@ -62,6 +79,7 @@ async function readRecordedTree(
   const rollouts = await readRolloutsOfTrees(db, [treeId]);
   const searchFacts = await readSearchFacts(db, treeId);
   const expanded = new Set(searchFacts.flatMap((fact) => (fact.kind === 'node-expanded' ? [fact.stepId] : [])));
+  const steps = await readRecordedSteps(db, treeId, resolve);
   return {
     closed: tree.closedAt === null ? null : (tree.closeReason ?? 'completed'),
     openedOtherwise: tree.closedAt === null ? await readOpenedOtherwise(db, treeId, tree.rootStepId) : [],
@@ -73,7 +91,8 @@ async function readRecordedTree(
         { rolloutId, fromStepId, outcome, success, reason: reason ?? '' },
       ]),
     ),
-    steps: await readRecordedSteps(db, treeId, resolve),
+    steps,
+    prompts: tree.closedAt === null ? await readRememberedPrompts(db, [...steps.keys()], resolve, readBytes) : new Map(),
     rewarded: await readRewardedSteps(db, treeId),
   };
 }

@@ -1,6 +1,7 @@
 import type { SearchFact } from '../../domain/search/search-facts.ts';
 import type { Act } from '../../policies/policy.ts';
 import type { RecordedStep } from '../../projections/step-tree/read-recorded-steps.ts';
+import type { RememberedPrompt } from './prompting/remembered-prompt.ts';
 
 /** All replies of one call of the model at a node of a search, and how long the call took. */
 export interface SampledReplies {
@@ -26,6 +27,8 @@ export interface RecordedTree {
   readonly searchFacts: readonly SearchFact[];
   /** What the model said at nodes of a search that are not expanded yet. */
   readonly replies: ReadonlyMap<string, SampledReplies>;
+  /** The prompts of its steps, where they are recorded. */
+  readonly prompts: ReadonlyMap<string, RememberedPrompt>;
   /** Who found that the task opens otherwise than the tree did. */
   readonly openedOtherwise: readonly string[];
   /** Steps that carry a reward already. */

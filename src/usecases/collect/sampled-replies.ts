@@ -1,6 +1,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { z } from 'zod';
 import type { Draft } from '../../append/appender.ts';
+import type { AskedPrompt } from '../../domain/prompts/asked-prompt.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { pack, unpack } from '../../events/packed.ts';
 import { modelCall } from '../../events/schemas/trees.ts';
@@ -24,7 +25,7 @@ export function repliesSampled(
   { stepId, simulation, candidates }: { readonly stepId: string; readonly simulation: number; readonly candidates: number },
   { acts, policyMs }: SampledReplies,
 ): Draft {
-  const bytes = gzipSync(JSON.stringify(acts.map(storedAct)));
+  const bytes = gzipSync(JSON.stringify(acts.map((act, i) => storedAct(act, acts.slice(0, i)))));
   return {
     type: 'RepliesSampled',
     id: derivedId('RepliesSampled', tree.treeId, stepId),
@@ -49,12 +50,35 @@ export async function readSampledReplies(
     if (expanded.has(stepId) || found.has(stepId)) continue;
     const bytes = typeof replies.bytes === 'string' ? undefined : await readBytes(replies.bytes.blob);
     const stored = storedActs.parse(JSON.parse(gunzipSync(Uint8Array.from(unpack(replies, bytes))).toString('utf8')));
-    found.set(stepId, { policyMs, acts: stored.map(readAct) });
+    found.set(stepId, { policyMs, acts: readActs(stored) });
   }
   return found;
 }
 
 const usage = z.strictObject({ promptTokens: count, completionTokens: count }).nullable();
+const askedPrompt = z.strictObject({
+  messages: z.array(
+    z.strictObject({
+      role: z.enum(['system', 'user', 'assistant', 'tool']),
+      parts: z.array(
+        z.discriminatedUnion('kind', [
+          z.strictObject({ kind: z.literal('text'), text: z.string() }),
+          z.strictObject({ kind: z.literal('image'), imageId: z.string() }),
+        ]),
+      ),
+    }),
+  ),
+  tools: z.string().nullable(),
+  sampling: z.strictObject({
+    temperature: z.number(),
+    topP: z.number().nullable(),
+    maxTokens: z.number().nullable(),
+    stop: z.array(z.string()),
+    seed: z.int().nullable(),
+  }),
+  server: z.string().nullable(),
+  tokenIds: packed.nullable(),
+});
 const storedActs = z.array(
   z.strictObject({
     response: z.string(),
@@ -63,20 +87,46 @@ const storedActs = z.array(
     finishReason: z.string().nullable(),
     policy: policyRef.optional(),
     call: modelCall.optional(),
+    /** What it was asked with, or the index of an earlier reply to the same prompt. */
+    asked: z.union([askedPrompt, count]).optional(),
   }),
 );
 type StoredAct = z.infer<typeof storedActs>[number];
 
-function storedAct({ response, tokens, usage, finishReason, policy, call }: Act): StoredAct {
+function storedAct({ response, tokens, usage, finishReason, policy, call, asked }: Act, earlier: readonly Act[]): StoredAct {
+  const same = asked ? earlier.findIndex((act) => act.asked === asked) : -1;
   return {
     ...{ response, usage, finishReason },
     tokens: tokens && { ids: pack('int32', tokens.ids), logProbs: tokens.logProbs && pack('float32', tokens.logProbs) },
     ...(policy ? { policy } : {}),
     ...(call ? { call } : {}),
+    ...(asked ? { asked: same === -1 ? storedPrompt(asked) : same } : {}),
   };
 }
 
-function readAct({ tokens, policy, call, ...act }: StoredAct): Act {
+function storedPrompt({ messages, tokenIds, sampling, ...asked }: AskedPrompt): z.infer<typeof askedPrompt> {
+  return {
+    ...asked,
+    messages: messages.map(({ role, parts }) => ({ role, parts: [...parts] })),
+    sampling: { ...sampling, stop: [...sampling.stop] },
+    tokenIds: tokenIds && pack('int32', tokenIds),
+  };
+}
+
+function readActs(stored: readonly StoredAct[]): readonly Act[] {
+  const acts: Act[] = [];
+  for (const { asked, ...act } of stored) {
+    const prompt = typeof asked === 'number' ? acts[asked]?.asked : asked && readPrompt(asked);
+    acts.push({ ...readAct(act), ...(prompt ? { asked: prompt } : {}) });
+  }
+  return acts;
+}
+
+function readPrompt({ tokenIds, ...asked }: z.infer<typeof askedPrompt>): AskedPrompt {
+  return { ...asked, tokenIds: tokenIds && unpack(tokenIds) };
+}
+
+function readAct({ tokens, policy, call, ...act }: Omit<StoredAct, 'asked'>): Act {
   const numbers = (array: Packed) => unpack(array);
   return {
     ...act,

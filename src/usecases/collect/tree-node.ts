@@ -1,3 +1,5 @@
+import type { RememberedPrompt } from './prompting/remembered-prompt.ts';
+
 /** A node of a growing tree: what the prompt of a step below it is made of. */
 export interface TreeNode {
   readonly stepId: string;
@@ -9,4 +11,6 @@ export interface TreeNode {
   readonly admissibleActions: readonly string[] | null;
   /** Nothing can follow: the environment ended, or a limit was reached. */
   readonly ended: boolean;
+  /** The prompt that led to it; null where none was shown, or none is recorded. */
+  readonly prompt: RememberedPrompt | null;
 }

@@ -7,6 +7,7 @@ import { askPolicy } from './ask-policy.ts';
 import type { GrowingTree } from './growing-tree.ts';
 import { closingRewards } from './prompting/closing-rewards.ts';
 import { historyDrafts } from './prompting/history-drafts.ts';
+import { promptDrafts } from './prompting/prompt-draft.ts';
 import { readAnswer } from './prompting/prompter.ts';
 import { pathTo, restoreEnvironment } from './restore-environment.ts';
 import { finished, outcomeOf, rewards, started, stepData, stepEvent, toolDrafts } from './rollout-events.ts';
@@ -81,10 +82,12 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
     const { rolloutId } = walk;
     const stepId = derivedId('step', rolloutId, at.depth + 1);
     const step = stepData({ tree, stepId, rolloutId, at, act, parsed, result, timings, done });
+    const shown = promptDrafts(tree, path, stepId, act);
     const drafts = [
       stepEvent(tree, step),
       ...toolDrafts(tree, stepId, result),
       ...historyDrafts(tree, path, stepId, asked.history),
+      ...shown.drafts,
       ...rewards(walk, stepId, result, done),
     ];
     const node = {
@@ -96,6 +99,7 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
       observation: result.observation,
       admissibleActions: result.admissibleActions,
       ended: done,
+      prompt: done ? null : shown.prompt,
     };
     const success = result.success ?? false;
     if (done)

@@ -20,6 +20,7 @@ export class TreeShape {
   readonly #rewards = new Set<string>();
   readonly #revisions = new Set<string>();
   readonly #histories = new Set<string>();
+  readonly #prompts = new Set<string>();
   readonly #checked = new Set<string>();
   /** Events whose references may be met later, with those references. */
   readonly #open: { readonly event: TreeEvent; readonly steps: readonly (string | null)[]; readonly rolloutId: string | null }[] =
@@ -63,6 +64,8 @@ export class TreeShape {
         return this.#expect(event, [event.data.stepId]);
       case 'HistoryRendered':
         return this.#refuseHistory(event);
+      case 'PromptShown':
+        return this.#refusePrompt(event);
       case 'NodeAdded':
         return this.#expect(event, [event.data.stepId, event.data.parentStepId]);
       case 'StepJudged':
@@ -105,6 +108,14 @@ export class TreeShape {
       return `step ${data.prefix.stepId} has no history before this event`;
     const twice = once(this.#histories, data.stepId, 'history of step');
     return twice ?? this.#expect(event, [data.stepId, data.factorChosenBy]);
+  }
+
+  #refusePrompt(event: Extract<TreeEvent, { type: 'PromptShown' }>): string | null {
+    const { base, messages, stepId } = event.data;
+    if (base && !this.#prompts.has(base.stepId)) return `step ${base.stepId} has no prompt before this event`;
+    const twice = once(this.#prompts, stepId, 'prompt of step');
+    const named = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.kind === 'step' ? [part.stepId] : [])));
+    return twice ?? this.#expect(event, [stepId, ...named]);
   }
 
   /** Notes references that may be met by an event behind this one. */

@@ -12,6 +12,7 @@ import { type Episodes, episodeAt, keepEpisode, releaseEpisode } from '../episod
 import type { GrowingTree } from '../growing-tree.ts';
 import { penalties } from '../prompting/closing-rewards.ts';
 import { historyDrafts } from '../prompting/history-drafts.ts';
+import { promptDrafts } from '../prompting/prompt-draft.ts';
 import { readAnswer } from '../prompting/prompter.ts';
 import type { DrawnHistory } from '../prompting/step-prompt.ts';
 import { pathTo } from '../restore-environment.ts';
@@ -150,6 +151,8 @@ async function addChild({
   const act = { ...candidate.act, response: candidate.said };
   const rolloutId = done ? derivedId('rollout', tree.treeId, stepId) : null;
   const data = stepData({ tree, stepId, rolloutId, at, act, parsed: candidate.parsed, result, timings, done });
+  const path = pathTo(tree, at.stepId);
+  const shown = promptDrafts(tree, path, stepId, candidate.act);
   const node: TreeNode = {
     stepId,
     parentStepId: at.stepId,
@@ -159,6 +162,7 @@ async function addChild({
     observation: result.observation,
     admissibleActions: result.admissibleActions,
     ended: done,
+    prompt: done ? null : shown.prompt,
   };
   const fact = {
     kind: 'child-added',
@@ -178,7 +182,8 @@ async function addChild({
     ...(walk ? [started(walk)] : []),
     stepEvent(tree, data),
     ...toolDrafts(tree, stepId, result),
-    ...historyDrafts(tree, pathTo(tree, at.stepId), stepId, history),
+    ...historyDrafts(tree, path, stepId, history),
+    ...shown.drafts,
     ...rewards({ tree, rolloutId }, stepId, result, done),
     ...penalties(tree, rolloutId, node),
     nodeAdded(tree, fact),

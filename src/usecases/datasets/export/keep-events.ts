@@ -13,6 +13,7 @@ export function keepTouched(events: readonly TreeEvent[], chosen: ReadonlySet<st
   const rewards = new Set<string>();
   const revisions = new Set<string>();
   const histories = new Set<string>();
+  const prompts = new Set<string>();
   return events.filter((event) => {
     switch (event.type) {
       case 'TreeOpened':
@@ -39,6 +40,10 @@ export function keepTouched(events: readonly TreeEvent[], chosen: ReadonlySet<st
       case 'HistoryRendered': {
         const { stepId, prefix } = event.data;
         return steps.has(stepId) && (!prefix || histories.has(prefix.stepId)) && histories.add(stepId).size > 0;
+      }
+      case 'PromptShown': {
+        const { stepId, base } = event.data;
+        return steps.has(stepId) && (!base || prompts.has(base.stepId)) && prompts.add(stepId).size > 0;
       }
       case 'StepJudged':
         return steps.has(event.data.leafStepId);

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { AskedMessage } from '../src/domain/prompts/asked-prompt.ts';
+import { pack, unpack } from '../src/events/packed.ts';
+import { blockDigest, promptDigest } from '../src/events/prompt-digest.ts';
+import { EventBuilder } from '../src/testing/event-builder.ts';
+import { givenEvents } from '../src/testing/given-events.ts';
+import { recordDrawnHistories } from '../src/testing/record-drawn-histories.ts';
+import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
+
+let api: TestGraphql;
+beforeAll(async () => {
+  api = await openTestGraphql();
+});
+afterAll(() => api.close());
+
+const SAMPLING = { temperature: 0.7, topP: null, maxTokens: 64, stop: [], seed: 3 };
+const text = (role: AskedMessage['role'], words: string): AskedMessage => ({ role, parts: [{ kind: 'text', text: words }] });
+
+/** A rollout of three steps: a prompt with its history as an image, one that continues it, and one that drifts from it. */
+async function given(name: string, change: { readonly sha256?: string } = {}) {
+  const builder = new EventBuilder(name);
+  const runId = builder.run();
+  const tree = builder.tree(runId);
+  const tokens = { ids: pack('int32', [8, 9]), logProbs: null, mask: null };
+  const rolloutId = builder.rollout(tree);
+  const steps: string[] = [];
+  for (const depth of [1, 2, 3])
+    steps.push(builder.step(tree, rolloutId, steps.at(-1) ?? tree.rootStepId, depth, { tokens, response: `reply ${depth}` }));
+  const [first = '', second = '', third = ''] = steps;
+  const { imageIds } = recordDrawnHistories(builder, tree, steps, { records: ['a hall'], factors: [1, 1, 1] });
+  const imageId = imageIds[0] ?? '';
+  const begin: AskedMessage[] = [
+    {
+      role: 'user',
+      parts: [
+        { kind: 'image', imageId },
+        { kind: 'text', text: 'Act é🌳.\n' },
+      ],
+    },
+  ];
+  const next = [...begin, text('assistant', 'reply 1'), text('user', 'Go on.')];
+  const shown = { treeId: tree.treeId, template: null, tools: null, sampling: SAMPLING, server: 'http://server/v1', blocks: [] };
+  const of = (words: string) => ({ kind: 'text' as const, blocks: [blockDigest(words)] });
+  builder.record(
+    'PromptShown',
+    {
+      ...{ ...shown, stepId: first, base: null, blocks: ['Act é🌳.\n'], sha256: promptDigest(begin) },
+      messages: [{ role: 'user', parts: [{ kind: 'image', imageId }, of('Act é🌳.\n')] }],
+      tokens: { before: 0, keep: 0, ids: pack('int32', [1, 2, 3]) },
+    },
+    runId,
+  );
+  builder.record(
+    'PromptShown',
+    {
+      ...{ ...shown, stepId: second, base: { stepId: first, messages: 1 }, blocks: ['Go on.'] },
+      sha256: change.sha256 ?? promptDigest(next),
+      messages: [
+        { role: 'assistant', parts: [{ kind: 'step', stepId: first, field: 'response' }] },
+        { role: 'user', parts: [of('Go on.')] },
+      ],
+      tokens: { before: 5, keep: 5, ids: pack('int32', [4]) },
+    },
+    runId,
+  );
+  builder.record(
+    'PromptShown',
+    {
+      ...{ ...shown, stepId: third, base: { stepId: second, messages: 3 }, sha256: promptDigest(next), messages: [] },
+      tokens: { before: 8, keep: 6, ids: pack('int32', [7, 7]) },
+    },
+    runId,
+  );
+  await givenEvents(api.database.db, builder.events);
+  return { runId, steps, imageId };
+}
+
+const QUERY = `query ($id: ID!) { step(id: $id) { prompt {
+  sha256 server template { name version } tools sampling { temperature topP maxTokens stop seed }
+  messages { role parts { text image { id url } } } tokens { ids { dtype length base64 } before kept }
+} } }`;
+
+test('the prompt of a step shows its messages, images, sampling parameters and token ids', async () => {
+  const { steps, imageId } = await given('shown');
+  const { data, errors } = await api.ask(QUERY, { id: steps[1] });
+  expect(errors).toBeUndefined();
+  const { messages, tokens, ...prompt } = data.step.prompt;
+  expect(messages).toEqual([
+    {
+      role: 'user',
+      parts: [
+        { text: null, image: { id: imageId, url: `/images/${imageId}.png` } },
+        { text: 'Act é🌳.\n', image: null },
+      ],
+    },
+    { role: 'assistant', parts: [{ text: 'reply 1', image: null }] },
+    { role: 'user', parts: [{ text: 'Go on.', image: null }] },
+  ]);
+  expect(unpack({ ...tokens.ids, bytes: tokens.ids.base64 })).toEqual([1, 2, 3, 8, 9, 4]);
+  expect([tokens.before, tokens.kept]).toEqual([5, 5]);
+  expect(prompt).toMatchObject({ server: 'http://server/v1', template: null, tools: null, sampling: SAMPLING });
+});
+
+test('a run counts the steps whose prompt drifts from the tokens before, and names the first', async () => {
+  const { runId, steps } = await given('drift');
+  const { data } = await api.ask('query ($id: ID!) { run(id: $id) { drift { steps firstStep { id } } } }', { id: runId });
+  expect(data.run.drift).toEqual({ steps: 1, firstStep: { id: steps[2] } });
+});
+
+test('a prompt that differs from its recorded digest is an error that names the step', async () => {
+  const { steps } = await given('differs', { sha256: 'f'.repeat(64) });
+  const { data, errors } = await api.ask(QUERY, { id: steps[1] });
+  expect(data.step.prompt).toBeNull();
+  expect(errors?.[0]?.extensions).toMatchObject({ code: 'PROMPT_UNREADABLE', stepId: steps[1] });
+  expect(errors?.[0]?.message).toContain('f'.repeat(64));
+});
+
+test('a step without a recorded prompt has none', async () => {
+  const builder = new EventBuilder('none');
+  const { steps } = builder.walk(builder.tree(builder.run()), 0, 1, 1);
+  await givenEvents(api.database.db, builder.events);
+  expect((await api.ask(QUERY, { id: steps[0] })).data.step.prompt).toBeNull();
+});

@@ -1,0 +1,37 @@
+import { pack } from '../../src/events/packed.ts';
+import { findHistoryImages } from '../../src/projections/images/read-history-images.ts';
+import type { RecordedPrompt } from '../../src/projections/prompts/read-prompts.ts';
+import type { DriftResolvers, PromptPartResolvers } from '../generated/types.ts';
+import { one } from '../loaders/batch.ts';
+import { loadedBy } from '../loaders/loaded-by.ts';
+import type { PromptModel } from '../models.ts';
+
+const images = loadedBy((db) =>
+  one(
+    (ids) => findHistoryImages(db, ids),
+    ({ id }) => id,
+  ),
+);
+
+export const PromptPart: PromptPartResolvers = {
+  image: ({ imageId }, _, context) => (imageId === null ? null : images(context).load(imageId)),
+};
+
+export const Drift: DriftResolvers = {
+  firstStep: ({ firstStepId }, _, { loaders }) => (firstStepId === null ? null : loaders.step.load(firstStepId)),
+};
+
+/** Turns a recorded prompt into what the API shows. */
+export function promptModel({ tokenIds, continues, messages, ...prompt }: RecordedPrompt): PromptModel {
+  return {
+    ...prompt,
+    continues,
+    messages: messages.map(({ role, parts }) => ({
+      role,
+      parts: parts.map((part) =>
+        part.kind === 'text' ? { text: part.text, imageId: null } : { text: null, imageId: part.imageId },
+      ),
+    })),
+    tokens: tokenIds && { ids: pack('int32', tokenIds), before: continues?.before ?? null, kept: continues?.kept ?? null },
+  };
+}

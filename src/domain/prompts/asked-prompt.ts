@@ -1,0 +1,31 @@
+/** One message of a prompt as it was sent, pictures by their id. */
+export interface AskedMessage {
+  readonly role: 'system' | 'user' | 'assistant' | 'tool';
+  readonly parts: readonly AskedPart[];
+}
+
+export type AskedPart =
+  | { readonly kind: 'text'; readonly text: string }
+  /** SHA-256 of size and pixels. */
+  | { readonly kind: 'image'; readonly imageId: string };
+
+/** How a reply was sampled, as it was asked for; null where the request left it to the server. */
+export interface Sampling {
+  readonly temperature: number;
+  readonly topP: number | null;
+  readonly maxTokens: number | null;
+  readonly stop: readonly string[];
+  readonly seed: number | null;
+}
+
+/** What a policy was asked with, whole: the request without what only says how many replies it wants. */
+export interface AskedPrompt {
+  readonly messages: readonly AskedMessage[];
+  /** Schema of the tools that the model may call, as JSON text; null when it was given none. */
+  readonly tools: string | null;
+  readonly sampling: Sampling;
+  /** Address of the model server, without credentials; null for a policy inside this program. */
+  readonly server: string | null;
+  /** Token ids of the prompt as the server counted them, template and all; null when it returned none. */
+  readonly tokenIds: readonly number[] | null;
+}

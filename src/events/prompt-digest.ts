@@ -1,0 +1,13 @@
+import { sha256Hex } from '../digest/sha256.ts';
+import type { AskedMessage } from '../domain/prompts/asked-prompt.ts';
+import { canonicalJson } from './codec.ts';
+
+/** Computes the SHA-256 (hex) by which a prompt is recorded: over the canonical JSON of its messages, pictures by their id. */
+export function promptDigest(messages: readonly AskedMessage[]): string {
+  return sha256Hex(canonicalJson(messages));
+}
+
+/** Computes the SHA-256 (hex) of a block of a prompt in UTF-8: that of its blob, where it lies in the blob store. */
+export function blockDigest(text: string): string {
+  return sha256Hex(text);
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { count, eventData, id, name, packed, sha256, text, treeId } from './values.ts';
+
+const part = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('text').describe('A text that is made of blocks.'),
+    blocks: z.array(sha256).max(10_000).describe('SHA-256 of each block in UTF-8; the text is the blocks joined in order.'),
+  }),
+  z.strictObject({
+    kind: z.literal('step').describe('A text that the record of a step holds.'),
+    stepId: id.describe('UUID of the step.'),
+    field: z
+      .enum(['instruction', 'observation', 'response'])
+      .describe('Field of the step that is the text; `instruction` is that of its tree.'),
+  }),
+  z.strictObject({
+    kind: z.literal('image').describe('An image, drawn again from the history that the step was shown.'),
+    imageId: sha256.describe('SHA-256 of the size and the pixels of the image.'),
+  }),
+]);
+
+/**
+ * Only what is new is stored: messages of an earlier prompt are named, texts of steps and blocks shown before are referenced.
+ * `sha256` says what must come out when the prompt is put together again.
+ */
+export const promptShown = eventData('A policy was asked with a prompt, and its reply became a step.', {
+  treeId,
+  stepId: id.describe('UUID of the step that the reply became.'),
+  base: z
+    .strictObject({
+      stepId: id.describe('UUID of an earlier step of the tree.'),
+      messages: count.describe('Number of messages of its prompt with which this prompt begins.'),
+    })
+    .nullable()
+    .describe('Prompt that this one continues; null when it is stored whole.'),
+  messages: z
+    .array(
+      z.strictObject({
+        role: z.enum(['system', 'user', 'assistant', 'tool']).describe('Role of the message.'),
+        parts: z.array(part).max(10_000).describe('Parts of the message in order.'),
+      }),
+    )
+    .max(10_000)
+    .describe('Messages that follow those of the base.'),
+  blocks: z.array(text).max(10_000).describe('Texts of the blocks that the prompt of the base does not contain.'),
+  sha256: sha256.describe('SHA-256 of the canonical JSON of all messages, texts written out.'),
+  template: z
+    .strictObject({
+      name: name.describe('Name of the prompt template.'),
+      version: z.int().min(1).describe('Version of the prompt template.'),
+    })
+    .nullable()
+    .describe('Template that composed the prompt; null for the chat of the environment.'),
+  tools: text.nullable().describe('Schema of the tools that the model may call, as JSON; null when it was given none.'),
+  sampling: z
+    .strictObject({
+      temperature: z.number().describe('Sampling temperature.'),
+      topP: z.number().nullable().describe('Nucleus sampling threshold; null when the request leaves it to the server.'),
+      maxTokens: count.nullable().describe('Longest reply in tokens; null when the request leaves it to the server.'),
+      stop: z.array(z.string()).max(100).describe('Texts at which sampling stops.'),
+      seed: z.int().nullable().describe('Seed that was sent; null when none was.'),
+    })
+    .describe('Sampling parameters of the request.'),
+  server: z
+    .string()
+    .max(500)
+    .nullable()
+    .describe('Address of the model server without credentials; null for a policy that uses no server.'),
+  tokens: z
+    .strictObject({
+      before: count.describe('Number of token ids of the prompt of the base and of the reply to it.'),
+      keep: count.describe('Number of those ids with which this prompt begins; less than `before` means re-tokenisation drift.'),
+      ids: packed.describe('Token ids that follow the kept ones, as int32.'),
+    })
+    .nullable()
+    .describe('Token ids of the prompt as the server returned them; null when it returned none.'),
+});

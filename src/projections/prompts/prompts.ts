@@ -1,0 +1,86 @@
+import { sql } from 'kysely';
+import type { EventType } from '../../events/catalogue.ts';
+import type { Delivery, Envelope } from '../../events/envelope.ts';
+import { blockDigest } from '../../events/prompt-digest.ts';
+import { insertRows } from '../../postgres/bulk.ts';
+import type { Trx } from '../../postgres/database.ts';
+import { isOf, type Poison, type Projection } from '../projection.ts';
+import { blockRow, promptRow } from './rows.ts';
+import { tables } from './tables.ts';
+
+const HANDLES: readonly EventType[] = ['PromptShown'];
+
+/**
+ * Folds the prompts that policies were asked with. A prompt continues an earlier one of its tree (else quarantine), and the first
+ * that a step was asked with is the fact. Blocks are keyed by their digest, so all prompts share them.
+ */
+export const prompts: Projection = { name: 'prompts', version: 1, handles: HANDLES, project };
+
+interface Known {
+  readonly treeId: string;
+  readonly length: number;
+  readonly tokens: number | null;
+}
+
+async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
+  const known = await knownPrompts(batch, trx);
+  const blocks = new Map<string, ReturnType<typeof blockRow>>();
+  const rows: ReturnType<typeof promptRow>[] = [];
+  const poison: Poison[] = [];
+  for (const delivery of batch) {
+    if (!isOf(delivery, 'PromptShown')) continue;
+    const refused = fold(delivery, known, rows);
+    if (refused) poison.push({ delivery, ...refused });
+    else
+      for (const block of delivery.event.data.blocks) {
+        const digest = typeof block === 'string' ? blockDigest(block) : block.blob;
+        if (!blocks.has(digest)) blocks.set(digest, blockRow(digest, block));
+      }
+  }
+  await insertRows(trx, tables.prompt_blocks, [...blocks.values()]);
+  await insertRows(trx, tables.prompts, rows);
+  return poison;
+}
+
+function fold(
+  delivery: Delivery<Envelope<'PromptShown'>>,
+  known: Map<string, Known>,
+  rows: ReturnType<typeof promptRow>[],
+): Omit<Poison, 'delivery'> | undefined {
+  const { stepId, treeId, base, messages, tokens } = delivery.event.data;
+  const before = known.get(stepId);
+  if (before?.treeId === treeId) return undefined;
+  if (before) {
+    const reason = `step ${stepId} has a prompt in tree ${before.treeId}`;
+    return { code: 'conflict', field: 'data.stepId', reason };
+  }
+  const continued = base ? known.get(base.stepId) : undefined;
+  if (base && continued?.treeId !== treeId) {
+    const reason = `tree ${treeId} has no prompt of step ${base.stepId}; append its PromptShown first, then release this event`;
+    return { code: 'missing-prompt', field: 'data.base.stepId', reason };
+  }
+  if (base && base.messages > (continued?.length ?? 0)) {
+    const reason = `the prompt of step ${base.stepId} has ${continued?.length} messages, not ${base.messages}`;
+    return { code: 'range', field: 'data.base.messages', reason };
+  }
+  if (tokens && (tokens.keep > tokens.before || (tokens.keep > 0 && !continued?.tokens))) {
+    const reason = `${tokens.keep} token ids are kept, where the prompt before and its reply have ${continued?.tokens ? tokens.before : 0}`;
+    return { code: 'range', field: 'data.tokens.keep', reason };
+  }
+  const length = (base?.messages ?? 0) + messages.length;
+  known.set(stepId, { treeId, length, tokens: tokens && tokens.keep + tokens.ids.length });
+  rows.push(promptRow(delivery, length));
+  return undefined;
+}
+
+async function knownPrompts(batch: readonly Delivery[], trx: Trx): Promise<Map<string, Known>> {
+  const ids = batch.flatMap((delivery) => {
+    if (!isOf(delivery, 'PromptShown')) return [];
+    const { stepId, base } = delivery.event.data;
+    return base ? [stepId, base.stepId] : [stepId];
+  });
+  if (ids.length === 0) return new Map();
+  const { rows } = await sql<{ step_id: string; tree_id: string; length: number; token_count: number | null }>`
+    select step_id, tree_id, length, token_count from prompts where step_id = any(${ids}::uuid[])`.execute(trx);
+  return new Map(rows.map((row) => [row.step_id, { treeId: row.tree_id, length: row.length, tokens: row.token_count }]));
+}

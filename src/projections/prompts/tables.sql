@@ -1,0 +1,35 @@
+-- The prompt that a step was asked with, as what is new in it: `messages` follow the first `base_messages` of the prompt of
+-- `base_step_id`, and `tokens` follow the first `tokens_kept` of the token ids of that prompt and the reply to it. `length` and
+-- `token_count` count all.
+create table prompts (
+  step_id          uuid        not null primary key,
+  tree_id          uuid        not null,
+  run_id           uuid        not null,
+  base_step_id     uuid,
+  base_messages    integer     not null,
+  messages         jsonb       not null, --: Record<string, unknown>[]
+  length           integer     not null,
+  sha256           text        not null,
+  template         text,
+  template_version integer,
+  tools            text,
+  sampling         jsonb       not null, --: Record<string, unknown>
+  server           text,
+  tokens_before    integer,
+  tokens_kept      integer,
+  tokens           jsonb, --: Record<string, unknown>
+  token_count      integer,
+  drifted          boolean     not null,
+  log_offset       bigint      not null,
+  shown_at         timestamptz not null,
+  blobs            jsonb --: Blobs
+);
+create index prompts_tree on prompts (tree_id, log_offset);
+create index prompts_drifted on prompts (run_id) where drifted;
+
+-- Each text of a prompt that no step holds, once, by its digest.
+create table prompt_blocks (
+  sha256 text not null primary key,
+  text   text not null,
+  blobs  jsonb --: Blobs
+);

@@ -1,0 +1,107 @@
+import type { Draft } from '../../../append/appender.ts';
+import type { AskedMessage, AskedPart } from '../../../domain/prompts/asked-prompt.ts';
+import { cutBlocks } from '../../../domain/prompts/cut-blocks.ts';
+import { sharedTokens } from '../../../domain/prompts/shared-tokens.ts';
+import type { DataOf } from '../../../events/catalogue.ts';
+import { derivedId } from '../../../events/derived-id.ts';
+import { pack } from '../../../events/packed.ts';
+import { blockDigest, promptDigest } from '../../../events/prompt-digest.ts';
+import { wellFormed } from '../../../events/well-formed.ts';
+import type { Act } from '../../../policies/policy.ts';
+import type { GrowingTree } from '../growing-tree.ts';
+import type { TreeNode } from '../tree-node.ts';
+import type { RememberedPrompt } from './remembered-prompt.ts';
+
+type Shown = DataOf<'PromptShown'>;
+type Message = Shown['messages'][number];
+type Part = Message['parts'][number];
+
+/** Draws up the record of the prompt that an act at the end of a path was asked with; nothing where it was asked with none. */
+export function promptDrafts(
+  tree: GrowingTree,
+  path: readonly TreeNode[],
+  stepId: string,
+  { asked, tokens }: Act,
+): { readonly drafts: readonly Draft[]; readonly prompt: RememberedPrompt | null } {
+  if (!asked) return { drafts: [], prompt: null };
+  const at = path.at(-1);
+  const before = at?.prompt ?? null;
+  const messages = wellFormed(asked.messages).value;
+  const same = before ? sameMessages(before.messages, messages) : 0;
+  const base = at && before ? { stepId: at.stepId, messages: same } : null;
+  const known = textsOf(tree, path);
+  const shown = new Set(before?.blocks);
+  const blocks: string[] = [];
+  const data: Shown = {
+    treeId: tree.treeId,
+    stepId,
+    base,
+    messages: messages.slice(same).map(({ role, parts }) => ({ role, parts: parts.map((part) => recorded(part)) })),
+    blocks,
+    sha256: promptDigest(messages),
+    template: tree.prompter ? { ...tree.prompter.plan.template } : null,
+    tools: asked.tools,
+    sampling: { ...asked.sampling, stop: [...asked.sampling.stop] },
+    server: asked.server,
+    tokens: asked.tokenIds && tokensAfter(before?.tokenIds ?? null, asked.tokenIds),
+  };
+  const draft: Draft = {
+    type: 'PromptShown',
+    id: derivedId('PromptShown', stepId),
+    correlationId: tree.runId,
+    causationId: derivedId('StepTaken', stepId),
+    data,
+  };
+  const tokenIds = asked.tokenIds && tokens ? Int32Array.from([...asked.tokenIds, ...tokens.ids]) : null;
+  return { drafts: [draft], prompt: { messages, tokenIds, blocks: shown } };
+
+  function recorded(part: AskedPart): Part {
+    if (part.kind === 'image') return part;
+    const source = known.get(part.text);
+    if (source) return { kind: 'step', ...source };
+    const cut = cutBlocks(part.text).map((block) => ({ block, sha256: blockDigest(block) }));
+    for (const { block, sha256 } of cut) {
+      if (shown.has(sha256)) continue;
+      shown.add(sha256);
+      blocks.push(block);
+    }
+    return { kind: 'text', blocks: cut.map(({ sha256 }) => sha256) };
+  }
+}
+
+/** The texts that the record of a path holds already, with the place of each. */
+function textsOf(
+  tree: GrowingTree,
+  path: readonly TreeNode[],
+): ReadonlyMap<string, Omit<Extract<Part, { kind: 'step' }>, 'kind'>> {
+  const texts = new Map<string, Omit<Extract<Part, { kind: 'step' }>, 'kind'>>();
+  const add = (text: string, stepId: string, field: 'instruction' | 'observation' | 'response') => {
+    if (text !== '' && !texts.has(text)) texts.set(wellFormed(text).value, { stepId, field });
+  };
+  add(tree.opening.instruction, tree.rootStepId, 'instruction');
+  for (const { stepId, parentStepId, response, observation } of path) {
+    if (parentStepId !== null) add(response, stepId, 'response');
+    add(observation, stepId, 'observation');
+  }
+  return texts;
+}
+
+function sameMessages(before: readonly AskedMessage[], messages: readonly AskedMessage[]): number {
+  let same = 0;
+  while (same < before.length && same < messages.length && isSame(before[same], messages[same])) same++;
+  return same;
+}
+
+function isSame(a: AskedMessage | undefined, b: AskedMessage | undefined): boolean {
+  if (!a || !b || a.role !== b.role || a.parts.length !== b.parts.length) return false;
+  return a.parts.every((part, i) => {
+    const other = b.parts[i];
+    if (part.kind === 'text') return other?.kind === 'text' && other.text === part.text;
+    return other?.kind === 'image' && other.imageId === part.imageId;
+  });
+}
+
+function tokensAfter(before: Int32Array | null, ids: readonly number[]): Shown['tokens'] {
+  const keep = before ? sharedTokens(before, ids) : 0;
+  return { before: before?.length ?? 0, keep, ids: pack('int32', ids.slice(keep)) };
+}

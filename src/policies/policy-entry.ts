@@ -15,9 +15,12 @@ export interface PolicyEntry<Kind extends string = string, Options extends z.Zod
   open(spec: z.output<Options>, secrets: PolicySecrets): Policy | Promise<Policy>;
 }
 
-/** Makes an entry of the registry: the entry, and the schema of its configuration with its kind. */
+/**
+ * Makes an entry of the registry: the entry, and the schema of its configuration. The kind comes first: a learned policy is
+ * recorded as the text of its configuration, and a run is resumed by the same text.
+ */
 export function definePolicy<const Kind extends string, Options extends z.ZodObject>(entry: PolicyEntry<Kind, Options>) {
-  return { ...entry, spec: entry.options.safeExtend({ kind: z.literal(entry.kind) }) };
+  return { ...entry, spec: z.strictObject({ kind: z.literal(entry.kind), ...entry.options.shape }) };
 }
 
 /** Where the versions of a policy come from as they are made. */

@@ -44,6 +44,15 @@ describe('the short form of a policy', () => {
 });
 
 describe('policy configurations', () => {
+  test('a configuration is written with its kind first, as runs recorded it', () => {
+    const texts = [
+      '{"kind":"linear","weightsFile":"w.bin","policyId":"p"}',
+      '{"kind":"planner","epsilon":0.5}',
+      '{"kind":"openai","baseUrl":"http://h/v1","model":"m"}',
+    ];
+    expect(texts.map((text) => JSON.stringify(parsePolicyText(text)))).toEqual(texts);
+  });
+
   test.each([
     [{ kind: 'oracle' }, 'kind', 'must be one of random, planner, linear, live, openai'],
     [null, 'configuration', ''],

@@ -37,7 +37,7 @@ export async function createPolicy(spec: PolicySpec, secrets: PolicySecrets = {}
 /** Checks a policy's configuration. @throws PolicySpecError. */
 export function parsePolicySpec(value: unknown): PolicySpec {
   const parsed = policySpec.safeParse(value);
-  if (parsed.success) return parsed.data as PolicySpec; // the union of the same entries, whose types `safeExtend` forgets
+  if (parsed.success) return parsed.data as PolicySpec; // the union of the same entries, whose types the list forgets
   const issue = parsed.error.issues[0];
   const unknownKey = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined;
   if (unknownKey !== undefined)

@@ -1,5 +1,4 @@
 import type { BlobStore } from '../blobs/blob-store.ts';
-import { jsonSchemas } from '../events/json-schema.ts';
 import type { SegmentCache } from '../images/segment-cache.ts';
 import type { EventLog } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
@@ -40,12 +39,11 @@ export function apiRoutes(options: ApiOptions): readonly Route[] {
   const world = { ...options, projections };
   addGauges(metrics, world);
   addTrainingGauges(metrics, world.db);
-  const schemas = jsonSchemas();
   return [
     ...(graphql ? [graphqlMount(graphql)] : []),
-    ingestEndpoint({ ...options, schemas }),
+    ingestEndpoint(options),
     imageEndpoint(options),
     ...(options.training ? trainingRoutes(options.training, options) : []),
-    ...serverEndpoints(world, schemas),
+    ...serverEndpoints(world),
   ];
 }

@@ -27,8 +27,8 @@ export interface Operation {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: { readonly content: Content };
   readonly answers: Readonly<Record<number, Answer>>;
-  /** Schemas that the others name as `#/components/schemas/NAME`. */
-  readonly components?: Readonly<Record<string, Schema>>;
+  /** Returns the schemas that the others name as `#/components/schemas/NAME`; asked when the document is. */
+  readonly components?: () => Readonly<Record<string, Schema>>;
 }
 
 export interface Asked<P, Q, B> {

@@ -39,7 +39,7 @@ const OPERATION: Operation = {
       429: 'The request bodies take too much memory: send again after Retry-After seconds.',
     }),
   },
-  components: { GraphqlResult: result },
+  components: () => ({ GraphqlResult: result }),
 };
 
 /** Mounts the listener that answers everything at `/graphql`. */

@@ -23,7 +23,7 @@ export async function addOpenApi(app: FastifyInstance): Promise<() => object> {
     convertConstToEnum: false,
     transform: ({ route, url }) => {
       const described = route.config?.described;
-      for (const [name, schema] of Object.entries(described?.components ?? {})) schemas[name] = jsonSchemaOf(schema);
+      for (const [name, schema] of Object.entries(described?.components?.() ?? {})) schemas[name] = jsonSchemaOf(schema);
       return { url, schema: described ? schemaOf(described) : { hide: true } };
     },
   });

@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { jsonSchemas } from '../events/json-schema.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { type Endpoint, endpoint } from './endpoint.ts';
 import { type HealthWorld, readiness } from './health.ts';
-import { json, text } from './reply.ts';
+import { json, type Reply, text } from './reply.ts';
 
 const ready = z.object({
   ready: z.boolean(),
@@ -14,11 +15,8 @@ const ready = z.object({
 });
 
 /** Returns the endpoints about the server itself: schemas of its events, health and measurements. */
-export function serverEndpoints(
-  world: HealthWorld & { readonly metrics: Metrics },
-  schemas: Readonly<Record<string, object>>,
-): readonly Endpoint[] {
-  const schemasOfEvents = json(200, schemas);
+export function serverEndpoints(world: HealthWorld & { readonly metrics: Metrics }): readonly Endpoint[] {
+  let schemas: Reply | undefined; // 40 ms of a start that rarely needs them
   return [
     endpoint({
       method: 'GET',
@@ -31,7 +29,10 @@ export function serverEndpoints(
           content: { 'application/json': z.record(z.string(), z.record(z.string(), z.unknown())) },
         },
       },
-      handle: async () => schemasOfEvents,
+      async handle() {
+        schemas ??= json(200, jsonSchemas());
+        return schemas;
+      },
     }),
     endpoint({
       method: 'GET',

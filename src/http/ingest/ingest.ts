@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { EventRefused, prepareEvents } from '../../append/prepare-events.ts';
 import type { BlobStore } from '../../blobs/blob-store.ts';
+import { jsonSchemas } from '../../events/json-schema.ts';
 import { type EventLog, LogError, type LogRecord, RECORD_LIMIT, type Receipt } from '../../log/event-log.ts';
 import { formatPosition, positionAfter } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
@@ -31,8 +32,6 @@ export interface IngestOptions {
   readonly blobs: BlobStore;
   readonly limits: Pick<RequestLimits, 'bodyBytes' | 'eventsPerRequest' | 'ingestRequests' | 'ingestBytes'>;
   readonly metrics: Metrics;
-  /** The JSON Schema of every event type, which the OpenAPI document shows. */
-  readonly schemas: Readonly<Record<string, object>>;
   /** How long to wait for the read models when something an event refers to is not there. */
   readonly catchUpMs?: number;
 }
@@ -96,8 +95,7 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
         503: 'The log does not answer, and some of the events may be durable: send all again.',
       }),
     },
-    // JSON Schemas, as they are named
-    components: { Event: eventOf(options.schemas), ...options.schemas } as Record<string, JsonSchema>,
+    components: eventSchemas,
     handle: ({ body }) => ingest(body),
   });
 
@@ -172,12 +170,12 @@ const accepted = z.object({
   position: z.string().describe('Next offsets behind the events, as `runs.0:3,trees.2:41`.'),
 });
 
-function eventOf(schemas: IngestOptions['schemas']): JsonSchema {
-  const names = Object.keys(schemas).map((name) => [name, `#/components/schemas/${name}`] as const);
-  return {
-    oneOf: names.map(([, $ref]) => ({ $ref })),
-    discriminator: { propertyName: 'type', mapping: Object.fromEntries(names) },
-  };
+/** Returns the schema of every event type, and `Event`, which is any of them. */
+function eventSchemas(): Readonly<Record<string, JsonSchema>> {
+  const schemas = jsonSchemas() as Readonly<Record<string, JsonSchema>>; // JSON Schemas, as it is named
+  const mapping = Object.fromEntries(Object.keys(schemas).map((type) => [type, `#/components/schemas/${type}`]));
+  const oneOf = Object.values(mapping).map(($ref) => ({ $ref }));
+  return { Event: { oneOf, discriminator: { propertyName: 'type', mapping } }, ...schemas };
 }
 
 interface Prepared {

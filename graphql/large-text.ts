@@ -58,7 +58,7 @@ export class LargeTexts {
 }
 
 /**
- * Returns a record its large texts: each field named by `blobs` becomes a function that the executor calls when the field is
+ * Adds its large texts to a record: each field named by `blobs` becomes a function that the executor calls when the field is
  * asked for. The record itself comes back where there are none, which is nearly always, so that plain fields stay plain.
  */
 export function withLargeTexts<Item extends { readonly blobs: Blobs | null }>(record: Item): Item {

@@ -28,7 +28,7 @@ export class Moments<Context> {
     return now;
   }
 
-  /** Returns what the moments hold. */
+  /** Releases what the moments hold. */
   end(): void {
     this.#ended = true;
     for (const release of this.#releases) release();

@@ -39,7 +39,7 @@ function repair(v: unknown, path: string, depth: number, text: (text: string) =>
 }
 
 /**
- * Returns each key a name that can be stored. One that another key has already gets a further U+FFFD: no field takes the place of
+ * Assigns each key a name that can be stored. One that another key has already gets a further U+FFFD: no field takes the place of
  * another.
  */
 function namesOf(keys: readonly string[]): readonly string[] {

@@ -74,7 +74,7 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
     attempts: options.attempts ?? 6,
     maxResponseBytes: options.maxResponseBytes ?? 64 * 2 ** 20,
   };
-  let choices: 'many' | 'one' = 'many'; // how many this server returns to one request
+  let choices: 'many' | 'one' = 'many'; // how many choices this server returns for one request
   return {
     ref: { policyId: cutText(options.policyId ?? options.model, 200), version: options.policyVersion ?? 0 },
     async act(request, signal) {

@@ -13,10 +13,10 @@ export interface Policy {
    * those). Absent for a policy that writes its actions itself.
    */
   readonly choosesFrom?: 'candidates' | 'plan';
-  /** The same request with the same seed returns the same acts, whenever and in whichever process it is asked. */
+  /** The same request with the same seed yields the same acts, whenever and in whichever process it is asked. */
   readonly repeats?: true;
   /**
-   * Proposes `request.n` acts. The same request with the same seed returns the same acts where the policy is deterministic.
+   * Proposes `request.n` acts. The same request with the same seed yields the same acts where the policy is deterministic.
    * @throws PolicyError.
    */
   act(request: ActRequest, signal: AbortSignal): Promise<readonly Act[]>;

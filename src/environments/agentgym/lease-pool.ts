@@ -28,7 +28,7 @@ interface Waiter {
 /**
  * Holds the environments that we have on one server. A returned one is kept and lent again, since a reset makes it new: some
  * servers never free what was created (WebShop dies of it after hours), and ScienceWorld starts a Java machine for each. `close`
- * returns all back.
+ * returns all of them.
  */
 export class LeasePool {
   readonly #server: Server;

@@ -87,7 +87,7 @@ export async function stepRemote(server: Server, id: number, action: string): Pr
   return stepIn(descriptor, json);
 }
 
-/** Returns an environment back, where the server can take it. Never throws: what a server keeps is not the caller's failure. */
+/** Returns an environment to the server, where it can take one. Never throws: what a server keeps is not the caller's failure. */
 export async function closeRemote(server: Server, id: number): Promise<void> {
   if (!server.canClose) return;
   const brief = { ...server.calls, timeoutMs: Math.min(server.calls.timeoutMs, CLOSE_TIMEOUT_MS), patienceMs: 0 };

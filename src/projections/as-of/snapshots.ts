@@ -16,7 +16,7 @@ export interface Snapshot {
   readonly db: Db;
   /** Next offsets of every partition. */
   readonly position: Offsets;
-  /** Returns it back; again does nothing. */
+  /** Releases it; again does nothing. */
   release(): void;
 }
 

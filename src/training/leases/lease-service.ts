@@ -46,7 +46,7 @@ export interface LeaseService {
    * returns the same answer.
    */
   ack(request: AckRequest): Promise<Acked | Refused>;
-  /** Returns the batch back untrained. */
+  /** Returns the batch untrained. */
   nack(request: NackRequest): Promise<Returned | Refused>;
   /**
    * Records that the next batch is never trained: by its lease, or by its id. Its lease is over, and the batch behind it is there

@@ -9,7 +9,7 @@ import { dropLease } from './service-row.ts';
 
 const REASON_LIMIT = 10_000;
 
-/** Returns a batch back in one transaction; the next lease has the next fence. */
+/** Returns a batch in one transaction; the next lease has the next fence. */
 export async function nackBatch(options: LeaseServiceOptions, request: NackRequest): Promise<Returned | Refused> {
   const wrong = checkHolding(request);
   if (wrong) return wrong;

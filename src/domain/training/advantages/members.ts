@@ -39,7 +39,7 @@ export function gatherMembers(
   };
 }
 
-/** Returns each row the value of its member. */
+/** Returns the value of its member for each row. */
 export function spreadMembers(values: ArrayLike<number>, { ofRow }: Members): Float64Array {
   return Float64Array.from(ofRow, (member) => at(values, member));
 }

@@ -10,7 +10,7 @@ export function scoreRows(rewards: Rows, masks: Masks, over: 'all-tokens' | 'tra
   return Float64Array.from(rewards, (row, i) => (over === 'all-tokens' ? sumOf(row) : maskedSum([row], [rowAt(masks, i)])));
 }
 
-/** Returns every row the sum of the scores of its trajectory's rows. Source: Agent-R1 v0.1. */
+/** Returns for every row the sum of the scores of its trajectory's rows. Source: Agent-R1 v0.1. */
 export function sumTrajectories(scores: ArrayLike<number>, trajectories: readonly string[]): Map<string, number> {
   const parts = new Map<string, number[]>();
   for (const [row, trajectory] of trajectories.entries()) {

@@ -33,6 +33,7 @@ function rowsOf(trajectory: BatchTrajectory, chats: 'with-chats' | 'without-chat
       version: Math.min(...step.spans.map(({ version }) => version)),
       ...(isLast && trajectory.after !== null ? { after: trajectory.after } : {}),
       ...(chat ? { chat } : {}),
+      ...(trajectory.greedyScore === undefined ? {} : { greedyScore: trajectory.greedyScore }),
     };
   });
 }

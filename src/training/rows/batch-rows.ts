@@ -58,6 +58,8 @@ export interface BatchTrajectory {
   readonly after: readonly string[] | null;
   /** Rewards of the whole rollout. */
   readonly rewards: readonly BatchReward[];
+  /** The score of the greedy rollout of its task; there where the estimator of the batch compares with it. */
+  readonly greedyScore?: number;
 }
 
 export interface BatchStep {

@@ -10,7 +10,13 @@ import { verlLayout } from './verl-layout.ts';
 export const ROWS_FORMAT = 'espalier.rows/1';
 
 // a reward may be revised
-const CHANGING: ReadonlySet<string> = new Set(['rewards', 'trajectory_rewards', 'step_scores', 'token_level_scores']);
+const CHANGING: ReadonlySet<string> = new Set([
+  'rewards',
+  'trajectory_rewards',
+  'step_scores',
+  'token_level_scores',
+  'reward_baselines',
+]);
 
 const LAY_OUT: Readonly<Record<Layout, (rows: BatchRows) => LaidOut | NotLaidOut>> = {
   step: stepLayout,

@@ -1,3 +1,4 @@
+import { configureEstimator } from '../../domain/training/advantages/estimators.ts';
 import { findWalkFault } from '../../domain/training/planning/record-fault.ts';
 import type { Offsets } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
@@ -11,6 +12,7 @@ import {
   RowsError,
 } from './batch-rows.ts';
 import type { BlobReader } from './read-blob.ts';
+import { readGreedyScores } from './read-greedy-scores.ts';
 import { readManifest } from './read-manifest.ts';
 import { type RolloutRow, readRewards, readRewardsAt, readRolloutsOfBatch } from './read-record.ts';
 import { type RecordedStep, readRecordedSteps } from './read-recorded-steps.ts';
@@ -35,13 +37,22 @@ export async function readBatchRows(
   const steps = await readRecordedSteps(db, blobs, [...new Set([...paths.values()].flat())]);
   const trees = batch.groups.map(({ treeId }) => treeId);
   const weights = batch.rules.rewards;
-  const rewards =
-    rewardsAt === 'now' ? await readRewards(db, trees, weights) : await readRewardsAt(db, trees, rewardsAt, weights);
-  const world: World = { batch, rollouts, paths, steps, rewards, unpacked: new Map() };
+  const rewardsOf = (of: readonly string[]) =>
+    rewardsAt === 'now' ? readRewards(db, of, weights) : readRewardsAt(db, of, rewardsAt, weights);
+  const rewards = await rewardsOf(trees);
+  const greedy = comparesWithGreedy(batch) ? await readGreedyScores(db, batch.policyId, trees, rewardsOf) : NO_SCORES;
+  const world: World = { batch, rollouts, paths, steps, rewards, greedy, unpacked: new Map() };
   const trajectories = batch.groups.flatMap(({ rolloutIds }, group) =>
     rolloutIds.map((rolloutId) => trajectoryOf(world, group, rolloutId)),
   );
   return { batch, trajectories };
+}
+
+const NO_SCORES: ReadonlyMap<string, number> = new Map();
+
+function comparesWithGreedy({ estimator: { name, mode } }: BatchManifest): boolean {
+  const configured = configureEstimator(name, (mode ?? {}) as Readonly<Record<string, unknown>>); // checked by its rules
+  return configured.kind === 'configured' && configured.estimator.readiness.waitsFor === 'greedy-sibling';
 }
 
 interface World {
@@ -50,6 +61,8 @@ interface World {
   readonly paths: ReadonlyMap<string, readonly string[]>;
   readonly steps: ReadonlyMap<string, RecordedStep>;
   readonly rewards: ReadonlyMap<string, readonly BatchReward[]>;
+  /** Tree of a group → score of the greedy rollout of its task. */
+  readonly greedy: ReadonlyMap<string, number>;
   /** Steps that several paths share are unpacked once. */
   readonly unpacked: Map<string, BatchStep>;
 }
@@ -71,12 +84,14 @@ function trajectoryOf(world: World, group: number, rolloutId: string): BatchTraj
   }
   const { fromStepId, leafStepId: _leaf, rootStepId: _root, blobs: _blobs, taken: _taken, ...said } = rollout;
   const from = whole.indexOf(fromStepId);
+  const greedyScore = world.greedy.get(rollout.treeId);
   return {
     ...{ ...said, group, firstObservation },
     steps,
     from,
     after: before.admissible,
     rewards: rewards.get(rolloutId) ?? [],
+    ...(greedyScore === undefined ? {} : { greedyScore }),
   };
 }
 

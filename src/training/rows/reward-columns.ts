@@ -1,4 +1,4 @@
-import type { BatchReward, BatchRows } from './batch-rows.ts';
+import type { BatchReward, BatchRows, BatchTrajectory } from './batch-rows.ts';
 import type { Tensor } from './safetensors.ts';
 
 /** The reward components of a batch by name, in one order; each has a column. */
@@ -22,6 +22,13 @@ export function rewardTensor(name: string, components: readonly string[], rows: 
     }
   }
   return { name, shape: [rows.length, components.length], data };
+}
+
+/** Lays the greedy scores of rows out as `reward_baselines` (ReMax); nothing where the estimator compares with none. */
+export function baselineTensor(rows: readonly Pick<BatchTrajectory, 'greedyScore'>[]): readonly Tensor[] {
+  const scores = rows.map(({ greedyScore }) => greedyScore);
+  if (rows.length === 0 || !scores.every((score) => score !== undefined)) return [];
+  return [{ name: 'reward_baselines', shape: [rows.length], data: Float64Array.from(scores) }];
 }
 
 /** Sums rewards by their weights, in their order. */

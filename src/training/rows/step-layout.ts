@@ -1,7 +1,7 @@
 import type { BatchRows, BatchStep, BatchTrajectory } from './batch-rows.ts';
 import { countTokens, JaggedTokens, ownSteps } from './jagged.ts';
 import type { LaidOut } from './layout.ts';
-import { componentsOf, rewardTensor, totalOf } from './reward-columns.ts';
+import { baselineTensor, componentsOf, rewardTensor, totalOf } from './reward-columns.ts';
 
 /**
  * Lays a batch out with one row per step that its rollouts took. A step without recorded tokens has a row of length 0: a policy
@@ -38,6 +38,7 @@ export function stepLayout(rows: BatchRows): LaidOut {
         components,
         trajectories.map(({ rewards }) => rewards),
       ),
+      ...baselineTensor(steps.map(({ trajectory }) => trajectory)),
       { name: 'step_scores', shape, data: Float64Array.from(trainedOn) },
       { name: 'trajectory_index', shape, data: ofSteps(({ index }) => index) },
       { name: 'group_index', shape, data: ofSteps(({ trajectory }) => trajectory.group) },
@@ -57,7 +58,7 @@ export function stepLayout(rows: BatchRows): LaidOut {
 /** What a trajectory says: the steps before `from` are context, the others are the rows. */
 export function textsOf(trajectory: BatchTrajectory) {
   // groups and rewards are tensors
-  const { group: _group, rewards: _rewards, prompting: _prompting, steps, ...said } = trajectory;
+  const { group: _group, rewards: _rewards, prompting: _prompting, greedyScore: _score, steps, ...said } = trajectory;
   return { ...said, steps: steps.map(stepTexts) };
 }
 

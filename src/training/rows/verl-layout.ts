@@ -1,7 +1,7 @@
 import type { BatchRows, BatchStep, BatchTrajectory } from './batch-rows.ts';
 import { countTokens, JaggedTokens, ownSteps } from './jagged.ts';
 import type { LaidOut, NotLaidOut } from './layout.ts';
-import { componentsOf, rewardTensor, totalOf } from './reward-columns.ts';
+import { baselineTensor, componentsOf, rewardTensor, totalOf } from './reward-columns.ts';
 import { textsOf } from './step-layout.ts';
 
 /**
@@ -41,6 +41,7 @@ export function verlLayout(rows: BatchRows): LaidOut | NotLaidOut {
       ...tokens.tensors(),
       { name: 'token_level_scores', shape: [scores.length], data: scores },
       rewardTensor('rewards', components, allRewards),
+      ...baselineTensor(trajectories),
       { name: 'group_index', shape, data: Int32Array.from(trajectories, ({ group }) => group) },
       { name: 'num_turns', shape, data: Int32Array.from(trajectories, (trajectory) => ownSteps(trajectory).length) },
       { name: 'terminated', shape, data: Uint8Array.from(trajectories, ({ outcome }) => Number(outcome === 'terminated')) },

@@ -26,7 +26,11 @@ const PENALISED = trainingSettings.parse({
   correction: { weights: { level: 'token' }, rejection: { rules: 'token_k1', bounds: '0.5_2' } },
   aggregation: 'seq-mean-token-sum',
 });
-const LESSONS = { ...LINEAR_SETTINGS, cloning: CLONING, penalised: PENALISED };
+const REMAX = trainingSettings.parse({
+  ...LINEAR_SETTINGS.grpo,
+  objective: { kind: 'policy-gradient', estimator: { name: 'remax', options: {} }, loss: { name: 'dual_clip', options: {} } },
+});
+const LESSONS = { ...LINEAR_SETTINGS, cloning: CLONING, penalised: PENALISED, remax: REMAX };
 
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 

@@ -18,6 +18,10 @@ const SETTINGS: Readonly<Record<string, TrainingSettings>> = {
     correction: { weights: { level: 'token' }, rejection: { rules: 'token_k1', bounds: '0.5_2' } },
     aggregation: 'seq-mean-token-sum',
   }),
+  remax: trainingSettings.parse({
+    ...LINEAR_SETTINGS.grpo,
+    objective: { kind: 'policy-gradient', estimator: { name: 'remax' }, loss: { name: 'dual_clip' } },
+  }),
   cloned: trainingSettings.parse({ objective: { kind: 'behaviour-cloning', least: 0.5 }, learningRate: 0.05 }),
 };
 
@@ -105,6 +109,35 @@ describe('advantages of a trained batch, computed again', () => {
       [null, true],
       [null, true],
     ]);
+  });
+
+  test('a training by ReMax collects a greedy rollout for each of its groups, and compares with that', async () => {
+    const batches = await batchesOf(await trainPolicy('remax'), 'now');
+    expect(batches.map(({ estimates }) => [estimates.estimator?.name, estimates.reason, estimates.agrees])).toEqual([
+      ['remax', null, true],
+      ['remax', null, true],
+    ]);
+    const siblings = await platform.database.db
+      .selectFrom('training_runs as r')
+      .innerJoin('groups as g', 'g.run_id', 'r.run_id')
+      .innerJoin('samples as s', 's.tree_id', 'g.tree_id')
+      .select(['s.tree_id', 's.oldest_version'])
+      .where('r.policy_id', '=', 'remax')
+      .where('r.channel', '=', 'baseline')
+      .execute();
+    expect(new Set(siblings.map(({ tree_id }) => tree_id)).size).toBe(siblings.length); // one rollout a tree
+    expect(new Set(siblings.map(({ oldest_version }) => oldest_version))).toEqual(new Set([0, 1]));
+  });
+
+  test('a training by ReMax that is not strictly on-policy is refused with the remedy', async () => {
+    const plan = aTrainPlan({
+      policyId: 'loose',
+      settings: SETTINGS.remax ?? LINEAR_SETTINGS.grpo,
+      mode: 'bounded',
+      maxStaleness: 1,
+    });
+    const training = { plan, concurrency: 1, signal: new AbortController().signal, logger: SILENT };
+    await expect(train(platform, training)).rejects.toThrow(/compares with greedy rollouts .* with --staleness 0$/);
   });
 
   test('the advantages of the training survive a revised reward, and the present ones then disagree with the update', async () => {

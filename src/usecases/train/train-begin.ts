@@ -61,7 +61,9 @@ function refuseUnknownRewards({ components = [] }: EnvironmentKind, { environmen
 }
 
 /** What would be declared, and then wait for ever or count nothing. */
-function refuseUnserved({ settings: { objective, processRewards }, rewards = { environment: 1 } }: TrainPlan): void {
+function refuseUnserved(plan: TrainPlan): void {
+  const { rewards = { environment: 1 }, settings } = plan;
+  const { objective, processRewards } = settings;
   const unweighed = processRewards?.components.find((component) => !rewards[component]);
   if (unweighed !== undefined)
     throw new TrainingRefused(
@@ -71,10 +73,17 @@ function refuseUnserved({ settings: { objective, processRewards }, rewards = { e
   const { name, options } = objective.estimator;
   const configured = configureEstimator(name, options);
   if (configured.kind === 'refused') throw new TrainingRefused(configured.reason);
-  if (configured.estimator.readiness.waitsFor === 'greedy-sibling')
+  if (comparesWithGreedy(plan.settings) && plan.mode !== 'strict')
     throw new TrainingRefused(
-      `the estimator ${name} compares with greedy rollouts of the same tasks, which this command does not collect; choose grpo or rloo, or declare the training yourself and collect those rollouts in a run of the channel baseline`,
+      `the estimator ${name} compares with greedy rollouts by the same version; train strictly on-policy, with --staleness 0`,
     );
+}
+
+/** Whether groups are compared with greedy rollouts of their tasks, which somebody collects. */
+export function comparesWithGreedy({ objective }: TrainPlan['settings']): boolean {
+  if (objective.kind !== 'policy-gradient') return false;
+  const configured = configureEstimator(objective.estimator.name, objective.estimator.options);
+  return configured.kind === 'configured' && configured.estimator.readiness.waitsFor === 'greedy-sibling';
 }
 
 /** Describes how the policy is trained, and makes its first version; both are recognised when they were said before. */

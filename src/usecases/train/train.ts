@@ -13,7 +13,8 @@ import { lockRun } from '../collect/collect.ts';
 import type { Collected } from '../collect/collect-run.ts';
 import { collectWithRetry } from '../collect/collect-with-retry.ts';
 import { batch } from './batch.ts';
-import { beginTraining, type PlannedRun } from './train-begin.ts';
+import { collectGreedy } from './collect-greedy.ts';
+import { beginTraining, comparesWithGreedy, type PlannedRun } from './train-begin.ts';
 import { evaluateVersions } from './train-evaluations.ts';
 import type { TrainPlan } from './train-plan.ts';
 import { trainPolicy } from './train-policy.ts';
@@ -102,6 +103,11 @@ async function collectAndTrain(platform: Platform, training: Training, run: Plan
           onFault: (error) => training.logger.warn('training waits', { error }),
         });
         while (!collected && !signal.aborted) await delay(20); // it sees the last version, and ends its run
+      },
+      async (signal) => {
+        if (!comparesWithGreedy(training.plan.settings)) return;
+        const onFault = (error: unknown) => training.logger.warn('collecting greedy rollouts waits', { error });
+        await collectGreedy(platform, { policyId, run, concurrency: training.concurrency, onFault }, signal);
       },
     ]);
     return collected?.state === 'failed' ? collected.message : null;

@@ -1,12 +1,12 @@
 """Trains a policy's batches over HTTP with Python's standard library alone: python3 trainer.py URL POLICY [SLEEP].
 It leases, reads the rows, "trains" (counts tokens) and acknowledges; a SLEEP over the lease's two seconds loses it."""
-import hashlib, json, struct, sys, time, urllib.error, urllib.request, uuid
+import hashlib, json, struct, sys, time, urllib.error, urllib.parse, urllib.request, uuid
 
 url, policy, sleep = sys.argv[1], sys.argv[2], float((sys.argv[3:] or ["0"])[0])
 
-def call(path, body=None):
+def call(path, body=None, method=None):
     data = json.dumps(body).encode() if body else None
-    request = urllib.request.Request(url + path, data, {"content-type": "application/json"})
+    request = urllib.request.Request(url + path, data, {"content-type": "application/json"}, method=method)
     try:
         with urllib.request.urlopen(request) as answer:
             return answer.status, answer.read()
@@ -22,9 +22,12 @@ def read_rows(body):  # safetensors: a length, a header in JSON, then the arrays
     return said, {name: [x for (x,) in struct.iter_unpack("<" + kinds[t["dtype"]], cut(t))] for name, t in header.items()}
 
 digest = lambda *parts: hashlib.sha256(repr(parts).encode()).hexdigest()  # stands for weights
-call("/v1/training/policies", {"policyId": policy, "backend": "example", "weights": digest(policy)})
+first = {"backend": "example", "weights": digest(policy), "rules": {"groupsPerBatch": 2}}
+status, body = call("/v1/training/policies/" + urllib.parse.quote(policy, safe=""), first, "PUT")
+if status not in (200, 409):  # 409: somebody has declared it otherwise before, and batches come by those rules
+    sys.exit(f"not declared: {status} {body.decode()}")
 while True:
-    status, body = call("/v1/training/leases", {"policyId": policy, "consumer": "example", "ttlMs": 2000, "waitMs": 1000})
+    status, body = call("/v1/training/leases", {"policyId": policy, "consumer": "example", "ttlMs": 2000, "waitMs": 3000})
     if status != 200:
         sys.exit(f"no batch: {status} {body.decode()}")
     lease = json.loads(body)

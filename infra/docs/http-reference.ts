@@ -70,7 +70,7 @@ const NOTHING = new Proxy({} as never, {
 const METRICS = createMetrics();
 const API = {
   ...{ db: NOTHING, log: NOTHING, blobs: NOTHING, metrics: METRICS, limits: DEFAULT_LIMITS },
-  ...{ graphql: () => undefined, training: { service: NOTHING } },
+  ...{ graphql: () => undefined, training: { service: NOTHING, declare: NOTHING } },
 };
 
 async function documentOf(routes: readonly Route[]): Promise<Document> {

@@ -9,6 +9,7 @@ import { CURSOR_CHANNEL } from '../projections/runner.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { segmentCacheOf } from '../usecases/collect/open-prompter.ts';
+import { declarePolicy } from '../usecases/train/declare-policy.ts';
 import { openLeaseService } from '../usecases/train/open-lease-service.ts';
 
 /** Serves every endpoint of the platform over HTTP: GraphQL, ingest, training, health, metrics. */
@@ -21,7 +22,8 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
     const metrics = createMetrics({ process: true });
     const graphql = await createGraphql({ db: database.db, log, blobs, notices, snapshots, logger });
     const segmentCache = segmentCacheOf(platform);
-    const training = { service: openLeaseService(platform), notices };
+    const declare = (declaration: Parameters<typeof declarePolicy>[1]) => declarePolicy(platform, declaration);
+    const training = { service: openLeaseService(platform), notices, declare };
     const routes = apiRoutes({
       db: database.db,
       log,

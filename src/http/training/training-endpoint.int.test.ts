@@ -12,6 +12,7 @@ import { appendRecorded, recordBatches } from '../../testing/record-batches.ts';
 import { until } from '../../testing/until.ts';
 import { readSafetensors } from '../../training/rows/safetensors.ts';
 import { readBatchUpdate } from '../../training/versions/read-batch-update.ts';
+import { declarePolicy } from '../../usecases/train/declare-policy.ts';
 import { estimateBatch } from '../../usecases/train/estimates/estimate-batch.ts';
 import { openLeaseService } from '../../usecases/train/open-lease-service.ts';
 import { openTestApi, type TestApi } from '../http-testing.ts';
@@ -24,7 +25,16 @@ beforeAll(async () => {
   api = await openTestApi();
   await api.project();
   const { database, log, blobs } = api;
-  url = (await api.serve({ api: { training: { service: openLeaseService({ database, log, blobs }) } } })).url;
+  url = (
+    await api.serve({
+      api: {
+        training: {
+          service: openLeaseService({ database, log, blobs }),
+          declare: (wanted) => declarePolicy({ database, log, blobs }, wanted),
+        },
+      },
+    })
+  ).url;
 });
 afterAll(() => api.close());
 

@@ -2,6 +2,7 @@ import type { Endpoint } from '../endpoint.ts';
 import { createJsonBodies } from '../json-body.ts';
 import { abandonBatch, abandonLeasedBatch } from './abandon-batch.ts';
 import { acknowledgeBatch } from './acknowledge-batch.ts';
+import { type Declare, declarePolicyEndpoint } from './declare-policy.ts';
 import { leaseBatch } from './lease-batch.ts';
 import { createPackedRows } from './packed-rows.ts';
 import { registerPolicy } from './register-policy.ts';
@@ -10,7 +11,10 @@ import { returnBatch } from './return-batch.ts';
 import { rowsEndpoint } from './rows-endpoint.ts';
 import type { TrainingWorld } from './training-endpoint.ts';
 
-export type TrainingLeases = Pick<TrainingWorld, 'service' | 'notices'>;
+export type TrainingLeases = Pick<TrainingWorld, 'service' | 'notices'> & {
+  /** Left out, trainings are declared by the programs that run here alone. */
+  readonly declare?: Declare;
+};
 
 const ENDPOINTS = [
   ...[registerPolicy, leaseBatch, rowsEndpoint, renewLease],
@@ -25,7 +29,10 @@ const BODIES = {
 };
 
 /** Returns the endpoints of trainers elsewhere: `/v1/training/…`. */
-export function trainingRoutes(leases: TrainingLeases, { db, blobs }: Pick<TrainingWorld, 'db' | 'blobs'>): readonly Endpoint[] {
+export function trainingRoutes(
+  { declare, ...leases }: TrainingLeases,
+  { db, blobs }: Pick<TrainingWorld, 'db' | 'blobs'>,
+): readonly Endpoint[] {
   const world = { ...leases, db, blobs, packed: createPackedRows({ db, blobs }), bodies: createJsonBodies(BODIES) };
-  return ENDPOINTS.map((make) => make(world));
+  return [...(declare ? [declarePolicyEndpoint(world, declare)] : []), ...ENDPOINTS.map((make) => make(world))];
 }

@@ -2,6 +2,7 @@ import type { Appender } from '../../../append/appender.ts';
 import { configureEstimator } from '../../../domain/training/advantages/estimators.ts';
 import type { PlanRules } from '../../../domain/training/planning/plan-rules.ts';
 import { weightOf } from '../../../domain/training/planning/reward-weights.ts';
+import type { DataOf } from '../../../events/catalogue.ts';
 import { derivedId } from '../../../events/derived-id.ts';
 
 export interface TrainingDeclaration {
@@ -30,16 +31,22 @@ export function lineageIdOf(policyId: string): string {
  * range.
  */
 export async function declareTraining(appender: Appender, declaration: TrainingDeclaration): Promise<string> {
+  const data = trainingDeclared(declaration);
+  const { lineageId } = data;
+  await appender.append([
+    { type: 'TrainingDeclared', id: derivedId('TrainingDeclared', lineageId), correlationId: lineageId, data },
+  ]);
+  return lineageId;
+}
+
+/** Returns what is recorded of a declaration. @throws TrainingRefused. */
+export function trainingDeclared(declaration: TrainingDeclaration): DataOf<'TrainingDeclared'> {
   const { policyId, estimator, rules, seed, trainer } = declaration;
   const chosen = configureEstimator(estimator.name, estimator.options);
   if (chosen.kind === 'refused') throw new TrainingRefused(chosen.reason);
   const { name, revision, mode } = chosen.estimator;
   const lineageId = lineageIdOf(policyId);
-  const data = { lineageId, policyId, estimator: { name, revision, mode }, rules: withRewards(rules), seed, trainer };
-  await appender.append([
-    { type: 'TrainingDeclared', id: derivedId('TrainingDeclared', lineageId), correlationId: lineageId, data },
-  ]);
-  return lineageId;
+  return { lineageId, policyId, estimator: { name, revision, mode }, rules: withRewards(rules), seed, trainer };
 }
 
 /**

@@ -61,21 +61,17 @@ test('a trace of an unrecorded id is null', async () => {
 test('a recall lists what used a scorer, a trajectory, a task or a run, and truncates on request', async () => {
   const [scorer] = WEB_SCORERS;
   const { db } = api.database;
-  const rollout = await db
-    .selectFrom('rollouts')
-    .select(['rollout_id', 'run_id'])
-    .orderBy('rollout_id')
-    .executeTakeFirstOrThrow();
-  const task = await db.selectFrom('trees').select('task_id').executeTakeFirstOrThrow();
+  const rollout = await db.selectFrom('rollouts').select(['rolloutId', 'runId']).orderBy('rolloutId').executeTakeFirstOrThrow();
+  const task = await db.selectFrom('trees').select('taskId').executeTakeFirstOrThrow();
   const asked = [
     [
       { scorer: `${scorer?.name}@${scorer?.revision}` },
       { kind: 'scorer', name: scorer?.name ?? '', revision: scorer?.revision ?? '' },
     ],
     [{ scorer: scorer?.name }, { kind: 'scorer', name: scorer?.name ?? '', revision: null }],
-    [{ trajectory: rollout.rollout_id }, { kind: 'trajectory', rolloutId: rollout.rollout_id }],
-    [{ task: task.task_id }, { kind: 'task', taskId: task.task_id }],
-    [{ run: rollout.run_id }, { kind: 'run', runId: rollout.run_id }],
+    [{ trajectory: rollout.rolloutId }, { kind: 'trajectory', rolloutId: rollout.rolloutId }],
+    [{ task: task.taskId }, { kind: 'task', taskId: task.taskId }],
+    [{ run: rollout.runId }, { kind: 'run', runId: rollout.runId }],
   ] as const;
   for (const [what, seed] of asked) {
     const touched = shown(await readTouched(db, await seedOf(db, seed)));
@@ -85,7 +81,7 @@ test('a recall lists what used a scorer, a trajectory, a task or a run, and trun
   const { data } = await api.ask(
     'query ($what: RecallInput!) { recall(what: $what) { versionsTotal versions(first: 1) { version } } }',
     {
-      what: { run: rollout.run_id },
+      what: { run: rollout.runId },
     },
   );
   expect(data.recall.versionsTotal).toBeGreaterThan(1);

@@ -119,7 +119,7 @@ describe('several paths in one request', () => {
 test('a path whose parent is missing from the read model is an error, never a shorter path', async () => {
   const { db } = api.database;
   const [first = '', , last = ''] = other.steps;
-  await db.deleteFrom('steps').where('step_id', '=', first).execute();
+  await db.deleteFrom('steps').where('stepId', '=', first).execute();
   await expect(readRecordedPath(db, last, async () => '')).rejects.toThrow(
     `the path to step ${last} lacks 2 steps in the read model; rebuild step-tree`,
   );

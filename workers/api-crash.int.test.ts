@@ -80,14 +80,14 @@ test('a producer that retries until it is answered, and a reader that resumes af
   expect(reader.breaks()).toBe(deaths.size);
 
   const { db } = platform.database;
-  const kept = await db.selectFrom('events').select('event_id').execute();
-  expect(kept.map(({ event_id }) => event_id).sort()).toEqual([...recorded].sort());
+  const kept = await db.selectFrom('events').select('eventId').execute();
+  expect(kept.map(({ eventId }) => eventId).sort()).toEqual([...recorded].sort());
   expect(await db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
-  const anomalies = await db.selectFrom('anomalies').select(['kind', 'event_id']).execute();
+  const anomalies = await db.selectFrom('anomalies').select(['kind', 'eventId']).execute();
   expect(anomalies.filter(({ kind }) => kind !== 'duplicate')).toEqual([]);
   // Only what was sent again may be in the log twice.
   const again = new Set(unanswered.flatMap((i) => sent[i]?.map(({ id }) => id) ?? []));
-  expect(anomalies.filter(({ event_id }) => !again.has(event_id))).toEqual([]);
+  expect(anomalies.filter(({ eventId }) => !again.has(eventId))).toEqual([]);
   const { live, rebuilt } = await liveAndRebuilt(platform);
   expect(live).toEqual(rebuilt);
 });

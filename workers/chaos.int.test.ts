@@ -22,11 +22,11 @@ test('any broken promise is reported', async () => {
   const platform = await opened();
   const expected = await trainUndisturbed(platform, plan);
   const { db, pool } = platform.database;
-  const run = await db.selectFrom('training_runs').select('run_id').where('channel', '=', 'train').executeTakeFirstOrThrow();
+  const run = await db.selectFrom('trainingRuns').select('runId').where('channel', '=', 'train').executeTakeFirstOrThrow();
   const lost = '00000000-0000-4000-8000-000000000000';
   const recorded = {
     policyId: plan.policyId,
-    runId: run.run_id,
+    runId: run.runId,
     acknowledged: [lost],
     expected: { weights: ['other'], trees: [] },
   };

@@ -38,15 +38,15 @@ test('searches killed at seeded points reach the trees, visits and values of und
 async function recordOf(platform: Home, runId: string) {
   const { db } = platform.database;
   const statistics = await db
-    .selectFrom('node_statistics')
+    .selectFrom('nodeStatistics')
     .innerJoin('steps', (join) =>
-      join.onRef('steps.tree_id', '=', 'node_statistics.tree_id').onRef('steps.step_id', '=', 'node_statistics.step_id'),
+      join.onRef('steps.treeId', '=', 'nodeStatistics.treeId').onRef('steps.stepId', '=', 'nodeStatistics.stepId'),
     )
-    .innerJoin('trees', 'trees.tree_id', 'steps.tree_id')
-    .select(['alias', 'depth', 'response', 'observation', 'visits', 'value_sum'])
-    .where('run_id', '=', runId)
+    .innerJoin('trees', 'trees.treeId', 'steps.treeId')
+    .select(['alias', 'depth', 'response', 'observation', 'visits', 'valueSum'])
+    .where('runId', '=', runId)
     .orderBy('alias')
-    .orderBy('steps.log_offset')
+    .orderBy('steps.logOffset')
     .execute();
   const soundness = await soundnessOf(platform.database, runId, searchPlan);
   return { digest: await runDigest(platform, runId), statistics, soundness };

@@ -116,12 +116,12 @@ describe('waitFor(position)', () => {
     const at = { projection: 'rewards', digest: 'd' };
     const progress = { phase: 'loading', done: 400, of: 1_000, rate: 300 } as const;
     await db
-      .insertInto('projection_builds')
+      .insertInto('projectionBuilds')
       .values({ ...at, version: 2_000_001, state: 'building' })
       .execute();
     await db
-      .updateTable('projection_builds')
-      .set({ ...progress, told_at: new Date('2026-01-01T00:00:00Z') })
+      .updateTable('projectionBuilds')
+      .set({ ...progress, toldAt: new Date('2026-01-01T00:00:00Z') })
       .execute();
     try {
       const fields = 'version build state phase done of rate secondsLeft toldAt';
@@ -131,7 +131,7 @@ describe('waitFor(position)', () => {
         builds: [{ version: 1, build: 3, state: 'building', ...progress, secondsLeft: 2, toldAt: '2026-01-01T00:00:00.000Z' }],
       });
     } finally {
-      await db.deleteFrom('projection_builds').execute();
+      await db.deleteFrom('projectionBuilds').execute();
     }
   });
 

@@ -1,12 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Kysely, PostgresDialect } from 'kysely';
+import { Kysely } from 'kysely';
 import type { BlobStore } from '../../src/blobs/blob-store.ts';
 import { openFileBlobStore } from '../../src/blobs/file-blob-store.ts';
 import { TOPICS } from '../../src/events/catalogue.ts';
 import { openEmbeddedLog } from '../../src/log/embedded-log.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
+import { CamelCaseDialect } from '../../src/postgres/camel-case-dialect.ts';
 import { type Database, openDatabase } from '../../src/postgres/database.ts';
 import { countNotices, type Notices } from '../../src/postgres/notices.ts';
 import type { Tables } from '../../src/postgres/tables.ts';
@@ -52,7 +53,7 @@ export async function openTestGraphql(): Promise<TestGraphql> {
   const notices = await countNotices(url, [CURSOR_CHANNEL]);
   let statements: string[] = [];
   const db = new Kysely<Tables>({
-    dialect: new PostgresDialect({ pool: database.pool }),
+    dialect: new CamelCaseDialect(database.pool),
     log: ({ query }) => void statements.push(query.sql),
   });
   const snapshots = keepSnapshots(database, url, { records: 10_000 });

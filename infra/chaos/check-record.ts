@@ -25,9 +25,9 @@ export interface Outcome {
 
 export async function outcomeOf(platform: Platform, policyId: string, runId: string): Promise<Outcome> {
   const versions = await platform.database.db
-    .selectFrom('policy_versions')
+    .selectFrom('policyVersions')
     .select('weights')
-    .where('policy_id', '=', policyId)
+    .where('policyId', '=', policyId)
     .orderBy('version')
     .execute();
   const trees = await platform.database.db.transaction().execute(async (trx) => {
@@ -115,7 +115,7 @@ async function nothingMisplaced({ database }: Platform): Promise<Check> {
   const quarantined = await db
     .selectFrom('quarantine')
     .select(['projection', 'reason'])
-    .where('released_at', 'is', null)
+    .where('releasedAt', 'is', null)
     .execute();
   const { rows } = await database.pool.query<{ events: number; twice: number }>(
     "select (select count(*)::int from events) as events, (select count(*)::int from anomalies where kind = 'duplicate') as twice",

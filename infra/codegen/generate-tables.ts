@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { camelCase, snakeCase } from '../../src/postgres/camel-case.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import { schemaNameOf } from '../../src/projections/projection.ts';
 import { projections } from '../../src/projections/registry.ts';
@@ -48,8 +49,8 @@ function write(source: Source, found: readonly FoundColumn[]): string {
   const body = [...new Set(found.map(({ table }) => table))].map((name) => {
     const columns = found.filter(({ table }) => table === name);
     const key = columns.filter((c) => c.keyPlace !== null).sort((a, b) => (a.keyPlace ?? 0) - (b.keyPlace ?? 0));
-    const lines = columns.map((c) => `${c.column}: ${columnOf(c, narrow.get(name)?.get(c.column))},`);
-    return `${name}: table('${name}', [${key.map((c) => `'${c.column}'`).join(', ')}], {\n${lines.join('\n')}\n}),`;
+    const lines = columns.map((c) => `${property(c.column)}: ${columnOf(c, narrow.get(name)?.get(c.column))},`);
+    return `${property(name)}: table('${name}', [${key.map((c) => `'${property(c.column)}'`).join(', ')}], {\n${lines.join('\n')}\n}),`;
   });
   const text = `export const tables = {\n${body.join('\n')}\n};\n`;
   const from = source.projection === null ? './' : '../../postgres/';
@@ -78,6 +79,11 @@ function columnOf({ table, column, type, nullable, hasDefault, values }: FoundCo
   const full = nullable ? `${read} | null` : read;
   const name = type === 'timestamp with time zone' ? 'timestamptz' : type;
   return hasDefault ? `defaulted<Defaulted<${full}>>('${name}')` : `column<${full}>('${name}')`;
+}
+
+function property(name: string): string {
+  if (snakeCase(camelCase(name)) === name) return camelCase(name);
+  throw new Error(`${name} does not come back from ${camelCase(name)}: give the column a name without _ before a digit`);
 }
 
 const BIOME = fileURLToPath(new URL('../../node_modules/@biomejs/biome/bin/biome', import.meta.url));

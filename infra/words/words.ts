@@ -85,8 +85,8 @@ export const REPLACED_WORDS: readonly ReplacedWord[] = [
 
 /** Names that hold one of the words and cannot change, or are another's; they are taken out of a text before it is searched. */
 export const ALLOWED: readonly { readonly text: RegExp; readonly files?: RegExp; readonly reason: string }[] = [
-  { text: /\blease[_-]desk\b/g, reason: 'a table, and the name of the producer in recorded events' },
-  { text: /\bdesk_database\b/g, reason: 'a table' },
+  { text: /\blease(?:[_-]d|D)esk\b/g, reason: 'a table, and the name of the producer in recorded events' },
+  { text: /\bdesk(?:_d|D)atabase\b/g, reason: 'a table' },
   { text: /\b(?:toldAt|told_at)\b/g, reason: 'a field of the GraphQL API, and its column' },
   { text: /\bwhom\b/g, files: /^docs\/evidence\//, reason: 'what a program printed on the date named there' },
   { text: /\b(?:gives|given?) (?:up|back)\b/gi, reason: 'plain English' },

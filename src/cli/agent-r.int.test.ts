@@ -110,7 +110,7 @@ describe('search, revision, release and export from the command line', () => {
           new Set([`revision verified ${run}`]),
         );
       }
-      const examples = await platform.database.db.selectFrom('dataset_examples').selectAll().execute();
+      const examples = await platform.database.db.selectFrom('datasetExamples').selectAll().execute();
       expect(examples).toHaveLength(counts.good + counts.revisions);
       expect(await faults()).toEqual([]);
     },

@@ -36,9 +36,7 @@ describe('espalier collect', () => {
     expect(child.stdout()).toContain(`run ${runId} stopped`);
     expect(child.stdout()).toContain(`go on with: espalier collect --resume ${runId}`);
     const { db } = platform.database;
-    expect(await db.selectFrom('runs').select('finished_at').where('run_id', '=', runId).execute()).toEqual([
-      { finished_at: null },
-    ]);
+    expect(await db.selectFrom('runs').select('finishedAt').where('runId', '=', runId).execute()).toEqual([{ finishedAt: null }]);
 
     const resumed = await runEspalier(['--json', 'collect', '--resume', runId], env);
     expect(JSON.parse(resumed.stdout)).toMatchObject({ run: runId, state: 'completed', trees: 3, rollouts: 9 });
@@ -96,7 +94,7 @@ describe('espalier collect', () => {
     const { config } = await platform.database.db
       .selectFrom('runs')
       .select('config')
-      .where('run_id', '=', runId)
+      .where('runId', '=', runId)
       .executeTakeFirstOrThrow();
     expect(config).toMatchObject({
       search: { iterations: 2, maxDepth: 3, compat: { system: 'agent-r', maxTokenLength: 4_000, rewardScale: 1 } },

@@ -56,7 +56,7 @@ describe('espalier dataset', () => {
     const whole = await release('whole', 'whole.jsonl');
     expect(whole).toMatchObject({ kind: 'released', dataset: { version: 1, runs: [runId] } });
     // The run has a task of the test split; no line of the release is of it.
-    const splits = await platform.database.db.selectFrom('trees').select('split').where('run_id', '=', runId).execute();
+    const splits = await platform.database.db.selectFrom('trees').select('split').where('runId', '=', runId).execute();
     expect(splits.map(({ split }) => split).sort()).toEqual(['test', 'train']);
     const lines = readFileSync(file('whole.jsonl'), 'utf8').trimEnd().split('\n');
     expect(new Set(lines.map((line) => JSON.parse(line).metadata.task.split))).toEqual(new Set(['train']));

@@ -34,6 +34,6 @@ test('the crash demo kills trainer and projector midway, and shows a ledger that
     expect.stringMatching(/^ {2}equal: projections, [1-9]\d compared$/),
   ]);
   const { db } = platform.database;
-  const acked = await db.selectFrom('batch_acks').select('version').orderBy('version').execute();
+  const acked = await db.selectFrom('batchAcks').select('version').orderBy('version').execute();
   expect(acked.map(({ version }) => version)).toEqual([1, 2, 3, 4, 5, 6]);
 }, 240_000);

@@ -31,7 +31,7 @@ const nonsense = (times: number) => server.fail(...Array.from({ length: times },
 async function recordedEnd(runId: string) {
   const { stdout } = await runEspalier(['--json', 'status'], env);
   const { runs } = JSON.parse(stdout) as { runs: { run: string; state: string }[] }; // as the command prints it
-  const row = platform.database.db.selectFrom('runs').select(['outcome', 'message']).where('run_id', '=', runId);
+  const row = platform.database.db.selectFrom('runs').select(['outcome', 'message']).where('runId', '=', runId);
   return { state: runs.find(({ run }) => run === runId)?.state, ...(await row.executeTakeFirstOrThrow()) };
 }
 

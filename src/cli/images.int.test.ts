@@ -26,17 +26,17 @@ async function collect(...more: readonly string[]): Promise<string> {
 test('two processes and two runs that show the same histories record each segment once', async () => {
   const runs = [await collect(...IMAGES), await collect(...IMAGES)];
   const { db } = platform.database;
-  const shown = await db.selectFrom('history_images').select(['run_id', 'image_id']).execute();
-  const imagesOf = (run: string) => new Set(shown.filter((one) => one.run_id === run).map((one) => one.image_id));
+  const shown = await db.selectFrom('historyImages').select(['runId', 'imageId']).execute();
+  const imagesOf = (run: string) => new Set(shown.filter((one) => one.runId === run).map((one) => one.imageId));
   expect(imagesOf(runs[0] as string).size).toBeGreaterThan(3);
   expect(imagesOf(runs[1] as string)).toEqual(imagesOf(runs[0] as string));
-  const segments = await db.selectFrom('segments').select('segment_id').execute();
-  const recorded = await db.selectFrom('events').select('event_id').where('type', '=', 'SegmentRendered').execute();
+  const segments = await db.selectFrom('segments').select('segmentId').execute();
+  const recorded = await db.selectFrom('events').select('eventId').where('type', '=', 'SegmentRendered').execute();
   expect(recorded).toHaveLength(segments.length);
   const drawn = await db
-    .selectFrom('history_images')
+    .selectFrom('historyImages')
     .select('missed')
-    .where('run_id', '=', runs[1] as string)
+    .where('runId', '=', runs[1] as string)
     .execute();
   expect(drawn.flatMap(({ missed }) => missed)).toEqual([]); // the second process took them from the shared folder
 }, 60_000);

@@ -74,11 +74,11 @@ async function collect(policy: string, environment: string, tasks: string, rollo
 
 function callsOf(runId: string) {
   return platform.database.db
-    .selectFrom('tool_calls')
-    .innerJoin('trees', 'trees.tree_id', 'tool_calls.tree_id')
-    .innerJoin('steps', 'steps.step_id', 'tool_calls.step_id')
-    .select(['depth', 'tool', 'tool_calls.outcome', 'output', 'tool_calls.blobs'])
-    .where('run_id', '=', runId)
+    .selectFrom('toolCalls')
+    .innerJoin('trees', 'trees.treeId', 'toolCalls.treeId')
+    .innerJoin('steps', 'steps.stepId', 'toolCalls.stepId')
+    .select(['depth', 'tool', 'toolCalls.outcome', 'output', 'toolCalls.blobs'])
+    .where('runId', '=', runId)
     .orderBy('depth')
     .execute();
 }
@@ -86,9 +86,9 @@ function callsOf(runId: string) {
 const rewardsOf = (runId: string) =>
   platform.database.db
     .selectFrom('rewards')
-    .innerJoin('trees', 'trees.tree_id', 'rewards.tree_id')
+    .innerJoin('trees', 'trees.treeId', 'rewards.treeId')
     .select(['component', 'value', 'scorer'])
-    .where('run_id', '=', runId)
+    .where('runId', '=', runId)
     .orderBy('component')
     .execute();
 
@@ -124,13 +124,13 @@ describe('faulty tools', () => {
     const { db } = platform.database;
     const shown = await db
       .selectFrom('steps')
-      .innerJoin('trees', 'trees.tree_id', 'steps.tree_id')
+      .innerJoin('trees', 'trees.treeId', 'steps.treeId')
       .select('observation')
-      .where('run_id', '=', runId)
+      .where('runId', '=', runId)
       .execute();
     // what the model is shown of ten megabytes
     for (const { observation } of shown) expect(observation.length).toBeLessThan(10_000);
-    const [end] = await db.selectFrom('rollouts').select(['outcome', 'reason']).where('run_id', '=', runId).execute();
+    const [end] = await db.selectFrom('rollouts').select(['outcome', 'reason']).where('runId', '=', runId).execute();
     expect(end?.outcome).toBe('terminated');
     expect(end?.reason).toContain('it gave NaN, which is no finite number');
     expect(await db.selectFrom('quarantine').select('reason').execute()).toEqual([]);
@@ -146,7 +146,7 @@ describe('faulty tools', () => {
     const [end] = await platform.database.db
       .selectFrom('rollouts')
       .select(['outcome', 'reason', 'steps'])
-      .where('run_id', '=', runId)
+      .where('runId', '=', runId)
       .execute();
     expect(end).toMatchObject({ outcome: 'terminated', steps: 3, reason: expect.stringContaining('final_answer') });
   }, 120_000);

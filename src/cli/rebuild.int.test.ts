@@ -50,8 +50,8 @@ test('a rebuild killed midway resumes, takes over, swaps back and is retired', a
   if (!stepTree) throw new Error('there is a projection step-tree');
   const build = await openBuild(platform.database, platform.log, stepTree);
   const folded = async () => {
-    const rows = await db.selectFrom('cursors').select('next_offset').where('projection', '=', build.shadow.name).execute();
-    return rows.filter(({ next_offset }) => next_offset > 0).length;
+    const rows = await db.selectFrom('cursors').select('nextOffset').where('projection', '=', build.shadow.name).execute();
+    return rows.filter(({ nextOffset }) => nextOffset > 0).length;
   };
   // One partition is held, so that the process is in the middle when it is killed.
   const holding = await db.startTransaction().execute();
@@ -107,8 +107,8 @@ test('a swap back that is killed midway leaves the version to swap back to', asy
   await sql`select 1`.execute(reader); // nothing is swapped while it is open
   try {
     const killed = rebuild('--back');
-    const recorded = () => db.selectFrom('projection_builds').select('told_at').executeTakeFirst();
-    await until(async () => (await recorded())?.told_at != null, 20_000);
+    const recorded = () => db.selectFrom('projectionBuilds').select('toldAt').executeTakeFirst();
+    await until(async () => (await recorded())?.toldAt != null, 20_000);
     killed.kill('SIGKILL');
     expect(await killed.ended).toBe('SIGKILL');
   } finally {
@@ -135,27 +135,27 @@ test.each([
   const refused = rebuild(...flags);
   expect([await refused.ended, refused.stdout()]).toEqual([2, '']);
   expect(refused.stderr()).toContain(`error: ${message}\n`);
-  const buildRows = await platform.database.db.selectFrom('projection_builds').select(['version', 'state']).execute();
+  const buildRows = await platform.database.db.selectFrom('projectionBuilds').select(['version', 'state']).execute();
   expect(buildRows).toEqual([{ version, state: 'building' }]);
 });
 
 test('a replay of projections exits with 1 where a table differs, names the row, and is recorded at the run', async () => {
   await givenTrees();
   const { db } = platform.database;
-  const [run] = await db.selectFrom('runs').select('run_id').execute();
+  const [run] = await db.selectFrom('runs').select('runId').execute();
   if (!run) throw new Error('a run was recorded');
   const replay = (...flags: string[]) =>
     startProcess('src/cli/main.ts', ['replay', 'projections', ...flags], environmentOf(platform));
-  const equal = replay('--name', 'step-tree', 'runs', '--run', run.run_id);
+  const equal = replay('--name', 'step-tree', 'runs', '--run', run.runId);
   expect([await equal.ended, equal.stdout().split('\n').at(-2)]).toEqual([0, 'equal: projections, 8 compared']);
-  const recorded = await db.selectFrom('replays').select(['run_id', 'mode', 'outcome', 'compared']).execute();
-  expect(recorded).toEqual([{ run_id: run.run_id, mode: 'projections', outcome: 'equal', compared: 8 }]);
+  const recorded = await db.selectFrom('replays').select(['runId', 'mode', 'outcome', 'compared']).execute();
+  expect(recorded).toEqual([{ runId: run.runId, mode: 'projections', outcome: 'equal', compared: 8 }]);
 
-  const step = await db.selectFrom('steps').select('step_id').where('depth', '=', 3).orderBy('step_id').executeTakeFirstOrThrow();
-  await sql`update step_tree_v1.steps set observation = 'forged' where step_id = ${step.step_id}`.execute(db);
+  const step = await db.selectFrom('steps').select('stepId').where('depth', '=', 3).orderBy('stepId').executeTakeFirstOrThrow();
+  await sql`update step_tree_v1.steps set observation = 'forged' where step_id = ${step.stepId}`.execute(db);
   const differs = replay('--name', 'step-tree');
   expect(await differs.ended).toBe(1);
   expect(differs.stdout()).toContain(
-    `differs at step ${step.step_id}, steps ${step.step_id}, observation: recorded "forged", replayed "Inventory: You are not carrying anything."\n`,
+    `differs at step ${step.stepId}, steps ${step.stepId}, observation: recorded "forged", replayed "Inventory: You are not carrying anything."\n`,
   );
 });

@@ -25,11 +25,11 @@ beforeAll(async () => {
   from = (
     await platform.database.db
       .selectFrom('steps')
-      .select('step_id')
+      .select('stepId')
       .where('depth', '=', 3)
       .where('termination', '=', 'none')
       .executeTakeFirstOrThrow()
-  ).step_id;
+  ).stepId;
 });
 afterAll(async () => {
   await killRunning();
@@ -56,10 +56,10 @@ async function done(run: string) {
   await settle(platform);
   return platform.database.db
     .selectFrom('steps as s')
-    .innerJoin('trees as t', 't.tree_id', 's.tree_id')
-    .leftJoin('rollouts as o', 'o.rollout_id', 's.rollout_id')
+    .innerJoin('trees as t', 't.treeId', 's.treeId')
+    .leftJoin('rollouts as o', 'o.rolloutId', 's.rolloutId')
     .select(['o.ordinal', 's.depth', 's.action', 's.observation', 's.termination', 'o.outcome', 'o.success'])
-    .where('t.run_id', '=', run)
+    .where('t.runId', '=', run)
     .orderBy('o.ordinal')
     .orderBy('s.depth')
     .execute();
@@ -87,8 +87,8 @@ describe('espalier replay fork', () => {
       await appends.release();
     }
     await settle(platform);
-    const cut = await db.selectFrom('runs').select('finished_at').where('run_id', '=', killed).executeTakeFirstOrThrow();
-    expect(cut.finished_at).toBeNull();
+    const cut = await db.selectFrom('runs').select('finishedAt').where('runId', '=', killed).executeTakeFirstOrThrow();
+    expect(cut.finishedAt).toBeNull();
 
     const resumed = await runEspalier(['replay', 'fork', '--run', killed], env);
     expect(resumed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^equal: fork, 4 steps compared\n/) });

@@ -34,14 +34,14 @@ describe('espalier replay environment', () => {
 
   test('the replay names the step and field of a recorded observation that was changed', async () => {
     const { db } = platform.database;
-    const step = await db.selectFrom('steps').select(['step_id', 'observation']).where('depth', '=', 2).executeTakeFirstOrThrow();
+    const step = await db.selectFrom('steps').select(['stepId', 'observation']).where('depth', '=', 2).executeTakeFirstOrThrow();
     const change = (observation: string) =>
-      db.updateTable('steps').set({ observation }).where('step_id', '=', step.step_id).execute();
+      db.updateTable('steps').set({ observation }).where('stepId', '=', step.stepId).execute();
     await change(`${step.observation}!`);
     try {
       const { code, stdout } = await replay('environment');
       expect(code).toBe(1);
-      expect(stdout).toMatch(new RegExp(`^differs at event [0-9a-f-]{36}, step ${step.step_id}, observation: recorded "`, 'm'));
+      expect(stdout).toMatch(new RegExp(`^differs at event [0-9a-f-]{36}, step ${step.stepId}, observation: recorded "`, 'm'));
     } finally {
       await change(step.observation);
     }
@@ -65,8 +65,8 @@ describe('espalier replay images', () => {
 
   test('the replay names the step whose segment text was changed', async () => {
     const { db } = platform.database;
-    const { segment_id: id, text } = await db.selectFrom('segments').select(['segment_id', 'text']).executeTakeFirstOrThrow();
-    const change = (to: string) => db.updateTable('segments').set({ text: to }).where('segment_id', '=', id).execute();
+    const { segmentId: id, text } = await db.selectFrom('segments').select(['segmentId', 'text']).executeTakeFirstOrThrow();
+    const change = (to: string) => db.updateTable('segments').set({ text: to }).where('segmentId', '=', id).execute();
     await change(text.replace(/.$/, '?'));
     try {
       const { code, stdout } = await replay('images');
@@ -99,16 +99,16 @@ describe('espalier replay training', () => {
     expect(await again()).toMatchObject({ code: 0, stdout: 'equal: training, 3 versions compared\n' });
 
     const { db } = platform.database;
-    const update = await db.selectFrom('events').select(['event_id', 'body']).where('type', '=', 'PolicyUpdated').execute();
+    const update = await db.selectFrom('events').select(['eventId', 'body']).where('type', '=', 'PolicyUpdated').execute();
     const second = update.find(({ body }) => body.includes('"version":2'));
     if (!second) throw new Error('the training made no version 2');
     const write = (body: string) =>
-      sql`update journal_v1.events set body = ${body} where event_id = ${second.event_id}`.execute(db);
+      sql`update journal_v1.events set body = ${body} where event_id = ${second.eventId}`.execute(db);
     await write(second.body.replace('"return":', '"return":1'));
     const { code, stdout } = await again();
     await write(second.body);
     expect(code).toBe(1);
-    expect(stdout).toMatch(new RegExp(`^differs at event ${second.event_id}, version 2, metrics: recorded`, 'm'));
+    expect(stdout).toMatch(new RegExp(`^differs at event ${second.eventId}, version 2, metrics: recorded`, 'm'));
     const { rows } = await sql<{
       outcome: string;
     }>`select outcome from replays where mode = 'training' order by finished_at`.execute(db);

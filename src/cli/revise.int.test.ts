@@ -56,7 +56,7 @@ describe('espalier revise', () => {
     const runId = await collected();
     const { db } = platform.database;
     const composed = async () =>
-      (await db.selectFrom('revisions').select('revision_id').where('run_id', '=', runId).execute()).length;
+      (await db.selectFrom('revisions').select('revisionId').where('runId', '=', runId).execute()).length;
     const progressed: number[] = [];
     for (const after of [9, 60]) {
       const { rows } = await platform.database.pool.query<{ count: number }>('select count(*) from log_records');

@@ -110,7 +110,7 @@ async function eventsOf({ database }: Home): Promise<Readonly<Record<Counted, nu
 async function distinctEvents({ database }: Home): Promise<Readonly<Record<string, number>>> {
   const rows = await database.db
     .selectFrom('events')
-    .select((e) => ['type', e.fn.count<number>('event_id').distinct().as('count')])
+    .select((e) => ['type', e.fn.count<number>('eventId').distinct().as('count')])
     .groupBy('type')
     .orderBy('type')
     .execute();

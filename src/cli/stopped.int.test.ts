@@ -79,7 +79,7 @@ describe('a closed pipe', () => {
     } finally {
       child.kill('SIGKILL');
     }
-    const run = platform.database.db.selectFrom('runs').select('outcome').where('run_id', '=', runId);
+    const run = platform.database.db.selectFrom('runs').select('outcome').where('runId', '=', runId);
     expect(await run.executeTakeFirst()).toEqual({ outcome: 'completed' });
   });
 });

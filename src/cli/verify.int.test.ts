@@ -25,9 +25,9 @@ beforeAll(async () => {
     const { code, stderr } = await runEspalier(args, env);
     if (code !== 0) throw new Error(stderr);
   }
-  const { checkpoint_id: id, kept } = await platform.database.db
+  const { checkpointId: id, kept } = await platform.database.db
     .selectFrom('checkpoints')
-    .select(['checkpoint_id', 'kept'])
+    .select(['checkpointId', 'kept'])
     .where('version', '=', 1)
     .executeTakeFirstOrThrow();
   checkpoint = { id, blob: kept?.blob ?? '' };

@@ -31,8 +31,8 @@ describe('history images in POST /v1/events', () => {
     const { status, body } = await api.post(builder.events);
     expect([status, body.appended]).toEqual([200, builder.events.length]);
     await api.projected(body.position ?? '');
-    const rows = await api.database.db.selectFrom('history_images').select('image_id').orderBy('log_offset').execute();
-    expect(rows.map(({ image_id }) => image_id)).toEqual(drawn.imageIds);
+    const rows = await api.database.db.selectFrom('historyImages').select('imageId').orderBy('logOffset').execute();
+    expect(rows.map(({ imageId }) => imageId)).toEqual(drawn.imageIds);
     expect(await api.database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
   });
 

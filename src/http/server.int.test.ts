@@ -101,7 +101,7 @@ describe('keys off loopback', () => {
       createdAt: expect.any(Date),
       revokedAt: null,
     });
-    const rows = await api.database.db.selectFrom('api_keys').select('hash').execute();
+    const rows = await api.database.db.selectFrom('apiKeys').select('hash').execute();
     for (const { hash } of rows) expect(hash).toHaveLength(32);
     expect(JSON.stringify(listed)).not.toContain(keys.get('ingest'));
   });

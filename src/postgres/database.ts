@@ -1,5 +1,6 @@
-import { Kysely, PostgresDialect, type Transaction } from 'kysely';
+import { Kysely, type Transaction } from 'kysely';
 import type pg from 'pg';
+import { CamelCaseDialect } from './camel-case-dialect.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 import type { Tables } from './tables.ts';
 
@@ -22,7 +23,7 @@ export async function openDatabase(url: string, options: PoolOptions = {}): Prom
     await pool.end();
     throw new DatabaseUnreachable(url, error);
   }
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  const db = new Kysely<Tables>({ dialect: new CamelCaseDialect(pool) });
   return { db, pool, close: () => db.destroy() };
 }
 

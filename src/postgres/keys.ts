@@ -26,8 +26,8 @@ export async function createKey(
 ): Promise<{ readonly key: string; readonly apiKey: ApiKey }> {
   const key = `espalier_${randomBytes(32).toString('base64url')}`;
   const row = await db
-    .insertInto('api_keys')
-    .values({ key_id: newId(), name, hash: hashOf(key), scopes: [...new Set(scopes)] })
+    .insertInto('apiKeys')
+    .values({ keyId: newId(), name, hash: hashOf(key), scopes: [...new Set(scopes)] })
     .returning(COLUMNS)
     .executeTakeFirstOrThrow();
   return { key, apiKey: fromRow(row) };
@@ -39,10 +39,10 @@ export async function createKey(
 export async function revokeKey(db: Db, keyId: string): Promise<ApiKey | undefined> {
   if (!isUuid(keyId)) return undefined;
   const row = await db
-    .updateTable('api_keys')
-    .set({ revoked_at: new Date() })
-    .where('key_id', '=', keyId)
-    .where('revoked_at', 'is', null)
+    .updateTable('apiKeys')
+    .set({ revokedAt: new Date() })
+    .where('keyId', '=', keyId)
+    .where('revokedAt', 'is', null)
     .returning(COLUMNS)
     .executeTakeFirst();
   return row && fromRow(row);
@@ -50,13 +50,13 @@ export async function revokeKey(db: Db, keyId: string): Promise<ApiKey | undefin
 
 /** Lists all keys, revoked ones too, oldest first. */
 export async function listKeys(db: Db): Promise<readonly ApiKey[]> {
-  const rows = await db.selectFrom('api_keys').select(COLUMNS).orderBy('created_at').orderBy('key_id').execute();
+  const rows = await db.selectFrom('apiKeys').select(COLUMNS).orderBy('createdAt').orderBy('keyId').execute();
   return rows.map(fromRow);
 }
 
 /** Returns whether at least one key could be used now. */
 export async function hasActiveKey(db: Db): Promise<boolean> {
-  const row = await db.selectFrom('api_keys').select('key_id').where('revoked_at', 'is', null).limit(1).executeTakeFirst();
+  const row = await db.selectFrom('apiKeys').select('keyId').where('revokedAt', 'is', null).limit(1).executeTakeFirst();
   return row !== undefined;
 }
 
@@ -65,10 +65,10 @@ export async function verifyKey(db: Db, presented: string): Promise<ApiKey | und
   if (!FORM.test(presented)) return undefined; // saves the database what cannot be a key
   const hash = hashOf(presented);
   const row = await db
-    .selectFrom('api_keys')
+    .selectFrom('apiKeys')
     .select([...COLUMNS, 'hash'])
     .where('hash', '=', hash)
-    .where('revoked_at', 'is', null)
+    .where('revokedAt', 'is', null)
     .executeTakeFirst();
   // The look-up uses a hash that an attacker cannot steer, so its timing reveals nothing; the comparison that decides is
   // constant-time.
@@ -81,17 +81,17 @@ export function hashOf(key: string): Buffer {
 }
 
 const FORM = /^espalier_[A-Za-z0-9_-]{43}$/;
-const COLUMNS = ['key_id', 'name', 'scopes', 'created_at', 'revoked_at'] as const;
+const COLUMNS = ['keyId', 'name', 'scopes', 'createdAt', 'revokedAt'] as const;
 
 interface Row {
-  readonly key_id: string;
+  readonly keyId: string;
   readonly name: string;
   readonly scopes: readonly string[];
-  readonly created_at: Date;
-  readonly revoked_at: Date | null;
+  readonly createdAt: Date;
+  readonly revokedAt: Date | null;
 }
 
 function fromRow(row: Row): ApiKey {
   const scopes = SCOPES.filter((scope) => row.scopes.includes(scope));
-  return { keyId: row.key_id, name: row.name, scopes, createdAt: row.created_at, revokedAt: row.revoked_at };
+  return { keyId: row.keyId, name: row.name, scopes, createdAt: row.createdAt, revokedAt: row.revokedAt };
 }

@@ -29,12 +29,12 @@ export async function readPages<DB, TB extends keyof DB, Row>(
   ordering: Ordering,
   page: PageRequest,
 ): Promise<readonly Page<Row>[]> {
-  const parts = queries.map((query, index) => sql`(${pageOf(query, ordering, page).select(sql.lit(index).as('keyset_query'))})`);
+  const parts = queries.map((query, index) => sql`(${pageOf(query, ordering, page).select(sql.lit(index).as('keysetQuery'))})`);
   if (parts.length === 0) return [];
   // Each part keeps its order: Postgres appends parts with a limit one after the other, never in parallel.
   const { rows } = await sql<Keyed<Row>>`${sql.join(parts, sql` union all `)}`.execute(db);
   const found: Keyed<Row>[][] = queries.map(() => []);
-  for (const row of rows) found[row.keyset_query]?.push(row);
+  for (const row of rows) found[row.keysetQuery]?.push(row);
   return found.map((of) => pageFrom(of, ordering, page));
 }
 
@@ -44,16 +44,16 @@ export async function countEach<DB, TB extends keyof DB>(
   queries: readonly SelectQueryBuilder<DB, TB, unknown>[],
 ): Promise<readonly number[]> {
   const parts = queries.map((query, index) => {
-    const counted = query.clearSelect().select([sql.lit(index).as('keyset_query'), sql<number>`count(*)`.as('rows')]);
+    const counted = query.clearSelect().select([sql.lit(index).as('keysetQuery'), sql<number>`count(*)`.as('rows')]);
     return sql`(${counted})`;
   });
   if (parts.length === 0) return [];
-  const counted = await sql<{ keyset_query: number; rows: number }>`${sql.join(parts, sql` union all `)}`.execute(db);
-  const counts = new Map(counted.rows.map(({ keyset_query, rows }) => [keyset_query, rows]));
+  const counted = await sql<{ keysetQuery: number; rows: number }>`${sql.join(parts, sql` union all `)}`.execute(db);
+  const counts = new Map(counted.rows.map(({ keysetQuery, rows }) => [keysetQuery, rows]));
   return queries.map((_, index) => counts.get(index) ?? 0);
 }
 
-type Keyed<Row> = Row & { readonly keyset_query: number; readonly keyset_values: readonly KeyValue[] };
+type Keyed<Row> = Row & { readonly keysetQuery: number; readonly keysetValues: readonly KeyValue[] };
 
 function pageOf<DB, TB extends keyof DB, Row>(query: SelectQueryBuilder<DB, TB, Row>, ordering: Ordering, page: PageRequest) {
   let select = query.limit(page.limit + 1); // one more shows whether there is a further page
@@ -61,7 +61,7 @@ function pageOf<DB, TB extends keyof DB, Row>(query: SelectQueryBuilder<DB, TB, 
   if (page.before !== null) select = select.where(beyond(ordering, parseCursor(page.before, ordering), 'before'));
   const ascending = (ordering.direction === 'asc') === (page.towards === 'forwards');
   for (const key of ordering.keys) select = select.orderBy(sql`${sql.ref(key.column)} ${ascending ? sql`asc` : sql`desc`}`);
-  return select.select(sql<KeyValue[]>`array[${sql.join(ordering.keys.map(asText))}]`.as('keyset_values'));
+  return select.select(sql<KeyValue[]>`array[${sql.join(ordering.keys.map(asText))}]`.as('keysetValues'));
 }
 
 function pageFrom<Row>(found: Keyed<Row>[], ordering: Ordering, page: PageRequest): Page<Row> {
@@ -70,7 +70,7 @@ function pageFrom<Row>(found: Keyed<Row>[], ordering: Ordering, page: PageReques
   const forwards = page.towards === 'forwards';
   if (!forwards) found.reverse();
   return {
-    rows: found.map((row) => ({ row, cursor: cursorOf(ordering, row.keyset_values) })),
+    rows: found.map((row) => ({ row, cursor: cursorOf(ordering, row.keysetValues) })),
     hasPrevious: forwards ? page.after !== null : more,
     hasNext: forwards ? more : page.before !== null,
   };

@@ -6,10 +6,10 @@ import type { Db } from './database.ts';
  */
 export async function claimLogIdentity(db: Db, identity: string): Promise<string> {
   await db
-    .insertInto('log_identity')
+    .insertInto('logIdentity')
     .values({ identity })
     .onConflict((on) => on.doNothing())
     .execute();
-  const held = await db.selectFrom('log_identity').select('identity').executeTakeFirstOrThrow();
+  const held = await db.selectFrom('logIdentity').select('identity').executeTakeFirstOrThrow();
   return held.identity;
 }

@@ -77,6 +77,6 @@ test('a value beyond the limit waits in the quarantine of every projection that 
     new Set(['journal', 'journal-chain', 'rewards', 'training-pool']),
   );
   for (const row of waiting) expect(row).toMatchObject({ code: 'invalid', field: 'data.value', reason });
-  const [sum] = await database.db.selectFrom('node_statistics').select('value_sum').distinct().execute();
-  expect(sum).toEqual({ value_sum: -AMOUNT_LIMIT });
+  const [sum] = await database.db.selectFrom('nodeStatistics').select('valueSum').distinct().execute();
+  expect(sum).toEqual({ valueSum: -AMOUNT_LIMIT });
 });

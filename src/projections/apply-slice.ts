@@ -72,10 +72,10 @@ async function lockCursor(trx: Trx, projection: Projection, slice: Slice): Promi
 }
 
 async function lockRow(trx: Trx, projection: Projection, slice: Slice): Promise<number | undefined> {
-  const locked = await sql<{ next_offset: number }>`
+  const locked = await sql<{ nextOffset: number }>`
     select next_offset, set_config('synchronous_commit', 'off', true), set_config('search_path', ${`${schemaNameOf(projection)}, public`}, true)
     from public.cursors where ${isCursorOf(projection, slice)} for update`.execute(trx);
-  return locked.rows[0]?.next_offset;
+  return locked.rows[0]?.nextOffset;
 }
 
 /** The version that a projector folds is neither live nor being built: another took over, and it must ask which. */

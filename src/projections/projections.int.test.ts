@@ -318,21 +318,21 @@ describe('returns', () => {
     await givenEvents(database.db, revision.events);
     expect(await returns()).toEqual({ [first]: 2.5, [second]: 2 });
     const [history] = await database.db
-      .selectFrom('reward_revisions')
-      .select(['ordinal', 'value', 'scorer', 'scorer_revision', 'reason'])
+      .selectFrom('rewardRevisions')
+      .select(['ordinal', 'value', 'scorer', 'scorerRevision', 'reason'])
       .execute();
-    expect(history).toEqual({ ordinal: 1, value: 2, scorer: 'judge', scorer_revision: '2', reason: 'seen again' });
+    expect(history).toEqual({ ordinal: 1, value: 2, scorer: 'judge', scorerRevision: '2', reason: 'seen again' });
     const reward = await database.db
       .selectFrom('rewards')
-      .select(['value', 'assigned_value', 'revisions'])
-      .where('reward_id', '=', sharedReward)
+      .select(['value', 'assignedValue', 'revisions'])
+      .where('rewardId', '=', sharedReward)
       .execute();
-    expect(reward).toEqual([{ value: 2, assigned_value: 0.25, revisions: 1 }]);
+    expect(reward).toEqual([{ value: 2, assignedValue: 0.25, revisions: 1 }]);
   });
 
   async function returns(): Promise<Record<string, number>> {
-    const rows = await database.db.selectFrom('returns').select(['rollout_id', 'value']).execute();
-    return Object.fromEntries(rows.map((row) => [row.rollout_id, row.value]));
+    const rows = await database.db.selectFrom('returns').select(['rolloutId', 'value']).execute();
+    return Object.fromEntries(rows.map((row) => [row.rolloutId, row.value]));
   }
 });
 
@@ -343,10 +343,10 @@ describe('the journal', () => {
     for (let i = 0; i < 4; i++) builder.record('MetricRecorded', { runId, metric: 'loss', value: i, at: i }, runId);
     const [start, a, b, c, d] = builder.events;
     await givenEvents(database.db, [start!, a!, c!, b!, d!]); // five events were recorded
-    const anomalies = await database.db.selectFrom('anomalies').select(['event_id', 'kind']).orderBy('offset').execute();
+    const anomalies = await database.db.selectFrom('anomalies').select(['eventId', 'kind']).orderBy('offset').execute();
     expect(anomalies).toEqual([
-      { event_id: c!.id, kind: 'gap' },
-      { event_id: b!.id, kind: 'reordered' },
+      { eventId: c!.id, kind: 'gap' },
+      { eventId: b!.id, kind: 'reordered' },
     ]);
   });
 
@@ -355,7 +355,7 @@ describe('the journal', () => {
     const runId = builder.run();
     const first = builder.record('MetricRecorded', { runId, metric: 'loss', value: 1, at: null }, runId);
     await givenEvents(database.db, [...builder.events, { ...first, data: { ...first.data, value: 2 } }]);
-    const quarantined = await database.db.selectFrom('quarantine').select(['projection', 'event_id', 'code', 'field']).execute();
-    expect(quarantined).toEqual([{ projection: 'journal', event_id: first.id, code: 'conflict', field: 'id' }]);
+    const quarantined = await database.db.selectFrom('quarantine').select(['projection', 'eventId', 'code', 'field']).execute();
+    expect(quarantined).toEqual([{ projection: 'journal', eventId: first.id, code: 'conflict', field: 'id' }]);
   });
 });

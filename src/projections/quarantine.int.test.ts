@@ -38,7 +38,7 @@ async function waiting(): Promise<readonly Waiting[]> {
   return database.db
     .selectFrom('quarantine')
     .select(['projection', 'topic', 'partition', 'offset', 'type', 'code', 'field', 'reason'])
-    .where('released_at', 'is', null)
+    .where('releasedAt', 'is', null)
     .orderBy('topic')
     .orderBy('offset')
     .orderBy('projection')
@@ -67,8 +67,8 @@ describe('events before their parents', () => {
       database.db,
       builder.events.filter((event) => !isOpening(event)),
     );
-    const trees = () => database.db.selectFrom('rollouts').select(['tree_id', 'outcome']).orderBy('tree_id').execute();
-    expect(await trees()).toEqual([{ tree_id: early.treeId, outcome: 'terminated' }]);
+    const trees = () => database.db.selectFrom('rollouts').select(['treeId', 'outcome']).orderBy('treeId').execute();
+    expect(await trees()).toEqual([{ treeId: early.treeId, outcome: 'terminated' }]);
     const ofTree = (await waiting()).filter(({ projection }) => projection === 'step-tree');
     expect(ofTree.map(({ type, code, field }) => ({ type, code, field }))).toEqual(
       ['RolloutStarted', 'StepTaken', 'StepTaken', 'RolloutFinished'].map((type) => ({
@@ -113,10 +113,10 @@ describe('events before their parents', () => {
     const { log, offset } = await givenEarlyStep();
     const [first, second] = [appendRelease(log, 'trees', offset), appendRelease(log, 'trees', offset)];
     await projectSlice(database.db, log, 'trees', first, second + 1);
-    expect(await database.db.selectFrom('steps').select('log_offset').where('depth', '=', 2).execute()).toEqual([
-      { log_offset: first },
+    expect(await database.db.selectFrom('steps').select('logOffset').where('depth', '=', 2).execute()).toEqual([
+      { logOffset: first },
     ]);
-    expect(new Set((await places()).map(({ released_offset }) => released_offset))).toEqual(new Set([first]));
+    expect(new Set((await places()).map(({ releasedOffset }) => releasedOffset))).toEqual(new Set([first]));
   });
 
   test('an event refused again waits at the place of its release, with the new reason', async () => {
@@ -163,7 +163,7 @@ describe('events before their parents', () => {
   const places = () =>
     database.db
       .selectFrom('quarantine')
-      .select(['projection', 'offset', 'released_at', 'released_offset'])
+      .select(['projection', 'offset', 'releasedAt', 'releasedOffset'])
       .orderBy('projection')
       .orderBy('offset')
       .execute();
@@ -217,9 +217,9 @@ test('a record that nobody could read counts from the place of its release on, a
   const at = appendRelease(log, 'runs', 0, encode(unread)); // as a program that knows the version reads it
   await projectSlice(database.db, log, 'runs', at, at + 1);
   expect(await waiting()).toEqual([]);
-  expect(await database.db.selectFrom('events').select(['event_id', 'offset']).orderBy('offset').execute()).toEqual([
-    { event_id: behind.id, offset: 1 },
-    { event_id: unread.id, offset: at },
+  expect(await database.db.selectFrom('events').select(['eventId', 'offset']).orderBy('offset').execute()).toEqual([
+    { eventId: behind.id, offset: 1 },
+    { eventId: unread.id, offset: at },
   ]);
   expect(await database.db.selectFrom('runs').select('name').orderBy('name').execute()).toEqual([
     { name: 'behind' },
@@ -293,7 +293,7 @@ describe('valid events with unusual content', () => {
       'StepTaken missing-parent',
       'RolloutFinished missing-parent',
     ]);
-    const returned = await database.db.selectFrom('returns').select('value').where('rollout_id', '=', behind.rolloutId).execute();
+    const returned = await database.db.selectFrom('returns').select('value').where('rolloutId', '=', behind.rolloutId).execute();
     expect(returned).toEqual([{ value: 1 }]);
   });
 });

@@ -23,7 +23,7 @@ export async function quarantine(
     ...poison.map(({ delivery, code, field, reason }) => ({
       ...place,
       offset: delivery.offset,
-      event_id: delivery.event.id,
+      eventId: delivery.event.id,
       type: delivery.event.type,
       stream: delivery.event.stream,
       code,
@@ -34,7 +34,7 @@ export async function quarantine(
     ...refused.map(({ offset, bytes, type, refusal }) => ({
       ...place,
       offset,
-      event_id: null,
+      eventId: null,
       type: type === null ? null : cutText(wellFormed(type).value, 200),
       stream: null,
       code: refusal.code,
@@ -93,16 +93,16 @@ export async function closeReleased(
   { topic, partition }: Slice,
   deliveries: readonly Delivery[],
 ): Promise<void> {
-  const first = new Map<number, { readonly offset: number; readonly released_at: string; readonly released_offset: number }>();
+  const first = new Map<number, { readonly offset: number; readonly releasedAt: string; readonly releasedOffset: number }>();
   for (const { offset, event } of deliveries) {
     const { released } = event;
     if (released && !first.has(released.offset))
-      first.set(released.offset, { offset: released.offset, released_at: released.at, released_offset: offset });
+      first.set(released.offset, { offset: released.offset, releasedAt: released.at, releasedOffset: offset });
   }
   if (first.size === 0) return;
   await sql`
     update quarantine q set released_at = coalesce(q.released_at, r.released_at), released_offset = r.released_offset
-    from ${recordset([...first.values()], typesOf(tables.quarantine, ['offset', 'released_at', 'released_offset']))}
+    from ${recordset([...first.values()], typesOf(tables.quarantine, ['offset', 'releasedAt', 'releasedOffset']))}
     where q.projection = ${name} and q.topic = ${topic} and q.partition = ${partition} and q."offset" = r."offset"
       and q.released_offset is null`.execute(trx);
 }

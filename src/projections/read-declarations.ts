@@ -29,15 +29,15 @@ export interface Declaration {
 /** Reads what is on record of the given ids of a kind, in one statement; ids that are not there are left out. */
 export async function readDeclarations(db: Db, kind: DeclaredKind, ids: readonly string[]): Promise<readonly Declaration[]> {
   const { rows } = await LOOK_UPS[kind]([...ids]).execute(db);
-  return rows.map(({ id, tree_id: treeId, depth, rollout_id: rolloutId = null }) => ({ kind, id, treeId, depth, rolloutId }));
+  return rows.map(({ id, treeId, depth, rolloutId = null }) => ({ kind, id, treeId, depth, rolloutId }));
 }
 
 interface Row {
   readonly id: string;
-  readonly tree_id: string | null;
+  readonly treeId: string | null;
   readonly depth: number | null;
   /** Of steps alone. */
-  readonly rollout_id?: string | null;
+  readonly rolloutId?: string | null;
 }
 
 // Each by primary key.

@@ -30,7 +30,7 @@ export interface QuarantineFilter {
 }
 
 const QUARANTINED = [
-  { column: 'quarantine.quarantined_at', type: 'instant' },
+  { column: 'quarantine.quarantinedAt', type: 'instant' },
   { column: 'quarantine.projection', type: 'text' },
   { column: 'quarantine.topic', type: 'text' },
   { column: 'quarantine.partition', type: 'integer' },
@@ -53,16 +53,16 @@ export async function readQuarantine(
     'topic',
     'partition',
     'offset',
-    'event_id as eventId',
+    'eventId as eventId',
     'type',
     'stream',
     'code',
     'field',
     'reason',
     'body',
-    'quarantined_at as quarantinedAt',
-    'released_at as releasedAt',
-    'released_offset as releasedOffset',
+    'quarantinedAt as quarantinedAt',
+    'releasedAt as releasedAt',
+    'releasedOffset as releasedOffset',
   ]);
   return readPages(db, [query], QUARANTINE_ORDERING, page);
 }
@@ -77,6 +77,6 @@ function chosen(db: Db, filter: QuarantineFilter) {
   let query = db.selectFrom('quarantine').where('projection', 'in', db.selectFrom('projections').select('name'));
   if (filter.projection !== undefined) query = query.where('projection', '=', filter.projection);
   if (filter.code !== undefined) query = query.where('code', '=', filter.code);
-  if (filter.released !== undefined) query = query.where('released_at', filter.released ? 'is not' : 'is', null);
+  if (filter.released !== undefined) query = query.where('releasedAt', filter.released ? 'is not' : 'is', null);
   return query;
 }

@@ -17,9 +17,9 @@ export async function readWaiting(db: Db, limit: number): Promise<readonly Waiti
   return db
     .selectFrom('quarantine')
     .select(['projection', 'topic', 'partition', 'offset', 'type', 'code', 'field', 'reason'])
-    .where('released_at', 'is', null)
+    .where('releasedAt', 'is', null)
     .where('projection', 'in', db.selectFrom('projections').select('name'))
-    .orderBy('quarantined_at')
+    .orderBy('quarantinedAt')
     .orderBy('offset')
     .limit(limit)
     .execute();

@@ -115,7 +115,7 @@ describe('a bug in one projection', () => {
 });
 
 async function finishedReturns(): Promise<number> {
-  return (await world.database.db.selectFrom('returns').select('rollout_id').execute()).length;
+  return (await world.database.db.selectFrom('returns').select('rolloutId').execute()).length;
 }
 
 describe('the cursor in the database', () => {
@@ -199,7 +199,7 @@ describe('the cursor in the database', () => {
         reason: expect.stringMatching(/^the log no longer holds trees\.\d from 0 to 2$/),
       },
     ]);
-    await until(async () => (await world.database.db.selectFrom('rollouts').select('rollout_id').execute()).length === 4);
+    await until(async () => (await world.database.db.selectFrom('rollouts').select('rolloutId').execute()).length === 4);
     expect(await stateOf('rewards')).toMatchObject({ state: 'stopped' });
     expect(await stateOf('step-tree')).toMatchObject({ state: 'running' });
   });

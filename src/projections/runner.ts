@@ -146,12 +146,12 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     try {
       const rows = await database.db
         .selectFrom('cursors')
-        .select(['projection', 'version', 'next_offset'])
+        .select(['projection', 'version', 'nextOffset'])
         .where('topic', '=', topic)
         .where('partition', '=', partition)
         .execute();
       const cursorOf = (p: Projection) =>
-        rows.find((row) => row.projection === p.name && row.version === p.version)?.next_offset ?? 0;
+        rows.find((row) => row.projection === p.name && row.version === p.version)?.nextOffset ?? 0;
       return Math.min(...active.map(cursorOf));
     } catch (error) {
       if (!isDatabaseFault(error)) throw error;

@@ -13,13 +13,13 @@ export async function readCursors(db: Db): Promise<ReadonlyMap<string, Offsets>>
     .innerJoin('projections', (join) =>
       join.onRef('projections.name', '=', 'cursors.projection').onRef('projections.version', '=', 'cursors.version'),
     )
-    .select(['cursors.projection', 'cursors.topic', 'cursors.partition', 'cursors.next_offset'])
+    .select(['cursors.projection', 'cursors.topic', 'cursors.partition', 'cursors.nextOffset'])
     .execute();
   const cursors = new Map<string, Map<string, Map<number, number>>>();
-  for (const { projection, topic, partition, next_offset } of rows) {
+  for (const { projection, topic, partition, nextOffset } of rows) {
     const topics = cursors.get(projection) ?? new Map<string, Map<number, number>>();
     const partitions = topics.get(topic) ?? new Map<number, number>();
-    cursors.set(projection, topics.set(topic, partitions.set(partition, next_offset)));
+    cursors.set(projection, topics.set(topic, partitions.set(partition, nextOffset)));
   }
   return cursors;
 }

@@ -203,16 +203,16 @@ export async function soundnessOf({ db }: Database, runId: string, planned = pla
   const events = await db
     .selectFrom('events')
     .select((e) => ['type', e.fn.countAll<number>().as('count')])
-    .where('correlation_id', '=', runId)
+    .where('correlationId', '=', runId)
     .groupBy('type')
     .orderBy('type')
     .execute();
   const ids = planned.tasks.map((task, index) => treeIdOf(runId, task, index));
   const trees = await db
     .selectFrom('trees')
-    .select('tree_id')
-    .where('tree_id', 'in', ids)
-    .where('closed_at', 'is not', null)
+    .select('treeId')
+    .where('treeId', 'in', ids)
+    .where('closedAt', 'is not', null)
     .execute();
   return {
     anomalies,

@@ -95,7 +95,7 @@ export async function releaseWaiting(
     .selectFrom('quarantine')
     .select(['topic', 'offset', 'body'])
     .distinctOn(['topic', 'offset'])
-    .where('released_at', 'is', null)
+    .where('releasedAt', 'is', null)
     .where(
       'projection',
       'in',

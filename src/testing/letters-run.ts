@@ -55,10 +55,10 @@ export async function collectLetters(
 export function rewardsOfRun(db: Db, runId: string) {
   return db
     .selectFrom('rewards')
-    .innerJoin('trees', 'trees.tree_id', 'rewards.tree_id')
-    .leftJoin('steps', 'steps.step_id', 'rewards.step_id')
+    .innerJoin('trees', 'trees.treeId', 'rewards.treeId')
+    .leftJoin('steps', 'steps.stepId', 'rewards.stepId')
     .select(['depth', 'component', 'value', 'scorer', 'revisions'])
-    .where('run_id', '=', runId)
+    .where('runId', '=', runId)
     .orderBy('component')
     .orderBy('depth')
     .execute();
@@ -66,5 +66,5 @@ export function rewardsOfRun(db: Db, runId: string) {
 
 /** Reads the return of a rollout of a run. */
 export async function returnOfRun(db: Db, runId: string): Promise<number | undefined> {
-  return (await db.selectFrom('returns').select('value').where('run_id', '=', runId).executeTakeFirst())?.value;
+  return (await db.selectFrom('returns').select('value').where('runId', '=', runId).executeTakeFirst())?.value;
 }

@@ -30,7 +30,7 @@ export async function collectMortally(platform: Platform, { appends, ...run }: M
     async () => new Uint8Array(),
   );
   const sequenceOf = async (stream: string) => {
-    const producers = database.db.selectFrom('stream_producers').select('sequence').where('stream', '=', stream);
+    const producers = database.db.selectFrom('streamProducers').select('sequence').where('stream', '=', stream);
     const row = await producers.executeTakeFirst();
     return row ? row.sequence + 1 : 0;
   };

@@ -18,8 +18,8 @@ describe('accepted bodies of POST /v1/events', () => {
     const { steps } = builder.walk(tree, 0, 3, 1);
     const { body } = await appended(api, builder.events);
     await api.projected(body.position ?? '');
-    const rows = await api.database.db.selectFrom('steps').select('step_id').where('tree_id', '=', tree.treeId).execute();
-    expect(new Set(rows.map((row) => row.step_id))).toEqual(new Set([tree.rootStepId, ...steps]));
+    const rows = await api.database.db.selectFrom('steps').select('stepId').where('treeId', '=', tree.treeId).execute();
+    expect(new Set(rows.map((row) => row.stepId))).toEqual(new Set([tree.rootStepId, ...steps]));
   });
 
   test('a single object is accepted', async () => {
@@ -50,7 +50,7 @@ describe('accepted bodies of POST /v1/events', () => {
     const stepId = builder.step(tree, null, tree.rootStepId, 1, { observation });
     const { body } = await appended(api, builder.events);
     await api.projected(body.position ?? '');
-    const row = await api.database.db.selectFrom('steps').select('blobs').where('step_id', '=', stepId).executeTakeFirstOrThrow();
+    const row = await api.database.db.selectFrom('steps').select('blobs').where('stepId', '=', stepId).executeTakeFirstOrThrow();
     const reference = row.blobs?.observation;
     expect(reference?.size).toBe(10_000_000);
     expect(Buffer.from(await api.blobs.get(reference?.blob ?? '')).toString('utf8') === observation).toBe(true);
@@ -64,14 +64,14 @@ describe('accepted bodies of POST /v1/events', () => {
     const row = await api.database.db
       .selectFrom('steps')
       .select(['response', 'action'])
-      .where('step_id', '=', stepId)
+      .where('stepId', '=', stepId)
       .executeTakeFirst();
     expect(row).toEqual({ response: 'a\uFFFDb', action: '\uFFFD' });
     const id = builder.events.at(-1)?.id ?? '';
     const { body: record } = await api.database.db
       .selectFrom('events')
       .select('body')
-      .where('event_id', '=', id)
+      .where('eventId', '=', id)
       .executeTakeFirstOrThrow();
     const decoded = decode(Buffer.from(record));
     expect(decoded.kind === 'event' && decoded.event.repaired).toEqual(['data.response', 'data.action']);

@@ -223,13 +223,13 @@ test('the position that a trainer returns determines the shown advantages of its
   const { db } = api.database;
   const rewards = await db
     .selectFrom('rewards as r')
-    .innerJoin('trees as t', 't.tree_id', 'r.tree_id')
-    .select(['r.reward_id', 'r.tree_id'])
-    .where('t.run_id', '=', runId)
+    .innerJoin('trees as t', 't.treeId', 'r.treeId')
+    .select(['r.rewardId', 'r.treeId'])
+    .where('t.runId', '=', runId)
     .execute();
   const builder = new EventBuilder('positioned, judged again');
   const scorer = { name: 'judge', revision: '2' };
-  for (const { reward_id: rewardId, tree_id: treeId } of rewards)
+  for (const { rewardId, treeId } of rewards)
     builder.record('RewardRevised', { rewardId, treeId, value: 7, scorer, reason: 'seen again' }, runId);
   await appendRecorded(api.log, builder.events);
   await post(`/leases/${lease.leaseId}/ack`, { fence: 1, ...result(1), rewardsAt: metadata.rewardsAt });

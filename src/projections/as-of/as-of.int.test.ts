@@ -163,7 +163,7 @@ describe('read models as of a position', () => {
     const released = rows[0]?.at.getTime() ?? Number.NaN;
     const steps = async (time: number) => {
       const snapshot = await snapshots.at({ kind: 'time', time: new Date(time) }, 'all', NEVER);
-      const { length } = await snapshot.db.selectFrom('steps').select('step_id').execute();
+      const { length } = await snapshot.db.selectFrom('steps').select('stepId').execute();
       snapshot.release();
       return length;
     };
@@ -191,7 +191,7 @@ describe('events that depend on a released event', () => {
   const names = ['steps', 'rollouts', 'rewards', 'reward_edges', 'returns', 'quarantine'];
   const waiting = async (db: Db) => {
     const ofTree = db.selectFrom('quarantine').select('offset').where('projection', '=', 'step-tree');
-    return (await ofTree.where('released_at', 'is', null).orderBy('offset').execute()).map(({ offset }) => offset);
+    return (await ofTree.where('releasedAt', 'is', null).orderBy('offset').execute()).map(({ offset }) => offset);
   };
 
   test.each(['all', 'the tree'] as const)('a dependent event is folded with it and waits in no quarantine: %s', async (scope) => {
@@ -201,7 +201,7 @@ describe('events that depend on a released event', () => {
     await projectUpTo(live.db, log, ends(log));
     const of = scope === 'all' ? scope : { ...ENTITIES, trees: [tree.treeId] };
     const snapshot = await snapshots.at({ kind: 'position', position: ends(log) }, of, NEVER);
-    expect(await snapshot.db.selectFrom('steps').select('step_id').execute()).toHaveLength(4);
+    expect(await snapshot.db.selectFrom('steps').select('stepId').execute()).toHaveLength(4);
     expect(await tablesOf(snapshot.db, names)).toEqual(await tablesOf(live.db, names));
     snapshot.release();
   });
@@ -241,7 +241,7 @@ describe('snapshots of some entities', () => {
     const ofStep = await snapshots.at(moment, { ...ENTITIES, steps: [b?.steps[0] ?? ''] }, NEVER);
     const ofRun = await snapshots.at(moment, { ...ENTITIES, runs: [run] }, NEVER);
     const treesOf = async (db: Db) =>
-      (await db.selectFrom('steps').select('tree_id').distinct().execute()).map((row) => row.tree_id);
+      (await db.selectFrom('steps').select('treeId').distinct().execute()).map((row) => row.treeId);
     expect(await treesOf(ofTree.db)).toEqual([a?.treeId]);
     expect(await treesOf(ofStep.db)).toEqual([b?.treeId]);
     expect((await treesOf(ofRun.db)).sort()).toEqual(trees.map(({ treeId }) => treeId).sort());
@@ -315,7 +315,7 @@ describe('snapshots', () => {
     (await own.at({ kind: 'position', position }, { ...ENTITIES, trees: [trees[0]?.treeId ?? ''] }, NEVER)).release();
     const { rows } = await sql`select from pg_namespace where nspname = 'as_of_7_1'`.execute(live.db);
     expect(rows).toEqual([]);
-    expect(await held.db.selectFrom('trees').select('tree_id').execute()).toEqual([{ tree_id: trees[0]?.treeId }]);
+    expect(await held.db.selectFrom('trees').select('treeId').execute()).toEqual([{ treeId: trees[0]?.treeId }]);
     held.release();
     await own.close();
   });
@@ -345,7 +345,7 @@ describe('snapshots', () => {
       return after.db !== before.db;
     });
     const after = await ask();
-    expect(await after.db.selectFrom('trees').select('tree_id').execute()).toEqual([{ tree_id: trees[0]?.treeId }]);
+    expect(await after.db.selectFrom('trees').select('treeId').execute()).toEqual([{ treeId: trees[0]?.treeId }]);
     after.release();
     await own.close();
   });
@@ -357,11 +357,11 @@ describe('snapshots', () => {
     const third = rows[0];
     const { db, position, release } = await snapshots.at({ kind: 'time', time: third?.at ?? new Date() }, 'all', NEVER);
     expect(position.get('trees')).toEqual(new Map([[0, (third?.offset ?? 0) + 1]]));
-    expect(await db.selectFrom('runs').select('run_id').execute()).toEqual([{ run_id: run }]);
-    expect(await db.selectFrom('trees').select('tree_id').execute()).toEqual([{ tree_id: trees[0]?.treeId }]);
+    expect(await db.selectFrom('runs').select('runId').execute()).toEqual([{ runId: run }]);
+    expect(await db.selectFrom('trees').select('treeId').execute()).toEqual([{ treeId: trees[0]?.treeId }]);
     release();
     const early = await snapshots.at({ kind: 'time', time: new Date(0) }, 'all', NEVER);
-    expect(await early.db.selectFrom('runs').select('run_id').execute()).toEqual([]);
+    expect(await early.db.selectFrom('runs').select('runId').execute()).toEqual([]);
     early.release();
   });
 });

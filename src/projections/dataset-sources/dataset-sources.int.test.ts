@@ -80,8 +80,8 @@ describe('dataset sources', () => {
   test('the sources of an unreleased dataset wait in quarantine', async () => {
     const lost = recordSources(builder.id('nothing'), [good(1, builder.id('a'), builder.id('a'))]);
     await givenEvents(database.db, builder.events);
-    expect(await database.db.selectFrom('quarantine').select(['projection', 'event_id', 'code', 'field']).execute()).toEqual([
-      { projection: 'dataset-sources', event_id: lost.id, code: 'missing-dataset', field: 'data.datasetId' },
+    expect(await database.db.selectFrom('quarantine').select(['projection', 'eventId', 'code', 'field']).execute()).toEqual([
+      { projection: 'dataset-sources', eventId: lost.id, code: 'missing-dataset', field: 'data.datasetId' },
     ]);
   });
 });

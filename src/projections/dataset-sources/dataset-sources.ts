@@ -20,15 +20,15 @@ export const datasetSources: Projection = {
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const digests = await knownDigests(batch, trx);
-  const released: Row<typeof tables.dataset_digests>[] = [];
-  const examples = new Map<string, Row<typeof tables.dataset_examples>>();
+  const released: Row<typeof tables.datasetDigests>[] = [];
+  const examples = new Map<string, Row<typeof tables.datasetExamples>>();
   const poison: Poison[] = [];
   for (const delivery of batch) {
     if (isOf(delivery, 'DatasetReleased')) {
       const { datasetId, sha256 } = delivery.event.data;
       if (digests.has(datasetId)) continue;
       digests.set(datasetId, sha256);
-      released.push({ dataset_id: datasetId, sha256 });
+      released.push({ datasetId, sha256 });
     }
     if (isOf(delivery, 'DatasetSourced')) {
       const { datasetId, sha256, examples: sourced } = delivery.event.data;
@@ -44,8 +44,8 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
       }
     }
   }
-  await insertRows(trx, tables.dataset_digests, released);
-  await insertRows(trx, tables.dataset_examples, [...examples.values()]);
+  await insertRows(trx, tables.datasetDigests, released);
+  await insertRows(trx, tables.datasetExamples, [...examples.values()]);
   return poison;
 }
 
@@ -62,15 +62,15 @@ async function knownDigests(batch: readonly Delivery[], trx: Trx): Promise<Map<s
 }
 
 type SourcedExample = DataOf<'DatasetSourced'>['examples'][number];
-function rowOf(datasetId: string, sourced: SourcedExample): Row<typeof tables.dataset_examples> {
+function rowOf(datasetId: string, sourced: SourcedExample): Row<typeof tables.datasetExamples> {
   return {
-    dataset_id: datasetId,
+    datasetId,
     line: sourced.line,
     lines: sourced.lines,
     kind: sourced.kind,
-    tree_id: sourced.treeId,
-    good_rollout_id: sourced.goodRolloutId,
-    bad_rollout_id: sourced.badRolloutId,
-    revision_id: sourced.revisionId,
+    treeId: sourced.treeId,
+    goodRolloutId: sourced.goodRolloutId,
+    badRolloutId: sourced.badRolloutId,
+    revisionId: sourced.revisionId,
   };
 }

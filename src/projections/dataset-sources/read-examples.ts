@@ -9,7 +9,7 @@ export interface ExampleRecord {
   readonly datasetId: string;
   readonly line: number;
   readonly lines: number;
-  readonly kind: Tables['dataset_examples']['kind'];
+  readonly kind: Tables['datasetExamples']['kind'];
   readonly treeId: string;
   readonly goodRolloutId: string;
   readonly badRolloutId: string | null;
@@ -28,7 +28,7 @@ export interface ExampleFilter {
 export const EXAMPLE_ORDERING: Ordering = {
   name: 'examples/LINE_ASC',
   direction: 'asc',
-  keys: [{ column: 'dataset_examples.line', type: 'integer' }],
+  keys: [{ column: 'datasetExamples.line', type: 'integer' }],
 };
 
 /** Reads one page of examples for each filter, in one statement. @throws InvalidCursor. */
@@ -37,7 +37,7 @@ export async function readExamplePages(
   filters: readonly ExampleFilter[],
   page: PageRequest,
 ): Promise<readonly Page<ExampleRecord>[]> {
-  const queries = filters.map((filter) => chosen(db, filter).selectAll('dataset_examples'));
+  const queries = filters.map((filter) => chosen(db, filter).selectAll('datasetExamples'));
   return mapPages(await readPages(db, queries, EXAMPLE_ORDERING, page), toExample);
 }
 
@@ -59,29 +59,29 @@ export interface DatasetPolicy {
 /** Reads the policy versions that acted in the trajectories of datasets, by name and version. */
 export async function readPoliciesOfDatasets(db: Db, datasets: readonly string[]): Promise<readonly DatasetPolicy[]> {
   const { rows } = await sql<DatasetPolicy>`
-    select distinct e.dataset_id as "datasetId", r.policy_id as id, r.policy_version as version
+    select distinct e.dataset_id, r.policy_id as id, r.policy_version as version
     from dataset_examples e join rollouts r on r.rollout_id in (e.good_rollout_id, e.bad_rollout_id)
     where e.dataset_id = any(${[...datasets]}::uuid[]) order by 1, 2, 3`.execute(db);
   return rows;
 }
 
 function chosen(db: Db, { datasetId, kind, treeId, revisionId }: ExampleFilter) {
-  let query = db.selectFrom('dataset_examples').where('dataset_examples.dataset_id', '=', datasetId);
-  if (kind !== undefined) query = query.where('dataset_examples.kind', '=', kind);
-  if (treeId !== undefined) query = query.where('dataset_examples.tree_id', '=', treeId);
-  if (revisionId !== undefined) query = query.where('dataset_examples.revision_id', '=', revisionId);
+  let query = db.selectFrom('datasetExamples').where('datasetExamples.datasetId', '=', datasetId);
+  if (kind !== undefined) query = query.where('datasetExamples.kind', '=', kind);
+  if (treeId !== undefined) query = query.where('datasetExamples.treeId', '=', treeId);
+  if (revisionId !== undefined) query = query.where('datasetExamples.revisionId', '=', revisionId);
   return query;
 }
 
-function toExample(row: Selectable<Tables['dataset_examples']>): ExampleRecord {
+function toExample(row: Selectable<Tables['datasetExamples']>): ExampleRecord {
   return {
-    datasetId: row.dataset_id,
+    datasetId: row.datasetId,
     line: row.line,
     lines: row.lines,
     kind: row.kind,
-    treeId: row.tree_id,
-    goodRolloutId: row.good_rollout_id,
-    badRolloutId: row.bad_rollout_id,
-    revisionId: row.revision_id,
+    treeId: row.treeId,
+    goodRolloutId: row.goodRolloutId,
+    badRolloutId: row.badRolloutId,
+    revisionId: row.revisionId,
   };
 }

@@ -1,20 +1,20 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 8dc5631c0f35ffc8
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: ba9cb77384aae943
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
 export const tables = {
-  dataset_digests: table('dataset_digests', ['dataset_id'], {
-    dataset_id: column<string>('uuid'),
+  datasetDigests: table('dataset_digests', ['datasetId'], {
+    datasetId: column<string>('uuid'),
     sha256: column<string>('text'),
   }),
-  dataset_examples: table('dataset_examples', ['dataset_id', 'line'], {
-    dataset_id: column<string>('uuid'),
+  datasetExamples: table('dataset_examples', ['datasetId', 'line'], {
+    datasetId: column<string>('uuid'),
     line: column<number>('integer'),
     lines: column<number>('integer'),
     kind: column<'good' | 'revision' | 'pair'>('text'),
-    tree_id: column<string>('uuid'),
-    good_rollout_id: column<string>('uuid'),
-    bad_rollout_id: column<string | null>('uuid'),
-    revision_id: column<string | null>('uuid'),
+    treeId: column<string>('uuid'),
+    goodRolloutId: column<string>('uuid'),
+    badRolloutId: column<string | null>('uuid'),
+    revisionId: column<string | null>('uuid'),
   }),
 };
 

@@ -55,9 +55,7 @@ describe('datasets', () => {
     const lost = recorded.record('DatasetWithdrawn', { datasetId: builder.id('nothing'), reason: 'what' }, one);
     await givenEvents(database.db, recorded.events);
     expect(await readDatasets(database.db)).toMatchObject([{ withdrawnAt: new Date(first.occurredAt), withdrawReason: 'leak' }]);
-    const quarantined = await database.db.selectFrom('quarantine').select(['projection', 'event_id', 'code', 'field']).execute();
-    expect(quarantined).toEqual([
-      { projection: 'datasets', event_id: lost.id, code: 'missing-dataset', field: 'data.datasetId' },
-    ]);
+    const quarantined = await database.db.selectFrom('quarantine').select(['projection', 'eventId', 'code', 'field']).execute();
+    expect(quarantined).toEqual([{ projection: 'datasets', eventId: lost.id, code: 'missing-dataset', field: 'data.datasetId' }]);
   });
 });

@@ -20,7 +20,7 @@ export const datasets: Projection = {
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const known = await knownDatasets(batch, trx);
   const released: ReturnType<typeof releaseRow>[] = [];
-  const withdrawn = new Map<string, Pick<Row<typeof tables.datasets>, 'dataset_id' | 'withdrawn_at' | 'withdraw_reason'>>();
+  const withdrawn = new Map<string, Pick<Row<typeof tables.datasets>, 'datasetId' | 'withdrawnAt' | 'withdrawReason'>>();
   const poison: Poison[] = [];
   for (const delivery of batch) {
     if (isOf(delivery, 'DatasetReleased')) {
@@ -34,12 +34,12 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
         poison.push({ delivery, code: 'missing-dataset', field: 'data.datasetId', reason: why });
         continue;
       }
-      const row = { dataset_id: datasetId, withdrawn_at: delivery.event.occurredAt, withdraw_reason: reason };
+      const row = { datasetId, withdrawnAt: delivery.event.occurredAt, withdrawReason: reason };
       if (!withdrawn.has(datasetId)) withdrawn.set(datasetId, row);
     }
   }
   await insertRows(trx, tables.datasets, released);
-  await updateRows(trx, tables.datasets, [...withdrawn.values()], 'withdrawn_at');
+  await updateRows(trx, tables.datasets, [...withdrawn.values()], 'withdrawnAt');
   return poison;
 }
 
@@ -54,21 +54,21 @@ async function knownDatasets(batch: readonly Delivery[], trx: Trx): Promise<Set<
 function releaseRow({
   data,
   occurredAt,
-}: Envelope<'DatasetReleased'>): Omit<Row<typeof tables.datasets>, 'withdrawn_at' | 'withdraw_reason'> {
+}: Envelope<'DatasetReleased'>): Omit<Row<typeof tables.datasets>, 'withdrawnAt' | 'withdrawReason'> {
   return {
-    dataset_id: data.datasetId,
+    datasetId: data.datasetId,
     name: data.name,
     version: data.version,
     format: data.format,
-    format_version: data.formatVersion,
+    formatVersion: data.formatVersion,
     query: data.query ?? {}, // JSON's null; a recordset would make it the null of SQL
     parameters: data.parameters ?? {},
     position: data.position,
     counts: data.counts ?? {},
     bytes: data.bytes,
     sha256: data.sha256,
-    code_version: data.codeVersion,
+    codeVersion: data.codeVersion,
     runs: data.runs,
-    released_at: occurredAt,
+    releasedAt: occurredAt,
   };
 }

@@ -36,8 +36,8 @@ export interface DatasetFilter {
 }
 
 const RELEASED = [
-  { column: 'datasets.released_at', type: 'instant' },
-  { column: 'datasets.dataset_id', type: 'uuid' },
+  { column: 'datasets.releasedAt', type: 'instant' },
+  { column: 'datasets.datasetId', type: 'uuid' },
 ] as const;
 export const DATASET_ORDERINGS = {
   RELEASED_ASC: { name: 'datasets/RELEASED_ASC', direction: 'asc', keys: RELEASED },
@@ -85,49 +85,48 @@ export async function readDatasetsById(db: Db, ids: readonly string[]): Promise<
 
 async function read(db: Db, where: RawBuilder<unknown>): Promise<readonly DatasetRecord[]> {
   const { rows } = await sql<DatasetRecord>`
-    select dataset_id as id, name, version, format, format_version as "formatVersion", query, parameters, position, counts, bytes,
-           sha256, code_version as "codeVersion", runs, released_at as "releasedAt", withdrawn_at as "withdrawnAt",
-           withdraw_reason as "withdrawReason"
+    select dataset_id as id, name, version, format, format_version, query, parameters, position, counts, bytes,
+           sha256, code_version, runs, released_at, withdrawn_at,
+           withdraw_reason
     from datasets where ${where} order by name collate "C", version, dataset_id`.execute(db);
   return rows;
 }
 
 function chosen(db: Db, { name, format, withdrawn, runId, treeId, rolloutId, revisionId }: DatasetFilter) {
   let query = db.selectFrom('datasets');
-  const among = db.selectFrom('dataset_examples').select('dataset_examples.dataset_id');
+  const among = db.selectFrom('datasetExamples').select('datasetExamples.datasetId');
   if (name !== undefined) query = query.where('datasets.name', '=', name);
   if (format !== undefined) query = query.where('datasets.format', '=', format);
-  if (withdrawn !== undefined) query = query.where('datasets.withdrawn_at', withdrawn ? 'is not' : 'is', null);
+  if (withdrawn !== undefined) query = query.where('datasets.withdrawnAt', withdrawn ? 'is not' : 'is', null);
   if (runId !== undefined) query = query.where(sql<boolean>`datasets.runs @> array[${runId}::uuid]`);
-  if (treeId !== undefined)
-    query = query.where('datasets.dataset_id', 'in', among.where('dataset_examples.tree_id', '=', treeId));
+  if (treeId !== undefined) query = query.where('datasets.datasetId', 'in', among.where('datasetExamples.treeId', '=', treeId));
   if (revisionId !== undefined)
-    query = query.where('datasets.dataset_id', 'in', among.where('dataset_examples.revision_id', '=', revisionId));
+    query = query.where('datasets.datasetId', 'in', among.where('datasetExamples.revisionId', '=', revisionId));
   if (rolloutId !== undefined) {
-    const good = among.where('dataset_examples.good_rollout_id', '=', rolloutId);
-    const bad = among.where('dataset_examples.bad_rollout_id', '=', rolloutId);
-    query = query.where('datasets.dataset_id', 'in', good.union(bad)); // an index for each
+    const good = among.where('datasetExamples.goodRolloutId', '=', rolloutId);
+    const bad = among.where('datasetExamples.badRolloutId', '=', rolloutId);
+    query = query.where('datasets.datasetId', 'in', good.union(bad)); // an index for each
   }
   return query;
 }
 
 function toDataset(row: Selectable<Tables['datasets']>): DatasetRecord {
   return {
-    id: row.dataset_id,
+    id: row.datasetId,
     name: row.name,
     version: row.version,
     format: row.format,
-    formatVersion: row.format_version,
+    formatVersion: row.formatVersion,
     query: row.query,
     parameters: row.parameters,
     position: row.position,
     counts: row.counts,
     bytes: row.bytes,
     sha256: row.sha256,
-    codeVersion: row.code_version,
+    codeVersion: row.codeVersion,
     runs: row.runs,
-    releasedAt: row.released_at,
-    withdrawnAt: row.withdrawn_at,
-    withdrawReason: row.withdraw_reason,
+    releasedAt: row.releasedAt,
+    withdrawnAt: row.withdrawnAt,
+    withdrawReason: row.withdrawReason,
   };
 }

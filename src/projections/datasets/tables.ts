@@ -1,25 +1,25 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 82e48816fabd155e
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 9067f5d8100d7c83
 import type { Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
 export const tables = {
-  datasets: table('datasets', ['dataset_id'], {
-    dataset_id: column<string>('uuid'),
+  datasets: table('datasets', ['datasetId'], {
+    datasetId: column<string>('uuid'),
     name: column<string>('text'),
     version: column<number>('integer'),
     format: column<string>('text'),
-    format_version: column<number>('integer'),
+    formatVersion: column<number>('integer'),
     query: column<Json<Record<string, unknown>>>('jsonb'),
     parameters: column<Json<Record<string, unknown>>>('jsonb'),
     position: column<Json<Record<string, string>>>('jsonb'),
     counts: column<Json<Record<string, unknown>>>('jsonb'),
     bytes: column<number>('bigint'),
     sha256: column<string>('text'),
-    code_version: column<string>('text'),
+    codeVersion: column<string>('text'),
     runs: column<string[]>('uuid[]'),
-    released_at: column<Instant>('timestamptz'),
-    withdrawn_at: column<Instant | null>('timestamptz'),
-    withdraw_reason: column<string | null>('text'),
+    releasedAt: column<Instant>('timestamptz'),
+    withdrawnAt: column<Instant | null>('timestamptz'),
+    withdrawReason: column<string | null>('text'),
   }),
 };
 

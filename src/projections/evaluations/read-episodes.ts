@@ -21,7 +21,7 @@ export interface EpisodeRecord {
  */
 export async function readEpisodes(db: Db, runId: string): Promise<readonly EpisodeRecord[]> {
   const { rows } = await sql<EpisodeRecord>`
-    select o.rollout_id as "rolloutId", o.task_id as "taskId", t.task_depth as "taskDepth", t.split,
+    select o.rollout_id, o.task_id, t.task_depth, t.split,
            coalesce(v.value, 0) as "return", coalesce(o.success, false) as success,
            coalesce(array_agg(s.action order by s.depth) filter (where s.step_id is not null), '{}') as actions
     from rollouts o

@@ -28,17 +28,17 @@ export async function readEvaluationsOfDatasets(
   datasets: readonly string[],
 ): Promise<readonly (EvaluationRecord & { readonly datasetId: string })[]> {
   const { rows } = await sql<EvaluationRecord & { readonly datasetId: string }>`
-    select d.id as "datasetId", ${RECORD}
+    select d.id as dataset_id, ${RECORD}
     from evaluations, jsonb_array_elements_text(coalesce(trained -> 'datasetIds', '[]')) as d(id)
     where d.id = any(${[...datasets]}::text[]) order by d.id, finished_at, run_id`.execute(db);
   return rows;
 }
 
-const RECORD = sql`run_id as "runId", json_build_object('policyId', policy_id, 'version', policy_version) as policy, environment, split,
-           tasks, episodes, mean_return as "meanReturn", success_rate as "successRate", mean_steps as "meanSteps",
-           json_build_object('low', return_low, 'high', return_high) as "returnInterval",
-           json_build_object('low', success_low, 'high', success_high) as "successInterval",
-           bootstrap, repeated_actions as "repeatedActions", by_depth as "byDepth", trained,
+const RECORD = sql`run_id, json_build_object('policyId', policy_id, 'version', policy_version) as policy, environment, split,
+           tasks, episodes, mean_return, success_rate, mean_steps,
+           json_build_object('low', return_low, 'high', return_high) as return_interval,
+           json_build_object('low', success_low, 'high', success_high) as success_interval,
+           bootstrap, repeated_actions, by_depth, trained,
            case when recovered_run_id is not null then json_build_object('fromRunId', recovered_run_id) end as recovery,
-           (select count(*)::int from trees t where t.run_id = evaluations.run_id and t.close_reason = 'failed') as "failedTrees",
-           finished_at as "finishedAt"`;
+           (select count(*)::int from trees t where t.run_id = evaluations.run_id and t.close_reason = 'failed') as failed_trees,
+           finished_at`;

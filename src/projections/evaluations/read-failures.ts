@@ -13,7 +13,7 @@ export interface FailedRollout {
  */
 export async function readFailures(db: Db, runId: string): Promise<readonly FailedRollout[]> {
   const { rows } = await sql<FailedRollout>`
-    select o.rollout_id as "rolloutId", t.alias, o.steps
+    select o.rollout_id, t.alias, o.steps
     from rollouts o join trees t using (tree_id) left join returns v using (rollout_id)
     where o.run_id = ${runId} and o.outcome in ('terminated', 'truncated') and o.success is not true and coalesce(v.value, 0) <= 0
       and o.from_step_id = t.root_step_id and o.steps >= 2
@@ -25,10 +25,10 @@ export async function readFailures(db: Db, runId: string): Promise<readonly Fail
 export async function readStepOf(db: Db, rolloutId: string, depth: number): Promise<string | null> {
   const step = await db
     .selectFrom('rollouts as o')
-    .innerJoin('steps as s', (on) => on.onRef('s.tree_id', '=', 'o.tree_id').onRef('s.rollout_id', '=', 'o.rollout_id'))
-    .select('s.step_id')
-    .where('o.rollout_id', '=', rolloutId)
+    .innerJoin('steps as s', (on) => on.onRef('s.treeId', '=', 'o.treeId').onRef('s.rolloutId', '=', 'o.rolloutId'))
+    .select('s.stepId')
+    .where('o.rolloutId', '=', rolloutId)
     .where('s.depth', '=', depth)
     .executeTakeFirst();
-  return step?.step_id ?? null;
+  return step?.stepId ?? null;
 }

@@ -53,10 +53,10 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
       if (refused) poison.push({ delivery, ...refused });
     }
   }
-  await insertRows(trx, tables.render_specs, [...specs.values()]);
-  await insertRows(trx, tables.run_render_specs, [...runSpecs.values()]);
+  await insertRows(trx, tables.renderSpecs, [...specs.values()]);
+  await insertRows(trx, tables.runRenderSpecs, [...runSpecs.values()]);
   await insertRows(trx, tables.segments, [...segments.values()]);
-  await insertRows(trx, tables.history_images, histories);
+  await insertRows(trx, tables.historyImages, histories);
   return poison;
 }
 
@@ -101,9 +101,9 @@ async function knownHistories(batch: readonly Delivery[], trx: Trx): Promise<Map
     return prefix ? [stepId, prefix.stepId] : [stepId];
   });
   if (ids.length === 0) return new Map();
-  const { rows } = await sql<{ step_id: string; tree_id: string; length: number }>`
+  const { rows } = await sql<{ stepId: string; treeId: string; length: number }>`
     select step_id, tree_id, length from history_images where step_id = any(${ids}::uuid[])`.execute(trx);
-  return new Map(rows.map((row) => [row.step_id, { treeId: row.tree_id, length: row.length }]));
+  return new Map(rows.map((row) => [row.stepId, { treeId: row.treeId, length: row.length }]));
 }
 
 function digestOf(spec: unknown): string {

@@ -65,12 +65,12 @@ export async function findHistoryImages(db: Db, images: readonly string[]): Prom
 }
 
 const COLUMNS = sql`
-  image_id as id, step_id as "stepId", tree_id as "treeId", run_id as "runId", render_spec_id as "renderSpecId", length, history, missed, factor,
-  factor_chosen_by as "factorChosenBy", width, height, jsonb_build_object('width', raw_width, 'height', raw_height) as raw,
+  image_id as id, step_id, tree_id, run_id, render_spec_id, length, history, missed, factor,
+  factor_chosen_by, width, height, jsonb_build_object('width', raw_width, 'height', raw_height) as raw,
   jsonb_build_object('width', resized_width, 'height', resized_height) as resized,
-  jsonb_build_object('width', model_width, 'height', model_height) as model, vision_tokens as "visionTokens",
-  vision_preset as "visionPreset", text_tokens as "textTokens", tokenizer, cut_segments as "cutSegments", cut_lines as "cutLines",
-  outside, render_ms as "renderMs", rendered_at as "renderedAt"`;
+  jsonb_build_object('width', model_width, 'height', model_height) as model, vision_tokens,
+  vision_preset, text_tokens, tokenizer, cut_segments, cut_lines,
+  outside, render_ms, rendered_at`;
 
 async function read(db: Db, where: RawBuilder<unknown>): Promise<readonly HistoryImageRecord[]> {
   const { rows } = await sql<HistoryImageRecord>`

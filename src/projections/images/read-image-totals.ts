@@ -62,12 +62,12 @@ async function totals(db: Db, ids: readonly string[], shown: RawBuilder<unknown>
              sum(render_ms order by step_id) as render_ms
       from shown group by of_id
     )
-    select c.of_id as "ofId", coalesce(steps, 0) as steps, coalesce(images, 0) as images, coalesce(vision, 0) as "visionTokens",
-           coalesce(text, 0) as "textTokens", coalesce(text - vision, 0) as saved, coalesce(segments, 0) as segments,
+    select c.of_id, coalesce(steps, 0) as steps, coalesce(images, 0) as images, coalesce(vision, 0) as vision_tokens,
+           coalesce(text, 0) as text_tokens, coalesce(text - vision, 0) as saved, coalesce(segments, 0) as segments,
            coalesce(segments - misses, 0) as hits, coalesce(misses, 0) as misses,
-           (segments - misses) / nullif(segments, 0)::float8 as "hitRate", coalesce(pixels, 0) as pixels, factor as "meanFactor",
-           coalesce(cut_segments, 0) as "cutSegments", coalesce(cut_lines, 0) as "cutLines", coalesce(outside, 0) as outside,
-           coalesce(render_ms, 0) as "renderMs"
+           (segments - misses) / nullif(segments, 0)::float8 as hit_rate, coalesce(pixels, 0) as pixels, factor as mean_factor,
+           coalesce(cut_segments, 0) as cut_segments, coalesce(cut_lines, 0) as cut_lines, coalesce(outside, 0) as outside,
+           coalesce(render_ms, 0) as render_ms
     from unnest(${[...ids]}::uuid[]) as c (of_id) left join sums using (of_id)`.execute(db);
   return rows;
 }

@@ -26,7 +26,7 @@ export async function readRenderSpecs(db: Db, ids: readonly string[]): Promise<r
 export async function readRenderSpecsOfRuns(db: Db, runs: readonly string[]): Promise<readonly RunRenderSpecRecord[]> {
   if (runs.length === 0) return [];
   const { rows } = await sql<RunRenderSpecRecord>`
-    select r.run_id as "runId", r.profile, r.registered_at as "registeredAt", s.render_spec_id as id, s.spec
+    select r.run_id, r.profile, r.registered_at, s.render_spec_id as id, s.spec
     from run_render_specs r join render_specs s using (render_spec_id)
     where r.run_id = any(${[...runs]}::uuid[]) order by r.run_id, r.registered_at, r.render_spec_id`.execute(db);
   return rows;

@@ -26,8 +26,8 @@ export interface SegmentRecord {
 export async function readSegments(db: Db, ids: readonly string[]): Promise<readonly SegmentRecord[]> {
   if (ids.length === 0) return [];
   const { rows } = await sql<SegmentRecord>`
-    select segment_id as id, render_spec_id as "renderSpecId", text, lines, width, height, rgb, cut_lines as "cutLines", outside,
-           run_id as "runId", blobs
+    select segment_id as id, render_spec_id, text, lines, width, height, rgb, cut_lines, outside,
+           run_id, blobs
     from segments where segment_id = any(${[...ids]}::text[])`.execute(db);
   return rows;
 }
@@ -56,7 +56,7 @@ export async function readHistories(db: Db, steps: readonly string[]): Promise<R
       select h.prefix_step_id from chain join history_images h using (step_id)
       where h.prefix_step_id is not null and h.prefix_from < h.prefix_to
     )
-    select h.step_id as "stepId", h.prefix_step_id as "prefixStepId", h.prefix_from as "from", h.prefix_to as "to", h.segments
+    select h.step_id, h.prefix_step_id, h.prefix_from as "from", h.prefix_to as "to", h.segments
     from chain join history_images h using (step_id)`.execute(db);
   return resolveHistories(new Map(rows.map((link) => [link.stepId, link])), steps);
 }

@@ -4,27 +4,27 @@ import type { tables } from './tables.ts';
 
 /** The rows that the events of history images become. */
 
-export function specRow({ data }: Envelope<'RenderSpecRegistered'>): Row<typeof tables.render_specs> {
-  return { render_spec_id: data.renderSpecId, spec: data.spec };
+export function specRow({ data }: Envelope<'RenderSpecRegistered'>): Row<typeof tables.renderSpecs> {
+  return { renderSpecId: data.renderSpecId, spec: data.spec };
 }
 
-export function runSpecRow({ data, occurredAt }: Envelope<'RenderSpecRegistered'>): Row<typeof tables.run_render_specs> {
-  return { run_id: data.runId, render_spec_id: data.renderSpecId, profile: data.profile, registered_at: occurredAt };
+export function runSpecRow({ data, occurredAt }: Envelope<'RenderSpecRegistered'>): Row<typeof tables.runRenderSpecs> {
+  return { runId: data.runId, renderSpecId: data.renderSpecId, profile: data.profile, registeredAt: occurredAt };
 }
 
 export function segmentRow({ data, correlationId, occurredAt }: Envelope<'SegmentRendered'>): Row<typeof tables.segments> {
   return {
-    segment_id: data.segmentId,
-    render_spec_id: data.renderSpecId,
+    segmentId: data.segmentId,
+    renderSpecId: data.renderSpecId,
     text: typeof data.text === 'string' ? data.text : '',
     lines: data.lines,
     width: data.width,
     height: data.height,
     rgb: data.rgb,
-    cut_lines: data.cutLines,
+    cutLines: data.cutLines,
     outside: data.outside,
-    run_id: correlationId,
-    rendered_at: occurredAt,
+    runId: correlationId,
+    renderedAt: occurredAt,
     blobs: typeof data.text === 'string' ? null : { text: data.text },
   };
 }
@@ -32,41 +32,41 @@ export function segmentRow({ data, correlationId, occurredAt }: Envelope<'Segmen
 export function historyRow(
   { event, offset }: Delivery<Envelope<'HistoryRendered'>>,
   length: number,
-): Row<typeof tables.history_images> {
+): Row<typeof tables.historyImages> {
   const { data } = event;
   const { raw, resized, bordered, model } = data.sizes;
   return {
-    step_id: data.stepId,
-    tree_id: data.treeId,
-    run_id: event.correlationId,
-    render_spec_id: data.renderSpecId,
-    prefix_step_id: data.prefix?.stepId ?? null,
-    prefix_from: data.prefix?.from ?? 0,
-    prefix_to: data.prefix?.to ?? 0,
+    stepId: data.stepId,
+    treeId: data.treeId,
+    runId: event.correlationId,
+    renderSpecId: data.renderSpecId,
+    prefixStepId: data.prefix?.stepId ?? null,
+    prefixFrom: data.prefix?.from ?? 0,
+    prefixTo: data.prefix?.to ?? 0,
     segments: data.segments,
     length,
     history: data.history,
     missed: data.cache.missed,
     factor: data.factor,
-    factor_chosen_by: data.factorChosenBy,
-    raw_width: raw.width,
-    raw_height: raw.height,
-    resized_width: resized.width,
-    resized_height: resized.height,
+    factorChosenBy: data.factorChosenBy,
+    rawWidth: raw.width,
+    rawHeight: raw.height,
+    resizedWidth: resized.width,
+    resizedHeight: resized.height,
     width: bordered.width,
     height: bordered.height,
-    model_width: model.width,
-    model_height: model.height,
-    vision_tokens: data.visionTokens.count,
-    vision_preset: data.visionTokens.preset,
-    text_tokens: data.textTokens.count,
+    modelWidth: model.width,
+    modelHeight: model.height,
+    visionTokens: data.visionTokens.count,
+    visionPreset: data.visionTokens.preset,
+    textTokens: data.textTokens.count,
     tokenizer: data.textTokens.tokenizer,
-    image_id: data.imageId,
-    cut_segments: data.cut.segments,
-    cut_lines: data.cut.lines,
+    imageId: data.imageId,
+    cutSegments: data.cut.segments,
+    cutLines: data.cut.lines,
     outside: data.outside,
-    render_ms: data.timings.renderMs,
-    rendered_at: event.occurredAt,
-    log_offset: offset,
+    renderMs: data.timings.renderMs,
+    renderedAt: event.occurredAt,
+    logOffset: offset,
   };
 }

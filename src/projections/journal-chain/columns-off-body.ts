@@ -26,8 +26,8 @@ export async function readRows(
   to: number,
 ): Promise<Map<number, JournalRow>> {
   const { rows } = await sql<JournalRow>`
-    select "offset", event_id as "eventId", type, stream, sequence, producer, correlation_id as "correlationId",
-           extract(epoch from occurred_at)::text as "occurredAt", body
+    select "offset", event_id, type, stream, sequence, producer, correlation_id,
+           extract(epoch from occurred_at)::text as occurred_at, body
     from events
     where topic = ${topic} and partition = ${partition} and "offset" > ${from} and "offset" <= ${to}
     order by "offset"`.execute(db);

@@ -22,7 +22,7 @@ export interface Found {
  */
 export async function readStrays(db: Db, limit: number): Promise<Found> {
   const { rows } = await sql<Row>`
-    select e.topic, e.partition, e."offset", e.event_id as "eventId", count(*) over () as "all"
+    select e.topic, e.partition, e."offset", e.event_id, count(*) over () as "all"
     from events e
     left join (cursors c join projections p on p.name = c.projection and p.version = c.version)
       on c.projection = 'journal' and c.topic = e.topic and c.partition = e.partition
@@ -38,7 +38,7 @@ export async function readStrays(db: Db, limit: number): Promise<Found> {
  */
 export async function readMisnumbered(db: Db, limit: number): Promise<Found> {
   const { rows } = await sql<Row>`
-    select e.topic, e.partition, e."offset", e.event_id as "eventId", count(*) over () as "all"
+    select e.topic, e.partition, e."offset", e.event_id, count(*) over () as "all"
     from events e left join events b on b.stream = e.stream and b.position = e.position - 1
     where (b.stream is null and e.position <> 1)
        or (b.topic = e.topic and b.partition = e.partition and b."offset" > e."offset" and not exists (

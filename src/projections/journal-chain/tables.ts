@@ -1,13 +1,13 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 502a025026b5d0b5
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 3fcb6ecb98522267
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
 export const tables = {
-  chain_blocks: table('chain_blocks', ['topic', 'partition', 'block'], {
+  chainBlocks: table('chain_blocks', ['topic', 'partition', 'block'], {
     topic: column<string>('text'),
     partition: column<number>('integer'),
     block: column<number>('bigint'),
     offsets: column<string[]>('bigint[]'),
-    event_ids: column<string[]>('uuid[]'),
+    eventIds: column<string[]>('uuid[]'),
     digests: column<Buffer>('bytea'),
   }),
 };

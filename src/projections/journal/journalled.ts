@@ -13,11 +13,11 @@ export interface Appended {
 /** Finds which of the ids are in the journal. */
 export async function findJournalled(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, Appended>> {
   if (ids.length === 0) return new Map();
-  const { rows } = await sql<{ event_id: string; topic: string; partition: number; offset: number; body: string }>`
+  const { rows } = await sql<{ eventId: string; topic: string; partition: number; offset: number; body: string }>`
     select event_id, topic, partition, "offset", body from events where event_id = any(${ids}::uuid[])`.execute(db);
   return new Map(
-    rows.map(({ event_id, topic, partition, offset, body }) => [
-      event_id,
+    rows.map(({ eventId, topic, partition, offset, body }) => [
+      eventId,
       { hash: recordHash(body), receipt: { topic, partition, offset } },
     ]),
   );

@@ -16,10 +16,10 @@ export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<K
 async function bodiesOf(batch: readonly Delivery[], trx: Trx): Promise<Map<string, string>> {
   const ids = batch.map((d) => d.event.id);
   const { rows } = await sql<{
-    event_id: string;
+    eventId: string;
     body: string;
   }>`select event_id, body from events where event_id = any(${ids}::uuid[])`.execute(trx);
-  return new Map(rows.map((row) => [row.event_id, row.body]));
+  return new Map(rows.map((row) => [row.eventId, row.body]));
 }
 
 async function positionsOf(streams: readonly string[], trx: Trx): Promise<Map<string, number>> {

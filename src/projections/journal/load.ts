@@ -46,12 +46,12 @@ async function bodiesSeen(
 
 async function bodyAt(eventId: string, { partition, offset }: Place, partitions: readonly string[], trx: Trx): Promise<string> {
   const [topic, number] = (partitions[partition] ?? '').split(' ');
-  const { rows } = await sql<{ event_id: string; body: string }>`
+  const { rows } = await sql<{ eventId: string; body: string }>`
     select event_id, body from events where topic = ${topic} and partition = ${Number(number)}::int and "offset" = ${offset}`.execute(
     trx,
   );
   const [row] = rows;
   // Of another partition and not committed yet, refused there, or another id of the same half.
-  if (row?.event_id !== eventId) throw new LoadEnds(`event ${eventId} was seen before, and is not where it was`);
+  if (row?.eventId !== eventId) throw new LoadEnds(`event ${eventId} was seen before, and is not where it was`);
   return row.body;
 }

@@ -28,7 +28,7 @@ export const ANOMALIES_BY_OFFSET = {
 
 /** Reads one page of what the journal saw that should not be, in the order of the log. @throws InvalidCursor. */
 export async function readAnomalies(db: Db, filter: AnomalyFilter, page: PageRequest): Promise<readonly Page<AnomalyRecord>[]> {
-  const columns = ['topic', 'partition', 'offset', 'event_id as eventId', 'stream', 'kind', 'detail'] as const;
+  const columns = ['topic', 'partition', 'offset', 'eventId as eventId', 'stream', 'kind', 'detail'] as const;
   return readPages(db, [chosen(db, filter).select(columns)], ANOMALIES_BY_OFFSET, page);
 }
 

@@ -54,7 +54,7 @@ export async function readTail(db: Db, from: Offsets, filter: TailFilter, limit:
     left join jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as a(topic text, partition integer, next bigint)
       on a.topic = c.topic and a.partition = c.partition
     left join lateral (
-      (select e.event_id as id, e."offset", e.type, e.stream, e.position, e.body, r.from_offset as "releasedFrom"
+      (select e.event_id as id, e."offset", e.type, e.stream, e.position, e.body, r.from_offset as released_from
        from events e left join quarantine_releases r on (r.topic, r.partition, r."offset") = (e.topic, e.partition, e."offset")
        where e.topic = c.topic and e.partition = c.partition and e."offset" >= coalesce(a.next, 0) and e."offset" < c.next_offset
          ${chosen}

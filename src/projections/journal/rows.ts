@@ -6,12 +6,12 @@ import type { tables } from './tables.ts';
 export type EventRow = Row<typeof tables.events>;
 export type AnomalyRow = Row<typeof tables.anomalies>;
 /** A place at which an event was appended again, released from a quarantine. */
-export type ReleaseRow = Row<typeof tables.quarantine_releases>;
+export type ReleaseRow = Row<typeof tables.quarantineReleases>;
 export function releaseRow(
   { topic, partition, offset, event }: Delivery,
   { offset: from, at, reason }: ReleasedFrom,
 ): ReleaseRow {
-  return { topic, partition, offset, event_id: event.id, stream: event.stream, from_offset: from, released_at: at, reason };
+  return { topic, partition, offset, eventId: event.id, stream: event.stream, fromOffset: from, releasedAt: at, reason };
 }
 
 export function eventRow(delivery: Delivery, position: number): EventRow {
@@ -20,19 +20,19 @@ export function eventRow(delivery: Delivery, position: number): EventRow {
     topic,
     partition,
     offset,
-    event_id: event.id,
+    eventId: event.id,
     type: event.type,
     stream: event.stream,
     position,
     sequence: event.sequence,
     producer: event.producer.name,
-    correlation_id: event.correlationId,
-    occurred_at: event.occurredAt,
+    correlationId: event.correlationId,
+    occurredAt: event.occurredAt,
     body,
   };
 }
 
 export function anomaly(delivery: Delivery, kind: AnomalyRow['kind'], detail: string): AnomalyRow {
   const { topic, partition, offset, event } = delivery;
-  return { topic, partition, offset, event_id: event.id, stream: event.stream, kind, detail };
+  return { topic, partition, offset, eventId: event.id, stream: event.stream, kind, detail };
 }

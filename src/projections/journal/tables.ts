@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 9e56d715bd9e390d
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 8cb8d5981f15fddb
 import type { Instant } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -7,21 +7,21 @@ export const tables = {
     topic: column<string>('text'),
     partition: column<number>('integer'),
     offset: column<number>('bigint'),
-    event_id: column<string>('uuid'),
+    eventId: column<string>('uuid'),
     type: column<string>('text'),
     stream: column<string>('uuid'),
     position: column<number>('bigint'),
     sequence: column<number>('bigint'),
     producer: column<string>('text'),
-    correlation_id: column<string>('uuid'),
-    occurred_at: column<Instant>('timestamptz'),
+    correlationId: column<string>('uuid'),
+    occurredAt: column<Instant>('timestamptz'),
     body: column<string>('text'),
   }),
   streams: table('streams', ['stream'], {
     stream: column<string>('uuid'),
     position: column<number>('bigint'),
   }),
-  stream_producers: table('stream_producers', ['stream', 'producer'], {
+  streamProducers: table('stream_producers', ['stream', 'producer'], {
     stream: column<string>('uuid'),
     producer: column<string>('text'),
     sequence: column<number>('bigint'),
@@ -30,19 +30,19 @@ export const tables = {
     topic: column<string>('text'),
     partition: column<number>('integer'),
     offset: column<number>('bigint'),
-    event_id: column<string>('uuid'),
+    eventId: column<string>('uuid'),
     stream: column<string>('uuid'),
     kind: column<'duplicate' | 'gap' | 'reordered'>('text'),
     detail: column<string>('text'),
   }),
-  quarantine_releases: table('quarantine_releases', ['topic', 'partition', 'offset'], {
+  quarantineReleases: table('quarantine_releases', ['topic', 'partition', 'offset'], {
     topic: column<string>('text'),
     partition: column<number>('integer'),
     offset: column<number>('bigint'),
-    event_id: column<string>('uuid'),
+    eventId: column<string>('uuid'),
     stream: column<string>('uuid'),
-    from_offset: column<number>('bigint'),
-    released_at: column<Instant>('timestamptz'),
+    fromOffset: column<number>('bigint'),
+    releasedAt: column<Instant>('timestamptz'),
     reason: column<string | null>('text'),
   }),
 };

@@ -16,7 +16,7 @@ export async function writeRows({ events, anomalies, releases }: Folded, known: 
     await writeSequences(events, known.sequences, trx);
   }
   await insertRows(trx, tables.anomalies, anomalies);
-  await insertRows(trx, tables.quarantine_releases, releases);
+  await insertRows(trx, tables.quarantineReleases, releases);
 }
 
 async function writePositions(events: readonly EventRow[], positions: ReadonlyMap<string, number>, trx: Trx): Promise<void> {
@@ -30,5 +30,5 @@ async function writeSequences(events: readonly EventRow[], sequences: ReadonlyMa
     const key = `${stream} ${producer}`;
     last.set(key, { stream, producer, sequence: sequences.get(key) ?? 0 });
   }
-  await upsertRows(trx, tables.stream_producers, [...last.values()]);
+  await upsertRows(trx, tables.streamProducers, [...last.values()]);
 }

@@ -41,7 +41,7 @@ async function readDatasets(db: Db, seed: RecallSeed, { rolloutIds, treeIds, run
         select d.dataset_id, null from datasets d
         where d.runs && ${[...runs]}::uuid[] and not exists (select from dataset_examples e where e.dataset_id = d.dataset_id)`;
   const { rows } = await sql<TouchedDataset>`
-    select d.dataset_id as "datasetId", d.name, d.version, t.examples, d.withdrawn_at is not null as withdrawn
+    select d.dataset_id, d.name, d.version, t.examples, d.withdrawn_at is not null as withdrawn
     from datasets d join (${touched}) t on t.dataset_id = d.dataset_id order by d.name, d.version`.execute(db);
   return rows;
 }
@@ -53,7 +53,7 @@ async function readBatches(db: Db, seed: RecallSeed, { rolloutIds }: TouchedRoll
       : sql`
         select batch_id, count(*)::integer as samples from batch_samples where rollout_id = any(${rolloutIds}::uuid[]) group by batch_id`;
   const { rows } = await sql<TouchedBatch>`
-    select b.batch_id as "batchId", b.policy_id as "policyId", b.ordinal, t.samples,
+    select b.batch_id, b.policy_id, b.ordinal, t.samples,
            exists (select from batch_acks a where a.batch_id = b.batch_id) as trained
     from batches b join (${touched}) t on t.batch_id = b.batch_id order by b.policy_id, b.ordinal`.execute(db);
   return rows;
@@ -85,7 +85,7 @@ async function readVersions(
       union
       select v.policy_id, v.version from below b join policy_versions v on v.policy_id = b.policy_id and v.parent_version = b.version
     )
-    select policy_id as "policyId", version,
+    select policy_id, version,
            case when exists (select from itself i where (i.policy_id, i.version) = (b.policy_id, b.version)) then 'itself'
                 when exists (select from trained_on t where (t.policy_id, t.version) = (b.policy_id, b.version)) then 'trained-on'
                 else 'descends' end as how
@@ -99,7 +99,7 @@ async function readEvaluations(
   versions: readonly TouchedVersion[],
 ): Promise<TouchedEvaluation[]> {
   const { rows } = await sql<TouchedEvaluation>`
-    select e.run_id as "runId", e.policy_id as "policyId", e.policy_version as version, e.mean_return as "meanReturn",
+    select e.run_id, e.policy_id, e.policy_version as version, e.mean_return,
            case when v.version is null then 'counts' else 'measures' end as how
     from evaluations e
     left join unnest(${versions.map(({ policyId }) => policyId)}::text[], ${versions.map(({ version }) => version)}::integer[])

@@ -23,8 +23,8 @@ export async function readTouchedRollouts(
   const { rows } = await sql<TouchedRollouts>`
     with touched as materialized (select rollout_id, tree_id, run_id from rollouts where rollout_id in (${ids})),
       trees as (select array_agg(distinct tree_id) as ids from touched)
-    select coalesce(array_agg(rollout_id), '{}')::text as "rolloutIds",
-           coalesce((select ids from trees), '{}')::text as "treeIds",
+    select coalesce(array_agg(rollout_id), '{}')::text as rollout_ids,
+           coalesce((select ids from trees), '{}')::text as tree_ids,
            coalesce(array_agg(distinct run_id order by run_id), '{}')::text[] as runs,
            count(*)::integer as rollouts, coalesce(cardinality((select ids from trees)), 0) as trees
     from touched`.execute(db);

@@ -8,7 +8,7 @@ export const findImage: Finder = async (db, id) => {
   const image = await readOne(
     db,
     sql<{ treeId: string; width: number; height: number; tokens: number; factor: number }>`
-      select tree_id as "treeId", width, height, vision_tokens as tokens, factor from history_images where image_id = ${id} limit 1`,
+      select tree_id, width, height, vision_tokens as tokens, factor from history_images where image_id = ${id} limit 1`,
   );
   if (!image) return null;
   const shown = sql`select step_id from history_images where image_id = ${id}`;

@@ -21,7 +21,7 @@ export async function readMakers(
 ): Promise<{ readonly total: number; readonly first: readonly EventPlace[] }> {
   // The text is looked at before it is parsed: a stream may be long, and few of its events name the id.
   const query: RawBuilder<EventPlace & { total: number }> = sql`
-    select event_id as "eventId", type, ${PLACE} as place, occurred_at as "occurredAt", (count(*) over ())::integer as total
+    select event_id, type, ${PLACE} as place, occurred_at, (count(*) over ())::integer as total
     from events
     where stream in (${streams}) and type = any(${[...types]}::text[]) and position(${named} in body) > 0
       and body::jsonb -> 'data' ->> ${field} = ${named}

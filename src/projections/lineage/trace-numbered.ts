@@ -25,13 +25,13 @@ async function findLine(db: Db, release: string, line: number): Promise<Found | 
   const found = await readOne(
     db,
     sql<Line>`
-      select d.dataset_id as "datasetId", e.kind, e.line, e.lines from datasets d join dataset_examples e on e.dataset_id = d.dataset_id
+      select d.dataset_id, e.kind, e.line, e.lines from datasets d join dataset_examples e on e.dataset_id = d.dataset_id
       where d.name || '@' || d.version = ${release} and ${line}::int between e.line and e.line + e.lines - 1`,
   );
   if (!found) return null;
   const { datasetId, kind, lines } = found;
   const row = sql`(select * from dataset_examples where dataset_id = ${datasetId} and line = ${found.line}) e`;
-  const trajectory = (relation: string, column: 'good_rollout_id' | 'bad_rollout_id') => ({
+  const trajectory = (relation: string, column: 'goodRolloutId' | 'badRolloutId') => ({
     relation,
     query: sql`select r.rollout_id as id, 'return ' || coalesce(t.value, 0) as text from ${row}
       join rollouts r on r.rollout_id = e.${sql.ref(column)} left join returns t on t.rollout_id = r.rollout_id`,
@@ -43,8 +43,8 @@ async function findLine(db: Db, release: string, line: number): Promise<Found | 
     madeBy: { streams: oneStream(datasetId), types: ['DatasetReleased', 'DatasetSourced'], field: 'datasetId', named: datasetId },
     from: [
       { relation: 'tree', query: sql`select t.tree_id as id, t.alias as text from ${row} join trees t on t.tree_id = e.tree_id` },
-      trajectory('good trajectory', 'good_rollout_id'),
-      trajectory('bad trajectory', 'bad_rollout_id'),
+      trajectory('good trajectory', 'goodRolloutId'),
+      trajectory('bad trajectory', 'badRolloutId'),
       { relation: 'revision', query: sql`select e.revision_id as id, '' as text from ${row} where e.revision_id is not null` },
     ],
     usedBy: [{ relation: 'in', query: sql`select ${datasetId}::uuid as id, ${release}::text as text` }],

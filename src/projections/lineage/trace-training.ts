@@ -41,7 +41,7 @@ export const findBatch: Finder = async (db, id) => {
   const batch = await readOne(
     db,
     sql<{ lineageId: string; name: string; samples: number; manifest: string }>`
-      select lineage_id as "lineageId", policy_id || '#' || ordinal as name, samples, manifest_hash as manifest from batches where batch_id = ${id}`,
+      select lineage_id, policy_id || '#' || ordinal as name, samples, manifest_hash as manifest from batches where batch_id = ${id}`,
   );
   if (!batch) return null;
   const types = ['BatchPlanned', 'BatchLeased', 'LeaseExpired', 'BatchReturned', 'BatchAcked', 'BatchAbandoned'];
@@ -72,7 +72,7 @@ export const findCheckpoint: Finder = async (db, id) => {
   const kept = await readOne(
     db,
     sql<{ policyId: string; version: number; weights: string }>`
-      select policy_id as "policyId", version, weights from checkpoints where checkpoint_id = ${id}
+      select policy_id, version, weights from checkpoints where checkpoint_id = ${id}
       union select policy_id, version, weights from policy_versions where checkpoint_id = ${id}`,
   );
   if (!kept) return null;
@@ -111,7 +111,7 @@ async function findTrained(db: Db, id: string, policyId: string, version: number
   const trained = await readOne(
     db,
     sql<{ lineageId: string; weights: string; samples: number; at: Date }>`
-      select lineage_id as "lineageId", weights, samples, updated_at as at from policy_versions where policy_id = ${policyId} and version = ${version}`,
+      select lineage_id, weights, samples, updated_at as at from policy_versions where policy_id = ${policyId} and version = ${version}`,
   );
   if (!trained) return null;
   const mine = sql`policy_versions where policy_id = ${policyId} and version = ${version}`;

@@ -90,7 +90,7 @@ export const findStep: Finder = async (db, id) => {
   const step = await readOne(
     db,
     sql<{ treeId: string; depth: number; action: string }>`
-      select tree_id as "treeId", depth, left(action, 200) as action from steps where step_id = ${id}`,
+      select tree_id, depth, left(action, 200) as action from steps where step_id = ${id}`,
   );
   if (!step) return null;
   const root = step.depth === 0;
@@ -148,7 +148,7 @@ export const findRollout: Finder = async (db, id) => {
   const rollout = await readOne(
     db,
     sql<{ treeId: string; policy: string; outcome: string | null; steps: number | null }>`
-      select tree_id as "treeId", policy_id || '@' || policy_version as policy, outcome, steps from rollouts where rollout_id = ${id}`,
+      select tree_id, policy_id || '@' || policy_version as policy, outcome, steps from rollouts where rollout_id = ${id}`,
   );
   if (!rollout) return null;
   return {
@@ -183,7 +183,7 @@ export const findReward: Finder = async (db, id) => {
   const reward = await readOne(
     db,
     sql<{ treeId: string; stepId: string | null; rolloutId: string | null; component: string; value: number; scorer: string }>`
-      select tree_id as "treeId", step_id as "stepId", rollout_id as "rolloutId", component, value, scorer || '@' || scorer_revision as scorer
+      select tree_id, step_id, rollout_id, component, value, scorer || '@' || scorer_revision as scorer
       from rewards where reward_id = ${id}`,
   );
   if (!reward) return null;
@@ -244,7 +244,7 @@ export const findRevision: Finder = async (db, id) => {
   const revision = await readOne(
     db,
     sql<{ treeId: string; state: string; judge: string; good: string; bad: string }>`
-      select tree_id as "treeId", state, judge, good_leaf_step_id as good, bad_leaf_step_id as bad from revisions where revision_id = ${id}`,
+      select tree_id, state, judge, good_leaf_step_id as good, bad_leaf_step_id as bad from revisions where revision_id = ${id}`,
   );
   if (!revision) return null;
   const { treeId, state, judge, good, bad } = revision;

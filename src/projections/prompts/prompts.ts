@@ -37,7 +37,7 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
         if (!blocks.has(digest)) blocks.set(digest, blockRow(digest, block));
       }
   }
-  await insertRows(trx, tables.prompt_blocks, [...blocks.values()]);
+  await insertRows(trx, tables.promptBlocks, [...blocks.values()]);
   await insertRows(trx, tables.prompts, rows);
   return poison;
 }
@@ -80,7 +80,7 @@ async function knownPrompts(batch: readonly Delivery[], trx: Trx): Promise<Map<s
     return base ? [stepId, base.stepId] : [stepId];
   });
   if (ids.length === 0) return new Map();
-  const { rows } = await sql<{ step_id: string; tree_id: string; length: number; token_count: number | null }>`
+  const { rows } = await sql<{ stepId: string; treeId: string; length: number; tokenCount: number | null }>`
     select step_id, tree_id, length, token_count from prompts where step_id = any(${ids}::uuid[])`.execute(trx);
-  return new Map(rows.map((row) => [row.step_id, { treeId: row.tree_id, length: row.length, tokens: row.token_count }]));
+  return new Map(rows.map((row) => [row.stepId, { treeId: row.treeId, length: row.length, tokens: row.tokenCount }]));
 }

@@ -12,7 +12,7 @@ export interface DriftRecord {
 /** Reads the drift of runs in one statement; runs without any are left out. */
 export async function readDrift(db: Db, runs: readonly string[]): Promise<readonly DriftRecord[]> {
   const { rows } = await sql<DriftRecord>`
-    select run_id as "runId", count(*)::int as steps, (array_agg(step_id order by shown_at, tree_id, log_offset))[1] as "firstStepId"
+    select run_id, count(*)::int as steps, (array_agg(step_id order by shown_at, tree_id, log_offset))[1] as first_step_id
     from prompts where run_id = any(${[...runs]}::uuid[]) and drifted group by run_id`.execute(db);
   return rows;
 }

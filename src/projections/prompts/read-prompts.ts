@@ -103,8 +103,8 @@ async function readChains(db: Db, steps: readonly string[]): Promise<readonly Ro
       union
       select p.step_id, p.base_step_id from chain c join prompts p on p.step_id = c.base_step_id
     )
-    select p.step_id as "stepId", p.base_step_id as "baseStepId", p.base_messages as "baseMessages", p.messages, p.sha256, p.template,
-           p.template_version as "templateVersion", p.tools, p.sampling, p.server, p.tokens_before as before, p.tokens_kept as kept, p.tokens,
+    select p.step_id, p.base_step_id, p.base_messages, p.messages, p.sha256, p.template,
+           p.template_version, p.tools, p.sampling, p.server, p.tokens_before as before, p.tokens_kept as kept, p.tokens,
            s.tokens as sampled, p.blobs
     from chain join prompts p using (step_id) left join steps s using (step_id) order by p.tree_id, p.log_offset`.execute(db);
   return rows;

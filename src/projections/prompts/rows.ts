@@ -9,19 +9,19 @@ export function promptRow({ event, offset }: Delivery<Envelope<'PromptShown'>>, 
   const { data, correlationId, occurredAt } = event;
   const { base, template, tools, tokens } = data;
   return {
-    ...{ step_id: data.stepId, tree_id: data.treeId, run_id: correlationId, sha256: data.sha256, length },
-    ...{ base_step_id: base?.stepId ?? null, base_messages: base?.messages ?? 0, messages: data.messages },
-    ...{ template: template?.name ?? null, template_version: template?.version ?? null },
+    ...{ stepId: data.stepId, treeId: data.treeId, runId: correlationId, sha256: data.sha256, length },
+    ...{ baseStepId: base?.stepId ?? null, baseMessages: base?.messages ?? 0, messages: data.messages },
+    ...{ template: template?.name ?? null, templateVersion: template?.version ?? null },
     tools: typeof tools === 'string' ? tools : null,
     ...{ sampling: data.sampling, server: data.server },
-    ...{ tokens_before: tokens?.before ?? null, tokens_kept: tokens?.keep ?? null, tokens: tokens?.ids ?? null },
-    token_count: tokens && tokens.keep + tokens.ids.length,
+    ...{ tokensBefore: tokens?.before ?? null, tokensKept: tokens?.keep ?? null, tokens: tokens?.ids ?? null },
+    tokenCount: tokens && tokens.keep + tokens.ids.length,
     drifted: base !== null && tokens !== null && tokens.keep < tokens.before,
-    ...{ log_offset: offset, shown_at: occurredAt },
+    ...{ logOffset: offset, shownAt: occurredAt },
     blobs: tools === null || typeof tools === 'string' ? null : { tools },
   };
 }
 
-export function blockRow(sha256: string, block: Text): Row<typeof tables.prompt_blocks> {
+export function blockRow(sha256: string, block: Text): Row<typeof tables.promptBlocks> {
   return typeof block === 'string' ? { sha256, text: block, blobs: null } : { sha256, text: '', blobs: { text: block } };
 }

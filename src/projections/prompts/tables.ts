@@ -1,32 +1,32 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 2e440c7e34345d78
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 43d16bb7c5a13e68
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
 export const tables = {
-  prompts: table('prompts', ['step_id'], {
-    step_id: column<string>('uuid'),
-    tree_id: column<string>('uuid'),
-    run_id: column<string>('uuid'),
-    base_step_id: column<string | null>('uuid'),
-    base_messages: column<number>('integer'),
+  prompts: table('prompts', ['stepId'], {
+    stepId: column<string>('uuid'),
+    treeId: column<string>('uuid'),
+    runId: column<string>('uuid'),
+    baseStepId: column<string | null>('uuid'),
+    baseMessages: column<number>('integer'),
     messages: column<Json<Record<string, unknown>[]>>('jsonb'),
     length: column<number>('integer'),
     sha256: column<string>('text'),
     template: column<string | null>('text'),
-    template_version: column<number | null>('integer'),
+    templateVersion: column<number | null>('integer'),
     tools: column<string | null>('text'),
     sampling: column<Json<Record<string, unknown>>>('jsonb'),
     server: column<string | null>('text'),
-    tokens_before: column<number | null>('integer'),
-    tokens_kept: column<number | null>('integer'),
+    tokensBefore: column<number | null>('integer'),
+    tokensKept: column<number | null>('integer'),
     tokens: column<Json<Record<string, unknown>> | null>('jsonb'),
-    token_count: column<number | null>('integer'),
+    tokenCount: column<number | null>('integer'),
     drifted: column<boolean>('boolean'),
-    log_offset: column<number>('bigint'),
-    shown_at: column<Instant>('timestamptz'),
+    logOffset: column<number>('bigint'),
+    shownAt: column<Instant>('timestamptz'),
     blobs: column<Json<Blobs> | null>('jsonb'),
   }),
-  prompt_blocks: table('prompt_blocks', ['sha256'], {
+  promptBlocks: table('prompt_blocks', ['sha256'], {
     sha256: column<string>('text'),
     text: column<string>('text'),
     blobs: column<Json<Blobs> | null>('jsonb'),

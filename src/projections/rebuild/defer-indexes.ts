@@ -38,7 +38,7 @@ export async function deferIndexes(trx: Trx, schema: string, { deferred }: Load)
  * in progress, goes on with the next. @throws KeysRepeat when a key is there twice; the signal's reason.
  */
 export async function makeDeferred({ db }: Database, { projection, version, schema }: Build, signal: AbortSignal): Promise<void> {
-  const build = () => db.selectFrom('projection_builds').where('projection', '=', projection.name).where('version', '=', version);
+  const build = () => db.selectFrom('projectionBuilds').where('projection', '=', projection.name).where('version', '=', version);
   for (;;) {
     signal.throwIfAborted();
     const found = await build().select('deferred').executeTakeFirst();
@@ -49,7 +49,7 @@ export async function makeDeferred({ db }: Database, { projection, version, sche
         await sql`select set_config('maintenance_work_mem', ${SORT_MEMORY}, true)`.execute(trx);
         await sql.raw(statement).execute(trx);
         await trx
-          .updateTable('projection_builds')
+          .updateTable('projectionBuilds')
           .set({ deferred: left.length > 0 ? JSON.stringify(left) : null })
           .where('projection', '=', projection.name)
           .where('version', '=', version)

@@ -68,18 +68,18 @@ export async function foldShadow({
   }
 
   async function liveCursor(topic: string, partition: number): Promise<number> {
-    const { rows } = await sql<{ next_offset: number }>`
+    const { rows } = await sql<{ nextOffset: number }>`
       select c.next_offset from projections p join cursors c on c.projection = p.name and c.version = p.version
       where p.name = ${projection.name} and c.topic = ${topic} and c.partition = ${partition}`.execute(database.db);
-    return rows[0]?.next_offset ?? 0;
+    return rows[0]?.nextOffset ?? 0;
   }
 
   async function shadowCursor(topic: string, partition: number): Promise<number | undefined> {
-    const { rows } = await sql<{ next_offset: number }>`
+    const { rows } = await sql<{ nextOffset: number }>`
       select next_offset from cursors where projection = ${shadow.name} and topic = ${topic} and partition = ${partition}`.execute(
       database.db,
     );
-    return rows[0]?.next_offset;
+    return rows[0]?.nextOffset;
   }
 
   const subscribe = () =>

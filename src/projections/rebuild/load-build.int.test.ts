@@ -246,7 +246,7 @@ test('a load stopped while indexes are built ends after the current one, and the
   await slices(log, build, [40], Number.POSITIVE_INFINITY, applyLoad(build, new AbortController()));
   const waiting = async () => {
     const { db } = database;
-    return (await db.selectFrom('projection_builds').select('deferred').where('version', '=', build.version).executeTakeFirst())
+    return (await db.selectFrom('projectionBuilds').select('deferred').where('version', '=', build.version).executeTakeFirst())
       ?.deferred;
   };
   const before = (await waiting()) ?? [];

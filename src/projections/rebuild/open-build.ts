@@ -17,7 +17,7 @@ export async function openBuild({ db }: Database, log: Pick<EventLog, 'ends'>, p
   const digest = await digestOf(projection);
   const ends = await log.ends(topicsOf(projection));
   return db.transaction().execute(async (trx) => {
-    const builds = await trx.selectFrom('projection_builds').selectAll().where('projection', '=', projection.name).execute();
+    const builds = await trx.selectFrom('projectionBuilds').selectAll().where('projection', '=', projection.name).execute();
     const live = await trx.selectFrom('projections').select('version').where('name', '=', projection.name).execute();
     let version: number | undefined;
     let deferred = false;
@@ -89,7 +89,7 @@ async function isEmpty(trx: Trx, { name }: Projection): Promise<boolean> {
     .selectFrom('cursors')
     .select('partition')
     .where('projection', '=', name)
-    .where('next_offset', '>', 0)
+    .where('nextOffset', '>', 0)
     .execute();
   return moved.length === 0;
 }
@@ -102,7 +102,7 @@ async function createTables(trx: Trx, projection: Projection, version: number, d
     .execute(trx);
   const deferred = projection.load ? JSON.stringify(await deferIndexes(trx, schema, projection.load)) : null;
   await trx
-    .insertInto('projection_builds')
+    .insertInto('projectionBuilds')
     .values({ projection: projection.name, version, state: 'building', digest, deferred })
     .execute();
 }
@@ -110,7 +110,7 @@ async function createTables(trx: Trx, projection: Projection, version: number, d
 /** The cursors go first: who folds holds the lock of one, and finds none afterwards. */
 async function dropIn(trx: Trx, projection: Projection, version: number): Promise<void> {
   const { name } = shadowVersion(projection, version);
-  await trx.deleteFrom('projection_builds').where('projection', '=', projection.name).where('version', '=', version).execute();
+  await trx.deleteFrom('projectionBuilds').where('projection', '=', projection.name).where('version', '=', version).execute();
   await trx.deleteFrom('cursors').where('projection', '=', name).execute();
   await trx.deleteFrom('quarantine').where('projection', '=', name).execute();
   await sql.raw(`drop schema if exists ${schemaNameOf(shadowVersion(projection, version))} cascade`).execute(trx);

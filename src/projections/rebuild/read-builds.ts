@@ -23,28 +23,28 @@ export interface BuildStatus {
 /** Reads the numbers of a projection's versions that are kept, or being built, next to the live one, the newest first. */
 export async function readShadowVersions(db: Db, projection: string, state: BuildStatus['state']): Promise<readonly number[]> {
   const rows = await db
-    .selectFrom('projection_builds')
+    .selectFrom('projectionBuilds')
     .select('version')
     .where('projection', '=', projection)
     .where('state', '=', state)
-    .orderBy('begun_at', 'desc')
+    .orderBy('begunAt', 'desc')
     .execute();
   return rows.map(({ version }) => version);
 }
 
 /** Reads the versions next to the live ones, by projection, the one that was begun last first. */
 export async function readBuilds(db: Db): Promise<readonly BuildStatus[]> {
-  const rows = await db.selectFrom('projection_builds').selectAll().orderBy('projection').orderBy('begun_at', 'desc').execute();
-  return rows.map(({ projection, version, state, begun_at, phase, done, of, rate, told_at }) => ({
+  const rows = await db.selectFrom('projectionBuilds').selectAll().orderBy('projection').orderBy('begunAt', 'desc').execute();
+  return rows.map(({ projection, version, state, begunAt, phase, done, of, rate, toldAt }) => ({
     projection,
     version: codeVersionOf(version),
     build: buildOf(version),
     schema: schemaNameOf({ name: projection, version }),
     state,
-    begunAt: begun_at,
+    begunAt,
     progress:
-      state === 'kept' || done === null || of === null || rate === null || told_at === null
+      state === 'kept' || done === null || of === null || rate === null || toldAt === null
         ? null
-        : { phase, done, of, rate, secondsLeft: rate > 0 ? (of - done) / rate : null, toldAt: told_at },
+        : { phase, done, of, rate, secondsLeft: rate > 0 ? (of - done) / rate : null, toldAt },
   }));
 }

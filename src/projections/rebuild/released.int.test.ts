@@ -37,7 +37,7 @@ async function given(log: TestLog, records: Parameters<typeof appendTo>[1], proj
 async function quarantinedIn(projection: string) {
   const rows = await database.db
     .selectFrom('quarantine')
-    .select(['topic', 'partition', 'offset', 'code', 'field', 'reason', 'released_at', 'released_offset'])
+    .select(['topic', 'partition', 'offset', 'code', 'field', 'reason', 'releasedAt', 'releasedOffset'])
     .where('projection', '=', projection)
     .orderBy('offset')
     .execute();
@@ -94,7 +94,7 @@ test('an event folded live on top of a release is folded on top of it by a rebui
   await releaseWaiting(database.db, { log, projections: [stepTree] });
   await given(log, later);
   expect(await quarantinedIn('step-tree')).toEqual([
-    expect.objectContaining({ offset: 2, code: 'missing-parent', released_offset: 4, released_at: expect.any(Date) }),
+    expect.objectContaining({ offset: 2, code: 'missing-parent', releasedOffset: 4, releasedAt: expect.any(Date) }),
   ]);
 
   const build = await foldShadow(log);
@@ -191,7 +191,7 @@ test('a rebuild has the same rows and the same quarantine, whatever came early a
         from = end;
       }
       const live = await quarantinedIn('step-tree');
-      seen.released += live.filter(({ released_at }) => released_at !== null).length;
+      seen.released += live.filter(({ releasedAt }) => releasedAt !== null).length;
 
       const build = await foldShadow(log);
       const comparison = await compareBuild(database, build, waiting);

@@ -43,9 +43,9 @@ export async function swapVersions(
       .set({ version: build.version, state: 'running', reason: null })
       .where('name', '=', name)
       .execute();
-    await trx.deleteFrom('projection_builds').where('projection', '=', name).where('version', '=', build.version).execute();
+    await trx.deleteFrom('projectionBuilds').where('projection', '=', name).where('version', '=', build.version).execute();
     await trx
-      .insertInto('projection_builds')
+      .insertInto('projectionBuilds')
       .values({ projection: name, version: live.version, state: 'kept', digest: UNKNOWN })
       .execute();
     await sql`select set_config('lock_timeout', ${`${VIEW_LOCK_MS}ms`}, true)`.execute(trx);

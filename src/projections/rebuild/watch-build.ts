@@ -77,8 +77,8 @@ async function keepProgress(
   { phase, done, of, rate }: Omit<BuildProgress, 'secondsLeft'>,
 ): Promise<void> {
   await db
-    .updateTable('projection_builds')
-    .set({ phase, done, of, rate, told_at: new Date() })
+    .updateTable('projectionBuilds')
+    .set({ phase, done, of, rate, toldAt: new Date() })
     .where('projection', '=', projection.name)
     .where('version', '=', version)
     .execute();

@@ -6,8 +6,8 @@ import type { Db } from '../../postgres/database.ts';
 export type ReplayRecord = DataOf<'ReplayFinished'> & { readonly finishedAt: Date };
 
 const COLUMNS = sql`
-  replay_id as "replayId", run_id as "runId", mode, outcome, compared, differing, differences, notes, parameters,
-  code_version as "codeVersion", seconds, finished_at as "finishedAt"`;
+  replay_id, run_id, mode, outcome, compared, differing, differences, notes, parameters,
+  code_version, seconds, finished_at`;
 
 /** A replay of a policy's training. */
 export type TrainingReplayRecord = ReplayRecord & { readonly policyId: string };
@@ -15,7 +15,7 @@ export type TrainingReplayRecord = ReplayRecord & { readonly policyId: string };
 /** Reads the replays of the trainings of policies, in one statement, each policy's as they finished. */
 export async function readReplaysOfPolicies(db: Db, policies: readonly string[]): Promise<readonly TrainingReplayRecord[]> {
   const { rows } = await sql<TrainingReplayRecord>`
-    select ${COLUMNS}, parameters ->> 'policyId' as "policyId" from replays
+    select ${COLUMNS}, parameters ->> 'policyId' as policy_id from replays
     where mode = 'training' and parameters ->> 'policyId' = any(${[...policies]}::text[]) order by finished_at, replay_id`.execute(
     db,
   );
@@ -24,7 +24,7 @@ export async function readReplaysOfPolicies(db: Db, policies: readonly string[])
 
 /** Returns whether a replay is on record. */
 export async function isReplayRecorded(db: Db, replayId: string): Promise<boolean> {
-  const replay = await db.selectFrom('replays').select('mode').where('replay_id', '=', replayId).executeTakeFirst();
+  const replay = await db.selectFrom('replays').select('mode').where('replayId', '=', replayId).executeTakeFirst();
   return replay !== undefined;
 }
 

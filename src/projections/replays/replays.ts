@@ -16,8 +16,8 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
 
 function rowOf({ data, occurredAt }: Envelope<'ReplayFinished'>): Row<typeof tables.replays> {
   return {
-    replay_id: data.replayId,
-    run_id: data.runId,
+    replayId: data.replayId,
+    runId: data.runId,
     mode: data.mode,
     outcome: data.outcome,
     compared: data.compared,
@@ -25,8 +25,8 @@ function rowOf({ data, occurredAt }: Envelope<'ReplayFinished'>): Row<typeof tab
     differences: data.differences,
     notes: data.notes,
     parameters: data.parameters,
-    code_version: data.codeVersion,
+    codeVersion: data.codeVersion,
     seconds: data.seconds,
-    finished_at: occurredAt,
+    finishedAt: occurredAt,
   };
 }

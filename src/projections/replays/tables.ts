@@ -1,11 +1,11 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 69a3bdacf02cee46
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 62c86b41455870d7
 import type { Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
 export const tables = {
-  replays: table('replays', ['replay_id'], {
-    replay_id: column<string>('uuid'),
-    run_id: column<string>('uuid'),
+  replays: table('replays', ['replayId'], {
+    replayId: column<string>('uuid'),
+    runId: column<string>('uuid'),
     mode: column<string>('text'),
     outcome: column<string>('text'),
     compared: column<number>('bigint'),
@@ -13,9 +13,9 @@ export const tables = {
     differences: column<Json<Record<string, unknown>>>('jsonb'),
     notes: column<Json<Record<string, unknown>>>('jsonb'),
     parameters: column<Json<Record<string, unknown>>>('jsonb'),
-    code_version: column<string>('text'),
+    codeVersion: column<string>('text'),
     seconds: column<number>('integer'),
-    finished_at: column<Instant>('timestamptz'),
+    finishedAt: column<Instant>('timestamptz'),
   }),
 };
 

@@ -22,8 +22,8 @@ export interface JudgementRecord {
   readonly blobs: Blobs | null;
 }
 
-const COLUMNS = sql`judgement_id as id, tree_id as "treeId", leaf_step_id as "leafStepId", step_id as "stepId", step_index as index, judge,
-  prompt_hash as "promptHash", verdict, reply, reused_from as "reusedFrom", judged_at as "judgedAt", blobs`;
+const COLUMNS = sql`judgement_id as id, tree_id, leaf_step_id, step_id, step_index as index, judge,
+  prompt_hash, verdict, reply, reused_from, judged_at, blobs`;
 
 /** Reads the judgements of trees, each trajectory's in the order of its steps. */
 export async function readJudgements(db: Db, trees: readonly string[]): Promise<readonly JudgementRecord[]> {

@@ -35,10 +35,10 @@ export async function readMinedRevisions(
   const states = state === 'verified' ? ['verified'] : ['verified', 'composed'];
   const by = judge === undefined ? sql`true` : sql`(judge = ${judge} or split_part(judge, '@', 1) = ${judge})`;
   const { rows } = await sql<MinedRevision>`
-    select revision_id as "revisionId", tree_id as "treeId", good_leaf_step_id as "goodLeafStepId", bad_leaf_step_id as "badLeafStepId",
-           branch_step_id as "branchStepId", transition_step_id as "transitionStepId", transition_cause as "transitionCause", judged,
+    select revision_id, tree_id, good_leaf_step_id, bad_leaf_step_id,
+           branch_step_id, transition_step_id, transition_cause, judged,
            reflection, signal, alpha, beta, judge,
-           content_hash as "contentHash", state, reached
+           content_hash, state, reached
     from revisions where tree_id = any(${[...treeIds]}::uuid[]) and state = any(${states}::text[]) and ${by}
     order by tree_id, content_hash, revision_id`.execute(trx);
   return rows;
@@ -60,8 +60,8 @@ export interface MinedJudgement {
 /** Reads the judgements of trees, those of one trajectory in the order of its steps. */
 export async function readMinedJudgements(trx: Trx, treeIds: readonly string[]): Promise<readonly MinedJudgement[]> {
   const { rows } = await sql<MinedJudgement>`
-    select judgement_id as "judgementId", tree_id as "treeId", leaf_step_id as "leafStepId", step_id as "stepId",
-           step_index as "stepIndex", judge, verdict, reply, blobs
+    select judgement_id, tree_id, leaf_step_id, step_id,
+           step_index, judge, verdict, reply, blobs
     from judgements where tree_id = any(${[...treeIds]}::uuid[]) order by tree_id, leaf_step_id, step_index, judgement_id`.execute(
     trx,
   );

@@ -12,7 +12,7 @@ export interface RevisionRecord {
   readonly badLeafStepId: string;
   readonly branchStepId: string;
   readonly transitionStepId: string;
-  readonly cause: Tables['revisions']['transition_cause'];
+  readonly cause: Tables['revisions']['transitionCause'];
   /** The revision length: steps that the judge looked at. */
   readonly judged: number;
   readonly reflection: string;
@@ -47,8 +47,8 @@ export const REVISION_ORDERING: Ordering = {
   name: 'revisions/COMPOSED_ASC',
   direction: 'asc',
   keys: [
-    { column: 'revisions.composed_at', type: 'instant' },
-    { column: 'revisions.revision_id', type: 'uuid' },
+    { column: 'revisions.composedAt', type: 'instant' },
+    { column: 'revisions.revisionId', type: 'uuid' },
   ],
 };
 
@@ -75,7 +75,7 @@ export async function readRevisionsById(db: Db, ids: readonly string[]): Promise
   const rows = await db
     .selectFrom('revisions')
     .selectAll()
-    .where('revision_id', 'in', [...ids])
+    .where('revisionId', 'in', [...ids])
     .execute();
   return rows.map(toRevision);
 }
@@ -86,9 +86,9 @@ export async function readRevisions(db: Db, trees: readonly string[]): Promise<r
   const rows = await db
     .selectFrom('revisions')
     .selectAll()
-    .where('tree_id', 'in', [...trees])
-    .orderBy('tree_id')
-    .orderBy('log_offset')
+    .where('treeId', 'in', [...trees])
+    .orderBy('treeId')
+    .orderBy('logOffset')
     .execute();
   return rows.map(toRevision);
 }
@@ -97,51 +97,51 @@ export async function readRevisions(db: Db, trees: readonly string[]): Promise<r
 export async function readRevisedTrees(db: Db): Promise<readonly string[]> {
   const rows = await db
     .selectFrom('revisions')
-    .select('tree_id')
+    .select('treeId')
     .distinct()
     .where('state', '!=', 'rejected')
-    .orderBy('tree_id')
+    .orderBy('treeId')
     .execute();
-  return rows.map((row) => row.tree_id);
+  return rows.map((row) => row.treeId);
 }
 
 function chosen(db: Db, filter: RevisionFilter) {
   let query = db.selectFrom('revisions');
-  if (filter.runId !== undefined) query = query.where('revisions.run_id', '=', filter.runId);
-  if (filter.treeId !== undefined) query = query.where('revisions.tree_id', '=', filter.treeId);
+  if (filter.runId !== undefined) query = query.where('revisions.runId', '=', filter.runId);
+  if (filter.treeId !== undefined) query = query.where('revisions.treeId', '=', filter.treeId);
   if (filter.state !== undefined) query = query.where('revisions.state', '=', filter.state);
   if (filter.judge !== undefined) query = query.where('revisions.judge', '=', filter.judge);
   if (filter.datasetId !== undefined) {
-    const examples = db.selectFrom('dataset_examples').where('dataset_id', '=', filter.datasetId);
-    query = query.where('revisions.revision_id', 'in', examples.select('dataset_examples.revision_id'));
+    const examples = db.selectFrom('datasetExamples').where('datasetId', '=', filter.datasetId);
+    query = query.where('revisions.revisionId', 'in', examples.select('datasetExamples.revisionId'));
   }
   return query;
 }
 
 function toRevision(row: Selectable<Tables['revisions']>): RevisionRecord {
   return {
-    id: row.revision_id,
-    treeId: row.tree_id,
-    runId: row.run_id,
-    goodLeafStepId: row.good_leaf_step_id,
-    badLeafStepId: row.bad_leaf_step_id,
-    branchStepId: row.branch_step_id,
-    transitionStepId: row.transition_step_id,
-    cause: row.transition_cause,
+    id: row.revisionId,
+    treeId: row.treeId,
+    runId: row.runId,
+    goodLeafStepId: row.goodLeafStepId,
+    badLeafStepId: row.badLeafStepId,
+    branchStepId: row.branchStepId,
+    transitionStepId: row.transitionStepId,
+    cause: row.transitionCause,
     judged: row.judged,
     reflection: row.reflection,
     signal: row.signal,
     alpha: row.alpha,
     beta: row.beta,
     judge: row.judge,
-    contentHash: row.content_hash,
+    contentHash: row.contentHash,
     state: row.state,
     reached: row.reached,
     threshold: row.threshold,
     reason: row.reason,
     detail: row.detail,
-    atStepId: row.at_step_id,
-    composedAt: row.composed_at,
-    checkedAt: row.checked_at,
+    atStepId: row.atStepId,
+    composedAt: row.composedAt,
+    checkedAt: row.checkedAt,
   };
 }

@@ -27,8 +27,8 @@ export async function countClosedTrees(db: Db, runId: string): Promise<number> {
   const row = await db
     .selectFrom('trees')
     .select(({ fn }) => fn.countAll<string>().as('closed'))
-    .where('run_id', '=', runId)
-    .where('closed_at', 'is not', null)
+    .where('runId', '=', runId)
+    .where('closedAt', 'is not', null)
     .executeTakeFirstOrThrow();
   return Number(row.closed);
 }
@@ -37,12 +37,12 @@ export async function countClosedTrees(db: Db, runId: string): Promise<number> {
 export async function readTreeIds(db: Db, runId: string): Promise<readonly string[]> {
   const rows = await db
     .selectFrom('trees')
-    .select('tree_id')
-    .where('run_id', '=', runId)
-    .orderBy('opened_at')
-    .orderBy('tree_id')
+    .select('treeId')
+    .where('runId', '=', runId)
+    .orderBy('openedAt')
+    .orderBy('treeId')
     .execute();
-  return rows.map((row) => row.tree_id);
+  return rows.map((row) => row.treeId);
 }
 
 /** Reads text that lies in the blob store, by its SHA-256 and size in bytes. */
@@ -67,15 +67,15 @@ export async function readSearchedTrees(
 ): Promise<ReadonlyMap<string, SearchedTree>> {
   const ids = [...treeIds];
   const { rows: heads } = await sql<HeadRow>`
-    select tree_id as "treeId", run_id as "runId", environment, server_fingerprint as "serverFingerprint", alias, seed, instruction, blobs
+    select tree_id, run_id, environment, server_fingerprint, alias, seed, instruction, blobs
     from trees where tree_id = any(${ids}::uuid[])`.execute(db);
   const { rows: steps } = await sql<StepRow>`
-    select s.tree_id as "treeId", s.step_id as "stepId", s.parent_step_id as "parentStepId", s.response, s.action, s.observation,
-           s.termination, s.blobs, n.visits, n.value_sum as "valueSum"
+    select s.tree_id, s.step_id, s.parent_step_id, s.response, s.action, s.observation,
+           s.termination, s.blobs, n.visits, n.value_sum
     from steps s left join node_statistics n on n.step_id = s.step_id
     where s.tree_id = any(${ids}::uuid[]) order by s.tree_id, s.log_offset`.execute(db);
   const { rows: ends } = await sql<EndRow>`
-    select o.tree_id as "treeId", o.leaf_step_id as "leafStepId", coalesce(r.value, 0) as value
+    select o.tree_id, o.leaf_step_id, coalesce(r.value, 0) as value
     from rollouts o left join returns r on r.rollout_id = o.rollout_id
     where o.tree_id = any(${ids}::uuid[]) and o.outcome in ('terminated', 'truncated')
     order by o.tree_id, o.ordinal, o.rollout_id`.execute(db);
@@ -168,7 +168,7 @@ async function readEarned(db: Db, steps: readonly StepRow[], ends: readonly EndR
   const open = ends.filter(({ treeId, leafStepId }) => searched.has(treeId) && !visited.has(leafStepId));
   if (open.length === 0) return new Map();
   const { rows } = await sql<{ readonly stepId: string; readonly value: number }>`
-    select step_id as "stepId", value from rewards
+    select step_id, value from rewards
     where tree_id = any(${[...new Set(open.map(({ treeId }) => treeId))]}::uuid[])
       and component = 'environment' and step_id is not null`.execute(db);
   return new Map(rows.map(({ stepId, value }) => [stepId, value]));

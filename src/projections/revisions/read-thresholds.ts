@@ -6,9 +6,9 @@ export async function readLastThresholds(db: Db, runId: string): Promise<Thresho
   const last = await db
     .selectFrom('revisions')
     .select(['alpha', 'beta'])
-    .where('run_id', '=', runId)
-    .orderBy('composed_at', 'desc')
-    .orderBy('revision_id', 'desc')
+    .where('runId', '=', runId)
+    .orderBy('composedAt', 'desc')
+    .orderBy('revisionId', 'desc')
     .limit(1)
     .executeTakeFirst();
   return last ?? null;

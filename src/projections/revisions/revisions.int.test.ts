@@ -47,36 +47,36 @@ describe('the revisions projection', () => {
       runId,
     );
     await givenEvents(database.db, [...builder.events.slice(0, -1), { ...again, causationId: first.id }]);
-    const rows = await database.db.selectFrom('judgements').selectAll().orderBy('log_offset').execute();
+    const rows = await database.db.selectFrom('judgements').selectAll().orderBy('logOffset').execute();
     const shared = {
-      tree_id: tree.treeId,
-      run_id: runId,
-      step_id: stepId,
-      step_index: 0,
+      treeId: tree.treeId,
+      runId,
+      stepId,
+      stepIndex: 0,
       judge: 'planner@2',
-      prompt_hash: sha('a'),
+      promptHash: sha('a'),
     };
     expect(rows).toEqual([
       {
         ...shared,
-        judgement_id: first.id,
-        leaf_step_id: leafStepId,
+        judgementId: first.id,
+        leafStepId,
         verdict: 'good',
         reply: 'closer',
-        reused_from: null,
-        judged_at: new Date(first.occurredAt),
-        log_offset: expect.any(Number),
+        reusedFrom: null,
+        judgedAt: new Date(first.occurredAt),
+        logOffset: expect.any(Number),
         blobs: null,
       },
       {
         ...shared,
-        judgement_id: again.id,
-        leaf_step_id: stepId,
+        judgementId: again.id,
+        leafStepId: stepId,
         verdict: 'good',
         reply: '',
-        reused_from: first.id,
-        judged_at: new Date(again.occurredAt),
-        log_offset: expect.any(Number),
+        reusedFrom: first.id,
+        judgedAt: new Date(again.occurredAt),
+        logOffset: expect.any(Number),
         blobs: { reply: { blob: sha('b'), size: 70_000, mediaType: 't' } },
       },
     ]);
@@ -92,30 +92,30 @@ describe('the revisions projection', () => {
     else for (const event of builder.events) await givenEvents(database.db, [event]);
     expect(await database.db.selectFrom('revisions').selectAll().execute()).toEqual([
       {
-        revision_id: revisionId,
-        tree_id: treeId,
-        run_id: runId,
-        good_leaf_step_id: composed.goodLeafStepId,
-        bad_leaf_step_id: composed.badLeafStepId,
-        branch_step_id: composed.branchStepId,
-        transition_step_id: composed.transitionStepId,
-        transition_cause: 'bad',
+        revisionId,
+        treeId,
+        runId,
+        goodLeafStepId: composed.goodLeafStepId,
+        badLeafStepId: composed.badLeafStepId,
+        branchStepId: composed.branchStepId,
+        transitionStepId: composed.transitionStepId,
+        transitionCause: 'bad',
         judged: 1,
         reflection: 'I was too hasty.',
         signal: 'thought',
         alpha: 0.5,
         beta: 0.2,
         judge: 'planner@2',
-        content_hash: sha('c'),
+        contentHash: sha('c'),
         state: 'verified',
         reached: 1,
         threshold: 0.5,
         reason: null,
         detail: null,
-        at_step_id: null,
-        composed_at: new Date(composedEvent.occurredAt),
-        checked_at: new Date(verified.occurredAt),
-        log_offset: expect.any(Number),
+        atStepId: null,
+        composedAt: new Date(composedEvent.occurredAt),
+        checkedAt: new Date(verified.occurredAt),
+        logOffset: expect.any(Number),
       },
     ]);
   });
@@ -129,9 +129,9 @@ describe('the revisions projection', () => {
     await givenEvents(database.db, builder.events);
     const row = await database.db
       .selectFrom('revisions')
-      .select(['state', 'reason', 'reached', 'at_step_id', 'detail'])
+      .select(['state', 'reason', 'reached', 'atStepId', 'detail'])
       .executeTakeFirst();
-    expect(row).toEqual({ state: 'rejected', reason: 'impossible', reached: null, at_step_id: stepId, detail: 'used up' });
+    expect(row).toEqual({ state: 'rejected', reason: 'impossible', reached: null, atStepId: stepId, detail: 'used up' });
   });
 
   test('an outcome is quarantined when its tree has no such revision', async () => {

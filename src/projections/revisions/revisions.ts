@@ -26,9 +26,9 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
     if (isOf(delivery, 'StepJudged')) judgements.push(judgementRow(delivery));
     if (isOf(delivery, 'RevisionComposed')) {
       const row = revisionRow(delivery);
-      if (current.has(row.revision_id)) continue;
-      current.set(row.revision_id, { treeId: row.tree_id, state: row.state });
-      composed.set(row.revision_id, row);
+      if (current.has(row.revisionId)) continue;
+      current.set(row.revisionId, { treeId: row.treeId, state: row.state });
+      composed.set(row.revisionId, row);
     }
     if (isOf(delivery, 'RevisionVerified') || isOf(delivery, 'RevisionRejected')) {
       const { treeId, revisionId } = delivery.event.data;
@@ -48,7 +48,7 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   }
   await insertRows(trx, tables.judgements, judgements);
   await insertRows(trx, tables.revisions, [...composed.values()]);
-  await updateRows(trx, tables.revisions, outcomes, 'checked_at');
+  await updateRows(trx, tables.revisions, outcomes, 'checkedAt');
   return poison;
 }
 
@@ -58,7 +58,7 @@ async function currentRevisions(
 ): Promise<Map<string, { readonly treeId: string; readonly state: string }>> {
   const ids = batch.flatMap(({ event }) => ('revisionId' in event.data ? [event.data.revisionId] : []));
   if (ids.length === 0) return new Map();
-  const { rows } = await sql<{ revision_id: string; tree_id: string; state: string }>`
+  const { rows } = await sql<{ revisionId: string; treeId: string; state: string }>`
     select revision_id, tree_id, state from revisions where revision_id = any(${ids}::uuid[])`.execute(trx);
-  return new Map(rows.map((row) => [row.revision_id, { treeId: row.tree_id, state: row.state }]));
+  return new Map(rows.map((row) => [row.revisionId, { treeId: row.treeId, state: row.state }]));
 }

@@ -8,19 +8,19 @@ import type { tables } from './tables.ts';
 export function judgementRow({ event, offset }: Delivery<Envelope<'StepJudged'>>): Row<typeof tables.judgements> {
   const { data } = event;
   return {
-    judgement_id: event.id,
-    tree_id: data.treeId,
-    run_id: event.correlationId,
-    leaf_step_id: data.leafStepId,
-    step_id: data.stepId,
-    step_index: data.index,
+    judgementId: event.id,
+    treeId: data.treeId,
+    runId: event.correlationId,
+    leafStepId: data.leafStepId,
+    stepId: data.stepId,
+    stepIndex: data.index,
     judge: judgeText(data.judge),
-    prompt_hash: data.promptHash,
+    promptHash: data.promptHash,
     verdict: data.verdict,
     reply: typeof data.reply === 'string' ? data.reply : '',
-    reused_from: event.causationId,
-    judged_at: event.occurredAt,
-    log_offset: offset,
+    reusedFrom: event.causationId,
+    judgedAt: event.occurredAt,
+    logOffset: offset,
     blobs: typeof data.reply === 'string' ? null : { reply: data.reply },
   };
 }
@@ -29,42 +29,42 @@ export type RevisionRow = Row<typeof tables.revisions>;
 /** What became of a revision: the columns that its second event fills. */
 export type OutcomeRow = Pick<
   RevisionRow,
-  'revision_id' | 'state' | 'reached' | 'threshold' | 'reason' | 'detail' | 'at_step_id' | 'checked_at'
+  'revisionId' | 'state' | 'reached' | 'threshold' | 'reason' | 'detail' | 'atStepId' | 'checkedAt'
 >;
 export function revisionRow({ event, offset }: Delivery<Envelope<'RevisionComposed'>>): RevisionRow {
   const { data } = event;
   return {
-    revision_id: data.revisionId,
-    tree_id: data.treeId,
-    run_id: event.correlationId,
-    good_leaf_step_id: data.goodLeafStepId,
-    bad_leaf_step_id: data.badLeafStepId,
-    branch_step_id: data.branchStepId,
-    transition_step_id: data.transitionStepId,
-    transition_cause: data.transitionCause,
+    revisionId: data.revisionId,
+    treeId: data.treeId,
+    runId: event.correlationId,
+    goodLeafStepId: data.goodLeafStepId,
+    badLeafStepId: data.badLeafStepId,
+    branchStepId: data.branchStepId,
+    transitionStepId: data.transitionStepId,
+    transitionCause: data.transitionCause,
     judged: data.judged,
     reflection: data.reflection,
     signal: data.signal,
     alpha: data.alpha,
     beta: data.beta,
     judge: judgeText(data.judge),
-    content_hash: data.contentHash,
+    contentHash: data.contentHash,
     state: 'composed',
     reached: null,
     threshold: null,
     reason: null,
     detail: null,
-    at_step_id: null,
-    composed_at: event.occurredAt,
-    checked_at: null,
-    log_offset: offset,
+    atStepId: null,
+    composedAt: event.occurredAt,
+    checkedAt: null,
+    logOffset: offset,
   };
 }
 
 export function outcomeRow({ data, occurredAt }: Envelope<'RevisionVerified' | 'RevisionRejected'>): OutcomeRow {
-  const checked = { revision_id: data.revisionId, reached: data.reached, checked_at: occurredAt };
+  const checked = { revisionId: data.revisionId, reached: data.reached, checkedAt: occurredAt };
   if ('threshold' in data)
-    return { ...checked, state: 'verified', threshold: data.threshold, reason: null, detail: null, at_step_id: null };
+    return { ...checked, state: 'verified', threshold: data.threshold, reason: null, detail: null, atStepId: null };
   const { reason, detail, stepId } = data;
-  return { ...checked, state: 'rejected', threshold: null, reason, detail, at_step_id: stepId };
+  return { ...checked, state: 'rejected', threshold: null, reason, detail, atStepId: stepId };
 }

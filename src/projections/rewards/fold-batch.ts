@@ -23,7 +23,7 @@ export interface Known {
 
 /** What a batch adds. */
 export interface Folded {
-  readonly trees: { readonly tree_id: string; readonly run_id: string }[];
+  readonly trees: { readonly treeId: string; readonly runId: string }[];
   readonly edges: EdgeRow[];
   readonly assigned: Envelope<'RewardAssigned'>[];
   readonly revised: Revised[];
@@ -48,13 +48,13 @@ export function foldBatch(batch: readonly Delivery[], known: Known): Folded {
 function fold(delivery: Delivery, known: Known, folded: Folded): Omit<Poison, 'delivery'> | undefined {
   const { treeId } = delivery.event.data as { treeId: string }; // every type handled here names its tree
   const addStep = (stepId: string, parent: string | null): void => {
-    if (known.addStep(treeId, stepId, parent)) folded.edges.push({ step_id: stepId, tree_id: treeId, parent_step_id: parent });
+    if (known.addStep(treeId, stepId, parent)) folded.edges.push({ stepId, treeId, parentStepId: parent });
   };
   if (isOf(delivery, 'TreeOpened')) {
     const { runId, rootStepId } = delivery.event.data;
     if (known.runOf(treeId) === undefined) {
       known.addTree(treeId, runId); // the first word is the fact
-      folded.trees.push({ tree_id: treeId, run_id: runId });
+      folded.trees.push({ treeId, runId });
     }
     addStep(rootStepId, null);
     return undefined;
@@ -75,7 +75,7 @@ function fold(delivery: Delivery, known: Known, folded: Folded): Omit<Poison, 'd
   if (isOf(delivery, 'RolloutFinished')) {
     const { rolloutId, leafStepId } = delivery.event.data;
     if (!known.hasStep(treeId, leafStepId)) return missingStep('data.leafStepId', leafStepId, treeId);
-    const rollout = { rollout_id: rolloutId, tree_id: treeId, run_id: runId, leaf_step_id: leafStepId };
+    const rollout = { rolloutId, treeId, runId, leafStepId };
     if (known.addEnd(rollout)) folded.finished.push(rollout);
   }
   return undefined;

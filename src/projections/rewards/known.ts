@@ -30,7 +30,7 @@ export function knownFacts({ runs, steps, rewards, revised }: Facts = noFacts())
     },
     addReward: ({ data: { rewardId, treeId } }) => addNew(rewards, rewardId, { treeId, revisions: 0 }),
     addRevision: ({ id }) => !revised.has(id) && Boolean(revised.add(id)),
-    addEnd: ({ rollout_id }) => !ended.has(rollout_id) && Boolean(ended.add(rollout_id)),
+    addEnd: ({ rolloutId }) => !ended.has(rolloutId) && Boolean(ended.add(rolloutId)),
   };
 }
 
@@ -42,21 +42,21 @@ function noFacts(): Facts {
 export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<Known> {
   const known = noFacts();
   const wanted = references(batch);
-  const trees = await sql<{ tree_id: string; run_id: string }>`
+  const trees = await sql<{ treeId: string; runId: string }>`
     select tree_id, run_id from reward_trees where tree_id = any(${[...wanted.trees]}::uuid[])`.execute(trx);
-  for (const { tree_id, run_id } of trees.rows) known.runs.set(tree_id, run_id);
+  for (const { treeId, runId } of trees.rows) known.runs.set(treeId, runId);
   if (wanted.steps.size > 0) {
-    const steps = await sql<{ step_id: string; tree_id: string }>`
+    const steps = await sql<{ stepId: string; treeId: string }>`
       select step_id, tree_id from reward_edges where step_id = any(${[...wanted.steps]}::uuid[])`.execute(trx);
-    for (const { step_id, tree_id } of steps.rows) known.steps.set(step_id, tree_id);
+    for (const { stepId, treeId } of steps.rows) known.steps.set(stepId, treeId);
   }
   if (wanted.revisions.length === 0) return knownFacts(known);
-  const rewards = await sql<{ reward_id: string; tree_id: string; revisions: number }>`
+  const rewards = await sql<{ rewardId: string; treeId: string; revisions: number }>`
     select reward_id, tree_id, revisions from rewards where reward_id = any(${[...wanted.rewards]}::uuid[])`.execute(trx);
-  for (const { reward_id, tree_id, revisions } of rewards.rows) known.rewards.set(reward_id, { treeId: tree_id, revisions });
-  const revised = await sql<{ event_id: string }>`
+  for (const { rewardId, treeId, revisions } of rewards.rows) known.rewards.set(rewardId, { treeId, revisions });
+  const revised = await sql<{ eventId: string }>`
     select event_id from reward_revisions where event_id = any(${wanted.revisions}::uuid[])`.execute(trx);
-  for (const { event_id } of revised.rows) known.revised.add(event_id);
+  for (const { eventId } of revised.rows) known.revised.add(eventId);
   return knownFacts(known);
 }
 

@@ -47,10 +47,10 @@ function treeOf({ event }: Delivery): string {
 }
 
 async function write({ trees, edges, assigned, revised }: Folded, { fresh, changed }: Sums, trx: Trx): Promise<void> {
-  await copyNew(trx, tables.reward_trees, trees);
-  await copyNew(trx, tables.reward_edges, edges);
+  await copyNew(trx, tables.rewardTrees, trees);
+  await copyNew(trx, tables.rewardEdges, edges);
   await copyNew(trx, tables.rewards, assigned.map(rewardRow));
-  await copyNew(trx, tables.reward_revisions, revised.map(revisionRow));
+  await copyNew(trx, tables.rewardRevisions, revised.map(revisionRow));
   await updateRows(trx, tables.rewards, latestRows(revised));
   await copyNew(trx, tables.returns, fresh);
   await updateRows(trx, tables.returns, changed);
@@ -58,22 +58,22 @@ async function write({ trees, edges, assigned, revised }: Folded, { fresh, chang
 
 interface Sums {
   readonly fresh: (FinishedRollout & { readonly value: number })[];
-  readonly changed: { readonly rollout_id: string; readonly value: number }[];
+  readonly changed: { readonly rolloutId: string; readonly value: number }[];
 }
 
 /** Sums the returns of the trees that a batch touched: those that are not written yet are fresh, others may have changed. */
 function sumTouched({ assigned, revised, finished }: Folded, trees: ReadonlyMap<string, LoadedTree>): Sums {
   const rewarded = [...assigned, ...revised.map(({ event }) => event)].map(({ data }) => data.treeId);
   const sums: Sums = { fresh: [], changed: [] };
-  for (const treeId of new Set([...rewarded, ...finished.map(({ tree_id }) => tree_id)])) {
+  for (const treeId of new Set([...rewarded, ...finished.map(({ treeId }) => treeId)])) {
     const tree = trees.get(treeId);
     if (!tree) continue;
     for (const [rolloutId, { leafStepId, value: written }] of tree.finished) {
       const value = sumReturn(tree, rolloutId, leafStepId);
       if (value === written) continue;
       tree.finished.set(rolloutId, { leafStepId, value });
-      if (written !== null) sums.changed.push({ rollout_id: rolloutId, value });
-      else sums.fresh.push({ rollout_id: rolloutId, tree_id: treeId, run_id: tree.runId, leaf_step_id: leafStepId, value });
+      if (written !== null) sums.changed.push({ rolloutId, value });
+      else sums.fresh.push({ rolloutId, treeId, runId: tree.runId, leafStepId, value });
     }
   }
   return sums;

@@ -51,8 +51,7 @@ export function knownTrees(trees: Map<string, LoadedTree>): Known {
       reward.value = value;
       return true;
     },
-    addEnd: ({ tree_id, rollout_id, leaf_step_id }) =>
-      addNew(treeOf(tree_id).finished, rollout_id, { leafStepId: leaf_step_id, value: null }),
+    addEnd: ({ treeId, rolloutId, leafStepId }) => addNew(treeOf(treeId).finished, rolloutId, { leafStepId, value: null }),
   };
 }
 

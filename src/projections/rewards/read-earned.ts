@@ -7,13 +7,12 @@ import type { Db } from '../../postgres/database.ts';
 export async function readEarned(db: Db, treeId: string): Promise<ReadonlyMap<string, number>> {
   const rewards = await db
     .selectFrom('rewards')
-    .select(['step_id', 'assigned_value'])
-    .where('tree_id', '=', treeId)
+    .select(['stepId', 'assignedValue'])
+    .where('treeId', '=', treeId)
     .where('component', '=', 'environment')
-    .orderBy('reward_id')
+    .orderBy('rewardId')
     .execute();
   const earned = new Map<string, number>();
-  for (const { step_id: stepId, assigned_value: value } of rewards)
-    if (stepId !== null && !earned.has(stepId)) earned.set(stepId, value); // of several, the first
+  for (const { stepId, assignedValue: value } of rewards) if (stepId !== null && !earned.has(stepId)) earned.set(stepId, value); // of several, the first
   return earned;
 }

@@ -35,7 +35,7 @@ export interface JudgedTree {
  */
 export async function readJudged(db: Db, treeId: string): Promise<JudgedTree> {
   const { rows } = await sql<Row>`
-    select e.event_id as "eventId", p.topic, p.partition, p."offset", e.type, e.body::jsonb -> 'data' as data
+    select e.event_id, p.topic, p.partition, p."offset", e.type, e.body::jsonb -> 'data' as data
     from (
       select event_id, topic, partition, "offset" from events where stream = ${treeId}
       union

@@ -4,14 +4,14 @@ import type { Db } from '../../postgres/database.ts';
 export async function readReturns(db: Db, rollouts: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const rows = await db
     .selectFrom('returns')
-    .select(['rollout_id', 'value'])
-    .where('rollout_id', 'in', [...rollouts])
+    .select(['rolloutId', 'value'])
+    .where('rolloutId', 'in', [...rollouts])
     .execute();
-  return new Map(rows.map((row) => [row.rollout_id, row.value]));
+  return new Map(rows.map((row) => [row.rolloutId, row.value]));
 }
 
 /** Reads the returns of the finished rollouts of a tree: rollout → return. */
 export async function readReturnsOfTree(db: Db, treeId: string): Promise<ReadonlyMap<string, number>> {
-  const rows = await db.selectFrom('returns').select(['rollout_id', 'value']).where('tree_id', '=', treeId).execute();
-  return new Map(rows.map((row) => [row.rollout_id, row.value]));
+  const rows = await db.selectFrom('returns').select(['rolloutId', 'value']).where('treeId', '=', treeId).execute();
+  return new Map(rows.map((row) => [row.rolloutId, row.value]));
 }

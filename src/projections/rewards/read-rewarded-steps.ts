@@ -4,9 +4,9 @@ import type { Db } from '../../postgres/database.ts';
 export async function readRewardedSteps(db: Db, treeId: string): Promise<ReadonlySet<string>> {
   const rows = await db
     .selectFrom('rewards')
-    .select('step_id')
-    .where('tree_id', '=', treeId)
-    .where('step_id', 'is not', null)
+    .select('stepId')
+    .where('treeId', '=', treeId)
+    .where('stepId', 'is not', null)
     .execute();
-  return new Set(rows.flatMap(({ step_id: stepId }) => (stepId === null ? [] : [stepId])));
+  return new Set(rows.flatMap(({ stepId }) => (stepId === null ? [] : [stepId])));
 }

@@ -47,36 +47,36 @@ export async function readRewardsOfRollouts(db: Db, trees: readonly string[], ro
 /** Reads the later judgements of rewards, in their order. */
 export async function readRewardRevisions(db: Db, rewards: readonly string[]): Promise<readonly RewardRevisionRecord[]> {
   const rows = await db
-    .selectFrom('reward_revisions')
+    .selectFrom('rewardRevisions')
     .selectAll()
-    .where('reward_id', 'in', [...rewards])
-    .orderBy('reward_id')
+    .where('rewardId', 'in', [...rewards])
+    .orderBy('rewardId')
     .orderBy('ordinal')
     .execute();
   return rows.map((row) => ({
-    id: row.event_id,
-    rewardId: row.reward_id,
+    id: row.eventId,
+    rewardId: row.rewardId,
     ordinal: row.ordinal,
     value: row.value,
-    scorer: { name: row.scorer, revision: row.scorer_revision },
+    scorer: { name: row.scorer, revision: row.scorerRevision },
     reason: row.reason,
-    occurredAt: row.occurred_at,
+    occurredAt: row.occurredAt,
   }));
 }
 
 function toReward(row: Selectable<Tables['rewards']>): RewardRecord {
   return {
-    id: row.reward_id,
-    treeId: row.tree_id,
-    stepId: row.step_id,
-    rolloutId: row.rollout_id,
+    id: row.rewardId,
+    treeId: row.treeId,
+    stepId: row.stepId,
+    rolloutId: row.rolloutId,
     component: row.component,
     value: row.value,
-    assignedValue: row.assigned_value,
-    scorer: { name: row.scorer, revision: row.scorer_revision },
+    assignedValue: row.assignedValue,
+    scorer: { name: row.scorer, revision: row.scorerRevision },
     raw: row.raw,
     revisionCount: row.revisions,
-    assignedAt: row.assigned_at,
-    revisedAt: row.revised_at,
+    assignedAt: row.assignedAt,
+    revisedAt: row.revisedAt,
   };
 }

@@ -42,19 +42,19 @@ export interface CurrentReward {
 export async function* readScorable(db: Db, runId: string): AsyncGenerator<ScorableTree> {
   const trees = await db
     .selectFrom('trees')
-    .select(['tree_id', 'alias', 'goal'])
-    .where('run_id', '=', runId)
-    .orderBy('tree_id')
+    .select(['treeId', 'alias', 'goal'])
+    .where('runId', '=', runId)
+    .orderBy('treeId')
     .execute();
-  for (const { tree_id: treeId, alias, goal } of trees) {
+  for (const { treeId, alias, goal } of trees) {
     const steps = await sql<ScorableStep>`
-      select step_id as "stepId", parent_step_id as "parentStepId", response, action, observation, executable, blobs
+      select step_id, parent_step_id, response, action, observation, executable, blobs
       from steps where tree_id = ${treeId}`.execute(db);
     const rollouts = await sql<ScorableTree['rollouts'][number]>`
-      select rollout_id as "rolloutId", leaf_step_id as "leafStepId", success from rollouts
+      select rollout_id, leaf_step_id, success from rollouts
       where tree_id = ${treeId} and outcome in ('terminated', 'truncated') order by ordinal, rollout_id`.execute(db);
     const rewards = await sql<CurrentReward>`
-      select r.reward_id as "rewardId", r.step_id as "stepId", r.rollout_id as "rolloutId", r.component, r.value, r.revisions,
+      select r.reward_id, r.step_id, r.rollout_id, r.component, r.value, r.revisions,
         coalesce(v.scorer, r.scorer) as scorer, coalesce(v.scorer_revision, r.scorer_revision) as revision
       from rewards r left join lateral (
         select scorer, scorer_revision from reward_revisions where reward_id = r.reward_id order by ordinal desc limit 1

@@ -23,11 +23,11 @@ export interface TrajectoryFilter extends RolloutFilter {
   readonly datasetId?: string;
 }
 
-const ID = { column: 'rollouts.rollout_id', type: 'uuid' } as const;
-const FINISHED = [{ column: 'rollouts.finished_at', type: 'instant?' }, ID] as const;
+const ID = { column: 'rollouts.rolloutId', type: 'uuid' } as const;
+const FINISHED = [{ column: 'rollouts.finishedAt', type: 'instant?' }, ID] as const;
 const RETURN = [
   { column: 'returns.value', type: 'float' },
-  { ...ID, column: 'returns.rollout_id' },
+  { ...ID, column: 'returns.rolloutId' },
 ] as const;
 const STEPS = [{ column: 'rollouts.steps', type: 'integer?' }, ID] as const;
 export const TRAJECTORY_ORDERINGS = {
@@ -61,7 +61,7 @@ export async function countTrajectories(db: Db, filters: readonly TrajectoryFilt
 /** Reads trajectories by the ids of their rollouts, in no order; rollouts that go on have none yet. */
 export async function readTrajectoriesById(db: Db, rollouts: readonly string[]): Promise<readonly TrajectoryRecord[]> {
   const rows = await chosen(db, {})
-    .where('rollouts.rollout_id', 'in', [...rollouts])
+    .where('rollouts.rolloutId', 'in', [...rollouts])
     .selectAll('rollouts')
     .select(RETURNED)
     .execute();
@@ -71,26 +71,26 @@ export async function readTrajectoriesById(db: Db, rollouts: readonly string[]):
 function chosen(db: Db, filter: TrajectoryFilter) {
   // A finished rollout is known to two projections; until both have folded its end it is no trajectory yet.
   let query = chosenRollouts(db, filter)
-    .innerJoin('returns', 'returns.rollout_id', 'rollouts.rollout_id')
-    .where('rollouts.finished_at', 'is not', null);
+    .innerJoin('returns', 'returns.rolloutId', 'rollouts.rolloutId')
+    .where('rollouts.finishedAt', 'is not', null);
   // By the run that `returns` keeps too, so that the index (run_id, value, rollout_id) serves the order by return.
-  if (filter.runId !== undefined) query = query.where('returns.run_id', '=', filter.runId);
+  if (filter.runId !== undefined) query = query.where('returns.runId', '=', filter.runId);
   if (filter.returnFrom !== undefined) query = query.where('returns.value', '>=', filter.returnFrom);
   if (filter.returnUntil !== undefined) query = query.where('returns.value', '<', filter.returnUntil);
   if (filter.stepsFrom !== undefined) query = query.where('rollouts.steps', '>=', filter.stepsFrom);
   if (filter.stepsUntil !== undefined) query = query.where('rollouts.steps', '<', filter.stepsUntil);
   if (filter.datasetId !== undefined) {
-    const examples = db.selectFrom('dataset_examples').where('dataset_id', '=', filter.datasetId);
-    const bad = examples.select('dataset_examples.bad_rollout_id as id');
-    query = query.where('rollouts.rollout_id', 'in', bad.union(examples.select('dataset_examples.good_rollout_id as id')));
+    const examples = db.selectFrom('datasetExamples').where('datasetId', '=', filter.datasetId);
+    const bad = examples.select('datasetExamples.badRolloutId as id');
+    query = query.where('rollouts.rolloutId', 'in', bad.union(examples.select('datasetExamples.goodRolloutId as id')));
   }
   return query;
 }
 
-const RETURNED = ['returns.value as return', 'returns.leaf_step_id as leaf'] as const;
+const RETURNED = ['returns.value as return', 'returns.leafStepId as leaf'] as const;
 
 function toTrajectory(
   row: Selectable<Tables['rollouts']> & { readonly return: number; readonly leaf: string },
 ): TrajectoryRecord {
-  return { id: row.rollout_id, treeId: row.tree_id, leafStepId: row.leaf, return: row.return, rollout: toRollout(row) };
+  return { id: row.rolloutId, treeId: row.treeId, leafStepId: row.leaf, return: row.return, rollout: toRollout(row) };
 }

@@ -5,10 +5,10 @@ import { tables } from './tables.ts';
 
 /** A rollout that just finished, at its leaf. */
 export interface FinishedRollout {
-  readonly rollout_id: string;
-  readonly tree_id: string;
-  readonly run_id: string;
-  readonly leaf_step_id: string;
+  readonly rolloutId: string;
+  readonly treeId: string;
+  readonly runId: string;
+  readonly leafStepId: string;
 }
 
 /**
@@ -23,17 +23,17 @@ export async function writeReturns(
 ): Promise<void> {
   if (finished.length === 0 && changedRewardIds.length === 0) return;
   const sums = await sumReturns(finished, changedRewardIds, trx);
-  const fresh = new Map(sums.flatMap(({ kind, rollout_id, value }) => (kind === 'fresh' ? [[rollout_id, value] as const] : [])));
-  const returns = finished.map((rollout) => ({ ...rollout, value: fresh.get(rollout.rollout_id) ?? 0 })); // without rewards: 0
+  const fresh = new Map(sums.flatMap(({ kind, rolloutId, value }) => (kind === 'fresh' ? [[rolloutId, value] as const] : [])));
+  const returns = finished.map((rollout) => ({ ...rollout, value: fresh.get(rollout.rolloutId) ?? 0 })); // without rewards: 0
   await insertRows(trx, tables.returns, returns);
-  const existing = sums.flatMap(({ kind, rollout_id, value }) => (kind === 'existing' ? [{ rollout_id, value }] : []));
+  const existing = sums.flatMap(({ kind, rolloutId, value }) => (kind === 'existing' ? [{ rolloutId, value }] : []));
   await updateRows(trx, tables.returns, existing);
 }
 
 interface Sum {
   /** `existing`: the rollout's return is a row already. */
   readonly kind: 'fresh' | 'existing';
-  readonly rollout_id: string;
+  readonly rolloutId: string;
   readonly value: number;
 }
 
@@ -69,7 +69,7 @@ async function sumReturns(
       affected as (
         select 'existing' as kind, rollout_id, leaf_step_id from touched
         union all
-        select 'fresh', r.rollout_id, r.leaf_step_id from ${recordset(finished, typesOf(tables.returns, ['rollout_id', 'leaf_step_id']))}
+        select 'fresh', r.rollout_id, r.leaf_step_id from ${recordset(finished, typesOf(tables.returns, ['rolloutId', 'leafStepId']))}
         where not exists (select from returns t where t.rollout_id = r.rollout_id)
       ),
       up as (

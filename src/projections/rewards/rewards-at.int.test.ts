@@ -38,7 +38,7 @@ async function behind(n: number): Promise<Offsets> {
   const { topic, partition, offset } = await database.db
     .selectFrom('events')
     .select(['topic', 'partition', 'offset'])
-    .where('event_id', '=', id)
+    .where('eventId', '=', id)
     .executeTakeFirstOrThrow();
   return new Map([[topic, new Map([[partition, Number(offset) + 1]])]]);
 }
@@ -61,10 +61,10 @@ test('rewards at a position do not include later revisions', async () => {
 });
 
 test('rewards at the end equal those of the read model', async () => {
-  const now = await database.db.selectFrom('rewards').select(['reward_id', 'value', 'revisions']).orderBy('reward_id').execute();
+  const now = await database.db.selectFrom('rewards').select(['rewardId', 'value', 'revisions']).orderBy('rewardId').execute();
   const end = await behind(4);
   const folded = (await foldRewardsAt(database.db, [tree.treeId], end))
-    .map(({ assigned, value, revisions }) => ({ reward_id: assigned.rewardId, value, revisions }))
-    .sort((a, b) => (a.reward_id < b.reward_id ? -1 : 1));
+    .map(({ assigned, value, revisions }) => ({ rewardId: assigned.rewardId, value, revisions }))
+    .sort((a, b) => (a.rewardId < b.rewardId ? -1 : 1));
   expect(folded).toEqual(now);
 });

@@ -31,13 +31,13 @@ function last(events: readonly Envelope[], late: (event: Envelope) => boolean): 
 async function folded() {
   const { db } = database;
   return {
-    rewards: await db.selectFrom('rewards').select(['reward_id', 'value', 'revisions']).orderBy('reward_id').execute(),
+    rewards: await db.selectFrom('rewards').select(['rewardId', 'value', 'revisions']).orderBy('rewardId').execute(),
     returns: await db.selectFrom('returns').select('value').execute(),
     waiting: await db
       .selectFrom('quarantine')
       .select(['type', 'code', 'field'])
       .where('projection', '=', 'rewards')
-      .where('released_at', 'is', null)
+      .where('releasedAt', 'is', null)
       .orderBy('offset')
       .execute(),
   };
@@ -67,13 +67,13 @@ describe('events recorded before those they depend on', () => {
     } = await foldedEitherWay(
       last(events, ({ data }) => 'rewardId' in data && data.rewardId === rewardId && 'component' in data),
     );
-    expect(rows).toContainEqual({ reward_id: rewardId, value: 1, revisions: 0 });
+    expect(rows).toContainEqual({ rewardId, value: 1, revisions: 0 });
     expect(returns).toEqual([{ value: 4 }]);
     expect(waiting).toEqual([{ type: 'RewardRevised', code: 'missing-reward', field: 'data.rewardId' }]);
     const end = new Map([['trees', new Map([[0, events.length]])]]);
     const rewardsAt = await foldRewardsAt(database.db, [tree.treeId], end);
     expect(rewardsAt.map(({ assigned, value, revisions }) => [assigned.rewardId, value, revisions]).sort()).toEqual(
-      rows.map((row) => [row.reward_id, row.value, row.revisions]),
+      rows.map((row) => [row.rewardId, row.value, row.revisions]),
     );
 
     await releaseWaiting(database.db);
@@ -132,6 +132,6 @@ test('a tree opened in two runs stays in the first', async () => {
   builder.record('TreeOpened', { ...(opened as Envelope<'TreeOpened'>).data, runId: builder.id('second') }, tree.runId);
   builder.walk(tree, 0, 1, 1);
   await foldedEitherWay(builder.events);
-  const runs = await database.db.selectFrom('returns').select('run_id').execute();
-  expect(runs).toEqual([{ run_id: tree.runId }]);
+  const runs = await database.db.selectFrom('returns').select('runId').execute();
+  expect(runs).toEqual([{ runId: tree.runId }]);
 });

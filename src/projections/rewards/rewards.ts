@@ -22,10 +22,10 @@ export const rewards: Projection = { name: 'rewards', version: 1, handles: HANDL
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const { trees, edges, assigned, revised, finished, poison } = foldBatch(batch, await loadKnown(batch, trx));
-  await insertRows(trx, tables.reward_trees, trees);
-  await insertRows(trx, tables.reward_edges, edges);
+  await insertRows(trx, tables.rewardTrees, trees);
+  await insertRows(trx, tables.rewardEdges, edges);
   await insertRows(trx, tables.rewards, assigned.map(rewardRow));
-  await insertRows(trx, tables.reward_revisions, revised.map(revisionRow));
+  await insertRows(trx, tables.rewardRevisions, revised.map(revisionRow));
   await updateRows(trx, tables.rewards, latestRows(revised));
   const changed = [...assigned, ...revised.map(({ event }) => event)].map(({ data }) => data.rewardId);
   await writeReturns(finished, changed, trx);

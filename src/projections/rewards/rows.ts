@@ -3,23 +3,23 @@ import type { Row } from '../../postgres/table.ts';
 import type { tables } from './tables.ts';
 
 /** The rows that reward facts become: one pure function per table. */
-export type EdgeRow = Row<typeof tables.reward_edges>;
+export type EdgeRow = Row<typeof tables.rewardEdges>;
 
-type RewardRow = Omit<Row<typeof tables.rewards>, 'revised_at'>;
+type RewardRow = Omit<Row<typeof tables.rewards>, 'revisedAt'>;
 export function rewardRow({ data, occurredAt }: Envelope<'RewardAssigned'>): RewardRow {
   return {
-    reward_id: data.rewardId,
-    tree_id: data.treeId,
-    step_id: data.stepId,
-    rollout_id: data.rolloutId,
+    rewardId: data.rewardId,
+    treeId: data.treeId,
+    stepId: data.stepId,
+    rolloutId: data.rolloutId,
     component: data.component,
     value: data.value,
-    assigned_value: data.value,
+    assignedValue: data.value,
     scorer: data.scorer.name,
-    scorer_revision: data.scorer.revision,
+    scorerRevision: data.scorer.revision,
     raw: data.raw,
     revisions: 0,
-    assigned_at: occurredAt,
+    assignedAt: occurredAt,
   };
 }
 
@@ -29,33 +29,30 @@ export interface Revised {
   readonly ordinal: number;
 }
 
-type LatestRow = Pick<
-  Row<typeof tables.rewards>,
-  'reward_id' | 'value' | 'scorer' | 'scorer_revision' | 'revisions' | 'revised_at'
->;
+type LatestRow = Pick<Row<typeof tables.rewards>, 'rewardId' | 'value' | 'scorer' | 'scorerRevision' | 'revisions' | 'revisedAt'>;
 /** Returns the judgement in force of every reward that was revised: the one of its last revision. */
 export function latestRows(revised: readonly Revised[]): readonly LatestRow[] {
   const latest = new Map<string, LatestRow>();
   for (const { event, ordinal } of revised) {
     const { rewardId, value, scorer } = event.data;
     latest.set(rewardId, {
-      ...{ reward_id: rewardId, value, scorer: scorer.name, scorer_revision: scorer.revision },
-      ...{ revisions: ordinal, revised_at: event.occurredAt },
+      ...{ rewardId, value, scorer: scorer.name, scorerRevision: scorer.revision },
+      ...{ revisions: ordinal, revisedAt: event.occurredAt },
     });
   }
   return [...latest.values()];
 }
 
-export function revisionRow({ event: { id, data, occurredAt }, ordinal }: Revised): Row<typeof tables.reward_revisions> {
+export function revisionRow({ event: { id, data, occurredAt }, ordinal }: Revised): Row<typeof tables.rewardRevisions> {
   return {
-    event_id: id,
-    reward_id: data.rewardId,
-    tree_id: data.treeId,
+    eventId: id,
+    rewardId: data.rewardId,
+    treeId: data.treeId,
     ordinal,
     value: data.value,
     scorer: data.scorer.name,
-    scorer_revision: data.scorer.revision,
+    scorerRevision: data.scorer.revision,
     reason: data.reason,
-    occurred_at: occurredAt,
+    occurredAt,
   };
 }

@@ -1,48 +1,48 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: c0860f9dee34c394
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: da584152fc8d1de6
 import type { Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
 export const tables = {
-  rewards: table('rewards', ['reward_id'], {
-    reward_id: column<string>('uuid'),
-    tree_id: column<string>('uuid'),
-    step_id: column<string | null>('uuid'),
-    rollout_id: column<string | null>('uuid'),
+  rewards: table('rewards', ['rewardId'], {
+    rewardId: column<string>('uuid'),
+    treeId: column<string>('uuid'),
+    stepId: column<string | null>('uuid'),
+    rolloutId: column<string | null>('uuid'),
     component: column<string>('text'),
     value: column<number>('double precision'),
-    assigned_value: column<number>('double precision'),
+    assignedValue: column<number>('double precision'),
     scorer: column<string>('text'),
-    scorer_revision: column<string>('text'),
+    scorerRevision: column<string>('text'),
     raw: column<Json<{ value: number; scale: number; kind: string }> | null>('jsonb'),
     revisions: column<number>('integer'),
-    assigned_at: column<Instant>('timestamptz'),
-    revised_at: column<Instant | null>('timestamptz'),
+    assignedAt: column<Instant>('timestamptz'),
+    revisedAt: column<Instant | null>('timestamptz'),
   }),
-  reward_revisions: table('reward_revisions', ['event_id'], {
-    event_id: column<string>('uuid'),
-    reward_id: column<string>('uuid'),
-    tree_id: column<string>('uuid'),
+  rewardRevisions: table('reward_revisions', ['eventId'], {
+    eventId: column<string>('uuid'),
+    rewardId: column<string>('uuid'),
+    treeId: column<string>('uuid'),
     ordinal: column<number>('integer'),
     value: column<number>('double precision'),
     scorer: column<string>('text'),
-    scorer_revision: column<string>('text'),
+    scorerRevision: column<string>('text'),
     reason: column<string>('text'),
-    occurred_at: column<Instant>('timestamptz'),
+    occurredAt: column<Instant>('timestamptz'),
   }),
-  reward_edges: table('reward_edges', ['step_id'], {
-    step_id: column<string>('uuid'),
-    tree_id: column<string>('uuid'),
-    parent_step_id: column<string | null>('uuid'),
+  rewardEdges: table('reward_edges', ['stepId'], {
+    stepId: column<string>('uuid'),
+    treeId: column<string>('uuid'),
+    parentStepId: column<string | null>('uuid'),
   }),
-  reward_trees: table('reward_trees', ['tree_id'], {
-    tree_id: column<string>('uuid'),
-    run_id: column<string>('uuid'),
+  rewardTrees: table('reward_trees', ['treeId'], {
+    treeId: column<string>('uuid'),
+    runId: column<string>('uuid'),
   }),
-  returns: table('returns', ['rollout_id'], {
-    rollout_id: column<string>('uuid'),
-    tree_id: column<string>('uuid'),
-    run_id: column<string>('uuid'),
-    leaf_step_id: column<string>('uuid'),
+  returns: table('returns', ['rolloutId'], {
+    rolloutId: column<string>('uuid'),
+    treeId: column<string>('uuid'),
+    runId: column<string>('uuid'),
+    leafStepId: column<string>('uuid'),
     value: column<number>('double precision'),
   }),
 };

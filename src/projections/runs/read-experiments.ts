@@ -10,8 +10,8 @@ export interface ExperimentRecord {
 }
 
 const DECLARED = [
-  { column: 'experiments.declared_at', type: 'instant' },
-  { column: 'experiments.experiment_id', type: 'uuid' },
+  { column: 'experiments.declaredAt', type: 'instant' },
+  { column: 'experiments.experimentId', type: 'uuid' },
 ] as const;
 export const EXPERIMENT_ORDERINGS = {
   DECLARED_ASC: { name: 'experiments/DECLARED_ASC', direction: 'asc', keys: DECLARED },
@@ -31,10 +31,10 @@ export async function countExperiments(db: Db): Promise<readonly number[]> {
 /** Reads experiments by their ids, in one statement, in no order; ids that are unknown are left out. */
 export async function readExperimentsById(db: Db, ids: readonly string[]): Promise<readonly ExperimentRecord[]> {
   return selected(db)
-    .where('experiment_id', 'in', [...ids])
+    .where('experimentId', 'in', [...ids])
     .execute();
 }
 
 function selected(db: Db) {
-  return db.selectFrom('experiments').select(['experiment_id as id', 'name', 'question', 'declared_at as declaredAt']);
+  return db.selectFrom('experiments').select(['experimentId as id', 'name', 'question', 'declaredAt as declaredAt']);
 }

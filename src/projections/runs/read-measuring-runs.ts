@@ -10,7 +10,7 @@ export type MeasuringRun = 'evaluation' | 'other-channel';
  */
 export async function readMeasuringRuns(db: Db): Promise<ReadonlyMap<string, MeasuringRun>> {
   const { rows } = await sql<{ runId: string; kind: MeasuringRun }>`
-    select run_id as "runId", case when kind = 'evaluate' then 'evaluation' else 'other-channel' end as kind from runs
+    select run_id, case when kind = 'evaluate' then 'evaluation' else 'other-channel' end as kind from runs
     where kind = 'evaluate' or config #>> '{training,channel}' <> 'train'`.execute(db);
   return new Map(rows.map(({ runId, kind }) => [runId, kind]));
 }

@@ -13,7 +13,7 @@ export interface MetricRecord {
 
 /** Reads the names of the metrics that a run has points of. */
 export async function readMetricNames(db: Db, runId: string): Promise<ReadonlySet<string>> {
-  const rows = await db.selectFrom('metrics').select('metric').where('run_id', '=', runId).execute();
+  const rows = await db.selectFrom('metrics').select('metric').where('runId', '=', runId).execute();
   return new Set(rows.map(({ metric }) => metric));
 }
 
@@ -25,7 +25,7 @@ export async function readMetrics(
   limit: number,
 ): Promise<readonly MetricRecord[]> {
   const { rows } = await sql<MetricRecord>`
-    select m.event_id as "eventId", m.run_id as "runId", m.metric, m.value, m.at, m.occurred_at as "occurredAt"
+    select m.event_id, m.run_id, m.metric, m.value, m.at, m.occurred_at
     from unnest(${[...runs]}::uuid[]) as r(run_id)
     cross join lateral (
       select * from metrics

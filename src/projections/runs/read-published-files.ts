@@ -17,13 +17,13 @@ export async function readPublishedFiles(
 ): Promise<{ readonly files: readonly PublishedFile[]; readonly opened: number }> {
   const rows = await db
     .selectFrom('trees')
-    .select(['tree_id', 'alias', 'close_reason'])
-    .where('run_id', '=', runId)
-    .orderBy('opened_at')
-    .orderBy('tree_id')
+    .select(['treeId', 'alias', 'closeReason'])
+    .where('runId', '=', runId)
+    .orderBy('openedAt')
+    .orderBy('treeId')
     .execute();
-  const whole = rows.filter(({ close_reason: reason }) => reason === 'completed' || reason === 'exhausted');
-  const files = whole.map(({ tree_id: treeId, alias }) => ({ treeId, alias })).sort((a, b) => compareAliases(a.alias, b.alias));
+  const whole = rows.filter(({ closeReason: reason }) => reason === 'completed' || reason === 'exhausted');
+  const files = whole.map(({ treeId, alias }) => ({ treeId, alias })).sort((a, b) => compareAliases(a.alias, b.alias));
   return { files, opened: rows.length };
 }
 

@@ -47,11 +47,11 @@ export async function readRunTotals(db: Db, runs: readonly string[]): Promise<re
                  count(*) filter (where o.outcome = 'cancelled') as cancelled,
                  count(*) filter (where o.success) as successes, count(o.success) as judged, ${MEAN_RETURN} as mean_return
           from rollouts o left join returns v using (rollout_id) where o.run_id in (table chosen) group by 1)
-    select c.run_id as "runId", coalesce(t.trees, 0) as trees, coalesce(t.closed, 0) as "closedTrees",
+    select c.run_id, coalesce(t.trees, 0) as trees, coalesce(t.closed, 0) as closed_trees,
            coalesce(r.rollouts, 0) as rollouts, coalesce(r.terminated, 0) as terminated, coalesce(r.truncated, 0) as truncated,
            coalesce(r.failed, 0) as failed, coalesce(r.cancelled, 0) as cancelled, coalesce(s.steps, 0) as steps,
-           coalesce(r.successes, 0) as successes, r.successes / nullif(r.judged, 0)::float8 as "successRate",
-           r.mean_return as "meanReturn"
+           coalesce(r.successes, 0) as successes, r.successes / nullif(r.judged, 0)::float8 as success_rate,
+           r.mean_return
     from chosen c left join t using (run_id) left join s using (run_id) left join r using (run_id)`.execute(db);
   return rows;
 }
@@ -59,9 +59,9 @@ export async function readRunTotals(db: Db, runs: readonly string[]): Promise<re
 /** Sums up the trees and rollouts of runs by the depth of their tasks, shallow first. */
 export async function readDepthTotals(db: Db, runs: readonly string[]): Promise<readonly DepthTotals[]> {
   const { rows } = await sql<DepthTotals>`
-    select t.run_id as "runId", t.task_depth as "taskDepth", count(distinct t.tree_id) as trees, count(o.rollout_id) as rollouts,
+    select t.run_id, t.task_depth, count(distinct t.tree_id) as trees, count(o.rollout_id) as rollouts,
            count(*) filter (where o.success) as successes,
-           count(*) filter (where o.success) / nullif(count(o.success), 0)::float8 as "successRate", ${MEAN_RETURN} as "meanReturn"
+           count(*) filter (where o.success) / nullif(count(o.success), 0)::float8 as success_rate, ${MEAN_RETURN} as mean_return
     from trees t left join rollouts o using (tree_id) left join returns v using (rollout_id)
     where t.run_id = any(${[...runs]}::uuid[])
     group by t.run_id, t.task_depth

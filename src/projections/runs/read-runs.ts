@@ -31,8 +31,8 @@ export interface RunFilter {
 }
 
 const STARTED = [
-  { column: 'runs.started_at', type: 'instant' },
-  { column: 'runs.run_id', type: 'uuid' },
+  { column: 'runs.startedAt', type: 'instant' },
+  { column: 'runs.runId', type: 'uuid' },
 ] as const;
 export const RUN_ORDERINGS = {
   STARTED_ASC: { name: 'runs/STARTED_ASC', direction: 'asc', keys: STARTED },
@@ -63,7 +63,7 @@ export async function readRunsById(db: Db, ids: readonly string[]): Promise<read
   const rows = await db
     .selectFrom('runs')
     .selectAll()
-    .where('run_id', 'in', [...ids])
+    .where('runId', 'in', [...ids])
     .execute();
   return rows.map(toRun);
 }
@@ -76,18 +76,18 @@ export async function readRun(db: Db, runId: string): Promise<RunRecord | undefi
 
 /** Reads the runs that were started last, newest first. */
 export async function readNewestRuns(db: Db, limit: number): Promise<readonly RunRecord[]> {
-  const rows = await db.selectFrom('runs').selectAll().orderBy('started_at', 'desc').limit(limit).execute();
+  const rows = await db.selectFrom('runs').selectAll().orderBy('startedAt', 'desc').limit(limit).execute();
   return rows.map(toRun);
 }
 
 function chosen(db: Db, filter: RunFilter) {
   let query = db.selectFrom('runs');
-  if (filter.experimentId !== undefined) query = query.where('runs.experiment_id', '=', filter.experimentId);
+  if (filter.experimentId !== undefined) query = query.where('runs.experimentId', '=', filter.experimentId);
   if (filter.kind !== undefined) query = query.where('runs.kind', '=', filter.kind);
   if (filter.outcome !== undefined) query = query.where('runs.outcome', '=', filter.outcome);
-  if (filter.running !== undefined) query = query.where('runs.finished_at', filter.running ? 'is' : 'is not', null);
-  if (filter.startedFrom !== undefined) query = query.where('runs.started_at', '>=', filter.startedFrom);
-  if (filter.startedUntil !== undefined) query = query.where('runs.started_at', '<', filter.startedUntil);
+  if (filter.running !== undefined) query = query.where('runs.finishedAt', filter.running ? 'is' : 'is not', null);
+  if (filter.startedFrom !== undefined) query = query.where('runs.startedAt', '>=', filter.startedFrom);
+  if (filter.startedUntil !== undefined) query = query.where('runs.startedAt', '<', filter.startedUntil);
   const { environment } = filter;
   if (environment !== undefined)
     query = query.where((eb) => eb(eb.cast('runs.environments', 'jsonb'), '@>', JSON.stringify([{ environment }])));
@@ -96,17 +96,17 @@ function chosen(db: Db, filter: RunFilter) {
 
 export function toRun(row: Selectable<Tables['runs']>): RunRecord {
   return {
-    id: row.run_id,
-    experimentId: row.experiment_id,
+    id: row.runId,
+    experimentId: row.experimentId,
     name: row.name,
     kind: row.kind,
     seed: row.seed,
-    codeVersion: row.code_version,
+    codeVersion: row.codeVersion,
     config: row.config,
     environments: row.environments,
-    policy: row.policy_id === null ? null : { id: row.policy_id, version: row.policy_version ?? 0 },
-    startedAt: row.started_at,
-    finishedAt: row.finished_at,
+    policy: row.policyId === null ? null : { id: row.policyId, version: row.policyVersion ?? 0 },
+    startedAt: row.startedAt,
+    finishedAt: row.finishedAt,
     outcome: row.outcome,
     message: row.message,
   };

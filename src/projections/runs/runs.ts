@@ -48,7 +48,7 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
 
   await insertRows(trx, tables.experiments, experiments);
   await insertRows(trx, tables.runs, started);
-  await updateRows(trx, tables.runs, [...finished.values()], 'finished_at');
+  await updateRows(trx, tables.runs, [...finished.values()], 'finishedAt');
   await insertRows(trx, tables.metrics, metrics);
   return poison;
 }
@@ -57,38 +57,38 @@ async function knownRuns(batch: readonly Delivery[], trx: Trx): Promise<Set<stri
   const ids = batch.flatMap((d) => (isOf(d, 'RunFinished') || isOf(d, 'MetricRecorded') ? [d.event.data.runId] : []));
   if (ids.length === 0) return new Set();
   const { rows } = await sql<{
-    run_id: string;
+    runId: string;
   }>`select run_id from runs where run_id = any(${[...new Set(ids)]}::uuid[])`.execute(trx);
-  return new Set(rows.map((row) => row.run_id));
+  return new Set(rows.map((row) => row.runId));
 }
 
 function experimentRow({ data, occurredAt }: Envelope<'ExperimentDeclared'>): Row<typeof tables.experiments> {
-  return { experiment_id: data.experimentId, name: data.name, question: data.question, declared_at: occurredAt };
+  return { experimentId: data.experimentId, name: data.name, question: data.question, declaredAt: occurredAt };
 }
 
 function runRow({
   data,
   occurredAt,
-}: Envelope<'RunStarted'>): Omit<Row<typeof tables.runs>, 'finished_at' | 'outcome' | 'message'> {
+}: Envelope<'RunStarted'>): Omit<Row<typeof tables.runs>, 'finishedAt' | 'outcome' | 'message'> {
   return {
-    run_id: data.runId,
-    experiment_id: data.experimentId,
+    runId: data.runId,
+    experimentId: data.experimentId,
     name: data.name,
     kind: data.kind,
     seed: data.seed,
-    code_version: data.codeVersion,
+    codeVersion: data.codeVersion,
     config: data.config ?? {}, // a run whose configuration is JSON's null; a recordset would make it the null of SQL
     environments: data.environments,
-    policy_id: data.policy?.policyId ?? null,
-    policy_version: data.policy?.version ?? null,
-    started_at: occurredAt,
+    policyId: data.policy?.policyId ?? null,
+    policyVersion: data.policy?.version ?? null,
+    startedAt: occurredAt,
   };
 }
 
 function endRow({ data, occurredAt }: Envelope<'RunFinished'>) {
-  return { run_id: data.runId, finished_at: occurredAt, outcome: data.outcome, message: data.message };
+  return { runId: data.runId, finishedAt: occurredAt, outcome: data.outcome, message: data.message };
 }
 
 function metricRow({ id, data, occurredAt }: Envelope<'MetricRecorded'>): Row<typeof tables.metrics> {
-  return { event_id: id, run_id: data.runId, metric: data.metric, value: data.value, at: data.at, occurred_at: occurredAt };
+  return { eventId: id, runId: data.runId, metric: data.metric, value: data.value, at: data.at, occurredAt };
 }

@@ -1,37 +1,37 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 90ca9d622379cabe
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 1ba28ded597762b2
 import type { Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
 export const tables = {
-  experiments: table('experiments', ['experiment_id'], {
-    experiment_id: column<string>('uuid'),
+  experiments: table('experiments', ['experimentId'], {
+    experimentId: column<string>('uuid'),
     name: column<string>('text'),
     question: column<string>('text'),
-    declared_at: column<Instant>('timestamptz'),
+    declaredAt: column<Instant>('timestamptz'),
   }),
-  runs: table('runs', ['run_id'], {
-    run_id: column<string>('uuid'),
-    experiment_id: column<string | null>('uuid'),
+  runs: table('runs', ['runId'], {
+    runId: column<string>('uuid'),
+    experimentId: column<string | null>('uuid'),
     name: column<string>('text'),
     kind: column<string>('text'),
     seed: column<number>('bigint'),
-    code_version: column<string>('text'),
+    codeVersion: column<string>('text'),
     config: column<Json<Record<string, unknown>>>('jsonb'),
     environments: column<Json<{ environment: string; fingerprint: string }[]>>('jsonb'),
-    policy_id: column<string | null>('text'),
-    policy_version: column<number | null>('integer'),
-    started_at: column<Instant>('timestamptz'),
-    finished_at: column<Instant | null>('timestamptz'),
+    policyId: column<string | null>('text'),
+    policyVersion: column<number | null>('integer'),
+    startedAt: column<Instant>('timestamptz'),
+    finishedAt: column<Instant | null>('timestamptz'),
     outcome: column<string | null>('text'),
     message: column<string | null>('text'),
   }),
-  metrics: table('metrics', ['event_id'], {
-    event_id: column<string>('uuid'),
-    run_id: column<string>('uuid'),
+  metrics: table('metrics', ['eventId'], {
+    eventId: column<string>('uuid'),
+    runId: column<string>('uuid'),
     metric: column<string>('text'),
     value: column<number>('double precision'),
     at: column<number | null>('bigint'),
-    occurred_at: column<Instant>('timestamptz'),
+    occurredAt: column<Instant>('timestamptz'),
   }),
 };
 

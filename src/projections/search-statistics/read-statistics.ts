@@ -11,7 +11,7 @@ export interface NodeStatistics {
 /** Reads the search statistics of whole trees as they are now; steps that no back-up passed are left out. */
 export async function readStatistics(db: Db, trees: readonly string[]): Promise<readonly NodeStatistics[]> {
   const { rows } = await sql<NodeStatistics>`
-    select step_id as "stepId", tree_id as "treeId", visits, value_sum as "valueSum"
+    select step_id, tree_id, visits, value_sum
     from node_statistics where tree_id = any(${[...trees]}::uuid[])`.execute(db);
   return rows;
 }
@@ -26,7 +26,7 @@ export async function readStatisticsAsOf(
   simulations: number,
 ): Promise<readonly NodeStatistics[]> {
   const { rows } = await sql<NodeStatistics>`
-    select p.step_id as "stepId", t.tree_id as "treeId", count(*) as visits, sum(value order by log_offset) as "valueSum"
+    select p.step_id, t.tree_id, count(*) as visits, sum(value order by log_offset) as value_sum
     from unnest(${[...trees]}::uuid[]) as t(tree_id)
     cross join lateral (
       select value, path, log_offset from backups where tree_id = t.tree_id order by log_offset limit ${simulations}

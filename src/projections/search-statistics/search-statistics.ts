@@ -15,8 +15,8 @@ export const searchStatistics: Projection = { name: 'search-statistics', version
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const backups = batch.filter((delivery) => isOf(delivery, 'ValueBackedUp'));
   const ids = backups.map((d) => d.event.id);
-  const counted = await sql<{ event_id: string }>`select event_id from backups where event_id = any(${ids}::uuid[])`.execute(trx);
-  const seen = new Set(counted.rows.map((row) => row.event_id));
+  const counted = await sql<{ eventId: string }>`select event_id from backups where event_id = any(${ids}::uuid[])`.execute(trx);
+  const seen = new Set(counted.rows.map((row) => row.eventId));
   const fresh = backups.filter(({ event }) => !seen.has(event.id) && seen.add(event.id));
   if (fresh.length === 0) return [];
 
@@ -24,34 +24,34 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   for (const { event } of fresh) {
     const { path, value, treeId } = event.data;
     for (const stepId of path) {
-      const node = nodes.get(stepId) ?? { step_id: stepId, tree_id: treeId, visits: 0, value_sum: 0 };
-      nodes.set(stepId, { ...node, visits: node.visits + 1, value_sum: node.value_sum + value });
+      const node = nodes.get(stepId) ?? { stepId, treeId, visits: 0, valueSum: 0 };
+      nodes.set(stepId, { ...node, visits: node.visits + 1, valueSum: node.valueSum + value });
     }
   }
 
   await insertRows(trx, tables.backups, fresh.map(backupRow));
-  await upsertRows(trx, tables.node_statistics, [...nodes.values()]);
+  await upsertRows(trx, tables.nodeStatistics, [...nodes.values()]);
   return [];
 }
 
-type NodeRow = Row<typeof tables.node_statistics>;
+type NodeRow = Row<typeof tables.nodeStatistics>;
 
 async function statisticsOf(stepIds: readonly string[], trx: Trx): Promise<Map<string, NodeRow>> {
   const { rows } = await sql<NodeRow>`
     select step_id, tree_id, visits, value_sum from node_statistics where step_id = any(${stepIds}::uuid[])`.execute(trx);
-  return new Map(rows.map((row) => [row.step_id, row]));
+  return new Map(rows.map((row) => [row.stepId, row]));
 }
 
 function backupRow(delivery: Delivery): Row<typeof tables.backups> {
   if (!isOf(delivery, 'ValueBackedUp')) throw new TypeError(`not a back-up: ${delivery.event.type}`);
   const { id, data } = delivery.event;
   return {
-    event_id: id,
-    tree_id: data.treeId,
+    eventId: id,
+    treeId: data.treeId,
     simulation: data.simulation,
-    leaf_step_id: data.leafStepId,
+    leafStepId: data.leafStepId,
     value: data.value,
     path: data.path,
-    log_offset: delivery.offset,
+    logOffset: delivery.offset,
   };
 }

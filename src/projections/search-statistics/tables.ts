@@ -1,21 +1,21 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: d75392bfd1a25805
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: fd874b95af697a6e
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
 export const tables = {
-  backups: table('backups', ['event_id'], {
-    event_id: column<string>('uuid'),
-    tree_id: column<string>('uuid'),
+  backups: table('backups', ['eventId'], {
+    eventId: column<string>('uuid'),
+    treeId: column<string>('uuid'),
     simulation: column<number>('bigint'),
-    leaf_step_id: column<string>('uuid'),
+    leafStepId: column<string>('uuid'),
     value: column<number>('double precision'),
     path: column<string[]>('uuid[]'),
-    log_offset: column<number>('bigint'),
+    logOffset: column<number>('bigint'),
   }),
-  node_statistics: table('node_statistics', ['step_id'], {
-    step_id: column<string>('uuid'),
-    tree_id: column<string>('uuid'),
+  nodeStatistics: table('node_statistics', ['stepId'], {
+    stepId: column<string>('uuid'),
+    treeId: column<string>('uuid'),
     visits: column<number>('bigint'),
-    value_sum: column<number>('double precision'),
+    valueSum: column<number>('double precision'),
   }),
 };
 

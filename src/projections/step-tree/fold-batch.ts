@@ -39,9 +39,9 @@ function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined
     if (known.trees.has(event.data.treeId)) return undefined;
     const opened = row.treeRow(event);
     known.trees.set(event.data.treeId, {
-      tree_id: event.data.treeId,
-      run_id: event.data.runId,
-      task_id: event.data.task.taskId,
+      treeId: event.data.treeId,
+      runId: event.data.runId,
+      taskId: event.data.task.taskId,
       environment: event.data.task.environment,
     });
     known.steps.set(event.data.rootStepId, { treeId: event.data.treeId, parentId: null, depth: 0 });

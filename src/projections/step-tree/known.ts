@@ -24,23 +24,23 @@ export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<K
     trx,
   );
   for (const tree of trees.rows) {
-    known.trees.set(tree.tree_id, tree);
-    if (tree.closed) known.closed.add(tree.tree_id);
+    known.trees.set(tree.treeId, tree);
+    if (tree.closed) known.closed.add(tree.treeId);
   }
   if (wanted.steps.size > 0) {
-    const steps = await sql<{ step_id: string; tree_id: string; parent_step_id: string | null; depth: number }>`
+    const steps = await sql<{ stepId: string; treeId: string; parentStepId: string | null; depth: number }>`
       select step_id, tree_id, parent_step_id, depth from steps where step_id = any(${[...wanted.steps]}::uuid[])`.execute(trx);
     for (const step of steps.rows)
-      known.steps.set(step.step_id, { treeId: step.tree_id, parentId: step.parent_step_id, depth: step.depth });
+      known.steps.set(step.stepId, { treeId: step.treeId, parentId: step.parentStepId, depth: step.depth });
   }
   if (wanted.rollouts.size > 0) {
-    const rollouts = await sql<{ rollout_id: string; tree_id: string; ended: boolean }>`
+    const rollouts = await sql<{ rolloutId: string; treeId: string; ended: boolean }>`
       select rollout_id, tree_id, finished_at is not null as ended from rollouts where rollout_id = any(${[...wanted.rollouts]}::uuid[])`.execute(
       trx,
     );
     for (const rollout of rollouts.rows) {
-      known.rollouts.set(rollout.rollout_id, rollout.tree_id);
-      if (rollout.ended) known.ended.add(rollout.rollout_id);
+      known.rollouts.set(rollout.rolloutId, rollout.treeId);
+      if (rollout.ended) known.ended.add(rollout.rolloutId);
     }
   }
   return known;

@@ -17,7 +17,7 @@ export interface DivergenceRecord {
 /** Reads what replays of trees showed instead of what was recorded, oldest first. */
 export async function readDivergences(db: Db, trees: readonly string[]): Promise<readonly DivergenceRecord[]> {
   const { rows } = await sql<DivergenceRecord>`
-    select event_id as id, tree_id as "treeId", step_id as "stepId", field, recorded, replayed, occurred_at as "occurredAt", blobs
+    select event_id as id, tree_id, step_id, field, recorded, replayed, occurred_at, blobs
     from divergences where tree_id = any(${[...trees]}::uuid[])
     order by occurred_at, event_id`.execute(db);
   return rows;

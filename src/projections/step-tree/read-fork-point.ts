@@ -23,14 +23,14 @@ export interface ForkPoint {
 export async function readForkPoint(db: Db, stepId: string): Promise<ForkPoint | undefined> {
   return db
     .selectFrom('steps as s')
-    .innerJoin('trees as t', 't.tree_id', 's.tree_id')
-    .leftJoin('runs as r', 'r.run_id', 't.run_id')
-    .leftJoin('rollouts as o', 'o.rollout_id', 's.rollout_id')
-    .leftJoin('steps as f', 'f.step_id', 'o.from_step_id')
-    .select(['s.tree_id as treeId', 't.run_id as runId', 's.parent_step_id as parentStepId', 's.rollout_id as rolloutId'])
+    .innerJoin('trees as t', 't.treeId', 's.treeId')
+    .leftJoin('runs as r', 'r.runId', 't.runId')
+    .leftJoin('rollouts as o', 'o.rolloutId', 's.rolloutId')
+    .leftJoin('steps as f', 'f.stepId', 'o.fromStepId')
+    .select(['s.treeId as treeId', 't.runId as runId', 's.parentStepId as parentStepId', 's.rolloutId as rolloutId'])
     .select(['s.depth', 'f.depth as fromDepth', 's.termination', 't.alias', 't.seed', 't.environment'])
-    .select(['t.server_fingerprint as serverFingerprint', 'r.config'])
-    .where('s.step_id', '=', stepId)
+    .select(['t.serverFingerprint as serverFingerprint', 'r.config'])
+    .where('s.stepId', '=', stepId)
     .executeTakeFirst();
 }
 
@@ -40,11 +40,11 @@ export async function readForkPoint(db: Db, stepId: string): Promise<ForkPoint |
 export async function readForkedStep(db: Db, treeId: string): Promise<string | null> {
   const step = await db
     .selectFrom('steps')
-    .select('step_id')
-    .where('tree_id', '=', treeId)
-    .where('rollout_id', 'is', null)
+    .select('stepId')
+    .where('treeId', '=', treeId)
+    .where('rolloutId', 'is', null)
     .orderBy('depth', 'desc')
     .limit(1)
     .executeTakeFirst();
-  return step?.step_id ?? null;
+  return step?.stepId ?? null;
 }

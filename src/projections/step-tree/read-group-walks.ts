@@ -22,11 +22,9 @@ export interface Walk {
 /** Reads the walks of a tree's rollouts; those that failed or were cancelled are left out. */
 export async function readGroupWalks(db: Db, treeId: string): Promise<GroupWalks> {
   const { rows: steps } = await sql<WalkStep>`
-    select step_id as "stepId", parent_step_id as "parentStepId", state_hash as "stateHash" from steps where tree_id = ${treeId}`.execute(
-    db,
-  );
+    select step_id, parent_step_id, state_hash from steps where tree_id = ${treeId}`.execute(db);
   const { rows: rollouts } = await sql<Walk>`
-    select rollout_id as "rolloutId", from_step_id as "fromStepId", leaf_step_id as "leafStepId" from rollouts
+    select rollout_id, from_step_id, leaf_step_id from rollouts
     where tree_id = ${treeId} and outcome in ('terminated', 'truncated') order by ordinal, rollout_id`.execute(db);
   return { steps: new Map(steps.map((step) => [step.stepId, step])), rollouts };
 }

@@ -8,7 +8,7 @@ import type { Db } from '../../postgres/database.ts';
  */
 export async function readTestTasks(db: Db): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ taskId: string }>`
-    select distinct t.task_id as "taskId" from trees t
+    select distinct t.task_id from trees t
     where (t.environment, t.observation_hash) in (select environment, observation_hash from trees where split = 'test')`.execute(
     db,
   );
@@ -21,7 +21,7 @@ export async function readTestTasks(db: Db): Promise<ReadonlySet<string>> {
  */
 export async function readEvaluatedTasks(db: Db): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ taskId: string }>`
-    select distinct t.task_id as "taskId" from trees t
+    select distinct t.task_id from trees t
     where (t.environment, t.observation_hash) in (
       select seen.environment, seen.observation_hash from trees seen join runs r on r.run_id = seen.run_id
       where r.kind = 'evaluate' or r.config #>> '{training,channel}' in ('validation', 'held-out'))`.execute(db);

@@ -18,14 +18,14 @@ export async function readOpenTrees(
 ): Promise<readonly OpenTree[]> {
   const rows = await db
     .selectFrom('trees as t')
-    .innerJoin('steps as s', 's.step_id', 't.root_step_id')
-    .select(['t.tree_id', 't.alias', 't.seed', 's.observation', 's.blobs'])
-    .where('t.run_id', '=', runId)
-    .where('t.closed_at', 'is', null)
-    .orderBy('t.tree_id')
+    .innerJoin('steps as s', 's.stepId', 't.rootStepId')
+    .select(['t.treeId', 't.alias', 't.seed', 's.observation', 's.blobs'])
+    .where('t.runId', '=', runId)
+    .where('t.closedAt', 'is', null)
+    .orderBy('t.treeId')
     .execute();
   return Promise.all(
-    rows.map(async ({ tree_id: treeId, alias, seed, observation, blobs }) => {
+    rows.map(async ({ treeId, alias, seed, observation, blobs }) => {
       const blob = blobs?.observation;
       return { treeId, alias, seed, observation: blob ? await resolve(blob.blob) : observation };
     }),

@@ -35,19 +35,19 @@ export async function readRecordedPath(
   if (ids.length === 0) return [];
   const records = await db
     .selectFrom('steps')
-    .select(['step_id', 'depth', 'response', 'thought', 'action', 'observation', 'well_formatted', 'termination', 'state_hash'])
-    .select(['policy_spans', 'blobs'])
-    .where('step_id', 'in', [...ids])
+    .select(['stepId', 'depth', 'response', 'thought', 'action', 'observation', 'wellFormatted', 'termination', 'stateHash'])
+    .select(['policySpans', 'blobs'])
+    .where('stepId', 'in', [...ids])
     .execute();
   const rewards = await db
     .selectFrom('rewards')
-    .select(['step_id', 'assigned_value'])
-    .where('step_id', 'in', [...ids])
+    .select(['stepId', 'assignedValue'])
+    .where('stepId', 'in', [...ids])
     .where('component', '=', 'environment')
-    .orderBy('reward_id')
+    .orderBy('rewardId')
     .execute();
-  const earned = new Map(rewards.map(({ step_id, assigned_value }) => [step_id, assigned_value]));
-  const steps = new Map(records.map((record) => [record.step_id, record]));
+  const earned = new Map(rewards.map(({ stepId, assignedValue }) => [stepId, assignedValue]));
+  const steps = new Map(records.map((record) => [record.stepId, record]));
   return Promise.all(
     ids.map(async (id): Promise<PathStep> => {
       const step = steps.get(id);
@@ -56,11 +56,11 @@ export async function readRecordedPath(
         const reference = step.blobs?.[field];
         return reference ? resolve(reference.blob) : step[field];
       };
-      const [span] = step.policy_spans;
+      const [span] = step.policySpans;
       return {
         ...{ stepId: id, depth: step.depth, response: await text('response'), thought: await text('thought') },
-        ...{ action: await text('action'), observation: await text('observation'), wellFormatted: step.well_formatted },
-        ...{ termination: step.termination, stateHash: step.state_hash, reward: earned.get(id) ?? 0 },
+        ...{ action: await text('action'), observation: await text('observation'), wellFormatted: step.wellFormatted },
+        ...{ termination: step.termination, stateHash: step.stateHash, reward: earned.get(id) ?? 0 },
         policy: span ? { policyId: span.policyId, version: span.version } : null,
       };
     }),

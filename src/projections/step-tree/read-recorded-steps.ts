@@ -24,10 +24,10 @@ export async function readRecordedSteps(
 ): Promise<ReadonlyMap<string, RecordedStep>> {
   const rows = await db
     .selectFrom('steps')
-    .select(['step_id', 'parent_step_id', 'rollout_id', 'depth', 'response', 'action', 'observation', 'termination'])
+    .select(['stepId', 'parentStepId', 'rolloutId', 'depth', 'response', 'action', 'observation', 'termination'])
     .select(['admissible', 'blobs'])
-    .where('tree_id', '=', treeId)
-    .orderBy('log_offset')
+    .where('treeId', '=', treeId)
+    .orderBy('logOffset')
     .execute();
   const steps = new Map<string, RecordedStep>();
   for (const row of rows) {
@@ -35,10 +35,10 @@ export async function readRecordedSteps(
       const reference = row.blobs?.[field];
       return reference ? resolve(reference.blob) : row[field];
     };
-    steps.set(row.step_id, {
-      stepId: row.step_id,
-      parentStepId: row.parent_step_id,
-      rolloutId: row.rollout_id,
+    steps.set(row.stepId, {
+      stepId: row.stepId,
+      parentStepId: row.parentStepId,
+      rolloutId: row.rolloutId,
       depth: row.depth,
       response: await text('response'),
       action: await text('action'),

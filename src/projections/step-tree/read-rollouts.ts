@@ -40,12 +40,12 @@ export interface RolloutFilter {
 
 // A rollout that goes on has no finish: it comes last in ascending order, first in descending order.
 const FINISHED = [
-  { column: 'rollouts.finished_at', type: 'instant?' },
-  { column: 'rollouts.rollout_id', type: 'uuid' },
+  { column: 'rollouts.finishedAt', type: 'instant?' },
+  { column: 'rollouts.rolloutId', type: 'uuid' },
 ] as const;
 const STEPS = [
   { column: 'rollouts.steps', type: 'integer?' },
-  { column: 'rollouts.rollout_id', type: 'uuid' },
+  { column: 'rollouts.rolloutId', type: 'uuid' },
 ] as const;
 export const ROLLOUT_ORDERINGS = {
   FINISHED_ASC: { name: 'rollouts/FINISHED_ASC', direction: 'asc', keys: FINISHED },
@@ -78,7 +78,7 @@ export async function readRolloutsById(db: Db, ids: readonly string[]): Promise<
   const rows = await db
     .selectFrom('rollouts')
     .selectAll()
-    .where('rollout_id', 'in', [...ids])
+    .where('rolloutId', 'in', [...ids])
     .execute();
   return rows.map(toRollout);
 }
@@ -88,9 +88,9 @@ export async function readRolloutsOfTrees(db: Db, trees: readonly string[]): Pro
   const rows = await db
     .selectFrom('rollouts')
     .selectAll()
-    .where('tree_id', 'in', [...trees])
+    .where('treeId', 'in', [...trees])
     .orderBy('ordinal')
-    .orderBy('rollout_id')
+    .orderBy('rolloutId')
     .execute();
   return rows.map(toRollout);
 }
@@ -98,39 +98,39 @@ export async function readRolloutsOfTrees(db: Db, trees: readonly string[]): Pro
 /** The rollouts of a filter, as a query to go on from. */
 export function chosenRollouts(db: Db, filter: RolloutFilter) {
   let query = db.selectFrom('rollouts');
-  if (filter.runId !== undefined) query = query.where('rollouts.run_id', '=', filter.runId);
-  if (filter.treeId !== undefined) query = query.where('rollouts.tree_id', '=', filter.treeId);
-  if (filter.taskId !== undefined) query = query.where('rollouts.task_id', '=', filter.taskId);
+  if (filter.runId !== undefined) query = query.where('rollouts.runId', '=', filter.runId);
+  if (filter.treeId !== undefined) query = query.where('rollouts.treeId', '=', filter.treeId);
+  if (filter.taskId !== undefined) query = query.where('rollouts.taskId', '=', filter.taskId);
   if (filter.environment !== undefined) query = query.where('rollouts.environment', '=', filter.environment);
   if (filter.outcomes !== undefined)
     // a list of texts; `any` also takes an empty one
     query = query.where((eb) => eb('rollouts.outcome', '=', eb.fn.any(eb.val([...(filter.outcomes ?? [])] as never[]))));
-  if (filter.finished !== undefined) query = query.where('rollouts.finished_at', filter.finished ? 'is not' : 'is', null);
+  if (filter.finished !== undefined) query = query.where('rollouts.finishedAt', filter.finished ? 'is not' : 'is', null);
   if (filter.success !== undefined) query = query.where('rollouts.success', '=', filter.success);
-  if (filter.policyId !== undefined) query = query.where('rollouts.policy_id', '=', filter.policyId);
-  if (filter.policyVersionFrom !== undefined) query = query.where('rollouts.policy_version', '>=', filter.policyVersionFrom);
-  if (filter.policyVersionUntil !== undefined) query = query.where('rollouts.policy_version', '<', filter.policyVersionUntil);
-  if (filter.finishedFrom !== undefined) query = query.where('rollouts.finished_at', '>=', filter.finishedFrom);
-  if (filter.finishedUntil !== undefined) query = query.where('rollouts.finished_at', '<', filter.finishedUntil);
+  if (filter.policyId !== undefined) query = query.where('rollouts.policyId', '=', filter.policyId);
+  if (filter.policyVersionFrom !== undefined) query = query.where('rollouts.policyVersion', '>=', filter.policyVersionFrom);
+  if (filter.policyVersionUntil !== undefined) query = query.where('rollouts.policyVersion', '<', filter.policyVersionUntil);
+  if (filter.finishedFrom !== undefined) query = query.where('rollouts.finishedAt', '>=', filter.finishedFrom);
+  if (filter.finishedUntil !== undefined) query = query.where('rollouts.finishedAt', '<', filter.finishedUntil);
   return query;
 }
 
 export function toRollout(row: Selectable<Tables['rollouts']>): RolloutRecord {
   return {
-    id: row.rollout_id,
-    treeId: row.tree_id,
-    runId: row.run_id,
-    taskId: row.task_id,
+    id: row.rolloutId,
+    treeId: row.treeId,
+    runId: row.runId,
+    taskId: row.taskId,
     environment: row.environment,
-    fromStepId: row.from_step_id,
+    fromStepId: row.fromStepId,
     ordinal: row.ordinal,
     seed: row.seed,
-    policy: { id: row.policy_id, version: row.policy_version },
-    startedAt: row.started_at,
-    finishedAt: row.finished_at,
+    policy: { id: row.policyId, version: row.policyVersion },
+    startedAt: row.startedAt,
+    finishedAt: row.finishedAt,
     outcome: row.outcome,
     success: row.success,
-    leafStepId: row.leaf_step_id,
+    leafStepId: row.leafStepId,
     stepCount: row.steps,
     reason: row.reason,
   };

@@ -10,7 +10,7 @@ export interface StepTaker {
 /** Reads which rollout took each step of a tree, in the order of the log; steps that no rollout took are left out. */
 export async function readStepTakers(db: Db, treeId: string): Promise<readonly StepTaker[]> {
   const { rows } = await sql<StepTaker>`
-    select step_id as "stepId", rollout_id as "rolloutId" from steps
+    select step_id, rollout_id from steps
     where tree_id = ${treeId} and rollout_id is not null order by log_offset`.execute(db);
   return rows;
 }

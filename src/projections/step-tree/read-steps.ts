@@ -43,18 +43,18 @@ const COLUMNS = {
   thought: sql`s.thought`,
   action: sql`s.action`,
   observation: sql`s.observation`,
-  wellFormatted: sql`s.well_formatted as "wellFormatted"`,
+  wellFormatted: sql`s.well_formatted`,
   executable: sql`s.executable`,
   termination: sql`s.termination`,
-  policySpans: sql`s.policy_spans as "policySpans"`,
+  policySpans: sql`s.policy_spans`,
   tokens: sql`s.tokens`,
   usage: sql`s.prompt_tokens, s.completion_tokens`,
-  finishReason: sql`s.finish_reason as "finishReason"`,
+  finishReason: sql`s.finish_reason`,
   call: sql`s.call`,
   timings: sql`s.policy_ms, s.environment_ms`,
-  stateHash: sql`s.state_hash as "stateHash"`,
-  admissibleActions: sql`s.admissible as "admissibleActions"`,
-  occurredAt: sql`s.occurred_at as "occurredAt"`,
+  stateHash: sql`s.state_hash`,
+  admissibleActions: sql`s.admissible as admissible_actions`,
+  occurredAt: sql`s.occurred_at`,
 } as const satisfies Partial<Record<keyof StepRecord, RawBuilder<unknown>>>;
 
 export type StepField = keyof typeof COLUMNS;
@@ -110,8 +110,8 @@ async function selected<Field extends StepField>(
   fields: readonly Field[],
   from: RawBuilder<unknown>,
 ): Promise<readonly StepPart<Field>[]> {
-  const links = sql`s.step_id as id, s.tree_id as "treeId", s.parent_step_id as "parentId", s.rollout_id as "rolloutId",
-    s.log_offset as "logOffset", s.blobs`;
+  const links = sql`s.step_id as id, s.tree_id, s.parent_step_id as parent_id, s.rollout_id,
+    s.log_offset, s.blobs`;
   const columns = [links, ...fields.map((field) => COLUMNS[field])];
   const { rows } = await sql<Row>`select ${sql.join(columns)} from ${from}`.execute(db);
   for (const row of rows) assemble(row, fields);
@@ -123,20 +123,20 @@ async function selected<Field extends StepField>(
  * The fields that are objects, made in place: a tree of a thousand steps is read in milliseconds, and copying it takes as long.
  */
 interface Row {
-  prompt_tokens?: number | null;
-  completion_tokens?: number | null;
-  policy_ms?: number;
-  environment_ms?: number;
+  promptTokens?: number | null;
+  completionTokens?: number | null;
+  policyMs?: number;
+  environmentMs?: number;
   usage?: StepRecord['usage'];
   timings?: StepRecord['timings'];
 }
 
 function assemble(row: Row, fields: readonly StepField[]): void {
   if (fields.includes('usage')) {
-    const { prompt_tokens: promptTokens = null, completion_tokens: completionTokens } = row;
+    const { promptTokens = null, completionTokens } = row;
     row.usage = promptTokens === null ? null : { promptTokens, completionTokens: completionTokens ?? 0 };
   }
-  if (fields.includes('timings')) row.timings = { policyMs: row.policy_ms ?? 0, environmentMs: row.environment_ms ?? 0 };
+  if (fields.includes('timings')) row.timings = { policyMs: row.policyMs ?? 0, environmentMs: row.environmentMs ?? 0 };
 }
 
 export interface TreeSize {
@@ -149,7 +149,7 @@ export interface TreeSize {
 /** Measures trees: their steps with the root, their greatest depth, their leaves. */
 export async function readTreeSizes(db: Db, trees: readonly string[]): Promise<readonly TreeSize[]> {
   const { rows } = await sql<TreeSize>`
-    select tree_id as "treeId", count(*) as steps, max(depth) as depth, count(*) - count(distinct parent_step_id) as leaves
+    select tree_id, count(*) as steps, max(depth) as depth, count(*) - count(distinct parent_step_id) as leaves
     from steps where tree_id = any(${[...trees]}::uuid[]) group by tree_id`.execute(db);
   return rows;
 }

@@ -23,8 +23,8 @@ export async function readToolCalls(
   steps: readonly string[],
 ): Promise<readonly ToolCallRecord[]> {
   const { rows } = await sql<ToolCallRecord>`
-    select tool_call_id as id, tree_id as "treeId", step_id as "stepId", ordinal, tool, arguments, output, outcome,
-           duration_ms as "durationMs", blobs
+    select tool_call_id as id, tree_id, step_id, ordinal, tool, arguments, output, outcome,
+           duration_ms, blobs
     from tool_calls
     where tree_id = any(${[...trees]}::uuid[]) and step_id = any(${[...steps]}::uuid[])
     order by step_id, ordinal, tool_call_id`.execute(db);

@@ -11,8 +11,8 @@ export interface TreeOfRun {
 export async function readTreesOfRun(db: Db, runId: string): Promise<readonly TreeOfRun[]> {
   return db
     .selectFrom('trees')
-    .select(['tree_id as treeId', 'alias', 'environment', 'planned_rollouts as plannedRollouts'])
-    .where('run_id', '=', runId)
-    .orderBy('tree_id')
+    .select(['treeId as treeId', 'alias', 'environment', 'plannedRollouts as plannedRollouts'])
+    .where('runId', '=', runId)
+    .orderBy('treeId')
     .execute();
 }

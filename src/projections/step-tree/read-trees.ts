@@ -42,8 +42,8 @@ export interface TreeFilter {
 }
 
 const OPENED = [
-  { column: 'trees.opened_at', type: 'instant' },
-  { column: 'trees.tree_id', type: 'uuid' },
+  { column: 'trees.openedAt', type: 'instant' },
+  { column: 'trees.treeId', type: 'uuid' },
 ] as const;
 export const TREE_ORDERINGS = {
   OPENED_ASC: { name: 'trees/OPENED_ASC', direction: 'asc', keys: OPENED },
@@ -74,7 +74,7 @@ export async function readTreesById(db: Db, ids: readonly string[]): Promise<rea
   const rows = await db
     .selectFrom('trees')
     .selectAll()
-    .where('tree_id', 'in', [...ids])
+    .where('treeId', 'in', [...ids])
     .execute();
   return rows.map(toTree);
 }
@@ -87,42 +87,42 @@ export async function readTree(db: Db, treeId: string): Promise<TreeRecord | und
 
 function chosen(db: Db, filter: TreeFilter) {
   let query = db.selectFrom('trees');
-  if (filter.runId !== undefined) query = query.where('trees.run_id', '=', filter.runId);
-  if (filter.taskId !== undefined) query = query.where('trees.task_id', '=', filter.taskId);
+  if (filter.runId !== undefined) query = query.where('trees.runId', '=', filter.runId);
+  if (filter.taskId !== undefined) query = query.where('trees.taskId', '=', filter.taskId);
   if (filter.environment !== undefined) query = query.where('trees.environment', '=', filter.environment);
   if (filter.split !== undefined) query = query.where('trees.split', '=', filter.split);
-  if (filter.taskDepth !== undefined) query = query.where('trees.task_depth', '=', filter.taskDepth);
-  if (filter.closed !== undefined) query = query.where('trees.closed_at', filter.closed ? 'is not' : 'is', null);
-  if (filter.openedFrom !== undefined) query = query.where('trees.opened_at', '>=', filter.openedFrom);
-  if (filter.openedUntil !== undefined) query = query.where('trees.opened_at', '<', filter.openedUntil);
+  if (filter.taskDepth !== undefined) query = query.where('trees.taskDepth', '=', filter.taskDepth);
+  if (filter.closed !== undefined) query = query.where('trees.closedAt', filter.closed ? 'is not' : 'is', null);
+  if (filter.openedFrom !== undefined) query = query.where('trees.openedAt', '>=', filter.openedFrom);
+  if (filter.openedUntil !== undefined) query = query.where('trees.openedAt', '<', filter.openedUntil);
   if (filter.datasetId !== undefined) {
-    const examples = db.selectFrom('dataset_examples').where('dataset_id', '=', filter.datasetId);
-    query = query.where('trees.tree_id', 'in', examples.select('dataset_examples.tree_id'));
+    const examples = db.selectFrom('datasetExamples').where('datasetId', '=', filter.datasetId);
+    query = query.where('trees.treeId', 'in', examples.select('datasetExamples.treeId'));
   }
   return query;
 }
 
 function toTree(row: Selectable<Tables['trees']>): TreeRecord {
   return {
-    id: row.tree_id,
-    runId: row.run_id,
+    id: row.treeId,
+    runId: row.runId,
     task: {
-      id: row.task_id,
+      id: row.taskId,
       environment: row.environment,
-      serverFingerprint: row.server_fingerprint,
-      observationHash: row.observation_hash,
+      serverFingerprint: row.serverFingerprint,
+      observationHash: row.observationHash,
       alias: row.alias,
       goal: row.goal,
-      depth: row.task_depth,
+      depth: row.taskDepth,
       split: row.split,
     },
-    rootStepId: row.root_step_id,
+    rootStepId: row.rootStepId,
     instruction: row.instruction,
-    plannedRollouts: row.planned_rollouts,
+    plannedRollouts: row.plannedRollouts,
     seed: row.seed,
-    openedAt: row.opened_at,
-    closedAt: row.closed_at,
-    closeReason: row.close_reason,
+    openedAt: row.openedAt,
+    closedAt: row.closedAt,
+    closeReason: row.closeReason,
     blobs: row.blobs,
   };
 }

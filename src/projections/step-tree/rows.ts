@@ -22,22 +22,22 @@ function texts<Name extends string>(
 export function treeRow({
   data,
   occurredAt,
-}: Envelope<'TreeOpened'>): Omit<Row<typeof tables.trees>, 'closed_at' | 'close_reason'> {
+}: Envelope<'TreeOpened'>): Omit<Row<typeof tables.trees>, 'closedAt' | 'closeReason'> {
   return {
-    tree_id: data.treeId,
-    run_id: data.runId,
-    task_id: data.task.taskId,
+    treeId: data.treeId,
+    runId: data.runId,
+    taskId: data.task.taskId,
     environment: data.task.environment,
-    server_fingerprint: data.task.serverFingerprint,
-    observation_hash: data.task.observationHash,
+    serverFingerprint: data.task.serverFingerprint,
+    observationHash: data.task.observationHash,
     alias: data.task.alias,
     goal: data.task.goal,
-    task_depth: data.task.depth,
+    taskDepth: data.task.depth,
     split: data.task.split,
-    root_step_id: data.rootStepId,
-    planned_rollouts: data.plannedRollouts,
+    rootStepId: data.rootStepId,
+    plannedRollouts: data.plannedRollouts,
     seed: data.seed,
-    opened_at: occurredAt,
+    openedAt: occurredAt,
     ...texts({ instruction: data.instruction }),
   };
 }
@@ -45,8 +45,8 @@ export function treeRow({
 export function closeRow({
   data,
   occurredAt,
-}: Envelope<'TreeClosed'>): Pick<Row<typeof tables.trees>, 'tree_id' | 'closed_at' | 'close_reason'> {
-  return { tree_id: data.treeId, closed_at: occurredAt, close_reason: data.reason };
+}: Envelope<'TreeClosed'>): Pick<Row<typeof tables.trees>, 'treeId' | 'closedAt' | 'closeReason'> {
+  return { treeId: data.treeId, closedAt: occurredAt, closeReason: data.reason };
 }
 
 export type StepRow = Row<typeof tables.steps>;
@@ -54,26 +54,26 @@ export type StepRow = Row<typeof tables.steps>;
 export function stepRow({ event, offset }: Delivery<Envelope<'StepTaken'>>): StepRow {
   const { data } = event;
   return {
-    step_id: data.stepId,
-    tree_id: data.treeId,
-    parent_step_id: data.parentStepId,
-    rollout_id: data.rolloutId,
+    stepId: data.stepId,
+    treeId: data.treeId,
+    parentStepId: data.parentStepId,
+    rolloutId: data.rolloutId,
     depth: data.depth,
-    log_offset: offset,
-    well_formatted: data.wellFormatted,
+    logOffset: offset,
+    wellFormatted: data.wellFormatted,
     executable: data.executable,
     termination: data.termination,
-    policy_spans: data.policySpans,
+    policySpans: data.policySpans,
     tokens: data.tokens,
-    prompt_tokens: data.usage?.promptTokens ?? null,
-    completion_tokens: data.usage?.completionTokens ?? null,
-    finish_reason: data.finishReason,
+    promptTokens: data.usage?.promptTokens ?? null,
+    completionTokens: data.usage?.completionTokens ?? null,
+    finishReason: data.finishReason,
     call: data.call,
-    policy_ms: data.timings.policyMs,
-    environment_ms: data.timings.environmentMs,
-    state_hash: data.stateHash,
+    policyMs: data.timings.policyMs,
+    environmentMs: data.timings.environmentMs,
+    stateHash: data.stateHash,
     admissible: data.admissibleActions,
-    occurred_at: event.occurredAt,
+    occurredAt: event.occurredAt,
     ...texts({ response: data.response, thought: data.thought, action: data.action, observation: data.observation }),
   };
 }
@@ -82,29 +82,29 @@ export function stepRow({ event, offset }: Delivery<Envelope<'StepTaken'>>): Ste
 export function rootRow({ event, offset }: Delivery<Envelope<'TreeOpened'>>): StepRow {
   const { data } = event;
   return {
-    step_id: data.rootStepId,
-    tree_id: data.treeId,
-    parent_step_id: null,
-    rollout_id: null,
+    stepId: data.rootStepId,
+    treeId: data.treeId,
+    parentStepId: null,
+    rolloutId: null,
     depth: 0,
-    log_offset: offset,
+    logOffset: offset,
     response: '',
     thought: '',
     action: '',
-    well_formatted: true,
+    wellFormatted: true,
     executable: true,
     termination: 'none',
-    policy_spans: [],
+    policySpans: [],
     tokens: null,
-    prompt_tokens: null,
-    completion_tokens: null,
-    finish_reason: null,
+    promptTokens: null,
+    completionTokens: null,
+    finishReason: null,
     call: null,
-    policy_ms: 0,
-    environment_ms: 0,
-    state_hash: data.stateHash,
+    policyMs: 0,
+    environmentMs: 0,
+    stateHash: data.stateHash,
     admissible: data.admissibleActions,
-    occurred_at: event.occurredAt,
+    occurredAt: event.occurredAt,
     ...texts({ observation: data.observation }),
   };
 }
@@ -112,67 +112,67 @@ export function rootRow({ event, offset }: Delivery<Envelope<'TreeOpened'>>): St
 export function rolloutRow(
   { data, occurredAt }: Envelope<'RolloutStarted'>,
   tree: KnownTree,
-): Omit<Row<typeof tables.rollouts>, Exclude<keyof EndRow, 'rollout_id'>> {
+): Omit<Row<typeof tables.rollouts>, Exclude<keyof EndRow, 'rolloutId'>> {
   return {
-    rollout_id: data.rolloutId,
-    tree_id: data.treeId,
-    run_id: tree.run_id,
-    task_id: tree.task_id,
+    rolloutId: data.rolloutId,
+    treeId: data.treeId,
+    runId: tree.runId,
+    taskId: tree.taskId,
     environment: tree.environment,
-    from_step_id: data.fromStepId,
+    fromStepId: data.fromStepId,
     ordinal: data.ordinal,
     seed: data.seed,
-    policy_id: data.policy.policyId,
-    policy_version: data.policy.version,
-    started_at: occurredAt,
+    policyId: data.policy.policyId,
+    policyVersion: data.policy.version,
+    startedAt: occurredAt,
   };
 }
 
 /** What a rollout row copies from its tree, so that lists of trajectories are filtered without a join. */
 export interface KnownTree {
-  readonly tree_id: string;
-  readonly run_id: string;
-  readonly task_id: string;
+  readonly treeId: string;
+  readonly runId: string;
+  readonly taskId: string;
   readonly environment: string;
 }
 
 /** How a rollout ended: the columns that its second event fills. */
 export type EndRow = Pick<
   Row<typeof tables.rollouts>,
-  'rollout_id' | 'finished_at' | 'outcome' | 'success' | 'leaf_step_id' | 'steps' | 'reason'
+  'rolloutId' | 'finishedAt' | 'outcome' | 'success' | 'leafStepId' | 'steps' | 'reason'
 >;
 export function endRow({ data, occurredAt }: Envelope<'RolloutFinished'>): EndRow {
   return {
-    rollout_id: data.rolloutId,
-    finished_at: occurredAt,
+    rolloutId: data.rolloutId,
+    finishedAt: occurredAt,
     outcome: data.outcome,
     success: data.success,
-    leaf_step_id: data.leafStepId,
+    leafStepId: data.leafStepId,
     steps: data.steps,
     reason: data.reason,
   };
 }
 
-export function toolCallRow({ data }: Envelope<'ToolCalled'>): Row<typeof tables.tool_calls> {
+export function toolCallRow({ data }: Envelope<'ToolCalled'>): Row<typeof tables.toolCalls> {
   return {
-    tool_call_id: data.toolCallId,
-    tree_id: data.treeId,
-    step_id: data.stepId,
+    toolCallId: data.toolCallId,
+    treeId: data.treeId,
+    stepId: data.stepId,
     ordinal: data.ordinal,
     tool: data.tool,
     outcome: data.outcome,
-    duration_ms: data.durationMs,
+    durationMs: data.durationMs,
     ...texts({ arguments: data.arguments, output: data.output }),
   };
 }
 
 export function divergenceRow({ id, data, occurredAt }: Envelope<'ReplayDiverged'>): Row<typeof tables.divergences> {
   return {
-    event_id: id,
-    tree_id: data.treeId,
-    step_id: data.stepId,
+    eventId: id,
+    treeId: data.treeId,
+    stepId: data.stepId,
     field: data.field,
-    occurred_at: occurredAt,
+    occurredAt,
     ...texts({ recorded: data.recorded, replayed: data.replayed }),
   };
 }

@@ -9,14 +9,14 @@ import { tables } from './tables.ts';
  * are skipped.
  */
 export async function writeRows(rows: Rows, trx: Trx, insert: typeof insertRows): Promise<void> {
-  const trees = joinEnds(rows.trees, rows.closed, 'tree_id');
-  const rollouts = joinEnds(rows.rollouts, rows.ends, 'rollout_id');
+  const trees = joinEnds(rows.trees, rows.closed, 'treeId');
+  const rollouts = joinEnds(rows.rollouts, rows.ends, 'rolloutId');
   await insert(trx, tables.trees, trees.whole);
   await insert(trx, tables.steps, rows.steps);
   await insert(trx, tables.rollouts, rollouts.whole);
-  await updateRows(trx, tables.rollouts, rollouts.later, 'finished_at');
-  await updateRows(trx, tables.trees, trees.later, 'closed_at');
-  await insertRows(trx, tables.tool_calls, rows.toolCalls);
+  await updateRows(trx, tables.rollouts, rollouts.later, 'finishedAt');
+  await updateRows(trx, tables.trees, trees.later, 'closedAt');
+  await insertRows(trx, tables.toolCalls, rows.toolCalls);
   await insertRows(trx, tables.divergences, rows.divergences);
 }
 

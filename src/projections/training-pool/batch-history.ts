@@ -1,14 +1,14 @@
 import type { Method } from '../../events/schemas/training.ts';
 
-/** A planned batch and what became of it. Names are as in its files. */
+/** A planned batch and what became of it. Its files have the same names in snake_case. */
 export interface BatchRecord {
   readonly kind: 'batch';
-  readonly policy_id: string;
-  readonly lineage_id: string;
-  readonly batch_id: string;
+  readonly policyId: string;
+  readonly lineageId: string;
+  readonly batchId: string;
   readonly ordinal: number;
   /** The newest version when it was planned. */
-  readonly policy_version: number;
+  readonly policyVersion: number;
   readonly estimator: Method;
   readonly rules: unknown;
   readonly seed: number;
@@ -16,11 +16,11 @@ export interface BatchRecord {
   readonly position: string;
   readonly tokens: number;
   readonly shards: readonly (readonly number[])[];
-  readonly previous_hash: string | null;
-  readonly manifest_hash: string;
-  /** Whether the hash is that of this record, and `previous_hash` that of the batch before. */
+  readonly previousHash: string | null;
+  readonly manifestHash: string;
+  /** Whether the hash is that of this record, and `previousHash` that of the batch before. */
   readonly chained: boolean;
-  readonly planned_at: Date;
+  readonly plannedAt: Date;
   /** In its order: group by group, as the shards count them. */
   readonly samples: readonly SampleRecord[];
   /** By fence. */
@@ -31,38 +31,38 @@ export interface BatchRecord {
 
 /** A rollout in a batch, as the pool knows it; null where its end was not read yet. */
 export interface SampleRecord {
-  readonly rollout_id: string;
-  readonly tree_id: string;
-  readonly group_ordinal: number;
+  readonly rolloutId: string;
+  readonly treeId: string;
+  readonly groupOrdinal: number;
   readonly place: number;
   readonly outcome: string | null;
   readonly success: boolean | null;
-  readonly oldest_version: number | null;
-  readonly newest_version: number | null;
-  readonly sampled_tokens: number | null;
+  readonly oldestVersion: number | null;
+  readonly newestVersion: number | null;
+  readonly sampledTokens: number | null;
   /** Component → sum of the rewards in force. */
   readonly scores: Readonly<Record<string, number>>;
 }
 
 export interface LeaseRecord {
-  readonly lease_id: string;
+  readonly leaseId: string;
   readonly fence: number;
   readonly consumer: string | null;
-  readonly leased_at: Date | null;
+  readonly leasedAt: Date | null;
   readonly deadline: Date | null;
-  readonly ended_at: Date | null;
+  readonly endedAt: Date | null;
   /** 'expired', 'returned' or 'acked'; null while it holds. */
-  readonly ended_by: string | null;
-  readonly end_reason: string | null;
+  readonly endedBy: string | null;
+  readonly endReason: string | null;
 }
 
 /** What a batch was acknowledged with. The version's own facts are null until the projection has read them. */
 export interface UpdateRecord {
-  readonly lease_id: string;
-  readonly acked_at: Date;
+  readonly leaseId: string;
+  readonly ackedAt: Date;
   readonly version: number;
-  readonly checkpoint_id: string;
-  readonly parent_version: number | null;
+  readonly checkpointId: string;
+  readonly parentVersion: number | null;
   readonly weights: string | null;
   readonly loss: Method | null;
   readonly metrics: Readonly<Record<string, number>> | null;
@@ -71,14 +71,14 @@ export interface UpdateRecord {
 /** A finished rollout that no batch will hold. */
 export interface RejectionRecord {
   readonly kind: 'rejected';
-  readonly policy_id: string;
-  readonly lineage_id: string;
-  readonly rollout_id: string;
-  readonly tree_id: string;
+  readonly policyId: string;
+  readonly lineageId: string;
+  readonly rolloutId: string;
+  readonly treeId: string;
   readonly reason: string;
   readonly rule: string;
   readonly measured: number | null;
-  readonly rejected_at: Date;
+  readonly rejectedAt: Date;
 }
 
 export type HistoryRecord = BatchRecord | RejectionRecord;

@@ -7,7 +7,7 @@ import { tables } from './tables.ts';
 
 /** Keeps the runs whose recorded configuration says `training: {policyId, channel}`, and which runs are over. */
 export async function foldRuns(batch: readonly Delivery[], trx: Trx): Promise<void> {
-  const found: Part<typeof tables.training_runs, keyof typeof PARTS>[] = [];
+  const found: Part<typeof tables.trainingRuns, keyof typeof PARTS>[] = [];
   for (const delivery of batch) {
     if (isOf(delivery, 'RunStarted')) {
       const { data, occurredAt } = delivery.event;
@@ -15,14 +15,14 @@ export async function foldRuns(batch: readonly Delivery[], trx: Trx): Promise<vo
       const named = trainingChannel.safeParse((data.config as { training?: unknown } | null)?.training);
       if (!named.success) continue;
       const { policyId, channel } = named.data;
-      found.push({ part: 'started', key: data.runId, values: { policy_id: policyId, channel, started_at: occurredAt } });
+      found.push({ part: 'started', key: data.runId, values: { policyId, channel, startedAt: occurredAt } });
     }
     if (isOf(delivery, 'RunFinished')) {
       const { data, occurredAt } = delivery.event;
-      found.push({ part: 'finished', key: data.runId, values: { finished_at: occurredAt } });
+      found.push({ part: 'finished', key: data.runId, values: { finishedAt: occurredAt } });
     }
   }
-  await mergeRows(trx, tables.training_runs, found, PARTS);
+  await mergeRows(trx, tables.trainingRuns, found, PARTS);
 }
 
-const PARTS = { started: ['started_at', 'policy_id', 'channel'], finished: ['finished_at'] } as const;
+const PARTS = { started: ['startedAt', 'policyId', 'channel'], finished: ['finishedAt'] } as const;

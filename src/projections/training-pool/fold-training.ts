@@ -39,13 +39,13 @@ export async function foldTraining(batch: readonly Delivery[], trx: Trx): Promis
   }
   await insertRows(trx, tables.lineages, rows.lineages);
   await insertRows(trx, tables.batches, rows.batches);
-  await insertRows(trx, tables.batch_samples, rows.samples);
-  await insertRows(trx, tables.sample_rejections, rows.rejections);
+  await insertRows(trx, tables.batchSamples, rows.samples);
+  await insertRows(trx, tables.sampleRejections, rows.rejections);
   await mergeRows(trx, tables.leases, rows.leases, row.LEASE_PARTS);
-  await insertRows(trx, tables.batch_acks, rows.acks);
-  await insertRows(trx, tables.batch_abandonments, rows.abandonments);
+  await insertRows(trx, tables.batchAcks, rows.acks);
+  await insertRows(trx, tables.batchAbandonments, rows.abandonments);
   await insertRows(trx, tables.checkpoints, rows.checkpoints);
-  await insertRows(trx, tables.policy_versions, rows.versions);
+  await insertRows(trx, tables.policyVersions, rows.versions);
   return poison;
 }
 
@@ -53,12 +53,12 @@ interface Rows {
   readonly lineages: Row<typeof tables.lineages>[];
   readonly batches: Row<typeof tables.batches>[];
   readonly samples: row.BatchSampleRow[];
-  readonly rejections: Row<typeof tables.sample_rejections>[];
+  readonly rejections: Row<typeof tables.sampleRejections>[];
   readonly leases: row.LeasePart[];
-  readonly acks: Row<typeof tables.batch_acks>[];
-  readonly abandonments: Row<typeof tables.batch_abandonments>[];
+  readonly acks: Row<typeof tables.batchAcks>[];
+  readonly abandonments: Row<typeof tables.batchAbandonments>[];
   readonly checkpoints: Row<typeof tables.checkpoints>[];
-  readonly versions: Row<typeof tables.policy_versions>[];
+  readonly versions: Row<typeof tables.policyVersions>[];
 }
 
 function fold(delivery: Delivery, known: KnownTraining, rows: Rows): Refused | undefined {
@@ -132,14 +132,14 @@ function foldBatch({ data, occurredAt }: Envelope<'BatchPlanned'>, known: KnownT
       reason: `batch ${data.ordinal} is ${derivedId('batch', data.lineageId, data.ordinal)}`,
     };
   const samples = row.batchSampleRows(data);
-  const ended = samples.find(({ rollout_id }) => known.batchOf.has(rollout_id) || known.rejected.has(rollout_id));
-  if (ended !== undefined || new Set(samples.map(({ rollout_id }) => rollout_id)).size < samples.length) {
+  const ended = samples.find(({ rolloutId }) => known.batchOf.has(rolloutId) || known.rejected.has(rolloutId));
+  if (ended !== undefined || new Set(samples.map(({ rolloutId }) => rolloutId)).size < samples.length) {
     const reason =
-      ended === undefined ? 'a sample occurs in it twice' : `sample ${ended.rollout_id} was planned or rejected before`;
+      ended === undefined ? 'a sample occurs in it twice' : `sample ${ended.rolloutId} was planned or rejected before`;
     return { code: 'conflict', field: 'data.groups', reason };
   }
   known.manifests.set(place, data.manifestHash);
-  for (const { rollout_id } of samples) known.batchOf.set(rollout_id, data.batchId);
+  for (const { rolloutId } of samples) known.batchOf.set(rolloutId, data.batchId);
   rows.batches.push(row.batchRow(data, occurredAt));
   rows.samples.push(...samples);
   return undefined;

@@ -41,9 +41,9 @@ export async function foldTrees(batch: readonly Delivery[], trx: Trx): Promise<v
   }
   await mergeRows(trx, tables.groups, groups, row.GROUP_PARTS);
   await mergeRows(trx, tables.samples, samples, row.SAMPLE_PARTS);
-  await insertRows(trx, tables.sample_steps, [...steps.values()]);
+  await insertRows(trx, tables.sampleSteps, [...steps.values()]);
   const current = await readCurrentRewards(batch, trx);
-  await insertRows(trx, tables.sample_rewards, [...rewards.values()]);
+  await insertRows(trx, tables.sampleRewards, [...rewards.values()]);
   const revised = await reviseRewards(batch, current, trx);
   for (const { rolloutId, stepId } of revised) {
     if (rolloutId !== null) touched.rollouts.add(rolloutId);

@@ -47,34 +47,34 @@ export async function loadKnownTraining(slice: readonly Delivery[], trx: Trx): P
 }
 
 interface Place {
-  readonly lineage_id: string;
+  readonly lineageId: string;
   readonly ordinal: number;
 }
 
 /** The batches at the places that are planned, and those before them. */
 async function manifestsOf(places: readonly Place[], trx: Trx): Promise<Map<string, string>> {
   if (places.length === 0) return new Map();
-  const lineages = places.map(({ lineage_id }) => lineage_id);
+  const lineages = places.map(({ lineageId }) => lineageId);
   const ordinals = places.map(({ ordinal }) => ordinal);
-  const { rows } = await sql<Place & { manifest_hash: string }>`
+  const { rows } = await sql<Place & { manifestHash: string }>`
     select b.lineage_id, b.ordinal, b.manifest_hash from unnest(${lineages}::uuid[], ${ordinals}::int[]) as w(lineage_id, ordinal)
     join batches b on b.lineage_id = w.lineage_id and b.ordinal in (w.ordinal, w.ordinal - 1)`.execute(trx);
-  return new Map(rows.map(({ lineage_id, ordinal, manifest_hash }) => [`${lineage_id} ${ordinal}`, manifest_hash]));
+  return new Map(rows.map(({ lineageId, ordinal, manifestHash }) => [`${lineageId} ${ordinal}`, manifestHash]));
 }
 
 interface Version {
-  readonly lineage_id: string;
+  readonly lineageId: string;
   readonly version: number;
 }
 
 async function versionsOf(places: readonly Version[], trx: Trx): Promise<Map<string, string>> {
   if (places.length === 0) return new Map();
-  const lineages = places.map(({ lineage_id }) => lineage_id);
+  const lineages = places.map(({ lineageId }) => lineageId);
   const versions = places.map(({ version }) => version);
   const { rows } = await sql<Version & { said: string }>`
     select v.lineage_id, v.version, v.said from policy_versions v
     where (v.lineage_id, v.version) in (select * from unnest(${lineages}::uuid[], ${versions}::int[]))`.execute(trx);
-  return new Map(rows.map(({ lineage_id, version, said }) => [`${lineage_id} ${version}`, said]));
+  return new Map(rows.map(({ lineageId, version, said }) => [`${lineageId} ${version}`, said]));
 }
 
 function references(slice: readonly Delivery[]) {
@@ -87,16 +87,16 @@ function references(slice: readonly Delivery[]) {
   for (const delivery of slice) {
     if (isOf(delivery, 'TrainingDeclared')) lineages.add(delivery.event.data.lineageId);
     if (isOf(delivery, 'BatchPlanned')) {
-      const { lineageId: lineage_id, ordinal, groups } = delivery.event.data;
-      batches.push({ lineage_id, ordinal });
+      const { lineageId, ordinal, groups } = delivery.event.data;
+      batches.push({ lineageId, ordinal });
       for (const { rolloutIds } of groups) for (const rolloutId of rolloutIds) samples.add(rolloutId);
     }
     if (isOf(delivery, 'SampleRejected')) samples.add(delivery.event.data.rolloutId);
     if (isOf(delivery, 'BatchAcked') || isOf(delivery, 'BatchAbandoned')) ended.add(delivery.event.data.batchId);
     if (isOf(delivery, 'CheckpointSaved')) checkpoints.add(delivery.event.data.checkpointId);
     if (isOf(delivery, 'PolicyUpdated')) {
-      const { lineageId: lineage_id, version } = delivery.event.data;
-      versions.push({ lineage_id, version });
+      const { lineageId, version } = delivery.event.data;
+      versions.push({ lineageId, version });
     }
   }
   return { lineages, batches, samples, ended, checkpoints, versions };

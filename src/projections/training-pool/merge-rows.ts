@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { recordset, typesOf } from '../../postgres/bulk.ts';
+import { snakeCase } from '../../postgres/camel-case.ts';
 import type { Trx } from '../../postgres/database.ts';
 import type { Row, Table } from '../../postgres/table.ts';
 
@@ -34,16 +35,18 @@ export async function mergeRows<T extends Table, Name extends string>(
     rows.set(id, { [key]: id, ...values, ...rows.get(id) });
   }
   const sets = Object.values<readonly string[]>(parts).flatMap((columns) =>
-    columns.map(
-      (column) =>
-        `${column} = case when ${table.name}.${columns[0]} is null then excluded.${column} else ${table.name}.${column} end`,
-    ),
+    columns
+      .map(snakeCase)
+      .map(
+        (column, _, [marker]) =>
+          `${column} = case when ${table.name}.${marker} is null then excluded.${column} else ${table.name}.${column} end`,
+      ),
   );
   const types = typesOf(table, [
     ...new Set([key, ...Object.keys(first.values), ...Object.values<readonly string[]>(parts).flat()]),
   ]);
-  const names = sql.raw(Object.keys(types).join(', '));
+  const names = sql.raw(Object.keys(types).map(snakeCase).join(', '));
   await sql`
     insert into ${sql.raw(table.name)} (${names}) select ${names} from ${recordset([...rows.values()], types)}
-    on conflict (${sql.raw(key)}) do update set ${sql.raw(sets.join(', '))}`.execute(trx);
+    on conflict (${sql.raw(snakeCase(key))}) do update set ${sql.raw(sets.join(', '))}`.execute(trx);
 }

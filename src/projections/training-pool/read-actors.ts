@@ -14,7 +14,7 @@ export interface ActorRecord {
 /** Reads which versions acted in the samples of batches, by policy, the newest first, in one statement. */
 export async function readActorsOfBatches(db: Db, batches: readonly string[]): Promise<readonly ActorRecord[]> {
   const { rows } = await sql<ActorRecord>`
-    select b.batch_id as "batchId", p.policy as "policyId", p.version, count(distinct s.rollout_id)::int as samples,
+    select b.batch_id, p.policy as policy_id, p.version, count(distinct s.rollout_id)::int as samples,
       count(distinct s.step_id) as steps, sum(p.tokens)::bigint as tokens
     from batch_samples b join steps s on s.tree_id = b.tree_id and s.rollout_id = b.rollout_id,
       lateral (select span ->> 'policyId' as policy, (span ->> 'version')::int as version, (span ->> 'to')::int - (span ->> 'from')::int as tokens
@@ -41,7 +41,7 @@ export async function readActorsOfRollouts(
   rollouts: readonly string[],
 ): Promise<readonly RolloutActor[]> {
   const { rows } = await sql<RolloutActor>`
-    select distinct s.rollout_id as "rolloutId", span ->> 'policyId' as "policyId", (span ->> 'version')::int as version
+    select distinct s.rollout_id, span ->> 'policyId' as policy_id, (span ->> 'version')::int as version
     from steps s, jsonb_array_elements(s.policy_spans) span
     where s.tree_id = any(${[...trees]}::uuid[]) and s.rollout_id = any(${[...rollouts]}::uuid[]) order by 1, 2, 3 desc`.execute(
     db,
@@ -68,7 +68,7 @@ export async function readBatchesActedIn(db: Db, wanted: readonly Acted[]): Prom
     wanted.map(({ first }) => first),
   ];
   const { rows } = await sql<{ place: number; batchId: string }>`
-    select w.place::int as place, found.batch_id as "batchId"
+    select w.place::int as place, found.batch_id
     from unnest(${policies}::text[], ${versions}::int[], ${limits}::int[]) with ordinality as w(policy_id, version, most, place),
       lateral (select b.batch_id, b.ordinal from batches b
         where b.policy_id = w.policy_id and b.policy_version >= w.version

@@ -13,12 +13,12 @@ const REJECTIONS = 2_000;
 export async function* readBatchHistory(trx: Trx, policies: readonly string[] | null): AsyncGenerator<HistoryRecord> {
   let before: BatchRecord | undefined;
   for await (const rows of fetchAll<BatchRow>(trx, 'batch_history', selectBatches(policies), BATCHES)) {
-    const ids = rows.map(({ batch_id }) => batch_id);
+    const ids = rows.map(({ batchId }) => batchId);
     const samples = groupByBatch(await readSamples(trx, ids));
     const leases = groupByBatch(await readLeases(trx, ids));
     for (const row of rows) {
-      const earlier = before?.lineage_id === row.lineage_id ? before : undefined;
-      before = toBatch(row, samples.get(row.batch_id) ?? [], leases.get(row.batch_id) ?? [], earlier);
+      const earlier = before?.lineageId === row.lineageId ? before : undefined;
+      before = toBatch(row, samples.get(row.batchId) ?? [], leases.get(row.batchId) ?? [], earlier);
       yield before;
     }
   }
@@ -27,17 +27,17 @@ export async function* readBatchHistory(trx: Trx, policies: readonly string[] | 
 }
 
 type BatchRow = Omit<BatchRecord, 'kind' | 'chained' | 'samples' | 'leases' | 'update'> & {
-  readonly update: (Omit<UpdateRecord, 'acked_at'> & { readonly acked_at: string }) | null;
+  readonly update: (Omit<UpdateRecord, 'ackedAt'> & { readonly ackedAt: string }) | null;
 };
-type OfBatch<T> = T & { readonly batch_id: string };
+type OfBatch<T> = T & { readonly batchId: string };
 
 function selectBatches(policies: readonly string[] | null): RawBuilder<unknown> {
   return sql`
     select b.policy_id, b.lineage_id, b.batch_id, b.ordinal, b.policy_version, b.estimator, b.rules, b.seed, b.position, b.tokens, b.shards,
            b.previous_hash, b.manifest_hash, b.planned_at,
            case when a.batch_id is not null then jsonb_build_object(
-             'lease_id', a.lease_id, 'acked_at', a.acked_at, 'version', a.version, 'checkpoint_id', a.checkpoint_id,
-             'parent_version', v.parent_version, 'weights', v.weights, 'loss', v.loss, 'metrics', v.metrics) end as update
+             'leaseId', a.lease_id, 'ackedAt', a.acked_at, 'version', a.version, 'checkpointId', a.checkpoint_id,
+             'parentVersion', v.parent_version, 'weights', v.weights, 'loss', v.loss, 'metrics', v.metrics) end as update
     from batches b
     left join batch_acks a using (batch_id)
     left join policy_versions v on v.lineage_id = b.lineage_id and v.version = a.version
@@ -78,29 +78,34 @@ function toBatch(
   leases: readonly LeaseRecord[],
   earlier: BatchRecord | undefined,
 ): BatchRecord {
-  const { update } = row;
   return {
     kind: 'batch',
     ...row,
-    chained: hashOf(row, samples) === row.manifest_hash && row.previous_hash === (earlier?.manifest_hash ?? null),
+    chained: hashOf(row, samples) === row.manifestHash && row.previousHash === (earlier?.manifestHash ?? null),
     samples,
     leases,
-    update: update && { ...update, acked_at: new Date(update.acked_at) },
+    update: row.update && updateOf(row.update),
   };
+}
+
+/** Puts the parts of an update in the order that they have in files. */
+function updateOf(update: NonNullable<BatchRow['update']>): UpdateRecord {
+  const { loss, metrics, version, weights, ackedAt, leaseId, checkpointId, parentVersion } = update;
+  return { loss, metrics, version, weights, ackedAt: new Date(ackedAt), leaseId, checkpointId, parentVersion };
 }
 
 /** Hashes the plan as it is in the tables: equal to the hash that was appended with it, or one of the two was changed. */
 function hashOf(row: BatchRow, samples: readonly SampleRecord[]): string {
   const groups: { readonly treeId: string; readonly rolloutIds: string[] }[] = [];
-  for (const { group_ordinal, tree_id, rollout_id } of samples) {
-    groups[group_ordinal] ??= { treeId: tree_id, rolloutIds: [] };
-    groups[group_ordinal]?.rolloutIds.push(rollout_id);
+  for (const { groupOrdinal, treeId, rolloutId } of samples) {
+    groups[groupOrdinal] ??= { treeId, rolloutIds: [] };
+    groups[groupOrdinal]?.rolloutIds.push(rolloutId);
   }
   return manifestHashOf({
-    ...{ lineageId: row.lineage_id, policyId: row.policy_id, batchId: row.batch_id, ordinal: row.ordinal, seed: row.seed },
-    ...{ policyVersion: row.policy_version, estimator: row.estimator, rules: row.rules as BatchRules, position: row.position },
+    ...{ lineageId: row.lineageId, policyId: row.policyId, batchId: row.batchId, ordinal: row.ordinal, seed: row.seed },
+    ...{ policyVersion: row.policyVersion, estimator: row.estimator, rules: row.rules as BatchRules, position: row.position },
     ...{ groups, samples: samples.length, tokens: row.tokens, shards: row.shards.map((shard) => [...shard]) },
-    previousHash: row.previous_hash,
+    previousHash: row.previousHash,
   });
 }
 type BatchRules = Parameters<typeof manifestHashOf>[0]['rules']; // the event's own, kept as JSON
@@ -116,14 +121,14 @@ async function* fetchAll<Row>(trx: Trx, name: string, select: RawBuilder<unknown
   await sql`close ${sql.ref(name)}`.execute(trx);
 }
 
-function groupByBatch<Row extends { readonly batch_id: string }>(
+function groupByBatch<Row extends { readonly batchId: string }>(
   rows: readonly Row[],
-): ReadonlyMap<string, Omit<Row, 'batch_id'>[]> {
-  const groups = new Map<string, Omit<Row, 'batch_id'>[]>();
-  for (const { batch_id, ...rest } of rows) {
-    const group = groups.get(batch_id);
+): ReadonlyMap<string, Omit<Row, 'batchId'>[]> {
+  const groups = new Map<string, Omit<Row, 'batchId'>[]>();
+  for (const { batchId, ...rest } of rows) {
+    const group = groups.get(batchId);
     if (group) group.push(rest);
-    else groups.set(batch_id, [rest]);
+    else groups.set(batchId, [rest]);
   }
   return groups;
 }

@@ -79,7 +79,7 @@ export interface AbandonmentRecord {
 /** Reads how batches were abandoned, in one statement, in no order; the others are left out. */
 export async function readAbandonments(db: Db, batches: readonly string[]): Promise<readonly AbandonmentRecord[]> {
   const { rows } = await sql<AbandonmentRecord>`
-    select batch_id as "batchId", abandoned_by as "by", reason, abandoned_at as "abandonedAt"
+    select batch_id, abandoned_by as "by", reason, abandoned_at
     from batch_abandonments where batch_id = any(${[...batches]}::uuid[])`.execute(db);
   return rows;
 }
@@ -100,8 +100,8 @@ export interface LeaseRecord {
 /** Reads the leases of batches, the first one first, in one statement. */
 export async function readLeasesOfBatches(db: Db, batches: readonly string[]): Promise<readonly LeaseRecord[]> {
   const { rows } = await sql<LeaseRecord>`
-    select batch_id as "batchId", lease_id as id, fence, consumer, deadline, leased_at as "leasedAt", ended_at as "endedAt",
-           ended_by as "endedBy", end_reason as "endReason"
+    select batch_id, lease_id as id, fence, consumer, deadline, leased_at, ended_at,
+           ended_by, end_reason
     from leases where batch_id = any(${[...batches]}::uuid[]) and leased_at is not null order by batch_id, fence`.execute(db);
   return rows;
 }
@@ -113,16 +113,16 @@ const STATE = sql<BatchState>`case
   else 'planned' end`;
 
 function chosen(db: Db, { policyId, state }: BatchFilter) {
-  const query = db.selectFrom('batches').where('batches.policy_id', '=', policyId);
+  const query = db.selectFrom('batches').where('batches.policyId', '=', policyId);
   return state === undefined ? query : query.where(sql<boolean>`${STATE} = ${state}`);
 }
 
 function toBatch(row: Selectable<Tables['batches']> & { readonly state: BatchState }): BatchRecord {
   return {
-    id: row.batch_id,
-    policyId: row.policy_id,
+    id: row.batchId,
+    policyId: row.policyId,
     ordinal: row.ordinal,
-    policyVersion: row.policy_version,
+    policyVersion: row.policyVersion,
     state: row.state,
     estimator: row.estimator,
     rules: row.rules,
@@ -132,8 +132,8 @@ function toBatch(row: Selectable<Tables['batches']> & { readonly state: BatchSta
     samples: row.samples,
     tokens: row.tokens,
     shards: row.shards,
-    previousHash: row.previous_hash,
-    manifestHash: row.manifest_hash,
-    plannedAt: row.planned_at,
+    previousHash: row.previousHash,
+    manifestHash: row.manifestHash,
+    plannedAt: row.plannedAt,
   };
 }

@@ -12,7 +12,7 @@ export interface GreedySibling {
 /** Reads the greedy rollout of each group of a policy: the first that finished. Groups without one are left out. */
 export async function readGreedySiblings(db: Db, policyId: string, trees: readonly string[]): Promise<readonly GreedySibling[]> {
   const { rows } = await sql<GreedySibling>`
-    select distinct on (m.tree_id) m.tree_id as "treeId", s.rollout_id as "rolloutId", s.tree_id as "siblingTreeId"
+    select distinct on (m.tree_id) m.tree_id, s.rollout_id, s.tree_id as sibling_tree_id
     from groups m
     join groups g on g.task_id = m.task_id
     join training_runs r on r.run_id = g.run_id and r.policy_id = ${policyId} and r.channel = 'baseline'
@@ -32,7 +32,7 @@ export interface AwaitingGroup {
 /** Reads the closed groups of a policy that no batch holds and no greedy rollout belongs to, by tree. */
 export async function readAwaitingGreedy(db: Db, policyId: string): Promise<readonly AwaitingGroup[]> {
   const { rows } = await sql<AwaitingGroup>`
-    select g.tree_id as "treeId", t.alias
+    select g.tree_id, t.alias
     from training_runs r join groups g using (run_id) join trees t on t.tree_id = g.tree_id
     where r.policy_id = ${policyId} and r.channel = 'train' and g.closed_at is not null
       and not exists (select from batch_samples b where b.tree_id = g.tree_id)

@@ -11,11 +11,11 @@ export interface KeptVersion {
 /** Reads the versions that a backend made, of all policies, by policy, the newest first. */
 export async function readVersionsOfBackend(db: Db, backend: string): Promise<readonly KeptVersion[]> {
   return db
-    .selectFrom('policy_versions as v')
-    .innerJoin('checkpoints as c', 'c.checkpoint_id', 'v.checkpoint_id')
-    .select(['v.policy_id as policyId', 'v.version', 'c.kept'])
+    .selectFrom('policyVersions as v')
+    .innerJoin('checkpoints as c', 'c.checkpointId', 'v.checkpointId')
+    .select(['v.policyId as policyId', 'v.version', 'c.kept'])
     .where('c.backend', '=', backend)
-    .orderBy('v.policy_id')
+    .orderBy('v.policyId')
     .orderBy('v.version', 'desc')
     .execute();
 }
@@ -24,25 +24,25 @@ export async function readVersionsOfBackend(db: Db, backend: string): Promise<re
 export async function readNamedVersions(db: Db): Promise<readonly Omit<KeptVersion, 'kept'>[]> {
   return db
     .selectFrom('evaluations')
-    .select(['policy_id as policyId', 'policy_version as version'])
+    .select(['policyId as policyId', 'policyVersion as version'])
     .union(
       db
         .selectFrom('runs')
-        .select(['policy_id as policyId', 'policy_version as version'])
+        .select(['policyId as policyId', 'policyVersion as version'])
         .where('kind', '=', 'fork')
-        .where('policy_id', 'is not', null)
-        .where('policy_version', 'is not', null)
+        .where('policyId', 'is not', null)
+        .where('policyVersion', 'is not', null)
         .$narrowType<{ policyId: string; version: number }>(),
     )
     .union(
       db
-        .selectFrom('dataset_examples as e')
+        .selectFrom('datasetExamples as e')
         .innerJoin('rollouts as r', (join) =>
           join.on((on) =>
-            on.or([on('r.rollout_id', '=', on.ref('e.good_rollout_id')), on('r.rollout_id', '=', on.ref('e.bad_rollout_id'))]),
+            on.or([on('r.rolloutId', '=', on.ref('e.goodRolloutId')), on('r.rolloutId', '=', on.ref('e.badRolloutId'))]),
           ),
         )
-        .select(['r.policy_id as policyId', 'r.policy_version as version']),
+        .select(['r.policyId as policyId', 'r.policyVersion as version']),
     )
     .execute();
 }

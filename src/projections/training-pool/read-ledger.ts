@@ -66,11 +66,11 @@ export async function readLedgers(db: Db, policies: readonly string[] | 'all'): 
 }
 
 interface Row {
-  readonly policy_id: string;
+  readonly policyId: string;
   readonly counts: Readonly<Record<string, number>>;
 }
 
-function toLedger({ policy_id: policyId, counts }: Row): Ledger {
+function toLedger({ policyId, counts }: Row): Ledger {
   const {
     produced = 0,
     running = 0,

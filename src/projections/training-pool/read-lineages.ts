@@ -30,12 +30,12 @@ export interface LineageRecord {
 export async function readLineages(db: Db, policies: readonly string[] | 'all'): Promise<readonly LineageRecord[]> {
   const named = policies === 'all' ? sql`true` : sql`l.policy_id = any(${[...policies]}::text[])`;
   const { rows } = await sql<LineageRecord>`
-    select l.lineage_id as "lineageId", l.policy_id as "policyId", l.estimator, l.rules, l.seed, l.trainer, l.declared_at as "declaredAt",
-           (select max(version) from policy_versions v where v.lineage_id = l.lineage_id) as "newestVersion",
+    select l.lineage_id, l.policy_id, l.estimator, l.rules, l.seed, l.trainer, l.declared_at,
+           (select max(version) from policy_versions v where v.lineage_id = l.lineage_id) as newest_version,
            coalesce((select max(ordinal) + 1 from batches b where b.lineage_id = l.lineage_id), 0) as planned,
            (select count(*) from policy_versions v where v.lineage_id = l.lineage_id and v.batch_id is not null) as trained,
            (select count(*) from batch_abandonments a where a.lineage_id = l.lineage_id) as abandoned,
-           (select manifest_hash from batches b where b.lineage_id = l.lineage_id order by ordinal desc limit 1) as "lastManifest"
+           (select manifest_hash from batches b where b.lineage_id = l.lineage_id order by ordinal desc limit 1) as last_manifest
     from lineages l where ${named} order by l.policy_id`.execute(db);
   return rows;
 }

@@ -40,7 +40,7 @@ export async function readOwedGroups(db: Db, policyId: string, also: readonly st
     select coalesce((select max(version) from policy_versions where policy_id = ${policyId}), 0)::int as newest,
            (select coalesce(jsonb_object_agg(c.topic || '.' || c.partition, c.next_offset), '{}') from cursors c
             join projections p on p.name = c.projection and p.version = c.version where c.projection = ${trainingPool.name}) as cursors,
-           o.tree_id as "treeId", coalesce(o.owed, false) as owed,
+           o.tree_id, coalesce(o.owed, false) as owed,
            (select min(policy_version) from samples s where s.tree_id = o.tree_id) as version
     from (select 1) one left join own o on o.owed or o.tree_id = any(${[...also]}::uuid[])`.execute(db);
   const groups = rows.flatMap(({ treeId, owed, version }) => (treeId === null ? [] : [{ treeId, owed, version }]));

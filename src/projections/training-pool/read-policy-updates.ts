@@ -27,7 +27,7 @@ export interface PolicyUpdateFilter {
 export const POLICY_UPDATE_ORDERING: Ordering = {
   name: 'policy-updates/VERSION_DESC',
   direction: 'desc',
-  keys: [{ column: 'policy_versions.version', type: 'integer' }],
+  keys: [{ column: 'policyVersions.version', type: 'integer' }],
 };
 
 /** Reads one page of versions for each policy, the newest first, in one statement. @throws InvalidCursor. */
@@ -36,7 +36,7 @@ export async function readPolicyUpdatePages(
   filters: readonly PolicyUpdateFilter[],
   page: PageRequest,
 ): Promise<readonly Page<PolicyUpdateRecord>[]> {
-  const queries = filters.map((filter) => chosen(db, filter).selectAll('policy_versions'));
+  const queries = filters.map((filter) => chosen(db, filter).selectAll('policyVersions'));
   return mapPages(await readPages(db, queries, POLICY_UPDATE_ORDERING, page), toRecord);
 }
 
@@ -56,7 +56,7 @@ export async function readPolicyUpdates(
   const policies = wanted.map(({ policyId }) => policyId);
   const versions = wanted.map(({ version }) => version);
   const rows = await db
-    .selectFrom('policy_versions')
+    .selectFrom('policyVersions')
     .selectAll()
     .where(sql<boolean>`(policy_id, version) in (select * from unnest(${policies}::text[], ${versions}::int[]))`)
     .execute();
@@ -66,7 +66,7 @@ export async function readPolicyUpdates(
 /** Reads the versions that batches made, in one statement, in no order. */
 export async function readUpdatesOfBatches(db: Db, batches: readonly string[]): Promise<readonly PolicyUpdateRecord[]> {
   const rows = await db
-    .selectFrom('policy_versions')
+    .selectFrom('policyVersions')
     .selectAll()
     .where(sql<boolean>`batch_id = any(${[...batches]}::uuid[])`)
     .execute();
@@ -76,9 +76,9 @@ export async function readUpdatesOfBatches(db: Db, batches: readonly string[]): 
 /** Reads the newest version of a policy; undefined before its first. */
 export async function readNewestUpdate(db: Db, policyId: string): Promise<PolicyUpdateRecord | undefined> {
   const row = await db
-    .selectFrom('policy_versions')
+    .selectFrom('policyVersions')
     .selectAll()
-    .where('policy_id', '=', policyId)
+    .where('policyId', '=', policyId)
     .orderBy('version', 'desc')
     .limit(1)
     .executeTakeFirst();
@@ -86,21 +86,21 @@ export async function readNewestUpdate(db: Db, policyId: string): Promise<Policy
 }
 
 function chosen(db: Db, { policyId }: PolicyUpdateFilter) {
-  return db.selectFrom('policy_versions').where('policy_versions.policy_id', '=', policyId);
+  return db.selectFrom('policyVersions').where('policyVersions.policyId', '=', policyId);
 }
 
-function toRecord(row: Selectable<Tables['policy_versions']>): PolicyUpdateRecord {
+function toRecord(row: Selectable<Tables['policyVersions']>): PolicyUpdateRecord {
   return {
-    policyId: row.policy_id,
+    policyId: row.policyId,
     version: row.version,
-    parentVersion: row.parent_version,
-    batchId: row.batch_id,
-    checkpointId: row.checkpoint_id,
+    parentVersion: row.parentVersion,
+    batchId: row.batchId,
+    checkpointId: row.checkpointId,
     weights: row.weights,
     estimator: row.estimator,
     loss: row.loss,
     samples: row.samples,
     metrics: row.metrics,
-    updatedAt: row.updated_at,
+    updatedAt: row.updatedAt,
   };
 }

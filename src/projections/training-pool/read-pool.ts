@@ -67,11 +67,11 @@ async function readMembers(db: Db, { policyId, rules: { metric } }: PoolQuery): 
       left join batch_samples b using (rollout_id) left join sample_rejections x using (rollout_id)
       where r.policy_id = ${policyId} and r.channel = 'train' and s.finished_at is not null and b.rollout_id is null
     )
-    select tree_id as "treeId", rollout_id as "rolloutId", coalesce(ordinal, 0) as ordinal, outcome, taken as steps,
-           sampled_tokens as "sampledTokens", context_tokens as "contextTokens", row_tokens as "rowTokens",
-           oldest_version as "oldestVersion", newest_version as "newestVersion", policies, without_log_probs as "withoutLogProbs",
-           without_anchor as "withoutAnchor", scores ? ${metric} as scored, (scores ->> ${metric})::float8 as metric,
-           ${msOf(sql`finished_at`)} as "finishedMs", (scored_at ->> ${metric})::float8 as "metricAt", reason, rule, measured
+    select tree_id, rollout_id, coalesce(ordinal, 0) as ordinal, outcome, taken as steps,
+           sampled_tokens, context_tokens, row_tokens,
+           oldest_version, newest_version, policies, without_log_probs,
+           without_anchor, scores ? ${metric} as scored, (scores ->> ${metric})::float8 as metric,
+           ${msOf(sql`finished_at`)} as finished_ms, (scored_at ->> ${metric})::float8 as metric_at, reason, rule, measured
     from loose where tree_id in (select tree_id from loose where reason is null)`.execute(db);
   return rows;
 }
@@ -91,9 +91,9 @@ async function readGroups(db: Db, query: PoolQuery, trees: readonly string[]): P
              coalesce(g.closed_at, case when r.run_id = any(${[...query.finishedRuns]}::uuid[]) then r.finished_at end) as ended_at
       from groups g join training_runs r using (run_id) where g.tree_id = any(${[...trees]}::uuid[])
     )
-    select m.tree_id as "treeId", m.planned_rollouts as planned,
+    select m.tree_id, m.planned_rollouts as planned,
            exists (select from batch_samples b where b.tree_id = m.tree_id) as taken,
-           ${msOf(sql`m.ended_at`)} as "closedMs", ${msOf(sql`w.since`)} as "greedyMs"
+           ${msOf(sql`m.ended_at`)} as closed_ms, ${msOf(sql`w.since`)} as greedy_ms
     from mine m
     left join lateral (
       select min(s.finished_at) as since
@@ -107,7 +107,7 @@ async function readGroups(db: Db, query: PoolQuery, trees: readonly string[]): P
 
 /** Reads the runs of a policy's channel `train` that are over. */
 export async function readFinishedRuns(db: Db, policyId: string): Promise<readonly string[]> {
-  const { rows } = await sql<{ run_id: string }>`
+  const { rows } = await sql<{ runId: string }>`
     select run_id from training_runs where policy_id = ${policyId} and channel = 'train' and finished_at is not null`.execute(db);
-  return rows.map(({ run_id }) => run_id);
+  return rows.map(({ runId }) => runId);
 }

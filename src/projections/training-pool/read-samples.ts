@@ -42,13 +42,13 @@ export async function readSamplesOfBatches(db: Db, parts: readonly BatchPart[]):
   const to = parts.map((part) => part.from + part.first);
   const wanted = sql`select p.part, w.rollout_id from unnest(${ids}::uuid[], ${from}::int[], ${to}::int[]) with ordinality as p(batch_id, low, high, part)
     join batch_samples w on w.batch_id = p.batch_id and w.place >= p.low and w.place < p.high`;
-  const { rows: places } = await sql<{ part: number; rollout_id: string }>`${wanted}`.execute(db);
+  const { rows: places } = await sql<{ part: number; rolloutId: string }>`${wanted}`.execute(db);
   const samples = new Map(
-    (await readSamples(db, [...new Set(places.map((place) => place.rollout_id))])).map((s) => [s.rolloutId, s]),
+    (await readSamples(db, [...new Set(places.map((place) => place.rolloutId))])).map((s) => [s.rolloutId, s]),
   );
   const lists = parts.map((): SampleRecord[] => []);
-  for (const { part, rollout_id } of places) {
-    const sample = samples.get(rollout_id);
+  for (const { part, rolloutId } of places) {
+    const sample = samples.get(rolloutId);
     if (sample) lists[part - 1]?.push(sample);
   }
   return lists.map((list) => list.sort((a, b) => (a.place ?? 0) - (b.place ?? 0)));
@@ -56,14 +56,14 @@ export async function readSamplesOfBatches(db: Db, parts: readonly BatchPart[]):
 
 async function read(db: Db, where: RawBuilder<unknown>): Promise<readonly SampleRecord[]> {
   const { rows } = await sql<SampleRecord>`
-    select s.rollout_id as "rolloutId", s.tree_id as "treeId", r.policy_id as "policyId",
+    select s.rollout_id, s.tree_id, r.policy_id,
            case when x.rollout_id is not null then 'rejected' when a.batch_id is not null then 'trained'
                 when exists (select from batch_abandonments y where y.batch_id = b.batch_id) then 'abandoned'
                 when exists (select from leases l where l.batch_id = b.batch_id and l.leased_at is not null and l.ended_at is null) then 'leased'
                 when b.batch_id is not null then 'planned' when g.closed_at is not null then 'ready' else 'group' end as state,
-           x.reason, x.rule, x.measured, b.batch_id as "batchId", b.place, s.oldest_version as "oldestVersion",
-           s.newest_version as "newestVersion", p.policy_version - s.oldest_version as staleness,
-           s.sampled_tokens as "sampledTokens", s.context_tokens as "contextTokens", s.scores
+           x.reason, x.rule, x.measured, b.batch_id, b.place, s.oldest_version,
+           s.newest_version, p.policy_version - s.oldest_version as staleness,
+           s.sampled_tokens, s.context_tokens, s.scores
     from samples s join groups g using (tree_id) join training_runs r using (run_id)
     left join batch_samples b using (rollout_id) left join batches p on p.batch_id = b.batch_id
     left join batch_acks a on a.batch_id = b.batch_id left join sample_rejections x on x.rollout_id = s.rollout_id
@@ -85,7 +85,7 @@ export async function readStaleness(
   by: 'policies' | 'batches',
   ids: readonly string[],
 ): Promise<readonly StalenessBin[]> {
-  const [key, type] = by === 'policies' ? [sql.ref('p.policy_id'), sql.raw('text')] : [sql.ref('p.batch_id'), sql.raw('uuid')];
+  const [key, type] = by === 'policies' ? [sql.ref('p.policyId'), sql.raw('text')] : [sql.ref('p.batchId'), sql.raw('uuid')];
   const { rows } = await sql<StalenessBin>`
     select ${key} as "of", p.policy_version - s.oldest_version as staleness, count(*) as samples
     from batches p join batch_samples b using (batch_id) join samples s using (rollout_id)

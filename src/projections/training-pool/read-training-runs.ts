@@ -5,12 +5,12 @@ import type { Db } from '../../postgres/database.ts';
 /** Reads the id of the run that was the first to collect for a policy; null where none did. */
 export async function readFirstTrainingRun(db: Db, policyId: string): Promise<string | null> {
   const run = await db
-    .selectFrom('training_runs')
-    .select('run_id')
-    .where('policy_id', '=', policyId)
-    .orderBy('started_at')
+    .selectFrom('trainingRuns')
+    .select('runId')
+    .where('policyId', '=', policyId)
+    .orderBy('startedAt')
     .executeTakeFirst();
-  return run?.run_id ?? null;
+  return run?.runId ?? null;
 }
 
 /** Reads the estimator that the policy of a run is trained by; null where the run trains none. */

@@ -12,11 +12,11 @@ export interface RewardPlace {
 }
 
 interface CurrentReward {
-  readonly reward_id: string;
-  readonly rollout_id: string | null;
-  readonly step_id: string | null;
+  readonly rewardId: string;
+  readonly rolloutId: string | null;
+  readonly stepId: string | null;
   value: number;
-  revised_by: readonly string[];
+  revisedBy: readonly string[];
 }
 
 /** Rewards that the revisions of a batch name, as the batches before left them. */
@@ -30,7 +30,7 @@ export async function readCurrentRewards(batch: readonly Delivery[], trx: Trx): 
     select reward_id, rollout_id, step_id, value, revised_by from sample_rewards where reward_id = any(${[...ids]}::uuid[])`.execute(
     trx,
   );
-  return new Map(rows.map((row) => [row.reward_id, row]));
+  return new Map(rows.map((row) => [row.rewardId, row]));
 }
 
 /**
@@ -47,18 +47,17 @@ export async function reviseRewards(
   for (const delivery of batch) {
     if (isOf(delivery, 'RewardAssigned')) {
       const { rewardId, rolloutId, stepId, value } = delivery.event.data;
-      if (!current.has(rewardId))
-        current.set(rewardId, { reward_id: rewardId, rollout_id: rolloutId, step_id: stepId, value, revised_by: [] });
+      if (!current.has(rewardId)) current.set(rewardId, { rewardId, rolloutId, stepId, value, revisedBy: [] });
     }
     if (!isOf(delivery, 'RewardRevised')) continue;
     const { id, data } = delivery.event;
     const reward = current.get(data.rewardId);
-    if (reward === undefined || reward.revised_by.includes(id)) continue;
+    if (reward === undefined || reward.revisedBy.includes(id)) continue;
     reward.value = data.value;
-    reward.revised_by = [...reward.revised_by, id];
+    reward.revisedBy = [...reward.revisedBy, id];
     changed.add(reward);
   }
-  const changes = [...changed].map(({ reward_id, value, revised_by }) => ({ reward_id, value, revised_by }));
-  await updateRows(trx, tables.sample_rewards, changes);
-  return [...changed].map(({ rollout_id: rolloutId, step_id: stepId }) => ({ rolloutId, stepId }));
+  const changes = [...changed].map(({ rewardId, value, revisedBy }) => ({ rewardId, value, revisedBy }));
+  await updateRows(trx, tables.sampleRewards, changes);
+  return [...changed].map(({ rolloutId, stepId }) => ({ rolloutId, stepId }));
 }

@@ -7,34 +7,34 @@ import type { tables } from './tables.ts';
 /** The rows that the events of trees become. */
 
 export const GROUP_PARTS = {
-  opened: ['opened_at', 'run_id', 'task_id', 'planned_rollouts'],
-  closed: ['closed_at', 'close_reason'],
+  opened: ['openedAt', 'runId', 'taskId', 'plannedRollouts'],
+  closed: ['closedAt', 'closeReason'],
 } as const;
 export type GroupPart = Part<typeof tables.groups, keyof typeof GROUP_PARTS>;
 export function openedPart({ data, occurredAt }: Envelope<'TreeOpened'>): GroupPart {
-  const values = { run_id: data.runId, task_id: data.task.taskId, planned_rollouts: data.plannedRollouts, opened_at: occurredAt };
+  const values = { runId: data.runId, taskId: data.task.taskId, plannedRollouts: data.plannedRollouts, openedAt: occurredAt };
   return { part: 'opened', key: data.treeId, values };
 }
 export function closedPart({ data, occurredAt }: Envelope<'TreeClosed'>): GroupPart {
-  return { part: 'closed', key: data.treeId, values: { closed_at: occurredAt, close_reason: data.reason } };
+  return { part: 'closed', key: data.treeId, values: { closedAt: occurredAt, closeReason: data.reason } };
 }
 
 export const SAMPLE_PARTS = {
-  started: ['started_at', 'ordinal', 'policy_id', 'policy_version'],
-  finished: ['finished_at', 'outcome', 'success', 'leaf_step_id'],
+  started: ['startedAt', 'ordinal', 'policyId', 'policyVersion'],
+  finished: ['finishedAt', 'outcome', 'success', 'leafStepId'],
 } as const;
 export type SamplePart = Part<typeof tables.samples, keyof typeof SAMPLE_PARTS>;
 export function startedPart({ data, occurredAt }: Envelope<'RolloutStarted'>): SamplePart {
   const { policyId, version } = data.policy;
-  const values = { ordinal: data.ordinal, policy_id: policyId, policy_version: version, started_at: occurredAt };
-  return { part: 'started', key: data.rolloutId, values: { tree_id: data.treeId, ...values } };
+  const values = { ordinal: data.ordinal, policyId, policyVersion: version, startedAt: occurredAt };
+  return { part: 'started', key: data.rolloutId, values: { treeId: data.treeId, ...values } };
 }
 export function finishedPart({ data, occurredAt }: Envelope<'RolloutFinished'>): SamplePart {
-  const { treeId: tree_id, outcome, success, leafStepId: leaf_step_id } = data;
-  return { part: 'finished', key: data.rolloutId, values: { tree_id, finished_at: occurredAt, outcome, success, leaf_step_id } };
+  const { treeId, outcome, success, leafStepId } = data;
+  return { part: 'finished', key: data.rolloutId, values: { treeId, finishedAt: occurredAt, outcome, success, leafStepId } };
 }
 
-export type StepRow = Row<typeof tables.sample_steps>;
+export type StepRow = Row<typeof tables.sampleSteps>;
 
 /**
  * Measures a step. Sampled are the recorded token ids; without them what the server counted; without that what the spans cover.
@@ -44,29 +44,29 @@ export function stepRow(data: DataOf<'StepTaken'>, rolloutId: string): StepRow {
   const covered = Math.max(...data.policySpans.map(({ to }) => to));
   const sampled = data.tokens?.ids.length ?? data.usage?.completionTokens ?? covered;
   return {
-    step_id: data.stepId,
-    rollout_id: rolloutId,
-    sampled_tokens: sampled,
+    stepId: data.stepId,
+    rolloutId,
+    sampledTokens: sampled,
     // the column's most: two counts may exceed it
-    context_tokens: Math.min((data.usage?.promptTokens ?? 0) + sampled, 2_147_483_647),
-    oldest_version: Math.min(...versions),
-    newest_version: Math.max(...versions),
+    contextTokens: Math.min((data.usage?.promptTokens ?? 0) + sampled, 2_147_483_647),
+    oldestVersion: Math.min(...versions),
+    newestVersion: Math.max(...versions),
     policies: [...new Set(data.policySpans.map(({ policyId }) => policyId))],
-    has_tokens: data.tokens !== null,
-    has_log_probs: (data.tokens?.logProbs ?? null) !== null,
-    has_anchor: data.stateHash !== null,
+    hasTokens: data.tokens !== null,
+    hasLogProbs: (data.tokens?.logProbs ?? null) !== null,
+    hasAnchor: data.stateHash !== null,
   };
 }
 
-export type RewardRow = Row<typeof tables.sample_rewards>;
+export type RewardRow = Row<typeof tables.sampleRewards>;
 export function rewardRow({ data, occurredAt }: Envelope<'RewardAssigned'>): RewardRow {
   return {
-    reward_id: data.rewardId,
-    rollout_id: data.rolloutId,
-    step_id: data.stepId,
+    rewardId: data.rewardId,
+    rolloutId: data.rolloutId,
+    stepId: data.stepId,
     component: data.component,
     value: data.value,
-    assigned_at: occurredAt,
-    revised_by: [],
+    assignedAt: occurredAt,
+    revisedBy: [],
   };
 }

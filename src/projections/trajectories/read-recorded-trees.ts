@@ -25,7 +25,7 @@ export async function readRecordedTrees(trx: Trx, treeIds: readonly string[]): P
 /** Returns the bytes of text and tokens that each tree's rows hold. Postgres knows the sizes without reading the texts. */
 export async function weighTrees(trx: Trx, treeIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const { rows } = await sql<{ treeId: string; bytes: number }>`
-    select tree_id as "treeId", sum(
+    select tree_id, sum(
       500 + octet_length(response) + octet_length(thought) + octet_length(action) + octet_length(observation)
       + coalesce(pg_column_size(tokens), 0))::bigint as bytes
     from steps where tree_id = any(${[...treeIds]}::uuid[]) group by tree_id`.execute(trx);
@@ -34,27 +34,27 @@ export async function weighTrees(trx: Trx, treeIds: readonly string[]): Promise<
 
 async function readHeads(trx: Trx, treeIds: readonly string[]): Promise<readonly TreeHead[]> {
   const { rows } = await sql<TreeHead>`
-    select tree_id as "treeId", run_id as "runId", task_id as "taskId", environment, server_fingerprint as "serverFingerprint", alias,
-           goal, task_depth as "taskDepth", split, instruction, seed, blobs
+    select tree_id, run_id, task_id, environment, server_fingerprint, alias,
+           goal, task_depth, split, instruction, seed, blobs
     from trees where tree_id = any(${[...treeIds]}::uuid[])`.execute(trx);
   return rows;
 }
 
 async function readSteps(trx: Trx, treeIds: readonly string[]): Promise<readonly RecordedStep[]> {
   const { rows } = await sql<RecordedStep>`
-    select tree_id as "treeId", step_id as "stepId", parent_step_id as "parentStepId", rollout_id as "rolloutId", depth, response,
-           thought, action, observation, well_formatted as "wellFormatted", executable, termination, policy_spans as "policySpans",
-           tokens, prompt_tokens as "promptTokens", completion_tokens as "completionTokens", finish_reason as "finishReason",
-           state_hash as "stateHash", blobs
+    select tree_id, step_id, parent_step_id, rollout_id, depth, response,
+           thought, action, observation, well_formatted, executable, termination, policy_spans,
+           tokens, prompt_tokens, completion_tokens, finish_reason,
+           state_hash, blobs
     from steps where tree_id = any(${[...treeIds]}::uuid[]) order by tree_id, log_offset`.execute(trx);
   return rows;
 }
 
 async function readRollouts(trx: Trx, treeIds: readonly string[]): Promise<readonly RecordedRollout[]> {
   const { rows } = await sql<RecordedRollout>`
-    select tree_id as "treeId", rollout_id as "rolloutId", from_step_id as "fromStepId", leaf_step_id as "leafStepId", ordinal, seed,
-           policy_id as "policyId", policy_version as "policyVersion", outcome, success, started_at as "startedAt",
-           finished_at as "finishedAt"
+    select tree_id, rollout_id, from_step_id, leaf_step_id, ordinal, seed,
+           policy_id, policy_version, outcome, success, started_at,
+           finished_at
     from rollouts where tree_id = any(${[...treeIds]}::uuid[]) order by tree_id, ordinal, rollout_id`.execute(trx);
   return rows;
 }
@@ -62,7 +62,7 @@ async function readRollouts(trx: Trx, treeIds: readonly string[]): Promise<reado
 /** By id, so that floating-point sums have one order in every database that holds the same rewards. */
 async function readRewards(trx: Trx, treeIds: readonly string[]): Promise<readonly (TreeReward & { readonly treeId: string })[]> {
   const { rows } = await sql<TreeReward & { readonly treeId: string }>`
-    select tree_id as "treeId", step_id as "stepId", rollout_id as "rolloutId", component, value
+    select tree_id, step_id, rollout_id, component, value
     from rewards where tree_id = any(${[...treeIds]}::uuid[]) order by tree_id, reward_id`.execute(trx);
   return rows;
 }

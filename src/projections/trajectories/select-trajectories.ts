@@ -37,7 +37,7 @@ export async function countSelected(trx: Trx, query: TrajectoryQuery): Promise<n
 export async function* selectTrees(trx: Trx, query: TrajectoryQuery): AsyncGenerator<SelectedTree> {
   await sql`
     declare selected_trajectories no scroll cursor for
-    select r.rollout_id as "rolloutId", r.tree_id as "treeId", r.run_id as "runId", v.value as "returnValue"
+    select r.rollout_id, r.tree_id, r.run_id, v.value as return_value
     ${fromWhere(query)}
     order by r.run_id, t.alias collate "C", r.tree_id, r.ordinal, r.rollout_id`.execute(trx);
   let open: Selected[] = [];

@@ -46,27 +46,27 @@ async function abandonLeased(options: LeaseServiceOptions, holding: Holding, rea
 async function abandonPlanned(options: LeaseServiceOptions, batchId: string, reason: string): Promise<Abandoned | Refused> {
   if (!isUuid(batchId)) return invalid('batchId', 'must be a UUID in lower case');
   await options.caughtUp?.(); // a batch that was planned a moment ago is known
-  const { rows } = await sql<{ policy_id: string; ordinal: number }>`
+  const { rows } = await sql<{ policyId: string; ordinal: number }>`
     select policy_id, ordinal from batches where batch_id = ${batchId}::uuid`.execute(options.db);
   const [batch] = rows;
   if (!batch) return unknownBatch(batchId);
-  const lineageId = lineageIdOf(batch.policy_id);
-  if (!(await openServiceRow(options, lineageId, batch.policy_id))) return unknownBatch(batchId);
+  const lineageId = lineageIdOf(batch.policyId);
+  if (!(await openServiceRow(options, lineageId, batch.policyId))) return unknownBatch(batchId);
   return inServiceTransaction(options, async (trx) => {
     const service = await lockService(trx, lineageId);
-    if (!service) throw new Error(`the row of policy ${batch.policy_id} is gone`); // it was opened above and is never removed
+    if (!service) throw new Error(`the row of policy ${batch.policyId} is gone`); // it was opened above and is never removed
     const before = await abandonedBefore(trx, batchId);
     if (before) return before;
     if (batch.ordinal < service.nextOrdinal)
       return refused(
         'already-acked',
-        `batch ${batch.ordinal} of ${batch.policy_id} was trained`,
+        `batch ${batch.ordinal} of ${batch.policyId} was trained`,
         'nothing is to be done; `espalier recall` says what was made of it',
       );
     if (batch.ordinal > service.nextOrdinal)
       return refused(
         'not-next',
-        `batch ${batch.ordinal} of ${batch.policy_id} is not the next one: batch ${service.nextOrdinal} comes before it`,
+        `batch ${batch.ordinal} of ${batch.policyId} is not the next one: batch ${service.nextOrdinal} comes before it`,
         `train or abandon batch ${service.nextOrdinal} first; one that nobody can train is abandoned when its turn comes`,
       );
     const now = await readClock(trx);

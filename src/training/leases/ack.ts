@@ -54,13 +54,13 @@ async function answeredBefore(trx: Trx, grant: Grant, request: AckRequest): Prom
   const { rows } = await sql<AckRow>`
     select lease_id, version, checkpoint_id, weights from lease_acks where batch_id = ${grant.names.batchId}::uuid`.execute(trx);
   const [before] = rows;
-  if (!before || before.lease_id !== grant.names.leaseId || request.fence !== grant.names.fence) return undefined;
+  if (!before || before.leaseId !== grant.names.leaseId || request.fence !== grant.names.fence) return undefined;
   const { version, checkpointId, weights } = request;
-  if (before.version === version && before.checkpoint_id === checkpointId && before.weights === weights)
+  if (before.version === version && before.checkpointId === checkpointId && before.weights === weights)
     return answerTo(grant, request);
   return refused(
     'already-acked',
-    `batch ${grant.ordinal} was acknowledged as version ${before.version} with checkpoint ${before.checkpoint_id} and weights ${before.weights}`,
+    `batch ${grant.ordinal} was acknowledged as version ${before.version} with checkpoint ${before.checkpointId} and weights ${before.weights}`,
     'keep that result; this one is of a batch that was trained twice',
   );
 }
@@ -75,9 +75,9 @@ async function isTaken(trx: Trx, service: ServiceRow, checkpointId: string): Pro
 }
 
 interface AckRow {
-  readonly lease_id: string;
+  readonly leaseId: string;
   readonly version: number;
-  readonly checkpoint_id: string;
+  readonly checkpointId: string;
   readonly weights: string;
 }
 

@@ -53,14 +53,14 @@ export async function findGrant(trx: Trx, leaseId: string): Promise<Grant | unde
     from lease_grants g join lease_desk d on d.lineage_id = g.lineage_id where g.lease_id = ${leaseId}::uuid`.execute(trx);
   const [row] = rows;
   if (!row) return undefined;
-  const { lineage_id: lineageId, policy_id: policyId, batch_id: batchId, fence, ordinal } = row;
+  const { lineageId, policyId, batchId, fence, ordinal } = row;
   return { names: { lineageId, policyId, batchId, leaseId, fence }, ordinal };
 }
 
 interface Row {
-  readonly lineage_id: string;
-  readonly policy_id: string;
-  readonly batch_id: string;
+  readonly lineageId: string;
+  readonly policyId: string;
+  readonly batchId: string;
   readonly ordinal: number;
   readonly fence: number;
 }

@@ -12,18 +12,18 @@ export async function readPlannedBatch(db: Db, lineageId: string, ordinal: numbe
     where b.lineage_id = ${lineageId}::uuid and b.ordinal = ${ordinal}`.execute(db);
   const [row] = rows;
   if (!row) return undefined;
-  const { batch_id: batchId, manifest_hash: manifestHash, estimator, rules, seed, samples, tokens, trainer } = row;
+  const { batchId, manifestHash, estimator, rules, seed, samples, tokens, trainer } = row;
   return { batchId, ordinal: row.ordinal, estimator, rules, seed, samples, tokens, manifestHash, trainer };
 }
 
 interface Row {
-  readonly batch_id: string;
+  readonly batchId: string;
   readonly ordinal: number;
   readonly estimator: Method;
   readonly rules: PlanRules;
   readonly seed: number;
   readonly samples: number;
   readonly tokens: number;
-  readonly manifest_hash: string;
+  readonly manifestHash: string;
   readonly trainer: unknown;
 }

@@ -59,40 +59,40 @@ const COLUMNS = sql`select lineage_id, policy_id, version, first_checkpoint_id, 
   consumer, deadline`;
 
 interface Row {
-  readonly lineage_id: string;
-  readonly policy_id: string;
+  readonly lineageId: string;
+  readonly policyId: string;
   readonly version: number;
-  readonly first_checkpoint_id: string;
-  readonly checkpoint_id: string;
+  readonly firstCheckpointId: string;
+  readonly checkpointId: string;
   readonly backend: string;
   readonly weights: string;
   readonly kept: BlobRef | null;
-  readonly next_ordinal: number;
+  readonly nextOrdinal: number;
   readonly fence: number;
-  readonly lease_id: string | null;
-  readonly batch_id: string | null;
+  readonly leaseId: string | null;
+  readonly batchId: string | null;
   readonly consumer: string | null;
   readonly deadline: Date | null;
 }
 
 function fromRow(row: Row): ServiceRow {
-  const { lease_id: leaseId, batch_id: batchId, consumer, deadline } = row;
+  const { leaseId, batchId, consumer, deadline } = row;
   const held =
     leaseId === null || batchId === null || consumer === null || deadline === null
       ? null
       : { leaseId, batchId, consumer, deadline };
   return {
-    lineageId: row.lineage_id,
-    policyId: row.policy_id,
+    lineageId: row.lineageId,
+    policyId: row.policyId,
     head: {
       version: row.version,
-      checkpointId: row.checkpoint_id,
+      checkpointId: row.checkpointId,
       backend: row.backend,
       weights: row.weights,
       kept: row.kept,
     },
-    firstCheckpointId: row.first_checkpoint_id,
-    nextOrdinal: row.next_ordinal,
+    firstCheckpointId: row.firstCheckpointId,
+    nextOrdinal: row.nextOrdinal,
     fence: row.fence,
     held,
   };

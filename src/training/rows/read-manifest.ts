@@ -17,21 +17,21 @@ export async function readManifest(db: Db, batchId: string): Promise<BatchManife
   const held = row.groups.reduce((sum, { rolloutIds }) => sum + rolloutIds.length, 0);
   if (held !== row.samples)
     throw new RowsError('incomplete', `batch ${batchId} has ${row.samples} samples, and ${held} are on record`);
-  const { lineage_id: lineageId, policy_id: policyId, policy_version: policyVersion, manifest_hash: manifestHash } = row;
+  const { lineageId, policyId, policyVersion, manifestHash } = row;
   const { ordinal, estimator, rules, seed, groups, shards } = row;
   return { batchId, lineageId, policyId, ordinal, policyVersion, estimator, rules, seed, manifestHash, groups, shards };
 }
 
 interface Row {
-  readonly lineage_id: string;
-  readonly policy_id: string;
+  readonly lineageId: string;
+  readonly policyId: string;
   readonly ordinal: number;
-  readonly policy_version: number;
+  readonly policyVersion: number;
   readonly estimator: Method;
   readonly rules: PlanRules;
   readonly seed: number;
   readonly samples: number;
   readonly shards: readonly (readonly number[])[];
-  readonly manifest_hash: string;
+  readonly manifestHash: string;
   readonly groups: readonly { readonly treeId: string; readonly rolloutIds: readonly string[] }[];
 }

@@ -96,7 +96,7 @@ interface ArraysRow {
  */
 async function readArrays(db: Db, ids: readonly string[]): Promise<readonly ArraysRow[]> {
   const sizeOf = (array: 'ids' | 'logProbs' | 'mask') => {
-    const of = sql.ref(`t.${array}`);
+    const of = sql.raw(`t."${array}"`); // a name in the JSON, which is camelCase there
     return sql`case when jsonb_typeof(${of}) = 'object' then jsonb_build_object('dtype', ${of} -> 'dtype', 'length', ${of} -> 'length', 'bytes',
       case when jsonb_typeof(${of} -> 'bytes') = 'string' then to_jsonb(octet_length(decode(${of} ->> 'bytes', 'base64')))
            else ${of} -> 'bytes' -> 'size' end) end`;
@@ -109,7 +109,7 @@ async function readArrays(db: Db, ids: readonly string[]): Promise<readonly Arra
     sampled: boolean;
     trimmed: boolean;
   }>`
-    select step_id as "stepId", ${sizeOf('ids')} as ids, ${sizeOf('logProbs')} as "logProbs", ${sizeOf('mask')} as mask,
+    select step_id, ${sizeOf('ids')} as ids, ${sizeOf('logProbs')} as log_probs, ${sizeOf('mask')} as mask,
       coalesce((t.ids ->> 'length')::int > 0, false) and case when jsonb_typeof(t.mask -> 'bytes') = 'string'
         then position('\\x01'::bytea in decode(t.mask ->> 'bytes', 'base64')) > 0 else true end as sampled,
       coalesce(jsonb_typeof(call -> 'trimmed'), 'null') <> 'null' as trimmed

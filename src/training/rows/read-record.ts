@@ -40,7 +40,7 @@ export interface WalkRow extends RecordedWalk {
 /** Reads the walks of finished rollouts, in no order; those that are unknown or go on are left out. */
 export async function readWalks(db: Db, ids: readonly string[]): Promise<readonly WalkRow[]> {
   const { rows } = await sql<WalkRow>`
-    select r.rollout_id as "rolloutId", t.root_step_id as "rootStepId", r.from_step_id as "fromStepId", r.leaf_step_id as "leafStepId", r.steps as taken
+    select r.rollout_id, t.root_step_id, r.from_step_id, r.leaf_step_id, r.steps as taken
     from rollouts r join trees t on t.tree_id = r.tree_id
     where r.rollout_id = any(${[...ids]}::uuid[]) and r.leaf_step_id is not null`.execute(db);
   return rows;
@@ -52,8 +52,8 @@ export async function readWalks(db: Db, ids: readonly string[]): Promise<readonl
  */
 export async function readRolloutsOfBatch(db: Db, blobs: BlobReader, ids: readonly string[]): Promise<readonly RolloutRow[]> {
   const { rows } = await sql<RolloutRow>`
-    select r.rollout_id as "rolloutId", r.tree_id as "treeId", t.run_id as "runId", t.task_id as "taskId", t.environment, t.goal,
-      t.instruction, t.root_step_id as "rootStepId", t.blobs, r.from_step_id as "fromStepId", r.leaf_step_id as "leafStepId", r.outcome,
+    select r.rollout_id, r.tree_id, t.run_id, t.task_id, t.environment, t.goal,
+      t.instruction, t.root_step_id, t.blobs, r.from_step_id, r.leaf_step_id, r.outcome,
       r.success, case when jsonb_typeof(runs.config -> 'temperature') = 'number' then (runs.config -> 'temperature')::double precision end
         as temperature, r.steps as taken,
       case when runs.config -> 'prompt' is null and coalesce(runs.config ->> 'search', '') = ''

@@ -49,10 +49,10 @@ interface StepRow extends Omit<RecordedStep, 'tokens'> {
 
 async function readSlice(db: Db, blobs: BlobReader, ids: readonly string[]): Promise<readonly StepRow[]> {
   const { rows } = await sql<StepRow>`
-    select step_id as "stepId", response, action, observation, well_formatted as "wellFormatted", executable, termination,
+    select step_id, response, action, observation, well_formatted, executable, termination,
       coalesce(jsonb_typeof(call -> 'trimmed'), 'null') <> 'null' as trimmed,
-      policy_spans as spans, state_hash as "stateHash", admissible, blobs,
-      ${packedText('ids')} as "tokenIds", ${packedText('logProbs')} as "logProbs", ${packedText('mask')} as mask
+      policy_spans as spans, state_hash, admissible, blobs,
+      ${packedText('ids')} as token_ids, ${packedText('logProbs')} as log_probs, ${packedText('mask')} as mask
     from steps left join lateral jsonb_to_record(tokens) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
     where step_id = any(${[...ids]}::uuid[])`.execute(db);
   return inPlace(rows, blobs, ({ stepId }) => `step ${stepId}`);
@@ -64,7 +64,7 @@ async function readSlice(db: Db, blobs: BlobReader, ids: readonly string[]): Pro
  * apart by one function, which fetches it once.
  */
 function packedText(array: 'ids' | 'logProbs' | 'mask'): RawBuilder<string> {
-  const of = sql.ref(`t.${array}`);
+  const of = sql.raw(`t."${array}"`); // a name in the JSON, which is camelCase there
   return sql`concat_ws(' ', ${of} ->> 'dtype', ${of} ->> 'length', ${of} ->> 'bytes')`;
 }
 

@@ -42,8 +42,8 @@ function crossed() {
 }
 
 async function scoresOf(rolloutIds: readonly string[]): Promise<unknown[]> {
-  const rows = await database.db.selectFrom('samples').select(['rollout_id', 'scores']).execute();
-  return rolloutIds.map((id) => rows.find((row) => row.rollout_id === id)?.scores);
+  const rows = await database.db.selectFrom('samples').select(['rolloutId', 'scores']).execute();
+  return rolloutIds.map((id) => rows.find((row) => row.rolloutId === id)?.scores);
 }
 
 test('a reward that names the step of one rollout and another rollout counts for neither, in the pool and in rows of any position', async () => {

@@ -26,8 +26,8 @@ export async function readBatchUpdate(db: Db, batchId: string): Promise<BatchUpd
   const { rows } = await sql<Row>`
     select b.estimator as planned, b.position, v.version, v.estimator as used, v.loss, v.metrics, l.trainer,
       (select e.body::jsonb #>> '{data,rewardsAt}' from events e
-       where e.stream = b.lineage_id and e.type = 'PolicyUpdated' and e.body::jsonb #>> '{data,batchId}' = b.batch_id::text limit 1) as "rewardsAt",
-      base.version as "baseVersion", c.checkpoint_id as "checkpointId", c.backend, base.weights, c.kept
+       where e.stream = b.lineage_id and e.type = 'PolicyUpdated' and e.body::jsonb #>> '{data,batchId}' = b.batch_id::text limit 1) as rewards_at,
+      base.version as base_version, c.checkpoint_id, c.backend, base.weights, c.kept
     from batches b
     left join policy_versions v on v.batch_id = b.batch_id
     left join lineages l on l.lineage_id = b.lineage_id

@@ -14,8 +14,8 @@ export async function readHead(db: Db, policyId: string, version: number): Promi
 
 function heads(db: Db, policyId: string) {
   return db
-    .selectFrom('policy_versions as v')
-    .innerJoin('checkpoints as c', 'c.checkpoint_id', 'v.checkpoint_id')
-    .select(['v.version', 'v.checkpoint_id as checkpointId', 'v.weights', 'c.backend', 'c.kept'])
-    .where('v.policy_id', '=', policyId);
+    .selectFrom('policyVersions as v')
+    .innerJoin('checkpoints as c', 'c.checkpointId', 'v.checkpointId')
+    .select(['v.version', 'v.checkpointId as checkpointId', 'v.weights', 'c.backend', 'c.kept'])
+    .where('v.policyId', '=', policyId);
 }

@@ -87,13 +87,13 @@ async function recordOf(runId: string) {
   const { db } = platform.database;
   return db
     .selectFrom('steps')
-    .innerJoin('trees', 'trees.tree_id', 'steps.tree_id')
-    .leftJoin('rollouts', 'rollouts.rollout_id', 'steps.rollout_id')
-    .leftJoin('rewards', 'rewards.step_id', 'steps.step_id')
+    .innerJoin('trees', 'trees.treeId', 'steps.treeId')
+    .leftJoin('rollouts', 'rollouts.rolloutId', 'steps.rolloutId')
+    .leftJoin('rewards', 'rewards.stepId', 'steps.stepId')
     .select(['trees.alias', 'trees.goal', 'trees.instruction', 'rollouts.ordinal', 'rollouts.outcome', 'rollouts.success'])
     .select(['steps.depth', 'steps.response', 'steps.thought', 'steps.action', 'steps.observation', 'steps.executable'])
     .select(['steps.termination', 'rewards.value'])
-    .where('trees.run_id', '=', runId)
+    .where('trees.runId', '=', runId)
     .orderBy('trees.alias')
     .orderBy('rollouts.ordinal')
     .orderBy('steps.depth')
@@ -103,12 +103,12 @@ async function recordOf(runId: string) {
 /** How a run ended, and the tasks of its failed trees. */
 async function endOf(runId: string) {
   const { db } = platform.database;
-  const { message } = await db.selectFrom('runs').select('message').where('run_id', '=', runId).executeTakeFirstOrThrow();
+  const { message } = await db.selectFrom('runs').select('message').where('runId', '=', runId).executeTakeFirstOrThrow();
   const trees = await db
     .selectFrom('trees')
     .select('alias')
-    .where('run_id', '=', runId)
-    .where('close_reason', '=', 'failed')
+    .where('runId', '=', runId)
+    .where('closeReason', '=', 'failed')
     .execute();
   return { message, failed: trees.map(({ alias }) => alias) };
 }
@@ -177,7 +177,7 @@ describe('collections over an AgentGym server', () => {
     const reasons = await platform.database.db
       .selectFrom('rollouts')
       .select(['outcome', 'reason'])
-      .where('run_id', '=', runId)
+      .where('runId', '=', runId)
       .where('outcome', '=', 'failed')
       .execute();
     expect(reasons).toEqual(
@@ -197,9 +197,9 @@ describe('collections over an AgentGym server', () => {
     await laboratory.close();
     const ends = await platform.database.db
       .selectFrom('rollouts')
-      .innerJoin('returns', 'returns.rollout_id', 'rollouts.rollout_id')
+      .innerJoin('returns', 'returns.rolloutId', 'rollouts.rolloutId')
       .select(['rollouts.success', 'returns.value'])
-      .where('rollouts.run_id', '=', runId)
+      .where('rollouts.runId', '=', runId)
       .execute();
     expect(ends).toHaveLength(12);
     expect(new Set(ends.map(({ success, value }) => `${success} ${value}`))).toEqual(new Set(['true 1', 'false 0']));

@@ -45,31 +45,21 @@ const settled = async () => waitUntilProjected(platform.database.db, await platf
 async function stepsOf(runId: string) {
   return platform.database.db
     .selectFrom('steps')
-    .innerJoin('trees', 'trees.tree_id', 'steps.tree_id')
-    .leftJoin('history_images', 'history_images.step_id', 'steps.step_id')
-    .select([
-      'steps.step_id',
-      'depth',
-      'steps.rollout_id',
-      'response',
-      'image_id',
-      'factor',
-      'vision_tokens',
-      'text_tokens',
-      'height',
-    ])
-    .where('trees.run_id', '=', runId)
+    .innerJoin('trees', 'trees.treeId', 'steps.treeId')
+    .leftJoin('historyImages', 'historyImages.stepId', 'steps.stepId')
+    .select(['steps.stepId', 'depth', 'steps.rolloutId', 'response', 'imageId', 'factor', 'visionTokens', 'textTokens', 'height'])
+    .where('trees.runId', '=', runId)
     .where('depth', '>', 0)
-    .orderBy('steps.rollout_id')
+    .orderBy('steps.rolloutId')
     .orderBy('depth')
     .execute();
 }
 
-async function expectRebuilt(steps: readonly { step_id: string; image_id: string | null }[]): Promise<void> {
+async function expectRebuilt(steps: readonly { stepId: string; imageId: string | null }[]): Promise<void> {
   const { db } = platform.database;
   const shown = await readHistoryImages(
     db,
-    steps.filter((step) => step.image_id !== null).map((step) => step.step_id),
+    steps.filter((step) => step.imageId !== null).map((step) => step.stepId),
   );
   expect(shown.length).toBeGreaterThan(0);
   for (const record of shown) {
@@ -84,10 +74,10 @@ describe('runs in image mode', () => {
     await collect(platform, run);
     await settled();
     const steps = await stepsOf(run.runId);
-    for (const step of steps) expect([step.depth, step.image_id === null]).toEqual([step.depth, step.depth === 1]);
+    for (const step of steps) expect([step.depth, step.imageId === null]).toEqual([step.depth, step.depth === 1]);
     const later = steps.filter((step) => step.depth > 1);
     expect(new Set(later.map((step) => step.factor))).toEqual(new Set([1.3]));
-    for (const step of later) expect(step.text_tokens).toBeGreaterThan(0);
+    for (const step of later) expect(step.textTokens).toBeGreaterThan(0);
     await expectRebuilt(steps);
     expect(await platform.database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
   });
@@ -99,14 +89,14 @@ describe('runs in image mode', () => {
     await settled();
     const paid = await platform.database.db
       .selectFrom('rewards')
-      .innerJoin('steps', 'steps.step_id', 'rewards.step_id')
-      .innerJoin('trees', 'trees.tree_id', 'rewards.tree_id')
-      .select(['depth', 'value', 'trees.run_id'])
+      .innerJoin('steps', 'steps.stepId', 'rewards.stepId')
+      .innerJoin('trees', 'trees.treeId', 'rewards.treeId')
+      .select(['depth', 'value', 'trees.runId'])
       .where('component', '=', 'compression')
-      .where('trees.run_id', 'in', [run.runId, idle.runId])
+      .where('trees.runId', 'in', [run.runId, idle.runId])
       .execute();
     const depth = Math.max(...(await stepsOf(run.runId)).map((step) => step.depth));
-    expect(new Set(paid.map((one) => one.run_id))).toEqual(new Set([run.runId]));
+    expect(new Set(paid.map((one) => one.runId))).toEqual(new Set([run.runId]));
     expect(paid).toHaveLength(2 * (depth - 1));
     for (const { value } of paid) expect(value).toBeCloseTo(0.01 * Math.log(1.3), 12);
   });
@@ -124,7 +114,7 @@ describe('runs in image mode', () => {
     await collect(platform, { ...cut, mode: 'resume', signal: new AbortController().signal, progress: () => undefined });
     await settled();
     expect(await runDigest(platform, cut.runId)).toEqual(await runDigest(platform, whole.runId));
-    const pictures = async (runId: string) => (await stepsOf(runId)).map(({ depth, image_id: id }) => `${depth} ${id}`).sort();
+    const pictures = async (runId: string) => (await stepsOf(runId)).map(({ depth, imageId: id }) => `${depth} ${id}`).sort();
     expect(await pictures(cut.runId)).toEqual(await pictures(whole.runId));
     await expectRebuilt(await stepsOf(cut.runId));
     expect(await platform.database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
@@ -154,10 +144,10 @@ describe('a model server', () => {
     expect(steps.map((step) => step.factor)).toEqual([null, 1, 2, 1]);
     for (const [i, step] of steps.entries()) {
       const url = /data:image\/png;base64,([A-Za-z0-9+/=]+)/.exec(server.requests[i]?.text ?? '')?.[1];
-      if (step.image_id === null) expect(url).toBeUndefined();
+      if (step.imageId === null) expect(url).toBeUndefined();
       else {
         const { width, height, rgb } = await decodePng(Buffer.from(url ?? '', 'base64'));
-        expect(imageId(width, height, rgb)).toBe(step.image_id);
+        expect(imageId(width, height, rgb)).toBe(step.imageId);
       }
     }
   });
@@ -201,7 +191,7 @@ describe('ALFWorld behind its AgentGym server', () => {
         if (mode === 'image') {
           // The blank image of 38 x 38 first, as published; then the factor that the step before asked for, 1 where it said two
           // actions.
-          expect(steps.map(({ factor, vision_tokens }) => [factor, vision_tokens])).toEqual([
+          expect(steps.map(({ factor, visionTokens }) => [factor, visionTokens])).toEqual([
             [1, 9],
             [2, expect.any(Number)],
             [1, expect.any(Number)],
@@ -209,16 +199,16 @@ describe('ALFWorld behind its AgentGym server', () => {
           await expectRebuilt(steps);
           for (const text of sent) expect(text).toContain('data:image/png;base64,');
         } else {
-          expect(steps.map(({ image_id: id }) => id)).toEqual([null, null, null]);
+          expect(steps.map(({ imageId: id }) => id)).toEqual([null, null, null]);
           expect(sent[2]).toContain('[Observation]: Nothing happens. [Action]:');
         }
         const { db } = platform.database;
         const paid = await db
           .selectFrom('rewards')
-          .innerJoin('steps', 'steps.step_id', 'rewards.step_id')
-          .innerJoin('trees', 'trees.tree_id', 'rewards.tree_id')
+          .innerJoin('steps', 'steps.stepId', 'rewards.stepId')
+          .innerJoin('trees', 'trees.treeId', 'rewards.treeId')
           .select(['component', 'value', 'depth'])
-          .where('trees.run_id', '=', asked.runId)
+          .where('trees.runId', '=', asked.runId)
           .orderBy('depth')
           .execute();
         expect(paid.filter(({ component }) => component === 'invalid-action')).toEqual([

@@ -47,9 +47,9 @@ test('rollouts of a model server are recorded with its token ids, log-probabilit
   await settled();
   const steps = await platform.database.db
     .selectFrom('steps')
-    .innerJoin('trees', 'trees.tree_id', 'steps.tree_id')
-    .select(['response', 'action', 'tokens', 'call', 'completion_tokens', 'finish_reason', 'policy_spans', 'steps.blobs'])
-    .where('trees.run_id', '=', asked.runId)
+    .innerJoin('trees', 'trees.treeId', 'steps.treeId')
+    .select(['response', 'action', 'tokens', 'call', 'completionTokens', 'finishReason', 'policySpans', 'steps.blobs'])
+    .where('trees.runId', '=', asked.runId)
     .where('depth', '=', 1)
     .execute();
   expect(steps).toHaveLength(2);
@@ -57,11 +57,11 @@ test('rollouts of a model server are recorded with its token ids, log-probabilit
     const tokens = step.tokens as { ids: Packed; logProbs: Packed } | null;
     expect(step.action).toMatch(/^get \d+ /);
     expect(step.response).toBe(`Thought: I fetch it.\nAction: ${step.action}`);
-    expect(unpack(tokens!.ids)).toHaveLength(step.completion_tokens ?? -1);
-    expect(unpack(tokens!.logProbs)).toHaveLength(step.completion_tokens ?? -1);
-    expect(step.policy_spans).toEqual([{ from: 0, to: step.completion_tokens, policyId: 'stand-in', version: 7 }]);
+    expect(unpack(tokens!.ids)).toHaveLength(step.completionTokens ?? -1);
+    expect(unpack(tokens!.logProbs)).toHaveLength(step.completionTokens ?? -1);
+    expect(step.policySpans).toEqual([{ from: 0, to: step.completionTokens, policyId: 'stand-in', version: 7 }]);
     expect(step.call).toMatchObject({ attempts: 1, requestHash: expect.stringMatching(/^[0-9a-f]{64}$/) });
-    expect(step.finish_reason).toBe('stop');
+    expect(step.finishReason).toBe('stop');
   }
 });
 
@@ -74,7 +74,7 @@ test('a model that answers nonsense ends its rollouts, and the run completes', a
   const failed = await platform.database.db
     .selectFrom('rollouts')
     .select(['outcome', 'success', 'reason'])
-    .where('run_id', '=', asked.runId)
+    .where('runId', '=', asked.runId)
     .where('outcome', '=', 'failed')
     .execute();
   expect(failed).toEqual([{ outcome: 'failed', success: null, reason: expect.stringContaining('choices') }]);
@@ -86,8 +86,8 @@ test('an unreachable model server ends the run with its address, and the run can
   await settled();
   const run = await platform.database.db
     .selectFrom('runs')
-    .select('finished_at')
-    .where('run_id', '=', asked.runId)
+    .select('finishedAt')
+    .where('runId', '=', asked.runId)
     .executeTakeFirst();
-  expect(run).toEqual({ finished_at: null });
+  expect(run).toEqual({ finishedAt: null });
 });

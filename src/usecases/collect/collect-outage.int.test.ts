@@ -72,19 +72,19 @@ test('an outage behind a tool fails its rollout with the reason and is not an ob
   await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });
   const ends = await db
     .selectFrom('rollouts')
-    .innerJoin('trees', 'trees.tree_id', 'rollouts.tree_id')
+    .innerJoin('trees', 'trees.treeId', 'rollouts.treeId')
     .select(['outcome', 'success', 'reason', 'steps'])
-    .where('trees.run_id', '=', runId)
-    .orderBy('trees.opened_at')
+    .where('trees.runId', '=', runId)
+    .orderBy('trees.openedAt')
     .execute();
   const well = { outcome: 'terminated', success: true, reason: 'final_answer', steps: 2 };
   const reason = 'the tool weather is unavailable: the weather service answered HTTP 429';
   expect(ends).toEqual([well, { outcome: 'failed', success: null, reason, steps: 0 }, well]);
   const calls = await db
-    .selectFrom('tool_calls')
-    .innerJoin('trees', 'trees.tree_id', 'tool_calls.tree_id')
+    .selectFrom('toolCalls')
+    .innerJoin('trees', 'trees.treeId', 'toolCalls.treeId')
     .select(['outcome', 'output'])
-    .where('trees.run_id', '=', runId)
+    .where('trees.runId', '=', runId)
     .execute();
   const mistake = { outcome: 'error', output: expect.stringContaining('there is no weather on the moon') };
   expect(calls).toEqual([mistake, mistake]);

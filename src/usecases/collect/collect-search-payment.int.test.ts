@@ -49,22 +49,22 @@ test('a search penalises a malformed reply once at its step, however many walks 
   const { db } = platform.database;
   const steps = await db
     .selectFrom('steps')
-    .innerJoin('trees', 'trees.tree_id', 'steps.tree_id')
-    .select(['steps.step_id', 'well_formatted'])
-    .where('trees.run_id', '=', runId)
+    .innerJoin('trees', 'trees.treeId', 'steps.treeId')
+    .select(['steps.stepId', 'wellFormatted'])
+    .where('trees.runId', '=', runId)
     .where('steps.depth', '>', 0)
     .execute();
-  const broken = steps.filter((step) => !step.well_formatted).map((step) => step.step_id);
+  const broken = steps.filter((step) => !step.wellFormatted).map((step) => step.stepId);
   expect([broken.length > 1, broken.length < steps.length]).toEqual([true, true]);
   const paid = await db
     .selectFrom('rewards')
-    .innerJoin('trees', 'trees.tree_id', 'rewards.tree_id')
-    .select(['step_id', 'value'])
-    .where('trees.run_id', '=', runId)
+    .innerJoin('trees', 'trees.treeId', 'rewards.treeId')
+    .select(['stepId', 'value'])
+    .where('trees.runId', '=', runId)
     .where('component', '=', 'invalid-action')
     .execute();
   expect(paid.map((reward) => reward.value)).toEqual(broken.map(() => -0.25));
-  expect(new Set(paid.map((reward) => reward.step_id))).toEqual(new Set(broken));
+  expect(new Set(paid.map((reward) => reward.stepId))).toEqual(new Set(broken));
 });
 
 test.each(['new', 'resume'] as const)(

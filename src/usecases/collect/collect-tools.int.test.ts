@@ -19,11 +19,11 @@ test('calls of one’s own tools are events, process and outcome rewards are sep
   const runId = await collected();
   const { db } = platform.database;
   const calls = await db
-    .selectFrom('tool_calls')
-    .innerJoin('trees', 'trees.tree_id', 'tool_calls.tree_id')
-    .innerJoin('steps', 'steps.step_id', 'tool_calls.step_id')
+    .selectFrom('toolCalls')
+    .innerJoin('trees', 'trees.treeId', 'toolCalls.treeId')
+    .innerJoin('steps', 'steps.stepId', 'toolCalls.stepId')
     .select(['depth', 'tool', 'arguments', 'output', 'outcome'])
-    .where('run_id', '=', runId)
+    .where('runId', '=', runId)
     .orderBy('depth')
     .execute();
   const [wrong, , right] = calls;
@@ -45,7 +45,7 @@ test('calls of one’s own tools are events, process and outcome rewards are sep
     ...Array.from({ length: rollouts }, () => process),
   ]);
   expect(await returnOfRun(platform.database.db, runId)).toBe(1.1);
-  const ends = await db.selectFrom('rollouts').select(['outcome', 'success', 'reason']).where('run_id', '=', runId).execute();
+  const ends = await db.selectFrom('rollouts').select(['outcome', 'success', 'reason']).where('runId', '=', runId).execute();
   const end = { outcome: 'terminated', success: true, reason: 'final_answer' };
   expect(ends).toEqual([end, end]);
   expect(server.requests.at(-1)?.body?.messages.map(({ role }) => role)).toContain('user');
@@ -57,12 +57,12 @@ test('a stopped run resumes after its last call, and no call is recorded twice o
   await collected({ runId, mode: 'resume' });
   const { db } = platform.database;
   const calls = await db
-    .selectFrom('tool_calls')
-    .innerJoin('trees', 'trees.tree_id', 'tool_calls.tree_id')
-    .select(['step_id', 'ordinal'])
-    .where('run_id', '=', runId)
+    .selectFrom('toolCalls')
+    .innerJoin('trees', 'trees.treeId', 'toolCalls.treeId')
+    .select(['stepId', 'ordinal'])
+    .where('runId', '=', runId)
     .execute();
-  expect(new Set(calls.map(({ step_id: step, ordinal }) => `${step} ${ordinal}`)).size).toBe(2 * rollouts);
+  expect(new Set(calls.map(({ stepId: step, ordinal }) => `${step} ${ordinal}`)).size).toBe(2 * rollouts);
   expect(calls).toHaveLength(2 * rollouts);
   expect(await rewardsOfRun(platform.database.db, runId)).toHaveLength(2 * rollouts);
   expect(await db.selectFrom('quarantine').select('reason').execute()).toEqual([]);

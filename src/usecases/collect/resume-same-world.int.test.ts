@@ -133,11 +133,11 @@ describe('forks', () => {
     const [recipes, file] = [join(folder, 'recipes'), join(folder, 'weights')];
     const runId = newId();
     await collectUntil(runId, planIn(`textcraft:${recipes}`, `linear:${file}`), 'new');
-    const { step_id: stepId } = await platform.database.db
+    const { stepId } = await platform.database.db
       .selectFrom('steps as s')
-      .innerJoin('trees as t', 't.tree_id', 's.tree_id')
-      .select('s.step_id')
-      .where('t.run_id', '=', runId)
+      .innerJoin('trees as t', 't.treeId', 's.treeId')
+      .select('s.stepId')
+      .where('t.runId', '=', runId)
       .where('t.alias', '=', '40')
       .where('s.depth', '=', 2)
       .where('s.termination', '=', 'none')

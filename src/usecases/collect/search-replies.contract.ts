@@ -114,13 +114,13 @@ export function describeSearchReplies(open: () => Promise<Platform>, every: numb
     const { db } = platform.database;
     const steps = await db
       .selectFrom('steps as s')
-      .innerJoin('trees as t', 't.tree_id', 's.tree_id')
-      .select(['s.tree_id', 's.step_id', 's.action', 's.response'])
-      .where('t.run_id', '=', runId)
+      .innerJoin('trees as t', 't.treeId', 's.treeId')
+      .select(['s.treeId', 's.stepId', 's.action', 's.response'])
+      .where('t.runId', '=', runId)
       .execute();
-    const facts = await readSearchFacts(db, steps[0]?.tree_id ?? '');
+    const facts = await readSearchFacts(db, steps[0]?.treeId ?? '');
     const rows = facts.flatMap((fact) => {
-      const step = fact.kind === 'child-added' ? steps.find(({ step_id: stepId }) => stepId === fact.stepId) : undefined;
+      const step = fact.kind === 'child-added' ? steps.find(({ stepId }) => stepId === fact.stepId) : undefined;
       return fact.kind === 'child-added' && step ? [{ ...fact, action: step.action, response: step.response }] : [];
     });
     rows.sort((x, y) => x.ordinal - y.ordinal);
@@ -176,7 +176,7 @@ export function describeSearchReplies(open: () => Promise<Platform>, every: numb
       const { died } = await search(runId, kill, 'none');
       if (died?.includes('StepTaken')) inside++;
       await search(runId, null);
-      const run = await platform.database.db.selectFrom('runs').select('outcome').where('run_id', '=', runId).executeTakeFirst();
+      const run = await platform.database.db.selectFrom('runs').select('outcome').where('runId', '=', runId).executeTakeFirst();
       expect(run).toEqual({ outcome: 'completed' });
       await expectFamiliesByTheRules(runId);
     }

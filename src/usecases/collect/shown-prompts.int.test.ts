@@ -62,9 +62,9 @@ async function shownIn(runId: string) {
   const { db } = platform.database;
   const steps = await db
     .selectFrom('steps')
-    .innerJoin('trees', 'trees.tree_id', 'steps.tree_id')
-    .select(['step_id', 'trees.tree_id'])
-    .where('trees.run_id', '=', runId)
+    .innerJoin('trees', 'trees.treeId', 'steps.treeId')
+    .select(['stepId', 'trees.treeId'])
+    .where('trees.runId', '=', runId)
     .where('depth', '>', 0)
     .orderBy('depth')
     .execute();
@@ -72,10 +72,10 @@ async function shownIn(runId: string) {
   const payloads: PromptPayloads = { text: ({ blob }) => text(blob), bytes: ({ blob }) => platform.blobs.get(blob) };
   const prompts = await readPrompts(
     db,
-    steps.map(({ step_id }) => step_id),
+    steps.map(({ stepId }) => stepId),
     payloads,
   );
-  const [{ tree_id: treeId } = { tree_id: '' }] = steps;
+  const [{ treeId } = { treeId: '' }] = steps;
   return { prompts: [...prompts.values()], events: await readEventsOfTypes(db, treeId, ['PromptShown']), treeId };
 }
 

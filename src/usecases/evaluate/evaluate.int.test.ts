@@ -59,7 +59,7 @@ describe('evaluateInto', () => {
     const run = await platform.database.db
       .selectFrom('runs')
       .select(['kind', 'outcome'])
-      .where('run_id', '=', collection.runId)
+      .where('runId', '=', collection.runId)
       .executeTakeFirst();
     expect(run).toEqual({ kind: 'evaluate', outcome: 'completed' });
 
@@ -124,26 +124,26 @@ describe('evaluateInto', () => {
     });
     const trees = await db
       .selectFrom('steps')
-      .innerJoin('trees', 'trees.tree_id', 'steps.tree_id')
-      .select(['steps.tree_id', 'depth', 'action', 'rollout_id', 'policy_spans'])
-      .where('run_id', '=', recovering.runId)
+      .innerJoin('trees', 'trees.treeId', 'steps.treeId')
+      .select(['steps.treeId', 'depth', 'action', 'rolloutId', 'policySpans'])
+      .where('runId', '=', recovering.runId)
       .where('depth', '>', 0)
-      .orderBy('steps.log_offset')
+      .orderBy('steps.logOffset')
       .execute();
     for (const [index, { behind, alias }] of tasks.entries()) {
       const own = trees.filter(
-        ({ tree_id }) => tree_id === treeIdOf(recovering.runId, { alias, rollouts: 1, branching: 'root' }, index),
+        ({ treeId }) => treeId === treeIdOf(recovering.runId, { alias, rollouts: 1, branching: 'root' }, index),
       );
-      const again = own.filter(({ rollout_id }) => rollout_id === null);
+      const again = own.filter(({ rolloutId }) => rolloutId === null);
       const first = await db
         .selectFrom('steps')
         .select('action')
-        .where('rollout_id', '=', behind.rolloutId)
+        .where('rolloutId', '=', behind.rolloutId)
         .orderBy('depth')
         .limit(behind.steps)
         .execute();
       expect(again.map(({ action }) => action)).toEqual(first.map(({ action }) => action));
-      expect(again.every(({ policy_spans }) => policy_spans[0]?.policyId === 'random')).toBe(true);
+      expect(again.every(({ policySpans }) => policySpans[0]?.policyId === 'random')).toBe(true);
     }
 
     const stopping = new AbortController();
@@ -170,14 +170,14 @@ describe('evaluateInto', () => {
     expect(await found(recovering)).toMatchObject({ episodes: 4, successRate: 1, failedTrees: 0 });
     const steps = await db
       .selectFrom('steps as s')
-      .innerJoin('trees as t', 't.tree_id', 's.tree_id')
-      .select(['t.run_id', 't.alias', 's.rollout_id', 's.depth', 's.action', 's.observation', 's.response'])
-      .where('t.run_id', 'in', [failing.runId, recovering.runId])
+      .innerJoin('trees as t', 't.treeId', 's.treeId')
+      .select(['t.runId', 't.alias', 's.rolloutId', 's.depth', 's.action', 's.observation', 's.response'])
+      .where('t.runId', 'in', [failing.runId, recovering.runId])
       .where('s.depth', 'in', [1, 2, 3, 4, 5, 6])
       .execute();
     const cut = tasks.map(({ behind }) => behind.rolloutId);
-    const before = steps.filter(({ rollout_id }) => rollout_id !== null && cut.includes(rollout_id));
-    const again = steps.filter(({ run_id, rollout_id }) => run_id === recovering.runId && rollout_id === null);
+    const before = steps.filter(({ rolloutId }) => rolloutId !== null && cut.includes(rolloutId));
+    const again = steps.filter(({ runId, rolloutId }) => runId === recovering.runId && rolloutId === null);
     const gist = (taken: typeof steps) =>
       taken.map(({ alias, depth, action, observation }) => `${alias} ${depth} ${action} ${observation}`).sort();
     expect(gist(again)).toEqual(gist(before));
@@ -208,14 +208,14 @@ describe('evaluateInto', () => {
       expect(result).toMatchObject({ episodes: 4, tasks: 2, failedTrees: 1 });
       const trees = await platform.database.db
         .selectFrom('trees')
-        .select(['alias', 'close_reason'])
-        .where('run_id', '=', recovering.runId)
+        .select(['alias', 'closeReason'])
+        .where('runId', '=', recovering.runId)
         .orderBy('alias')
         .execute();
       expect(trees).toEqual([
-        { alias: '0', close_reason: 'completed' },
-        { alias: '40', close_reason: 'failed' },
-        { alias: '90', close_reason: 'completed' },
+        { alias: '0', closeReason: 'completed' },
+        { alias: '40', closeReason: 'failed' },
+        { alias: '90', closeReason: 'completed' },
       ]);
       const again = await evaluate(platform, { ...recovering, mode: 'resume' });
       expect(again).toMatchObject({ collected: { failedTrees: 1 }, result: { episodes: 4, failedTrees: 1 } });

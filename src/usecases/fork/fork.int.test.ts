@@ -53,16 +53,16 @@ async function collected(environment: string, alias: string, part: Partial<Colle
 
 /** Returns a step of a run at a depth, from which an episode goes on. */
 async function stepAt(runId: string, depth: number): Promise<string> {
-  const { step_id } = await platform.database.db
+  const { stepId } = await platform.database.db
     .selectFrom('steps as s')
-    .innerJoin('trees as t', 't.tree_id', 's.tree_id')
-    .select('s.step_id')
-    .where('t.run_id', '=', runId)
+    .innerJoin('trees as t', 't.treeId', 's.treeId')
+    .select('s.stepId')
+    .where('t.runId', '=', runId)
     .where('s.depth', '=', depth)
     .where('s.termination', '=', 'none')
-    .orderBy('s.step_id')
+    .orderBy('s.stepId')
     .executeTakeFirstOrThrow();
-  return step_id;
+  return stepId;
 }
 
 async function forkFrom(
@@ -79,9 +79,9 @@ async function forkFrom(
 const stepsOf = async (runId: string) =>
   platform.database.db
     .selectFrom('steps as s')
-    .innerJoin('trees as t', 't.tree_id', 's.tree_id')
-    .select(['s.depth', 's.action', 's.observation', 's.rollout_id', 's.policy_spans'])
-    .where('t.run_id', '=', runId)
+    .innerJoin('trees as t', 't.treeId', 's.treeId')
+    .select(['s.depth', 's.action', 's.observation', 's.rolloutId', 's.policySpans'])
+    .where('t.runId', '=', runId)
     .orderBy('s.depth')
     .execute();
 
@@ -105,17 +105,17 @@ describe('forks', () => {
       const run = await db
         .selectFrom('runs')
         .select(['kind', 'config', 'outcome'])
-        .where('run_id', '=', runId)
+        .where('runId', '=', runId)
         .executeTakeFirstOrThrow();
       expect(run).toMatchObject({ kind: 'fork', outcome: 'completed', config: { fork: { runId: origin, stepId: from } } });
       const steps = await stepsOf(runId);
       const [, first, second] = steps;
-      const behind = steps.filter(({ rollout_id }) => rollout_id !== null);
+      const behind = steps.filter(({ rolloutId }) => rolloutId !== null);
       expect([first?.depth, second?.depth]).toEqual([1, 2]);
       expect(Math.min(...behind.map(({ depth }) => depth))).toBe(3);
-      const actors = new Set(behind.flatMap(({ policy_spans }) => policy_spans.map(({ policyId }) => policyId)));
-      expect(actors).not.toContain(second?.policy_spans[0]?.policyId);
-      const tasks = await db.selectFrom('trees').select('task_id').distinct().where('run_id', 'in', [origin, runId]).execute();
+      const actors = new Set(behind.flatMap(({ policySpans }) => policySpans.map(({ policyId }) => policyId)));
+      expect(actors).not.toContain(second?.policySpans[0]?.policyId);
+      const tasks = await db.selectFrom('trees').select('taskId').distinct().where('runId', 'in', [origin, runId]).execute();
       expect(tasks).toHaveLength(1);
       expect((await readReplays(db, [origin])).map(({ mode, parameters }) => ({ mode, parameters }))).toMatchObject([
         { mode: 'fork', parameters: { run: runId, from } },
@@ -130,11 +130,11 @@ describe('forks', () => {
     expect((await forkFrom(await stepAt(searched, 1))).report).toMatchObject({ outcome: 'equal', compared: 2 });
 
     const cut = await collected('textcraft', '90', { maxSteps: 2, policy: 'random' });
-    const { step_id: leaf } = await platform.database.db
+    const { stepId: leaf } = await platform.database.db
       .selectFrom('steps as s')
-      .innerJoin('trees as t', 't.tree_id', 's.tree_id')
-      .select('step_id')
-      .where('run_id', '=', cut)
+      .innerJoin('trees as t', 't.treeId', 's.treeId')
+      .select('stepId')
+      .where('runId', '=', cut)
       .where('termination', '=', 'truncated')
       .executeTakeFirstOrThrow();
     await expect(forkFrom(leaf)).rejects.toMatchObject({
@@ -153,24 +153,24 @@ describe('forks', () => {
     expect([await left(await stepAt(first, 1)), await left(await stepAt(first, 3))]).toEqual([2, 2]);
     const { runId: second } = await forkFrom(await stepAt(first, 4), { policy: 'random' });
     const steps = await stepsOf(second);
-    expect(steps.filter(({ rollout_id }) => rollout_id !== null).map(({ depth }) => depth)).toEqual([5, 5, 5]);
+    expect(steps.filter(({ rolloutId }) => rolloutId !== null).map(({ depth }) => depth)).toEqual([5, 5, 5]);
 
     const bushy = await collected('textcraft', '90', {
       ...{ policy: 'random', tasks: [{ alias: '90', rollouts: 6, branching: 'anywhere' }] },
     });
     const late = await platform.database.db
       .selectFrom('steps as s')
-      .innerJoin('rollouts as o', 'o.rollout_id', 's.rollout_id')
-      .innerJoin('steps as f', 'f.step_id', 'o.from_step_id')
-      .select(['s.step_id', 's.depth', 'f.depth as from_depth'])
-      .where('o.run_id', '=', bushy)
+      .innerJoin('rollouts as o', 'o.rolloutId', 's.rolloutId')
+      .innerJoin('steps as f', 'f.stepId', 'o.fromStepId')
+      .select(['s.stepId', 's.depth', 'f.depth as fromDepth'])
+      .where('o.runId', '=', bushy)
       .where('f.depth', '>', 0)
       .where('s.termination', '=', 'none')
       .orderBy('s.depth', 'desc')
       .limit(3)
       .execute();
     expect(late.length).toBeGreaterThan(0);
-    for (const { step_id, depth, from_depth } of late) expect(await left(step_id)).toBe(8 - (depth - from_depth));
+    for (const { stepId, depth, fromDepth } of late) expect(await left(stepId)).toBe(8 - (depth - fromDepth));
 
     const search = { iterations: 3, candidates: 2, maxDepth: 4, exploration: 0.25 };
     const searched = await collected('textcraft', '40', { search, tasks: [{ alias: '40', rollouts: 3, branching: 'root' }] });
@@ -192,26 +192,26 @@ describe('forks', () => {
     const origin = await collected('textcraft', '90', { policy: 'random' });
     const from = await stepAt(origin, 2);
     const { db } = platform.database;
-    const { parent_step_id: changed } = await db
+    const { parentStepId: changed } = await db
       .selectFrom('steps')
-      .select('parent_step_id')
-      .where('step_id', '=', from)
+      .select('parentStepId')
+      .where('stepId', '=', from)
       .executeTakeFirstOrThrow();
     if (changed === null) throw new Error('a step of depth 2 has a parent');
-    await db.updateTable('steps').set({ observation: 'You see nothing.' }).where('step_id', '=', changed).execute();
+    await db.updateTable('steps').set({ observation: 'You see nothing.' }).where('stepId', '=', changed).execute();
     const { report, progress, runId } = await forkFrom(from);
     expect(progress).toBeNull();
     expect(report).toMatchObject({
       ...{ outcome: 'differs', compared: 2, differing: 1 },
       differences: [{ stepId: changed, field: 'observation', recorded: 'You see nothing.' }],
     });
-    const run = await db.selectFrom('runs').select(['outcome', 'message']).where('run_id', '=', runId).executeTakeFirstOrThrow();
+    const run = await db.selectFrom('runs').select(['outcome', 'message']).where('runId', '=', runId).executeTakeFirstOrThrow();
     expect(run).toMatchObject({ outcome: 'failed', message: expect.stringContaining('did not repeat') });
     const diverged = await db
       .selectFrom('divergences as d')
-      .innerJoin('trees as t', 't.tree_id', 'd.tree_id')
+      .innerJoin('trees as t', 't.treeId', 'd.treeId')
       .select(['field', 'recorded'])
-      .where('run_id', '=', runId)
+      .where('runId', '=', runId)
       .execute();
     expect(diverged).toEqual([{ field: 'observation', recorded: 'You see nothing.' }]);
     expect(await forkFrom(from, {}, runId)).toMatchObject({ progress: null, report: { outcome: 'differs' } });
@@ -225,12 +225,12 @@ describe('forks', () => {
     const origin = await collected('textcraft', '90', { policy: 'random' });
     const from = await stepAt(origin, 2);
     const hash = 'f'.repeat(64);
-    const { parent_step_id: changed } = await db
+    const { parentStepId: changed } = await db
       .selectFrom('steps')
-      .select('parent_step_id')
-      .where('step_id', '=', from)
+      .select('parentStepId')
+      .where('stepId', '=', from)
       .executeTakeFirstOrThrow();
-    await db.updateTable('steps').set({ state_hash: hash }).where('step_id', '=', changed).execute();
+    await db.updateTable('steps').set({ stateHash: hash }).where('stepId', '=', changed).execute();
 
     const onTheWay = await forkFrom(from);
     expect(onTheWay.report).toMatchObject({
@@ -245,13 +245,13 @@ describe('forks', () => {
     });
     for (const { runId, progress } of [onTheWay, atTheRoot]) {
       expect(progress).toBeNull();
-      const run = await db.selectFrom('runs').select('outcome').where('run_id', '=', runId).executeTakeFirstOrThrow();
+      const run = await db.selectFrom('runs').select('outcome').where('runId', '=', runId).executeTakeFirstOrThrow();
       expect(run).toEqual({ outcome: 'failed' });
       const rollouts = await db
         .selectFrom('rollouts as o')
-        .innerJoin('trees as t', 't.tree_id', 'o.tree_id')
-        .select('rollout_id')
-        .where('t.run_id', '=', runId)
+        .innerJoin('trees as t', 't.treeId', 'o.treeId')
+        .select('rolloutId')
+        .where('t.runId', '=', runId)
         .execute();
       expect(rollouts).toEqual([]);
     }
@@ -267,11 +267,11 @@ describe('forks', () => {
       message: expect.stringContaining('has no task "ivo-daibaim-birthplace"'),
     });
     const origin = await collected('textcraft', '0', { policy: 'planner', maxSteps: 30 });
-    const { step_id: end } = await platform.database.db
+    const { stepId: end } = await platform.database.db
       .selectFrom('steps as s')
-      .innerJoin('trees as t', 't.tree_id', 's.tree_id')
-      .select('step_id')
-      .where('run_id', '=', origin)
+      .innerJoin('trees as t', 't.treeId', 's.treeId')
+      .select('stepId')
+      .where('runId', '=', origin)
       .where('termination', '=', 'terminated')
       .executeTakeFirstOrThrow();
     await expect(forkFrom(end)).rejects.toMatchObject({ message: expect.stringContaining('the episode ended') });

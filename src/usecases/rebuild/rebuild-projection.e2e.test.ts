@@ -48,7 +48,7 @@ describeWithKafka('a rebuild over Kafka', () => {
         await writer;
       }
       await record();
-      const steps = await database.db.selectFrom('steps').select('step_id').execute();
+      const steps = await database.db.selectFrom('steps').select('stepId').execute();
       expect(steps).toHaveLength(3 + 9 * ordinal);
       expect((await replayProjections(platform, chosen, options)).report).toMatchObject({ outcome: 'equal', differing: 0 });
     } finally {

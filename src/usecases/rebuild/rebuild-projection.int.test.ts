@@ -114,7 +114,7 @@ describe('rebuilds', () => {
     expect(await rebuildProjection(world, stepTree, { ...quiet, differing: 'accept' })).toMatchObject({
       ...{ kind: 'swapped', from: 1, to: 1_000_001 }, // the earlier build, not a third one
     });
-    const forged = await world.database.db.selectFrom('steps').select('step_id').where('action', '=', 'forged').execute();
+    const forged = await world.database.db.selectFrom('steps').select('stepId').where('action', '=', 'forged').execute();
     expect(forged).toEqual([]);
   });
 
@@ -186,7 +186,7 @@ describe('rebuilds', () => {
     // a process that is killed from here on writes nothing but rows and cursors
     await reopenKept(world.database, world.log, stepTree, 1);
     expect(await readBuilds(db)).toMatchObject([{ build: 1, state: 'kept', progress: null }]);
-    expect(await db.selectFrom('projection_builds').select('digest').execute()).toEqual([{ digest: 'unknown' }]);
+    expect(await db.selectFrom('projectionBuilds').select('digest').execute()).toEqual([{ digest: 'unknown' }]);
 
     const { report } = await replayProjections(world, [stepTree], quiet);
     expect(report).toMatchObject({ outcome: 'equal', differing: 0 });

@@ -51,7 +51,7 @@ export function describeReleasing(open: () => Promise<ReleasingWorld>): void {
     world.database.db
       .selectFrom('quarantine')
       .select(['projection', 'topic', 'partition', 'offset'])
-      .where('released_at', 'is', null)
+      .where('releasedAt', 'is', null)
       .orderBy('offset')
       .orderBy('projection')
       .execute();
@@ -169,7 +169,7 @@ export function describeReleasing(open: () => Promise<ReleasingWorld>): void {
       await settled();
       const { db } = world.database;
       await sql`
-        update quarantine set body = convert_to(replace(convert_from(body, 'UTF8'), '"schemaVersion":99', '"schemaVersion":1'), 'UTF8')`.execute(
+        update quarantine set body = convert_to(replace(convert_from(body, 'UTF8'), 'schema_version:99', 'schema_version:1'), 'UTF8')`.execute(
         db,
       ); // as after an upgrade that knows it
       const writing = (async () => {
@@ -181,10 +181,10 @@ export function describeReleasing(open: () => Promise<ReleasingWorld>): void {
       expect(new Set(outcomes.map(({ result }) => result.kind))).toEqual(new Set(['released']));
       const journalled = await db
         .selectFrom('events')
-        .select(['event_id', 'position'])
+        .select(['eventId', 'position'])
         .where('stream', '=', tree.treeId)
         .execute();
-      expect(journalled.map(({ event_id }) => event_id).sort()).toEqual(
+      expect(journalled.map(({ eventId }) => eventId).sort()).toEqual(
         events
           .slice(1)
           .map(({ id }) => id)

@@ -121,8 +121,8 @@ async function quarantineOf(db: Db): Promise<readonly string[]> {
 }
 
 const rewardsOf = async (db: Db) =>
-  (await db.selectFrom('rewards').select(['reward_id', 'value', 'revisions']).orderBy('reward_id').execute()).map(
-    ({ reward_id, value, revisions }) => [reward_id, value, revisions],
+  (await db.selectFrom('rewards').select(['rewardId', 'value', 'revisions']).orderBy('rewardId').execute()).map(
+    ({ rewardId, value, revisions }) => [rewardId, value, revisions],
   );
 
 /** Follows the events of a record as a subscriber does, and folds what is delivered, in its order. */
@@ -204,12 +204,12 @@ test('live, rebuild, as-of, rewards-at and subscriber agree, whatever came early
         await snapshots.close();
       }
       const trees = (await live
-        .selectFrom('reward_trees' as never)
-        .select('tree_id' as never)
-        .execute()) as { tree_id: string }[];
+        .selectFrom('rewardTrees' as never)
+        .select('treeId' as never)
+        .execute()) as { treeId: string }[];
       const at = await foldRewardsAt(
         live,
-        trees.map(({ tree_id }) => tree_id),
+        trees.map(({ treeId }) => treeId),
         position,
       );
       const asFolded = at.map(({ assigned, value, revisions }) => [assigned.rewardId, value, revisions]);

@@ -42,12 +42,12 @@ describe('the replay of an environment', () => {
     await settle(platform);
     const rewards = await platform.database.db
       .selectFrom('rewards')
-      .innerJoin('trees', 'trees.tree_id', 'rewards.tree_id')
-      .select(['assigned_value', 'value'])
-      .where('run_id', '=', runId)
+      .innerJoin('trees', 'trees.treeId', 'rewards.treeId')
+      .select(['assignedValue', 'value'])
+      .where('runId', '=', runId)
       .where('component', '=', 'environment')
       .execute();
-    expect(rewards).toEqual(rewards.map(() => ({ assigned_value: 1, value: 0 }))); // else there is nothing to mistake
+    expect(rewards).toEqual(rewards.map(() => ({ assignedValue: 1, value: 0 }))); // else there is nothing to mistake
     expect(await replay(runId)).toMatchObject({ outcome: 'equal', differing: 0, notes: [] });
   });
 
@@ -87,7 +87,7 @@ describe('the replay of an environment', () => {
       expect(asked('/create')).toBeLessThan(asked('/reset')); // what was closed is taken again
       const [first] = await stepsOf(runId);
       expect(report.differences).toContainEqual(
-        expect.objectContaining({ stepId: first?.step_id, field: 'termination', recorded: 'none', replayed: 'terminated' }),
+        expect.objectContaining({ stepId: first?.stepId, field: 'termination', recorded: 'none', replayed: 'terminated' }),
       );
       expect(report.notes).toEqual([expect.stringMatching(/^steps that were not executed, .*: [1-9][0-9]*$/)]);
     } finally {
@@ -99,11 +99,11 @@ describe('the replay of an environment', () => {
 const stepsOf = (runId: string) =>
   platform.database.db
     .selectFrom('steps as s')
-    .innerJoin('trees as t', 't.tree_id', 's.tree_id')
-    .select(['s.step_id', 's.depth'])
-    .where('t.run_id', '=', runId)
+    .innerJoin('trees as t', 't.treeId', 's.treeId')
+    .select(['s.stepId', 's.depth'])
+    .where('t.runId', '=', runId)
     .where('s.depth', '>', 0)
-    .orderBy('s.log_offset')
+    .orderBy('s.logOffset')
     .execute();
 
 /**

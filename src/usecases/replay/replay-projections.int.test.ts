@@ -132,7 +132,7 @@ describe('the replay of projections', () => {
     await world.settled();
     const { db } = world.database;
     const waiting = () =>
-      db.selectFrom('quarantine').select(['projection', 'topic', 'partition', 'offset']).where('released_at', 'is', null);
+      db.selectFrom('quarantine').select(['projection', 'topic', 'partition', 'offset']).where('releasedAt', 'is', null);
     const setAside = await waiting().orderBy('offset').execute();
     const [first, ...others] = [...new Set(setAside.map(describePlace))];
     const releasing = { reason: null, clock: Date.now, timeoutMs: 15_000, signal: quiet.signal };
@@ -145,7 +145,7 @@ describe('the replay of projections', () => {
     expect(report).toMatchObject({ outcome: 'equal', differences: [] });
     expect(await waiting().execute()).toHaveLength(left.length);
     await releaseQuarantined(world, { ...releasing, place: null });
-    expect(await db.selectFrom('steps').select('step_id').execute()).toHaveLength(3);
+    expect(await db.selectFrom('steps').select('stepId').execute()).toHaveLength(3);
     expect((await replayProjections(world, projections, quiet)).report).toMatchObject({ outcome: 'equal', differences: [] });
     expect(await waiting().execute()).toEqual([]);
     await runner.close();

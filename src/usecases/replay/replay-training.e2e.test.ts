@@ -22,10 +22,10 @@ describeWithKafka('over Kafka', () => {
     try {
       await train(platform, { plan: aTrainPlan({ updates: 2 }), concurrency: 3, signal, logger: SILENT });
       await settle(platform);
-      const rewards = await db.selectFrom('rewards').select(['reward_id', 'tree_id']).execute();
+      const rewards = await db.selectFrom('rewards').select(['rewardId', 'treeId']).execute();
       const producer = { name: 'reviser', version: '1' };
       await createAppender({ log: platform.log, blobs: platform.blobs, producer, clock: Date.now }).append(
-        rewards.map(({ reward_id: rewardId, tree_id: treeId }, i) => ({
+        rewards.map(({ rewardId, treeId }, i) => ({
           ...{ type: 'RewardRevised', correlationId: treeId },
           data: { treeId, rewardId, value: i % 3, scorer: { name: 'other', revision: '2' }, reason: 'judged again' },
         })),
@@ -34,9 +34,9 @@ describeWithKafka('over Kafka', () => {
       const { report } = await replayTraining(platform, { policyId: 'searcher', from: 0, to: null, signal });
       expect(report).toMatchObject({ outcome: 'equal', compared: 3, notes: [] });
 
-      const { step_id: from } = await db
+      const { stepId: from } = await db
         .selectFrom('steps')
-        .select('step_id')
+        .select('stepId')
         .where('depth', '=', 1)
         .where('termination', '=', 'none')
         .executeTakeFirstOrThrow();

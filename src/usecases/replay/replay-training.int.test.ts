@@ -62,13 +62,13 @@ describe('the replay of a training', () => {
     const { update, batch } = versions.get(1) ?? {};
     if (!update || !batch) throw new Error('the training made no version 1');
     const treeId = batch.data.groups[0]?.treeId ?? '';
-    const rewards = await platform.database.db.selectFrom('rewards').select('reward_id').where('tree_id', '=', treeId).execute();
+    const rewards = await platform.database.db.selectFrom('rewards').select('rewardId').where('treeId', '=', treeId).execute();
     const appender = createAppender({
       ...{ log: platform.log, blobs: platform.blobs, producer: { name: 'reviser', version: '1' }, clock: Date.now },
     });
     const scorer = { name: 'other', revision: '2' };
     await appender.append(
-      rewards.map(({ reward_id: rewardId }, i) => ({
+      rewards.map(({ rewardId }, i) => ({
         ...{ type: 'RewardRevised', correlationId: treeId },
         data: { treeId, rewardId, value: i % 2, scorer, reason: 'judged again' },
       })),

@@ -210,7 +210,7 @@ describe('published rows from the record', () => {
       .selectFrom('judgements')
       .selectAll()
       .where('judge', 'like', '%recorded%')
-      .orderBy('step_index')
+      .orderBy('stepIndex')
       .execute();
     expect(rows.map(({ verdict, reply }) => [verdict, reply])).toEqual([
       ['unparsed', 'Bad. It is not good.'],
@@ -274,9 +274,9 @@ describe('published rows from the record', () => {
 /** Opens one more tree in a run, which nobody searches. */
 async function openTree(runId: string): Promise<void> {
   const { db } = platform.database;
-  const tree = await db.selectFrom('trees').selectAll().where('run_id', '=', runId).executeTakeFirstOrThrow();
+  const tree = await db.selectFrom('trees').selectAll().where('runId', '=', runId).executeTakeFirstOrThrow();
   const { log, blobs } = platform;
-  const { environment, server_fingerprint: serverFingerprint, observation_hash: observationHash, task_id: taskId } = tree;
+  const { environment, serverFingerprint, observationHash, taskId } = tree;
   await createAppender({ log, blobs, producer: { name: 'another', version: 'test' }, clock: Date.now }).append([
     {
       type: 'TreeOpened',

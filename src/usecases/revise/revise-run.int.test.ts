@@ -81,7 +81,7 @@ async function revise(
     clock: Date.now,
     sequenceOf: async (stream) => {
       const row = await db
-        .selectFrom('stream_producers')
+        .selectFrom('streamProducers')
         .select('sequence')
         .where('stream', '=', stream)
         .where('producer', '=', 'reviser')
@@ -118,11 +118,11 @@ async function revise(
 /** All that a mining left in the read models, without times and places in the log. */
 async function mined({ platform }: Place, runId: string) {
   const { db } = platform.database;
-  const revisions = await db.selectFrom('revisions').selectAll().where('run_id', '=', runId).orderBy('revision_id').execute();
-  const judgements = await db.selectFrom('judgements').selectAll().where('run_id', '=', runId).orderBy('judgement_id').execute();
+  const revisions = await db.selectFrom('revisions').selectAll().where('runId', '=', runId).orderBy('revisionId').execute();
+  const judgements = await db.selectFrom('judgements').selectAll().where('runId', '=', runId).orderBy('judgementId').execute();
   return {
-    revisions: revisions.map(({ composed_at: _c, checked_at: _k, log_offset: _o, ...row }) => row),
-    judgements: judgements.map(({ judged_at: _j, log_offset: _o, reused_from: _r, ...row }) => row),
+    revisions: revisions.map(({ composedAt: _c, checkedAt: _k, logOffset: _o, ...row }) => row),
+    judgements: judgements.map(({ judgedAt: _j, logOffset: _o, reusedFrom: _r, ...row }) => row),
   };
 }
 
@@ -233,7 +233,7 @@ describe('revisions mined from a search', () => {
     const { revisions } = await mined(place, runId);
     expect(revisions.length).toBeGreaterThan(0);
     for (const row of revisions)
-      expect(row).toMatchObject({ transition_step_id: row.bad_leaf_step_id, transition_cause: 'direct', judge: 'direct@1' });
+      expect(row).toMatchObject({ transitionStepId: row.badLeafStepId, transitionCause: 'direct', judge: 'direct@1' });
   });
 
   test('mining refuses an environment that the trees do not come from', async () => {
@@ -305,12 +305,12 @@ describe('a model as judge', () => {
       const { db } = place.platform.database;
       const reused = await db
         .selectFrom('judgements as again')
-        .innerJoin('judgements as first', 'first.judgement_id', 'again.reused_from')
-        .select(['again.verdict', 'first.verdict as before', 'again.reply', 'first.reply as said', 'first.run_id'])
-        .where('again.run_id', '=', second)
+        .innerJoin('judgements as first', 'first.judgementId', 'again.reusedFrom')
+        .select(['again.verdict', 'first.verdict as before', 'again.reply', 'first.reply as said', 'first.runId'])
+        .where('again.runId', '=', second)
         .execute();
       expect(reused).toHaveLength(counts.judged);
-      for (const row of reused) expect(row).toMatchObject({ verdict: row.before, reply: row.said, run_id: first });
+      for (const row of reused) expect(row).toMatchObject({ verdict: row.before, reply: row.said, runId: first });
     } finally {
       await server.close();
     }

@@ -69,10 +69,10 @@ async function recordPast(row: Selectable<Tables['revisions']>, badLeafStepId: s
     platform.database.db,
   );
   const [{ root, first }] = rows as [(typeof rows)[0]]; // of a walk there are a root and a first step
-  const about = { revisionId, treeId: row.tree_id };
-  const leaves = { goodLeafStepId: row.good_leaf_step_id, badLeafStepId, branchStepId: root, transitionStepId: first };
-  const mining = { transitionCause: row.transition_cause, judged: 0, reflection: row.reflection, signal: row.signal };
-  const { alpha, beta, content_hash: contentHash, run_id: correlationId } = row;
+  const about = { revisionId, treeId: row.treeId };
+  const leaves = { goodLeafStepId: row.goodLeafStepId, badLeafStepId, branchStepId: root, transitionStepId: first };
+  const mining = { transitionCause: row.transitionCause, judged: 0, reflection: row.reflection, signal: row.signal };
+  const { alpha, beta, contentHash, runId: correlationId } = row;
   const judge = { name: 'j', revision: '1' };
   await appender.append([
     {
@@ -93,18 +93,18 @@ test('a success that a stopped search had not backed up is a good trajectory, an
   expect(walks.filter(({ success, counted }) => success && counted)).not.toEqual([]);
   expect(walks.filter(({ success, counted }) => success && !counted)).not.toEqual([]);
   const leaves = new Set(walks.filter(({ success }) => success).map(({ leaf }) => leaf));
-  const mined = await platform.database.db.selectFrom('revisions').selectAll().where('run_id', '=', runId).execute();
+  const mined = await platform.database.db.selectFrom('revisions').selectAll().where('runId', '=', runId).execute();
   expect(mined.length).toBeGreaterThan(0);
-  expect(mined.filter((row) => leaves.has(row.bad_leaf_step_id))).toEqual([]);
-  expect(mined.filter((row) => !leaves.has(row.good_leaf_step_id))).toEqual([]);
+  expect(mined.filter((row) => leaves.has(row.badLeafStepId))).toEqual([]);
+  expect(mined.filter((row) => !leaves.has(row.goodLeafStepId))).toEqual([]);
   expect(stopped).toMatchObject({ trees: 1, plannedTrees: 3, unfinished: 3, good: leaves.size });
 
   // A revision that was mined when such a success counted as nothing.
-  const [row, success] = [mined[0], [...leaves].find((leaf) => leaf !== mined[0]?.good_leaf_step_id)];
+  const [row, success] = [mined[0], [...leaves].find((leaf) => leaf !== mined[0]?.goodLeafStepId)];
   if (!row || !success) throw new Error('two walks succeeded and something was mined');
   const past = await recordPast(row, success);
   const { faulty, doubtfulRevisions } = await verifyRecord(platform, { files: [], signal: new AbortController().signal });
-  const { tree_id: treeId } = row;
+  const { treeId } = row;
   expect([faulty, doubtfulRevisions]).toEqual([0, [{ revisionId: past, treeId, state: 'verified', why: 'bad-side' }]]);
 
   await searchUntil(runId, Number.POSITIVE_INFINITY, 'resume');

@@ -16,8 +16,8 @@ const database = useTestDatabase({ emptied: 'before-each' });
 async function returnsAfter(events: readonly Envelope[]): Promise<ReadonlyMap<string, number>> {
   await emptyReadModels(database.db);
   await givenEvents(database.db, events);
-  const rows = await database.db.selectFrom('returns').select(['rollout_id', 'value']).execute();
-  return new Map(rows.map(({ rollout_id, value }) => [rollout_id, value]));
+  const rows = await database.db.selectFrom('returns').select(['rolloutId', 'value']).execute();
+  return new Map(rows.map(({ rolloutId, value }) => [rolloutId, value]));
 }
 
 /** The rollouts of a run that have another return in two read models; those that are only in one are left out. */

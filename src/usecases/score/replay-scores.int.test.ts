@@ -41,28 +41,28 @@ describe('scores as recorded', () => {
     const { db } = platform.database;
     const reward = await db
       .selectFrom('rewards')
-      .select(['reward_id', 'value', 'rollout_id', 'tree_id'])
+      .select(['rewardId', 'value', 'rolloutId', 'treeId'])
       .where('component', '=', 'exact-match')
       .executeTakeFirstOrThrow();
-    const set = (value: number) => db.updateTable('rewards').set({ value }).where('reward_id', '=', reward.reward_id).execute();
+    const set = (value: number) => db.updateTable('rewards').set({ value }).where('rewardId', '=', reward.rewardId).execute();
     await set(7);
     try {
       const { outcome, differences } = await replay({ kind: 'as-recorded' });
       expect(outcome).toBe('differs');
       const assigned = await db
         .selectFrom('events')
-        .select('event_id')
+        .select('eventId')
         .where('type', '=', 'RewardAssigned')
-        .where('body', 'like', `%${reward.reward_id}%`)
+        .where('body', 'like', `%${reward.rewardId}%`)
         .executeTakeFirstOrThrow();
       expect(differences).toMatchObject([
         {
-          eventId: assigned.event_id,
-          field: `exact-match by exact-match@1 of rollout ${reward.rollout_id}`,
+          eventId: assigned.eventId,
+          field: `exact-match by exact-match@1 of rollout ${reward.rolloutId}`,
           recorded: '7',
           replayed: String(reward.value),
         },
-        { field: `return of rollout ${reward.rollout_id}` },
+        { field: `return of rollout ${reward.rolloutId}` },
       ]);
     } finally {
       await set(reward.value);
@@ -77,11 +77,11 @@ describe('scores under other settings', () => {
     expect(foretold.outcome).toBe('differs');
     expect(foretold.notes.some((note) => note.startsWith('group '))).toBe(true);
     await scoreWith('gsm8k-strict', 'environment');
-    const returns = await platform.database.db.selectFrom('returns').select(['rollout_id', 'value']).execute();
+    const returns = await platform.database.db.selectFrom('returns').select(['rolloutId', 'value']).execute();
     const recorded = foretold.differences.filter(({ field }) => field.startsWith('return of rollout '));
     expect(recorded.length).toBeGreaterThan(0);
     for (const { field, replayed } of recorded)
-      expect(Number(replayed)).toBe(returns.find(({ rollout_id }) => field.endsWith(rollout_id))?.value);
+      expect(Number(replayed)).toBe(returns.find(({ rolloutId }) => field.endsWith(rolloutId))?.value);
     expect(await replay(asked)).toMatchObject({ outcome: 'equal' });
     expect(await replay({ kind: 'as-recorded' })).toMatchObject({ outcome: 'equal', differing: 0 });
   });
@@ -122,16 +122,16 @@ describe('a scorer that reads the rewards of the environment', () => {
     const { db } = platform.database;
     const reward = await db
       .selectFrom('rewards')
-      .select(['reward_id', 'value'])
+      .select(['rewardId', 'value'])
       .where('component', '=', 'environment-outcome')
       .where('value', '=', 1)
       .executeTakeFirstOrThrow();
-    const set = (value: number) => db.updateTable('rewards').set({ value }).where('reward_id', '=', reward.reward_id).execute();
+    const set = (value: number) => db.updateTable('rewards').set({ value }).where('rewardId', '=', reward.rewardId).execute();
     await set(0);
     try {
       const { differences } = await replay({ kind: 'as-recorded' });
-      const recorded = await db.selectFrom('events').select('event_id').where('body', 'like', `%${reward.reward_id}%`).execute();
-      expect(differences[0]).toMatchObject({ eventId: recorded[0]?.event_id, recorded: '0', replayed: '1' });
+      const recorded = await db.selectFrom('events').select('eventId').where('body', 'like', `%${reward.rewardId}%`).execute();
+      expect(differences[0]).toMatchObject({ eventId: recorded[0]?.eventId, recorded: '0', replayed: '1' });
     } finally {
       await set(reward.value);
     }

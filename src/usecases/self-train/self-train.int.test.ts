@@ -75,7 +75,7 @@ describe('selfTrain', () => {
     const runs = await platform.database.db
       .selectFrom('runs')
       .select(['kind', 'outcome'])
-      .where('experiment_id', '=', selfTrainId)
+      .where('experimentId', '=', selfTrainId)
       .orderBy('kind')
       .execute();
     expect(runs).toEqual([
@@ -86,7 +86,7 @@ describe('selfTrain', () => {
     const metrics = await platform.database.db
       .selectFrom('metrics')
       .select(['metric', 'value', 'at'])
-      .where('run_id', '=', evaluated)
+      .where('runId', '=', evaluated)
       .execute();
     const metric = (name: string) => metrics.find((row) => row.metric === name)?.value;
     expect(metric('train.revisions')).toBe(agentR?.revisions);
@@ -107,8 +107,8 @@ describe('selfTrain', () => {
     const judges = { 'agent-r': /^planner-strict@/, direct: /^direct@/, 'good-only': /^none/ };
     const mined = await platform.database.db
       .selectFrom('revisions')
-      .select(['revision_id', 'judge'])
-      .where('run_id', '=', searched)
+      .select(['revisionId', 'judge'])
+      .where('runId', '=', searched)
       .execute();
     for (const [i, method] of (['agent-r', 'direct', 'good-only'] as const).entries()) {
       const file = await readFile(join(platform.config.home, 'self-train', selfTrainId, `${names[i]}.jsonl`));
@@ -123,7 +123,7 @@ describe('selfTrain', () => {
       expect(revised).toHaveLength([agentR, direct, goodOnly][i]?.revisions ?? -1);
       for (const { revision, state } of revised) {
         expect(state).toBe('verified');
-        expect(mined.find(({ revision_id }) => revision_id === revision)?.judge).toMatch(judges[method]);
+        expect(mined.find(({ revisionId }) => revisionId === revision)?.judge).toMatch(judges[method]);
       }
     }
   }, 120_000);

@@ -44,8 +44,8 @@ test('a training whose batch is abandoned collects for the same version again, a
     ledger: { produced: 48, trained: 36, abandoned: 12, rejected: {}, difference: 0, running: 0 },
   });
   await settle(platform);
-  const batches = await db.selectFrom('batches').select(['ordinal', 'policy_version']).orderBy('ordinal').execute();
-  expect(batches.map((row) => [row.ordinal, row.policy_version])).toEqual([
+  const batches = await db.selectFrom('batches').select(['ordinal', 'policyVersion']).orderBy('ordinal').execute();
+  expect(batches.map((row) => [row.ordinal, row.policyVersion])).toEqual([
     [0, 0],
     [1, 0],
     [2, 1],
@@ -65,7 +65,7 @@ async function planFirstBatch(plan: TrainPlan): Promise<string> {
   const collected = collectWithRetry(platform, { ...run, signal: collecting.signal, concurrency: 3, onFault: () => undefined });
   let batchId: string | undefined;
   await until(async () => {
-    batchId = (await platform.database.db.selectFrom('batches').select('batch_id').executeTakeFirst())?.batch_id;
+    batchId = (await platform.database.db.selectFrom('batches').select('batchId').executeTakeFirst())?.batchId;
     return batchId !== undefined;
   });
   collecting.abort();

@@ -118,15 +118,15 @@ describe('advantages of a trained batch, computed again', () => {
       ['remax', null, true],
     ]);
     const siblings = await platform.database.db
-      .selectFrom('training_runs as r')
-      .innerJoin('groups as g', 'g.run_id', 'r.run_id')
-      .innerJoin('samples as s', 's.tree_id', 'g.tree_id')
-      .select(['s.tree_id', 's.oldest_version'])
-      .where('r.policy_id', '=', 'remax')
+      .selectFrom('trainingRuns as r')
+      .innerJoin('groups as g', 'g.runId', 'r.runId')
+      .innerJoin('samples as s', 's.treeId', 'g.treeId')
+      .select(['s.treeId', 's.oldestVersion'])
+      .where('r.policyId', '=', 'remax')
       .where('r.channel', '=', 'baseline')
       .execute();
-    expect(new Set(siblings.map(({ tree_id }) => tree_id)).size).toBe(siblings.length); // one rollout a tree
-    expect(new Set(siblings.map(({ oldest_version }) => oldest_version))).toEqual(new Set([0, 1]));
+    expect(new Set(siblings.map(({ treeId }) => treeId)).size).toBe(siblings.length); // one rollout a tree
+    expect(new Set(siblings.map(({ oldestVersion }) => oldestVersion))).toEqual(new Set([0, 1]));
   });
 
   test('a training by ReMax that is not strictly on-policy is refused with the remedy', async () => {

@@ -129,10 +129,10 @@ const trainer = trainerPlan.parse({
 
     async function newestOf(version: number): Promise<{ readonly weights: string; readonly blob: string }> {
       const row = await platform.database.db
-        .selectFrom('policy_versions as v')
-        .innerJoin('checkpoints as c', 'c.checkpoint_id', 'v.checkpoint_id')
+        .selectFrom('policyVersions as v')
+        .innerJoin('checkpoints as c', 'c.checkpointId', 'v.checkpointId')
         .select(['v.weights', 'c.kept'])
-        .where('v.policy_id', '=', policyId)
+        .where('v.policyId', '=', policyId)
         .where('v.version', '=', version)
         .executeTakeFirstOrThrow();
       return { weights: row.weights, blob: row.kept?.blob ?? '' };

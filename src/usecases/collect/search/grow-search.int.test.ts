@@ -75,7 +75,7 @@ describe('Monte-Carlo tree search', () => {
     const nodes = await platform.database.db
       .selectFrom('events')
       .select((e) => e.fn.countAll<number>().as('count'))
-      .where('correlation_id', '=', a)
+      .where('correlationId', '=', a)
       .where('type', '=', 'NodeAdded')
       .executeTakeFirstOrThrow();
     expect(cloned.steps()).toBe(nodes.count);
@@ -124,9 +124,9 @@ describe('Monte-Carlo tree search', () => {
     await search(runId, textcraft);
     const rows = await platform.database.db
       .selectFrom('rollouts')
-      .innerJoin('returns', 'returns.rollout_id', 'rollouts.rollout_id')
+      .innerJoin('returns', 'returns.rolloutId', 'rollouts.rolloutId')
       .select(['success', 'outcome', 'value'])
-      .where('rollouts.run_id', '=', runId)
+      .where('rollouts.runId', '=', runId)
       .execute();
     expect(rows.length).toBeGreaterThan(0);
     for (const { success, outcome, value } of rows)
@@ -139,19 +139,19 @@ async function shape(runId: string) {
   const { db } = platform.database;
   const { digest } = await runDigest(platform, runId);
   const statistics = await db
-    .selectFrom('node_statistics')
-    .innerJoin('trees', 'trees.tree_id', 'node_statistics.tree_id')
-    .select(['visits', 'value_sum', 'alias'])
-    .where('run_id', '=', runId)
+    .selectFrom('nodeStatistics')
+    .innerJoin('trees', 'trees.treeId', 'nodeStatistics.treeId')
+    .select(['visits', 'valueSum', 'alias'])
+    .where('runId', '=', runId)
     .orderBy('alias')
     .orderBy('visits')
-    .orderBy('value_sum')
+    .orderBy('valueSum')
     .execute();
   const backups = await db
     .selectFrom('backups')
-    .innerJoin('trees', 'trees.tree_id', 'backups.tree_id')
+    .innerJoin('trees', 'trees.treeId', 'backups.treeId')
     .select((b) => b.fn.countAll<number>().as('count'))
-    .where('run_id', '=', runId)
+    .where('runId', '=', runId)
     .executeTakeFirstOrThrow();
   return { digest, statistics, backups: backups.count };
 }

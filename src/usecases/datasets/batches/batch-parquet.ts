@@ -13,6 +13,7 @@ import {
   text,
 } from '../export/parquet-columns.ts';
 import type { ParquetShape } from '../export/parquet-file.ts';
+import { fileNames } from './file-names.ts';
 
 const maybe = (names: readonly string[], column: (name: string) => Column): readonly Column[] =>
   names.map((name) => optional(column(name)));
@@ -70,26 +71,26 @@ export const BATCH_HISTORY: ParquetShape = {
 
 /** Writes a record as a row of `BATCH_HISTORY`. */
 export function batchRow(record: HistoryRecord): Readonly<Record<string, unknown>> {
-  if (record.kind === 'rejected') return { ...record, samples: [], leases: [] };
+  if (record.kind === 'rejected') return { ...fileNames(record), samples: [], leases: [] };
   const { estimator, rules, shards, seed, tokens, samples, leases, update, ...rest } = record;
   return {
-    ...rest,
+    ...fileNames(rest),
     estimator: JSON.stringify(estimator),
     rules: JSON.stringify(rules),
     shards: JSON.stringify(shards),
     seed: BigInt(seed),
     tokens: BigInt(tokens),
-    samples: samples.map(({ scores, sampled_tokens, ...sample }) => ({
-      ...sample,
-      sampled_tokens: sampled_tokens === null ? null : BigInt(sampled_tokens),
+    samples: samples.map(({ scores, sampledTokens, ...sample }) => ({
+      ...fileNames(sample),
+      sampled_tokens: sampledTokens === null ? null : BigInt(sampledTokens),
       scores: Object.entries(scores).map(([component, value]) => ({ component, value })),
     })),
-    leases: leases.map(({ fence, ...lease }) => ({ ...lease, fence: BigInt(fence) })),
-    acked_lease_id: update?.lease_id,
-    acked_at: update?.acked_at,
+    leases: leases.map(({ fence, ...lease }) => ({ ...fileNames(lease), fence: BigInt(fence) })),
+    acked_lease_id: update?.leaseId,
+    acked_at: update?.ackedAt,
     version: update?.version,
-    parent_version: update?.parent_version,
-    checkpoint_id: update?.checkpoint_id,
+    parent_version: update?.parentVersion,
+    checkpoint_id: update?.checkpointId,
     weights: update?.weights,
     loss: update?.loss && JSON.stringify(update.loss),
     metrics: update?.metrics && JSON.stringify(update.metrics),

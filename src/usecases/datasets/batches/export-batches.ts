@@ -10,6 +10,7 @@ import { ParquetFile } from '../export/parquet-file.ts';
 import { publishWithManifest } from '../export/publish-file.ts';
 import { readSnapshot, type SnapshotPosition } from '../export/snapshot.ts';
 import { BATCH_HISTORY, batchRow } from './batch-parquet.ts';
+import { fileRecord } from './file-names.ts';
 
 export interface BatchExportOptions {
   readonly db: Db;
@@ -106,7 +107,7 @@ interface Writer {
 
 function openWriter(sink: ByteSink, container: BatchExportOptions['container']): Writer {
   if (container === 'jsonl')
-    return { write: (record) => sink.write(`${JSON.stringify(record)}\n`), finish: () => Promise.resolve() };
+    return { write: (record) => sink.write(`${JSON.stringify(fileRecord(record))}\n`), finish: () => Promise.resolve() };
   const file = new ParquetFile(sink, BATCH_HISTORY);
   return {
     write: (record) => file.write(batchRow(record), record.kind === 'batch' ? 2_000 + 500 * record.samples.length : 500),
@@ -132,7 +133,7 @@ class Tally {
     return { ...this.#sums, rejected: Object.fromEntries([...this.#rejected].sort(([a], [b]) => (a < b ? -1 : 1))) };
   }
 
-  #addBatch({ batch_id, samples, leases, update, chained }: BatchRecord): void {
+  #addBatch({ batchId, samples, leases, update, chained }: BatchRecord): void {
     this.#sums.batches += 1;
     this.#sums.leases += leases.length;
     this.#sums.samples += samples.length;
@@ -140,6 +141,6 @@ class Tally {
       this.#sums.trained += 1;
       this.#sums.trainedSamples += samples.length;
     }
-    if (!chained) this.unchained.push(batch_id);
+    if (!chained) this.unchained.push(batchId);
   }
 }

@@ -356,7 +356,7 @@ describe('payloads in the blob store', () => {
 describe('the snapshot of an export', () => {
   test('a projection behind the others is waited for, then named', async () => {
     await givenEvents(database.db, builder().events);
-    await database.db.updateTable('cursors').set({ next_offset: 1 }).where('projection', '=', 'rewards').execute();
+    await database.db.updateTable('cursors').set({ nextOffset: 1 }).where('projection', '=', 'rewards').execute();
     expect(await codeOf(exportTrajectories(options({ waitMs: 150 })))).toBe('projections-behind');
     await expect(exportTrajectories(options({ waitMs: 1 }))).rejects.toThrow('rewards did not reach');
   });

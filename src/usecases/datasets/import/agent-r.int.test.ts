@@ -37,23 +37,23 @@ describe('search trees of Agent-R', () => {
 
   test('the events fold into the same search, and nothing is left to explore where the file says so', async () => {
     await shop.importing({ source: folder });
-    const tree = await shop.db.selectFrom('trees').select(['tree_id', 'root_step_id']).executeTakeFirstOrThrow();
-    const state = applySearchFacts(startSearch(tree.root_step_id), await readSearchFacts(shop.db, tree.tree_id));
+    const tree = await shop.db.selectFrom('trees').select(['treeId', 'rootStepId']).executeTakeFirstOrThrow();
+    const state = applySearchFacts(startSearch(tree.rootStepId), await readSearchFacts(shop.db, tree.treeId));
     expect(state.nodes.size).toBe(13);
     expect([...state.nodes.values()].every(({ terminal }) => terminal)).toBe(true);
-    expect(state.nodes.get(tree.root_step_id)).toMatchObject({ visits: 7, valueSum: 1, expanded: true });
+    expect(state.nodes.get(tree.rootStepId)).toMatchObject({ visits: 7, valueSum: 1, expanded: true });
   });
 
   test('a tree becomes a task, its ended walks become rollouts with rewards, and the run names its source', async () => {
     const report = await shop.importing({ source: `${folder}/search_results_7.json` });
     const run = await shop.db.selectFrom('runs').selectAll().executeTakeFirstOrThrow();
-    expect(run).toMatchObject({ run_id: report.runs[0], kind: 'import', outcome: 'completed', policy_id: 'llama' });
+    expect(run).toMatchObject({ runId: report.runs[0], kind: 'import', outcome: 'completed', policyId: 'llama' });
     expect(run.config).toMatchObject({ system: 'SYS', acknowledgement: 'Ok.', files: 1 });
     const tree = await shop.db.selectFrom('trees').selectAll().executeTakeFirstOrThrow();
-    expect(tree).toMatchObject({ environment: 'textcraft', alias: '7', instruction: 'INSTRUCTION', close_reason: 'exhausted' });
+    expect(tree).toMatchObject({ environment: 'textcraft', alias: '7', instruction: 'INSTRUCTION', closeReason: 'exhausted' });
     const rollouts = await shop.db
       .selectFrom('rollouts')
-      .innerJoin('returns', 'returns.rollout_id', 'rollouts.rollout_id')
+      .innerJoin('returns', 'returns.rolloutId', 'rollouts.rolloutId')
       .select(['ordinal', 'outcome', 'success', 'value'])
       .orderBy('ordinal')
       .execute();
@@ -135,19 +135,19 @@ describe('search trees of Agent-R', () => {
   async function recorded(alias: string): Promise<Counted> {
     const rows = await shop.db
       .selectFrom('steps')
-      .innerJoin('trees', 'trees.tree_id', 'steps.tree_id')
-      .leftJoin('node_statistics', 'node_statistics.step_id', 'steps.step_id')
+      .innerJoin('trees', 'trees.treeId', 'steps.treeId')
+      .leftJoin('nodeStatistics', 'nodeStatistics.stepId', 'steps.stepId')
       .where('trees.alias', '=', alias)
-      .select(['steps.step_id', 'parent_step_id', 'action', 'observation', 'visits', 'value_sum', 'depth'])
+      .select(['steps.stepId', 'parentStepId', 'action', 'observation', 'visits', 'valueSum', 'depth'])
       .orderBy('depth')
       .execute();
     const places = new Map<string, string>();
     const counted: Counted = {};
     for (const row of rows) {
-      const above = places.get(row.parent_step_id ?? '');
+      const above = places.get(row.parentStepId ?? '');
       const place = above ? `${above}/${row.action}` : row.action;
-      places.set(row.step_id, place);
-      counted[place] = [row.visits ?? 0, row.value_sum ?? 0, row.observation];
+      places.set(row.stepId, place);
+      counted[place] = [row.visits ?? 0, row.valueSum ?? 0, row.observation];
     }
     return counted;
   }

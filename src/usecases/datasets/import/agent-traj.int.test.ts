@@ -40,20 +40,20 @@ describe('AgentTraj files', () => {
       alreadyThere: 0,
     });
     const run = await shop.db.selectFrom('runs').selectAll().executeTakeFirstOrThrow();
-    expect(run).toMatchObject({ run_id: report.runs[0], kind: 'import', outcome: 'completed', policy_id: 'agent-traj' });
+    expect(run).toMatchObject({ runId: report.runs[0], kind: 'import', outcome: 'completed', policyId: 'agent-traj' });
     const tree = await shop.db.selectFrom('trees').selectAll().executeTakeFirstOrThrow();
     expect(tree).toMatchObject({
       environment: 'textcraft',
       alias: '3',
       instruction: 'You craft.',
       split: 'train',
-      planned_rollouts: 1,
+      plannedRollouts: 1,
     });
-    expect(tree.closed_at).toEqual(new Date(0));
+    expect(tree.closedAt).toEqual(new Date(0));
     const steps = await shop.db.selectFrom('steps').selectAll().orderBy('depth').execute();
     expect(
-      steps.map(({ depth, thought, action, observation, well_formatted, termination, policy_spans }) => ({
-        ...{ depth, thought, action, observation, well_formatted, termination, policy: policy_spans[0]?.policyId },
+      steps.map(({ depth, thought, action, observation, wellFormatted, termination, policySpans }) => ({
+        ...{ depth, thought, action, observation, wellFormatted, termination, policy: policySpans[0]?.policyId },
       })),
     ).toEqual([
       {
@@ -61,7 +61,7 @@ describe('AgentTraj files', () => {
         thought: '',
         action: '',
         observation: 'Goal: craft 3.',
-        well_formatted: true,
+        wellFormatted: true,
         termination: 'none',
         policy: undefined,
       },
@@ -70,7 +70,7 @@ describe('AgentTraj files', () => {
         thought: 'look',
         action: 'inventory',
         observation: 'Inventory: nothing',
-        well_formatted: true,
+        wellFormatted: true,
         termination: 'none',
         policy: 'agent-traj',
       },
@@ -79,7 +79,7 @@ describe('AgentTraj files', () => {
         thought: 'mumble',
         action: '',
         observation: 'Could not execute',
-        well_formatted: false,
+        wellFormatted: false,
         termination: 'none',
         policy: 'agent-traj:context',
       },
@@ -88,7 +88,7 @@ describe('AgentTraj files', () => {
         thought: 'get',
         action: 'get 1 log',
         observation: '',
-        well_formatted: true,
+        wellFormatted: true,
         termination: 'terminated',
         policy: 'agent-traj',
       },
@@ -146,15 +146,15 @@ describe('AgentTraj files', () => {
     expect(await shop.importing()).toMatchObject({ trees: 2, rollouts: 3 });
     const rollouts = await shop.db
       .selectFrom('rollouts')
-      .innerJoin('trees', 'trees.tree_id', 'rollouts.tree_id')
-      .select(['alias', 'ordinal', 'planned_rollouts'])
+      .innerJoin('trees', 'trees.treeId', 'rollouts.treeId')
+      .select(['alias', 'ordinal', 'plannedRollouts'])
       .orderBy('alias')
       .orderBy('ordinal')
       .execute();
     expect(rollouts).toEqual([
-      { alias: '1', ordinal: 0, planned_rollouts: 2 },
-      { alias: '1', ordinal: 1, planned_rollouts: 2 },
-      { alias: '2', ordinal: 0, planned_rollouts: 1 },
+      { alias: '1', ordinal: 0, plannedRollouts: 2 },
+      { alias: '1', ordinal: 1, plannedRollouts: 2 },
+      { alias: '2', ordinal: 0, plannedRollouts: 1 },
     ]);
   });
 

@@ -62,7 +62,7 @@ describe('JSONL files of events', () => {
           const again = await readFile(await shop.exportTo(`${format.kind}-again`, format));
           expect(again.equals(files[i] ?? Buffer.alloc(0))).toBe(true);
         }
-        const finished = new Set((await treesWithTrajectories()).map(({ tree_id }) => tree_id));
+        const finished = new Set((await treesWithTrajectories()).map(({ treeId }) => treeId));
         for (const table of [
           'trees',
           'steps',
@@ -81,7 +81,7 @@ describe('JSONL files of events', () => {
   });
 
   const treesWithTrajectories = () =>
-    shop.db.selectFrom('rollouts').select('tree_id').where('finished_at', 'is not', null).execute();
+    shop.db.selectFrom('rollouts').select('treeId').where('finishedAt', 'is not', null).execute();
 
   test('a filtered export includes the prefix that another rollout walked, and is imported unchanged', async () => {
     const recorded = new EventBuilder();
@@ -171,7 +171,7 @@ describe('JSONL files of events', () => {
     }
 
     const bodies = async () =>
-      (await shop.db.selectFrom('events').select('body').orderBy('event_id').execute()).map(({ body }) => {
+      (await shop.db.selectFrom('events').select('body').orderBy('eventId').execute()).map(({ body }) => {
         const { sequence: _, producer: __, ...rest } = JSON.parse(body);
         return rest;
       });

@@ -35,7 +35,7 @@ function revisedEarly() {
 }
 
 const returns = async () => (await shop.db.selectFrom('returns').select('value').execute()).map(({ value }) => value);
-const waiting = () => shop.db.selectFrom('quarantine').select(['projection', 'type']).where('released_at', 'is', null).execute();
+const waiting = () => shop.db.selectFrom('quarantine').select(['projection', 'type']).where('releasedAt', 'is', null).execute();
 const countsOf = async (name: string) => JSON.parse(await readFile(`${shop.path(name)}.manifest.json`, 'utf8')).counts;
 
 /** Exports, imports into an empty record and exports that; returns the two files. */
@@ -85,7 +85,7 @@ describe('exports of a record with a revision that came before its reward', () =
 
   test('the export refuses to guess the place of a release that an earlier version kept in the database alone', async () => {
     await givenEvents(shop.db, revisedEarly().builder.events);
-    await shop.db.updateTable('quarantine').set({ released_at: new Date() }).execute();
+    await shop.db.updateTable('quarantine').set({ releasedAt: new Date() }).execute();
     await expect(shop.exportTo('first', jsonl)).rejects.toMatchObject({
       code: 'unrecorded-release',
       message: expect.stringContaining('`espalier quarantine record-releases` appends it'),
@@ -138,12 +138,12 @@ test('a journalled record that its present schema refuses is omitted and counted
   const { body } = await shop.db
     .selectFrom('events')
     .select('body')
-    .where('event_id', '=', builder.events.at(-1)?.id ?? '')
+    .where('eventId', '=', builder.events.at(-1)?.id ?? '')
     .executeTakeFirstOrThrow();
   await shop.db
     .updateTable('events')
     .set({ body: body.replace('"value":0.5', '"value":1e300') })
-    .where('event_id', '=', builder.events.at(-1)?.id ?? '')
+    .where('eventId', '=', builder.events.at(-1)?.id ?? '')
     .execute();
   await shop.exportTo('first', jsonl);
   expect(await countsOf('first')).toMatchObject({ trajectories: 1, leftOut: 1 });

@@ -95,8 +95,8 @@ describe('releases', () => {
       // One trajectory of two replies: two lines of trl.
       expect(await examples()).toEqual([
         {
-          ...{ datasetId: dataset.id, line: 1, lines: 2, kind: 'good', treeId: rollout.tree_id },
-          ...{ goodRolloutId: rollout.rollout_id, badRolloutId: null, revisionId: null },
+          ...{ datasetId: dataset.id, line: 1, lines: 2, kind: 'good', treeId: rollout.treeId },
+          ...{ goodRolloutId: rollout.rolloutId, badRolloutId: null, revisionId: null },
         },
       ]);
     }

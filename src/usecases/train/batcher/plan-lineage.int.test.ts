@@ -91,14 +91,14 @@ describe('the batcher', () => {
     ]);
     const batches = await database.db
       .selectFrom('batches')
-      .select(['ordinal', 'policy_version', 'samples', 'previous_hash', 'manifest_hash', 'shards'])
+      .select(['ordinal', 'policyVersion', 'samples', 'previousHash', 'manifestHash', 'shards'])
       .orderBy('ordinal')
       .execute();
-    expect(batches.map(({ ordinal, policy_version, samples }) => [ordinal, policy_version, samples])).toEqual([
+    expect(batches.map(({ ordinal, policyVersion, samples }) => [ordinal, policyVersion, samples])).toEqual([
       [0, 0, 5],
       [1, 1, 5],
     ]);
-    expect(batches[1]?.previous_hash).toBe(batches[0]?.manifest_hash);
+    expect(batches[1]?.previousHash).toBe(batches[0]?.manifestHash);
     expect(batches[0]?.shards).toEqual([[0, 1, 2, 3, 4]]);
   });
 
@@ -149,7 +149,7 @@ describe('the batcher', () => {
     const builder = recordPool();
     const world = openWorld(builder, -1);
     await planToTheEnd(world);
-    const batches = await database.db.selectFrom('batches').select(['batch_id', 'ordinal']).orderBy('ordinal').execute();
+    const batches = await database.db.selectFrom('batches').select(['batchId', 'ordinal']).orderBy('ordinal').execute();
     const later = new EventBuilder('later');
     recordAcks(later, batches);
     recordVersion(later, POLICY, 3); // set from outside: the sample of the slow group is two versions old
@@ -210,16 +210,16 @@ describe('the moment of planning', () => {
       if (folded === 'PolicyUpdated') recordVersion(builder, POLICY, 1, batchId);
       world.record(builder.events.slice(seen));
       await planToTheEnd(world);
-      const planned = await database.db.selectFrom('batches').select(['ordinal', 'policy_version']).execute();
+      const planned = await database.db.selectFrom('batches').select(['ordinal', 'policyVersion']).execute();
       versions.push([planned, (await readLedgers(database.db, [POLICY]))[0]?.rejected]);
     }
-    expect(versions).toEqual(Array(2).fill([[{ ordinal: 0, policy_version: 0 }], { stale: 2 }]));
+    expect(versions).toEqual(Array(2).fill([[{ ordinal: 0, policyVersion: 0 }], { stale: 2 }]));
   });
 });
 
-function recordAcks(builder: EventBuilder, batches: readonly { readonly batch_id: string; readonly ordinal: number }[]): void {
+function recordAcks(builder: EventBuilder, batches: readonly { readonly batchId: string; readonly ordinal: number }[]): void {
   const lineageId = derivedId('lineage', POLICY);
-  for (const { batch_id: batchId, ordinal } of batches) {
+  for (const { batchId, ordinal } of batches) {
     const lease = { lineageId, policyId: POLICY, batchId, leaseId: builder.id('lease', ordinal), fence: 1 };
     const acked = { ...lease, version: ordinal + 1, checkpointId: builder.id('checkpoint', POLICY, ordinal + 1) };
     builder.record('BatchLeased', { ...lease, consumer: 'trainer', deadline: '2026-01-01T00:05:00.000Z' }, lineageId);

@@ -67,19 +67,17 @@ test('every planned sample can be read and trained on, and no readable one is re
         await planLineage(world, POLICY, new AbortController().signal);
         await world.project();
 
-        const batches = await database.db.selectFrom('batches').select('batch_id').orderBy('ordinal').execute();
-        for (const { batch_id } of batches) {
-          const rows = stepRowsOf(await readBatchRows(database.db, world.blobs, batch_id), 'with-chats');
+        const batches = await database.db.selectFrom('batches').select('batchId').orderBy('ordinal').execute();
+        for (const { batchId } of batches) {
+          const rows = stepRowsOf(await readBatchRows(database.db, world.blobs, batchId), 'with-chats');
           if (backend === 'linear') expect(decisionsOf(rows).without).toEqual([]);
           if (backend === 'torch') expect(tokenRows(rows)).toMatchObject({ kind: 'rows' });
         }
-        const rejected = await database.db.selectFrom('sample_rejections').select(['rollout_id', 'reason']).execute();
+        const rejected = await database.db.selectFrom('sampleRejections').select(['rolloutId', 'reason']).execute();
         const incomplete = new Set(
-          rejected.flatMap(({ rollout_id, reason }) => (reason === 'incomplete-record' ? [rollout_id] : [])),
+          rejected.flatMap(({ rolloutId, reason }) => (reason === 'incomplete-record' ? [rolloutId] : [])),
         );
-        const planned = (await database.db.selectFrom('batch_samples').select('rollout_id').execute()).map(
-          (row) => row.rollout_id,
-        );
+        const planned = (await database.db.selectFrom('batchSamples').select('rolloutId').execute()).map((row) => row.rolloutId);
         for (const [rolloutId, fault] of faults) {
           const learners: readonly string[] = FAULTS[fault].learners;
           if (learners.includes(backend))
@@ -104,9 +102,9 @@ test('a rollout whose end contradicts its path is rejected with the reason, and 
   const planned = await planLineage(world, POLICY, new AbortController().signal);
   expect(planned).toEqual({ kind: 'planned', batches: 3, samples: 4, rejected: 1 });
   await world.project();
-  const [rejection] = await database.db.selectFrom('sample_rejections').selectAll().execute();
+  const [rejection] = await database.db.selectFrom('sampleRejections').selectAll().execute();
   const rule = `rollout ${broken} took 3 steps by its end, and its path holds 2 of them`;
-  expect(rejection).toMatchObject({ rollout_id: broken, reason: 'incomplete-record', rule, measured: null });
+  expect(rejection).toMatchObject({ rolloutId: broken, reason: 'incomplete-record', rule, measured: null });
   expect(await database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
 });
 

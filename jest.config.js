@@ -9,10 +9,11 @@ export default {
   transform: {}, // src/testing/jest/native.mjs does it
   reporters: ['default', './src/testing/jest/slowest-files.mjs'],
   runner: './src/testing/jest/test-runner.mjs',
+  testSequencer: './src/testing/jest/test-sequencer.mjs',
   testRunner: './src/testing/jest/run-test-file.mjs',
   globalSetup: './src/testing/jest/global-setup.mts',
   globalTeardown: './src/testing/jest/global-teardown.mts',
   testTimeout: 120_000,
-  maxWorkers: 2,
+  maxWorkers: 3, // tests with servers wait about half of their time
   workerIdleMemoryLimit: '1200MB', // what tests leave behind stays in a worker
 };

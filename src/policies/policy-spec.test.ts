@@ -25,6 +25,7 @@ describe('the short form of a policy', () => {
     ],
   ])('%s is read', (text, spec) => {
     expect(parsePolicyText(text)).toEqual(spec);
+    expect(Object.keys(parsePolicyText(text))[0]).toBe('kind'); // plans are compared by this text with those on record
   });
 
   test.each([

@@ -169,7 +169,7 @@ export function describeReleasing(open: () => Promise<ReleasingWorld>): void {
       await settled();
       const { db } = world.database;
       await sql`
-        update quarantine set body = convert_to(replace(convert_from(body, 'UTF8'), 'schema_version:99', 'schema_version:1'), 'UTF8')`.execute(
+        update quarantine set body = convert_to(replace(convert_from(body, 'UTF8'), '"schemaVersion":99', '"schemaVersion":1'), 'UTF8')`.execute(
         db,
       ); // as after an upgrade that knows it
       const writing = (async () => {

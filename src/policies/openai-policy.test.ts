@@ -59,7 +59,7 @@ describe('requests to the model server', () => {
 
 describe('acts of an answer', () => {
   test('the acts are the choices in order, with the call that produced them', async () => {
-    const { policy } = await givenOpenAiPolicy({ model: 'qwen' });
+    const { server, policy } = await givenOpenAiPolicy({ model: 'qwen' });
     const acts = await policy.act(anActRequest({ n: 3 }), never);
     expect(acts.map((act) => act.response)).toEqual([
       'Thought: 1\nAction: a0',
@@ -72,6 +72,16 @@ describe('acts of an answer', () => {
       tokens: null,
       usage: { promptTokens: prompt, completionTokens: 4 },
       finishReason: 'stop',
+      asked: {
+        messages: server.requests[0]?.body?.messages.map(({ role, content }) => ({
+          role,
+          parts: [{ kind: 'text', text: content }],
+        })),
+        tools: null,
+        sampling: { temperature: 1, topP: null, maxTokens: null, stop: [], seed: 1 },
+        server: `${server.url}/chat/completions`,
+        tokenIds: null,
+      },
       call: {
         responseId: 'chatcmpl-1',
         model: 'qwen',

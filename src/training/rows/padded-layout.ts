@@ -6,7 +6,7 @@ import { verlLayout } from './verl-layout.ts';
 
 /** Entries of a padded column, 256 MiB as int32: with one long row among many short ones, most of a batch is padding. */
 const MOST_ENTRIES = 2 ** 26;
-const JAGGED = ['rollout_log_probs', 'policyVersions', 'token_level_scores'];
+const JAGGED = ['rollout_log_probs', 'policy_versions', 'token_level_scores'];
 const NOT_SAMPLED = -1; // the version of a token that no policy sampled, padding included
 
 /**
@@ -61,7 +61,7 @@ interface Span {
 
 function padded(values: Numbers, spans: readonly Span[], widest: number, name: string): Numbers {
   const size = spans.length * widest;
-  const wide = name === 'policyVersions' ? new Int32Array(size).fill(NOT_SAMPLED) : new Float32Array(size);
+  const wide = name === 'policy_versions' ? new Int32Array(size).fill(NOT_SAMPLED) : new Float32Array(size);
   for (const [i, { from, to }] of spans.entries()) wide.set(values.subarray(from, to), i * widest);
   return wide;
 }

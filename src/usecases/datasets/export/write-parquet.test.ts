@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { AMOUNT_LIMIT } from '../../../domain/reward/amount.ts';
 import { pack } from '../../../events/packed.ts';
 import { AtomicFile } from './atomic-file.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
@@ -44,7 +45,7 @@ async function query(sql: string): Promise<Record<string, unknown>[]> {
 
 const text = fc.string({ unit: 'binary', maxLength: 10 }).map((s) => s.replaceAll('\0', '0'));
 const int32 = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
-const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((x) => x + 0);
+const number = fc.double({ noNaN: true, min: -AMOUNT_LIMIT, max: AMOUNT_LIMIT }).map((x) => x + 0); // what an event can hold
 const rewards = fc.dictionary(fc.string({ minLength: 1, maxLength: 3 }), number, { maxKeys: 3 });
 const step = fc.record({
   ...{ response: text, thought: text, action: text, observation: text, wellFormatted: fc.boolean(), executable: fc.boolean() },

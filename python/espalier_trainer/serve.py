@@ -82,6 +82,7 @@ class ModelServer:
             "model": self.name,
             "system_fingerprint": weights,
             "choices": choices,
+            **({"prompt_token_ids": [int(token) for token in prompt]} if request.get("return_token_ids") else {}),
             "usage": {"prompt_tokens": len(prompt), "completion_tokens": used, "total_tokens": len(prompt) + used},
         }
 

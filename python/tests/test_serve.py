@@ -103,6 +103,7 @@ class Protocol(unittest.TestCase):
         asked = {"model": "tiny", "messages": CHAT, "n": 2, "max_tokens": 4, "seed": 1, "logprobs": True, "return_token_ids": True}
         status, answer = self.post("/chat/completions", asked)
         self.assertEqual((status, len(answer["choices"]), answer["usage"]["prompt_tokens"]), (200, 2, 4))
+        self.assertEqual(len(answer["prompt_token_ids"]), 4)
         for choice in answer["choices"]:
             self.assertEqual(len(choice["token_ids"]), len(choice["logprobs"]["content"]))
             self.assertIn(choice["finish_reason"], ("stop", "length"))

@@ -19,6 +19,7 @@ export const prompts: Projection = { name: 'prompts', version: 1, handles: HANDL
 interface Known {
   readonly treeId: string;
   readonly length: number;
+  readonly withImages: boolean;
   readonly tokens: number | null;
 }
 
@@ -68,8 +69,10 @@ function fold(
     return { code: 'range', field: 'data.tokens.keep', reason };
   }
   const length = (base?.messages ?? 0) + messages.length;
-  known.set(stepId, { treeId, length, tokens: tokens && tokens.keep + tokens.ids.length });
-  rows.push(promptRow(delivery, length));
+  const own = messages.some(({ parts }) => parts.some(({ kind }) => kind === 'image'));
+  const withImages = own || ((base?.messages ?? 0) > 0 && (continued?.withImages ?? false));
+  known.set(stepId, { treeId, length, withImages, tokens: tokens && tokens.keep + tokens.ids.length });
+  rows.push(promptRow(delivery, { length, withImages }));
   return undefined;
 }
 
@@ -80,7 +83,12 @@ async function knownPrompts(batch: readonly Delivery[], trx: Trx): Promise<Map<s
     return base ? [stepId, base.stepId] : [stepId];
   });
   if (ids.length === 0) return new Map();
-  const { rows } = await sql<{ stepId: string; treeId: string; length: number; tokenCount: number | null }>`
-    select step_id, tree_id, length, token_count from prompts where step_id = any(${ids}::uuid[])`.execute(trx);
-  return new Map(rows.map((row) => [row.stepId, { treeId: row.treeId, length: row.length, tokens: row.tokenCount }]));
+  const { rows } = await sql<{ stepId: string; treeId: string; length: number; withImages: boolean; tokenCount: number | null }>`
+    select step_id, tree_id, length, with_images, token_count from prompts where step_id = any(${ids}::uuid[])`.execute(trx);
+  return new Map(
+    rows.map((row) => [
+      row.stepId,
+      { treeId: row.treeId, length: row.length, withImages: row.withImages, tokens: row.tokenCount },
+    ]),
+  );
 }

@@ -5,11 +5,14 @@ import type { tables } from './tables.ts';
 
 /** The rows that prompts become. */
 
-export function promptRow({ event, offset }: Delivery<Envelope<'PromptShown'>>, length: number): Row<typeof tables.prompts> {
+export function promptRow(
+  { event, offset }: Delivery<Envelope<'PromptShown'>>,
+  { length, withImages }: { readonly length: number; readonly withImages: boolean },
+): Row<typeof tables.prompts> {
   const { data, correlationId, occurredAt } = event;
   const { base, template, tools, tokens } = data;
   return {
-    ...{ stepId: data.stepId, treeId: data.treeId, runId: correlationId, sha256: data.sha256, length },
+    ...{ stepId: data.stepId, treeId: data.treeId, runId: correlationId, sha256: data.sha256, length, withImages },
     ...{ baseStepId: base?.stepId ?? null, baseMessages: base?.messages ?? 0, messages: data.messages },
     ...{ template: template?.name ?? null, templateVersion: template?.version ?? null },
     tools: typeof tools === 'string' ? tools : null,

@@ -9,6 +9,7 @@ create table prompts (
   base_messages    integer     not null,
   messages         jsonb       not null, --: Record<string, unknown>[]
   length           integer     not null,
+  with_images      boolean     not null,
   sha256           text        not null,
   template         text,
   template_version integer,

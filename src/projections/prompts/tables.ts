@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 43d16bb7c5a13e68
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 404ff34251e8193f
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -11,6 +11,7 @@ export const tables = {
     baseMessages: column<number>('integer'),
     messages: column<Json<Record<string, unknown>[]>>('jsonb'),
     length: column<number>('integer'),
+    withImages: column<boolean>('boolean'),
     sha256: column<string>('text'),
     template: column<string | null>('text'),
     templateVersion: column<number | null>('integer'),

@@ -19,7 +19,12 @@ export interface StepRow {
    * The chat that asked for the step, rebuilt, and the whole text of the answer: what models read. Left out where nobody needs
    * it.
    */
-  readonly chat?: { readonly messages: readonly ChatMessage[]; readonly response: string };
+  readonly chat?: {
+    readonly messages: readonly ChatMessage[];
+    readonly response: string;
+    /** Token ids of the messages as the server that sampled the step returned them; left out where it returned none. */
+    readonly promptIds?: readonly number[];
+  };
   readonly tokens: { readonly ids: readonly number[]; readonly logProbs: readonly number[] | null } | null;
   readonly temperature: number;
   /** All reward components of the step together; rewards of the whole rollout stand on its last step. */

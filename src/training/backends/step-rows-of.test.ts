@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import type { RecordedPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchReward, BatchRows, BatchStep, BatchTrajectory } from '../rows/batch-rows.ts';
 import { stepRowsOf } from './step-rows-of.ts';
 
@@ -22,7 +23,7 @@ function aStep(place: number, part: Partial<BatchStep> = {}): BatchStep {
   };
 }
 
-function rowsOf(part: Partial<BatchTrajectory> = {}) {
+function rowsOf(part: Partial<BatchTrajectory> = {}, prompts: ReadonlyMap<string, RecordedPrompt> = new Map()) {
   const trajectory: BatchTrajectory = {
     ...{ rolloutId: 'r', treeId: 't', group: 0, runId: 'run', taskId: 'task', environment: 'e', goal: 'g', instruction: 'Do.' },
     ...{
@@ -39,7 +40,7 @@ function rowsOf(part: Partial<BatchTrajectory> = {}) {
     ...part,
   };
   const batch = {} as BatchRows['batch']; // rows are laid out from the trajectories alone
-  return stepRowsOf({ batch, trajectories: [trajectory] }, 'with-chats');
+  return stepRowsOf({ batch, trajectories: [trajectory] }, prompts);
 }
 
 test('the rows of a rollout are its own steps, with the steps of its earlier rollout as history', () => {
@@ -84,4 +85,30 @@ test('the chat is rebuilt where the run uses the plain chat, and omitted where p
   });
   expect(rowsOf({ prompting: 'otherwise' })[0]?.chat).toBeUndefined();
   expect(rowsOf({ steps: [aStep(0, { trimmed: true })], from: 0 })[0]?.chat).toBeUndefined();
+});
+
+test('a recorded prompt is the chat of its step as it was sent, with the token ids that its server returned', () => {
+  const asked = {
+    role: 'user' as const,
+    parts: [
+      { kind: 'text' as const, text: 'Templated ' },
+      { kind: 'text' as const, text: 'é🌳' },
+    ],
+  };
+  const prompt = { stepId: 'step-1', messages: [asked], tokenIds: Int32Array.from([5, 6]) } as unknown as RecordedPrompt; // what is read
+  const trimmed = [aStep(0), { ...aStep(1), trimmed: true }, aStep(2)];
+  const [first, second] = rowsOf({ prompting: 'otherwise', steps: trimmed }, new Map([['step-1', prompt]]));
+  expect(first?.chat).toEqual({
+    messages: [{ role: 'user', content: 'Templated é🌳' }],
+    response: 'answer 1',
+    promptIds: [5, 6],
+  });
+  expect(second?.chat).toBeUndefined();
+});
+
+test('a recorded prompt with an image has no chat of text', () => {
+  const shown = { role: 'user' as const, parts: [{ kind: 'image' as const, imageId: 'f'.repeat(64) }] };
+  const prompt = { stepId: 'step-1', messages: [shown], tokenIds: null } as unknown as RecordedPrompt; // what is read
+  const [first] = rowsOf({ steps: [aStep(0), aStep(1), aStep(2)] }, new Map([['step-1', prompt]]));
+  expect(first?.chat).toBeUndefined();
 });

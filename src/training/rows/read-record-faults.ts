@@ -69,11 +69,13 @@ async function findStepFaults(db: Db, ids: readonly string[], learner: Learner) 
   const unreadable = new Map<string, string>();
   const untrained = new Map<string, string>();
   for (let from = 0; from < ids.length; from += SLICE)
-    for (const { stepId, arrays, sampled, trimmed } of await readArrays(db, ids.slice(from, from + SLICE))) {
+    for (const { stepId, arrays, sampled, trimmed, prompt } of await readArrays(db, ids.slice(from, from + SLICE))) {
       const fault = arrays && findTokensFault(stepId, arrays);
       if (fault) unreadable.set(stepId, fault);
       else if (arrays === null && learner === 'tokens') untrained.set(stepId, `step ${stepId} has no sampled token ids`);
-      else if (trimmed && learner === 'tokens')
+      else if (prompt === 'image' && learner === 'tokens')
+        untrained.set(stepId, `step ${stepId} was asked with an image, which our models do not read`);
+      else if (trimmed && prompt === 'none' && learner === 'tokens')
         untrained.set(stepId, `step ${stepId} was asked for with a chat that had lost turns, which is not on record`);
       else if (arrays !== null && !sampled && learner !== 'candidates')
         untrained.set(stepId, `none of the recorded tokens of step ${stepId} was sampled by the policy`);
@@ -88,6 +90,8 @@ interface ArraysRow {
   readonly sampled: boolean;
   /** Whether its prompt lost turns, so that it would fit. */
   readonly trimmed: boolean;
+  /** Whether its prompt is on record, and shows an image. */
+  readonly prompt: 'none' | 'text' | 'image';
 }
 
 /**
@@ -108,15 +112,17 @@ async function readArrays(db: Db, ids: readonly string[]): Promise<readonly Arra
     mask: RecordedArray | null;
     sampled: boolean;
     trimmed: boolean;
+    prompt: ArraysRow['prompt'];
   }>`
     select step_id, ${sizeOf('ids')} as ids, ${sizeOf('logProbs')} as log_probs, ${sizeOf('mask')} as mask,
       coalesce((t.ids ->> 'length')::int > 0, false) and case when jsonb_typeof(t.mask -> 'bytes') = 'string'
         then position('\\x01'::bytea in decode(t.mask ->> 'bytes', 'base64')) > 0 else true end as sampled,
-      coalesce(jsonb_typeof(call -> 'trimmed'), 'null') <> 'null' as trimmed
-    from steps left join lateral jsonb_to_record(tokens) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
+      coalesce(jsonb_typeof(call -> 'trimmed'), 'null') <> 'null' as trimmed,
+      case when p.with_images then 'image' when not p.with_images then 'text' else 'none' end as prompt
+    from steps left join (select step_id, with_images from prompts) p using (step_id) left join lateral jsonb_to_record(tokens) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
     where step_id = any(${[...ids]}::uuid[]) and depth > 0`.execute(db);
-  return rows.map(({ stepId, sampled, trimmed, ids: own, logProbs, mask }) => ({
-    ...{ stepId, sampled, trimmed },
+  return rows.map(({ stepId, sampled, trimmed, prompt, ids: own, logProbs, mask }) => ({
+    ...{ stepId, sampled, trimmed, prompt },
     arrays: own && { ids: own, logProbs, mask },
   }));
 }

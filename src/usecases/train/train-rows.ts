@@ -6,6 +6,7 @@ import { waitUntilProjected } from '../../projections/wait-until.ts';
 import type { StepRow } from '../../training/backends/step-row.ts';
 import { stepRowsOf } from '../../training/backends/step-rows-of.ts';
 import { readBatchRows } from '../../training/rows/read-batch-rows.ts';
+import { readPromptsOfRows } from '../../training/rows/read-prompts-of-rows.ts';
 import { readRowsOfNow } from '../../training/rows/read-rows-of-now.ts';
 import type { ReadRows } from './train-loop.ts';
 
@@ -30,7 +31,8 @@ export async function readBatchSteps(
   if (!batch) throw new Error(`no batch ${batchId} is planned, or its plan is not folded yet`);
   await waitUntilProjected(db, parsePosition(batch.position), { timeoutMs: CATCH_UP_MS, signal, pollMs: 10 });
   const { rewardsAt, rows } = await readRowsOfNow(db, blobs, batchId);
-  return { rewardsAt, rows: stepRowsOf(rows, chats) };
+  const prompts = chats === 'with-chats' ? await readPromptsOfRows(db, blobs, rows) : null;
+  return { rewardsAt, rows: stepRowsOf(rows, prompts) };
 }
 
 /** Reads the rows of a batch with their rewards as of a position. The read models must hold all of it. */

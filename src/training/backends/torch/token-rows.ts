@@ -6,6 +6,8 @@ import { type StepRow, sortRows } from '../step-row.ts';
 export interface TokenRow {
   readonly row: StepRow;
   readonly messages: readonly ChatMessage[];
+  /** Token ids of the messages; null where the server returned none. */
+  readonly promptIds: readonly number[] | null;
   readonly response: string;
   readonly ids: readonly number[];
   readonly recorded: readonly number[] | null;
@@ -24,10 +26,10 @@ export function tokenRows(rows: readonly StepRow[]): { readonly kind: 'rows'; re
       return refused(
         `${where} has no sampled token ids; ask an engine that returns them (re-tokenised text is not what was sampled)`,
       );
-    if (!row.chat) return refused(`${where} does not say with which chat it was asked for`);
+    if (!row.chat) return refused(`${where} was asked with no chat of text that is on record`);
     if (!(row.temperature > 0)) return refused(`${where} was not sampled but taken greedily; there is no gradient of that`);
-    const { messages, response } = row.chat;
-    found.push({ row, messages, response, ids: row.tokens.ids, recorded: row.tokens.logProbs });
+    const { messages, response, promptIds = null } = row.chat;
+    found.push({ row, messages, promptIds, response, ids: row.tokens.ids, recorded: row.tokens.logProbs });
   }
   if (found.length === 0) return refused('the batch has no step');
   const temperatures = new Set(found.map(({ row }) => row.temperature));

@@ -90,6 +90,14 @@ function prepare({ checkpoint, rows, settings }: UpdateInput): Prepared | Refuse
   return { kind: 'prepared', from: decodeTorchCheckpoint(checkpoint), rows: found.rows };
 }
 
+/** Returns the token ids of each row's prompt: those that its server returned, else those of the model's own template. */
+async function promptsOf(session: TorchSession, rows: readonly TokenRow[]): Promise<readonly (readonly number[])[]> {
+  const unknown = rows.filter(({ promptIds }) => promptIds === null);
+  const encoded = unknown.length > 0 ? await session.encode(unknown.map(({ messages }) => messages)) : [];
+  let next = 0;
+  return rows.map(({ promptIds }) => promptIds ?? encoded[next++] ?? []);
+}
+
 async function train(
   session: TorchSession,
   { rows, from }: Prepared,
@@ -100,7 +108,7 @@ async function train(
   const { kl, critic } = settings;
   if (kl && reference === null) return refused('a KL penalty needs the weights of version 0');
   if (kl && reference) await session.hold(decodeTorchCheckpoint(reference));
-  const prompts = await session.encode(rows.map(({ messages }) => messages));
+  const prompts = await promptsOf(session, rows);
   const packed = rows.map(({ ids }, i): PackedRow => ({ prompt: prompts[i] ?? [], sampled: ids }));
   const lesson = await lessonOf(session, { rows, packed, settings, klCoefficient: from.klCoefficient ?? null }, options);
   if (lesson.kind === 'refused') return lesson;

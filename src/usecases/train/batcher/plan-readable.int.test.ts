@@ -69,7 +69,7 @@ test('every planned sample can be read and trained on, and no readable one is re
 
         const batches = await database.db.selectFrom('batches').select('batchId').orderBy('ordinal').execute();
         for (const { batchId } of batches) {
-          const rows = stepRowsOf(await readBatchRows(database.db, world.blobs, batchId), 'with-chats');
+          const rows = stepRowsOf(await readBatchRows(database.db, world.blobs, batchId), new Map());
           if (backend === 'linear') expect(decisionsOf(rows).without).toEqual([]);
           if (backend === 'torch') expect(tokenRows(rows)).toMatchObject({ kind: 'rows' });
         }

@@ -1,6 +1,16 @@
 import { z } from 'zod';
 import { count, eventData, id, name, packed, sha256, text, treeId } from './values.ts';
 
+export const role = z.enum(['system', 'user', 'assistant', 'tool']);
+
+export const sampling = z.strictObject({
+  temperature: z.number().describe('Sampling temperature.'),
+  topP: z.number().nullable().describe('Nucleus sampling threshold; null when the request leaves it to the server.'),
+  maxTokens: count.nullable().describe('Longest reply in tokens; null when the request leaves it to the server.'),
+  stop: z.array(z.string()).max(100).describe('Texts at which sampling stops.'),
+  seed: z.int().nullable().describe('Seed that was sent; null when none was.'),
+});
+
 const part = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('text').describe('A text that is made of blocks.'),
@@ -36,7 +46,7 @@ export const promptShown = eventData('A policy was asked with a prompt, and its 
   messages: z
     .array(
       z.strictObject({
-        role: z.enum(['system', 'user', 'assistant', 'tool']).describe('Role of the message.'),
+        role: role.describe('Role of the message.'),
         parts: z.array(part).max(10_000).describe('Parts of the message in order.'),
       }),
     )
@@ -52,15 +62,7 @@ export const promptShown = eventData('A policy was asked with a prompt, and its 
     .nullable()
     .describe('Template that composed the prompt; null for the chat of the environment.'),
   tools: text.nullable().describe('Schema of the tools that the model may call, as JSON; null when it was given none.'),
-  sampling: z
-    .strictObject({
-      temperature: z.number().describe('Sampling temperature.'),
-      topP: z.number().nullable().describe('Nucleus sampling threshold; null when the request leaves it to the server.'),
-      maxTokens: count.nullable().describe('Longest reply in tokens; null when the request leaves it to the server.'),
-      stop: z.array(z.string()).max(100).describe('Texts at which sampling stops.'),
-      seed: z.int().nullable().describe('Seed that was sent; null when none was.'),
-    })
-    .describe('Sampling parameters of the request.'),
+  sampling: sampling.describe('Sampling parameters of the request.'),
   server: z
     .string()
     .max(500)

@@ -44,7 +44,6 @@ interface Row {
   readonly tools: string | null;
   readonly sampling: Sampling;
   readonly server: string | null;
-  readonly before: number | null;
   readonly kept: number | null;
   readonly tokens: Packed | null;
   /** Tokens of the reply. */
@@ -104,7 +103,7 @@ async function readChains(db: Db, steps: readonly string[]): Promise<readonly Ro
       select p.step_id, p.base_step_id from chain c join prompts p on p.step_id = c.base_step_id
     )
     select p.step_id, p.base_step_id, p.base_messages, p.messages, p.sha256, p.template,
-           p.template_version, p.tools, p.sampling, p.server, p.tokens_before as before, p.tokens_kept as kept, p.tokens,
+           p.template_version, p.tools, p.sampling, p.server, p.tokens_kept as kept, p.tokens,
            s.tokens as sampled, p.blobs
     from chain join prompts p using (step_id) left join steps s using (step_id) order by p.tree_id, p.log_offset`.execute(db);
   return rows;

@@ -4,6 +4,7 @@ import type { Draft } from '../../append/appender.ts';
 import type { AskedPrompt } from '../../domain/prompts/asked-prompt.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { pack, unpack } from '../../events/packed.ts';
+import { role, sampling } from '../../events/schemas/prompts.ts';
 import { modelCall } from '../../events/schemas/trees.ts';
 import { count, type Packed, packed, policyRef } from '../../events/schemas/values.ts';
 import type { Act } from '../../policies/policy.ts';
@@ -59,7 +60,7 @@ const usage = z.strictObject({ promptTokens: count, completionTokens: count }).n
 const askedPrompt = z.strictObject({
   messages: z.array(
     z.strictObject({
-      role: z.enum(['system', 'user', 'assistant', 'tool']),
+      role,
       parts: z.array(
         z.discriminatedUnion('kind', [
           z.strictObject({ kind: z.literal('text'), text: z.string() }),
@@ -69,13 +70,7 @@ const askedPrompt = z.strictObject({
     }),
   ),
   tools: z.string().nullable(),
-  sampling: z.strictObject({
-    temperature: z.number(),
-    topP: z.number().nullable(),
-    maxTokens: z.number().nullable(),
-    stop: z.array(z.string()),
-    seed: z.int().nullable(),
-  }),
+  sampling,
   server: z.string().nullable(),
   tokenIds: packed.nullable(),
 });

@@ -2,7 +2,7 @@
 
 import unittest
 
-from espalier_trainer.locate import closing_places
+from espalier_rl.trainer.locate import closing_places
 
 PIECES = ["<tool", "_call>x</tool_", "call>", " and ", "</tool_call></tool_call>", "é"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 try:
     import torch
 
-    from espalier_trainer import losses
+    from espalier_rl.trainer import losses
 except ImportError:
     torch = None
 

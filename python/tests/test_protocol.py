@@ -8,9 +8,9 @@ import sys
 import unittest
 from pathlib import Path
 
-from espalier_trainer import PROTOCOL
-from espalier_trainer.frames import FrameError, read_frame, write_frame
-from espalier_trainer.session import Session
+from espalier_rl.trainer import PROTOCOL
+from espalier_rl.trainer.frames import FrameError, read_frame, write_frame
+from espalier_rl.trainer.session import Session
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -75,7 +75,7 @@ class Handshake(unittest.TestCase):
 
 class Process(unittest.TestCase):
     def start(self, data):
-        return subprocess.run([sys.executable, "-m", "espalier_trainer"], input=data, capture_output=True, cwd=PACKAGE, timeout=60)
+        return subprocess.run([sys.executable, "-m", "espalier_rl.trainer"], input=data, capture_output=True, cwd=PACKAGE, timeout=60)
 
     def test_the_end_of_the_stream_ends_the_process(self):
         ended = self.start(b"")

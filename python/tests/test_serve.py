@@ -12,12 +12,12 @@ from pathlib import Path
 try:
     import torch
 
-    from espalier_trainer.checkpoints import save_checkpoint
-    from espalier_trainer.generate import sample_replies
-    from espalier_trainer.language_model import open_model
-    from espalier_trainer.rows import read_rows
-    from espalier_trainer.serve import ModelServer, _handler
-    from espalier_trainer.trainer import Trainer
+    from espalier_rl.trainer.checkpoints import save_checkpoint
+    from espalier_rl.trainer.generate import sample_replies
+    from espalier_rl.trainer.language_model import open_model
+    from espalier_rl.trainer.rows import read_rows
+    from espalier_rl.trainer.serve import ModelServer, _handler
+    from espalier_rl.trainer.trainer import Trainer
 
     from .test_trainer import TINY, opened, rows_of, write_small_llama
 except ImportError:

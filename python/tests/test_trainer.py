@@ -11,11 +11,11 @@ from pathlib import Path
 try:
     import torch
 
-    from espalier_trainer.checkpoints import CheckpointDamaged, load_checkpoint, save_checkpoint
-    from espalier_trainer.language_model import ModelRefused, open_model
-    from espalier_trainer.rows import RowsRefused, read_rows
-    from espalier_trainer.tensors import decode_tensors, digest_tensors, encode_tensors
-    from espalier_trainer.trainer import NotFinite, Trainer
+    from espalier_rl.trainer.checkpoints import CheckpointDamaged, load_checkpoint, save_checkpoint
+    from espalier_rl.trainer.language_model import ModelRefused, open_model
+    from espalier_rl.trainer.rows import RowsRefused, read_rows
+    from espalier_rl.trainer.tensors import decode_tensors, digest_tensors, encode_tensors
+    from espalier_rl.trainer.trainer import NotFinite, Trainer
 except ImportError:
     torch = None
 

@@ -7,7 +7,7 @@ import { runTrainer, type TrainerTask } from './run-trainer.ts';
 
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'espalier-trainer-'));
+  folder = await mkdtemp(join(tmpdir(), 'espalier-rl-'));
 });
 afterAll(() => rm(folder, { recursive: true }));
 

@@ -1,4 +1,4 @@
-// Frames as python/espalier_trainer/frames.py has them: ESPF, two little-endian uint32 lengths, a JSON object, raw bytes.
+// Frames as python/espalier_rl/trainer/frames.py has them: ESPF, two little-endian uint32 lengths, a JSON object, raw bytes.
 
 const MAGIC = 'ESPF';
 const HEAD = 12;

@@ -57,11 +57,11 @@ describe('the training process', () => {
   });
 
   test('a process that ends is a failure with the tail of its stderr', async () => {
-    const python = await interpreter('dies', 'echo "No module named espalier_trainer" >&2; exit 3');
+    const python = await interpreter('dies', 'echo "No module named espalier_rl.trainer" >&2; exit 3');
     await expect(startPython(python, signal)).rejects.toMatchObject({
       name: 'BackendFailed',
       code: 'ended',
-      message: 'the training process ended with 3; it said last:\nNo module named espalier_trainer',
+      message: 'the training process ended with 3; it said last:\nNo module named espalier_rl.trainer',
     });
   });
 

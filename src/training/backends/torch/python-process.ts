@@ -5,7 +5,7 @@ import { childEnvironment } from '../../../runtime/config.ts';
 import { BackendFailed, failureCode } from './backend-failed.ts';
 import { type Frame, frameReader, writeFrame } from './frames.ts';
 
-/** Raised with `PROTOCOL` of python/espalier_trainer. */
+/** Raised with `PROTOCOL` of python/espalier_rl/trainer. */
 const PROTOCOL = 1;
 const HELLO_MS = 180_000; // the first import of torch on a cold disk takes most of a minute
 const STDERR_KEPT = 4_000; // characters: a Python traceback and what came before it
@@ -30,11 +30,11 @@ export interface PythonProcess {
   close(): Promise<void>;
 }
 
-/** Starts `python -m espalier_trainer` in a process group of its own and shakes hands. @throws BackendFailed. */
+/** Starts `python -m espalier_rl.trainer` in a process group of its own and shakes hands. @throws BackendFailed. */
 export async function startPython(python: string, signal: AbortSignal): Promise<PythonProcess> {
   const env = childEnvironment({ PYTHONPATH: PACKAGE, PYTHONDONTWRITEBYTECODE: '1' });
   // Detached: the child leads a group, so that what it starts (compilers, data loaders) can be ended with it.
-  const child = spawn(python, ['-m', 'espalier_trainer'], { env, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+  const child = spawn(python, ['-m', 'espalier_rl.trainer'], { env, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
   const connection = connect(child);
   try {
     const { message } = await connection.request({ kind: 'hello', protocol: PROTOCOL }, { timeoutMs: HELLO_MS, signal });

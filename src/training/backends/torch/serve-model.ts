@@ -25,13 +25,13 @@ export interface ModelServer {
 
 const START_MS = 300_000; // torch and a large model are read from disk
 
-/** Starts `python -m espalier_trainer.serve` on a free port of loopback; it ends with this process. @throws BackendFailed. */
+/** Starts `python -m espalier_rl.trainer.serve` on a free port of loopback; it ends with this process. @throws BackendFailed. */
 export async function serveModel(options: ServeOptions): Promise<ModelServer> {
   const { python, folder, checkpoint, name, device, precision } = options;
   const child = spawn(
     python,
     [
-      ...['-m', 'espalier_trainer.serve', '--model', `${folder}/${checkpoint}`, '--name', name],
+      ...['-m', 'espalier_rl.trainer.serve', '--model', `${folder}/${checkpoint}`, '--name', name],
       ...['--port', '0', '--weights-root', folder, '--end-with-stdin'],
       ...(device ? ['--device', device] : []),
       ...(precision ? ['--precision', precision] : []),

@@ -1,4 +1,4 @@
-"""Answers requests on the standard streams until the other side closes them: `python -m espalier_trainer`."""
+"""Answers requests on the standard streams until the other side closes them: `python -m espalier_rl.trainer`."""
 
 import io
 import os
@@ -23,7 +23,7 @@ def main():
     while True:
         frame = frames.get()
         if isinstance(frame, FrameError):
-            print(f"espalier_trainer: {frame}", file=sys.stderr)
+            print(f"espalier_rl.trainer: {frame}", file=sys.stderr)
             return 2
         message, body = session.answer(*frame)
         write_frame(sink, message, body)

@@ -1,6 +1,6 @@
 """Serves a model by OpenAI's chat-completions protocol, with token ids and log-probs as vLLM returns them.
 
-    python -m espalier_trainer.serve --model FOLDER [--port 8000] [--weights-root FOLDER]
+    python -m espalier_rl.trainer.serve --model FOLDER [--port 8000] [--weights-root FOLDER]
 
 Small on purpose: one request at a time, no batching across requests. With --weights-root, `POST /v1/weights {"checkpoint": NAME}` takes over the
 weights of a checkpoint under that folder between two requests, so that a policy under training needs no restart.
@@ -181,7 +181,7 @@ def _error(message, code):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="espalier_trainer.serve", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="espalier_rl.trainer.serve", description=__doc__.splitlines()[0])
     parser.add_argument("--model", required=True, help="folder of a causal language model, or of a checkpoint")
     parser.add_argument("--name", default="policy", help="what the model is called in requests")
     parser.add_argument("--host", default="127.0.0.1")
@@ -198,7 +198,7 @@ def main():
             chosen.model, name=chosen.name, device=chosen.device, precision=chosen.precision, weights_root=chosen.weights_root
         )
     except ModelRefused as error:
-        print(f"espalier_trainer.serve: {error}", file=sys.stderr)
+        print(f"espalier_rl.trainer.serve: {error}", file=sys.stderr)
         return 1
     http = ThreadingHTTPServer((chosen.host, chosen.port), _handler(model))
     http.daemon_threads = True

@@ -4,12 +4,21 @@ import { countNotices } from '../../postgres/notices.ts';
 import { CURSOR_CHANNEL } from '../../projections/runner.ts';
 import type { Running } from '../../runtime/lifecycle.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { runBatcher } from './batcher/run-batcher.ts';
+import { type Planned, planLineage } from './batcher/plan-lineage.ts';
+import { isFault, runBatcher } from './batcher/run-batcher.ts';
 
 const CATCH_UP_MS = 60_000;
 
+export interface Batching extends Running {
+  /**
+   * Plans one policy now, whatever the loop does; `idle` says that nothing follows from all that was recorded before the call.
+   * `busy` as well while the database or the log is away.
+   */
+  planNow(policyId: string, signal: AbortSignal): Promise<Planned>;
+}
+
 /** Plans the batches of every declared policy in this process until closed, and says once what was planned or waits. */
-export async function batch({ database, databaseUrl, log, blobs }: Platform, logger: Logger): Promise<Running> {
+export async function batch({ database, databaseUrl, log, blobs }: Platform, logger: Logger): Promise<Batching> {
   const notices = await countNotices(databaseUrl, [CURSOR_CHANNEL]);
   const stopping = new AbortController();
   const producer = { name: 'batcher', version: CODE_VERSION };
@@ -28,6 +37,14 @@ export async function batch({ database, databaseUrl, log, blobs }: Platform, log
   );
   return {
     finished,
+    async planNow(policyId, signal) {
+      try {
+        return await planLineage(world, policyId, signal);
+      } catch (error) {
+        if (isFault(error)) return { kind: 'busy' };
+        throw error;
+      }
+    },
     async close() {
       stopping.abort();
       await finished;

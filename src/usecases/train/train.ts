@@ -12,7 +12,7 @@ import { allOrStop } from '../collect/all-or-stop.ts';
 import { lockRun } from '../collect/collect.ts';
 import type { Collected } from '../collect/collect-run.ts';
 import { collectWithRetry } from '../collect/collect-with-retry.ts';
-import { batch } from './batch.ts';
+import { type Batching, batch } from './batch.ts';
 import { collectGreedy } from './collect-greedy.ts';
 import { beginTraining, comparesWithGreedy, type PlannedRun } from './train-begin.ts';
 import { evaluateVersions } from './train-evaluations.ts';
@@ -86,13 +86,13 @@ async function collectAndTrain(platform: Platform, training: Training, run: Plan
           ...(training.onCollect ? { progress: training.onCollect } : {}),
           onFault: (error) => training.logger.warn('collecting waits', { error }),
           async failure() {
-            await untilDrained(platform, training.plan, signal);
+            await untilDrained(platform, batcher, training.plan, signal);
             drained = true;
             return signal.aborted ? null : untrained(platform, training.plan);
           },
         });
         collected = ended;
-        if (!signal.aborted && !drained) await untilDrained(platform, training.plan, signal);
+        if (!signal.aborted && !drained) await untilDrained(platform, batcher, training.plan, signal);
         done.abort(); // all that was collected is trained
       },
       async (signal) => {
@@ -117,16 +117,25 @@ async function collectAndTrain(platform: Platform, training: Training, run: Plan
 }
 
 /**
- * Waits until the last version is there, or until every batch that could be planned from a run whose tasks are used up is
+ * Waits until the last version is there, or until every batch that follows from a run whose tasks are used up is planned and
  * trained.
  */
-async function untilDrained(platform: Platform, { policyId, updates }: TrainPlan, signal: AbortSignal): Promise<void> {
-  for (let quiet = 0; quiet < QUIET_LOOKS && !signal.aborted; ) {
+async function untilDrained(
+  platform: Platform,
+  batcher: Batching,
+  { policyId, updates }: TrainPlan,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
     await settle(platform, signal);
+    const { kind } = await batcher.planNow(policyId, signal).catch((error: unknown) => {
+      if (signal.aborted) return { kind: 'busy' };
+      throw error;
+    });
     const lineage = await lineageOf(platform, policyId);
     if ((lineage?.newestVersion ?? 0) >= updates) return;
-    quiet = lineage === undefined || lineage.planned === lineage.trained + lineage.abandoned ? quiet + 1 : 0;
-    await rest(QUIET_MS, signal);
+    if (kind === 'idle' && (lineage === undefined || lineage.planned === lineage.trained + lineage.abandoned)) return;
+    await rest(LOOK_MS, signal);
   }
 }
 
@@ -150,8 +159,7 @@ function whatBecame({ produced, trained, rejected, owed }: Ledger): string {
   return parts.join('; ');
 }
 
-const QUIET_MS = 1_000;
-const QUIET_LOOKS = 5; // the planner looks at least every 2 s
+const LOOK_MS = 200; // between two looks at what is still to be trained
 
 async function lineageOf({ database }: Platform, policyId: string): Promise<LineageRecord | undefined> {
   return (await readLineages(database.db, [policyId]))[0];

@@ -79,7 +79,7 @@ async function planAll(
 }
 
 /** Recognises a fault that passes by itself: database or log away, read models behind. */
-function isFault(error: unknown): boolean {
+export function isFault(error: unknown): boolean {
   return error instanceof ProjectionsBehind || isDatabaseFault(error) || (error instanceof LogError && error.retryable);
 }
 

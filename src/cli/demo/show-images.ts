@@ -5,7 +5,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { readHistoryImagesOfRun } from '../../projections/images/read-history-images.ts';
 import { readImageTotalsOfRuns } from '../../projections/images/read-image-totals.ts';
 import { readHistories, readSegments } from '../../projections/images/read-segments.ts';
-import { rebuildImage } from '../../usecases/replay/rebuild-image.ts';
+import { rebuildImage } from '../../projections/images/rebuild-image.ts';
 import { say } from '../terminal.ts';
 import { shownPath } from './shown-path.ts';
 

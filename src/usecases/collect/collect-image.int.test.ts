@@ -5,13 +5,13 @@ import { newId } from '../../events/new-id.ts';
 import { imageId } from '../../images/image-id.ts';
 import { decodePng } from '../../images/png.ts';
 import { readHistoryImages } from '../../projections/images/read-history-images.ts';
+import { rebuildImage } from '../../projections/images/rebuild-image.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { startAgentGymServer } from '../../testing/agentgym-server.ts';
 import { alfworldWorld } from '../../testing/agentgym-server-worlds.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { runDigest } from '../datasets/run-digest.ts';
-import { rebuildImage } from '../replay/rebuild-image.ts';
 import { type Collection, collect } from './collect.ts';
 import type { PromptPlan } from './prompting/prompt-plan.ts';
 

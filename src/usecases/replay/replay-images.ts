@@ -1,6 +1,6 @@
 import { SegmentCache } from '../../images/segment-cache.ts';
 import { readHistoryImagesOfRun } from '../../projections/images/read-history-images.ts';
-import { type RebuildWorld, rebuildImage } from './rebuild-image.ts';
+import { type RebuildWorld, rebuildImage } from '../../projections/images/rebuild-image.ts';
 import { Comparison, type ReplayReport } from './replay-report.ts';
 
 /** Draws every history image of a run again from the record and compares its id, which is the SHA-256 of its pixels. */

@@ -9,9 +9,9 @@ import { parseRenderSpec, type RenderSpec, renderSpecId } from '../../images/ren
 import { type RenderedSegment, segmentBytes } from '../../images/rendered-segment.ts';
 import { segmentDigest } from '../../images/segment-digest.ts';
 import type { Db } from '../../postgres/database.ts';
-import type { HistoryImageRecord } from '../../projections/images/read-history-images.ts';
-import { readRenderSpecs } from '../../projections/images/read-render-specs.ts';
-import { readHistories, readSegments, type SegmentRecord } from '../../projections/images/read-segments.ts';
+import type { HistoryImageRecord } from './read-history-images.ts';
+import { readRenderSpecs } from './read-render-specs.ts';
+import { readHistories, readSegments, type SegmentRecord } from './read-segments.ts';
 
 /** What images are rebuilt from. `draw` may take segments from a cache. */
 export interface RebuildWorld {

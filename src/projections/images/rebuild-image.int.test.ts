@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { SegmentCache } from '../../images/segment-cache.ts';
-import { findHistoryImage, readHistoryImages } from '../../projections/images/read-history-images.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { MemoryBlobs } from '../../testing/memory-blobs.ts';
 import { givenPrepared } from '../../testing/projecting-log.ts';
 import { type DrawnOptions, recordDrawnHistories } from '../../testing/record-drawn-histories.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
+import { findHistoryImage, readHistoryImages } from './read-history-images.ts';
 import { type Rebuilt, rebuildImage } from './rebuild-image.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });

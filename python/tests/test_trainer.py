@@ -68,12 +68,13 @@ class Updates(unittest.TestCase):
         trainer = opened()
         rows = read(rows_of(*ROWS), trainer)
         columns = trainer.read(rows, [[0], [1, 2]], 0.5, squared=True)
-        ids, lengths, mask, _ = rows.pad([0, 1, 2], "cpu")
+        batch = rows.batch([0, 1, 2], "cpu")
+        ids, lengths = batch.padded_ids()
         with torch.no_grad():
-            expected = torch.softmax(trainer.model.forward(ids, lengths)[0][:, :-1] / 0.5, -1).square().sum(-1) * mask
-        found = torch.zeros_like(mask)
-        for place in range(3):
-            start, end = rows.offsets[place], rows.offsets[place + 1]
+            expected = torch.softmax(trainer.model.forward(ids, lengths)[0][:, :-1] / 0.5, -1).square().sum(-1) * batch.mask
+        found = torch.zeros_like(batch.mask)
+        for place, i in enumerate(batch.indices):
+            start, end = rows.offsets[i], rows.offsets[i + 1]
             found[place, : end - start - 1] = columns["squared_probs"][start + 1 : end]
         self.assertTrue(torch.allclose(found, expected, atol=1e-6))
         self.assertNotIn("squared_probs", trainer.read(rows, [[0, 1, 2]], 0.5))

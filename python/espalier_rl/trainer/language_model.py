@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from .packing import pack_attention, positions_of, runs_of
 from .tensors import decode_tensors, encode_tensors
 from .tiny_model import END, MODEL_TYPE, TinyConfig, TinyModel, decode_reply, encode_chat
 
@@ -20,7 +21,7 @@ class ModelRefused(Exception):
 
 
 class LanguageModel:
-    """One interface over both kinds: `forward(ids, lengths)` returns (logits, hidden), `encode_chat`, `decode`, `end_ids`,
+    """One interface over both kinds: `score(batch)` returns the logits of trained tokens, `encode_chat`, `decode`, `end_ids`,
     `context`, `save(folder)`."""
 
     def __init__(self, module, tokenizer, device, precision="float32"):
@@ -28,6 +29,12 @@ class LanguageModel:
         self.tokenizer = tokenizer
         self.device = device
         self.precision = precision
+        self.packed = False
+
+    def pack(self):
+        """Runs rows behind each other instead of padded, where the model can. Returns whether it does."""
+        self.packed = self.is_tiny or pack_attention(self.module)
+        return self.packed
 
     @property
     def is_tiny(self):
@@ -51,13 +58,37 @@ class LanguageModel:
         ends = self.tokenizer.eos_token_id if ends is None else ends
         return set(ends if isinstance(ends, list) else [ends]) - {None}
 
-    def forward(self, ids, lengths, hidden=False):
-        """Runs rows that are padded on the right. @param lengths: tokens of each row. The pads follow what counts, so a causal
-        model never looks at them."""
+    def score(self, batch, hidden=False):
+        """Returns, for each trained token of a micro-batch, the logits that it was drawn by and, where asked for, the hidden
+        state that they come from. Other tokens get no row of the vocabulary."""
+        at, _ = batch.trained()
         with torch.autocast(torch.device(self.device).type, torch.bfloat16, enabled=self.precision == "bfloat16"):
-            return self._forward(ids, lengths, hidden)
+            return self._packed(batch, at, hidden) if self.packed else self._padded(batch, hidden)
 
-    def _forward(self, ids, lengths, hidden):
+    def _packed(self, batch, at, hidden):
+        ids = batch.ids.unsqueeze(0)
+        if self.is_tiny:
+            logits, states = self.module(ids, batch.lengths)
+            return logits[0, at], states[0, at]
+        output = self.module(
+            input_ids=ids,
+            position_ids=positions_of(batch.lengths, ids.device).unsqueeze(0),
+            row_runs=runs_of(batch.lengths),
+            logits_to_keep=at,
+            output_hidden_states=hidden,
+            use_cache=False,
+        )
+        return output.logits[0], output.hidden_states[-1][0, at] if hidden else None
+
+    def _padded(self, batch, hidden):
+        """The pads follow what counts, so a causal model never looks at them."""
+        ids, lengths = batch.padded_ids()
+        chosen = batch.mask > 0
+        logits, states = self.forward(ids, lengths, hidden)
+        return logits[:, :-1][chosen], states[:, :-1][chosen] if hidden else None
+
+    def forward(self, ids, lengths, hidden=False):
+        """Runs rows that are padded on the right, with all their logits. @param lengths: tokens of each row."""
         if self.is_tiny:
             return self.module(ids)
         attention = (torch.arange(ids.shape[1], device=ids.device)[None, :] < lengths[:, None]).long()

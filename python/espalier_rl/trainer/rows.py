@@ -1,4 +1,4 @@
-"""Ragged rows as they come over the wire, and the padded micro-batches that are made of them."""
+"""Ragged rows as they come over the wire, and the micro-batches that are made of them."""
 
 from dataclasses import dataclass
 
@@ -33,25 +33,53 @@ class Rows:
     def length(self, index):
         return self.offsets[index + 1] - self.offsets[index]
 
-    def pad(self, indices, device):
-        """Returns a micro-batch: `ids` [rows, longest], `lengths`, and mask and columns [rows, longest - 1], column t describing
-        token t + 1."""
-        longest = max(self.length(i) for i in indices)
+    def batch(self, indices, device):
+        """Returns a micro-batch of rows, shortest first."""
+        indices = sorted(indices, key=self.length)
+        lengths = [self.length(i) for i in indices]
+        longest = lengths[-1]
 
         def padded(column, dtype):
             result = torch.zeros(len(indices), longest, dtype=dtype)
             for place, i in enumerate(indices):
-                result[place, : self.length(i)] = column[self.offsets[i] : self.offsets[i + 1]]
+                result[place, : lengths[place]] = column[self.offsets[i] : self.offsets[i + 1]]
             return result.to(device)
 
-        lengths = torch.tensor([self.length(i) for i in indices], device=device)
+        ids = torch.cat([self.ids[self.offsets[i] : self.offsets[i + 1]] for i in indices]).to(device, torch.long)
         columns = {name: padded(column, torch.float32)[:, 1:] for name, column in self.columns.items()}
-        return padded(self.ids, torch.long), lengths, padded(self.mask, torch.float32)[:, 1:], columns
+        return MicroBatch(indices, lengths, ids, padded(self.mask, torch.float32)[:, 1:], columns)
 
-    def unpad(self, indices, padded, into):
+    def unpad(self, batch, padded, into):
         """Writes [rows, longest - 1] values back to their places in a flat column."""
-        for place, i in enumerate(indices):
-            into[self.offsets[i] + 1 : self.offsets[i + 1]] = padded[place, : self.length(i) - 1].detach().float().cpu()
+        padded = padded.detach().float().cpu()
+        for place, i in enumerate(batch.indices):
+            into[self.offsets[i] + 1 : self.offsets[i + 1]] = padded[place, : self.length(i) - 1]
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """Rows of one pass. `ids` are flat, one row behind the other; `mask` and `columns` are [rows, longest - 1], column t
+    describing token t + 1."""
+
+    indices: list
+    lengths: list
+    ids: torch.Tensor
+    mask: torch.Tensor
+    columns: dict
+
+    def trained(self):
+        """Returns the flat places whose next token is trained, row after row, and those tokens."""
+        starts = torch.tensor([0, *self.lengths[:-1]]).cumsum(0).to(self.ids.device)
+        rows, places = (self.mask > 0).nonzero(as_tuple=True)
+        at = starts[rows] + places
+        return at, self.ids[at + 1]
+
+    def padded_ids(self):
+        """Returns ids as [rows, longest], padded on the right, and the lengths."""
+        result = torch.zeros(len(self.lengths), self.lengths[-1], dtype=torch.long, device=self.ids.device)
+        lengths = torch.tensor(self.lengths, device=self.ids.device)
+        result[torch.arange(self.lengths[-1], device=self.ids.device)[None, :] < lengths[:, None]] = self.ids
+        return result, lengths
 
 
 COLUMNS = ("old_log_probs", "ref_log_probs", "advantages", "returns", "values", "weights")

@@ -58,7 +58,8 @@ class Session:
         self.trainer = Trainer(message)
         parameters = sum(parameter.numel() for parameter in self.trainer.parameters())
         model = self.trainer.model
-        return {"device": self.trainer.device, "parameters": parameters, "vocabulary": model.vocabulary, "context": model.context}, b""
+        facts = {"parameters": parameters, "vocabulary": model.vocabulary, "context": model.context}
+        return {"device": self.trainer.device, "rows": "packed" if model.packed else "padded", **facts}, b""
 
     def hold(self, message, _body):
         self._trainer().hold_to(message["folder"])

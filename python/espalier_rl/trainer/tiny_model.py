@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 import torch
 from torch import nn
 
+from .packing import attend_rows, positions_of, runs_of
+
 # The vocabulary: the 256 bytes, then the end of a message and the three roles that begin one.
 END = 256
 ROLES = {"system": 257, "user": 258, "assistant": 259}
@@ -27,7 +29,10 @@ class TinyConfig:
 
 
 class TinyModel(nn.Module):
-    """A decoder with learned positions and layer norms before each part. `forward(ids)` returns (logits, last hidden states)."""
+    """A decoder with learned positions and layer norms before each part. `forward(ids)` returns (logits, last hidden states).
+
+    With `lengths`, the ids are one row of rows that lie behind each other, and do not see each other.
+    """
 
     def __init__(self, config):
         super().__init__()
@@ -46,10 +51,11 @@ class TinyModel(nn.Module):
                 nn.init.normal_(parameter, std=config.width**-0.5)
         nn.init.normal_(self.head.weight, std=0.02)  # the first replies are nearly uniform
 
-    def forward(self, ids):
-        x = self.tokens(ids) + self.positions(torch.arange(ids.shape[-1], device=ids.device))
+    def forward(self, ids, lengths=None):
+        places = torch.arange(ids.shape[-1], device=ids.device) if lengths is None else positions_of(lengths, ids.device)
+        x = self.tokens(ids) + self.positions(places)
         for block in self.blocks:
-            x = block(x)
+            x = block(x, None if lengths is None else runs_of(lengths))
         hidden = self.norm(x)
         return self.head(hidden), hidden
 
@@ -66,11 +72,14 @@ class Block(nn.Module):
             nn.Linear(config.width, 4 * config.width), nn.GELU(), nn.Linear(4 * config.width, config.width)
         )
 
-    def forward(self, x):
+    def forward(self, x, runs=None):
         rows, length, width = x.shape
         parts = self.attention(self.attention_norm(x)).view(rows, length, 3, self.heads, width // self.heads)
         query, key, value = parts.permute(2, 0, 3, 1, 4)
-        mixed = nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+        if runs is None:
+            mixed = nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+        else:
+            mixed = attend_rows(query, key, value, runs)
         x = x + self.attention_out(mixed.transpose(1, 2).reshape(rows, length, width))
         return x + self.mlp(self.mlp_norm(x))
 

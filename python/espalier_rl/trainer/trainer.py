@@ -22,6 +22,8 @@ class Trainer:
         self.settings = settings
         self.device = settings.get("device") or ("cuda" if torch.cuda.is_available() else "cpu")
         self.model = open_model(settings["model"], settings.get("seed", 0), self.device)
+        if settings.get("packed", True):
+            self.model.pack()
         self.head = value_head(self.model.width, self.device) if settings.get("valueHead") else None
         # What a KL penalty holds to: the model before any update, also when a checkpoint is loaded later.
         self.reference = copy.deepcopy(self.model.module).requires_grad_(False) if settings.get("reference") else None
@@ -40,7 +42,10 @@ class Trainer:
     def hold_to(self, folder):
         """Takes the model of a folder as what a KL penalty holds to."""
         spec = {**self.settings["model"], "kind": "folder", "path": str(folder)}
-        self.reference = open_model(spec, 0, self.device).module.requires_grad_(False)
+        model = open_model(spec, 0, self.device)
+        if self.model.packed:
+            model.pack()
+        self.reference = model.module.requires_grad_(False)
 
     def parameters(self):
         return [*self.model.module.parameters(), *(self.head.parameters() if self.head else [])]
@@ -55,12 +60,12 @@ class Trainer:
         result = {name: torch.zeros(len(rows.ids)) for name in names}
         with torch.no_grad():
             for indices in micro_batches:
-                ids, lengths, mask, _ = rows.pad(indices, self.device)
-                found = self._tokens(ids, lengths, mask, temperature, squared)
+                batch = rows.batch(indices, self.device)
+                found = self._tokens(batch, temperature, squared)
                 if self.reference:
-                    found["ref_log_probs"] = self._reference(ids, lengths, mask, temperature)
+                    found["ref_log_probs"] = self._reference(batch, temperature)
                 for name in names:
-                    rows.unpad(indices, found[name] * mask, result[name])
+                    rows.unpad(batch, found[name], result[name])
         return result
 
     def update(self, rows, settings):
@@ -113,10 +118,11 @@ class Trainer:
     def _loss(self, rows, indices, settings, name, options, shared):
         """Returns the loss of a micro-batch, means over its tokens, and sums: those add up over micro-batches, shares being of
         the whole step."""
-        ids, lengths, mask, columns = rows.pad(indices, self.device)
+        batch = rows.batch(indices, self.device)
+        mask, columns = batch.mask, batch.columns
         coefficient = settings.get("entropyCoefficient", 0.0)
         temperature = settings.get("temperature", 1.0)
-        found = self._tokens(ids, lengths, mask, temperature)
+        found = self._tokens(batch, temperature)
         new, entropies, values = found["log_probs"], found["entropies"], found["values"]
         old = columns.get("old_log_probs", new.detach())
         mode = settings.get("aggregation", "token-mean")
@@ -136,7 +142,7 @@ class Trainer:
                 if self.reference is None:
                     raise RowsRefused("a KL penalty needs the reference, or ref_log_probs")
                 with torch.no_grad():
-                    reference = self._reference(ids, lengths, mask, temperature)
+                    reference = self._reference(batch, temperature)
             own, held = torch.where(mask > 0, new, 0.0), torch.where(mask > 0, reference, 0.0)
             estimate = losses.kl_tokens(kl["kind"], own, held, kl.get("logRatios", "clamped"))
             penalty = (estimate * shares).sum()
@@ -154,33 +160,35 @@ class Trainer:
             means, sums["valueLoss"] = {**means, **value_metrics}, float(value.detach())
         return loss, means, sums
 
-    def _tokens(self, ids, lengths, mask, temperature, squared=False):
-        logits, hidden = self.model.forward(ids, lengths, hidden=self.head is not None)
+    def _tokens(self, batch, temperature, squared=False):
+        """Returns columns [rows, longest - 1], 0 outside the mask."""
+        logits, hidden = self.model.score(batch, hidden=self.head is not None)
+        found = _columns(logits, batch, temperature, squared)
         # Detached: the critic reads the policy's features and never bends them.
-        values = self.head(hidden[:, :-1].detach().float()).squeeze(-1) if self.head else None
-        return {**_columns(logits, ids, mask, temperature, squared), "values": values}
+        found["values"] = self.head(hidden.detach().float()).squeeze(-1) if self.head else None
+        return {name: None if values is None else _spread(values, batch.mask) for name, values in found.items()}
 
-    def _reference(self, ids, lengths, mask, temperature):
+    def _reference(self, batch, temperature):
         own, self.model.module = self.model.module, self.reference
         try:
-            return _columns(self.model.forward(ids, lengths)[0], ids, mask, temperature)["log_probs"]
+            return _spread(_columns(self.model.score(batch)[0], batch, temperature)["log_probs"], batch.mask)
         finally:
             self.model.module = own
 
 
-def _columns(logits, ids, mask, temperature, squared=False):
-    """Log-probs of the tokens that follow, entropies, and sums of squared probabilities where asked for: [rows, longest - 1], 0
-    outside the mask.
-
-    Only trained positions become float32 rows of the vocabulary.
-    """
-    at = mask > 0
-    chosen = logits[:, :-1][at].float() / temperature
+def _columns(logits, batch, temperature, squared=False):
+    """Log-probs of the trained tokens, entropies, and sums of squared probabilities where asked for."""
+    _, tokens = batch.trained()
+    chosen = logits.float() / temperature
     logs = torch.log_softmax(chosen, -1)
-    found = {"log_probs": logs.gather(-1, ids[:, 1:][at].unsqueeze(-1)).squeeze(-1), "entropies": losses.entropy_of_logits(chosen)}
+    found = {"log_probs": logs.gather(-1, tokens.unsqueeze(-1)).squeeze(-1), "entropies": losses.entropy_of_logits(chosen)}
     if squared:
         found["squared_probs"] = (2 * logs).exp().sum(-1)
-    return {name: torch.zeros_like(mask).masked_scatter(at, values) for name, values in found.items()}
+    return found
+
+
+def _spread(values, mask):
+    return torch.zeros_like(mask).masked_scatter(mask > 0, values)
 
 
 class _Metrics:

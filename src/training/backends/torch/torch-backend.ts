@@ -12,7 +12,7 @@ import { TOKEN_BUDGET, type TorchOptions } from './torch-options.ts';
 import { startTorch, type TorchSession } from './torch-session.ts';
 
 /** Raised when the same batch yields other weights. */
-const REVISION = '1';
+const REVISION = '2'; // 1 ran padded rows
 
 /**
  * Trains a causal language model in a Python process: advantages by Espalier's estimators, losses and their gradients there,

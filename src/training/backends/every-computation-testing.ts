@@ -1,8 +1,11 @@
+import { expect } from '@jest/globals';
 import { ESTIMATORS } from '../../domain/training/advantages/estimators.ts';
 import { KL_KINDS } from '../../domain/training/kl/kl-penalty.ts';
 import { AGGREGATION_MODES } from '../../domain/training/losses/aggregation.ts';
 import { POLICY_LOSSES } from '../../domain/training/losses/policy-losses.ts';
 import type { OptionRules } from '../../domain/training/options.ts';
+import type { Backend } from './backend.ts';
+import type { StepRow } from './step-row.ts';
 import { type TrainingSettings, trainingSettings } from './training-settings.ts';
 
 type Options = Readonly<Record<string, string | number>>;
@@ -111,4 +114,54 @@ function wordsIn(options: Options): string {
   return Object.entries(options)
     .map(([name, value]) => `${name}=${value}`)
     .join(' ');
+}
+
+const { signal } = new AbortController();
+const CANDIDATES = ['look', 'get planks', 'craft stick'];
+
+/** Two groups of two rollouts of one step each: every estimator takes them. The two of a group differ in what they earned. */
+export function rowsOf(tokens: (chosen: number) => NonNullable<StepRow['tokens']>): readonly StepRow[] {
+  return Array.from({ length: 4 }, (_, i): StepRow => {
+    const [group, chosen] = [i >> 1, i % 2];
+    const [outcome, tool] = [chosen === group ? 1 : 0, 0.1 + 0.1 * chosen];
+    const response = `${'ab'[chosen]}!c`;
+    return {
+      ...{ groupId: `group-${group}`, rolloutId: `rollout-${i}`, step: 0, temperature: 1, version: 0, candidates: CANDIDATES },
+      situation: { goal: 'craft stick', firstObservation: `Goal: craft stick ${group}.`, history: [] },
+      chat: { messages: [{ role: 'user', content: `${group}` }], response },
+      tokens: tokens(chosen),
+      reward: outcome + tool,
+      parts: [
+        { component: 'environment', value: outcome, weight: 1, of: 'step' },
+        { component: 'tool', value: tool, weight: 1, of: 'step' },
+      ],
+      greedyScore: 0.25,
+      ...{
+        stateHash: `state-${group}`,
+        action: CANDIDATES[chosen] ?? '',
+        observation: 'seen',
+        end: i === 3 ? 'truncated' : 'terminated',
+      },
+    };
+  });
+}
+
+export async function train(backend: Backend, first: Uint8Array, rows: readonly StepRow[], settings: TrainingSettings) {
+  const updated = await backend.update(
+    { checkpoint: first, reference: backend.weightsOf(first), rows, settings, seed: 3 },
+    signal,
+  );
+  if (updated.kind === 'refused') throw new Error(updated.reason);
+  return updated;
+}
+
+export function expectTrained(settings: TrainingSettings, first: Uint8Array, updated: Awaited<ReturnType<typeof train>>): void {
+  const { objective } = settings;
+  expect(Buffer.from(updated.checkpoint).equals(Buffer.from(first))).toBe(false);
+  expect(Object.entries(updated.metrics).filter(([, value]) => !Number.isFinite(value))).toEqual([]);
+  if (objective.kind !== 'policy-gradient') return;
+  expect(updated.estimator).toMatchObject({ name: objective.estimator.name, mode: objective.estimator.options });
+  expect(updated.loss).toMatchObject({ name: objective.loss.name, mode: objective.loss.options });
+  expect('rewardKl' in updated.metrics).toBe(settings.kl?.in === 'reward');
+  expect('rolloutK1' in updated.metrics).toBe(settings.correction !== undefined);
 }

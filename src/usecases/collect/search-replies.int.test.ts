@@ -1,7 +1,8 @@
 import { describe } from '@jest/globals';
+import { isLongRun } from '../../testing/long-run.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { describeSearchReplies } from './search-replies.contract.ts';
 
 describe('a search over the embedded log with a model that does not repeat itself', () => {
-  describeSearchReplies(openTestPlatform, 1);
+  describeSearchReplies(openTestPlatform, isLongRun() ? 1 : 5);
 });

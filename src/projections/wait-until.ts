@@ -54,9 +54,9 @@ export async function waitUntilProjected(db: Db, target: Offsets, options: WaitO
   }
 }
 
-/** Returns whether every projection has folded all that lies below the target. */
-export async function isProjected(db: Db, target: Offsets): Promise<boolean> {
-  return (await findBehind(db, target, registered)) === undefined;
+/** Returns whether projections, all unless they are named, have folded what lies below the target. */
+export async function isProjected(db: Db, target: Offsets, projections: readonly Projection[] = registered): Promise<boolean> {
+  return (await findBehind(db, target, projections)) === undefined;
 }
 
 async function findBehind(db: Db, target: Offsets, projections: readonly Projection[]): Promise<Projection | undefined> {

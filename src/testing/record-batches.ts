@@ -133,6 +133,29 @@ function recordSteps(
   return parent;
 }
 
+/** Records a batch of one group that was recorded otherwise. */
+export function recordBatch(builder: EventBuilder, policyId: string, treeId: string, rolloutIds: readonly string[]): string {
+  const lineageId = derivedId('lineage', policyId);
+  const batchId = derivedId('batch', lineageId, 0);
+  const manifest: Omit<DataOf<'BatchPlanned'>, 'manifestHash'> = {
+    ...{
+      lineageId,
+      policyId,
+      batchId,
+      ordinal: 0,
+      policyVersion: 0,
+      seed: 0,
+      position: '',
+      estimator: { name: 'x', revision: '1', mode: {} },
+    },
+    rules: RULES,
+    groups: [{ treeId, rolloutIds: [...rolloutIds] }],
+    ...{ samples: rolloutIds.length, tokens: 0, shards: [rolloutIds.map((_, place) => place)], previousHash: null },
+  };
+  builder.record('BatchPlanned', { ...manifest, manifestHash: manifestHashOf(manifest) }, lineageId);
+  return batchId;
+}
+
 /** Appends recorded events to a log. */
 export async function appendRecorded(log: EventLog, events: readonly Envelope[]): Promise<void> {
   await log.append(events.map((event) => ({ topic: catalogue[event.type].topic, key: event.stream, value: encode(event) })));

@@ -3,6 +3,7 @@ import type { Db } from '../../postgres/database.ts';
 import { openCache } from '../../runtime/cache.ts';
 import { type EncodedRows, encodeRows } from '../../training/rows/encode-rows.ts';
 import type { Layout, NotLaidOut } from '../../training/rows/layout.ts';
+import { readPromptsOfBatch } from '../../training/rows/read-prompts-of-rows.ts';
 import { readRowsOfNow } from '../../training/rows/read-rows-of-now.ts';
 import { readRewardState } from '../../training/rows/reward-state.ts';
 
@@ -38,7 +39,7 @@ export function createPackedRows(
       const key = `${layout} ${batchId}`;
       const before = kept.get(key);
       if (before?.state === state) return before.packing;
-      const packing = readRowsOfNow(db, blobs, batchId).then(({ rows, rewardsAt }) => encodeRows(rows, layout, rewardsAt));
+      const packing = packRows(batchId, layout);
       const entry = { state, packing };
       kept.set(key, entry, { size: 1 }); // its size is known when it is packed
       try {
@@ -53,4 +54,10 @@ export function createPackedRows(
       }
     },
   };
+
+  async function packRows(batchId: string, layout: Layout): Promise<Packed> {
+    const { rows, rewardsAt } = await readRowsOfNow(db, blobs, batchId);
+    if (layout === 'step') return encodeRows(rows, layout, { rewardsAt });
+    return encodeRows(rows, layout, { rewardsAt, prompts: await readPromptsOfBatch(db, blobs, rows) });
+  }
 }

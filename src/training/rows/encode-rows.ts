@@ -1,4 +1,5 @@
 import { openSha256 } from '../../digest/sha256.ts';
+import type { RecordedPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchRows } from './batch-rows.ts';
 import type { LaidOut, Layout, NotLaidOut } from './layout.ts';
 import { paddedLayout } from './padded-layout.ts';
@@ -6,7 +7,7 @@ import { writeSafetensors } from './safetensors.ts';
 import { stepLayout } from './step-layout.ts';
 import { verlLayout } from './verl-layout.ts';
 
-/** The format of the body; a change of what is in it is a new number. */
+/** The format of the body; a column that means something else is a new number, a further column is none. */
 export const ROWS_FORMAT = 'espalier.rows/1';
 
 // a reward may be revised
@@ -18,11 +19,15 @@ const CHANGING: ReadonlySet<string> = new Set([
   'reward_baselines',
 ]);
 
-const LAY_OUT: Readonly<Record<Layout, (rows: BatchRows) => LaidOut | NotLaidOut>> = {
+const LAY_OUT: Readonly<Record<Layout, (rows: BatchRows, prompts: Prompts) => LaidOut | NotLaidOut>> = {
   step: stepLayout,
   verl: verlLayout,
   padded: paddedLayout,
 };
+
+/** What steps were asked with, by their ids. */
+type Prompts = ReadonlyMap<string, RecordedPrompt>;
+const NO_PROMPTS: Prompts = new Map();
 
 export interface EncodedRows {
   readonly kind: 'encoded';
@@ -41,10 +46,14 @@ export interface EncodedRows {
 /**
  * Packs a batch as one safetensors body: jagged columns without padding (`cu_seqlens` are the row borders), the batch and the
  * names of rows as JSON in the metadata with the position of the rewards, texts as UTF-8 JSON in a tensor of bytes (readers bound
- * the header, and most trainers skip the texts).
+ * the header, and most trainers skip the texts). @param prompts for layouts that merge steps.
  */
-export function encodeRows(rows: BatchRows, layout: Layout, rewardsAt: string | null = null): EncodedRows | NotLaidOut {
-  const laidOut = LAY_OUT[layout](rows);
+export function encodeRows(
+  rows: BatchRows,
+  layout: Layout,
+  { rewardsAt = null, prompts = NO_PROMPTS }: { readonly rewardsAt?: string | null; readonly prompts?: Prompts } = {},
+): EncodedRows | NotLaidOut {
+  const laidOut = LAY_OUT[layout](rows, prompts);
   if (laidOut.kind === 'refused') return laidOut;
   const texts = new Uint8Array(Buffer.from(JSON.stringify(laidOut.texts), 'utf8'));
   const tensors = [...laidOut.tensors, { name: 'texts', shape: [texts.length], data: texts }];

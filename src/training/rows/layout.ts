@@ -2,7 +2,7 @@ import type { Tensor } from './safetensors.ts';
 
 /**
  * `step`: one row per step, what candidate policies and step-level trainers read. `verl`: one row per trajectory, as token
- * trainers read it. `padded`: the same as rectangles.
+ * trainers read it, or per cut of it. `padded`: the same as rectangles.
  */
 export const LAYOUTS = ['step', 'verl', 'padded'] as const;
 

@@ -1,12 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import type { DataOf } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
-import { manifestHashOf } from '../../events/manifest-hash.ts';
 import { pack } from '../../events/packed.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { MemoryBlobs } from '../../testing/memory-blobs.ts';
-import { recordBatches, recordedIds } from '../../testing/record-batches.ts';
+import { recordBatch, recordBatches, recordedIds } from '../../testing/record-batches.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
 import type { BatchRows } from './batch-rows.ts';
 import { encodeRows } from './encode-rows.ts';
@@ -78,7 +76,7 @@ describe('rows of a batch', () => {
     });
     builder.finishRollout(tree, younger, own, { outcome: 'truncated', steps: 1 });
     builder.closeTree(tree, 2);
-    const batchId = recordOneBatch(builder, policyId, tree.treeId, [earlier, younger]);
+    const batchId = recordBatch(builder, policyId, tree.treeId, [earlier, younger]);
     await givenEvents(database.db, builder.events);
     const rows = await readBatchRows(database.db, blobs, batchId);
     expect(rows.trajectories.map(({ steps, from }) => [steps.map(({ stepId }) => stepId), from])).toEqual([
@@ -109,8 +107,8 @@ describe('rows of a batch', () => {
     const other = builder.tree(builder.run('other'), 'other', { observation: lost });
     const walked = builder.walk(other, 0, 1, 1);
     const batches = [
-      recordOneBatch(builder, policyId, tree.treeId, [rollout]),
-      recordOneBatch(builder, 'gone', other.treeId, [walked.rolloutId]),
+      recordBatch(builder, policyId, tree.treeId, [rollout]),
+      recordBatch(builder, 'gone', other.treeId, [walked.rolloutId]),
     ];
     await givenEvents(database.db, builder.events);
     await expect(readBatchRows(database.db, blobs, batches[0] ?? '')).rejects.toMatchObject({
@@ -120,39 +118,6 @@ describe('rows of a batch', () => {
     await expect(readBatchRows(database.db, blobs, derivedId('nobody'))).rejects.toMatchObject({ code: 'unknown-batch' });
   });
 });
-
-/** Records a batch of one group. */
-function recordOneBatch(builder: EventBuilder, policyId: string, treeId: string, rolloutIds: readonly string[]): string {
-  const lineageId = derivedId('lineage', policyId);
-  const batchId = derivedId('batch', lineageId, 0);
-  const manifest: Omit<DataOf<'BatchPlanned'>, 'manifestHash'> = {
-    ...{
-      lineageId,
-      policyId,
-      batchId,
-      ordinal: 0,
-      policyVersion: 0,
-      seed: 0,
-      position: '',
-      estimator: { name: 'x', revision: '1', mode: {} },
-    },
-    rules: {
-      ...{
-        groupsPerBatch: 1,
-        group: { kind: 'all' },
-        maxStaleness: null,
-        offPolicy: 'any',
-        metric: 'environment',
-        unscored: 'wait',
-      },
-      ...{ zeroVariance: 'keep', band: null, truncated: 'keep', maxTokens: null, layout: 'step', tokenBudget: 100 },
-    },
-    groups: [{ treeId, rolloutIds: [...rolloutIds] }],
-    ...{ samples: rolloutIds.length, tokens: 0, shards: [rolloutIds.map((_, place) => place)], previousHash: null },
-  };
-  builder.record('BatchPlanned', { ...manifest, manifestHash: manifestHashOf(manifest) }, lineageId);
-  return batchId;
-}
 
 describe('layout step', () => {
   test('layout step has a row per step, jagged columns, rewards by component, and texts that restore a policy over candidates', async () => {
@@ -198,7 +163,7 @@ describe('layout step', () => {
     const builder = new EventBuilder(policyId);
     const tree = builder.tree(builder.run());
     const { rolloutId } = builder.walk(tree, 0, 2, 1);
-    const batchId = recordOneBatch(builder, policyId, tree.treeId, [rolloutId]);
+    const batchId = recordBatch(builder, policyId, tree.treeId, [rolloutId]);
     await givenEvents(database.db, builder.events);
     const rows = await readBatchRows(database.db, blobs, batchId);
     const body = bodyOf(rows, 'step');

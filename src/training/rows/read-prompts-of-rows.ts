@@ -1,7 +1,12 @@
 import type { BlobRef } from '../../events/schemas/values.ts';
+import { parsePosition } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
+import { PromptUnreadable } from '../../projections/prompts/prompt-unreadable.ts';
+import { prompts as promptsProjection } from '../../projections/prompts/prompts.ts';
 import { type RecordedPrompt, readPrompts } from '../../projections/prompts/read-prompts.ts';
-import type { BatchRows } from './batch-rows.ts';
+import { readBatchesById } from '../../projections/training-pool/read-batches.ts';
+import { isProjected } from '../../projections/wait-until.ts';
+import { type BatchRows, RowsError } from './batch-rows.ts';
 import { ownSteps } from './jagged.ts';
 import { type BlobReader, readBlob } from './read-blob.ts';
 
@@ -17,4 +22,27 @@ export async function readPromptsOfRows(
   const steps = new Set(trajectories.flatMap((trajectory) => ownSteps(trajectory).map(({ stepId }) => stepId)));
   const bytes = ({ blob }: BlobRef) => readBlob(blobs, blob, 'a part of a prompt');
   return readPrompts(db, [...steps], { bytes, text: async (reference) => Buffer.from(await bytes(reference)).toString('utf8') });
+}
+
+/**
+ * Reads the same once the prompts hold what the planner of the batch had read: a prompt that is missing until then would pass for
+ * one that nobody recorded. @throws RowsError `incomplete` before that, and where a recorded prompt does not come to what was
+ * shown; RowsError `blob`.
+ */
+export async function readPromptsOfBatch(
+  db: Db,
+  blobs: BlobReader,
+  rows: Pick<BatchRows, 'trajectories' | 'batch'>,
+): Promise<ReadonlyMap<string, RecordedPrompt>> {
+  const { batchId } = rows.batch;
+  const [batch] = await readBatchesById(db, [batchId]);
+  if (batch && !(await isProjected(db, parsePosition(batch.position), [promptsProjection])))
+    throw new RowsError('incomplete', `batch ${batchId}: the projection prompts is behind the plan`);
+  try {
+    return await readPromptsOfRows(db, blobs, rows);
+  } catch (error) {
+    if (error instanceof PromptUnreadable)
+      throw new RowsError('incomplete', `batch ${batchId}: ${error.message}`, { cause: error });
+    throw error;
+  }
 }

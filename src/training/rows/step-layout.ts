@@ -1,5 +1,5 @@
 import type { BatchRows, BatchStep, BatchTrajectory } from './batch-rows.ts';
-import { countTokens, JaggedTokens, ownSteps } from './jagged.ts';
+import { jaggedTokens, ownSteps } from './jagged.ts';
 import type { LaidOut } from './layout.ts';
 import { baselineTensor, componentsOf, rewardTensor, totalOf } from './reward-columns.ts';
 
@@ -15,11 +15,7 @@ export function stepLayout(rows: BatchRows): LaidOut {
   const steps = trajectories.flatMap((trajectory, index) =>
     ownSteps(trajectory).map((step, number) => ({ step, number, index, trajectory })),
   );
-  const tokens = new JaggedTokens(steps.length, countTokens(trajectories), batch.policyId);
-  for (const { step } of steps) {
-    tokens.add(step);
-    tokens.endRow();
-  }
+  const tokens = steps.map(({ step }) => step.tokens && { ...step.tokens, spans: step.spans });
   const components = componentsOf(rows);
   const trainedOn = steps.map(({ step, number, trajectory }) => {
     const isLast = number === ownSteps(trajectory).length - 1;
@@ -31,7 +27,7 @@ export function stepLayout(rows: BatchRows): LaidOut {
   return {
     kind: 'laid-out',
     tensors: [
-      ...tokens.tensors(),
+      ...jaggedTokens(tokens, batch.policyId),
       rewardTensor('rewards', components, stepRewards),
       rewardTensor(
         'trajectory_rewards',

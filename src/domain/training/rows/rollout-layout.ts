@@ -45,13 +45,16 @@ export function layOutRollout(prompt: readonly number[], turns: readonly LayoutT
   prompts.set(kept, widths.prompt - kept.length);
   const responses = new Int32Array(widths.response).fill(widths.padId);
   responses.set(tokens);
+  const inputIds = new Int32Array(widths.prompt + widths.response);
+  inputIds.set(prompts);
+  inputIds.set(responses, widths.prompt);
   const attentionMask = new Uint8Array(widths.prompt + widths.response);
   attentionMask.fill(1, widths.prompt - kept.length, widths.prompt + tokens.length);
   const actionMask = new Uint8Array(widths.response);
   actionMask.set(actions.slice(0, widths.response));
   return {
     ...{ prompts, responses, attentionMask, actionMask },
-    inputIds: Int32Array.of(...prompts, ...responses),
+    inputIds,
     positionIds: positionIds(attentionMask, 'zero'),
     responseMask: attentionMask.slice(widths.prompt),
     rewardColumn: tokens.length - 1,

@@ -5,7 +5,7 @@ import hashlib
 import torch
 
 
-def sample_replies(model, prompt, *, count, longest, temperature, seed, stop=()):
+def sample_replies(model, prompt, *, count, longest, temperature, seed, stop=(), pictures=()):
     """Draws `count` replies to one prompt. Returns dicts of ids, log_probs, text, finish (`stop` or `length`).
 
     Log-probs are of the distribution that was drawn from (logits / temperature): what a trainer needs. At temperature 0 the likeliest token is
@@ -17,7 +17,7 @@ def sample_replies(model, prompt, *, count, longest, temperature, seed, stop=())
     ends = model.end_ids
     ids = torch.tensor([prompt] * count, dtype=torch.long, device=model.device)
     with torch.no_grad():
-        step = _Stepper(model)
+        step = model.stepper(pictures) if model.reads_pictures else _Stepper(model)
         for _ in range(longest):
             logits = step(ids).float().cpu().double()
             log_probs = torch.log_softmax(logits / (temperature or 1.0), -1)

@@ -24,6 +24,8 @@ class LanguageModel:
     """One interface over both kinds: `score(batch)` returns the logits of trained tokens, `encode_chat`, `decode`, `end_ids`,
     `context`, `save(folder)`."""
 
+    reads_pictures = False
+
     def __init__(self, module, tokenizer, device, precision="float32"):
         self.module = module.to(device)
         self.tokenizer = tokenizer
@@ -163,6 +165,10 @@ def _open_folder(folder, device, precision):
         import transformers
     except ImportError as error:
         raise ModelRefused("a model of this kind needs the package transformers; install it with pip") from error
+    if "vision_config" in config:
+        from .vision_model import open_vision_folder  # it builds on this module
+
+        return open_vision_folder(folder, device, precision)
     # local_files_only: this process never reaches for the network, and a wrong path must not become a name on a hub.
     module = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
     module.eval()  # no dropout: log-probs of an update must be those of the sampling

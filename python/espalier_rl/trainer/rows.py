@@ -20,6 +20,8 @@ class Rows:
     offsets: list
     mask: torch.Tensor
     columns: dict
+    # For each row a list of (picture, start, length); empty where no row shows one.
+    pictures: tuple = ()
 
     def __len__(self):
         return len(self.offsets) - 1
@@ -47,7 +49,8 @@ class Rows:
 
         ids = torch.cat([self.ids[self.offsets[i] : self.offsets[i + 1]] for i in indices]).to(device, torch.long)
         columns = {name: padded(column, torch.float32)[:, 1:] for name, column in self.columns.items()}
-        return MicroBatch(indices, lengths, ids, padded(self.mask, torch.float32)[:, 1:], columns)
+        pictures = [self.pictures[i] if self.pictures else () for i in indices]
+        return MicroBatch(indices, lengths, ids, padded(self.mask, torch.float32)[:, 1:], columns, pictures)
 
     def unpad(self, batch, padded, into):
         """Writes [rows, longest - 1] values back to their places in a flat column."""
@@ -66,6 +69,7 @@ class MicroBatch:
     ids: torch.Tensor
     mask: torch.Tensor
     columns: dict
+    pictures: list
 
     def trained(self):
         """Returns the flat places whose next token is trained, row after row, and those tokens."""

@@ -19,6 +19,7 @@ import torch
 
 from .generate import sample_replies
 from .language_model import ModelRefused, open_model
+from .pictures import PictureRefused, read_messages
 from .tensors import digest_tensors
 
 LONGEST_BODY = 16 * 2**20
@@ -60,7 +61,7 @@ class ModelServer:
         messages, count, longest, temperature, seed, stop = _read_request(request)
         with self.lock:
             model = self.model
-            prompt = model.encode_chat(messages)
+            prompt, pictures = _encode(model, messages)
             room = model.context - len(prompt)
             if room < (longest or 1):
                 asked = len(prompt) + (longest or 1)
@@ -69,7 +70,7 @@ class ModelServer:
                     code="context_length_exceeded",
                 )
             replies = sample_replies(
-                model, prompt, count=count, longest=longest or room, temperature=temperature, seed=seed, stop=stop
+                model, prompt, count=count, longest=longest or room, temperature=temperature, seed=seed, stop=stop, pictures=pictures
             )
             self.count += 1
             number, weights = self.count, self.weights
@@ -85,6 +86,15 @@ class ModelServer:
             **({"prompt_token_ids": [int(token) for token in prompt]} if request.get("return_token_ids") else {}),
             "usage": {"prompt_tokens": len(prompt), "completion_tokens": used, "total_tokens": len(prompt) + used},
         }
+
+
+def _encode(model, messages):
+    if not model.reads_pictures:
+        if any(not isinstance(message["content"], str) for message in messages):
+            raise RequestRefused("this model reads texts alone")
+        return model.encode_chat(messages), ()
+    chat, pictures = read_messages(messages)
+    return model.encode_shown(chat, pictures), pictures
 
 
 def _choice(model, request, index, reply):
@@ -109,8 +119,8 @@ def _read_request(request):
     for message in messages:
         if not isinstance(message, dict) or message.get("role") not in ("system", "user", "assistant"):
             raise RequestRefused("a message has a role: system, user or assistant")
-        if not isinstance(message.get("content"), str):
-            raise RequestRefused("this model reads texts alone")
+        if not isinstance(message.get("content"), (str, list)):
+            raise RequestRefused("the content of a message is a text, or a list of parts")
     count = _number(request, "n", 1, 1, 1024, int)
     longest = _number(request, "max_tokens", _number(request, "max_completion_tokens", 0, 1, 2**20, int), 1, 2**20, int)
     temperature = _number(request, "temperature", 1.0, 0, 100, float)
@@ -155,7 +165,7 @@ def _handler(server):
                 self._send(200, routes[self.path](request))
             except RequestRefused as error:
                 self._send(error.status, _error(str(error), error.code))
-            except (ValueError, ModelRefused) as error:
+            except (ValueError, ModelRefused, PictureRefused) as error:
                 self._send(400, _error(str(error), None))
             except BrokenPipeError:
                 self.close_connection = True

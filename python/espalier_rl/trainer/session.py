@@ -26,6 +26,7 @@ class Session:
     def __init__(self):
         self.greeted = False
         self.trainer = None
+        self.album = {}
 
     def answer(self, message, body):
         try:
@@ -59,6 +60,8 @@ class Session:
         parameters = sum(parameter.numel() for parameter in self.trainer.parameters())
         model = self.trainer.model
         facts = {"parameters": parameters, "vocabulary": model.vocabulary, "context": model.context}
+        if model.reads_pictures:
+            facts["processor"] = model.processor_digest()
         return {"device": self.trainer.device, "rows": "packed" if model.packed else "padded", **facts}, b""
 
     def hold(self, message, _body):
@@ -78,8 +81,17 @@ class Session:
         ids = torch.tensor([i for row in rows for i in row], dtype=torch.int32)
         return {}, encode_tensors({"ids": ids, "offsets": torch.tensor(offsets, dtype=torch.int32)})
 
+    def pictures(self, message, body):
+        """Takes the pictures that the rows of the requests that follow show, in place of those before."""
+        from .pictures import read_album
+        from .tensors import decode_tensors
+
+        self.album = {}  # two batches of pictures at once are gigabytes
+        self.album = read_album(message["pictures"], decode_tensors(body))
+        return {}, b""
+
     def read(self, message, body):
-        rows = self._rows(body)
+        rows = self._rows(message, body)
         from .tensors import encode_tensors
 
         asked = (message["microBatches"], message.get("temperature", 1.0), message.get("squaredProbs", False))
@@ -92,7 +104,7 @@ class Session:
         return {"places": [closing_places(decode, ids, message["closing"]) for ids in message["rows"]]}, b""
 
     def update(self, message, body):
-        return {"metrics": self._trainer().update(self._rows(body), message["settings"])}, b""
+        return {"metrics": self._trainer().update(self._rows(message, body), message["settings"])}, b""
 
     def save(self, message, _body):
         trainer = self._trainer()
@@ -111,12 +123,15 @@ class Session:
             raise Refused("no model is open")
         return self.trainer
 
-    def _rows(self, body):
+    def _rows(self, message, body):
         model = self._trainer().model
+        from .pictures import show_pictures
         from .rows import read_rows
         from .tensors import decode_tensors
 
-        return read_rows(decode_tensors(body), model.vocabulary, model.context)
+        rows = read_rows(decode_tensors(body), model.vocabulary, model.context)
+        shown = message.get("shown")
+        return rows if shown is None else show_pictures(rows, shown, self.album, model)
 
 
 HANDLERS = {
@@ -124,6 +139,7 @@ HANDLERS = {
     "open": Session.open,
     "hold": Session.hold,
     "encode": Session.encode,
+    "pictures": Session.pictures,
     "read": Session.read,
     "locate": Session.locate,
     "update": Session.update,
@@ -134,6 +150,7 @@ HANDLERS = {
 CODES = {
     "RowsRefused": "refused",
     "LossRefused": "refused",
+    "PictureRefused": "refused",
     "ModelRefused": "refused",
     "TensorError": "refused",
     "KeyError": "refused",

@@ -1,0 +1,126 @@
+"""Writes a folder of a tiny vision-language model with random weights, for tests and first tries: nothing is downloaded.
+
+    python -m espalier_rl.trainer.tiny_vision --out FOLDER [--family qwen2.5-vl] [--seed 0]
+
+Config, tokenizer (the 256 bytes and the special tokens), image processor and chat template are those of the family, made small.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import torch
+
+from .language_model import ModelRefused
+
+FAMILIES = ("qwen2-vl", "qwen2.5-vl", "qwen3-vl")
+SPECIAL = (
+    *("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"),
+)
+CHAT_TEMPLATE = """{%- for message in messages -%}
+<|im_start|>{{ message['role'] }}
+{% if message['content'] is string %}{{ message['content'] }}{% else %}{% for part in message['content'] %}\
+{% if part['type'] == 'image' %}<|vision_start|><|image_pad|><|vision_end|>{% else %}{{ part['text'] }}{% endif %}\
+{% endfor %}{% endif %}<|im_end|>
+{% endfor -%}
+{% if add_generation_prompt %}<|im_start|>assistant
+{% endif %}"""
+
+
+def write_tiny_vision(folder, family="qwen2.5-vl", seed=0, width=32, context=8192):
+    """Writes the folder. Equal arguments write equal weights. Raises ModelRefused for a family or a size that there is not."""
+    import transformers
+
+    if family not in FAMILIES:
+        raise ModelRefused(f"there is no family {family!r}; there are {', '.join(FAMILIES)}")
+    if width % 16 != 0:
+        raise ModelRefused(f"the width {width} is no multiple of 16")
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer = _tokenizer(transformers)
+    config = _config(transformers, family, tokenizer, width, context)
+    torch.manual_seed(seed)
+    module = transformers.AutoModelForImageTextToText.from_config(config, dtype=torch.float32)
+    module.generation_config = transformers.GenerationConfig(eos_token_id=config.text_config.eos_token_id)
+    for name, parameter in module.named_parameters():
+        if parameter.dim() > 1:
+            # The scale at which each layer keeps the length of its input: with 0.02 a width of 32 shows nothing of a picture.
+            torch.nn.init.normal_(parameter, std=0.02 if "lm_head" in name else parameter[0].numel() ** -0.5)
+    module.save_pretrained(folder, safe_serialization=True)
+    tokenizer.save_pretrained(folder)
+    (folder / "preprocessor_config.json").write_text(json.dumps(_processor(family), indent=2))
+    return folder
+
+
+def _tokenizer(transformers):
+    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    core = Tokenizer(models.BPE(vocab={byte: i for i, byte in enumerate(alphabet)}, merges=[]))
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    core.decoder = decoders.ByteLevel()
+    core.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in SPECIAL])
+    made = transformers.PreTrainedTokenizerFast(tokenizer_object=core, eos_token="<|im_end|>", pad_token="<|endoftext|>")
+    made.chat_template = CHAT_TEMPLATE
+    return made
+
+
+def _config(transformers, family, tokenizer, width, context):
+    ids = {token: tokenizer.convert_tokens_to_ids(token) for token in SPECIAL}
+    half = width // 4 // 2  # of the dimensions of a head, which the three axes of a position share
+    sections = [half - 2 * (half // 3), half // 3, half // 3]
+    text = {
+        **{"vocab_size": len(tokenizer), "hidden_size": width, "intermediate_size": 2 * width, "num_hidden_layers": 2},
+        **{"num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": context, "head_dim": width // 4},
+        **{"bos_token_id": ids["<|endoftext|>"], "eos_token_id": ids["<|im_end|>"], "pad_token_id": ids["<|endoftext|>"]},
+        "rope_parameters": {"rope_type": "default", "rope_theta": 10_000.0, "mrope_section": sections},
+    }
+    vision = {"depth": 2, "num_heads": 2, "in_channels": 3, "temporal_patch_size": 2, "spatial_merge_size": 2}
+    shared = {
+        **{"image_token_id": ids["<|image_pad|>"], "video_token_id": ids["<|video_pad|>"], "tie_word_embeddings": False},
+        **{"vision_start_token_id": ids["<|vision_start|>"], "vision_end_token_id": ids["<|vision_end|>"]},
+    }
+    if family == "qwen2-vl":
+        vision |= {"embed_dim": 16, "hidden_size": width, "mlp_ratio": 2, "patch_size": 14}
+        return transformers.Qwen2VLConfig(text_config=text, vision_config=vision, **shared)
+    if family == "qwen2.5-vl":
+        vision |= {"hidden_size": 16, "intermediate_size": 32, "out_hidden_size": width, "patch_size": 14}
+        vision |= {"window_size": 56, "fullatt_block_indexes": [1]}
+        return transformers.Qwen2_5_VLConfig(text_config=text, vision_config=vision, **shared)
+    vision |= {"hidden_size": 16, "intermediate_size": 32, "out_hidden_size": width, "patch_size": 16}
+    vision |= {"deepstack_visual_indexes": [0], "num_position_embeddings": 256}
+    return transformers.Qwen3VLConfig(text_config=text, vision_config=vision, **shared)
+
+
+def _processor(family):
+    # The sizes of the vision presets by which Espalier counts the tokens of a picture: what it counts is what the prompt holds.
+    third = family == "qwen3-vl"
+    sizes = {"shortest_edge": 65_536, "longest_edge": 16_777_216} if third else {"shortest_edge": 3_136, "longest_edge": 12_845_056}
+    grey = [0.5, 0.5, 0.5]
+    return {
+        **{"image_processor_type": "Qwen2VLImageProcessor", "patch_size": 16 if third else 14, "merge_size": 2},
+        **{"temporal_patch_size": 2, "size": sizes, "image_mean": grey, "image_std": grey},
+        "processor_class": {"qwen2-vl": "Qwen2VLProcessor", "qwen2.5-vl": "Qwen2_5_VLProcessor"}.get(family, "Qwen3VLProcessor"),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="espalier_rl.trainer.tiny_vision", description=__doc__.splitlines()[0])
+    parser.add_argument("--out", required=True, help="folder to write")
+    parser.add_argument("--family", choices=FAMILIES, default="qwen2.5-vl")
+    parser.add_argument("--seed", type=int, default=0, help="of the random weights")
+    parser.add_argument("--width", type=int, default=32, help="of the hidden states")
+    parser.add_argument("--context", type=int, default=8192, help="tokens of prompt and reply together")
+    chosen = parser.parse_args()
+    try:
+        folder = write_tiny_vision(chosen.out, chosen.family, chosen.seed, chosen.width, chosen.context)
+    except (ModelRefused, OSError, ImportError) as error:
+        print(f"espalier_rl.trainer.tiny_vision: {error}", file=sys.stderr)
+        return 1
+    print(folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,188 @@
+"""Opens a vision-language model of the Qwen-VL families: what its processor makes of pictures, their places in a prompt, and
+positions of three axes."""
+
+import hashlib
+import itertools
+import json
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+from .language_model import LanguageModel, ModelRefused
+from .pictures import PictureRefused
+
+# Copied into a checkpoint as they are: it is opened by the same processor, here and by every other tool.
+PROCESSOR_FILES = ("preprocessor_config.json", "processor_config.json", "video_preprocessor_config.json")
+
+
+class VisionModel(LanguageModel):
+    """A language model that reads pictures too. Pictures of rows come as lists in the order of their places."""
+
+    reads_pictures = True
+
+    def __init__(self, module, tokenizer, processor, device, precision, folder):
+        super().__init__(module, tokenizer, device, precision)
+        self.processor = processor
+        self.files = {name: (folder / name).read_bytes() for name in PROCESSOR_FILES if (folder / name).exists()}
+
+    @property
+    def image_token(self):
+        return self.module.config.image_token_id
+
+    def processor_digest(self):
+        """What the processor does to a picture, as a digest: size limits, patches, normalisation."""
+        return hashlib.sha256(json.dumps(self.processor.to_dict(), sort_keys=True, default=str).encode()).hexdigest()
+
+    def tokens_of(self, picture):
+        """How many image tokens a picture takes, by the size that the processor brings it to. Raises PictureRefused."""
+        try:
+            patches = self.processor.get_number_of_image_patches(picture.height, picture.width, {})
+        except ValueError as error:  # more than 200 times as long as wide
+            size = f"{picture.width} x {picture.height}"
+            raise PictureRefused(f"picture {picture.id}: the processor does not take {size} pixels: {error}") from error
+        return patches // self.processor.merge_size**2
+
+    def encode_shown(self, messages, pictures):
+        """Returns the token ids of a chat with pictures, each pad written out as often as its picture takes tokens."""
+        content = self.encode_chat(messages)
+        counts = iter([self.tokens_of(picture) for picture in pictures])
+        if content.count(self.image_token) != len(pictures):
+            held = content.count(self.image_token)
+            raise PictureRefused(f"the chat template shows {held} pictures of {len(pictures)}; its text may hold an image token")
+        return [each for token in content for each in ([token] * next(counts) if token == self.image_token else [token])]
+
+    def places_of(self, ids, pictures, where):
+        """Finds the image tokens of a prompt that the pictures stand on, in order: a list of (start, length). Tokens that the
+        policy sampled itself show nothing and come behind. Raises PictureRefused that names `where`."""
+        runs, start = [], 0
+        for token, group in itertools.groupby(ids):
+            length = len(list(group))
+            if token == self.image_token:
+                runs.append((start, length))
+            start += length
+        wanted = [self.tokens_of(picture) for picture in pictures]
+        held = [length for _, length in runs]
+        if held != wanted:
+            sizes = ", ".join(f"{picture.width} x {picture.height}" for picture in pictures) or "no picture"
+            raise PictureRefused(
+                f"{where}: its prompt holds image tokens {held}, and the processor of this model makes {wanted} of {sizes}; "
+                "the server that sampled it had another processor (min and max pixels), or the picture is not the one that it was shown"
+            )
+        return runs
+
+    def pack(self):
+        """Rows with pictures run padded: positions of three axes, and the windows of the vision part, are made for whole rows."""
+        return False
+
+    def _padded(self, batch, hidden):
+        ids, lengths = batch.padded_ids()
+        attention = (torch.arange(ids.shape[1], device=ids.device)[None, :] < lengths[:, None]).long()
+        shown, positions, extra = self._see(ids, batch.pictures, attention)
+        chosen = batch.mask > 0
+        at = chosen.any(0).nonzero().squeeze(-1)  # behind the longest prompt: a row of the vocabulary for each token is gigabytes
+        with self._own_tokens_alone(ids, shown) as read:
+            output = self.module(
+                input_ids=read,
+                attention_mask=attention,
+                position_ids=positions,
+                logits_to_keep=at,
+                output_hidden_states=hidden,
+                use_cache=False,
+                **extra,
+            )
+        kept = chosen[:, at]
+        return output.logits[kept], output.hidden_states[-1][:, at][kept] if hidden else None
+
+    def _see(self, ids, pictures, attention):
+        """Returns where pictures stand [rows, longest], the positions [3, rows, longest], and pixels and grids for the module.
+
+        @param pictures: for each row a list of (Picture, start, length).
+        """
+        shown = torch.zeros_like(ids, dtype=torch.bool)
+        for row, own in enumerate(pictures):
+            for _, start, length in own:
+                shown[row, start : start + length] = True
+        images = [picture.image for own in pictures for picture, _, _ in own]
+        extra = {}
+        if images:
+            seen = self.processor(images=images, return_tensors="pt")
+            extra = {name: seen[name].to(ids.device) for name in ("pixel_values", "image_grid_thw")}
+        finder = next(part for part in self.module.modules() if hasattr(part, "get_rope_index"))
+        positions, _ = finder.get_rope_index(
+            ids, mm_token_type_ids=shown.int(), image_grid_thw=extra.get("image_grid_thw"), attention_mask=attention
+        )
+        return shown, positions, extra
+
+    @contextmanager
+    def _own_tokens_alone(self, ids, shown):
+        """An image token that the policy sampled is a token like any other: the module, which would look for a picture there,
+        reads another id, and the embedding is put right."""
+        strays = (ids == self.image_token) & ~shown
+        if not bool(strays.any()):
+            yield ids
+            return
+        token = torch.tensor(self.image_token, device=ids.device)
+        put_right = lambda table, _, found: torch.where(strays[..., None], table.weight[token], found)
+        hook = self.module.get_input_embeddings().register_forward_hook(put_right)
+        try:
+            yield ids.masked_fill(strays, 0)
+        finally:
+            hook.remove()
+
+    def stepper(self, pictures):
+        return _VisionStepper(self, pictures)
+
+    def save(self, folder):
+        super().save(folder)
+        for name, data in self.files.items():
+            (Path(folder) / name).write_bytes(data)
+
+
+class _VisionStepper:
+    """Returns the logits after the newest ids. Pictures are seen once, with the prompt; what follows goes on one position a token."""
+
+    def __init__(self, model, pictures):
+        self.model = model
+        self.pictures = pictures
+        self.past = None
+        self.next = None
+
+    def __call__(self, ids):
+        model = self.model
+        with torch.autocast(torch.device(model.device).type, torch.bfloat16, enabled=model.precision == "bfloat16"):
+            if self.past is None:
+                places = model.places_of(ids[0].tolist(), self.pictures, "the request")
+                rows = [[(picture, *at) for picture, at in zip(self.pictures, places)]] * len(ids)
+                _, positions, extra = model._see(ids, rows, torch.ones_like(ids))
+                self.next = positions.amax(0).amax(-1) + 1
+            else:
+                positions, extra = self.next.expand(3, -1)[..., None], {}
+                self.next = self.next + 1
+            output = model.module(input_ids=ids, position_ids=positions, past_key_values=self.past, use_cache=True, **extra)
+        self.past = output.past_key_values
+        return output.logits[:, -1]
+
+
+def open_vision_folder(folder, device, precision):
+    """Opens a folder whose config has a vision part. Raises ModelRefused."""
+    try:
+        import PIL  # noqa: F401
+        import transformers
+    except ImportError as error:
+        raise ModelRefused(f"{folder} is a vision-language model; install pillow and transformers to open it: {error}") from error
+    if int(transformers.__version__.split(".")[0]) < 5:
+        raise ModelRefused(f"a vision-language model needs transformers 5, this is {transformers.__version__}")
+    try:
+        # By pillow on every machine, whatever else is installed: torchvision resizes to other pixels, and log-probs of an update
+        # must be those of the sampling.
+        processor = transformers.AutoImageProcessor.from_pretrained(folder, local_files_only=True, backend="pil")
+    except (OSError, ValueError) as error:
+        raise ModelRefused(f"{folder} has no image processor (preprocessor_config.json): {error}") from error
+    module = transformers.AutoModelForImageTextToText.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
+    base = next((part for part in module.modules() if hasattr(part, "get_rope_index")), None)
+    if base is None or not hasattr(processor, "get_number_of_image_patches") or not hasattr(module.config, "image_token_id"):
+        raise ModelRefused(f"{folder} is a {module.config.model_type}; pictures are read by models of the Qwen-VL families")
+    module.eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    return VisionModel(module, tokenizer, processor, device, precision, Path(folder))

@@ -1,7 +1,7 @@
 import { policyRoutes } from '../http/policy/policy-routes.ts';
 import { type HttpServer, startHttp } from '../http/server.ts';
 import type { Platform } from '../platform/open-platform.ts';
-import { PolicySpecError } from '../policies/policy-entry.ts';
+import { type ActingOptions, PolicySpecError } from '../policies/policy-entry.ts';
 import { createPolicy, parsePolicyText } from '../policies/policy-spec.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
@@ -13,7 +13,7 @@ import { followVersions } from '../training/versions/train-versions.ts';
  * itself, or knows none of the actions it is asked about.
  */
 export async function servePolicy(
-  { config, database, blobs }: Platform,
+  platform: Platform,
   text: string | undefined,
   logger: Logger,
   signal: AbortSignal,
@@ -21,8 +21,10 @@ export async function servePolicy(
   const spec = parsePolicyText(text ?? '');
   if (spec.kind !== 'linear' && spec.kind !== 'live' && spec.kind !== 'random')
     throw new PolicySpecError('kind', `${spec.kind} cannot be served; name linear:FILE or live:POLICY`);
+  const { config, database } = platform;
   const { db } = database;
-  const policy = await createPolicy(spec, { versionsOf: (policyId) => followVersions({ db, blobs }, policyId), signal });
+  const versionsOf = (policyId: string, acting: ActingOptions) => followVersions(platform, policyId, acting);
+  const policy = await createPolicy(spec, { versionsOf, signal });
   const { host, port, limits } = config;
   const metrics = createMetrics({ process: true });
   const routes = policyRoutes(policy, Date.now);

@@ -1,10 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { anActRequest } from '../testing/act-request.ts';
 import { type LinearWeights, zeroWeights } from './linear/weights.ts';
-import { livePolicy } from './live-policy.ts';
+import { linearPolicy } from './linear-policy.ts';
+import { livePolicy, versionPolicy } from './live-policy.ts';
+import { parsePolicyText } from './policy-spec.ts';
 
 const never = new AbortController().signal;
 const request = anActRequest();
+
+const versionOf = (weights: LinearWeights) => linearPolicy(weights, { policyId: 'p' });
 
 /** A source whose newest version is set by the test. */
 function source() {
@@ -15,14 +19,16 @@ function source() {
       newest = { ...zeroWeights(), version };
     },
     closed,
-    newest: async () => newest,
+    newest: async () => versionOf(newest),
+    atLeast: async (version: number) => versionOf({ ...newest, version: Math.max(version, newest.version) }),
+    exactly: async (version: number) => versionOf({ ...newest, version }),
     close: async () => void closed.push('closed'),
   };
 }
 
 test('every act is stamped with the version that drew it, and a newer version takes over between two steps', async () => {
   const versions = source();
-  const policy = await livePolicy(versions, { policyId: 'p' }, never);
+  const policy = await livePolicy(versions, never);
   const stamps = async () => (await policy.act({ ...request, n: 2 }, never)).map((act) => act.policy);
   expect(await stamps()).toEqual([
     { policyId: 'p', version: 0 },
@@ -35,9 +41,9 @@ test('every act is stamped with the version that drew it, and a newer version ta
 
 test('a pinned policy keeps its version, an older version never returns, and close closes the source', async () => {
   const versions = source();
-  const policy = await livePolicy(versions, { policyId: 'p' }, never);
+  const policy = await livePolicy(versions, never);
   versions.set(2);
-  const pinned = await policy.pin(never);
+  const pinned = await policy.pin(2, never);
   versions.set(1);
   await policy.act(request, never);
   expect(policy.ref.version).toBe(2);
@@ -46,4 +52,19 @@ test('a pinned policy keeps its version, an older version never returns, and clo
   expect([pinned.ref.version, policy.ref.version]).toEqual([2, 5]);
   await policy.close();
   expect(versions.closed).toEqual(['closed']);
+});
+
+test('a policy of one version keeps it when newer ones are made', async () => {
+  const versions = source();
+  versions.set(4);
+  const policy = await versionPolicy(versions, 2, never);
+  expect((await policy.act(request, never)).map((act) => act.policy ?? policy.ref)).toEqual([{ policyId: 'p', version: 2 }]);
+  await policy.close();
+  expect(versions.closed).toEqual(['closed']);
+});
+
+test('the short form names a policy, and one of its versions behind an @', () => {
+  expect(parsePolicyText('live:my policy')).toEqual({ kind: 'live', policyId: 'my policy' });
+  expect(parsePolicyText('live:me@home@12')).toEqual({ kind: 'live', policyId: 'me@home', version: 12 });
+  expect(parsePolicyText('live:me@home')).toEqual({ kind: 'live', policyId: 'me@home' });
 });

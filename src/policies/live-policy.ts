@@ -1,15 +1,18 @@
 import { z } from 'zod';
-import type { LinearWeights } from './linear/weights.ts';
-import { linearPolicy } from './linear-policy.ts';
 import type { Policy } from './policy.ts';
 import { definePolicy, filled, PolicySpecError, temperature as runTemperature, type VersionSource } from './policy-entry.ts';
 
 export interface LivePolicy extends Policy {
   /**
-   * Returns the policy as it is now, for good: a group that is collected strictly on-policy walks with one version from its first
-   * step to its last.
+   * Returns the policy by a version at least as new as this one, for good: a group that is collected strictly on-policy walks
+   * with one version from its first step to its last.
    */
-  pin(signal: AbortSignal): Promise<Policy>;
+  pin(version: number, signal: AbortSignal): Promise<Policy>;
+}
+
+/** Whether a policy follows its trainer and can be held at a version. */
+export function isLive(policy: Policy): policy is LivePolicy {
+  return 'pin' in policy;
 }
 
 /**
@@ -17,42 +20,62 @@ export interface LivePolicy extends Policy {
  * that was, so that a rollout may go over several versions and each of its spans is stamped with its own. `ref` is the newest
  * version that acted; closing it closes the source.
  */
-export async function livePolicy(
-  source: VersionSource,
-  { policyId, temperature }: { readonly policyId: string; readonly temperature?: number | undefined },
-  signal: AbortSignal,
-): Promise<LivePolicy> {
-  let current = fixed(await source.newest(signal));
-  function fixed(weights: LinearWeights) {
-    return { weights, policy: linearPolicy(weights, { policyId, temperature }) };
-  }
-  async function refresh(either: AbortSignal): Promise<Policy> {
-    const weights = await source.newest(either);
-    if (weights.version > current.weights.version) current = fixed(weights);
-    return current.policy;
+export async function livePolicy(source: VersionSource, signal: AbortSignal): Promise<LivePolicy> {
+  let current = await source.newest(signal);
+  const { choosesFrom } = current;
+  function take(policy: Policy): Policy {
+    if (policy.ref.version > current.ref.version) current = policy;
+    return current;
   }
   return {
     get ref() {
-      return current.policy.ref;
+      return current.ref;
     },
-    choosesFrom: 'candidates',
+    ...(choosesFrom === undefined ? {} : { choosesFrom }),
     async act(request, either) {
-      const { ref, act } = await refresh(either);
+      const { ref, act } = take(await source.newest(either));
       return (await act(request, either)).map((each) => ({ ...each, policy: ref }));
     },
-    pin: refresh,
+    pin: async (version, either) => take(await source.atLeast(version, either)),
     close: () => source.close(),
   };
 }
 
-/** The newest version of a policy that is being trained, from act to act. */
+/** Makes a policy that acts by one version of a policy that is trained, whatever came after it. */
+export async function versionPolicy(source: VersionSource, version: number, signal: AbortSignal): Promise<Policy> {
+  const policy = await source.exactly(version, signal);
+  return { ...policy, close: () => source.close() };
+}
+
+/** The newest version of a policy that is being trained, from act to act, or one of its versions. */
 export const live = definePolicy({
   kind: 'live',
-  forms: ['live:POLICY'],
-  options: z.strictObject({ policyId: filled.max(200), temperature: runTemperature.optional() }),
-  read: (rest = '') => ({ policyId: rest }),
-  open: (spec, { versionsOf, signal = new AbortController().signal }) => {
-    if (versionsOf) return livePolicy(versionsOf(spec.policyId), spec, signal);
-    throw new PolicySpecError('kind', 'live follows a trainer, which only a collection into a platform can; name linear:FILE');
+  forms: ['live:POLICY', 'live:POLICY@VERSION'],
+  options: z.strictObject({
+    policyId: filled.max(200),
+    /** Acts by this version for good; by the newest, from act to act, when left out. */
+    version: z.int().min(0).optional(),
+    temperature: runTemperature.optional(),
+    server: filled.max(1_000).optional(),
+    by: filled.max(1_000).optional(),
+    maxTokens: z.int().min(1).optional(),
+    stop: z.array(filled).max(16).optional(),
+    maxPromptTokens: z.int().min(1).optional(),
+  }),
+  read(rest = '') {
+    const [, policyId, version] = /^(.+)@(\d{1,9})$/.exec(rest) ?? [];
+    return policyId === undefined ? { policyId: rest } : { policyId, version: Number(version) };
+  },
+  async open(spec, { versionsOf, signal = new AbortController().signal }) {
+    if (!versionsOf)
+      throw new PolicySpecError('kind', 'live follows a trainer, which only a collection into a platform can; name linear:FILE');
+    const { policyId, version, temperature, server, by, maxTokens, stop, maxPromptTokens } = spec;
+    const source = versionsOf(policyId, { temperature, server, by, maxTokens, stop, maxPromptTokens });
+    try {
+      return await (version === undefined ? livePolicy(source, signal) : versionPolicy(source, version, signal));
+    } catch (error) {
+      await source.close();
+      throw error;
+    }
   },
 });

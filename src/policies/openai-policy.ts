@@ -106,6 +106,7 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
             latencyMs: answer.latencyMs,
             usage: completion.usage,
             trimmed: prompt.trimmed,
+            ...(completion.fingerprint === null ? {} : { fingerprint: completion.fingerprint }),
           };
           const asked = {
             messages: request.shown ? askedMessages(request.shown.messages) : prompt.messages.map(asText),

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { LinearWeights } from './linear/weights.ts';
 import type { Policy } from './policy.ts';
 
 /** A kind of policy that a plan can name: its configuration, the short form of the command line, and what makes it. */
@@ -23,18 +22,39 @@ export function definePolicy<const Kind extends string, Options extends z.ZodObj
   return { ...entry, spec: z.strictObject({ kind: z.literal(entry.kind), ...entry.options.shape }) };
 }
 
-/** Where the versions of a policy come from as they are made. */
+/**
+ * The versions of a policy that is being trained, as they are made, whatever its weights are: each is a policy that acts by that
+ * version for good. Who opens it closes it.
+ */
 export interface VersionSource {
-  /** Returns the newest weights that are known here; waits only for the very first. */
-  newest(signal: AbortSignal): Promise<LinearWeights>;
+  /** Returns the newest version that is known here; waits only for the very first. */
+  newest(signal: AbortSignal): Promise<Policy>;
+  /** Returns a version at least as new as one that is known to exist. */
+  atLeast(version: number, signal: AbortSignal): Promise<Policy>;
+  /** Returns one version. @throws NoVersion. */
+  exactly(version: number, signal: AbortSignal): Promise<Policy>;
   close(): Promise<void>;
+}
+
+/** How the versions of a trained policy act, where that is to be chosen. */
+export interface ActingOptions {
+  /** In place of the temperature of the run. */
+  readonly temperature?: number | undefined;
+  /** The model server whose weights are exchanged, for a language model; a server of our own when left out. */
+  readonly server?: string | undefined;
+  /** The policy that acts for a trainer elsewhere, which alone knows how its weights act. */
+  readonly by?: string | undefined;
+  /** Longest reply of a language model, in tokens; as declared with the training when left out. */
+  readonly maxTokens?: number | undefined;
+  readonly stop?: readonly string[] | undefined;
+  readonly maxPromptTokens?: number | undefined;
 }
 
 /** What a configuration does not hold. */
 export interface PolicySecrets {
   readonly apiKey?: string | undefined;
   /** Opens the versions of a policy that is being trained. */
-  readonly versionsOf?: (policyId: string) => VersionSource;
+  readonly versionsOf?: (policyId: string, acting: ActingOptions) => VersionSource;
   /** Ends the wait for a first version. */
   readonly signal?: AbortSignal;
 }

@@ -93,6 +93,8 @@ export interface ModelCall {
   readonly usage: { readonly promptTokens: number; readonly completionTokens: number } | null;
   /** History steps [from, to) left out of the prompt so that it fits; null when the prompt was whole. */
   readonly trimmed: { readonly from: number; readonly to: number } | null;
+  /** What the server says of the weights that answered; absent where it says nothing. */
+  readonly fingerprint?: string | undefined;
 }
 
 export class PolicyError extends Error {

@@ -61,6 +61,11 @@ export const modelCall = z.strictObject({
     })
     .nullable()
     .describe('Range of history steps left out so that the prompt fits; null when the prompt is whole.'),
+  fingerprint: z
+    .string()
+    .max(500)
+    .optional()
+    .describe('`system_fingerprint` of the response, which names the weights that drew it; absent when the server sends none.'),
 });
 
 /**

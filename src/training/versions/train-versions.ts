@@ -1,11 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { BlobStore } from '../../blobs/blob-store.ts';
-import { decodeWeights, type LinearWeights } from '../../policies/linear/weights.ts';
-import type { VersionSource } from '../../policies/policy-entry.ts';
-import type { Db } from '../../postgres/database.ts';
-import { linearBackend } from '../backends/linear/linear-backend.ts';
-import { readCheckpoint } from '../checkpoints/checkpoint-store.ts';
-import { newestHead } from './read-heads.ts';
+import type { Policy } from '../../policies/policy.ts';
+import type { ActingOptions, VersionSource } from '../../policies/policy-entry.ts';
+import { newestHead, readHead } from './read-heads.ts';
+import { type VersionMaker, type VersionWorld, versionMaker } from './version-maker.ts';
 
 const POLL_MS = 50; // between two looks at the read models while a collector acts; an update takes longer
 const FIRST_MS = 60_000;
@@ -15,24 +12,19 @@ export class NoVersion extends Error {
   override readonly name = 'NoVersion';
 }
 
-/** Follows the versions of a linear policy as they appear in the read models. */
-export function followVersions(
-  { db, blobs }: { readonly db: Db; readonly blobs: BlobStore },
-  policyId: string,
-): VersionSource & {
-  /** Returns weights of a version at least as new: who has read that it exists waits for nothing. */
-  atLeast(version: number, signal: AbortSignal): Promise<LinearWeights>;
-} {
-  const backend = linearBackend();
-  let known: LinearWeights | null = null;
+/** Follows the versions of a policy as they appear in the read models, whatever made them. */
+export function followVersions(world: VersionWorld, policyId: string, acting: ActingOptions = {}): VersionSource {
+  const { db } = world.database;
+  const maker: VersionMaker = versionMaker(world, policyId, acting);
+  let known: Policy | null = null;
   let looked = Number.NEGATIVE_INFINITY;
   let looking: Promise<void> | null = null;
 
   async function look(): Promise<void> {
     const head = await newestHead(db, policyId);
     looked = performance.now();
-    if (head === null || (known !== null && head.version <= known.version)) return;
-    known = decodeWeights(backend.weightsOf(await readCheckpoint(blobs, backend, head)));
+    if (head === null || (known !== null && head.version <= known.ref.version)) return;
+    known = await maker.make(head);
   }
   async function lookOnce(): Promise<void> {
     looking ??= look().finally(() => {
@@ -40,13 +32,13 @@ export function followVersions(
     });
     await looking;
   }
-  async function atLeast(version: number, signal: AbortSignal): Promise<LinearWeights> {
+  async function atLeast(version: number, signal: AbortSignal): Promise<Policy> {
     const deadline = performance.now() + FIRST_MS;
     for (;;) {
       signal.throwIfAborted();
-      if (known !== null && known.version >= version) return known;
+      if (known !== null && known.ref.version >= version) return known;
       await lookOnce();
-      if (known !== null && known.version >= version) return known;
+      if (known !== null && known.ref.version >= version) return known;
       if (performance.now() > deadline)
         throw new NoVersion(`there is no version ${version} of the policy ${policyId}; begin it with \`espalier train\``);
       await delay(POLL_MS, undefined, { signal });
@@ -58,6 +50,12 @@ export function followVersions(
       if (known !== null && performance.now() - looked > POLL_MS) await lookOnce();
       return known ?? atLeast(0, signal);
     },
-    close: () => backend.close(),
+    async exactly(version, signal) {
+      const newest = await atLeast(0, signal);
+      if (version > newest.ref.version)
+        throw new NoVersion(`the policy ${policyId} has the versions 0 to ${newest.ref.version}, and not ${version}`);
+      return maker.make(await readHead(db, policyId, version));
+    },
+    close: () => maker.close(),
   };
 }

@@ -77,7 +77,7 @@ export async function collect(platform: Platform, collection: Collection): Promi
     const { db } = platform.database;
     const policy = await createPolicy(parsePolicyText(plan.policy), {
       apiKey: platform.config.openai.apiKey ?? undefined,
-      versionsOf: (policyId) => followVersions({ db, blobs: platform.blobs }, policyId),
+      versionsOf: (policyId, acting) => followVersions(platform, policyId, acting),
       signal: collection.signal,
     });
     opened.push(policy);

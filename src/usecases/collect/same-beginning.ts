@@ -29,7 +29,9 @@ export function policyDifference(
   named: string,
   policy: Policy,
 ): string | null {
-  if (began === null || parsePolicyText(named).kind === 'live') return null; // every act of a live policy names its own version
+  const spec = parsePolicyText(named);
+  // every act of a policy that follows its trainer names its own version
+  if (began === null || (spec.kind === 'live' && spec.version === undefined)) return null;
   if (policyDigest !== undefined && policyDigest !== policy.digest)
     return `run ${runId} began with the policy ${named} of SHA-256 ${policyDigest}, and that file has ${policy.digest ?? 'none'} now`;
   const { policyId, version } = policy.ref;

@@ -1,8 +1,8 @@
 import { planRules } from '../../events/schemas/training.ts';
 import type { Platform } from '../../platform/open-platform.ts';
+import { isLive } from '../../policies/live-policy.ts';
 import type { Policy } from '../../policies/policy.ts';
 import { readLineages } from '../../projections/training-pool/read-lineages.ts';
-import { followVersions } from '../../training/versions/train-versions.ts';
 import type { Admission } from './admission.ts';
 import type { CollectPlan } from './plan.ts';
 import { openAdmission } from './train-admission.ts';
@@ -17,7 +17,7 @@ export class TrainingRefused extends Error {
  * policy is not declared, or does not follow its versions.
  */
 export async function admissionFor(
-  { database, blobs }: Platform,
+  { database }: Platform,
   { policyId, channel, mode, maxStaleness, untilVersion }: NonNullable<CollectPlan['training']>,
   policy: Policy,
 ): Promise<Admission | undefined> {
@@ -30,6 +30,11 @@ export async function admissionFor(
     throw new TrainingRefused(`the policy ${policyId} is not declared for training; begin it with \`espalier train\``);
   const { groupsPerBatch } = planRules.parse(lineage.rules);
   if (mode === 'strict' && maxStaleness !== 0) throw new TrainingRefused('strict means a staleness of 0; say bounded for more');
-  const versions = followVersions({ db, blobs }, policyId);
-  return openAdmission(db, { policyId, groupsPerBatch, mode, maxStaleness, untilVersion }, policy, versions.atLeast);
+  const pin = isLive(policy) ? policy.pin : null;
+  if (mode === 'strict' && pin === null)
+    throw new TrainingRefused(
+      `strict groups walk with one version of ${policyId}, and the plan names a policy that follows none; act by live:${policyId}`,
+    );
+  const atLeast = pin ?? (() => Promise.reject(new TypeError('bounded groups follow the newest version')));
+  return openAdmission(db, { policyId, groupsPerBatch, mode, maxStaleness, untilVersion }, policy, atLeast);
 }

@@ -1,7 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { admissionBudget } from '../../domain/training/batching/admission-budget.ts';
-import type { LinearWeights } from '../../policies/linear/weights.ts';
-import { linearPolicy } from '../../policies/linear-policy.ts';
 import type { Policy } from '../../policies/policy.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readOwedGroups } from '../../projections/training-pool/read-owed-groups.ts';
@@ -34,8 +32,7 @@ export function openAdmission(
   db: Db,
   rules: AdmissionRules,
   live: Policy,
-  atLeast: (version: number, signal: AbortSignal) => Promise<LinearWeights>,
-  temperature?: number,
+  atLeast: (version: number, signal: AbortSignal) => Promise<Policy>,
 ): Admission {
   const { groupsPerBatch, maxStaleness, mode, policyId, untilVersion } = rules;
   // tree → the version it began with, until the read models say that nothing of it is owed
@@ -64,7 +61,7 @@ export function openAdmission(
       if (begun || admissionBudget(rule, outstanding).left > 0) {
         admitted.set(treeId, owed.get(treeId) ?? newest);
         if (mode === 'bounded') return live;
-        return linearPolicy(await atLeast(newest, signal), { policyId, temperature });
+        return atLeast(newest, signal);
       }
       // A look takes longer the more groups there were; half of the time at most goes to looking.
       await delay(Math.max(POLL_MS, performance.now() - looked), undefined, { signal });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Platform } from '../../platform/open-platform.ts';
 import { readNamedVersions, readVersionsOfBackend } from '../../projections/training-pool/read-kept-versions.ts';
 import { decodeTorchCheckpoint } from '../../training/backends/torch/torch-checkpoint.ts';
-import { torchFolder } from './open-backend.ts';
+import { torchFolder } from '../../training/backends/torch/torch-folder.ts';
 
 const REMOVED = '.removed-';
 const PARTIAL = '.partial-';

@@ -1,10 +1,10 @@
-import { join } from 'node:path';
 import { z } from 'zod';
 import type { Config } from '../../runtime/config.ts';
 import type { Backend } from '../../training/backends/backend.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
 import { findPython } from '../../training/backends/torch/find-python.ts';
 import { openTorchBackend } from '../../training/backends/torch/torch-backend.ts';
+import { torchFolder } from '../../training/backends/torch/torch-folder.ts';
 import { torchPlan } from '../../training/backends/torch/torch-plan.ts';
 import { trainingSettings } from '../../training/backends/training-settings.ts';
 import { TrainingRefused } from '../collect/train-admission-for.ts';
@@ -32,9 +32,4 @@ export async function openBackend(plan: TrainerPlan, config: Config, signal: Abo
     default:
       return plan satisfies never;
   }
-}
-
-/** Returns the folder in which the checkpoints of the torch backend lie, each under its digest. */
-export function torchFolder({ home }: Config): string {
-  return join(home, 'checkpoints');
 }

@@ -14,12 +14,13 @@ import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { pythonForTests } from '../../testing/python.ts';
 import { serveModel } from '../../training/backends/torch/serve-model.ts';
 import { decodeTorchCheckpoint } from '../../training/backends/torch/torch-checkpoint.ts';
+import { torchFolder } from '../../training/backends/torch/torch-folder.ts';
 import { keepCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
 import { collect } from '../collect/collect.ts';
 import { batch } from './batch.ts';
 import { declareTraining } from './batcher/declare-training.ts';
 import { checkpointKeeper } from './keep-checkpoints.ts';
-import { openBackend, torchFolder, trainerPlan } from './open-backend.ts';
+import { openBackend, trainerPlan } from './open-backend.ts';
 import { openLeaseService } from './open-lease-service.ts';
 import { trainPolicy } from './train-policy.ts';
 

@@ -2,12 +2,12 @@ import { BlobCorrupt, BlobMissing } from '../../blobs/blob-store.ts';
 import { decode } from '../../events/codec.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { readBodiesOfType } from '../../projections/journal/read-bodies.ts';
-import { type Backend, CheckpointDamaged } from '../../training/backends/backend.ts';
+import { CheckpointDamaged } from '../../training/backends/backend.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
-import { decodeTorchCheckpoint, encodeTorchCheckpoint } from '../../training/backends/torch/torch-checkpoint.ts';
+import { decodeTorchCheckpoint, torchManifests } from '../../training/backends/torch/torch-checkpoint.ts';
 import { torchDamage } from '../../training/backends/torch/torch-damage.ts';
+import { torchFolder } from '../../training/backends/torch/torch-folder.ts';
 import { readCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
-import { torchFolder } from '../train/open-backend.ts';
 import type { Fault } from './verification.ts';
 
 /**
@@ -32,12 +32,6 @@ export async function verifyCheckpoints(platform: Platform, signal: AbortSignal,
   return seen.size;
 }
 
-/** Of the torch backend the manifest stands for the weights; to read it takes no torch. */
-const TORCH: Pick<Backend, 'name' | 'weightsOf'> = {
-  name: 'torch',
-  weightsOf: (bytes) => encodeTorchCheckpoint(decodeTorchCheckpoint(bytes)),
-};
-
 type Head = Parameters<typeof readCheckpoint>[2];
 
 async function damageOf(
@@ -46,7 +40,7 @@ async function damageOf(
 ): Promise<{ readonly kind: Fault['kind']; readonly detail: string } | null> {
   try {
     if (head.backend === 'torch') {
-      const manifest = decodeTorchCheckpoint(await readCheckpoint(blobs, TORCH, head));
+      const manifest = decodeTorchCheckpoint(await readCheckpoint(blobs, torchManifests, head));
       const damage = await torchDamage(torchFolder(config), manifest);
       return damage && { ...damage, detail: `checkpoint ${head.checkpointId}: ${damage.detail}` };
     }

@@ -15,18 +15,23 @@ export interface ServeOptions {
   readonly precision?: 'float32' | 'bfloat16';
 }
 
-export interface ModelServer {
+export interface StartedServer {
   /** The base URL to give the OpenAI-compatible policy. */
   readonly url: string;
-  /** Takes over the weights of another checkpoint of the folder, between two requests. @throws BackendFailed. */
-  load(checkpoint: string): Promise<void>;
+  /**
+   * Takes over the weights of another checkpoint of the folder, between two requests. Returns the SHA-256 of its tensors, which
+   * its answers carry from now on. @throws BackendFailed.
+   */
+  load(checkpoint: string, signal?: AbortSignal): Promise<string>;
+  /** Aborted when its process has ended. */
+  readonly gone: AbortSignal;
   close(): Promise<void>;
 }
 
 const START_MS = 300_000; // torch and a large model are read from disk
 
 /** Starts `python -m espalier_rl.trainer.serve` on a free port of loopback; it ends with this process. @throws BackendFailed. */
-export async function serveModel(options: ServeOptions): Promise<ModelServer> {
+export async function serveModel(options: ServeOptions): Promise<StartedServer> {
   const { python, folder, checkpoint, name, device, precision } = options;
   const child = spawn(
     python,
@@ -39,10 +44,12 @@ export async function serveModel(options: ServeOptions): Promise<ModelServer> {
     { env: childEnvironment({ PYTHONPATH: PACKAGE, PYTHONDONTWRITEBYTECODE: '1' }), stdio: ['pipe', 'ignore', 'pipe'] },
   );
   const lines: string[] = [];
+  const ended = new AbortController();
   const gone = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
     child.once('close', (code, signal) => resolve(`it ended with ${code ?? signal}`));
   });
+  void gone.then((why) => ended.abort(new BackendFailed('ended', `the model server ${why}`, lines.join('\n'))));
   const listening = new Promise<string>((resolve) => {
     createInterface({ input: child.stderr }).on('line', (line) => {
       if (lines.push(line) > 50) lines.shift();
@@ -62,7 +69,9 @@ export async function serveModel(options: ServeOptions): Promise<ModelServer> {
   });
   try {
     const url = await Promise.race([listening, failed]);
-    return { url, close, load: (next) => loadWeights(url, next) };
+    const load = (next: string, signal?: AbortSignal) =>
+      loadWeights(url, next, AbortSignal.any([ended.signal, ...(signal ? [signal] : [])]));
+    return { url, close, load, gone: ended.signal };
   } catch (error) {
     await close();
     throw error;
@@ -72,11 +81,15 @@ export async function serveModel(options: ServeOptions): Promise<ModelServer> {
   }
 }
 
-async function loadWeights(url: string, checkpoint: string): Promise<void> {
+async function loadWeights(url: string, checkpoint: string, signal: AbortSignal): Promise<string> {
   const response = await fetch(`${url}/weights`, {
     method: 'POST',
     body: JSON.stringify({ checkpoint }),
-    signal: AbortSignal.timeout(START_MS),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(START_MS)]),
   });
-  if (!response.ok) throw new BackendFailed('refused', `the model server did not take ${checkpoint}: ${await response.text()}`);
+  const text = await response.text();
+  if (!response.ok) throw new BackendFailed('refused', `the model server did not take ${checkpoint}: ${text}`);
+  const { weights } = JSON.parse(text) as { readonly weights?: unknown };
+  if (typeof weights === 'string') return weights;
+  throw new BackendFailed('protocol', `the model server did not say which weights it took: ${text.slice(0, 500)}`);
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { CheckpointDamaged } from '../backend.ts';
+import { type Backend, CheckpointDamaged } from '../backend.ts';
 
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
 
@@ -50,3 +50,9 @@ export function decodeTorchCheckpoint(bytes: Uint8Array): TorchCheckpoint {
 export function checkpointFolder(folder: string, { checkpoint }: TorchCheckpoint): string {
   return join(folder, checkpoint);
 }
+
+/** What reads which weights a manifest stands for; it takes no torch. */
+export const torchManifests: Pick<Backend, 'name' | 'weightsOf'> = {
+  name: 'torch',
+  weightsOf: (bytes) => encodeTorchCheckpoint(decodeTorchCheckpoint(bytes)),
+};

@@ -21,5 +21,7 @@ export const torchPlan = z.strictObject({
   oldLogProbs: z.enum(['recomputed', 'recorded']).default('recomputed'),
   aggregation: z.enum(AGGREGATION_MODES).default('token-mean'),
   tokenBudget: size.default(16_384),
+  /** Longest reply of the policy when it acts; what the rest of its context holds when left out. */
+  maxTokens: size.optional(),
 });
 export type TorchPlan = z.infer<typeof torchPlan>;

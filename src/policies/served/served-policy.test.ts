@@ -1,0 +1,67 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, test } from '@jest/globals';
+import { anActRequest } from '../../testing/act-request.ts';
+import type { ModelServer, ServedVersion } from './model-server.ts';
+import { servedPolicy } from './served-policy.ts';
+import { WeightsGate } from './weights-gate.ts';
+
+const { signal } = new AbortController();
+const version: ServedVersion = { policyId: 'p', version: 3, folder: '/checkpoints/three', tensors: 'three' };
+const listening: Server[] = [];
+
+afterEach(() => {
+  for (const server of listening.splice(0)) server.closeAllConnections();
+});
+
+/** A server that answers with the fingerprint it is given, or cuts the connection where that is null. */
+async function model(fingerprint: () => string | null): Promise<{ readonly server: ModelServer; end(): void }> {
+  const gone = new AbortController();
+  const http = createServer((request, response) => {
+    request.resume();
+    const said = fingerprint();
+    if (said === null) {
+      gone.abort(new Error('it was killed'));
+      response.destroy();
+      return;
+    }
+    const choices = [{ message: { content: 'look' }, finish_reason: 'stop' }];
+    response.end(JSON.stringify({ choices, model: 'policy', system_fingerprint: said }));
+  });
+  listening.push(http);
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const baseUrl = `http://127.0.0.1:${(http.address() as AddressInfo).port}/v1`; // it listens on a port
+  const end = () => gone.abort();
+  const load = async () => ({ model: 'policy', fingerprint: 'three' });
+  return { server: { baseUrl, gone: gone.signal, load, close: async () => void http.close() }, end };
+}
+
+test('every reply carries the version and the fingerprint that the server confirmed', async () => {
+  const { server } = await model(() => 'three');
+  const gate = new WeightsGate(async () => server);
+  const [act] = await servedPolicy(gate, version).act(anActRequest(), signal);
+  expect(act).toMatchObject({ response: 'look', policy: { policyId: 'p', version: 3 }, call: { fingerprint: 'three' } });
+  await gate.close();
+});
+
+test('a reply that other weights drew is refused with both fingerprints', async () => {
+  const { server } = await model(() => 'two');
+  const gate = new WeightsGate(async () => server);
+  await expect(servedPolicy(gate, version).act(anActRequest(), signal)).rejects.toMatchObject({
+    code: 'refused',
+    message: expect.stringMatching(/weights two, and version 3 of p has three/),
+  });
+  await gate.close();
+});
+
+test('a server that is killed in the middle of a request is opened again, and the request is answered', async () => {
+  let opened = 0;
+  const gate = new WeightsGate(async () => {
+    opened++;
+    const dies = opened === 1;
+    return (await model(() => (dies ? null : 'three'))).server;
+  });
+  const [act] = await servedPolicy(gate, version).act(anActRequest(), signal);
+  expect([act?.response, opened]).toEqual(['look', 2]);
+  await gate.close();
+});

@@ -1,0 +1,58 @@
+import { type OpenAiOptions, openAiPolicy } from '../openai-policy.ts';
+import { type Act, type Policy, PolicyError } from '../policy.ts';
+import type { ServedVersion } from './model-server.ts';
+import type { HeldWeights, WeightsGate } from './weights-gate.ts';
+
+/** What of the requests the configuration of a policy chooses. */
+export type ServedOptions = Pick<
+  OpenAiOptions,
+  'topP' | 'maxTokens' | 'stop' | 'systemRole' | 'maxPromptTokens' | 'timeoutMs'
+> & {
+  readonly temperature?: number | undefined;
+};
+
+/**
+ * Makes the policy that acts by the weights of one version behind a model server. Every reply is compared with what the server
+ * confirmed when it took the weights over: one that other weights drew is an error, never a sample of this version. A server that
+ * goes while it is asked is opened again, once for each act.
+ */
+export function servedPolicy(gate: WeightsGate, version: ServedVersion, options: ServedOptions = {}): Policy {
+  const ref = { policyId: version.policyId, version: version.version };
+  const policies = new Map<string, Policy>(); // by address: a server that was opened again listens elsewhere
+  const { temperature, ...sent } = options;
+  function asking({ server, model }: HeldWeights): Policy {
+    const key = `${model} ${server.baseUrl}`;
+    const known = policies.get(key) ?? openAiPolicy({ ...sent, baseUrl: server.baseUrl, model, policyId: ref.policyId });
+    policies.set(key, known);
+    return known;
+  }
+  return {
+    ref,
+    async act(request, signal) {
+      const own = temperature === undefined ? request : { ...request, temperature };
+      for (let again = false; ; again = true) {
+        let gone: AbortSignal | null = null;
+        try {
+          return await gate.use(version, signal, async (held) => {
+            gone = held.server.gone;
+            const acts = await asking(held).act(own, AbortSignal.any([signal, gone]));
+            return acts.map((act) => confirmed(act, held, version));
+          });
+        } catch (error) {
+          signal.throwIfAborted();
+          if (again || !(gone as AbortSignal | null)?.aborted) throw error;
+        }
+      }
+    },
+    close: async () => undefined, // the gate is shared, and closed by who opened it
+  };
+}
+
+function confirmed(act: Act, { fingerprint }: HeldWeights, { policyId, version }: ServedVersion): Act {
+  const drawnBy = act.call?.fingerprint ?? null;
+  if (fingerprint === null || drawnBy === fingerprint) return { ...act, policy: { policyId, version } };
+  throw new PolicyError(
+    'refused',
+    `the model server answered by the weights ${drawnBy}, and version ${version} of ${policyId} has ${fingerprint}; let no other program exchange its weights`,
+  );
+}

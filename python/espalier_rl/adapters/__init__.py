@@ -1,0 +1,1 @@
+"""Leased batches in the forms of other trainers: `verl` (DataProto) and `trl` (datasets, a rollout source for GRPO)."""

@@ -166,7 +166,7 @@ class Lease:
         return Rows(self._client._request("GET", path)[2])
 
     def check(self):
-        """Raises LeaseLost when a renewal found the lease to be over: what follows would be computed in vain."""
+        """Raises LeaseLost when a renewal found the lease to be over: what is computed from here on is dropped."""
         if self.lost is not None:
             raise self.lost
 

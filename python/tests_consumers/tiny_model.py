@@ -42,7 +42,7 @@ def log_probs_of(model, prompt, response, temperature=1.0):
 
 def sampled_rows(model, temperature=1.0):
     """Eight rows in two groups with prompts and responses of many lengths, observations in between (mask 0), and the log-probs that the
-    model itself gives them."""
+    model itself computes for them."""
     rows = []
     for place in range(8):
         prompt = [2 + (place * 7 + i) % 90 for i in range(3 + place // 4 * 2)] if place % 4 == 0 else rows[-1]["prompt"]

@@ -20,6 +20,7 @@ describe('readConfig', () => {
       limits: DEFAULT_LIMITS,
       openai: { apiKey: null, baseUrl: null },
       python: null,
+      consumersPython: null,
       torchCheckpoints: 5,
       color: true,
       cores: expect.any(Number),
@@ -51,6 +52,7 @@ describe('readConfig', () => {
       OPENAI_API_KEY: 'k',
       OPENAI_BASE_URL: 'http://gpu:8000/v1',
       ESPALIER_PYTHON: '/venv/bin/python',
+      ESPALIER_CONSUMERS_PYTHON: '/consumers/bin/python',
       ESPALIER_TORCH_CHECKPOINTS: '3',
       NO_COLOR: '1',
     });
@@ -70,6 +72,7 @@ describe('readConfig', () => {
       limits: { bodyBytes: 2048, eventsPerRequest: 7, ingestRequests: 2, ingestBytes: 4096, connections: 5 },
       openai: { apiKey: 'k', baseUrl: 'http://gpu:8000/v1' },
       python: '/venv/bin/python',
+      consumersPython: '/consumers/bin/python',
       torchCheckpoints: 3,
       color: false,
       cores: expect.any(Number),

@@ -16,6 +16,9 @@ from .tiny_model import END, MODEL_TYPE, TinyConfig, TinyModel, decode_reply, en
 PRECISIONS = ("float32", "bfloat16")
 
 
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "tokenizer_config.json")
+
+
 class ModelRefused(Exception):
     """The model that a request names cannot be opened here; the message says why."""
 
@@ -169,11 +172,31 @@ def _open_folder(folder, device, precision):
         from .vision_model import open_vision_folder  # it builds on this module
 
         return open_vision_folder(folder, device, precision)
-    # local_files_only: this process never reaches for the network, and a wrong path must not become a name on a hub.
-    module = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
+    tokenizer = open_tokenizer(transformers, folder)
+    return LanguageModel(open_module(transformers.AutoModelForCausalLM, folder), tokenizer, device, precision)
+
+
+def open_module(kind, folder):
+    """Opens the weights of a folder by a class of transformers. Raises ModelRefused."""
+    try:
+        # local_files_only: this process never reaches for the network, and a wrong path must not become a name on a hub.
+        module = kind.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
+    except (OSError, ValueError, KeyError) as error:
+        raise ModelRefused(f"{folder} holds no model that transformers opens: {error}") from error
     module.eval()  # no dropout: log-probs of an update must be those of the sampling
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    return LanguageModel(module, tokenizer, device, precision)
+    return module
+
+
+def open_tokenizer(transformers, folder):
+    """Opens the tokenizer of a folder. Raises ModelRefused."""
+    # Without its files transformers makes a tokenizer that knows one token, and says nothing.
+    if not any((folder / name).exists() for name in TOKENIZER_FILES):
+        files = ", ".join(TOKENIZER_FILES)
+        raise ModelRefused(f"{folder} has no tokenizer ({files}); copy its files from the model that the weights come from")
+    try:
+        return transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError, KeyError) as error:
+        raise ModelRefused(f"the tokenizer of {folder} cannot be opened: {error}") from error
 
 
 def value_head(width, device):

@@ -38,7 +38,7 @@ def write_tiny_vision(folder, family="qwen2.5-vl", seed=0, width=32, context=819
         raise ModelRefused(f"the width {width} is no multiple of 16")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    tokenizer = _tokenizer(transformers)
+    tokenizer = byte_tokenizer(transformers)
     config = _config(transformers, family, tokenizer, width, context)
     torch.manual_seed(seed)
     module = transformers.AutoModelForImageTextToText.from_config(config, dtype=torch.float32)
@@ -53,7 +53,8 @@ def write_tiny_vision(folder, family="qwen2.5-vl", seed=0, width=32, context=819
     return folder
 
 
-def _tokenizer(transformers):
+def byte_tokenizer(transformers):
+    """The 256 bytes and the special tokens, with the chat template."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())

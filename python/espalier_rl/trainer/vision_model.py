@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from .language_model import LanguageModel, ModelRefused
+from .language_model import LanguageModel, ModelRefused, open_module, open_tokenizer
 from .pictures import PictureRefused
 
 # Copied into a checkpoint as they are: it is opened by the same processor, here and by every other tool.
@@ -179,10 +179,8 @@ def open_vision_folder(folder, device, precision):
         processor = transformers.AutoImageProcessor.from_pretrained(folder, local_files_only=True, backend="pil")
     except (OSError, ValueError) as error:
         raise ModelRefused(f"{folder} has no image processor (preprocessor_config.json): {error}") from error
-    module = transformers.AutoModelForImageTextToText.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
+    module = open_module(transformers.AutoModelForImageTextToText, folder)
     base = next((part for part in module.modules() if hasattr(part, "get_rope_index")), None)
     if base is None or not hasattr(processor, "get_number_of_image_patches") or not hasattr(module.config, "image_token_id"):
         raise ModelRefused(f"{folder} is a {module.config.model_type}; pictures are read by models of the Qwen-VL families")
-    module.eval()
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    return VisionModel(module, tokenizer, processor, device, precision, Path(folder))
+    return VisionModel(module, open_tokenizer(transformers, folder), processor, device, precision, Path(folder))

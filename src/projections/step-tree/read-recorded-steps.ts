@@ -11,6 +11,8 @@ export interface RecordedStep {
   readonly observation: string;
   readonly termination: 'none' | 'terminated' | 'truncated';
   readonly admissibleActions: readonly string[] | null;
+  /** Version of the policy that drew the first token of the response. */
+  readonly policyVersion: number;
 }
 
 /**
@@ -25,7 +27,7 @@ export async function readRecordedSteps(
   const rows = await db
     .selectFrom('steps')
     .select(['stepId', 'parentStepId', 'rolloutId', 'depth', 'response', 'action', 'observation', 'termination'])
-    .select(['admissible', 'blobs'])
+    .select(['admissible', 'blobs', 'policySpans'])
     .where('treeId', '=', treeId)
     .orderBy('logOffset')
     .execute();
@@ -45,6 +47,7 @@ export async function readRecordedSteps(
       observation: await text('observation'),
       termination: row.termination,
       admissibleActions: row.admissible,
+      policyVersion: row.policySpans[0]?.version ?? 0,
     });
   }
   return steps;

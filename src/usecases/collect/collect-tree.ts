@@ -145,7 +145,7 @@ function openingEvent({ runId, plan, task, kind, treeId, rootStepId, opening }: 
 function recordedNodes(tree: RecordedTree | null, rootStepId: string, opening: Opening): Map<string, TreeNode> {
   const nodes = new Map<string, TreeNode>();
   const root = { stepId: rootStepId, parentStepId: null, depth: 0, response: '', action: '', observation: opening.observation };
-  nodes.set(rootStepId, { ...root, ended: false, admissibleActions: opening.admissibleActions, prompt: null });
+  nodes.set(rootStepId, { ...root, ended: false, admissibleActions: opening.admissibleActions, policyVersion: 0, prompt: null });
   for (const step of tree?.steps.values() ?? []) {
     if (step.depth > 0) {
       const prompt = tree?.prompts.get(step.stepId) ?? null;

@@ -100,7 +100,7 @@ async function takeAgain(tree: GrowingTree, environment: Environment, at: TreeNo
   const { observation, admissibleActions } = result;
   return {
     ...{ stepId, parentStepId: at.stepId, depth: at.depth + 1, response, action: result.executed ?? taken.action },
-    ...{ observation, admissibleActions, ended: false, prompt: null },
+    ...{ observation, admissibleActions, ended: false, policyVersion: policy.version, prompt: null },
   };
 }
 

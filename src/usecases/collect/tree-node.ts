@@ -11,6 +11,8 @@ export interface TreeNode {
   readonly admissibleActions: readonly string[] | null;
   /** Nothing can follow: the environment ended, or a limit was reached. */
   readonly ended: boolean;
+  /** Version of the policy that answered with its action; 0 at the root. */
+  readonly policyVersion: number;
   /** The prompt that led to it; null where none was shown, or none is recorded. */
   readonly prompt: RememberedPrompt | null;
 }

@@ -99,6 +99,7 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
       observation: result.observation,
       admissibleActions: result.admissibleActions,
       ended: done,
+      policyVersion: (act.policy ?? tree.policy.ref).version,
       prompt: done ? null : shown.prompt,
     };
     const success = result.success ?? false;

@@ -6,6 +6,7 @@ import type { Db } from '../../postgres/database.ts';
 import type { ScorableTree } from '../../projections/rewards/read-scorable.ts';
 import { readStepTakers } from '../../projections/step-tree/read-step-takers.ts';
 import type { collectPlan } from '../collect/plan.ts';
+import { iterationOf } from '../collect/prompting/prompt-plan.ts';
 import type { RewardPair } from './replay-scores-groups.ts';
 
 /** What compression is to pay in place of what the plan says; null keeps that. */
@@ -32,7 +33,6 @@ export async function payCompression(
   const recorded = plan?.prompt?.compression ?? null;
   const [lambda, mu] = [asked.lambda ?? recorded?.lambda ?? 0.01, asked.mu ?? recorded?.mu ?? 0]; // 0.01 and 0: as published
   const every = asked.every ?? recorded?.every ?? 1;
-  const active = recorded === null || isRewarded(every, recorded.iteration);
   const pairs: RewardPair[] = tree.rewards.map(({ value, ...reward }) => ({
     ...reward,
     before: value,
@@ -41,11 +41,12 @@ export async function payCompression(
   const places = new Map(
     pairs.flatMap((pair, i) => (pair.component === COMPONENT && pair.stepId !== null ? [[pair.stepId, i]] : [])),
   );
-  for (const { rolloutId, stepId } of await readStepTakers(db, tree.treeId)) {
+  for (const { rolloutId, stepId, policyVersion } of await readStepTakers(db, tree.treeId)) {
     const rollout = tree.rollouts.find((each) => each.rolloutId === rolloutId);
     const step = tree.steps.get(stepId);
     if (!rollout || !step) continue; // of a rollout that failed: nobody is paid
     const { factor } = readFactor(step.response);
+    const active = recorded === null || isRewarded(every, iterationOf(recorded, policyVersion));
     const given = { factor, success: rollout.success === true, active, endsEpisode: stepId === rollout.leafStepId };
     const after = factorReward(given, { lambda, mu });
     const i = places.get(stepId);

@@ -6,6 +6,7 @@ import { derivedId } from '../../../events/derived-id.ts';
 import type { GrowingTree } from '../growing-tree.ts';
 import type { CollectPlan } from '../plan.ts';
 import type { TreeNode } from '../tree-node.ts';
+import { iterationOf } from './prompt-plan.ts';
 import { factorOf, historyAt, readAnswer } from './prompter.ts';
 import type { Prompter } from './step-prompt.ts';
 
@@ -74,8 +75,8 @@ async function compressionOf(
   const { compression } = prompter.plan;
   const node = path.at(-1);
   if (!compression || compression.reward === 'none' || !node) return null;
-  const { lambda, mu, every, iteration } = compression;
-  const active = isRewarded(every, iteration);
+  const { lambda, mu, every } = compression;
+  const active = isRewarded(every, iterationOf(compression, node.policyVersion));
   if (compression.reward === 'factor') {
     const factor = factorOf(prompter, node.response);
     const value = factorReward({ factor, success, active, endsEpisode }, { lambda, mu });

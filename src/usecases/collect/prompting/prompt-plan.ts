@@ -29,14 +29,20 @@ export const promptPlan = z.strictObject({
       lambda: z.number().min(0).max(1_000),
       mu: z.number().min(0).max(1_000),
       /**
-       * K: rewarded in every K-th training iteration; `iteration` is the one that this run belongs to, counted from 1 over the
-       * whole training.
+       * K: rewarded in every K-th training iteration. `iteration` is the one that this run belongs to, counted from 1 over the
+       * whole training; `version`: that of each answer, which is the version that drew it and is trained by it, + 1.
        */
       every: z.int().min(1).max(1_000_000),
-      iteration: z.int().min(1),
+      iteration: z.union([z.int().min(1), z.literal('version')]),
     })
     .nullable(),
   /** What a step whose answer does not keep the form loses. */
   invalidPenalty: z.number().min(0).max(1_000),
 });
+/** Returns the training iteration, from 1, that an answer by a version of the policy belongs to. */
+export function iterationOf({ iteration }: Pick<Compression, 'iteration'>, policyVersion: number): number {
+  return iteration === 'version' ? policyVersion + 1 : iteration;
+}
+
+type Compression = NonNullable<PromptPlan['compression']>;
 export type PromptPlan = z.infer<typeof promptPlan>;

@@ -162,6 +162,7 @@ async function addChild({
     observation: result.observation,
     admissibleActions: result.admissibleActions,
     ended: done,
+    policyVersion: (act.policy ?? tree.policy.ref).version,
     prompt: done ? null : shown.prompt,
   };
   const fact = {

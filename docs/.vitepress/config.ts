@@ -51,6 +51,7 @@ export default defineConfig({
         text: 'Reference',
         items: [
           page('Command line', '/reference/cli'),
+          page('Declarations of training', '/reference/declaration'),
           page('Environments', '/reference/environments'),
           page('Events', '/reference/events'),
           page('GraphQL', '/reference/graphql'),

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { cliReference } from './cli-reference.ts';
 import { configurationReference } from './configuration-reference.ts';
+import { declarationReference } from './declaration-reference.ts';
 import { environmentReference } from './environment-reference.ts';
 import { eventReference } from './event-reference.ts';
 import { graphqlReference } from './graphql-reference.ts';
@@ -14,6 +15,7 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
   return {
     'cli.md': await cliReference(),
     'configuration.md': configurationReference(),
+    'declaration.md': declarationReference(),
     'environments.md': environmentReference(),
     'events.md': eventReference(),
     'graphql.md': await graphqlReference(),

@@ -1,6 +1,7 @@
 import { createGraphql } from '../../graphql/create-graphql.ts';
 import { apiRoutes } from '../http/api-routes.ts';
 import { type HttpServer, startHttp } from '../http/server.ts';
+import type { Declare } from '../http/training/declare-policy.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { countNotices } from '../postgres/notices.ts';
 import { dropLeftSnapshots } from '../projections/as-of/snapshot-owner.ts';
@@ -22,7 +23,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
     const metrics = createMetrics({ process: true });
     const graphql = await createGraphql({ db: database.db, log, blobs, notices, snapshots, logger });
     const segmentCache = segmentCacheOf(platform);
-    const declare = (declaration: Parameters<typeof declarePolicy>[1]) => declarePolicy(platform, declaration);
+    const declare: Declare = (policyId, declaration) => declarePolicy(platform, policyId, declaration);
     const training = { service: openLeaseService(platform), notices, declare };
     const routes = apiRoutes({
       db: database.db,

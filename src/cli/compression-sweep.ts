@@ -6,6 +6,7 @@ import { RENDER_PROFILES, type RenderProfile } from '../images/render-spec.ts';
 import { VISION_PRESETS } from '../images/vision-tokens.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { readTreesOfRun } from '../projections/step-tree/read-trees-of-run.ts';
+import { emptyHistoryOf } from '../usecases/collect/prompting/choose-template.ts';
 import {
   type HistoryToShow,
   presetOf,
@@ -16,7 +17,7 @@ import {
 } from '../usecases/score/sweep-compression.ts';
 import { checkedId } from './collect.ts';
 import { plotSvg } from './plot-svg.ts';
-import { emptyHistoryOf, templateOf } from './prompt-flags.ts';
+import { templateOf } from './prompt-flags.ts';
 import { say, table } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { plotFile, writePlot } from './write-plot.ts';

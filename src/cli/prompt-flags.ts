@@ -4,6 +4,7 @@ import { TEMPLATE_VERSIONS } from '../domain/prompts/compose-prompt.ts';
 import type { TemplateName } from '../domain/prompts/prompt-template.ts';
 import { RENDER_PROFILES, type RenderProfile } from '../images/render-spec.ts';
 import { VISION_PRESETS } from '../images/vision-tokens.ts';
+import { emptyHistoryOf, TEMPLATES, templateFor } from '../usecases/collect/prompting/choose-template.ts';
 import type { PromptPlan } from '../usecases/collect/prompting/prompt-plan.ts';
 import { numberBetween, wholeNumber } from './with-platform.ts';
 
@@ -20,8 +21,6 @@ export interface PromptFlags {
   readonly invalidPenalty: number;
 }
 
-const TEMPLATES = Object.keys(TEMPLATE_VERSIONS) as TemplateName[]; // the keys of a record over it
-
 /** The options of `espalier collect` that word its prompts (AgentOCR): the past written out, or drawn into an image. */
 export function addPromptOptions(command: Command): void {
   command
@@ -31,7 +30,9 @@ export function addPromptOptions(command: Command): void {
         "word the prompts by a template, the past as text or as an image; else the environment's own chat",
       ).choices(['text', 'image']),
     )
-    .addOption(new Option('--template <name>', "prompt: its wording; the environment's own when left out").choices(TEMPLATES))
+    .addOption(
+      new Option('--template <name>', "prompt: its wording; the environment's own when left out").choices([...TEMPLATES]),
+    )
     .option('--history <n>', 'prompt: how many of the last steps are shown', wholeNumber('--history', 0, 10_000), 50)
     .addOption(new Option('--profile <name>', 'image: how the history is drawn').choices([...RENDER_PROFILES]).default('crisp'))
     .addOption(
@@ -96,16 +97,9 @@ export function promptPlanOf(flags: PromptFlags, environment: string): PromptPla
   };
 }
 
-/** Describes what a first step shows: as published a blank image, otherwise none. */
-export function emptyHistoryOf(profile: RenderProfile): 'no-image' | 'blank-image' {
-  return profile === 'crisp' ? 'no-image' : 'blank-image';
-}
-
 /** Returns the template worded for an environment. @throws Error that names them all. */
 export function templateOf(environment: string): TemplateName {
-  const found = TEMPLATES.find(
-    (name) => environment === name || environment.startsWith(`${name}:`) || environment.startsWith(`agentgym:${name}`),
-  );
+  const found = templateFor(environment);
   if (!found) throw new Error(`--template: there is none for ${environment}; name one of ${TEMPLATES.join(', ')}`);
   return found;
 }

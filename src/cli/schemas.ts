@@ -3,19 +3,24 @@ import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { jsonSchemas } from '../events/json-schema.ts';
 import { makeFolder } from '../platform/make-folder.ts';
+import { declarationSchema } from '../usecases/train/declaration/declaration-schema.ts';
 import { say } from './terminal.ts';
 import { wantsJson } from './with-platform.ts';
 
-/** `espalier schemas`: the JSON Schema of every event type, for producers in other languages. */
+/** What is no event, and is described by a JSON Schema too. */
+const OTHERS: Readonly<Record<string, () => object>> = { declaration: declarationSchema };
+
+/** `espalier schemas`: the JSON Schema of every event type, for producers in other languages, and of a training's declaration. */
 export function addSchemas(program: Command): void {
   const command = program
     .command('schemas')
-    .argument('[type]', 'one event type; all when left out')
+    .argument('[type]', 'one event type; all when left out; or declaration: how a policy is trained')
     .option('--out <folder>', 'write <type>.schema.json files into this folder');
   command.action(async (type: string | undefined, options: { out?: string }) => {
-    const schemas: Readonly<Record<string, object>> = jsonSchemas();
+    const other = type === undefined || !Object.hasOwn(OTHERS, type) ? undefined : OTHERS[type];
+    const schemas: Readonly<Record<string, object>> = type !== undefined && other ? { [type]: other() } : jsonSchemas();
     if (type !== undefined && !schemas[type])
-      throw new Error(`there is no event type ${type}; there are ${Object.keys(schemas).join(', ')}`);
+      throw new Error(`there is no event type ${type}; there are ${Object.keys(schemas).join(', ')}; or name declaration`);
     const chosen = type === undefined ? schemas : { [type]: schemas[type] };
     if (options.out === undefined) return say(JSON.stringify(type === undefined ? chosen : chosen[type], null, 2));
     await makeFolder(resolve(options.out)).catch((error: Error) => {

@@ -30,7 +30,7 @@ beforeAll(async () => {
       api: {
         training: {
           service: openLeaseService({ database, log, blobs }),
-          declare: (wanted) => declarePolicy({ database, log, blobs }, wanted),
+          declare: (policyId, wanted) => declarePolicy({ database, log, blobs }, policyId, wanted),
         },
       },
     })

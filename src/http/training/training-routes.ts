@@ -2,6 +2,7 @@ import type { Endpoint } from '../endpoint.ts';
 import { createJsonBodies } from '../json-body.ts';
 import { abandonBatch, abandonLeasedBatch } from './abandon-batch.ts';
 import { acknowledgeBatch } from './acknowledge-batch.ts';
+import { declarationSchemaEndpoint } from './declaration-schema.ts';
 import { type Declare, declarePolicyEndpoint } from './declare-policy.ts';
 import { leaseBatch } from './lease-batch.ts';
 import { createPackedRows } from './packed-rows.ts';
@@ -34,5 +35,8 @@ export function trainingRoutes(
   { db, blobs }: Pick<TrainingWorld, 'db' | 'blobs'>,
 ): readonly Endpoint[] {
   const world = { ...leases, db, blobs, packed: createPackedRows({ db, blobs }), bodies: createJsonBodies(BODIES) };
-  return [...(declare ? [declarePolicyEndpoint(world, declare)] : []), ...ENDPOINTS.map((make) => make(world))];
+  return [
+    ...(declare ? [declarePolicyEndpoint(world, declare), declarationSchemaEndpoint()] : []),
+    ...ENDPOINTS.map((make) => make(world)),
+  ];
 }

@@ -4,22 +4,34 @@ import { KL_KINDS, type KlKind } from '../../domain/training/kl/kl-penalty.ts';
 import { AGGREGATION_MODES } from '../../domain/training/losses/aggregation.ts';
 import { name } from '../../events/schemas/values.ts';
 
-const options = z.record(z.string().max(100), z.union([z.string().max(100), z.number()]));
-const method = z.strictObject({ name: z.string().min(1).max(100), options: options.default({}) });
+const options = z
+  .record(z.string().max(100), z.union([z.string().max(100), z.number()]))
+  .describe('Options that differ from the defaults, by name.');
+export const method = z.strictObject({ name: z.string().min(1).max(100).describe('Its name.'), options: options.default({}) });
 
 const positive = z.number().gt(0);
 const logRatios = z.enum(['clamped', 'unclamped']);
 
 /** A penalty on leaving version 0. What is optional is left out of declarations that were made before it could be chosen. */
-const klSettings = z
+export const klSettings = z
   .strictObject({
-    kind: z.enum(KL_KINDS as [KlKind, ...KlKind[]]), // KL_KINDS is written out and not empty
-    coefficient: positive.max(1_000),
-    /** Where it is taken: a term of the loss (left out means that), or part of each token's reward, which the estimator sees. */
-    in: z.enum(['loss', 'reward']).optional(),
-    logRatios: logRatios.optional(),
-    /** In the reward: moves the coefficient after each batch towards a KL. Left out, it is fixed. */
-    controller: z.strictObject({ kind: z.literal('adaptive'), target: positive, horizon: positive }).optional(),
+    kind: z
+      .enum(KL_KINDS as [KlKind, ...KlKind[]]) // KL_KINDS is written out and not empty
+      .describe('Estimate of the KL of one token; `k3` is `low_var_kl` of verl, `k1` its `kl`, a `+` takes the gradient of k2.'),
+    coefficient: positive.max(1_000).describe('Factor of the penalty.'),
+    in: z
+      .enum(['loss', 'reward'])
+      .optional()
+      .describe("Where it is taken: a term of the loss (left out means that), or part of each token's reward."),
+    logRatios: logRatios.optional().describe('Whether the exponent of k3 is kept within ±20; left out, it is (`clamped`).'),
+    controller: z
+      .strictObject({
+        kind: z.literal('adaptive').describe('`adaptive`: the coefficient moves towards the target after each batch.'),
+        target: positive.describe('KL that it keeps to.'),
+        horizon: positive.describe('How slowly it moves, in rows.'),
+      })
+      .optional()
+      .describe('In the reward: moves the coefficient after each batch; left out, it is fixed.'),
   })
   .refine(({ in: place, controller }) => controller === undefined || place === 'reward', {
     path: ['controller'],
@@ -27,18 +39,20 @@ const klSettings = z
   });
 
 /** Corrects for tokens that an engine, or an older version, drew by other log-probs than the trainer computes. */
-const correctionSettings = z.strictObject({
-  /** Truncated importance weights on the token losses. */
+export const correctionSettings = z.strictObject({
   weights: z
     .strictObject({
-      level: z.enum(['token', 'sequence']),
-      threshold: positive.default(2),
-      normalise: z.enum(['none', 'batch']).default('none'),
+      level: z.enum(['token', 'sequence']).describe('Whether each token has a weight, or each row one for all its tokens.'),
+      threshold: positive.default(2).describe('Largest weight.'),
+      normalise: z.enum(['none', 'batch']).default('none').describe('Whether weights are divided by their mean over the batch.'),
     })
-    .optional(),
-  /** Tokens and rows that drifted too far are not trained on: options and bounds in verl's notation. */
+    .optional()
+    .describe('Truncated importance weights on the token losses.'),
   rejection: z
-    .strictObject({ rules: z.string().max(1_000), bounds: z.string().max(1_000) })
+    .strictObject({
+      rules: z.string().max(1_000).describe('Options in the notation of verl, as `token_k1,seq_max_k2`.'),
+      bounds: z.string().max(1_000).describe('One bound for each option or for all, as `0.5_2,0.1`.'),
+    })
     .superRefine(({ rules, bounds }, context) => {
       try {
         parseRejectionRules(rules, bounds);
@@ -46,20 +60,55 @@ const correctionSettings = z.strictObject({
         context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
       }
     })
-    .optional(),
+    .optional()
+    .describe('Leaves out tokens and rows that drifted too far.'),
 });
 
 /** Rewards of single steps, such as those of tool calls, apart from the outcome. */
-const processRewardSettings = z.strictObject({
-  components: z.array(name).min(1).max(100),
-  /** `last-token`: where every other reward is. `call-end`: the token that closes the step's tool call. */
-  placement: z.enum(['last-token', 'call-end']).default('last-token'),
-  /** What closes a call in the text of an answer, for `call-end`. */
-  closing: z.string().min(1).max(100).default('</tool_call>'),
-  /** `batch` divides them by the largest reverse cumulative sum of the batch. */
-  normalisation: z.enum(['none', 'batch']).default('none'),
+export const processRewardSettings = z.strictObject({
+  components: z.array(name).min(1).max(100).describe('Reward components that are rewards of single steps.'),
+  placement: z
+    .enum(['last-token', 'call-end'])
+    .default('last-token')
+    .describe("`last-token`: where every other reward is. `call-end`: the token that closes the step's tool call."),
+  closing: z.string().min(1).max(100).default('</tool_call>').describe('Text that closes a call, for `call-end`.'),
+  normalisation: z
+    .enum(['none', 'batch'])
+    .default('none')
+    .describe('`batch` divides them by the largest reverse cumulative sum of the batch.'),
 });
 export type ProcessRewardSettings = z.infer<typeof processRewardSettings>;
+
+/** Of the critic, where the estimator needs values. */
+export const criticSettings = z.strictObject({
+  learningRate: z.number().gt(0).max(1_000).describe('Learning rate of the critic.'),
+  epochs: z
+    .int()
+    .min(1)
+    .max(1_000)
+    .describe('Passes of the critic over each batch; the torch backend takes those of the policy.'),
+  clip: z.number().gt(0).describe('Largest move of a value in one update before its error is clipped.'),
+  factor: z
+    .union([z.literal(0.5), z.literal(1)])
+    .optional()
+    .describe('What the squared error is multiplied by: ½ where left out, 1 as in verl 0.4.0.'),
+  bootstrap: z
+    .literal('state')
+    .optional()
+    .describe(
+      '`state`: the value of a truncated end sees what could be done there, as every other value does. Absent in older records: its texts alone.',
+    ),
+});
+
+/** How gradients become steps; which of them a backend fills in is its own. */
+export const optimiserFields = {
+  kind: z.enum(['adam', 'sgd']).describe('The optimiser; the torch backend steps by AdamW (`adam`) alone.'),
+  learningRate: z.number().gt(0).max(1_000).describe('Learning rate of the policy.'),
+  epochs: z.int().min(1).max(100).describe('Passes over each batch.'),
+  miniBatch: z.int().min(1).max(1_000_000).describe('Trajectories of a mini-batch; they stay whole.'),
+  clipNorm: z.number().gt(0).describe('Largest Euclidean norm of a gradient; a longer one is shortened.'),
+  entropyCoefficient: z.number().min(0).max(100).describe('Factor of the entropy that is added to what is maximised.'),
+};
 
 /**
  * How a backend learns from a batch; recorded with what uses it. `policy-gradient`: advantages by an estimator, then a policy
@@ -71,14 +120,12 @@ export const trainingSettings = z.strictObject({
     z.strictObject({ kind: z.literal('policy-gradient'), estimator: method, loss: method }),
     z.strictObject({ kind: z.literal('behaviour-cloning'), least: z.number() }),
   ]),
-  optimiser: z.enum(['adam', 'sgd']).default('adam'),
-  learningRate: z.number().gt(0).max(1_000),
-  epochs: z.int().min(1).max(100).default(2),
-  /** Trajectories of a mini-batch; they stay whole. */
-  miniBatch: z.int().min(1).max(1_000_000).default(32),
-  /** Largest Euclidean norm of a gradient; a longer one is shortened. */
-  clipNorm: z.number().gt(0).default(1),
-  entropyCoefficient: z.number().min(0).max(100).default(0),
+  optimiser: optimiserFields.kind.default('adam'),
+  learningRate: optimiserFields.learningRate,
+  epochs: optimiserFields.epochs.default(2),
+  miniBatch: optimiserFields.miniBatch.default(32),
+  clipNorm: optimiserFields.clipNorm.default(1),
+  entropyCoefficient: optimiserFields.entropyCoefficient.default(0),
   /** Holds the policy to its version 0. */
   kl: klSettings.nullable().default(null),
   /** How token losses become one number; left out, each is a token's mean, or what the torch backend was declared with. */
@@ -87,21 +134,7 @@ export const trainingSettings = z.strictObject({
   lossScale: positive.optional(),
   correction: correctionSettings.optional(),
   processRewards: processRewardSettings.optional(),
-  /** Of the critic, where the estimator needs values. */
-  critic: z
-    .strictObject({
-      learningRate: z.number().gt(0).max(1_000),
-      epochs: z.int().min(1).max(1_000),
-      clip: z.number().gt(0),
-      /** What the squared error is multiplied by: ½ where left out, 1 as in verl 0.4.0. */
-      factor: z.union([z.literal(0.5), z.literal(1)]).optional(),
-      /**
-       * `state`: the value of a truncated end sees what could be done there, as every other value does. Left out in trainings
-       * from before: by its texts alone.
-       */
-      bootstrap: z.literal('state').optional(),
-    })
-    .default({ learningRate: 0.05, epochs: 8, clip: 0.5 }),
+  critic: criticSettings.default({ learningRate: 0.05, epochs: 8, clip: 0.5 }),
 });
 export type TrainingSettings = z.infer<typeof trainingSettings>;
 

@@ -1,5 +1,4 @@
 import { createAppender } from '../../append/appender.ts';
-import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import { canonicalJson } from '../../events/codec.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
@@ -7,56 +6,103 @@ import { nextSequence } from '../../platform/next-sequence.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { type LineageRecord, readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { declareTraining, type TrainingDeclaration, TrainingRefused, trainingDeclared } from './batcher/declare-training.ts';
+import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
+import type { RegisterRequest } from '../../training/leases/protocol.ts';
+import { declareTraining, TrainingRefused, trainingDeclared } from './batcher/declare-training.ts';
+import type { Declaration } from './declaration/declaration-fields.ts';
+import { firstDifference } from './declaration/first-difference.ts';
+import { isOwn, planRulesOf, trainerOf } from './declaration/trainer-of.ts';
+import { makeFirstVersion } from './make-first-version.ts';
 
 const CATCH_UP_MS = 10_000;
 const PRODUCER = { name: 'training-api', version: CODE_VERSION };
 
-/** The rules of a trainer elsewhere that names no others: any rollout of a complete group whose rewards differ. */
-export const EXTERNAL_RULES: PlanRules = {
-  ...{ groupsPerBatch: 8, group: { kind: 'all' }, maxStaleness: null, offPolicy: 'any' },
-  ...{ metric: 'environment', unscored: 'wait', zeroVariance: 'reject', band: null },
-  ...{ truncated: 'keep', maxTokens: null, layout: 'step', tokenBudget: 16_384 },
-};
-
+/** `first`: the version to register; null where the trainer makes it, as it begins. */
 export type PolicyDeclared =
-  | { readonly kind: 'declared' }
+  | { readonly kind: 'declared'; readonly lineageId: string; readonly first: RegisterRequest | null }
   | {
       readonly kind: 'refused';
       readonly code: 'invalid' | 'declared-otherwise';
       readonly message: string;
       readonly remedy: string;
     };
+type World = Pick<Platform, 'database' | 'log' | 'blobs'>;
 
-/** Declares the training of a policy by a program elsewhere. Declaring the same again changes nothing. */
-export async function declarePolicy(
-  { database, log, blobs }: Pick<Platform, 'database' | 'log' | 'blobs'>,
-  declaration: TrainingDeclaration,
-): Promise<PolicyDeclared> {
-  const wanted = read(() => trainingDeclared(declaration));
-  if ('message' in wanted)
-    return { kind: 'refused', code: 'invalid', message: wanted.message, remedy: 'correct it and send it again' };
-  const known = async () => (await readLineages(database.db, [declaration.policyId]))[0];
-  let recorded = await known();
-  if (!recorded) {
-    const appender = createAppender({
-      ...{ log, blobs, producer: PRODUCER, clock: Date.now },
-      sequenceOf: (stream, topic) => nextSequence(database.db, PRODUCER.name, stream, topic),
-    });
-    await declareTraining(appender, declaration);
-    await waitUntilProjected(database.db, await log.ends(['training']), { timeoutMs: CATCH_UP_MS });
-    recorded = await known(); // of two that were declared at once, the first
-  }
-  if (recorded && isSame(recorded, wanted)) return { kind: 'declared' };
-  return {
-    ...{ kind: 'refused', code: 'declared-otherwise' },
-    message: `the policy ${declaration.policyId} is declared with another estimator, other rules or another seed`,
-    remedy: 'repeat that declaration, or name another policy: all batches of one policy are planned alike',
-  };
+/** Declares the training of a policy, by whatever backend. Declaring the same again changes nothing. */
+export async function declarePolicy(world: World, policyId: string, declaration: Declaration): Promise<PolicyDeclared> {
+  const { backend, weights } = declaration;
+  if (weights === undefined && !isOwn(backend))
+    return refuse(
+      `weights: the backend ${backend} is a trainer elsewhere, and its first weights have no name`,
+      'send their SHA-256 in lower-case hex, or choose the backend linear or torch',
+    );
+  const { estimator, seed } = declaration;
+  const whole = { policyId, estimator, rules: planRulesOf(declaration), seed, trainer: trainerOf(declaration) };
+  const wanted = read(() => trainingDeclared(whole));
+  if ('message' in wanted) return refuse(wanted.message, 'correct it and send it again');
+  const recorded = await inTurn(policyId, async () => {
+    const [known] = await readLineages(world.database.db, [policyId]);
+    return known ?? record(world, whole);
+  });
+  const difference = recorded && findDifference(recorded, wanted, declaration);
+  if (difference)
+    return {
+      ...{ kind: 'refused', code: 'declared-otherwise' },
+      message: `the policy ${policyId} is declared with another ${difference}`,
+      remedy: 'repeat that declaration, or name another policy: all batches of one policy are planned and trained alike',
+    };
+  const { lineageId } = wanted;
+  if (weights !== undefined)
+    return { kind: 'declared', lineageId, first: { policyId, backend, weights, kept: declaration.kept ?? null } };
+  const first = backend === 'linear' ? await makeFirstVersion(world.blobs, linearBackend(), policyId) : null;
+  return { kind: 'declared', lineageId, first };
 }
 
-function isSame({ estimator, rules, seed }: LineageRecord, wanted: DataOf<'TrainingDeclared'>): boolean {
-  return canonicalJson([estimator, rules, seed]) === canonicalJson([wanted.estimator, wanted.rules, wanted.seed]);
+/** Appends a declaration, and returns what is recorded of the policy then: of two that were declared at once, the first. */
+async function record({ database, log, blobs }: World, whole: Parameters<typeof declareTraining>[1]) {
+  const appender = createAppender({
+    ...{ log, blobs, producer: PRODUCER, clock: Date.now },
+    sequenceOf: (stream, topic) => nextSequence(database.db, PRODUCER.name, stream, topic),
+  });
+  await declareTraining(appender, whole);
+  await waitUntilProjected(database.db, await log.ends(['training']), { timeoutMs: CATCH_UP_MS });
+  return (await readLineages(database.db, [whole.policyId]))[0];
+}
+
+const turns = new Map<string, Promise<unknown>>();
+
+/** Declares a policy once at a time in this process: of many that race, all but the first find it recorded. */
+async function inTurn<T>(policyId: string, work: () => Promise<T>): Promise<T> {
+  const before = turns.get(policyId) ?? Promise.resolve();
+  const own = before.then(work, work);
+  const settled = own.catch(() => undefined);
+  turns.set(policyId, settled);
+  try {
+    return await own;
+  } finally {
+    if (turns.get(policyId) === settled) turns.delete(policyId);
+  }
+}
+
+/**
+ * Names what a recorded declaration has otherwise; null where they are the same. A trainer elsewhere may be renamed. What was
+ * declared before computations were is the same as a declaration that names none.
+ */
+function findDifference(recorded: LineageRecord, wanted: DataOf<'TrainingDeclared'>, declaration: Declaration): string | null {
+  const { torch: _, ...elsewhere } = declaration;
+  const minimal = withoutBackend(trainerOf({ ...elsewhere, backend: 'external' }));
+  const known = withoutBackend(recorded.trainer);
+  const both = known.settings === undefined && canonicalJson(minimal) === canonicalJson(known);
+  const parts = ({ estimator, rules, seed }: Pick<LineageRecord, 'estimator' | 'rules' | 'seed'>, trainer: object) => ({
+    ...{ estimator, rules, seed },
+    ...trainer,
+  });
+  return firstDifference(parts(recorded, known), parts(wanted, both ? known : withoutBackend(wanted.trainer)));
+}
+
+function withoutBackend(trainer: unknown): Readonly<Record<string, unknown>> {
+  const { backend: _, ...rest } = (trainer ?? {}) as Record<string, unknown>; // any JSON: a value that is no object has no fields
+  return rest;
 }
 
 function read<Value>(make: () => Value): Value | TrainingRefused {
@@ -66,4 +112,8 @@ function read<Value>(make: () => Value): Value | TrainingRefused {
     if (error instanceof TrainingRefused) return error;
     throw error;
   }
+}
+
+function refuse(message: string, remedy: string): PolicyDeclared {
+  return { kind: 'refused', code: 'invalid', message, remedy };
 }

@@ -8,11 +8,15 @@ import { torchFolder } from '../../training/backends/torch/torch-folder.ts';
 import { torchPlan } from '../../training/backends/torch/torch-plan.ts';
 import { trainingSettings } from '../../training/backends/training-settings.ts';
 import { TrainingRefused } from '../collect/train-admission-for.ts';
+import { promptFields } from './declaration/prompt-fields.ts';
+
+// what collectors, and who reads the record, take from a declaration; an update follows from settings and engine alone
+const besides = { preset: z.string().max(200).optional(), prompt: promptFields.optional(), groupSize: z.int().optional() };
 
 /** What `TrainingDeclared.trainer` holds for our own trainers. */
 export const trainerPlan = z.discriminatedUnion('backend', [
-  z.strictObject({ backend: z.literal('linear'), settings: trainingSettings }),
-  z.strictObject({ backend: z.literal('torch'), settings: trainingSettings, torch: torchPlan }),
+  z.strictObject({ backend: z.literal('linear'), settings: trainingSettings, ...besides }),
+  z.strictObject({ backend: z.literal('torch'), settings: trainingSettings, torch: torchPlan, ...besides }),
 ]);
 export type TrainerPlan = z.infer<typeof trainerPlan>;
 

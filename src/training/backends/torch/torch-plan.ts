@@ -8,17 +8,28 @@ const size = z.int().min(1).max(1_000_000);
  * each machine's own.
  */
 export const torchPlan = z.strictObject({
-  model: z.discriminatedUnion('kind', [
-    z.strictObject({ kind: z.literal('tiny'), layers: size, width: size, heads: size, context: size }),
-    z.strictObject({
-      kind: z.literal('folder'),
-      path: z.string().min(1).max(4_000),
-      precision: z.enum(['float32', 'bfloat16']).default('float32'),
-    }),
-  ]),
+  model: z
+    .discriminatedUnion('kind', [
+      z.strictObject({
+        kind: z.literal('tiny').describe('`tiny`: a model of random weights over bytes, for tests.'),
+        layers: size.describe('Its layers.'),
+        width: size.describe('Width of its hidden states.'),
+        heads: size.describe('Heads of its attention.'),
+        context: size.describe('Most tokens of a row.'),
+      }),
+      z.strictObject({
+        kind: z.literal('folder').describe('`folder`: a folder that transformers opens.'),
+        path: z.string().min(1).max(4_000).describe('The folder.'),
+        precision: z.enum(['float32', 'bfloat16']).default('float32').describe('Type of the weights in the computation.'),
+      }),
+    ])
+    .describe('The model that is trained: its first weights.'),
   critic: z.boolean().default(false),
   weightDecay: z.number().min(0).max(1).default(0),
-  oldLogProbs: z.enum(['recomputed', 'recorded']).default('recomputed'),
+  oldLogProbs: z
+    .enum(['recomputed', 'recorded'])
+    .default('recomputed')
+    .describe('Whether the log-probabilities before an update are computed again, or taken from the record.'),
   aggregation: z.enum(AGGREGATION_MODES).default('token-mean'),
   tokenBudget: size.default(16_384),
   /** Longest reply of the policy when it acts; what the rest of its context holds when left out. */

@@ -64,7 +64,7 @@ describe('a preset', () => {
     expect(grpo).toMatchObject({ groupSize: 5, kl: { in: 'loss', kind: 'k3', coefficient: 0.001, logRatios: 'unclamped' } });
   });
 
-  test('gives way to every field that is named, and to an estimator with all its options', () => {
+  test('is overridden by every field that is named, and by another estimator with all its options', () => {
     const own = parse({
       ...{ preset: 'agentocr-grpo', backend: 'linear', groupSize: 4, kl: null },
       optimiser: { learningRate: 0.1 },

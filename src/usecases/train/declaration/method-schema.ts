@@ -23,7 +23,7 @@ export const OPTION_WORDS: Readonly<Record<string, string>> = {
   scale: 'What differences from the mean of a group are divided by.',
   scores: 'Which tokens have rewards that count.',
   singleton: 'What a group of one member yields: its raw score, 0, or a refusal.',
-  stepWeight: 'Weight of the step part beside the episode part.',
+  stepWeight: 'Weight of the step part next to the episode part.',
   tauNegative: 'Temperature of the gate for tokens with a negative advantage.',
   tauPositive: 'Temperature of the gate for tokens with a positive advantage.',
   threshold: 'Least ratio of similar texts, for `similar`.',

@@ -42,7 +42,7 @@ describe('a preset', () => {
     }
   });
 
-  test('holds the values that its paper published', () => {
+  test('a preset holds the values that its paper published', () => {
     const ocr = parse({ preset: 'agentocr-grpo', backend: 'torch', torch: TINY });
     expect(planRulesOf(ocr)).toMatchObject({ groupsPerBatch: 16, maxStaleness: 0, zeroVariance: 'keep' });
     expect(settingsOf(ocr)).toMatchObject({ learningRate: 1e-6, epochs: 1, clipNorm: 1, entropyCoefficient: 0.001, kl: null });
@@ -64,7 +64,7 @@ describe('a preset', () => {
     expect(grpo).toMatchObject({ groupSize: 5, kl: { in: 'loss', kind: 'k3', coefficient: 0.001, logRatios: 'unclamped' } });
   });
 
-  test('is overridden by every field that is named, and by another estimator with all its options', () => {
+  test('every field that is named overrides the preset, and another estimator takes the place of all its options', () => {
     const own = parse({
       ...{ preset: 'agentocr-grpo', backend: 'linear', groupSize: 4, kl: null },
       optimiser: { learningRate: 0.1 },
@@ -89,7 +89,7 @@ describe('a preset', () => {
 });
 
 describe('a declaration without a preset', () => {
-  test('of a trainer elsewhere records nothing that was not declared', () => {
+  test('a trainer elsewhere has nothing recorded of it that was not declared', () => {
     expect(trainerOf(parse({ backend: 'example' }))).toEqual({ backend: 'example' });
     expect(trainerOf(parse({ loss: { name: 'gspo' }, optimiser: { weightDecay: 0.1 }, kl: null }))).toEqual({
       backend: 'external',
@@ -106,7 +106,7 @@ describe('a declaration without a preset', () => {
     });
   });
 
-  test('of the linear policy is strictly on-policy, and corrected samples need log-probabilities', () => {
+  test('the linear policy is strictly on-policy, and corrected samples need log-probabilities', () => {
     expect(planRulesOf(parse({ backend: 'linear' }))).toMatchObject({ maxStaleness: 0, unscored: 'reject', offPolicy: 'any' });
     const corrected = parse({ backend: 'linear', correction: { weights: { level: 'token' } }, rules: { maxStaleness: 3 } });
     expect(planRulesOf(corrected)).toMatchObject({ maxStaleness: 3, offPolicy: 'log-probs' });

@@ -24,6 +24,8 @@ export interface StepRow {
     readonly response: string;
     /** Token ids of the messages as the server that sampled the step returned them; left out where it returned none. */
     readonly promptIds?: readonly number[];
+    /** The pictures that the messages show, in order; left out where they are text alone. */
+    readonly pictures?: readonly RowPicture[];
   };
   readonly tokens: { readonly ids: readonly number[]; readonly logProbs: readonly number[] | null } | null;
   readonly temperature: number;
@@ -45,6 +47,14 @@ export interface StepRow {
   readonly after?: readonly string[];
   /** The oldest version that sampled a part of it. */
   readonly version: number;
+}
+
+/** A picture of a prompt, drawn from the record when somebody asks for it. */
+export interface RowPicture {
+  /** SHA-256 of size and pixels. */
+  readonly imageId: string;
+  /** @throws PictureUndrawable. */
+  readonly png: () => Promise<Uint8Array>;
 }
 
 /** A reward of a component on a step itself, or of its whole rollout; it counts `weight` times its value. */

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { RecordedPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchReward, BatchRows, BatchStep, BatchTrajectory } from '../rows/batch-rows.ts';
-import { stepRowsOf } from './step-rows-of.ts';
+import { type PictureOf, stepRowsOf } from './step-rows-of.ts';
 
 const reward = (value: number): BatchReward => ({ component: 'c', value, weight: 1, scorer: { name: 's', revision: '1' } });
 
@@ -23,7 +23,11 @@ function aStep(place: number, part: Partial<BatchStep> = {}): BatchStep {
   };
 }
 
-function rowsOf(part: Partial<BatchTrajectory> = {}, prompts: ReadonlyMap<string, RecordedPrompt> = new Map()) {
+function rowsOf(
+  part: Partial<BatchTrajectory> = {},
+  prompts: ReadonlyMap<string, RecordedPrompt> = new Map(),
+  pictureOf: PictureOf | null = null,
+) {
   const trajectory: BatchTrajectory = {
     ...{ rolloutId: 'r', treeId: 't', group: 0, runId: 'run', taskId: 'task', environment: 'e', goal: 'g', instruction: 'Do.' },
     ...{
@@ -40,7 +44,7 @@ function rowsOf(part: Partial<BatchTrajectory> = {}, prompts: ReadonlyMap<string
     ...part,
   };
   const batch = {} as BatchRows['batch']; // rows are laid out from the trajectories alone
-  return stepRowsOf({ batch, trajectories: [trajectory] }, prompts);
+  return stepRowsOf({ batch, trajectories: [trajectory] }, prompts, pictureOf);
 }
 
 test('the rows of a rollout are its own steps, with the steps of its earlier rollout as history', () => {
@@ -106,9 +110,21 @@ test('a recorded prompt is the chat of its step as it was sent, with the token i
   expect(second?.chat).toBeUndefined();
 });
 
-test('a recorded prompt with an image has no chat of text', () => {
-  const shown = { role: 'user' as const, parts: [{ kind: 'image' as const, imageId: 'f'.repeat(64) }] };
-  const prompt = { stepId: 'step-1', messages: [shown], tokenIds: null } as unknown as RecordedPrompt; // what is read
-  const [first] = rowsOf({ steps: [aStep(0), aStep(1), aStep(2)] }, new Map([['step-1', prompt]]));
-  expect(first?.chat).toBeUndefined();
+test('a recorded prompt with an image is a chat for models that read pictures, where its token ids are on record', async () => {
+  const imageId = 'f'.repeat(64);
+  const parts = [
+    { kind: 'image' as const, imageId },
+    { kind: 'text' as const, text: 'What now?' },
+  ];
+  const shown = { stepId: 'step-1', messages: [{ role: 'user' as const, parts }] };
+  const chatOf = (tokenIds: Int32Array | null, pictureOf: PictureOf | null) => {
+    const prompt = { ...shown, tokenIds } as unknown as RecordedPrompt; // what is read
+    return rowsOf({ steps: [aStep(0), aStep(1), aStep(2)] }, new Map([['step-1', prompt]]), pictureOf)[0]?.chat;
+  };
+  const drawn: PictureOf = ({ stepId, imageId: id }) => ({ imageId: id, png: async () => Buffer.from(stepId) });
+  const chat = chatOf(Int32Array.of(7, 8), drawn);
+  expect(chat).toMatchObject({ messages: [{ role: 'user', content: 'What now?' }], promptIds: [7, 8], pictures: [{ imageId }] });
+  expect(Buffer.from((await chat?.pictures?.[0]?.png()) ?? '').toString()).toBe('step-1');
+  expect(chatOf(Int32Array.of(7, 8), null)).toBeUndefined();
+  expect(chatOf(null, drawn)).toBeUndefined();
 });

@@ -3,27 +3,36 @@ import type { RecordedPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchReward, BatchRows, BatchStep, BatchTokens, BatchTrajectory } from '../rows/batch-rows.ts';
 import { ownSteps } from '../rows/jagged.ts';
 import { totalOf } from '../rows/reward-columns.ts';
-import type { RewardPart, StepRow } from './step-row.ts';
+import type { RewardPart, RowPicture, StepRow } from './step-row.ts';
+
+/** Returns a picture that a step was shown. */
+export type PictureOf = (shown: { readonly stepId: string; readonly imageId: string }) => RowPicture;
 
 /**
  * Lays a batch out as our backends read it: a row per step that its rollouts took, in the order of the manifest. Steps before the
  * node where a rollout began are its history and no rows; of recorded tokens only those that a policy sampled are taken.
  * @param prompts what steps were asked with, by their ids, for models that read chats; steps without one are read as the chat of
  * the environment, where their run asked by it.
+ * @param pictureOf for models that read pictures too; without it a prompt that shows one is no chat.
  */
 export function stepRowsOf(
   { trajectories }: BatchRows,
   prompts: ReadonlyMap<string, RecordedPrompt> | null = null,
+  pictureOf: PictureOf | null = null,
 ): readonly StepRow[] {
-  return trajectories.flatMap((trajectory) => rowsOf(trajectory, prompts));
+  return trajectories.flatMap((trajectory) => rowsOf(trajectory, prompts, pictureOf));
 }
 
-function rowsOf(trajectory: BatchTrajectory, prompts: ReadonlyMap<string, RecordedPrompt> | null): readonly StepRow[] {
+function rowsOf(
+  trajectory: BatchTrajectory,
+  prompts: ReadonlyMap<string, RecordedPrompt> | null,
+  pictureOf: PictureOf | null,
+): readonly StepRow[] {
   const { goal, firstObservation, steps, from, outcome } = trajectory;
   const own = ownSteps(trajectory);
   const history = steps.map(({ action, observation }) => ({ action, observation }));
   return own.map((step, i): StepRow => {
-    const chat = prompts ? chatOf(trajectory, step, from + i, prompts.get(step.stepId)) : undefined;
+    const chat = prompts ? chatOf(trajectory, step, from + i, prompts.get(step.stepId), pictureOf) : undefined;
     const isLast = i === own.length - 1;
     return {
       ...{ groupId: trajectory.treeId, rolloutId: trajectory.rolloutId, step: i },
@@ -47,28 +56,38 @@ function partOf(of: RewardPart['of']): (reward: BatchReward) => RewardPart {
 
 /**
  * Returns the chat that asked for the step at a place of the path. Without a recorded prompt it is composed again; none where the
- * run words its prompts otherwise, or turns were left out to fit. None for a prompt with an image: no backend reads it.
+ * run words its prompts otherwise, or turns were left out to fit. None for a prompt with an image of which no token ids are on
+ * record: how many tokens an image takes is known to the server's processor alone.
  */
 function chatOf(
   trajectory: BatchTrajectory,
   { response, trimmed }: BatchStep,
   place: number,
   prompt: RecordedPrompt | undefined,
+  pictureOf: PictureOf | null,
 ): StepRow['chat'] {
   if (prompt) {
+    const { stepId, tokenIds } = prompt;
+    const images = prompt.messages.flatMap(({ parts }) => parts.flatMap((part) => (part.kind === 'image' ? [part.imageId] : [])));
     const messages = chatMessages(prompt.messages);
-    const ids = prompt.tokenIds ? { promptIds: Array.from(prompt.tokenIds) } : {};
-    return messages ? { messages, response, ...ids } : undefined;
+    if (!messages || (images.length > 0 && !(tokenIds && pictureOf))) return undefined;
+    const pictures = pictureOf ? images.map((imageId) => pictureOf({ stepId, imageId })) : [];
+    return {
+      ...{ messages, response },
+      ...(tokenIds ? { promptIds: Array.from(tokenIds) } : {}),
+      ...(pictures.length > 0 ? { pictures } : {}),
+    };
   }
   if (trajectory.prompting !== 'plain-chat' || trimmed) return undefined;
   const { instruction, firstObservation, steps } = trajectory;
   return { messages: promptMessages({ instruction, firstObservation, history: steps.slice(0, place) }), response };
 }
 
+/** The texts of messages; where pictures are between them, the prompt's token ids say. Null for a message of a tool. */
 function chatMessages(messages: RecordedPrompt['messages']): readonly ChatMessage[] | null {
   const chat: ChatMessage[] = [];
   for (const { role, parts } of messages) {
-    if (role === 'tool' || parts.some(({ kind }) => kind === 'image')) return null;
+    if (role === 'tool') return null;
     chat.push({ role, content: parts.map((part) => (part.kind === 'text' ? part.text : '')).join('') });
   }
   return chat;

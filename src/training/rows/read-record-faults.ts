@@ -15,10 +15,10 @@ import { readWalks, type WalkRow } from './read-record.ts';
 import { type RecordedStep, readRecordedSteps } from './read-recorded-steps.ts';
 
 /**
- * What will learn from the rows: our policy over candidates, our models of tokens, or the trainer of another program, of which
- * only its rows are known.
+ * What will learn from the rows: our policy over candidates, our models of tokens (those that read texts alone, and those that
+ * may read pictures), or the trainer of another program, of which only its rows are known.
  */
-export type Learner = 'candidates' | 'tokens' | 'other';
+export type Learner = 'candidates' | 'texts' | 'pictures' | 'other';
 
 /**
  * Finds why the rows of finished rollouts could not be read, or not be trained on by their learner: rollout → what is wrong;
@@ -66,16 +66,22 @@ const SLICE = 1_000; // steps of one statement: a row each, without its tokens
 
 /** Finds the steps whose token arrays do not fit, which nobody can read, and those of which no token is trained. */
 async function findStepFaults(db: Db, ids: readonly string[], learner: Learner) {
+  const ofTokens = learner === 'texts' || learner === 'pictures';
   const unreadable = new Map<string, string>();
   const untrained = new Map<string, string>();
   for (let from = 0; from < ids.length; from += SLICE)
-    for (const { stepId, arrays, sampled, trimmed, prompt } of await readArrays(db, ids.slice(from, from + SLICE))) {
+    for (const { stepId, arrays, sampled, trimmed, prompt, promptIds } of await readArrays(db, ids.slice(from, from + SLICE))) {
       const fault = arrays && findTokensFault(stepId, arrays);
       if (fault) unreadable.set(stepId, fault);
-      else if (arrays === null && learner === 'tokens') untrained.set(stepId, `step ${stepId} has no sampled token ids`);
-      else if (prompt === 'image' && learner === 'tokens')
-        untrained.set(stepId, `step ${stepId} was asked with an image, which our models do not read`);
-      else if (trimmed && prompt === 'none' && learner === 'tokens')
+      else if (arrays === null && ofTokens) untrained.set(stepId, `step ${stepId} has no sampled token ids`);
+      else if (prompt === 'image' && learner === 'texts')
+        untrained.set(stepId, `step ${stepId} was asked with an image, which a model of texts does not read`);
+      else if (prompt === 'image' && !promptIds && ofTokens)
+        untrained.set(
+          stepId,
+          `step ${stepId} was asked with an image by a server that returned no token ids of its prompt; collect by one that does`,
+        );
+      else if (trimmed && prompt === 'none' && ofTokens)
         untrained.set(stepId, `step ${stepId} was asked for with a chat that had lost turns, which is not on record`);
       else if (arrays !== null && !sampled && learner !== 'candidates')
         untrained.set(stepId, `none of the recorded tokens of step ${stepId} was sampled by the policy`);
@@ -92,6 +98,8 @@ interface ArraysRow {
   readonly trimmed: boolean;
   /** Whether its prompt is on record, and shows an image. */
   readonly prompt: 'none' | 'text' | 'image';
+  /** Whether the token ids of its prompt are on record. */
+  readonly promptIds: boolean;
 }
 
 /**
@@ -113,16 +121,18 @@ async function readArrays(db: Db, ids: readonly string[]): Promise<readonly Arra
     sampled: boolean;
     trimmed: boolean;
     prompt: ArraysRow['prompt'];
+    promptIds: boolean;
   }>`
     select step_id, ${sizeOf('ids')} as ids, ${sizeOf('logProbs')} as log_probs, ${sizeOf('mask')} as mask,
       coalesce((t.ids ->> 'length')::int > 0, false) and case when jsonb_typeof(t.mask -> 'bytes') = 'string'
         then position('\\x01'::bytea in decode(t.mask ->> 'bytes', 'base64')) > 0 else true end as sampled,
       coalesce(jsonb_typeof(call -> 'trimmed'), 'null') <> 'null' as trimmed,
-      case when p.with_images then 'image' when not p.with_images then 'text' else 'none' end as prompt
-    from steps left join (select step_id, with_images from prompts) p using (step_id) left join lateral jsonb_to_record(tokens) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
+      case when p.with_images then 'image' when not p.with_images then 'text' else 'none' end as prompt,
+      p.token_count is not null as prompt_ids
+    from steps left join (select step_id, with_images, token_count from prompts) p using (step_id) left join lateral jsonb_to_record(tokens) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
     where step_id = any(${[...ids]}::uuid[]) and depth > 0`.execute(db);
-  return rows.map(({ stepId, sampled, trimmed, prompt, ids: own, logProbs, mask }) => ({
-    ...{ stepId, sampled, trimmed, prompt },
+  return rows.map(({ stepId, sampled, trimmed, prompt, promptIds, ids: own, logProbs, mask }) => ({
+    ...{ stepId, sampled, trimmed, prompt, promptIds },
     arrays: own && { ids: own, logProbs, mask },
   }));
 }

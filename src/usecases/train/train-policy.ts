@@ -78,7 +78,7 @@ async function trainFromRecord(platform: Platform, training: PolicyTraining): Pr
           training.onUpdate?.(trained);
         },
         ...(training.onTrouble ? { onTrouble: training.onTrouble } : {}),
-        readRows: ({ batchId }, either) => readBatchSteps({ db, blobs }, batchId, either, chats),
+        readRows: ({ batchId }, either) => readBatchSteps({ db, blobs, log }, batchId, either, chats),
         async idle(either) {
           await notices.beyond(seen, LOOK_MS, either);
           seen = notices.count;

@@ -1,10 +1,15 @@
 import type { BlobStore } from '../../blobs/blob-store.ts';
+import type { EventLog } from '../../log/event-log.ts';
 import { parsePosition } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
+import { topicsOf } from '../../projections/apply-slice.ts';
+import { pictureReader } from '../../projections/images/draw-picture.ts';
+import { images } from '../../projections/images/images.ts';
+import type { RecordedPrompt } from '../../projections/prompts/read-prompts.ts';
 import { readBatchesById } from '../../projections/training-pool/read-batches.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import type { StepRow } from '../../training/backends/step-row.ts';
-import { stepRowsOf } from '../../training/backends/step-rows-of.ts';
+import { type PictureOf, stepRowsOf } from '../../training/backends/step-rows-of.ts';
 import { readBatchRows } from '../../training/rows/read-batch-rows.ts';
 import { readPromptsOfRows } from '../../training/rows/read-prompts-of-rows.ts';
 import { readRowsOfNow } from '../../training/rows/read-rows-of-now.ts';
@@ -15,6 +20,8 @@ const CATCH_UP_MS = 60_000;
 interface Where {
   readonly db: Db;
   readonly blobs: BlobStore;
+  /** Whose end the images are waited for, where prompts show some; what is folded is enough without it. */
+  readonly log?: Pick<EventLog, 'ends'>;
 }
 
 /**
@@ -22,7 +29,7 @@ interface Where {
  * both in one snapshot, so that the same rows can be read again when a reward was revised since.
  */
 export async function readBatchSteps(
-  { db, blobs }: Where,
+  { db, blobs, log }: Where,
   batchId: string,
   signal: AbortSignal,
   chats: 'with-chats' | 'without-chats' = 'without-chats',
@@ -31,8 +38,18 @@ export async function readBatchSteps(
   if (!batch) throw new Error(`no batch ${batchId} is planned, or its plan is not folded yet`);
   await waitUntilProjected(db, parsePosition(batch.position), { timeoutMs: CATCH_UP_MS, signal, pollMs: 10 });
   const { rewardsAt, rows } = await readRowsOfNow(db, blobs, batchId);
-  const prompts = chats === 'with-chats' ? await readPromptsOfRows(db, blobs, rows) : null;
-  return { rewardsAt, rows: stepRowsOf(rows, prompts) };
+  if (chats === 'without-chats') return { rewardsAt, rows: stepRowsOf(rows) };
+  const prompts = await readPromptsOfRows(db, blobs, rows);
+  // Segments lie on a topic of their own, which the position of a batch does not name.
+  if (log && [...prompts.values()].some(showsPicture))
+    await waitUntilProjected(db, await log.ends(topicsOf(images)), { timeoutMs: CATCH_UP_MS, signal, projections: [images] });
+  const draw = pictureReader({ db, blobs });
+  const pictureOf: PictureOf = (shown) => ({ imageId: shown.imageId, png: async () => (await draw(shown)).png });
+  return { rewardsAt, rows: stepRowsOf(rows, prompts, pictureOf) };
+}
+
+function showsPicture({ messages }: RecordedPrompt): boolean {
+  return messages.some(({ parts }) => parts.some(({ kind }) => kind === 'image'));
 }
 
 /** Reads the rows of a batch with their rewards as of a position. The read models must hold all of it. */

@@ -6,6 +6,16 @@ export interface PackedRow {
   readonly sampled: readonly number[];
   /** 1 on the sampled tokens that are trained on; left out, all are. */
   readonly trained?: Uint8Array;
+  /** What the first `tokens` of the ids show; left out where a model of texts is all that reads them. */
+  readonly shown?: { readonly step: string; readonly tokens: number; readonly pictures: readonly string[] };
+}
+
+/** A picture as the training process takes it. */
+export interface PackedPicture {
+  readonly id: string;
+  /** A step that was shown it, for messages. */
+  readonly step: string;
+  readonly png: Uint8Array;
 }
 
 /** Returns one number for each sampled token of each row. */
@@ -38,6 +48,25 @@ export function packRows(rows: readonly PackedRow[], columns: TokenColumns): rea
     ...flat,
   ];
   return writeSafetensors(tensors, {});
+}
+
+/** Packs pictures one behind the other. */
+export function packPictures(pictures: readonly PackedPicture[]): readonly Uint8Array[] {
+  const offsets = [0];
+  for (const { png } of pictures) offsets.push((offsets.at(-1) ?? 0) + png.length);
+  const whole = new Uint8Array(offsets.at(-1) ?? 0);
+  for (const [i, { png }] of pictures.entries()) whole.set(png, offsets[i]);
+  const tensors: Tensor[] = [
+    { name: 'png', shape: [whole.length], data: whole },
+    { name: 'offsets', shape: [offsets.length], data: Int32Array.from(offsets) },
+  ];
+  return writeSafetensors(tensors, {});
+}
+
+/** Describes for each row what it shows, as the training process takes it; null where none is known. */
+export function shownOf(rows: readonly PackedRow[]): readonly unknown[] | null {
+  if (rows.every(({ shown }) => shown === undefined)) return null;
+  return rows.map(({ shown }) => shown && { step: shown.step, prompt: shown.tokens, pictures: shown.pictures });
 }
 
 /**

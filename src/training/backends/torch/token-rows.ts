@@ -1,6 +1,6 @@
 import type { ChatMessage } from '../../../domain/history/prompt.ts';
 import { type Refused, refused } from '../../../domain/training/options.ts';
-import { type StepRow, sortRows } from '../step-row.ts';
+import { type RowPicture, type StepRow, sortRows } from '../step-row.ts';
 
 /** A step with what a language model needs of it. */
 export interface TokenRow {
@@ -8,6 +8,10 @@ export interface TokenRow {
   readonly messages: readonly ChatMessage[];
   /** Token ids of the messages; null where the server returned none. */
   readonly promptIds: readonly number[] | null;
+  /** The pictures that the prompt shows, in order; with any, its token ids are known. */
+  readonly pictures: readonly RowPicture[];
+  /** Names the step in messages. */
+  readonly where: string;
   readonly response: string;
   readonly ids: readonly number[];
   readonly recorded: readonly number[] | null;
@@ -26,10 +30,13 @@ export function tokenRows(rows: readonly StepRow[]): { readonly kind: 'rows'; re
       return refused(
         `${where} has no sampled token ids; ask an engine that returns them (re-tokenised text is not what was sampled)`,
       );
-    if (!row.chat) return refused(`${where} was asked with no chat of text that is on record`);
+    if (!row.chat)
+      return refused(
+        `${where} has no prompt on record that can be read again; collect by a server that returns the token ids of its prompts`,
+      );
     if (!(row.temperature > 0)) return refused(`${where} was not sampled but taken greedily; there is no gradient of that`);
-    const { messages, response, promptIds = null } = row.chat;
-    found.push({ row, messages, promptIds, response, ids: row.tokens.ids, recorded: row.tokens.logProbs });
+    const { messages, response, promptIds = null, pictures = [] } = row.chat;
+    found.push({ row, messages, promptIds, pictures, where, response, ids: row.tokens.ids, recorded: row.tokens.logProbs });
   }
   if (found.length === 0) return refused('the batch has no step');
   const temperatures = new Set(found.map(({ row }) => row.temperature));

@@ -4,7 +4,7 @@ import { countTrained } from '../../../domain/training/rows/rows.ts';
 import type { Backend, Updated, UpdateInput } from '../backend.ts';
 import { BackendFailed } from './backend-failed.ts';
 import { planMiniBatches } from './mini-batches.ts';
-import type { PackedRow } from './pack-rows.ts';
+import type { PackedPicture, PackedRow } from './pack-rows.ts';
 import { type TokenRow, tokenRows } from './token-rows.ts';
 import { decodeTorchCheckpoint, encodeTorchCheckpoint, type TorchCheckpoint } from './torch-checkpoint.ts';
 import { lessonOf } from './torch-lesson.ts';
@@ -98,6 +98,15 @@ async function promptsOf(session: TorchSession, rows: readonly TokenRow[]): Prom
   return rows.map(({ promptIds }) => promptIds ?? encoded[next++] ?? []);
 }
 
+/** Draws the pictures that rows show, each once. @throws PictureUndrawable. */
+async function picturesOf(rows: readonly TokenRow[]): Promise<readonly PackedPicture[]> {
+  const drawn = new Map<string, PackedPicture>();
+  for (const { pictures, where } of rows)
+    for (const { imageId, png } of pictures)
+      if (!drawn.has(imageId)) drawn.set(imageId, { id: imageId, step: where, png: await png() });
+  return [...drawn.values()];
+}
+
 async function train(
   session: TorchSession,
   { rows, from }: Prepared,
@@ -109,7 +118,13 @@ async function train(
   if (kl && reference === null) return refused('a KL penalty needs the weights of version 0');
   if (kl && reference) await session.hold(decodeTorchCheckpoint(reference));
   const prompts = await promptsOf(session, rows);
-  const packed = rows.map(({ ids }, i): PackedRow => ({ prompt: prompts[i] ?? [], sampled: ids }));
+  const packed = rows.map(({ ids, pictures, where }, i): PackedRow => {
+    const prompt = prompts[i] ?? [];
+    const shown = { step: where, tokens: prompt.length, pictures: pictures.map(({ imageId }) => imageId) };
+    return { prompt, sampled: ids, shown };
+  });
+  const drawn = await picturesOf(rows);
+  if (drawn.length > 0) await session.show(drawn);
   const lesson = await lessonOf(session, { rows, packed, settings, klCoefficient: from.klCoefficient ?? null }, options);
   if (lesson.kind === 'refused') return lesson;
   const kept = lesson.trained.map((i, k) => {

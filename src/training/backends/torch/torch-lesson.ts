@@ -130,18 +130,8 @@ async function readTokens(
   const values = columns.includes('values');
   const squaredProbs = columns.includes('squaredProbs');
   const cut = values ? [...rows.keys()].filter((i) => rows[i]?.row.end === 'truncated') : [];
-  const after = await session.encode(
-    cut.map((i) => {
-      const { messages, response, row } = rows[i] as TokenRow; // positions of rows
-      return [
-        ...messages,
-        { role: 'assistant' as const, content: response },
-        { role: 'user' as const, content: row.observation },
-      ];
-    }),
-  );
   // The value before a token does not depend on it: any id serves to read the state.
-  const all = [...packed, ...after.map((prompt) => ({ prompt, sampled: [0] }))];
+  const all = [...packed, ...(await statesBehind(session, { rows, packed }, cut))];
   const plan = planMicroBatches(
     all.map(({ prompt, sampled }) => prompt.length + sampled.length),
     options.tokenBudget ?? TOKEN_BUDGET,
@@ -159,6 +149,29 @@ async function readTokens(
   const bootstraps = new Float64Array(rows.length);
   for (const [k, i] of cut.entries()) bootstraps[i] = found[rows.length + k]?.[0] ?? 0;
   return { ...read, values: found.slice(0, rows.length), bootstraps };
+}
+
+/** Returns prompts that end where rows were cut off: behind the observation, as the next step would have been asked. */
+async function statesBehind(
+  session: TorchSession,
+  { rows, packed }: Pick<BatchToLearn, 'rows' | 'packed'>,
+  cut: readonly number[],
+): Promise<readonly PackedRow[]> {
+  const encoded = await session.encode(
+    cut.map((i) => {
+      const { messages, response, row, pictures } = rows[i] as TokenRow; // positions of rows
+      const observation = { role: 'user' as const, content: row.observation };
+      return pictures.length > 0 ? [observation] : [...messages, { role: 'assistant' as const, content: response }, observation];
+    }),
+  );
+  return cut.map((i, k) => {
+    const { prompt, sampled, shown } = packed[i] as PackedRow;
+    const prompted = encoded[k] ?? [];
+    // A text does not say where its pictures are, the recorded ids do: they are gone on with.
+    return rows[i]?.pictures.length
+      ? { prompt: [...prompt, ...sampled, ...prompted], sampled: [0], ...(shown ? { shown } : {}) }
+      : { prompt: prompted, sampled: [0] };
+  });
 }
 
 function cloning(rows: readonly TokenRow[], least: number): Lesson | Refused {

@@ -1,7 +1,16 @@
 import type { ChatMessage } from '../../../domain/history/prompt.ts';
 import { CheckpointDamaged } from '../backend.ts';
 import { BackendFailed } from './backend-failed.ts';
-import { type PackedRow, packRows, type TokenColumns, unpackColumn, unpackIds } from './pack-rows.ts';
+import {
+  type PackedPicture,
+  type PackedRow,
+  packPictures,
+  packRows,
+  shownOf,
+  type TokenColumns,
+  unpackColumn,
+  unpackIds,
+} from './pack-rows.ts';
 import { type PythonProcess, startPython } from './python-process.ts';
 import { checkpointFolder, parseTorchCheckpoint, type TorchCheckpoint } from './torch-checkpoint.ts';
 import type { TorchOptions } from './torch-options.ts';
@@ -25,6 +34,8 @@ export interface TorchSession {
   /** Takes the model of a checkpoint as what a KL penalty holds to. */
   hold(checkpoint: TorchCheckpoint): Promise<void>;
   encode(chats: readonly (readonly ChatMessage[])[]): Promise<readonly (readonly number[])[]>;
+  /** Takes the pictures that rows show from here on, in place of those before; each is compared with its id. */
+  show(pictures: readonly PackedPicture[]): Promise<void>;
   /**
    * Reads `log_probs` of the sampled tokens; `values` with a critic, `ref_log_probs` once a reference is held, `squared_probs`
    * where asked for.
@@ -82,8 +93,12 @@ function sessionOf(python: PythonProcess, options: TorchOptions, signal: AbortSi
     load: async (checkpoint) => void (await ask('load', { folder: checkpointFolder(folder, checkpoint) })),
     hold: async (checkpoint) => void (await ask('hold', { folder: checkpointFolder(folder, checkpoint) })),
     encode: async (chats) => unpackIds((await ask('encode', { chats })).body),
+    async show(pictures) {
+      const listed = pictures.map(({ id, step }) => ({ id, step }));
+      await ask('pictures', { pictures: listed }, { body: packPictures(pictures) });
+    },
     async read(rows, microBatches, asked) {
-      const { body } = await ask('read', { microBatches, ...asked }, { body: packRows(rows, {}) });
+      const { body } = await ask('read', { microBatches, ...asked, shown: shownOf(rows) }, { body: packRows(rows, {}) });
       return (name) => unpackColumn(body, name, rows);
     },
     async locate(rows, closing) {
@@ -92,7 +107,11 @@ function sessionOf(python: PythonProcess, options: TorchOptions, signal: AbortSi
     },
     async update(rows, columns, settings) {
       const timeoutMs = options.updateMs ?? UPDATE_MS;
-      const { message: answer } = await ask('update', { settings }, { timeoutMs, body: packRows(rows, columns) });
+      const { message: answer } = await ask(
+        'update',
+        { settings, shown: shownOf(rows) },
+        { timeoutMs, body: packRows(rows, columns) },
+      );
       return { ...(answer.metrics as Readonly<Record<string, number>>) }; // the process sends finite numbers only
     },
     save: async () => parseTorchCheckpoint((await ask('save', { folder })).message.state),

@@ -121,10 +121,19 @@ async function planReadable(
 
 const NO_FAULTS: ReadonlyMap<string, string> = new Map();
 
-/** What the declaration says of the trainer: our own name their backend. */
+/**
+ * What the declaration says of the trainer: our own name their backend. Whether the model of a folder reads pictures is known
+ * where the folder is; that a server sampled from a prompt with one is on record, and the trainer names the step if it cannot.
+ */
 function learnerOf(trainer: unknown): Learner {
-  const { backend } = (trainer ?? {}) as { readonly backend?: unknown }; // any JSON: a part of it, or undefined
-  return backend === 'linear' ? 'candidates' : backend === 'torch' ? 'tokens' : 'other';
+  // any JSON: parts of it, or undefined
+  const { backend, torch } = (trainer ?? {}) as {
+    readonly backend?: unknown;
+    readonly torch?: { readonly model?: { kind?: unknown } };
+  };
+  if (backend === 'linear') return 'candidates';
+  if (backend !== 'torch') return 'other';
+  return torch?.model?.kind === 'folder' ? 'pictures' : 'texts';
 }
 
 /**

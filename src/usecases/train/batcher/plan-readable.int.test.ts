@@ -6,6 +6,7 @@ import { openBatcherWorld } from '../../../testing/batcher-world.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { runs } from '../../../testing/long-run.ts';
 import { emptyReadModels } from '../../../testing/read-models.ts';
+import { recordPrompt } from '../../../testing/record-prompt.ts';
 import { recordVersion, TEST_RULES } from '../../../testing/record-training.ts';
 import { useTestDatabase } from '../../../testing/use-test-database.ts';
 import { decisionsOf } from '../../../training/backends/linear/decisions.ts';
@@ -108,17 +109,51 @@ test('a rollout whose end contradicts its path is rejected with the reason, and 
   expect(await database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
 });
 
+test.each([
+  ['a folder', { kind: 'folder', path: 'm' }, [true, false, true]],
+  ['a tiny model of texts', { kind: 'tiny' }, [false, false, true]],
+])(
+  'a step that was asked with an image is planned for %s where it may read it and the ids of its prompt are on record',
+  async (_, model, expected) => {
+    const builder = new EventBuilder('images');
+    const prompts = [
+      { ids: [5, 6], images: ['a'.repeat(64)] },
+      { ids: null, images: ['a'.repeat(64)] },
+      { ids: null, images: [] },
+    ];
+    declareAndBegin(builder, { backend: 'torch', torch: { model } });
+    const runId = builder.run('collect', RUN);
+    const rollouts = prompts.map(({ ids, images }, i) => {
+      const tree = builder.tree(runId, `task ${i}`, { plannedRollouts: 1, admissibleActions: CANDIDATES });
+      const rolloutId = builder.rollout(tree, 0, { policy });
+      const spans = [{ from: 0, to: 1, ...policy }];
+      const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1, {
+        policySpans: spans,
+        tokens: sound,
+        termination: 'terminated',
+      });
+      recordPrompt(builder, tree, { stepId: leaf, text: 'What now?', ids, images, sampled: [1], before: null });
+      builder.reward(tree, leaf, 1, { rolloutId });
+      builder.finishRollout(tree, rolloutId, leaf, { steps: 1 });
+      builder.closeTree(tree, 1);
+      return rolloutId;
+    });
+    const world = openBatcherWorld(database.db, builder.events);
+    await world.project();
+    await planLineage(world, POLICY, new AbortController().signal);
+    await world.project();
+    const planned = (await database.db.selectFrom('batchSamples').select('rolloutId').execute()).map((row) => row.rolloutId);
+    expect(rollouts.map((rolloutId) => planned.includes(rolloutId))).toEqual(expected);
+    const rejected = await database.db.selectFrom('sampleRejections').select(['rolloutId', 'rule']).execute();
+    const rules = new Map(rejected.map(({ rolloutId, rule }) => [rolloutId, rule]));
+    expect(rollouts.map((rolloutId) => !rules.has(rolloutId))).toEqual(expected);
+    for (const rule of rules.values()) expect(rule).toMatch(/^step \S+ was asked with an image/);
+  },
+);
+
 /** Records groups of rollouts of two steps; the second has the fault. Returns the fault of each rollout. */
 function recordPool(builder: EventBuilder, groups: readonly (readonly Fault[])[], backend: 'linear' | 'torch' | 'other') {
-  const lineageId = lineageIdOf(POLICY);
-  const rules = { ...TEST_RULES, groupsPerBatch: 1, maxStaleness: null, zeroVariance: 'keep' as const };
-  const declared = { estimator: { name: 'grpo', revision: '1', mode: { singleton: 'raw' } }, seed: 1, trainer: { backend } };
-  builder.record(
-    'TrainingDeclared',
-    { lineageId, policyId: POLICY, ...declared, rules: { ...rules, group: { kind: 'at-least', members: 1 } } },
-    lineageId,
-  );
-  recordVersion(builder, POLICY, 0);
+  declareAndBegin(builder, { backend });
   const runId = builder.run('collect', RUN);
   return groups.flatMap((faults, group) => {
     const tree = builder.tree(runId, `task ${group}`, { plannedRollouts: faults.length, admissibleActions: CANDIDATES });
@@ -136,4 +171,16 @@ function recordPool(builder: EventBuilder, groups: readonly (readonly Fault[])[]
     builder.closeTree(tree, faults.length);
     return recorded;
   });
+}
+
+function declareAndBegin(builder: EventBuilder, trainer: Readonly<Record<string, unknown>>): void {
+  const lineageId = lineageIdOf(POLICY);
+  const rules = { ...TEST_RULES, groupsPerBatch: 1, maxStaleness: null, zeroVariance: 'keep' as const };
+  const declared = { estimator: { name: 'grpo', revision: '1', mode: { singleton: 'raw' } }, seed: 1, trainer };
+  builder.record(
+    'TrainingDeclared',
+    { lineageId, policyId: POLICY, ...declared, rules: { ...rules, group: { kind: 'at-least', members: 1 } } },
+    lineageId,
+  );
+  recordVersion(builder, POLICY, 0);
 }

@@ -2,6 +2,7 @@ import { TOPICS } from '../events/catalogue.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { runProjections } from '../projections/runner.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
+import { note } from './terminal.ts';
 
 export interface Projector {
   /** Waits until the read models hold everything that is in the log now. */
@@ -18,7 +19,7 @@ export async function ensureProjector(platform: Platform): Promise<Projector> {
     log: platform.log,
     database: platform.database,
     report: (event) => {
-      if (event.kind === 'stopped') process.stderr.write(`projection ${event.projection} stopped: ${event.reason}\n`);
+      if (event.kind === 'stopped') note(`projection ${event.projection} stopped: ${event.reason}`);
     },
   });
   let fault: unknown;

@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { CODE_VERSION } from '../platform/code-version.ts';
 import { COMMANDS } from './commands.ts';
 import { exitStopped, Stopped } from './stoppable.ts';
-import { hasSpoken, say } from './terminal.ts';
+import { hasSpoken, note, say } from './terminal.ts';
 
 const EXIT_CODES = `
 Exit codes: 0 done; 1 an error, a check that failed, a run of which every rollout failed, or a training that came to fewer
@@ -35,11 +35,11 @@ export async function runCli(words: readonly string[]): Promise<void> {
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
     else if (error instanceof Stopped) {
       if (program.opts<{ json?: boolean }>().json && !hasSpoken()) say(JSON.stringify({ state: 'stopped' }));
-      else process.stderr.write('espalier: stopped\n');
+      else note('espalier: stopped');
       exitStopped();
     } else {
-      process.stderr.write(`espalier: ${error instanceof Error ? error.message : String(error)}\n`);
-      if (program.opts<{ debug?: boolean }>().debug && error instanceof Error) process.stderr.write(`${error.stack}\n`);
+      note(`espalier: ${error instanceof Error ? error.message : String(error)}`);
+      if (program.opts<{ debug?: boolean }>().debug && error instanceof Error) note(`${error.stack}`);
       process.exitCode = 1;
     }
   }

@@ -10,7 +10,7 @@ import { checkedId } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { plotSvg } from './plot-svg.ts';
 import { exitStopped } from './stoppable.ts';
-import { say, table } from './terminal.ts';
+import { note, say, table } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { plotFile, writePlot } from './write-plot.ts';
 
@@ -112,12 +112,12 @@ export function addSelfTrain(program: Command): void {
         // By default what is to be done is the name, so that whoever was killed needs to say nothing more than before.
         const named = derivedId('self-train', canonicalJson(plan), flags.trainCommand ?? '');
         const selfTrainId = flags.run ? checkedId('--run', flags.run) : named;
-        process.stderr.write(`experiment ${selfTrainId}; begun again with the same options it goes on where the record ends\n`);
+        note(`experiment ${selfTrainId}; begun again with the same options it goes on where the record ends`);
         const began = Date.now();
         const results = await selfTrain(platform, {
           ...{ selfTrainId, plan, concurrency: flags.concurrency, signal },
           ...trainerOf(flags),
-          onResult: (result) => process.stderr.write(`${resultText(result, Date.now() - began)}\n`),
+          onResult: (result) => note(`${resultText(result, Date.now() - began)}`),
         }).catch((error: unknown) => {
           if (error instanceof RunFailed && wantsJson(command))
             say(JSON.stringify({ run: selfTrainId, state: 'failed', message: error.message }));

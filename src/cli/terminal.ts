@@ -1,11 +1,21 @@
-/** How commands speak: results to stdout, progress and errors to stderr, so that a pipe gets results alone. */
+import { escapeControls } from '../runtime/escape-controls.ts';
+
+/**
+ * How commands speak: results to stdout, progress and errors to stderr, so that a pipe gets results alone. Texts of others, such as
+ * run names and replies of models, are in any of them: whatever a terminal would act on is written as an escape.
+ */
 
 let spoken = false;
 
-/** Writes one line of result. */
+/** Writes a line of result, or several. */
 export function say(line = ''): void {
   spoken = true;
-  process.stdout.write(`${line}\n`);
+  process.stdout.write(`${escapeControls(line, '\n\t')}\n`);
+}
+
+/** Writes a line to stderr, or several: errors, and what is no result. */
+export function note(line: string): void {
+  process.stderr.write(`${escapeControls(line, '\n\t')}\n`);
 }
 
 /** Returns whether a line of result was written. */
@@ -29,18 +39,19 @@ export function progressLine(now: () => number = Date.now): ProgressLine {
       const every = terminal ? 50 : 2_000;
       if (now() - shown < every) return;
       shown = now();
-      process.stderr.write(terminal ? `\r\x1b[K${text}` : `${text}\n`);
+      const line = escapeControls(text);
+      process.stderr.write(terminal ? `\r\x1b[K${line}` : `${line}\n`);
     },
     end(text) {
       if (terminal) process.stderr.write('\r\x1b[K');
-      if (text !== undefined) process.stderr.write(`${text}\n`);
+      if (text !== undefined) note(text);
     },
   };
 }
 
 /** Lays rows out in columns: texts to the left, numbers to the right. */
 export function table(header: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const cells = [header, ...rows.map((row) => row.map(String))];
+  const cells = [header, ...rows.map((row) => row.map((cell) => escapeControls(String(cell))))];
   const widths = header.map((_, i) => Math.max(...cells.map((row) => row[i]?.length ?? 0)));
   const right = header.map(
     (_, i) => rows.length > 0 && rows.every((row) => typeof row[i] === 'number' || /^[\d.,%–-]+$/.test(String(row[i]))),

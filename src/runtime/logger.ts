@@ -1,4 +1,5 @@
 import { LOG_LEVELS, type LogLevel } from './config.ts';
+import { escapeControls } from './escape-controls.ts';
 
 /**
  * The program's own log (not the event log): JSON lines for machines, short lines for people. Written here instead of taking
@@ -66,10 +67,13 @@ const COLORS: Record<LogLevel, number> = { debug: 90, info: 32, warn: 33, error:
 function humanLine({ now, color, level: lowest }: LoggerOptions, level: LogLevel, message: string, fields: Fields): string {
   const time = now().toISOString().slice(11, 19);
   const tag = color ? `\u001b[${COLORS[level]}m${level}\u001b[0m` : level;
-  const parts = Object.entries(fields).map(([key, value]) => `${key}=${shown(value)}`);
+  const parts = Object.entries(fields).map(([key, value]) => escapeControls(`${key}=${shown(value)}`, '\n'));
   const stacks = Object.values(fields).filter((value) => value instanceof Error && (lowest === 'debug' || isBug(value)));
   // filtered above
-  const lines = [[time, tag, message, ...parts].join(' '), ...stacks.map((error) => (error as Error).stack ?? '')];
+  const lines = [
+    [time, tag, escapeControls(message, '\n'), ...parts].join(' '),
+    ...stacks.map((error) => (error as Error).stack ?? ''),
+  ];
   return `${lines.join('\n')}\n`;
 }
 

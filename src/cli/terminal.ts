@@ -1,8 +1,8 @@
 import { escapeControls } from '../runtime/escape-controls.ts';
 
 /**
- * How commands speak: results to stdout, progress and errors to stderr, so that a pipe gets results alone. Texts of others, such as
- * run names and replies of models, are in any of them: whatever a terminal would act on is written as an escape.
+ * How commands speak: results to stdout, progress and errors to stderr, so that a pipe gets results alone. Texts of others, such
+ * as run names and replies of models, are in any of them: whatever a terminal would act on is written as an escape.
  */
 
 let spoken = false;

@@ -105,4 +105,12 @@ describe('createPolicy', () => {
     const made = createPolicy(parsePolicyText('openai:m@http://127.0.0.1:1/v1'), { apiKey: 'sk-sécret\n' });
     await expect(made).rejects.toMatchObject({ field: 'apiKey', message: expect.not.stringContaining('cret') });
   });
+  test.each([
+    ['openai:m@https://me:word@host/v1', 'a user name or a password'],
+    ['openai:m@https://host/v1?api_key=sk-word', 'the parameter api_key'],
+    ['{"kind":"openai","model":"m","baseUrl":"https://host/v1?token=word"}', 'the parameter token'],
+  ])('an address that holds a secret is refused without the secret: %s', (text, part) => {
+    expect(() => parsePolicyText(text)).toThrow(part);
+    expect(() => parsePolicyText(text)).toThrow(/OPENAI_API_KEY(?!.*word)/);
+  });
 });

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { inheritable } from './child-environment.ts';
 
 /** Everything that an operator may set, read once at the start. This file is the only reader of `process.env`. */
 export interface Config {
@@ -133,6 +134,11 @@ export const VARIABLES = {
     unset: '5',
     about: 'newest torch checkpoints of a policy that stay; older ones go unless an evaluation, a fork or a release names them',
   },
+  ESPALIER_CHILD_ENV: {
+    rule: z.string().regex(/^\s*\w+\s*(,\s*\w+\s*)*$/, 'takes names of variables, with commas between them'),
+    unset: 'none',
+    about: 'more variables that trainers and model servers inherit, NAME,NAME; they receive no others that may hold a secret',
+  },
   NO_COLOR: { rule: z.string(), unset: 'colour on terminals', about: 'any value turns colour off' },
 } as const;
 type Variable = keyof typeof VARIABLES;
@@ -205,13 +211,20 @@ function reasonOf(error: z.ZodError, variable: Variable): string {
   return issue?.message ?? 'is not valid';
 }
 
-const SECRET: ReadonlySet<Variable> = new Set<Variable>(['OPENAI_API_KEY', 'DATABASE_URL']);
+const SECRET: ReadonlySet<Variable> = new Set<Variable>(['OPENAI_API_KEY', 'DATABASE_URL', 'ESPALIER_CHILD_ENV']);
 
 function shown(variable: Variable, value: string): string {
   return SECRET.has(variable) ? 'the text given' : JSON.stringify(value.slice(0, 80));
 }
 
-/** Returns the environment of a program that an operator named: this process's own, with more variables. */
-export function childEnvironment(more: Readonly<Record<string, string>>): Readonly<Record<string, string | undefined>> {
-  return { ...process.env, ...more };
+/**
+ * Returns the environment of a program that this one starts for an operator: what is `inheritable`, with the variables that
+ * `ESPALIER_CHILD_ENV` names, and more. @throws ConfigError.
+ */
+export function childEnvironment(
+  more: Readonly<Record<string, string>>,
+  own: Readonly<Record<string, string | undefined>> = process.env,
+): Readonly<Record<string, string | undefined>> {
+  const named = (read(own, 'ESPALIER_CHILD_ENV') ?? '').split(',').map((name) => name.trim());
+  return { ...inheritable(own, new Set(named)), ...more };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SECRET_REMEDY, secretInUrl } from '../../domain/text/secret-in-url.ts';
 import { defineEnvironment } from '../environment-entry.ts';
 import { oneOf, text, whole } from '../option-kinds.ts';
 import { surviving } from '../surviving.ts';
@@ -14,6 +15,9 @@ export const agentgym = defineEnvironment({
     server: oneOf(SERVER_NAMES, 'the environment behind the address'),
     url: text('URL', 'the address of the server')
       .refine((url) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol), 'is no http URL')
+      .refine((url) => secretInUrl(url) === null, {
+        error: ({ input }) => `holds ${secretInUrl(String(input))}: ${SECRET_REMEDY}`,
+      })
       .transform((url) => `${new URL(url).origin}${new URL(url).pathname}`),
     tasks: text('TASKS', 'the tasks, as in 0-99,300: a server does not say which it has').transform((tasks, { addIssue }) => {
       try {

@@ -1,4 +1,5 @@
 import { sha256Hex } from '../../digest/sha256.ts';
+import { SECRET_REMEDY, secretInUrl } from '../../domain/text/secret-in-url.ts';
 import { retry, wait } from '../../runtime/retry.ts';
 import { isPassingStatus, LONGEST_PAUSE_MS, retryAfterMs } from '../../runtime/retry-after.ts';
 import { abridge, type RetrieveDialect, readAnswer, writeRequests } from './retrieve-protocol.ts';
@@ -178,6 +179,8 @@ function retrieveUrl(text: string): URL {
     throw new RangeError(
       `${JSON.stringify(text.slice(0, 200))} is no http URL; write for example http://127.0.0.1:8000/retrieve`,
     );
+  const secret = secretInUrl(text);
+  if (secret !== null) throw new RangeError(`the address of the retriever holds ${secret}: ${SECRET_REMEDY}`);
   if (url.pathname === '/') url.pathname = '/retrieve';
   return url;
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { cutText } from '../../domain/text/cut-text.ts';
+import { SECRET_REMEDY, secretInUrl } from '../../domain/text/secret-in-url.ts';
 import { limitOf } from '../../runtime/limit.ts';
 import { retry } from '../../runtime/retry.ts';
 import { isPassingStatus, LONGEST_PAUSE_MS, retryAfterMs } from '../../runtime/retry-after.ts';
@@ -170,6 +171,8 @@ function runUrl(text: string): URL {
     throw new ToolError(
       `python: ${JSON.stringify(text.slice(0, 200))} is no http URL; write for example sandbox=http://127.0.0.1:8080`,
     );
+  const secret = secretInUrl(text);
+  if (secret !== null) throw new ToolError(`python: the address of the sandbox holds ${secret}: ${SECRET_REMEDY}`);
   if (url.pathname === '/') url.pathname = '/run_code';
   return url;
 }

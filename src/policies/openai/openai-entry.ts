@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SECRET_REMEDY, secretInUrl } from '../../domain/text/secret-in-url.ts';
 import { openAiPolicy } from '../openai-policy.ts';
 import { definePolicy, filled, PolicySpecError } from '../policy-entry.ts';
 
@@ -7,7 +8,12 @@ export const openai = definePolicy({
   kind: 'openai',
   forms: ['openai:MODEL@URL'],
   options: z.strictObject({
-    baseUrl: z.url({ protocol: /^https?$/, error: 'must be an http or https address such as http://127.0.0.1:8000/v1' }),
+    baseUrl: z
+      .url({ protocol: /^https?$/, error: 'must be an http or https address such as http://127.0.0.1:8000/v1' })
+      .refine((url) => secretInUrl(url) === null, {
+        error: ({ input }) =>
+          `holds ${secretInUrl(String(input))}: ${SECRET_REMEDY}, and give the key of the server as OPENAI_API_KEY`,
+      }),
     model: filled,
     policyId: filled.max(200).optional(),
     policyVersion: z.int().min(0).optional(),

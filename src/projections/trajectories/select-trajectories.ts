@@ -18,6 +18,14 @@ export interface SelectedTree {
   readonly rollouts: readonly Selected[];
 }
 
+/** Returns whether a tree of a query has a prompt with a picture. */
+export async function showPictures(trx: Trx, query: TrajectoryQuery): Promise<boolean> {
+  const { rows } = await sql<{ any: boolean }>`
+    select exists (select 1 ${fromWhere(query)} and exists
+      (select 1 from prompts p where p.tree_id = r.tree_id and p.with_images)) as any`.execute(trx);
+  return rows[0]?.any ?? false;
+}
+
 const FETCH = 1_000; // rows per round trip: a row is about 150 bytes, so the cursor costs little memory and few trips
 
 /** Counts the trajectories of a query in the snapshot of the transaction. */

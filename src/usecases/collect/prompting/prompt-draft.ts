@@ -1,6 +1,7 @@
 import type { Draft } from '../../../append/appender.ts';
-import type { AskedMessage, AskedPart } from '../../../domain/prompts/asked-prompt.ts';
+import type { AskedPart } from '../../../domain/prompts/asked-prompt.ts';
 import { cutBlocks } from '../../../domain/prompts/cut-blocks.ts';
+import { sharedMessages } from '../../../domain/prompts/same-message.ts';
 import { sharedTokens } from '../../../domain/prompts/shared-tokens.ts';
 import type { DataOf } from '../../../events/catalogue.ts';
 import { derivedId } from '../../../events/derived-id.ts';
@@ -27,7 +28,7 @@ export function promptDrafts(
   const at = path.at(-1);
   const before = at?.prompt ?? null;
   const messages = wellFormed(asked.messages).value;
-  const same = before ? sameMessages(before.messages, messages) : 0;
+  const same = before ? sharedMessages(before.messages, messages) : 0;
   const base = at && before ? { stepId: at.stepId, messages: same } : null;
   const known = textsOf(tree, path);
   const shown = new Set(before?.blocks);
@@ -84,21 +85,6 @@ function textsOf(
     add(observation, stepId, 'observation');
   }
   return texts;
-}
-
-function sameMessages(before: readonly AskedMessage[], messages: readonly AskedMessage[]): number {
-  let same = 0;
-  while (same < before.length && same < messages.length && isSame(before[same], messages[same])) same++;
-  return same;
-}
-
-function isSame(a: AskedMessage | undefined, b: AskedMessage | undefined): boolean {
-  if (!a || !b || a.role !== b.role || a.parts.length !== b.parts.length) return false;
-  return a.parts.every((part, i) => {
-    const other = b.parts[i];
-    if (part.kind === 'text') return other?.kind === 'text' && other.text === part.text;
-    return other?.kind === 'image' && other.imageId === part.imageId;
-  });
 }
 
 function tokensAfter(before: Int32Array | null, ids: readonly number[]): Shown['tokens'] {

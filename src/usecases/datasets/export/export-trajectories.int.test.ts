@@ -126,6 +126,7 @@ describe('exports of OpenAI chats', () => {
         return: 1.25,
         rewards: { environment: 1, format: 0.25 },
         steps: 2,
+        prompt: 'composed',
       },
     });
     expect(lines[2]).toMatchObject({
@@ -273,7 +274,11 @@ describe('export files', () => {
     await givenEvents(database.db, recorded.events);
     const trees = recorded.events.filter(({ type }) => !type.startsWith('Run')).length;
     const { position } = await exportTrajectories(options());
-    expect(position).toEqual({ 'step-tree@1': `trees.0:${trees}`, 'rewards@1': `trees.0:${trees}` });
+    const ofTrees = `trees.0:${trees}`;
+    expect(position).toEqual({
+      ...{ 'step-tree@1': ofTrees, 'rewards@1': ofTrees, 'prompts@1': ofTrees },
+      ...{ 'runs@1': 'runs.0:2', 'images@1': `runs.0:2,${ofTrees}` },
+    });
   });
 
   test('an existing file is refused and kept, unless it is to be replaced', async () => {

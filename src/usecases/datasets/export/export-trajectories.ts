@@ -1,17 +1,21 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { Db } from '../../../postgres/database.ts';
+import { images } from '../../../projections/images/images.ts';
 import { journal } from '../../../projections/journal/journal.ts';
 import type { Projection } from '../../../projections/projection.ts';
+import { prompts } from '../../../projections/prompts/prompts.ts';
 import { rewards } from '../../../projections/rewards/rewards.ts';
 import { runs } from '../../../projections/runs/runs.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
-import { countSelected } from '../../../projections/trajectories/select-trajectories.ts';
+import { countSelected, showPictures } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { DatasetError } from '../dataset-error.ts';
 import { AtomicFile, type Existing, refuseExisting } from './atomic-file.ts';
 import { type ExportFormat, FORMAT_VERSIONS } from './format.ts';
 import { type ExportCounts, type Manifest, manifestPath, manifestText } from './manifest.ts';
 import { describeQuery } from './parse-trajectory-query.ts';
+import { PictureFolder } from './picture-folder.ts';
+import { openPictures } from './pictures.ts';
 import { publishWithManifest } from './publish-file.ts';
 import { readSnapshot, type SnapshotPosition } from './snapshot.ts';
 import { writeFormat } from './write-format.ts';
@@ -36,31 +40,29 @@ export interface ExportOptions {
 /**
  * Writes the trajectories of a query as one file and a manifest, in memory bounded by one tree and one row group. The order is by
  * content (run, task alias, tree, ordinal), the input one snapshot of the database: the same export twice yields the same bytes.
+ * Examples hold the prompts that were shown. Pictures that a format names lie in a folder next to the file.
  * @throws DatasetError; the file is then absent or as it was before.
  */
 export async function exportTrajectories(options: ExportOptions): Promise<Manifest> {
   const { db, blobs, query, format, out, existing, signal, waitMs, onProgress } = options;
   if (existing === 'refuse') await refuseExisting(manifestPath(out));
+  const folder = await PictureFolder.open(out, existing);
   const file = await AtomicFile.open(out, existing);
   try {
     const { counts, position } = await readSnapshot(db, projectionsOf(format), { waitMs, signal }, async (trx, at) => {
       const total = await countSelected(trx, query);
       if (total === 0 && options.empty === 'refuse') throw nothingMatches(query);
       onProgress({ done: 0, total });
-      const written = await writeFormat({
-        trx,
-        blobs,
-        query,
-        format,
-        file,
-        signal,
-        onDone: (done) => onProgress({ done, total }),
-      });
+      const pictures = openPictures(trx, blobs, await showPictures(trx, query));
+      const job = { trx, blobs, query, format, file, pictures, folder, signal };
+      const written = await writeFormat({ ...job, onDone: (done) => onProgress({ done, total }) });
       if (written.trajectories !== total) throw incomplete(total, written.trajectories);
       return { counts: written, position: at };
     });
+    await folder.publish();
     return await publish(file, options, counts, position);
   } finally {
+    await folder.discard();
     await file.discard();
   }
 }
@@ -81,8 +83,7 @@ async function publish(
 
 function projectionsOf(format: ExportFormat): readonly Projection[] {
   const read = [stepTree, rewards];
-  if (format.kind === 'jsonl') return [...read, journal];
-  return format.kind === 'sharegpt' ? [...read, runs] : read;
+  return format.kind === 'jsonl' ? [...read, journal] : [...read, runs, prompts, images];
 }
 
 function incomplete(selected: number, written: number): DatasetError {

@@ -1,3 +1,4 @@
+import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import type { RecordedRollout, RecordedStep, TreeHead } from '../../../projections/trajectories/recorded-tree.ts';
 
 /** What a format writes: one finished rollout, root first, every text in place. */
@@ -10,6 +11,14 @@ export interface ExportTrajectory {
   /** Of these the sums of those on the rollout itself, which no step holds. */
   readonly rolloutRewards: Readonly<Record<string, number>>;
   readonly root: RecordedStep;
-  /** The steps after the root, each with the rewards that stand on it. */
-  readonly steps: readonly (RecordedStep & { readonly rewards: Readonly<Record<string, number>> })[];
+  /** The steps after the root, each with the rewards that stand on it and the prompt that it was asked with. */
+  readonly steps: readonly ExportStep[];
+  /** The recorded configuration of the run, whatever its producer wrote. */
+  readonly config: unknown;
+}
+
+export interface ExportStep extends RecordedStep {
+  readonly rewards: Readonly<Record<string, number>>;
+  /** Null where the record holds none. */
+  readonly prompt: RecordedPrompt | null;
 }

@@ -24,13 +24,13 @@ export type ExportFormat =
 
 /** Raised when the bytes of a format change for equal input. */
 export const FORMAT_VERSIONS: Readonly<Record<ExportFormat['kind'], number>> = {
-  openai: 1,
-  xtuner: 1,
-  trl: 1,
-  'trl-grpo': 1,
-  sharegpt: 1,
-  parquet: 1,
-  verl: 1,
+  openai: 2,
+  xtuner: 2,
+  trl: 2,
+  'trl-grpo': 2,
+  sharegpt: 2,
+  parquet: 2,
+  verl: 2,
   jsonl: 1,
 };
 

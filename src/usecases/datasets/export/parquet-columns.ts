@@ -26,6 +26,9 @@ export function optional([first, ...rest]: Column): Column {
 export function text(name: string): Column {
   return [{ name, type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' }, repetition_type: 'REQUIRED' }];
 }
+export function binary(name: string): Column {
+  return [{ name, type: 'BYTE_ARRAY', repetition_type: 'REQUIRED' }];
+}
 export function boolean(name: string): Column {
   return [{ name, type: 'BOOLEAN', repetition_type: 'REQUIRED' }];
 }

@@ -1,5 +1,6 @@
 import type { SchemaElement } from 'hyparquet';
 import {
+  binary,
   boolean,
   type Column,
   double,
@@ -43,6 +44,7 @@ export const PARQUET_SCHEMA: SchemaElement[] = root([
   instant('finished_at'),
   text('instruction'),
   text('first_observation'),
+  list('images', struct('element', [text('id'), double('factor'), int32('width'), int32('height'), binary('png')])),
   list(
     'steps',
     struct('element', [
@@ -67,6 +69,7 @@ export const PARQUET_SCHEMA: SchemaElement[] = root([
       optional(list('token_ids', int32('element'))),
       optional(list('log_probs', float('element'))),
       optional(list('token_mask', int32('element'))),
+      optional(promptStruct()),
     ]),
   ),
 ]);
@@ -96,8 +99,23 @@ export const PARQUET_COLUMNS = [
   'finished_at',
   'instruction',
   'first_observation',
+  'images',
   'steps',
 ] as const;
+
+/**
+ * The prompt that a step was asked with, null where none is recorded: the first `kept` messages of the prompt of the step before in
+ * the row, then `messages`. `sha256` is the digest that was recorded when it was sent.
+ */
+function promptStruct(): Column {
+  const part = struct('element', [text('type'), optional(text('text')), optional(text('image_id'))]);
+  return struct('prompt', [
+    text('sha256'),
+    optional(text('template')),
+    int32('kept'),
+    list('messages', struct('element', [text('role'), list('parts', part)])),
+  ]);
+}
 
 function rewardStruct(): Column {
   return struct('element', [text('component'), double('value')]);

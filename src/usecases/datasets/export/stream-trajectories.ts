@@ -2,11 +2,14 @@ import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { pathTo } from '../../../domain/tree/grow-tree.ts';
 import { rewardsAlong, sumByComponent } from '../../../domain/tree/trajectory.ts';
 import type { Trx } from '../../../postgres/database.ts';
+import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
+import { readRunsById } from '../../../projections/runs/read-runs.ts';
 import { readRecordedTrees, weighTrees } from '../../../projections/trajectories/read-recorded-trees.ts';
 import type { RecordedTree } from '../../../projections/trajectories/recorded-tree.ts';
 import { type Selected, type SelectedTree, selectTrees } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
+import { readPromptsOf } from './read-prompts-of.ts';
 import { resolvePacked, resolveTexts } from './resolve-texts.ts';
 
 const TREES_AT_ONCE = 200; // small trees share their statements: 4 per 200 trees instead of 4 each
@@ -17,6 +20,7 @@ const BYTES_AT_ONCE = 8 * 1024 * 1024; // of text; one tree may be larger, and i
  * not copied.
  */
 export async function* streamTrajectories(trx: Trx, query: TrajectoryQuery, blobs: BlobStore): AsyncGenerator<ExportTrajectory> {
+  const configOf = configs(trx);
   for await (const batch of batchTrees(trx, selectTrees(trx, query))) {
     const trees = await readRecordedTrees(
       trx,
@@ -24,7 +28,10 @@ export async function* streamTrajectories(trx: Trx, query: TrajectoryQuery, blob
     );
     for (const { treeId, rollouts } of batch) {
       const tree = trees.get(treeId);
-      if (tree) for (const selected of rollouts) yield await composeTrajectory(tree, selected, blobs);
+      if (!tree) continue;
+      const config = await configOf(tree.head.runId);
+      const prompts = await readPromptsOf(trx, blobs, stepsOf(tree, rollouts));
+      for (const selected of rollouts) yield { ...(await composeTrajectory(tree, selected, prompts, blobs)), config };
     }
   }
 }
@@ -64,7 +71,27 @@ async function* chunk<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<
   if (held.length > 0) yield held;
 }
 
-async function composeTrajectory(recorded: RecordedTree, selected: Selected, blobs: BlobStore): Promise<ExportTrajectory> {
+/** Looks up the configuration of a run. Trajectories come run by run, so one is kept. */
+export function configs(trx: Trx): (runId: string) => Promise<unknown> {
+  let kept: { readonly runId: string; readonly config: unknown } | undefined;
+  return async (runId) => {
+    if (kept?.runId !== runId) kept = { runId, config: (await readRunsById(trx, [runId]))[0]?.config };
+    return kept.config;
+  };
+}
+
+/** The steps on the paths of the chosen rollouts of a tree. */
+export function stepsOf({ tree, rollouts }: RecordedTree, selected: readonly Selected[]): readonly string[] {
+  const leaves = selected.flatMap(({ rolloutId }) => rollouts.get(rolloutId)?.leafStepId ?? []);
+  return [...new Set(leaves.flatMap((leaf) => pathTo(tree, leaf).map(({ stepId }) => stepId)))];
+}
+
+async function composeTrajectory(
+  recorded: RecordedTree,
+  selected: Selected,
+  prompts: ReadonlyMap<string, RecordedPrompt>,
+  blobs: BlobStore,
+): Promise<Omit<ExportTrajectory, 'config'>> {
   const rollout = recorded.rollouts.get(selected.rolloutId);
   if (!rollout?.leafStepId) throw new Error(`rollout ${selected.rolloutId} was finished when selected in the same snapshot`);
   const place = `trajectory ${rollout.rolloutId}`;
@@ -83,6 +110,7 @@ async function composeTrajectory(recorded: RecordedTree, selected: Selected, blo
         mask: resolved.tokens.mask && (await resolvePacked(resolved.tokens.mask, blobs, at, 'tokens.mask')),
       },
       rewards: sumByComponent(recorded.rewards.ofStep.get(step.stepId) ?? []),
+      prompt: prompts.get(step.stepId) ?? null,
     });
   }
   return {

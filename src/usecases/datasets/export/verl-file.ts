@@ -1,7 +1,8 @@
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
 import { ParquetFile } from './parquet-file.ts';
-import { VERL_STEPS, VERL_TRAJECTORIES } from './verl-schema.ts';
+import type { Pictures } from './pictures.ts';
+import { VERL_TRAJECTORIES, verlSteps } from './verl-schema.ts';
 import { verlStepRows } from './verl-steps.ts';
 import { verlTrajectoryRow } from './verl-trajectory.ts';
 
@@ -10,9 +11,12 @@ export class VerlFile {
   readonly #file: ParquetFile;
   readonly #layout: Extract<ExportFormat, { kind: 'verl' }>['layout'];
 
-  constructor(sink: ByteSink, { layout }: Extract<ExportFormat, { kind: 'verl' }>) {
+  readonly #pictures: Pictures;
+
+  constructor(sink: ByteSink, { layout }: Extract<ExportFormat, { kind: 'verl' }>, pictures: Pictures) {
     this.#layout = layout;
-    this.#file = new ParquetFile(sink, layout === 'trajectory' ? VERL_TRAJECTORIES : VERL_STEPS);
+    this.#pictures = pictures;
+    this.#file = new ParquetFile(sink, layout === 'trajectory' ? VERL_TRAJECTORIES : verlSteps(pictures.any));
   }
 
   /**
@@ -25,8 +29,9 @@ export class VerlFile {
       return row ? 1 : 0;
     }
     let rows = 0;
-    for (const row of verlStepRows(trajectory)) {
-      await this.#file.write(row, sizeOf(trajectory)); // the chat before a step is at most the whole episode
+    for await (const row of verlStepRows(trajectory, this.#pictures)) {
+      // The chat before a step is at most the whole episode; what was shown besides it is its pictures.
+      await this.#file.write(row, sizeOf(trajectory) + picturesSize(row));
       rows += 1;
     }
     return rows;
@@ -36,6 +41,11 @@ export class VerlFile {
   finish(): Promise<void> {
     return this.#file.finish();
   }
+}
+
+function picturesSize({ images }: Readonly<Record<string, unknown>>): number {
+  if (!Array.isArray(images)) return 0;
+  return images.reduce((sum: number, { bytes }: { readonly bytes: Uint8Array }) => sum + bytes.length, 0);
 }
 
 /** Estimates what a trajectory holds in memory: text as UTF-16, and four numbers of 8 bytes for every token. */

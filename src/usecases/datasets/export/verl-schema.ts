@@ -1,12 +1,22 @@
-import { boolean, type Column, double, float, int32, int64, list, optional, root, struct, text } from './parquet-columns.ts';
+import {
+  binary,
+  boolean,
+  type Column,
+  double,
+  float,
+  int32,
+  int64,
+  list,
+  optional,
+  root,
+  struct,
+  text,
+} from './parquet-columns.ts';
 import type { ParquetShape } from './parquet-file.ts';
 
 const reward = () => struct('element', [text('component'), double('value')]);
 const spans = () => list('policy_spans', struct('element', [int32('from'), int32('to'), text('policy_id'), int32('version')]));
-/**
- * The chat before the first token of the row. Token ids of prompts are recorded nowhere: servers take chats, and give ids of what
- * they sampled.
- */
+/** The chat before the first token of the row. */
 const rawPrompt = () => list('raw_prompt', struct('element', [text('role'), text('content')]));
 const extraInfo = () =>
   struct('extra_info', [
@@ -45,13 +55,21 @@ export const VERL_TRAJECTORIES: ParquetShape = {
   ]),
 };
 
+/** Pictures as verl takes them: `<image>` in `raw_prompt` for each. Without them in a file verl leaves the texts as they are. */
+const pictureColumns = (): readonly Column[] => [
+  list('images', struct('element', [binary('bytes'), text('path')])),
+  list('image_ids', text('element')),
+  list('image_factors', double('element')),
+];
+
 /**
- * One row per step, as Agent-R1 trains steps: its own prompt as a chat, its own tokens where they were recorded, and the numbers
+ * One row per step, as Agent-R1 trains steps: the prompt that it was asked with (`prompt_source` says `recorded`, or `composed` where
+ * the record holds none and the environment's chat takes its place), pictures with their ids and factors where the file has any, its own tokens where they were recorded, and the numbers
  * of its episode next to it. `step_indices` counts the steps that the rollout took itself, from 0; `anchor_obs` the hash of the
  * state before it (GiGPO); `trajectory_rewards` what belongs to the rollout and to no step.
  */
-export const VERL_STEPS: ParquetShape = {
-  name: 'verl-steps/1',
+export const verlSteps = (withPictures: boolean): ParquetShape => ({
+  name: 'verl-steps/2',
   schema: root([
     text('uid'),
     text('traj_uid'),
@@ -59,6 +77,8 @@ export const VERL_STEPS: ParquetShape = {
     text('step_id'),
     text('data_source'),
     rawPrompt(),
+    text('prompt_source'),
+    ...(withPictures ? pictureColumns() : []),
     text('response_text'),
     optional(list('responses', int32('element'))),
     optional(list('response_mask', int32('element'))),
@@ -75,4 +95,4 @@ export const VERL_STEPS: ParquetShape = {
     ...versions(),
     extraInfo(),
   ]),
-};
+});

@@ -1,28 +1,43 @@
-import { promptMessages } from '../../../domain/history/prompt.ts';
+import { pictureIds } from '../../../domain/dataset/shown-rows.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
+import { markedText } from './message-forms.ts';
+import type { Pictures } from './pictures.ts';
+import { shownSteps } from './shown-steps.ts';
 import { componentRows, episodeColumns, versionColumns } from './verl-episode.ts';
 import { splitOwn, stepTokens } from './verl-tokens.ts';
 
 /**
- * Writes the steps that a rollout took as rows of `VERL_STEPS`. Each has the whole chat before it: the file grows with the square
- * of an episode's length.
+ * Writes the steps that a rollout took as rows of `VERL_STEPS`. Each has the whole prompt that it was asked with: the file grows
+ * with the square of an episode's length.
  */
-export function* verlStepRows(trajectory: ExportTrajectory): Generator<Readonly<Record<string, unknown>>> {
+export async function* verlStepRows(
+  trajectory: ExportTrajectory,
+  pictures: Pictures,
+): AsyncGenerator<Readonly<Record<string, unknown>>> {
   const { head, root, steps, rollout } = trajectory;
   const { context, own } = splitOwn(trajectory);
   const episode = episodeColumns(trajectory);
+  const shown = shownSteps({ instruction: head.instruction, firstObservation: root.observation, steps }, []);
   for (const [i, step] of own.entries()) {
     const before = context.length + i;
     const tokens = stepTokens(step);
+    const prompt = shown[before]?.prompt ?? [];
+    const ids = pictureIds(prompt);
+    const drawn = ids.length === 0 ? [] : await pictures.of(ids, [step.stepId]);
+    const place = `step ${step.stepId} of trajectory ${rollout.rolloutId}`;
     yield {
       ...episode,
       step_indices: i,
       step_id: step.stepId,
-      raw_prompt: promptMessages({
-        instruction: head.instruction,
-        firstObservation: root.observation,
-        history: steps.slice(0, before),
-      }),
+      raw_prompt: prompt.map((message) => ({ role: message.role, content: markedText(message, place, pictures.any) })),
+      prompt_source: shown[before]?.source ?? 'composed',
+      ...(pictures.any
+        ? {
+            images: drawn.map(({ png, id }) => ({ bytes: png, path: `${id}.png` })),
+            image_ids: ids,
+            image_factors: drawn.map(({ factor }) => factor),
+          }
+        : {}),
       response_text: step.response,
       responses: tokens?.ids ?? null,
       response_mask: tokens?.mask ?? null,

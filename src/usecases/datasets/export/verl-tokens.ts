@@ -1,9 +1,7 @@
 import { unpack } from '../../../events/packed.ts';
 import type { RecordedStep } from '../../../projections/trajectories/recorded-tree.ts';
 import { DatasetError } from '../dataset-error.ts';
-import type { ExportTrajectory } from './export-trajectory.ts';
-
-export type ExportStep = ExportTrajectory['steps'][number];
+import type { ExportStep, ExportTrajectory } from './export-trajectory.ts';
 
 /**
  * The tokens of one step as recorded: mask 1 where the policy sampled, 0 where it was shown; log-probabilities 0 where it was

@@ -1,22 +1,66 @@
-import { weightedChat, withLoss } from '../../../domain/dataset/chat.ts';
-import { completionRows } from '../../../domain/dataset/preference.ts';
+import { pictureIds } from '../../../domain/dataset/shown-rows.ts';
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
 import { toXtuner } from '../../../domain/revision/xtuner.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
-import { metadataOf } from './write-openai.ts';
+import { lossMessages, partMessages } from './message-forms.ts';
+import {
+  imagesColumn,
+  type PictureShelf,
+  picturesIn,
+  picturesNamed,
+  type ShownExample,
+  shownExamples,
+} from './shown-examples.ts';
 
 /**
- * Writes a trajectory for xtuner (one line) or TRL (a line per trained reply). None for a trajectory without a reply to train on.
+ * Writes a trajectory for xtuner (a line per conversation) or TRL (a line per trained reply). None for a trajectory without a
+ * reply to train on.
  */
-export function chatBodies(
+export async function chatBodies(
   trajectory: ExportTrajectory,
-  format: Extract<ExportFormat, { kind: 'xtuner' | 'trl' }>,
-): readonly object[] {
-  const { head, root, steps, rollout } = trajectory;
-  if (steps.length === 0) return [];
-  const conversation = { instruction: head.instruction, firstObservation: root.observation, history: steps };
-  const messages = withLoss(weightedChat(conversation, turnWeights(steps, rollout, format.weights)));
-  const bodies: readonly object[] = format.kind === 'trl' ? completionRows(messages) : [toXtuner(messages, 'keep')];
-  return format.metadata === 'omit' ? bodies : bodies.map((body) => ({ ...body, metadata: metadataOf(trajectory) }));
+  { kind, weights, metadata }: Extract<ExportFormat, { kind: 'xtuner' | 'trl' }>,
+  shelf: PictureShelf,
+): Promise<readonly object[]> {
+  const says = metadata === 'include';
+  const examples = shownExamples(trajectory, {
+    ...{ from: 0, says },
+    weights: turnWeights(trajectory.steps, trajectory.rollout, weights),
+  });
+  const bodies: object[] = [];
+  for (const example of examples) {
+    const place = `trajectory ${trajectory.rollout.rolloutId}`;
+    if (kind === 'trl') bodies.push(...(await completionBodies(example, says, shelf)));
+    else
+      bodies.push({
+        ...toXtuner(lossMessages(example.row.messages, place), 'keep'),
+        ...(says ? { metadata: example.metadata } : {}),
+      });
+  }
+  return bodies;
+}
+
+/**
+ * Writes a line for every reply that is trained on: all before it is its prompt. TRL has no loss flag per message; a completion
+ * of several turns would train on the observations between them, and on no reply in the middle of a prompt.
+ */
+export async function completionBodies(
+  { row, stepIds, metadata }: ShownExample,
+  says: boolean,
+  shelf: PictureShelf,
+): Promise<readonly object[]> {
+  const { any } = shelf.pictures;
+  const bodies: object[] = [];
+  for (const [i, message] of row.messages.entries()) {
+    if (message.weight !== 1) continue;
+    const before = row.messages.slice(0, i);
+    const drawn = pictureIds(before).length === 0 ? [] : await picturesIn(before, stepIds, shelf);
+    bodies.push({
+      prompt: partMessages(before, any),
+      completion: partMessages([message], any),
+      ...(await imagesColumn(drawn, shelf)),
+      ...(says ? { metadata: { ...metadata, ...picturesNamed(drawn) } } : {}),
+    });
+  }
+  return bodies;
 }

@@ -1,7 +1,6 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { Envelope } from '../../../events/envelope.ts';
 import type { Trx } from '../../../postgres/database.ts';
-import { readRunsById } from '../../../projections/runs/read-runs.ts';
 import type { SelectedTree } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { blobLine } from '../carried-blob.ts';
@@ -9,14 +8,16 @@ import { type EndLine, eventLine, HEADER } from '../event-line.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
 import type { ExportCounts } from './manifest.ts';
+import type { PictureFolder } from './picture-folder.ts';
+import type { Pictures } from './pictures.ts';
 import { streamEvents } from './stream-events.ts';
 import { streamTrajectories } from './stream-trajectories.ts';
 import { VerlFile } from './verl-file.ts';
 import { chatBodies } from './write-chat.ts';
-import { grpoLine } from './write-grpo.ts';
-import { openaiLine } from './write-openai.ts';
+import { grpoBodies } from './write-grpo.ts';
+import { openaiBodies } from './write-openai.ts';
 import { ParquetRows } from './write-parquet.ts';
-import { acknowledgementIn, shareGptLine } from './write-sharegpt.ts';
+import { shareGptBodies } from './write-sharegpt.ts';
 
 export interface WriteJob<Format extends ExportFormat = ExportFormat> {
   readonly trx: Trx;
@@ -24,6 +25,9 @@ export interface WriteJob<Format extends ExportFormat = ExportFormat> {
   readonly query: TrajectoryQuery;
   readonly format: Format;
   readonly file: ByteSink;
+  /** The pictures of prompts, and where those go that are not in the file. */
+  readonly pictures: Pictures;
+  readonly folder: PictureFolder;
   readonly signal: AbortSignal;
   /** Called with the number of trajectories that are written. */
   readonly onDone: (done: number) => void;
@@ -34,29 +38,14 @@ export async function writeFormat(job: WriteJob): Promise<ExportCounts> {
   const { format } = job;
   switch (format.kind) {
     case 'openai':
-      return writeTrajectories(
-        job,
-        lines(job.file, async (trajectory) => openaiLine(trajectory, format)),
-      );
+      return writeBodies(job, (trajectory) => openaiBodies(trajectory, format, job));
     case 'xtuner':
     case 'trl':
-      return writeTrajectories(job, async (trajectory) => {
-        const bodies = chatBodies(trajectory, format);
-        for (const body of bodies) await job.file.write(`${JSON.stringify(body)}\n`);
-        return bodies.length;
-      });
+      return writeBodies(job, (trajectory) => chatBodies(trajectory, format, job));
     case 'trl-grpo':
-      return writeTrajectories(
-        job,
-        lines(job.file, async (trajectory) => grpoLine(trajectory, format)),
-      );
-    case 'sharegpt': {
-      const acknowledge = acknowledgements(job.trx);
-      return writeTrajectories(
-        job,
-        lines(job.file, async (trajectory) => shareGptLine(trajectory, format, await acknowledge(trajectory.head.runId))),
-      );
-    }
+      return writeBodies(job, (trajectory) => grpoBodies(trajectory, format, job));
+    case 'sharegpt':
+      return writeBodies(job, (trajectory) => shareGptBodies(trajectory, format, job));
     case 'parquet':
       return writeParquet({ ...job, format });
     case 'verl':
@@ -72,13 +61,15 @@ type Counting = { -readonly [Name in keyof Omit<ExportCounts, 'leftOut'>]: numbe
 /** Writes one trajectory; returns the number of lines or rows it took. */
 type WriteOne = (trajectory: ExportTrajectory) => Promise<number>;
 
-function lines(file: ByteSink, lineOf: (trajectory: ExportTrajectory) => Promise<string | null>): WriteOne {
-  return async (trajectory) => {
-    const line = await lineOf(trajectory);
-    if (line === null) return 0;
-    await file.write(line);
-    return 1;
-  };
+function writeBodies(
+  job: WriteJob,
+  bodiesOf: (trajectory: ExportTrajectory) => Promise<readonly object[]>,
+): Promise<ExportCounts> {
+  return writeTrajectories(job, async (trajectory) => {
+    const bodies = await bodiesOf(trajectory);
+    for (const body of bodies) await job.file.write(`${JSON.stringify(body)}\n`);
+    return bodies.length;
+  });
 }
 
 async function writeTrajectories({ trx, query, blobs, signal, onDone }: WriteJob, writeOne: WriteOne): Promise<ExportCounts> {
@@ -99,7 +90,7 @@ async function writeTrajectories({ trx, query, blobs, signal, onDone }: WriteJob
 }
 
 async function writeParquet(job: WriteJob<Extract<ExportFormat, { kind: 'parquet' }>>): Promise<ExportCounts> {
-  const rows = new ParquetRows(job.file, job.format);
+  const rows = new ParquetRows(job.file, job.format, job.pictures);
   const counts = await writeTrajectories(job, async (trajectory) => {
     await rows.write(trajectory);
     return 1;
@@ -109,7 +100,7 @@ async function writeParquet(job: WriteJob<Extract<ExportFormat, { kind: 'parquet
 }
 
 async function writeVerl(job: WriteJob<Extract<ExportFormat, { kind: 'verl' }>>): Promise<ExportCounts> {
-  const file = new VerlFile(job.file, job.format);
+  const file = new VerlFile(job.file, job.format, job.pictures);
   const counts = await writeTrajectories(job, (trajectory) => file.write(trajectory));
   await file.finish();
   return counts;
@@ -147,18 +138,6 @@ async function writeEvents(job: WriteJob<Extract<ExportFormat, { kind: 'jsonl' }
 function endsOf(tree: SelectedTree, events: readonly Envelope[]): number {
   const chosen = new Set(tree.rollouts.map(({ rolloutId }) => rolloutId));
   return events.filter((event) => event.type === 'RolloutFinished' && chosen.has(event.data.rolloutId)).length;
-}
-
-/** Looks up how a run's source acknowledged instructions. Trajectories come run by run, so one answer is kept. */
-function acknowledgements(trx: Trx): (runId: string) => Promise<string> {
-  let kept: { readonly runId: string; readonly text: string } | undefined;
-  return async (runId) => {
-    if (kept?.runId !== runId) {
-      const [run] = await readRunsById(trx, [runId]);
-      kept = { runId, text: acknowledgementIn(run?.config) };
-    }
-    return kept.text;
-  };
 }
 
 function zero(): Counting {

@@ -1,31 +1,38 @@
-import { promptMessages } from '../../../domain/history/prompt.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
+import { partMessages } from './message-forms.ts';
+import { imagesColumn, type PictureShelf, picturesIn, picturesNamed, shownExamples } from './shown-examples.ts';
 import { splitOwn } from './verl-tokens.ts';
-import { metadataOf } from './write-openai.ts';
 
 /**
- * Writes a trajectory as a scored completion for TRL, as GRPO and its relatives compare them: `prompt` (the chat before its own
- * first reply), `completion` (its replies and the observations between them), `reward` (its return), `rewards` by component, and
- * `group`, which all completions of one tree share. The observation after the last reply is left out. Null for a trajectory that
- * took no step.
+ * Writes a trajectory as scored completions for TRL, as GRPO and its relatives compare them: `prompt` (what its first reply was
+ * asked with), `completion` (its replies and the observations between them), `reward` (its return), `rewards` by component, and
+ * `group`, which all completions of one tree share. The observation after the last reply is left out. Where a prompt does not
+ * continue the one before, as where the past is drawn into an image, a trajectory is several lines of one reward, and `trajectory`
+ * and `part` say which belong together. None for a trajectory that took no step.
  */
-export function grpoLine(trajectory: ExportTrajectory, { metadata }: Extract<ExportFormat, { kind: 'trl-grpo' }>): string | null {
-  const { head, root, rewards, returnValue } = trajectory;
-  const { context, own } = splitOwn(trajectory);
-  if (own.length === 0) return null;
-  const opening = { instruction: head.instruction, firstObservation: root.observation };
-  const body = {
-    prompt: promptMessages({ ...opening, history: context }),
-    completion: own
-      .flatMap(({ response, observation }) => [
-        { role: 'assistant', content: response },
-        { role: 'user', content: observation },
-      ])
-      .slice(0, -1),
-    reward: returnValue,
-    rewards,
-    group: head.treeId,
-  };
-  return `${JSON.stringify(metadata === 'include' ? { ...body, metadata: metadataOf(trajectory) } : body)}\n`;
+export async function grpoBodies(
+  trajectory: ExportTrajectory,
+  { metadata }: Extract<ExportFormat, { kind: 'trl-grpo' }>,
+  shelf: PictureShelf,
+): Promise<readonly object[]> {
+  const { head, rewards, returnValue, rollout, steps } = trajectory;
+  const { context } = splitOwn(trajectory);
+  const says = metadata === 'include';
+  const examples = shownExamples(trajectory, { from: context.length, weights: steps.map(() => 1), says });
+  return Promise.all(
+    examples.map(async ({ row, stepIds, ...example }, index) => {
+      const pictures = await picturesIn(row.messages, stepIds, shelf);
+      return {
+        prompt: partMessages(row.messages.slice(0, row.opening), shelf.pictures.any),
+        completion: partMessages(row.messages.slice(row.opening), shelf.pictures.any),
+        ...(await imagesColumn(pictures, shelf)),
+        reward: returnValue,
+        rewards,
+        group: head.treeId,
+        ...(examples.length > 1 ? { trajectory: rollout.rolloutId, part: { index, of: examples.length } } : {}),
+        ...(says ? { metadata: { ...example.metadata, ...picturesNamed(pictures) } } : {}),
+      };
+    }),
+  );
 }

@@ -23,11 +23,12 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
+const NO_PICTURES = { any: false, of: async () => [] };
 const out = () => join(folder, 'data.parquet');
 
 async function write(trajectories: readonly ExportTrajectory[]): Promise<void> {
   const file = await AtomicFile.open(out(), 'replace');
-  const rows = new ParquetRows(file, { kind: 'parquet', weights: 'policy' });
+  const rows = new ParquetRows(file, { kind: 'parquet', weights: 'policy' }, NO_PICTURES);
   for (const trajectory of trajectories) await rows.write(trajectory);
   await rows.finish();
   await file.seal();
@@ -141,9 +142,11 @@ const trajectory = fc
         rewards: sums,
         rolloutRewards: {},
         root,
+        config: null,
         steps: steps.map((s, i) => ({
           ...root,
           ...s,
+          prompt: null,
           stepId: `s${i}`,
           depth: i + 1,
           tokens: s.tokens && {
@@ -191,6 +194,7 @@ describe('Parquet files of trajectories', () => {
         step_count: steps.length,
         instruction: head.instruction,
         first_observation: root.observation,
+        images: [],
       },
       ...{ started_at: '2023-11-14 22:13:20.123', finished_at: '2023-11-14 22:13:20.456' },
       steps: steps.map((s) => ({
@@ -212,6 +216,7 @@ describe('Parquet files of trajectories', () => {
         token_ids: s.tokens && ints(s.tokens.ids.bytes),
         log_probs: s.tokens?.logProbs ? floats(s.tokens.logProbs.bytes) : null,
         token_mask: null,
+        prompt: null,
       })),
     };
   }
@@ -254,7 +259,7 @@ describe('Parquet files of trajectories', () => {
     if (!one || !at) throw new Error('sampled one');
     const walk = (values: readonly number[]): ExportTrajectory => ({
       ...one,
-      steps: values.map((value, i) => ({ ...one.root, depth: i + 1, rewards: { a: value } })),
+      steps: values.map((value, i) => ({ ...one.root, depth: i + 1, rewards: { a: value }, prompt: null })),
     });
     await write([walk([0, 1]), walk([1, 0.5]), walk([0.5])]);
     expect(await query('select s.depth, avg(s.reward) as mean from FILE, unnest(steps) as t(s) group by 1 order by 1')).toEqual([

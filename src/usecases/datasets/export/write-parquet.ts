@@ -1,10 +1,14 @@
+import { pictureIds } from '../../../domain/dataset/shown-rows.ts';
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
+import { sharedMessages } from '../../../domain/prompts/same-message.ts';
 import { unpack } from '../../../events/packed.ts';
 import type { Packed } from '../../../events/schemas/values.ts';
+import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
 import { ParquetFile } from './parquet-file.ts';
 import { type PARQUET_COLUMNS, PARQUET_SCHEMA } from './parquet-schema.ts';
+import type { Picture, Pictures } from './pictures.ts';
 
 type Row = Readonly<Record<(typeof PARQUET_COLUMNS)[number], unknown>>;
 
@@ -13,13 +17,18 @@ export class ParquetRows {
   readonly #file: ParquetFile;
   readonly #format: Extract<ExportFormat, { kind: 'parquet' }>;
 
-  constructor(sink: ByteSink, format: Extract<ExportFormat, { kind: 'parquet' }>) {
+  readonly #pictures: Pictures;
+
+  constructor(sink: ByteSink, format: Extract<ExportFormat, { kind: 'parquet' }>, pictures: Pictures) {
     this.#format = format;
-    this.#file = new ParquetFile(sink, { schema: PARQUET_SCHEMA, name: 'trajectories/1' });
+    this.#pictures = pictures;
+    this.#file = new ParquetFile(sink, { schema: PARQUET_SCHEMA, name: 'trajectories/2' });
   }
 
   async write(trajectory: ExportTrajectory): Promise<void> {
-    await this.#file.write(parquetRow(trajectory, this.#format), sizeOf(trajectory));
+    const drawn = await drawnIn(trajectory, this.#pictures);
+    const bytes = drawn.reduce((sum, { png }) => sum + png.length, 0);
+    await this.#file.write(parquetRow(trajectory, this.#format, drawn), sizeOf(trajectory) + bytes);
   }
 
   /** Writes the last row group and the footer. A file without rows is a valid Parquet file. */
@@ -29,7 +38,11 @@ export class ParquetRows {
 }
 
 /** Returns one row of the file: the columns of `PARQUET_SCHEMA`. */
-export function parquetRow(trajectory: ExportTrajectory, format: Extract<ExportFormat, { kind: 'parquet' }>): Row {
+export function parquetRow(
+  trajectory: ExportTrajectory,
+  format: Extract<ExportFormat, { kind: 'parquet' }>,
+  drawn: readonly Picture[],
+): Row {
   const { head, rollout, root, steps } = trajectory;
   const weights = turnWeights(steps, rollout, format.weights);
   return {
@@ -56,6 +69,7 @@ export function parquetRow(trajectory: ExportTrajectory, format: Extract<ExportF
     finished_at: rollout.finishedAt,
     instruction: head.instruction,
     first_observation: root.observation,
+    images: drawn.map(({ id, factor, width, height, png }) => ({ id, factor, width, height, png })),
     steps: steps.map((step, i) => ({
       step_id: step.stepId,
       rollout_id: step.rolloutId,
@@ -78,8 +92,35 @@ export function parquetRow(trajectory: ExportTrajectory, format: Extract<ExportF
       token_ids: numbers(step.tokens?.ids),
       log_probs: numbers(step.tokens?.logProbs),
       token_mask: numbers(step.tokens?.mask),
+      prompt: promptRow(step.prompt, steps[i - 1]?.prompt ?? null),
     })),
   };
+}
+
+/** Each picture of the prompts of a trajectory once, in the order in which they were shown. */
+async function drawnIn({ steps }: ExportTrajectory, pictures: Pictures): Promise<readonly Picture[]> {
+  const ids = new Set(steps.flatMap(({ prompt }) => pictureIds(prompt?.messages ?? [])));
+  return ids.size === 0
+    ? []
+    : pictures.of(
+        [...ids],
+        steps.map(({ stepId }) => stepId),
+      );
+}
+
+function promptRow(prompt: RecordedPrompt | null, before: RecordedPrompt | null): object | null {
+  if (!prompt) return null;
+  const kept = sharedMessages(before?.messages ?? [], prompt.messages);
+  const messages = prompt.messages.slice(kept).map(({ role, parts }) => ({
+    role,
+    parts: parts.map((part) =>
+      part.kind === 'text'
+        ? { type: 'text', text: part.text, image_id: null }
+        : { type: 'image', text: null, image_id: part.imageId },
+    ),
+  }));
+  const template = prompt.template && `${prompt.template.name}@${prompt.template.version}`;
+  return { sha256: prompt.sha256, template, kept, messages };
 }
 
 function componentRows(rewards: Readonly<Record<string, number>>): readonly { component: string; value: number }[] {

@@ -1,33 +1,63 @@
-import { shareGptTurns } from '../../../domain/dataset/chat.ts';
+import { type ShareGptTurn, shareGptTurns } from '../../../domain/dataset/chat.ts';
+import type { ShownRow } from '../../../domain/dataset/shown-rows.ts';
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
+import { promptMessages } from '../../../domain/history/prompt.ts';
+import { sharedMessages, textMessage } from '../../../domain/prompts/same-message.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
-import { metadataOf } from './write-openai.ts';
+import { markedText } from './message-forms.ts';
+import { imagesColumn, type PictureShelf, picturesIn, picturesNamed, shownExamples } from './shown-examples.ts';
 
 /** What Agent-R answers to every instruction where a run does not say otherwise (Agent-R spec §4.3). */
 export const DEFAULT_ACKNOWLEDGEMENT = 'Ok.';
 
-/** Writes a trajectory as one line in the shape of AgentGym's AgentTraj items. Returns null for a trajectory without a step. */
-export function shareGptLine(
+/**
+ * Writes a trajectory in the shape of AgentGym's AgentTraj items: a line, or several where its prompts do not continue each other.
+ * None for a trajectory without a step.
+ */
+export async function shareGptBodies(
   trajectory: ExportTrajectory,
   format: Extract<ExportFormat, { kind: 'sharegpt' }>,
-  acknowledgement: string,
-): string | null {
-  if (trajectory.steps.length === 0) return null;
-  const { head, root, steps, rollout, returnValue } = trajectory;
-  const conversations = shareGptTurns(
-    { instruction: head.instruction, firstObservation: root.observation, history: steps },
-    turnWeights(steps, rollout, format.weights),
-    acknowledgement,
-  );
-  const item = {
-    item_id: `${head.environment}_${head.alias}`,
-    conversations,
-    reward: returnValue,
-    success: rollout.success,
-    metadata: metadataOf(trajectory),
-  };
-  return `${JSON.stringify(item)}\n`;
+  shelf: PictureShelf,
+): Promise<readonly object[]> {
+  const { head, root, steps, rollout, returnValue, config } = trajectory;
+  const weights = turnWeights(steps, rollout, format.weights);
+  const chat = { instruction: head.instruction, firstObservation: root.observation, history: steps };
+  const bodies: object[] = [];
+  for (const { row, stepIds, metadata } of shownExamples(trajectory, { from: 0, weights, says: true })) {
+    const pictures = await picturesIn(row.messages, stepIds, shelf);
+    bodies.push({
+      item_id: `${head.environment}_${head.alias}`,
+      conversations: isChat(row, chat)
+        ? shareGptTurns(chat, weights, acknowledgementIn(config))
+        : shareGptRow(row, `trajectory ${rollout.rolloutId}`, shelf.pictures.any),
+      ...(await imagesColumn(pictures, shelf)),
+      reward: returnValue,
+      success: rollout.success,
+      metadata: { ...metadata, ...picturesNamed(pictures) },
+    });
+  }
+  return bodies;
+}
+
+/** A turn of a prompt that is not the environment's chat: it may have a system text. */
+type PromptTurn = Omit<ShareGptTurn, 'from'> & { readonly from: ShareGptTurn['from'] | 'system' };
+
+/** Writes a row turn by turn, `<image>` for each of its pictures. */
+export function shareGptRow({ messages }: ShownRow, place: string, withPictures: boolean): readonly PromptTurn[] {
+  return messages.map((message): PromptTurn => {
+    const value = markedText(message, place, withPictures);
+    if (message.role === 'assistant') return { from: 'gpt', loss: message.weight === 1, value };
+    return { from: message.role === 'system' ? 'system' : 'human', loss: null, value };
+  });
+}
+
+/** Returns whether a row is the whole chat of the environment, which has a form of its own (an instruction that is answered). */
+export function isChat({ messages }: Pick<ShownRow, 'messages'>, chat: Parameters<typeof promptMessages>[0]): boolean {
+  const whole = promptMessages(chat)
+    .slice(0, -1)
+    .map(({ role, content }) => textMessage(role, content));
+  return whole.length === messages.length && sharedMessages(whole, messages) === whole.length;
 }
 
 /** Finds the acknowledgement that an imported run remembers of its source: `config.acknowledgement`, one text for the run. */

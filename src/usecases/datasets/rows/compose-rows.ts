@@ -5,6 +5,7 @@ import { keepsForm, type RevisedTurn, splice } from '../../../domain/revision/sp
 import { isGood, isWorse } from '../../../domain/revision/thresholds.ts';
 import type { SearchedStep } from '../../../domain/search/searched-step.ts';
 import { pathTo } from '../../../domain/tree/grow-tree.ts';
+import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import type { MinedJudgement, MinedRevision } from '../../../projections/revisions/read-mined-revisions.ts';
 import { revisionContentHash } from '../../../projections/revisions/revision-content.ts';
 import { DatasetError } from '../dataset-error.ts';
@@ -18,6 +19,8 @@ export interface RowContext {
   readonly judgements: readonly MinedJudgement[];
   readonly system: string | null;
   readonly acknowledgement: string | null;
+  readonly prompts: ReadonlyMap<string, RecordedPrompt>;
+  readonly config: unknown;
 }
 
 /**
@@ -107,9 +110,9 @@ function refuseOther({ head, firstObservation }: MinedTree, revision: MinedRevis
   );
 }
 
-function commonOf({ head, firstObservation }: MinedTree, { system, acknowledgement }: RowContext) {
+function commonOf({ head, firstObservation }: MinedTree, { system, acknowledgement, prompts, config }: RowContext) {
   const { taskId, alias, environment, instruction } = head;
-  return { taskId, alias, environment, instruction, firstObservation, system, acknowledgement };
+  return { taskId, alias, environment, instruction, firstObservation, system, acknowledgement, prompts, config };
 }
 
 function sourceOf(

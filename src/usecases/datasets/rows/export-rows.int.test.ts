@@ -49,6 +49,7 @@ describe('training rows of the record', () => {
         thresholds: KEEP.thresholds,
         judge: null,
         judgements: [],
+        prompt: 'composed',
       },
     });
     expect(rows[1]).toEqual({
@@ -67,6 +68,7 @@ describe('training rows of the record', () => {
         thresholds: { alpha: 0.5, beta: 0.25 },
         judge: 'planner@1',
         judgements: recorded.judgements,
+        prompt: 'composed',
       },
     });
   });

@@ -2,15 +2,20 @@ import { stat } from 'node:fs/promises';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { sha256OfFile } from '../../../digest/sha256.ts';
 import type { Db } from '../../../postgres/database.ts';
+import { images } from '../../../projections/images/images.ts';
+import { prompts } from '../../../projections/prompts/prompts.ts';
 import { revisions } from '../../../projections/revisions/revisions.ts';
 import { rewards } from '../../../projections/rewards/rewards.ts';
 import { runs } from '../../../projections/runs/runs.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
+import { showPictures } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { DatasetError } from '../dataset-error.ts';
 import { AtomicFile, type Existing, refuseExisting } from '../export/atomic-file.ts';
 import { manifestPath } from '../export/manifest.ts';
 import { describeQuery } from '../export/parse-trajectory-query.ts';
+import { PictureFolder } from '../export/picture-folder.ts';
+import { openPictures } from '../export/pictures.ts';
 import { publishWithManifest } from '../export/publish-file.ts';
 import { readSnapshot, type SnapshotPosition } from '../export/snapshot.ts';
 import { type GeneralOptions, type GeneralSource, openGeneralData } from './general-data.ts';
@@ -67,22 +72,17 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
   const general = options.general && (await openGeneralData(options.general, format.kind));
   if (existing === 'refuse') await refuseExisting(manifestPath(out));
   const over = existing === 'same' ? 'replace' : existing;
+  const folder = await PictureFolder.open(out, over);
   const file = await AtomicFile.open(out, over);
   try {
     const {
       counts,
       runs: from,
       position,
-    } = await readSnapshot(db, [stepTree, rewards, runs, revisions], { waitMs, signal }, async (trx, at) => {
+    } = await readSnapshot(db, PROJECTIONS, { waitMs, signal }, async (trx, at) => {
       const job = {
-        trx,
-        blobs,
-        query,
-        format,
-        parameters,
-        general,
-        file,
-        signal,
+        ...{ trx, blobs, query, format, parameters, general, file, folder, signal },
+        pictures: openPictures(trx, blobs, await showPictures(trx, query)),
         onDone: options.onProgress,
         onExample: options.onExample ?? (() => undefined),
       };
@@ -91,6 +91,7 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
     if (counts.lines === 0) throw nothingMatches(query, parameters, counts);
     const { bytes, sha256 } = await file.seal();
     if (existing === 'same') await refuseOther(out, sha256);
+    await folder.publish();
     const manifest: RowManifest = {
       schema: 'espalier-rows-manifest/1',
       format,
@@ -108,9 +109,12 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
     await publishWithManifest(file, `${JSON.stringify(manifest, null, 2)}\n`, over);
     return manifest;
   } finally {
+    await folder.discard();
     await file.discard();
   }
 }
+
+const PROJECTIONS = [stepTree, rewards, runs, revisions, prompts, images];
 
 async function refuseOther(out: string, sha256: string): Promise<void> {
   const there = await stat(out).catch(() => undefined);

@@ -26,12 +26,12 @@ export const ROW_FORMATS = ['agent-r', 'xtuner', 'sharegpt', 'openai', 'trl', 'd
 
 /** Raised when the bytes of a format change for equal input. */
 export const ROW_FORMAT_VERSIONS: Readonly<Record<RowFormatKind, number>> = {
-  'agent-r': 1,
-  xtuner: 1,
-  sharegpt: 1,
-  openai: 1,
-  trl: 1,
-  dpo: 1,
+  'agent-r': 2,
+  xtuner: 2,
+  sharegpt: 2,
+  openai: 2,
+  trl: 2,
+  dpo: 2,
 };
 
 /** What must hold of an example to be written. */

@@ -1,12 +1,12 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { Trx } from '../../../postgres/database.ts';
 import { readMinedJudgements, readMinedRevisions } from '../../../projections/revisions/read-mined-revisions.ts';
-import { readRunsById } from '../../../projections/runs/read-runs.ts';
 import { readRecordedTrees } from '../../../projections/trajectories/read-recorded-trees.ts';
 import { selectTrees } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
+import { readPromptsOf } from '../export/read-prompts-of.ts';
 import { resolveTexts } from '../export/resolve-texts.ts';
-import { batchTrees } from '../export/stream-trajectories.ts';
+import { batchTrees, configs, stepsOf } from '../export/stream-trajectories.ts';
 import { composeRows, type RowContext } from './compose-rows.ts';
 import { mineTree } from './mined-tree.ts';
 import type { RowParameters } from './row-options.ts';
@@ -22,7 +22,7 @@ export async function* streamRows(
   blobs: BlobStore,
   parameters: RowParameters,
 ): AsyncGenerator<readonly TrainingRow[]> {
-  const openingOf = openings(trx);
+  const configOf = configs(trx);
   for await (const batch of batchTrees(trx, selectTrees(trx, query))) {
     const ids = batch.map(({ treeId }) => treeId);
     const trees = await readRecordedTrees(trx, ids);
@@ -32,8 +32,11 @@ export async function* streamRows(
       const recorded = trees.get(treeId);
       if (!recorded) continue;
       const ofTree = <Row extends { readonly treeId: string }>(row: Row) => row.treeId === treeId;
+      const config = await configOf(runId);
       const context: RowContext = {
-        ...(await openingOf(runId)),
+        ...openingIn(config),
+        config,
+        prompts: await readPromptsOf(trx, blobs, stepsOf(recorded, rollouts)),
         revisions: revisions.filter(ofTree),
         judgements: await Promise.all(
           judgements.filter(ofTree).map((row) => resolveTexts(row, blobs, `judgement ${row.judgementId}`)),
@@ -46,22 +49,12 @@ export async function* streamRows(
 
 type Opening = Pick<RowContext, 'system' | 'acknowledgement'>;
 
-/**
- * Looks up how the conversations of an imported run open (`config.system`, `config.acknowledgement`). Trees come run by run: one
- * is kept.
- */
-function openings(trx: Trx): (runId: string) => Promise<Opening> {
-  let kept: { readonly runId: string; readonly opening: Opening } | undefined;
-  return async (runId) => {
-    if (kept?.runId !== runId) {
-      const [run] = await readRunsById(trx, [runId]);
-      const config = run?.config as Record<string, unknown> | undefined; // free-form JSON: what is no object has no names
-      const [system, acknowledgement] = ['system', 'acknowledgement'].map((name) => {
-        const value = config?.[name];
-        return typeof value === 'string' ? value : null;
-      });
-      kept = { runId, opening: { system: system ?? null, acknowledgement: acknowledgement ?? null } };
-    }
-    return kept.opening;
-  };
+/** Reads how the conversations of an imported run open (`config.system`, `config.acknowledgement`). */
+function openingIn(config: unknown): Opening {
+  const named = config as Record<string, unknown> | undefined; // free-form JSON: what is no object has no names
+  const [system = null, acknowledgement = null] = ['system', 'acknowledgement'].map((name) => {
+    const value = named?.[name];
+    return typeof value === 'string' ? value : null;
+  });
+  return { system, acknowledgement };
 }

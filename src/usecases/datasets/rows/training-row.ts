@@ -2,6 +2,7 @@ import type { ChatMessage } from '../../../domain/history/prompt.ts';
 import type { PublishedFeedback } from '../../../domain/revision/published-rows.ts';
 import type { RevisedTurn } from '../../../domain/revision/splice.ts';
 import type { SearchedStep } from '../../../domain/search/searched-step.ts';
+import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 
 /** A training example of a searched tree before it has the form of a file. */
 export interface TrainingRow {
@@ -22,6 +23,9 @@ export interface TrainingRow {
   readonly feedback: readonly PublishedFeedback[] | null;
   /** Every id and number that leads back to the record. */
   readonly source: RowSource;
+  /** What the steps of the tree were asked with, by their ids, and the recorded configuration of its run. */
+  readonly prompts: ReadonlyMap<string, RecordedPrompt>;
+  readonly config: unknown;
   /** The trajectories it was made of. */
   readonly rollouts: { readonly good: string; readonly bad: string | null };
 }

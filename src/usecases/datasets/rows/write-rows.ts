@@ -2,10 +2,11 @@ import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { Trx } from '../../../postgres/database.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import type { ByteSink } from '../export/format.ts';
+import type { PictureShelf } from '../export/shown-examples.ts';
 import { DROPPED, type Dropped, openGate } from './gate.ts';
 import { type GeneralData, generalBodies } from './general-data.ts';
-import { rowBodies } from './row-bodies.ts';
 import type { RowFormat, RowParameters } from './row-options.ts';
+import { inParts, shownBodies } from './shown-bodies.ts';
 import { streamRows } from './stream-rows.ts';
 import type { TrainingRow } from './training-row.ts';
 
@@ -29,7 +30,7 @@ export interface RowsWritten {
   readonly runs: readonly string[];
 }
 
-export interface RowJob {
+export interface RowJob extends PictureShelf {
   readonly trx: Trx;
   readonly blobs: BlobStore;
   readonly query: TrajectoryQuery;
@@ -78,7 +79,9 @@ export async function writeRows(job: RowJob): Promise<RowsWritten> {
   for await (const rows of streamRows(trx, query, blobs, parameters)) {
     signal.throwIfAborted();
     for (const row of rows) {
-      const bodies = rowBodies(row, format);
+      const shown = await shownBodies(row, format, job);
+      const bodies = shown.map(({ body }) => body);
+      const saidOf = new Map(shown.map(({ body, said }) => [body, said]));
       if (bodies.length === 0) continue; // nothing in it is trained on
       const judged = gate.judge(row, bodies);
       if ('dropped' in judged) {
@@ -86,14 +89,14 @@ export async function writeRows(job: RowJob): Promise<RowsWritten> {
         continue;
       }
       job.onExample(exampleOf(row, counts.lines + 1, judged.kept.length));
-      for (const body of judged.kept) await write(withSource(body, row, format));
+      for (const body of judged.kept) await write(withSource(body, saidOf.get(body) ?? {}, row, format));
       counts[COUNTED[row.kind]] += 1;
       counts.trained += trainedIn(row, format, judged.kept.length);
       trees.add(row.source.tree);
       tasks.add(row.taskId);
       runs.add(row.source.run);
       for (const messages of general?.behind(++written) ?? []) {
-        for (const body of generalBodies(messages, format.kind)) await write(body);
+        for (const body of generalBodies(messages, format.kind)) await write(inParts(body, format, job));
         counts.general += 1;
       }
     }
@@ -114,6 +117,6 @@ function exampleOf({ kind, source, rollouts }: TrainingRow, line: number, lines:
   return { line, lines, kind, treeId, goodRolloutId: rollouts.good, badRolloutId: rollouts.bad, revisionId };
 }
 
-function withSource(body: object, { source }: TrainingRow, { metadata }: RowFormat): object {
-  return metadata === 'include' ? { ...body, metadata: source } : body;
+function withSource(body: object, said: object, { source }: TrainingRow, { metadata }: RowFormat): object {
+  return metadata === 'include' ? { ...body, metadata: { ...source, ...said } } : body;
 }

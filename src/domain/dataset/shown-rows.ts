@@ -1,0 +1,69 @@
+import type { AskedMessage } from '../prompts/asked-prompt.ts';
+import { sharedMessages, textMessage } from '../prompts/same-message.ts';
+
+/** A step as a training example needs it: what it was asked with, and what was answered. */
+export interface ShownStep {
+  readonly prompt: readonly AskedMessage[];
+  readonly reply: string;
+  readonly weight: 0 | 1;
+  /** `composed`: the record holds no prompt of the step, and the chat of the environment takes its place. */
+  readonly source: PromptSource;
+}
+
+export type PromptSource = 'recorded' | 'composed';
+
+/** A message of an example: replies have a weight, 1 where they are trained on. */
+export type ShownMessage = AskedMessage & { readonly weight?: 0 | 1 };
+
+/** A conversation in which every reply that is trained on stands behind the very messages that it was asked with. */
+export interface ShownRow {
+  readonly messages: readonly ShownMessage[];
+  /** How many of them come before the reply of its first step. */
+  readonly opening: number;
+  /** The steps that it holds, [from, to) of those given. */
+  readonly from: number;
+  readonly to: number;
+  /** `recorded` where the prompt of every reply that is trained on is. */
+  readonly source: PromptSource;
+}
+
+/**
+ * Lays steps out as conversations. A step whose prompt continues the prompt before and its reply goes on in the same row; where
+ * it does not (turns were left out, the past is drawn into an image), a new row begins. Of several rows those without a reply
+ * to train on are left out.
+ */
+export function shownRows(steps: readonly ShownStep[]): readonly ShownRow[] {
+  const rows: ShownRow[] = [];
+  let from = 0;
+  let messages: ShownMessage[] = [];
+  const end = (to: number) => {
+    const first = steps[from];
+    if (first && to > from)
+      rows.push({ messages, opening: first.prompt.length, from, to, source: sourceOf(steps.slice(from, to)) });
+  };
+  for (const [i, { prompt, reply, weight }] of steps.entries()) {
+    if (i > from && sharedMessages(messages, prompt) < messages.length) {
+      end(i);
+      from = i;
+      messages = [];
+    }
+    messages.push(...prompt.slice(messages.length).map(asContext), { ...textMessage('assistant', reply), weight });
+  }
+  end(steps.length);
+  return rows.length === 1 ? rows : rows.filter((row) => row.messages.some((message) => message.weight === 1));
+}
+
+/** Replies in a prompt are no steps of the row: a weight is said of them too, since without one they are trained on. */
+function asContext(message: AskedMessage): ShownMessage {
+  return message.role === 'assistant' ? { ...message, weight: 0 } : message;
+}
+
+function sourceOf(steps: readonly ShownStep[]): PromptSource {
+  const trained = steps.filter(({ weight }) => weight === 1);
+  return (trained.length > 0 ? trained : steps).every(({ source }) => source === 'recorded') ? 'recorded' : 'composed';
+}
+
+/** The pictures of messages in order, by their ids. */
+export function pictureIds(messages: readonly AskedMessage[]): readonly string[] {
+  return messages.flatMap(({ parts }) => parts.flatMap((part) => (part.kind === 'image' ? [part.imageId] : [])));
+}

@@ -1,0 +1,73 @@
+import { pictureIds, type ShownMessage } from '../../../domain/dataset/shown-rows.ts';
+import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
+import type { LossMessage } from '../../../domain/revision/splice.ts';
+import { DatasetError } from '../dataset-error.ts';
+import type { Picture } from './pictures.ts';
+
+/** Writes messages as OpenAI's fine-tuning takes them: a text as a string, a picture inside as a data URL. */
+export function openaiMessages(messages: readonly ShownMessage[], pictures: readonly Picture[]): readonly object[] {
+  const urls = new Map(
+    pictures.map(({ id, png }) => [id, `data:image/png;base64,${Buffer.from(png).toString('base64')}`] as const),
+  );
+  return messages.map(({ role, parts, weight }) => {
+    const only = parts.length === 1 ? parts[0] : undefined;
+    const content =
+      only?.kind === 'text'
+        ? only.text
+        : parts.map((part) =>
+            part.kind === 'text'
+              ? { type: 'text', text: part.text }
+              : { type: 'image_url', image_url: { url: urls.get(part.imageId) } },
+          );
+    return { role, content, ...(weight === undefined ? {} : { weight }) };
+  });
+}
+
+/**
+ * Writes messages as transformers and TRL take them. Where a file has pictures anywhere, every content is a list of parts, since a
+ * column has one type; the pictures themselves are in the column `images`.
+ */
+export function partMessages(messages: readonly AskedMessage[], withPictures: boolean): readonly object[] {
+  return messages.map(({ role, parts }) => ({
+    role,
+    content: withPictures
+      ? parts.map((part) => (part.kind === 'text' ? { type: 'text', text: part.text } : { type: 'image' }))
+      : textOf(parts),
+  }));
+}
+
+/** Writes messages with a loss flag per reply. @throws DatasetError `picture`: there is no place for one. */
+export function lossMessages(messages: readonly ShownMessage[], place: string): readonly LossMessage[] {
+  if (pictureIds(messages).length > 0)
+    throw new DatasetError(
+      'picture',
+      `${place} was asked with a picture, which this format has no place for; export --format trl, openai, sharegpt or verl --layout step, or leave the run out by a filter`,
+    );
+  return messages.map(({ role, parts, weight }) => {
+    const message = { role: role === 'tool' ? ('user' as const) : role, content: textOf(parts) };
+    return weight === undefined ? message : { ...message, loss: weight === 1 };
+  });
+}
+
+export const PICTURE_MARK = '<image>';
+
+/**
+ * Writes a message as one text in which `<image>` stands for each picture. @throws DatasetError `picture` where a text holds the
+ * mark itself, which a reader would take for a picture.
+ */
+export function markedText({ parts }: AskedMessage, place: string, withPictures: boolean): string {
+  return parts
+    .map((part) => {
+      if (part.kind === 'image') return PICTURE_MARK;
+      if (!withPictures || !part.text.includes(PICTURE_MARK)) return part.text;
+      throw new DatasetError(
+        'picture',
+        `${place}: a text of its prompt holds ${PICTURE_MARK}, which this format writes for a picture; export --format trl or openai, or leave the run out by a filter`,
+      );
+    })
+    .join('');
+}
+
+function textOf(parts: AskedMessage['parts']): string {
+  return parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
+}

@@ -1,0 +1,78 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { DatasetError, reasonOf } from '../dataset-error.ts';
+import { type Existing, refuseExisting } from './atomic-file.ts';
+import type { Picture } from './pictures.ts';
+
+/** Names the folder of the pictures of a file. */
+export function picturesPath(out: string): string {
+  return `${out}.images`;
+}
+
+/**
+ * Keeps pictures as files `<id>.png` in a folder next to a dataset file. The folder appears whole or not at all; without a
+ * picture there is none. Who opens it publishes or discards it.
+ */
+export class PictureFolder {
+  readonly #path: string;
+  readonly #partial: string;
+  readonly #kept = new Set<string>();
+
+  private constructor(path: string) {
+    this.#path = path;
+    this.#partial = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.partial`);
+  }
+
+  /** @throws DatasetError `file-exists`. */
+  static async open(out: string, existing: Existing): Promise<PictureFolder> {
+    if (existing === 'refuse') await refuseExisting(picturesPath(out));
+    return new PictureFolder(picturesPath(out));
+  }
+
+  /** How many pictures it holds. */
+  get size(): number {
+    return this.#kept.size;
+  }
+
+  /** Keeps a picture once. Returns its path from the folder of the dataset file. @throws DatasetError `cannot-write`. */
+  async keep({ id, png }: Pick<Picture, 'id' | 'png'>): Promise<string> {
+    if (!this.#kept.has(id)) {
+      await this.#writing(async () => {
+        await mkdir(this.#partial, { recursive: true });
+        const file = await open(join(this.#partial, `${id}.png`), 'w');
+        await writeFile(file, png)
+          .then(() => file.sync())
+          .finally(() => file.close());
+      });
+      this.#kept.add(id);
+    }
+    return `${basename(this.#path)}/${id}.png`;
+  }
+
+  /** Gives the folder its name, in place of one that a file replaced had. */
+  async publish(): Promise<void> {
+    await this.#writing(async () => {
+      const aside = `${this.#partial}.before`;
+      const there = await stat(this.#path).catch(() => undefined);
+      if (there) await rename(this.#path, aside);
+      if (this.#kept.size > 0) await rename(this.#partial, this.#path);
+      const folder = await open(dirname(this.#path), 'r');
+      await folder.sync().finally(() => folder.close());
+      await rm(aside, { recursive: true, force: true });
+    });
+  }
+
+  /** Removes what was written. Harmless after `publish`. */
+  async discard(): Promise<void> {
+    await rm(this.#partial, { recursive: true, force: true });
+  }
+
+  async #writing(write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (cause) {
+      throw new DatasetError('cannot-write', `cannot write the pictures of ${this.#path}: ${reasonOf(cause)}`, { cause });
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import type { BlobStore } from '../../../blobs/blob-store.ts';
+import type { Db } from '../../../postgres/database.ts';
+import { PromptUnreadable } from '../../../projections/prompts/prompt-unreadable.ts';
+import { type RecordedPrompt, readPrompts } from '../../../projections/prompts/read-prompts.ts';
+import { DatasetError } from '../dataset-error.ts';
+import { fetchBlob } from './resolve-texts.ts';
+
+/**
+ * Reads the prompts of steps, by their ids; steps without a recorded one are left out. @throws DatasetError `missing-prompt` where
+ * the record does not come to what was shown, `blob`.
+ */
+export async function readPromptsOf(
+  db: Db,
+  blobs: BlobStore,
+  steps: readonly string[],
+): Promise<ReadonlyMap<string, RecordedPrompt>> {
+  const bytes = ({ blob }: { readonly blob: string }) => fetchBlob(blobs, blob, 'prompts', 'a text');
+  try {
+    return await readPrompts(db, steps, {
+      bytes,
+      text: async (reference) => Buffer.from(await bytes(reference)).toString('utf8'),
+    });
+  } catch (error) {
+    if (!(error instanceof PromptUnreadable)) throw error;
+    throw new DatasetError('missing-prompt', `${error.message}; leave the run out by a filter to export without it`, {
+      cause: error,
+    });
+  }
+}

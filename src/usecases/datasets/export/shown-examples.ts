@@ -1,0 +1,88 @@
+import { pictureIds, type ShownRow, type ShownStep, shownRows } from '../../../domain/dataset/shown-rows.ts';
+import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
+import type { ExportTrajectory } from './export-trajectory.ts';
+import type { PictureFolder } from './picture-folder.ts';
+import type { Picture, Pictures } from './pictures.ts';
+import { refuseUnsaid, shownSteps } from './shown-steps.ts';
+
+/** What writers of examples take pictures from, and where they put them. */
+export interface PictureShelf {
+  readonly pictures: Pictures;
+  readonly folder: Pick<PictureFolder, 'keep'>;
+}
+
+/** A row of a trajectory, and what its metadata say of it. */
+export interface ShownExample {
+  readonly row: ShownRow;
+  /** The steps of the row. */
+  readonly stepIds: readonly string[];
+  readonly metadata: object;
+}
+
+/**
+ * Lays a trajectory out as examples: one where each prompt continues the one before, else one for each part that does.
+ * @param says whether the form has a place for the metadata. @throws DatasetError `missing-prompt`.
+ */
+export function shownExamples(
+  trajectory: ExportTrajectory,
+  { from, weights, says }: { readonly from: number; readonly weights: readonly (0 | 1)[]; readonly says: boolean },
+): readonly ShownExample[] {
+  const { head, root, steps, rollout, config } = trajectory;
+  const path = { instruction: head.instruction, firstObservation: root.observation, steps };
+  const shown: readonly ShownStep[] = shownSteps(path, weights).slice(from);
+  const rows = shownRows(shown);
+  return rows.map((row, index) => {
+    refuseUnsaid(row.source, config, `trajectory ${rollout.rolloutId} of run ${head.runId}`, says);
+    const part = rows.length === 1 ? {} : { part: { index, of: rows.length, from: from + row.from, to: from + row.to } };
+    return {
+      row,
+      stepIds: steps.slice(from + row.from, from + row.to).map(({ stepId }) => stepId),
+      metadata: { ...metadataOf(trajectory), prompt: row.source, ...part },
+    };
+  });
+}
+
+/** Describes where an example comes from: every id that leads back to the record, and what it was worth. */
+function metadataOf({ head, rollout, returnValue, rewards, steps }: ExportTrajectory): object {
+  return {
+    trajectory: rollout.rolloutId,
+    tree: head.treeId,
+    run: head.runId,
+    task: { id: head.taskId, alias: head.alias, goal: head.goal, depth: head.taskDepth, split: head.split },
+    environment: { name: head.environment, fingerprint: head.serverFingerprint },
+    policy: { id: rollout.policyId, version: rollout.policyVersion },
+    ordinal: rollout.ordinal,
+    outcome: rollout.outcome,
+    success: rollout.success,
+    return: returnValue,
+    rewards,
+    steps: steps.length,
+  };
+}
+
+/** Draws the pictures of messages, in order. */
+export function picturesIn(
+  messages: readonly AskedMessage[],
+  stepIds: readonly string[],
+  { pictures }: PictureShelf,
+): Promise<readonly Picture[]> {
+  return pictures.of(pictureIds(messages), stepIds);
+}
+
+/** Describes the pictures of an example in its metadata; nothing where it has none. */
+export function picturesNamed(pictures: readonly Picture[]): object {
+  return pictures.length === 0
+    ? {}
+    : { images: pictures.map(({ id, factor, width, height }) => ({ id, factor, width, height })) };
+}
+
+/** Keeps pictures in the folder next to the file: the column `images`, where the file has one. */
+export async function imagesColumn(
+  drawn: readonly Picture[],
+  { pictures, folder }: PictureShelf,
+): Promise<{ readonly images?: readonly string[] }> {
+  if (!pictures.any) return {};
+  const images: string[] = [];
+  for (const picture of drawn) images.push(await folder.keep(picture));
+  return { images };
+}

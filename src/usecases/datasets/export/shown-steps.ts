@@ -1,0 +1,54 @@
+import type { PromptSource, ShownStep } from '../../../domain/dataset/shown-rows.ts';
+import { promptMessages } from '../../../domain/history/prompt.ts';
+import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
+import { textMessage } from '../../../domain/prompts/same-message.ts';
+import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
+import { DatasetError } from '../dataset-error.ts';
+
+/** A path of steps, with how it opens. */
+export interface ShownPath {
+  readonly instruction: string;
+  readonly firstObservation: string;
+  readonly steps: readonly {
+    readonly response: string;
+    readonly observation: string;
+    readonly prompt: RecordedPrompt | null;
+  }[];
+}
+
+/**
+ * Returns what each step of a path was asked with: the recorded prompt, else the chat of the environment, which is then composed
+ * again.
+ */
+export function shownSteps(
+  { instruction, firstObservation, steps }: ShownPath,
+  weights: readonly (0 | 1)[],
+): readonly ShownStep[] {
+  const chat: readonly AskedMessage[] = promptMessages({ instruction, firstObservation, history: steps }).map(
+    ({ role, content }) => textMessage(role, content),
+  );
+  const opening = chat.length - 2 * steps.length;
+  return steps.map(({ response, prompt }, i) => ({
+    prompt: prompt?.messages ?? chat.slice(0, opening + 2 * i),
+    reply: response,
+    weight: weights[i] ?? 0,
+    source: prompt ? 'recorded' : 'composed',
+  }));
+}
+
+/** Returns whether a run words its prompts itself, so that the chat of the environment is none that was shown. */
+export function wordsPrompts(config: unknown): boolean {
+  return typeof config === 'object' && config !== null && 'prompt' in config && Boolean(config.prompt);
+}
+
+/**
+ * Refuses an example whose prompt is not recorded where it was worded otherwise than composed and nothing in its form says so.
+ * @throws DatasetError `missing-prompt`.
+ */
+export function refuseUnsaid(source: PromptSource, config: unknown, place: string, says: boolean): void {
+  if (says || source === 'recorded' || !wordsPrompts(config)) return;
+  throw new DatasetError(
+    'missing-prompt',
+    `${place}: its run words prompts itself, the record does not hold them (it was written before they were recorded), and this form cannot say so; export it with its metadata, which does, or leave the run out by a filter`,
+  );
+}

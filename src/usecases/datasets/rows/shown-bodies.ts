@@ -1,0 +1,141 @@
+import { shareGptTurns } from '../../../domain/dataset/chat.ts';
+import { type PromptSource, shownRows } from '../../../domain/dataset/shown-rows.ts';
+import { textMessage } from '../../../domain/prompts/same-message.ts';
+import { toXtuner } from '../../../domain/revision/xtuner.ts';
+import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
+import { DatasetError } from '../dataset-error.ts';
+import { lossMessages, openaiMessages, partMessages } from '../export/message-forms.ts';
+import { imagesColumn, type PictureShelf, picturesIn, picturesNamed, type ShownExample } from '../export/shown-examples.ts';
+import { refuseUnsaid, shownSteps } from '../export/shown-steps.ts';
+import { completionBodies } from '../export/write-chat.ts';
+import { DEFAULT_ACKNOWLEDGEMENT, isChat, shareGptRow } from '../export/write-sharegpt.ts';
+import { rowBodies } from './row-bodies.ts';
+import type { RowFormat } from './row-options.ts';
+import type { RowPair, TrainingRow } from './training-row.ts';
+
+/** A line of a file without its metadata, and what these say of its prompt. */
+export interface ExampleBody {
+  readonly body: object;
+  readonly said: object;
+}
+
+/**
+ * Writes an example in a format: a good trajectory behind the prompts that its steps were asked with, a pair behind the prompt of
+ * the step where the two part. A revision is composed: nobody was asked with it.
+ * @throws DatasetError `missing-prompt`, `picture`.
+ */
+export async function shownBodies(row: TrainingRow, format: RowFormat, shelf: PictureShelf): Promise<readonly ExampleBody[]> {
+  const shown = row.kind === 'pair' ? await pairBodies(row, format, shelf) : await goodBodies(row, format, shelf);
+  if (shown) return shown;
+  const source: PromptSource = 'composed';
+  refuseUnsaid(source, row.config, `tree ${row.source.tree} of run ${row.source.run}`, format.metadata === 'include');
+  return rowBodies(row, format).map((body) => ({ body: inParts(body, format, shelf), said: { prompt: source } }));
+}
+
+/** Null where the trajectory has no recorded prompts, or the format has a shape of its own for the chat. */
+async function goodBodies(row: TrainingRow, format: RowFormat, shelf: PictureShelf): Promise<readonly ExampleBody[] | null> {
+  const { turns, instruction, firstObservation, prompts } = row;
+  const steps = turns.map((turn) => ({ ...turn, prompt: prompts.get(turn.stepId ?? '') ?? null }));
+  const recorded = steps.every(({ loss, prompt }) => !loss || prompt !== null);
+  if (row.kind !== 'good' || format.kind === 'agent-r' || format.kind === 'dpo' || !recorded) return null;
+  const weights = turns.map(({ loss }) => (loss ? 1 : 0));
+  const rows = shownRows(shownSteps({ instruction, firstObservation, steps }, weights));
+  const bodies: ExampleBody[] = [];
+  for (const [index, one] of rows.entries()) {
+    const part = rows.length === 1 ? {} : { part: { index, of: rows.length, from: one.from, to: one.to } };
+    const stepIds = steps.slice(one.from, one.to).flatMap(({ stepId }) => stepId ?? []);
+    const example: ShownExample = { row: one, stepIds, metadata: { prompt: one.source, ...part } };
+    if (format.kind === 'trl') bodies.push(...(await completionsOf(example, shelf)));
+    else bodies.push(await bodyOf(row, example, format.kind, weights, shelf));
+  }
+  return bodies;
+}
+
+async function completionsOf(example: ShownExample, shelf: PictureShelf): Promise<readonly ExampleBody[]> {
+  const bodies = (await completionBodies(example, true, shelf)) as readonly { readonly metadata: object }[]; // they have it: `true`
+  return bodies.map(({ metadata: said, ...body }) => ({ body, said }));
+}
+
+async function bodyOf(
+  { instruction, firstObservation, turns, environment, alias, acknowledgement, source }: TrainingRow,
+  { row, stepIds, metadata }: ShownExample,
+  kind: 'openai' | 'xtuner' | 'sharegpt',
+  weights: readonly (0 | 1)[],
+  shelf: PictureShelf,
+): Promise<ExampleBody> {
+  const place = `tree ${source.tree}`;
+  if (kind === 'xtuner') return { body: toXtuner(lossMessages(row.messages, place), 'keep'), said: metadata };
+  const pictures = await picturesIn(row.messages, stepIds, shelf);
+  const said = { ...metadata, ...picturesNamed(pictures) };
+  if (kind === 'openai') return { body: { messages: openaiMessages(row.messages, pictures) }, said };
+  const chat = { instruction, firstObservation, history: turns };
+  const conversations = isChat(row, chat)
+    ? shareGptTurns(chat, weights, acknowledgement ?? DEFAULT_ACKNOWLEDGEMENT)
+    : shareGptRow(row, place, shelf.pictures.any);
+  return { body: { item_id: `${environment}_${alias}`, conversations, ...(await imagesColumn(pictures, shelf)) }, said };
+}
+
+/** Null where the prompt at which the two part is not recorded. */
+async function pairBodies(
+  { pair, prompts, source }: TrainingRow,
+  { span }: RowFormat,
+  shelf: PictureShelf,
+): Promise<readonly ExampleBody[] | null> {
+  if (!pair) return null;
+  const { good, bad, branch } = pair;
+  const [asked, other] = [good, bad].map((steps) => prompts.get(steps[branch]?.stepId ?? ''));
+  if (!asked || !other) return null;
+  if (asked.sha256 !== other.sha256)
+    throw new DatasetError(
+      'conflict',
+      `tree ${source.tree}: steps ${asked.stepId} and ${other.stepId} follow the same step and were asked with two prompts, so their replies are no pair; leave the tree out by a filter`,
+    );
+  const pictures = await picturesIn(asked.messages, [asked.stepId], shelf);
+  const behind = (steps: RowPair['good']) => partMessages(repliesOf(steps.slice(branch), prompts, span), shelf.pictures.any);
+  const body = {
+    prompt: partMessages(asked.messages, shelf.pictures.any),
+    chosen: behind(good),
+    rejected: behind(bad),
+    ...(await imagesColumn(pictures, shelf)),
+  };
+  return [{ body, said: { prompt: 'recorded', ...picturesNamed(pictures) } }];
+}
+
+/** What follows a prompt. @throws DatasetError `missing-prompt` where the replies of a trajectory were not asked for in one chat. */
+function repliesOf(steps: RowPair['good'], prompts: ReadonlyMap<string, RecordedPrompt>, span: RowFormat['span']) {
+  const [first] = steps;
+  if (span === 'reply') return [textMessage('assistant', first?.response ?? '')];
+  const shown = steps.map(({ stepId, response }) => {
+    const prompt = prompts.get(stepId);
+    return { prompt: prompt?.messages ?? [], reply: response, weight: 1, source: prompt ? 'recorded' : 'composed' } as const;
+  });
+  const [row, ...others] = shownRows(shown);
+  if (!row || others.length > 0)
+    throw new DatasetError(
+      'missing-prompt',
+      `behind step ${first?.stepId} the prompts of a trajectory do not continue each other, so it is no one chat; export --span reply`,
+    );
+  return row.messages.slice(row.opening);
+}
+
+/** Puts the messages of a composed example in the form that the file has, where other rows of it show pictures. */
+export function inParts(body: object, { kind }: RowFormat, { pictures }: PictureShelf): object {
+  if (!pictures.any || (kind !== 'trl' && kind !== 'dpo' && kind !== 'sharegpt')) return body;
+  const entries = Object.entries(body).map(([name, value]) => [name, isChatOf(value) ? value.map(asParts) : value]);
+  return { ...Object.fromEntries(entries), images: [] };
+}
+
+interface TextMessage {
+  readonly role: string;
+  readonly content: string;
+}
+
+function isChatOf(value: unknown): value is readonly TextMessage[] {
+  return (
+    Array.isArray(value) && value.every((message) => typeof message === 'object' && message !== null && 'content' in message)
+  );
+}
+
+function asParts({ role, content }: TextMessage): object {
+  return { role, content: [{ type: 'text', text: content }] };
+}

@@ -27,6 +27,7 @@ export default defineConfig({
           page('History as images', '/guides/history-as-images'),
           page('Train', '/guides/train'),
           page('Tools and rewards', '/guides/tools-and-rewards'),
+          page('Export', '/guides/export'),
           page('Published data sets', '/guides/published-data-sets'),
           page('GraphQL', '/guides/graphql'),
           page('Cluster', '/guides/cluster'),

@@ -142,3 +142,13 @@ test('espalier import reads a search tree of the published program, and pairs ar
     ['Thought: p\nAction: x', 'Thought: q\nAction: z'],
   ]);
 }, 60_000);
+
+test('an export for OpenAI names once, on stderr, the trainers that ignore its weights, and no other format does', async () => {
+  const exported = (format: string) =>
+    runEspalier(['export', '--run', runId, '--format', format, '--out', file(`hint.${format}`)], env);
+  const openai = await exported('openai');
+  expect(openai.code).toBe(0);
+  expect(openai.stderr.match(/TRL, verl, LLaMA-Factory and torchtune ignore it/g)).toHaveLength(1);
+  expect(openai.stdout).not.toContain('ignore it');
+  expect((await exported('trl')).stderr).not.toContain('ignore it');
+});

@@ -11,6 +11,7 @@ import { exportTrajectories } from '../usecases/datasets/export/export-trajector
 import type { ExportFormat } from '../usecases/datasets/export/format.ts';
 import type { Manifest } from '../usecases/datasets/export/manifest.ts';
 import { parseTrajectoryQuery, type QueryTexts } from '../usecases/datasets/export/parse-trajectory-query.ts';
+import { picturesPath } from '../usecases/datasets/export/picture-folder.ts';
 import { exportRows, type RowManifest } from '../usecases/datasets/rows/export-rows.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { addRowOptions, generalOf, parametersOf, type RowFlags, rowFormatOf } from './row-flags.ts';
@@ -89,7 +90,7 @@ export function addExport(program: Command): void {
           general: generalOf(flags),
           onProgress: (lines) => line.show(`exporting: ${lines} lines`),
         });
-        line.end();
+        line.end(hintOf(flags));
         return say(wantsJson(command) ? JSON.stringify(manifest) : describeRows(flags.out, manifest));
       }
       const manifest = await exportTrajectories({
@@ -99,10 +100,16 @@ export function addExport(program: Command): void {
         empty: flags.allowEmpty ? 'allow' : 'refuse',
         onProgress: ({ done, total }) => line.show(`exporting: ${done}/${total} trajectories`),
       });
-      line.end();
+      line.end(hintOf(flags));
       say(wantsJson(command) ? JSON.stringify(manifest) : describeManifest(flags.out, manifest));
     });
   });
+}
+
+/** Says of `weight` who reads it: a trainer that does not trains on the replies of a guide and of a bad prefix too. */
+function hintOf({ format }: ExportFlags): string | undefined {
+  if (format !== 'openai') return undefined;
+  return 'note: OpenAI fine-tuning reads `weight`; TRL, verl, LLaMA-Factory and torchtune ignore it and train on every reply. For those: --format trl (a line per trained reply) or verl';
 }
 
 /** Reads what is exported from the read models of now, or of the moment that was asked for. */
@@ -167,7 +174,8 @@ export function addQueryOptions(command: Command): Command {
 
 export function describeManifest(out: string, { counts, bytes, sha256 }: Manifest): string {
   const left = counts.leftOut ? `; ${counts.leftOut} events left out that wait in quarantine, refer to what does, or repeat` : '';
-  return `${out}: ${counts.trajectories} trajectories, ${counts.steps} steps of ${counts.trees} trees, ${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${basename(out)}.manifest.json)${left}`;
+  const pictures = counts.pictures ? `; ${counts.pictures} pictures in ${basename(picturesPath(out))}` : '';
+  return `${out}: ${counts.trajectories} trajectories, ${counts.steps} steps of ${counts.trees} trees, ${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${basename(out)}.manifest.json)${pictures}${left}`;
 }
 
 /** Describes what a file of mined examples holds, and what the gates kept out. */

@@ -57,7 +57,7 @@ export async function exportTrajectories(options: ExportOptions): Promise<Manife
       const job = { trx, blobs, query, format, file, pictures, folder, signal };
       const written = await writeFormat({ ...job, onDone: (done) => onProgress({ done, total }) });
       if (written.trajectories !== total) throw incomplete(total, written.trajectories);
-      return { counts: written, position: at };
+      return { counts: folder.size === 0 ? written : { ...written, pictures: folder.size }, position: at };
     });
     await folder.publish();
     return await publish(file, options, counts, position);

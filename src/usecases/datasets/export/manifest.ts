@@ -29,6 +29,8 @@ export interface ExportCounts {
   /** Sampled tokens of those steps, where the engine gave them. */
   readonly tokens: number;
   readonly lines: number;
+  /** Pictures in the folder next to the file, where there are any. */
+  readonly pictures?: number;
   /**
    * `jsonl`, where there are any: events of the runs and trees that are not in the file, as they took no effect: they wait in
    * quarantine, refer to what does, or repeat.

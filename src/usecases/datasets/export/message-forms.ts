@@ -49,20 +49,22 @@ export function lossMessages(messages: readonly ShownMessage[], place: string): 
   });
 }
 
-export const PICTURE_MARK = '<image>';
+const MARK = '<image>';
+const READ_AS_MEDIA = /<(?:image|video|audio)>/; // what verl and LLaMA-Factory cut texts at
 
 /**
- * Writes a message as one text in which `<image>` stands for each picture. @throws DatasetError `picture` where a text holds the
- * mark itself, which a reader would take for a picture.
+ * Writes a message as one text in which `<image>` stands for each picture. @throws DatasetError `picture` where a text holds such
+ * a mark itself, which a reader would take for a picture.
  */
 export function markedText({ parts }: AskedMessage, place: string, withPictures: boolean): string {
   return parts
     .map((part) => {
-      if (part.kind === 'image') return PICTURE_MARK;
-      if (!withPictures || !part.text.includes(PICTURE_MARK)) return part.text;
+      if (part.kind === 'image') return MARK;
+      const mark = withPictures ? READ_AS_MEDIA.exec(part.text) : null;
+      if (!mark) return part.text;
       throw new DatasetError(
         'picture',
-        `${place}: a text of its prompt holds ${PICTURE_MARK}, which this format writes for a picture; export --format trl or openai, or leave the run out by a filter`,
+        `${place}: a text of its prompt holds ${mark[0]}, which readers of this format take for a picture; export --format trl or openai, or leave the run out by a filter`,
       );
     })
     .join('');

@@ -57,7 +57,7 @@ export async function writeFormat(job: WriteJob): Promise<ExportCounts> {
   }
 }
 
-type Counting = { -readonly [Name in keyof Omit<ExportCounts, 'leftOut'>]: number };
+type Counting = { -readonly [Name in keyof Omit<ExportCounts, 'leftOut' | 'pictures'>]: number };
 /** Writes one trajectory; returns the number of lines or rows it took. */
 type WriteOne = (trajectory: ExportTrajectory) => Promise<number>;
 

@@ -25,7 +25,7 @@ describe('releases', () => {
     const { kind, dataset, manifest } = await releasing();
     expect(kind).toBe('released');
     expect(dataset).toMatchObject({
-      ...{ name: 'mined', version: 1, format: 'trl', formatVersion: 1, codeVersion: 'test', runs: [runId], withdrawnAt: null },
+      ...{ name: 'mined', version: 1, format: 'trl', formatVersion: 2, codeVersion: 'test', runs: [runId], withdrawnAt: null },
       parameters: { data: 'good', thresholds: { alpha: 0.5, beta: 0.2 }, gates: { maxPerTask: null }, general: null },
       counts: { good: 1, lines: 2, trained: 2, dropped: { duplicate: 0 } },
       sha256: manifest.sha256,

@@ -106,7 +106,7 @@ export function addExport(program: Command): void {
   });
 }
 
-/** Says of `weight` who reads it: a trainer that does not trains on the replies of a guide and of a bad prefix too. */
+/** Names who reads `weight`: a trainer that does not trains on the replies of a guide and of a bad prefix too. */
 function hintOf({ format }: ExportFlags): string | undefined {
   if (format !== 'openai') return undefined;
   return 'note: OpenAI fine-tuning reads `weight`; TRL, verl, LLaMA-Factory and torchtune ignore it and train on every reply. For those: --format trl (a line per trained reply) or verl';

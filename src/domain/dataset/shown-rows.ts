@@ -15,7 +15,7 @@ export type PromptSource = 'recorded' | 'composed';
 /** A message of an example: replies have a weight, 1 where they are trained on. */
 export type ShownMessage = AskedMessage & { readonly weight?: 0 | 1 };
 
-/** A conversation in which every reply that is trained on stands behind the very messages that it was asked with. */
+/** A conversation in which every reply that is trained on follows the very messages that it was asked with. */
 export interface ShownRow {
   readonly messages: readonly ShownMessage[];
   /** How many of them come before the reply of its first step. */

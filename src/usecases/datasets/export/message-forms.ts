@@ -24,8 +24,8 @@ export function openaiMessages(messages: readonly ShownMessage[], pictures: read
 }
 
 /**
- * Writes messages as transformers and TRL take them. Where a file has pictures anywhere, every content is a list of parts, since a
- * column has one type; the pictures themselves are in the column `images`.
+ * Writes messages as transformers and TRL take them. Where a file has pictures anywhere, every content is a list of parts, since
+ * a column has one type; the pictures themselves are in the column `images`.
  */
 export function partMessages(messages: readonly AskedMessage[], withPictures: boolean): readonly object[] {
   return messages.map(({ role, parts }) => ({

@@ -104,8 +104,8 @@ export const PARQUET_COLUMNS = [
 ] as const;
 
 /**
- * The prompt that a step was asked with, null where none is recorded: the first `kept` messages of the prompt of the step before in
- * the row, then `messages`. `sha256` is the digest that was recorded when it was sent.
+ * The prompt that a step was asked with, null where none is recorded: the first `kept` messages of the prompt of the step before
+ * in the row, then `messages`. `sha256` is the digest that was recorded when it was sent.
  */
 function promptStruct(): Column {
   const part = struct('element', [text('type'), optional(text('text')), optional(text('image_id'))]);

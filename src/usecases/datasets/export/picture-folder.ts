@@ -50,7 +50,7 @@ export class PictureFolder {
     return `${basename(this.#path)}/${id}.png`;
   }
 
-  /** Gives the folder its name, in place of one that a file replaced had. */
+  /** Renames the folder, in place of one that a file replaced had. */
   async publish(): Promise<void> {
     await this.#writing(async () => {
       const aside = `${this.#partial}.before`;

@@ -6,8 +6,8 @@ import { DatasetError } from '../dataset-error.ts';
 import { fetchBlob } from './resolve-texts.ts';
 
 /**
- * Reads the prompts of steps, by their ids; steps without a recorded one are left out. @throws DatasetError `missing-prompt` where
- * the record does not come to what was shown, `blob`.
+ * Reads the prompts of steps, by their ids; steps without a recorded one are left out. @throws DatasetError `missing-prompt`
+ * where the record does not come to what was shown, `blob`.
  */
 export async function readPromptsOf(
   db: Db,

@@ -63,10 +63,11 @@ const pictureColumns = (): readonly Column[] => [
 ];
 
 /**
- * One row per step, as Agent-R1 trains steps: the prompt that it was asked with (`prompt_source` says `recorded`, or `composed` where
- * the record holds none and the environment's chat takes its place), pictures with their ids and factors where the file has any, its own tokens where they were recorded, and the numbers
- * of its episode next to it. `step_indices` counts the steps that the rollout took itself, from 0; `anchor_obs` the hash of the
- * state before it (GiGPO); `trajectory_rewards` what belongs to the rollout and to no step.
+ * One row per step, as Agent-R1 trains steps: the prompt that it was asked with (`prompt_source` says `recorded`, or `composed`
+ * where the record holds none and the environment's chat takes its place), pictures with their ids and factors where the file has
+ * any, its own tokens where they were recorded, and the numbers of its episode next to it. `step_indices` counts the steps that
+ * the rollout took itself, from 0; `anchor_obs` the hash of the state before it (GiGPO); `trajectory_rewards` what belongs to the
+ * rollout and to no step.
  */
 export const verlSteps = (withPictures: boolean): ParquetShape => ({
   name: 'verl-steps/2',

@@ -12,8 +12,8 @@ import { imagesColumn, type PictureShelf, picturesIn, picturesNamed, shownExampl
 export const DEFAULT_ACKNOWLEDGEMENT = 'Ok.';
 
 /**
- * Writes a trajectory in the shape of AgentGym's AgentTraj items: a line, or several where its prompts do not continue each other.
- * None for a trajectory without a step.
+ * Writes a trajectory in the shape of AgentGym's AgentTraj items: a line, or several where its prompts do not continue each
+ * other. None for a trajectory without a step.
  */
 export async function shareGptBodies(
   trajectory: ExportTrajectory,

@@ -101,7 +101,9 @@ async function pairBodies(
   return [{ body, said: { prompt: 'recorded', ...picturesNamed(pictures) } }];
 }
 
-/** What follows a prompt. @throws DatasetError `missing-prompt` where the replies of a trajectory were not asked for in one chat. */
+/**
+ * What follows a prompt. @throws DatasetError `missing-prompt` where the replies of a trajectory were not asked for in one chat.
+ */
 function repliesOf(steps: RowPair['good'], prompts: ReadonlyMap<string, RecordedPrompt>, span: RowFormat['span']) {
   const [first] = steps;
   if (span === 'reply') return [textMessage('assistant', first?.response ?? '')];

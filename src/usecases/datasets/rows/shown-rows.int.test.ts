@@ -77,7 +77,7 @@ async function exported(change: Partial<RowExportOptions>): Promise<readonly any
 const pairs = { data: 'pairs', thresholds: { alpha: 0.5, beta: 0.2 }, state: 'verified' } as const;
 const gates = { duplicates: 'keep', testTasks: 'keep', evaluations: 'keep', maxPerTask: null } as const;
 
-test('good trajectories stand behind the prompts that were shown, the picture inside and its factor in the metadata', async () => {
+test('good trajectories follow the prompts that were shown, the picture inside and its factor in the metadata', async () => {
   const { imageId, png } = await given({ drawn: true });
   const rows = await exported({});
   expect(rows.map(({ messages }) => messages)).toEqual([
@@ -103,7 +103,7 @@ test('good trajectories stand behind the prompts that were shown, the picture in
   expect(rows[1].metadata.images).toMatchObject([{ id: imageId, factor: 2 }]);
 });
 
-test('a pair stands behind the prompt at which the two part, its picture in a file next to the rows', async () => {
+test('a pair follows the prompt at which the two part, its picture in a file next to the rows', async () => {
   const { imageId, png } = await given({ drawn: true });
   const rows = await exported({ format: format('dpo'), parameters: { ...pairs, gates } });
   expect(rows).toMatchObject([

@@ -130,8 +130,7 @@ class Session:
         from .tensors import decode_tensors
 
         rows = read_rows(decode_tensors(body), model.vocabulary, model.context)
-        shown = message.get("shown")
-        return rows if shown is None else show_pictures(rows, shown, self.album, model)
+        return show_pictures(rows, message.get("shown"), self.album, model)
 
 
 HANDLERS = {

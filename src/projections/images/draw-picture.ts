@@ -21,31 +21,33 @@ export class PictureUndrawable extends Error {
   override readonly name = 'PictureUndrawable';
 }
 
-/** Draws a picture that a step was shown. @throws PictureUndrawable. */
-export type PictureReader = (shown: { readonly stepId: string; readonly imageId: string }) => Promise<Picture>;
+/** Draws a picture. @param steps those whose prompts show it. @throws PictureUndrawable. */
+export type PictureReader = (shown: { readonly imageId: string; readonly steps: readonly string[] }) => Promise<Picture>;
 
 /** Draws pictures of prompts from the record; segments that they share are drawn once. */
 export function pictureReader({ db, blobs }: { readonly db: Db; readonly blobs: Pick<BlobStore, 'get'> }): PictureReader {
   const cache = new SegmentCache();
   const world = { db, blobs, draw: (...drawn: Parameters<SegmentCache['get']>) => cache.get(...drawn).entry.segment };
-  return async ({ stepId, imageId }) => {
-    const record = await recordOf(db, stepId, imageId);
+  return async ({ imageId, steps }) => {
+    const record = await recordOf(db, imageId, steps);
     if (!record)
       throw new PictureUndrawable(
-        `the prompt of step ${stepId} shows the picture ${imageId}, which no HistoryRendered on record names; append it`,
+        `the prompt of step ${steps.join(', ')} shows the picture ${imageId}, which no HistoryRendered on record names; append it`,
       );
     const rebuilt = await rebuildImage(world, record);
     if (rebuilt.kind !== 'image') {
       const what = rebuilt.kind === 'damaged' ? `${rebuilt.what} ${rebuilt.id} ${rebuilt.detail}` : rebuilt.detail;
-      throw new PictureUndrawable(`the picture ${imageId} that step ${stepId} was shown cannot be drawn: ${what}; restore it`);
+      throw new PictureUndrawable(
+        `the picture ${imageId} that step ${record.stepId} was shown cannot be drawn: ${what}; restore it`,
+      );
     }
     const { id, factor, width, height } = record;
     return { id, factor, width, height, png: await encodePng(rebuilt.image) };
   };
 }
 
-/** What the step itself was shown comes first, since the factor is recorded with a step; a fork was shown what its origin was. */
-async function recordOf(db: Db, stepId: string, imageId: string): Promise<HistoryImageRecord | undefined> {
-  const own = (await readHistoryImages(db, [stepId])).find(({ id }) => id === imageId);
+/** What the steps themselves were shown comes first, since the factor is recorded with a step; else it was drawn elsewhere. */
+async function recordOf(db: Db, imageId: string, steps: readonly string[]): Promise<HistoryImageRecord | undefined> {
+  const own = (await readHistoryImages(db, steps)).find(({ id }) => id === imageId);
   return own ?? findHistoryImage(db, imageId);
 }

@@ -44,7 +44,10 @@ export async function readBatchSteps(
   if (log && [...prompts.values()].some(showsPicture))
     await waitUntilProjected(db, await log.ends(topicsOf(images)), { timeoutMs: CATCH_UP_MS, signal, projections: [images] });
   const draw = pictureReader({ db, blobs });
-  const pictureOf: PictureOf = (shown) => ({ imageId: shown.imageId, png: async () => (await draw(shown)).png });
+  const pictureOf: PictureOf = ({ stepId, imageId }) => ({
+    imageId,
+    png: async () => (await draw({ imageId, steps: [stepId] })).png,
+  });
   return { rewardsAt, rows: stepRowsOf(rows, prompts, pictureOf) };
 }
 

@@ -1,8 +1,8 @@
 import { pictureIds, type ShownMessage } from '../../../domain/dataset/shown-rows.ts';
 import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
 import type { LossMessage } from '../../../domain/revision/splice.ts';
+import type { Picture } from '../../../projections/images/draw-picture.ts';
 import { DatasetError } from '../dataset-error.ts';
-import type { Picture } from './pictures.ts';
 
 /** Writes messages as OpenAI's fine-tuning takes them: a text as a string, a picture inside as a data URL. */
 export function openaiMessages(messages: readonly ShownMessage[], pictures: readonly Picture[]): readonly object[] {

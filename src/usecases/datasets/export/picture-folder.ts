@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import type { Picture } from '../../../projections/images/draw-picture.ts';
 import { DatasetError, reasonOf } from '../dataset-error.ts';
 import { type Existing, refuseExisting } from './atomic-file.ts';
-import type { Picture } from './pictures.ts';
 
 /** Names the folder of the pictures of a file. */
 export function picturesPath(out: string): string {

@@ -1,8 +1,9 @@
 import { pictureIds, type ShownRow, type ShownStep, shownRows } from '../../../domain/dataset/shown-rows.ts';
 import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
+import type { Picture } from '../../../projections/images/draw-picture.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { PictureFolder } from './picture-folder.ts';
-import type { Picture, Pictures } from './pictures.ts';
+import type { Pictures } from './pictures.ts';
 import { refuseUnsaid, shownSteps } from './shown-steps.ts';
 
 /** What writers of examples take pictures from, and where they put them. */

@@ -3,12 +3,13 @@ import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
 import { sharedMessages } from '../../../domain/prompts/same-message.ts';
 import { unpack } from '../../../events/packed.ts';
 import type { Packed } from '../../../events/schemas/values.ts';
+import type { Picture } from '../../../projections/images/draw-picture.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
 import { ParquetFile } from './parquet-file.ts';
 import { type PARQUET_COLUMNS, PARQUET_SCHEMA } from './parquet-schema.ts';
-import type { Picture, Pictures } from './pictures.ts';
+import type { Pictures } from './pictures.ts';
 
 type Row = Readonly<Record<(typeof PARQUET_COLUMNS)[number], unknown>>;
 

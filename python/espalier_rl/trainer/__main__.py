@@ -1,4 +1,5 @@
-"""Answers requests on the standard streams until the other side closes them: `python -m espalier_rl.trainer`."""
+"""Answers requests on the standard streams until the other side closes them: `python -m espalier_rl.trainer`, or several
+processes by `torchrun --nproc-per-node N -m espalier_rl.trainer`."""
 
 import io
 import os
@@ -7,7 +8,8 @@ import sys
 import threading
 
 from .frames import FrameError, read_frame, write_frame
-from .session import Session
+from .processes import join
+from .session import Session, breaks_off
 
 
 def main():
@@ -17,16 +19,41 @@ def main():
     # What libraries print must not fall between frames: from here on stdout is stderr.
     os.dup2(2, 1)
     sys.stdout = io.TextIOWrapper(os.fdopen(os.dup(2), "wb"), line_buffering=True)
+    processes = join()
+    if processes.rank > 0:
+        return _follow(processes)
     frames = queue.Queue()
     threading.Thread(target=_receive, args=(source, frames), daemon=True).start()
-    session = Session()
+    return _lead(processes, frames, sink)
+
+
+def _lead(processes, frames, sink):
+    """Answers requests, and has the other processes follow them."""
+    session, asked = Session(processes), {}
+    if processes.size > 1:
+        processes.watch(lambda answer: write_frame(sink, {**answer, "id": asked.get("id")}))
     while True:
         frame = frames.get()
         if isinstance(frame, FrameError):
             print(f"espalier_rl.trainer: {frame}", file=sys.stderr)
             return 2
+        asked["id"] = frame[0].get("id")
+        if processes.size > 1:
+            processes.send(*frame)
         message, body = session.answer(*frame)
         write_frame(sink, message, body)
+        if processes.size > 1 and breaks_off(message):
+            os._exit(1)  # the others may wait within a computation that will not come; torchrun ends them
+
+
+def _follow(processes):
+    """Does what the first process is asked; its answers are those of the first."""
+    session = Session(processes)
+    processes.watch(None)
+    while True:
+        message, _ = session.answer(*processes.receive())
+        if breaks_off(message):
+            processes.fail(message)
 
 
 def _receive(source, frames):

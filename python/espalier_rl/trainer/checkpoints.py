@@ -9,7 +9,8 @@ from pathlib import Path
 
 import torch
 
-from .language_model import open_model
+from .language_model import ModelRefused
+from .sharding import like, whole
 from .tensors import TensorError, decode_tensors, digest_tensors, encode_tensors
 
 FORMAT = "espalier-torch/1"
@@ -23,20 +24,24 @@ def save_checkpoint(trainer, folder):
     """Writes the checkpoint under `folder`. Returns its state: format, checkpoint (its digest and folder's name), weights
     (digest), steps.
 
-    Who is killed leaves no folder of that name that is cut: files are synced before the rename.
+    Who is killed leaves no folder of that name that is cut: files are synced before the rename. The bytes do not depend on how many processes
+    hold the model; all of them call this, and the first writes.
     """
     folder = Path(folder)
+    first = trainer.processes.rank == 0
+    weights, rest = trainer.model.tensors(keep=first), _optimiser_tensors(trainer)
+    if not first:  # it only took part in putting the tensors together
+        return {}
     folder.mkdir(parents=True, exist_ok=True)
-    rest = _optimiser_tensors(trainer)
-    state = {"format": FORMAT, "weights": digest_tensors(trainer.model.tensors()), "steps": trainer.steps}
-    whole = json.dumps({**state, "rest": digest_tensors(rest)}, sort_keys=True).encode()
-    state = {**state, "rest": digest_tensors(rest), "checkpoint": hashlib.sha256(whole).hexdigest()}
+    state = {"format": FORMAT, "weights": digest_tensors(weights), "steps": trainer.steps}
+    whole_state = json.dumps({**state, "rest": digest_tensors(rest)}, sort_keys=True).encode()
+    state = {**state, "rest": digest_tensors(rest), "checkpoint": hashlib.sha256(whole_state).hexdigest()}
     target = folder / state["checkpoint"]
     if target.exists():
         return state
     partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder))
     try:
-        trainer.model.save(partial)
+        trainer.model.save(partial, weights)
         (partial / "trainer.safetensors").write_bytes(encode_tensors(rest))
         (partial / "state.json").write_text(json.dumps(state, sort_keys=True))
         for file in partial.iterdir():
@@ -59,15 +64,15 @@ def load_checkpoint(trainer, folder):
     try:
         state = json.loads((folder / "state.json").read_text())
         rest = decode_tensors((folder / "trainer.safetensors").read_bytes())
-        fresh = open_model({"kind": "folder", "path": str(folder)}, 0, "cpu").tensors()
-    except (OSError, ValueError, RuntimeError, TensorError) as error:
+        fresh = trainer.model.read(folder)
+    except (OSError, ValueError, RuntimeError, TensorError, ModelRefused) as error:
         raise CheckpointDamaged(f"{folder} is no whole checkpoint: {error}") from error
     if state.get("format") != FORMAT:
         raise CheckpointDamaged(f"{folder} has the format {state.get('format')!r}, not {FORMAT!r}")
     if digest_tensors(fresh) != state["weights"] or digest_tensors(rest) != state["rest"]:
         raise CheckpointDamaged(f"the tensors of {folder} are not those that were written")
     try:
-        trainer.model.module.load_state_dict(fresh)
+        trainer.model.put(fresh)
         _restore_optimiser(trainer, rest)
     except (RuntimeError, KeyError) as error:
         raise CheckpointDamaged(f"{folder} holds another model or optimiser than this: {error}") from error
@@ -79,7 +84,7 @@ def _optimiser_tensors(trainer):
     tensors = {f"head.{name}": tensor for name, tensor in (trainer.head.state_dict() if trainer.head else {}).items()}
     for index, entry in trainer.optimiser.state_dict()["state"].items():
         for name, value in entry.items():
-            tensors[f"optimiser.{index}.{name}"] = value if torch.is_tensor(value) else torch.tensor(float(value))
+            tensors[f"optimiser.{index}.{name}"] = whole(value) if torch.is_tensor(value) else torch.tensor(float(value))
     return tensors
 
 
@@ -91,11 +96,13 @@ def _restore_optimiser(trainer, rest):
         if name.startswith("optimiser."):
             _, index, field = name.split(".", 2)
             state.setdefault(int(index), {})[field] = tensor
-    whole, parameters = trainer.optimiser.state_dict(), trainer.parameters()
+    own, parameters = trainer.optimiser.state_dict(), trainer.parameters()
     for index, entry in state.items():  # a parameter that no loss has reached yet has no moments
         if index >= len(parameters) or entry["exp_avg"].shape != parameters[index].shape:
             raise KeyError(f"moments of a parameter {index} that is not there or of another shape")
-    trainer.optimiser.load_state_dict({**whole, "state": state})
+        for name in ("exp_avg", "exp_avg_sq"):
+            entry[name] = like(parameters[index], entry[name])
+    trainer.optimiser.load_state_dict({**own, "state": state})
 
 
 def _sync(path):

@@ -7,7 +7,10 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from .adapters import CONFIG as ADAPTER_CONFIG
+from .adapters import adapter_tensors, add_adapter, open_adapter, put_adapter, read_adapter, save_adapter
 from .packing import pack_attention, positions_of, runs_of
+from .sharding import put_tensors, whole_tensors
 from .tensors import decode_tensors, encode_tensors
 from .tiny_model import END, MODEL_TYPE, TinyConfig, TinyModel, decode_reply, encode_chat
 
@@ -35,6 +38,18 @@ class LanguageModel:
         self.device = device
         self.precision = precision
         self.packed = False
+        self.sharded = False
+        self.adapter = None  # peft's configuration of a LoRA adapter: then it alone is trained and saved
+
+    def adapt(self, lora, spec, seed):
+        """Freezes the weights and adds a LoRA adapter, which is trained instead. Raises ModelRefused."""
+        if self.is_tiny:
+            raise ModelRefused("LoRA needs a folder of a model of transformers, not a tiny model")
+        self.adapter = add_adapter(self.module, lora, spec["path"], seed)
+        self.module.to(self.device)
+
+    def trained_parameters(self):
+        return [parameter for parameter in self.module.parameters() if parameter.requires_grad]
 
     def pack(self):
         """Runs rows behind each other instead of padded, where the model can. Returns whether it does."""
@@ -67,7 +82,8 @@ class LanguageModel:
         """Returns, for each trained token of a micro-batch, the logits that it was drawn by and, where asked for, the hidden
         state that they come from. Other tokens get no row of the vocabulary."""
         at, _ = batch.trained()
-        with torch.autocast(torch.device(self.device).type, torch.bfloat16, enabled=self.precision == "bfloat16"):
+        half = self.precision == "bfloat16" and not self.sharded  # a sharded model casts its weights itself
+        with torch.autocast(torch.device(self.device).type, torch.bfloat16, enabled=half):
             return self._packed(batch, at, hidden) if self.packed else self._padded(batch, hidden)
 
     def _packed(self, batch, at, hidden):
@@ -121,18 +137,30 @@ class LanguageModel:
         """Rows of the embedding: ids are below it."""
         return self.module.tokens.num_embeddings if self.is_tiny else self.module.get_input_embeddings().num_embeddings
 
-    def tensors(self):
-        """The weights by name; tied ones under each of their names."""
-        return self.module.state_dict()
+    def tensors(self, keep=True):
+        """The weights by name, put together; tied ones under each of their names. Of a model with an adapter, the adapter alone.
+        Without `keep` a process only takes part in putting them together."""
+        return adapter_tensors(self.module) if self.adapter else whole_tensors(self.module, keep)
 
-    def save(self, folder):
+    def put(self, tensors):
+        """Puts whole weights in place. Raises KeyError where they are those of another model."""
+        (put_adapter if self.adapter else put_tensors)(self.module, tensors)
+
+    def read(self, folder):
+        """Returns the weights that `save` wrote."""
+        return read_adapter(folder) if self.adapter else open_model({"kind": "folder", "path": str(folder)}, 0, "cpu").tensors()
+
+    def save(self, folder, tensors):
         """Writes the model as a folder that `open_model` and, for models of transformers, every other tool opens."""
         folder = Path(folder)
         if self.is_tiny:
             (folder / "config.json").write_text(json.dumps(self.module.config.to_json()))
-            (folder / "model.safetensors").write_bytes(encode_tensors(self.tensors()))
+            (folder / "model.safetensors").write_bytes(encode_tensors(tensors))
             return
-        self.module.save_pretrained(folder, safe_serialization=True)
+        if self.adapter:
+            save_adapter(self.adapter, tensors, folder)
+        else:
+            self.module.save_pretrained(folder, state_dict=tensors, safe_serialization=True)
         self.tokenizer.save_pretrained(folder)
 
 
@@ -155,6 +183,8 @@ def open_model(spec, seed, device):
 
 
 def _open_folder(folder, device, precision):
+    if (folder / ADAPTER_CONFIG).exists():
+        return open_adapter(folder, lambda base: _open_folder(Path(base), device, precision))
     try:
         config = json.loads((folder / "config.json").read_text())
     except (OSError, ValueError) as error:

@@ -23,7 +23,8 @@ class Refused(Exception):
 class Session:
     """`answer(message, body)` returns (message, body). Holds the trainer between requests."""
 
-    def __init__(self):
+    def __init__(self, processes=None):
+        self.processes = processes
         self.greeted = False
         self.trainer = None
         self.album = {}
@@ -53,13 +54,17 @@ class Session:
         return {"protocol": PROTOCOL, "version": __version__, "python": platform.python_version(), **_torch_facts()}, b""
 
     def open(self, message, _body):
+        from .memory import describe_memory, memory_of
         from .trainer import Trainer
 
         _make_deterministic(message.get("threads"))
-        self.trainer = Trainer(message)
-        parameters = sum(parameter.numel() for parameter in self.trainer.parameters())
+        self.trainer = Trainer(message, self.processes)
+        parameters = sum(parameter.numel() for parameter in self.trainer.model.module.parameters())
         model = self.trainer.model
-        facts = {"parameters": parameters, "vocabulary": model.vocabulary, "context": model.context}
+        memory = memory_of(self.trainer)
+        if not self.processes or self.processes.rank == 0:
+            print(f"espalier_rl.trainer: {describe_memory(memory, parameters)}", file=sys.stderr, flush=True)
+        facts = {"memory": memory, "parameters": parameters, "vocabulary": model.vocabulary, "context": model.context}
         if model.reads_pictures:
             facts["processor"] = model.processor_digest()
         return {"device": self.trainer.device, "rows": "packed" if model.packed else "padded", **facts}, b""
@@ -151,6 +156,7 @@ CODES = {
     "LossRefused": "refused",
     "PictureRefused": "refused",
     "ModelRefused": "refused",
+    "AdapterRefused": "refused",
     "TensorError": "refused",
     "KeyError": "refused",
     "NotFinite": "not-finite",
@@ -158,6 +164,11 @@ CODES = {
     "OutOfMemoryError": "memory",
     "MemoryError": "memory",
 }
+
+
+def breaks_off(answer):
+    """Returns whether a request failed in a way that may have struck one process alone."""
+    return answer.get("code") in ("memory", "fault")
 
 
 def _code_of(error):

@@ -34,6 +34,8 @@ class TinyModel(nn.Module):
     With `lengths`, the ids are one row of rows that lie behind each other, and do not see each other.
     """
 
+    _no_split_modules = ["Block"]  # by the name that transformers have for it
+
     def __init__(self, config):
         super().__init__()
         if config.width % config.heads != 0:

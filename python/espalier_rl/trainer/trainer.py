@@ -1,13 +1,19 @@
-"""Holds a model with its optimiser: log-probs of recorded tokens, updates, checkpoints."""
+"""Holds a model with its optimiser, on one process or spread over several: log-probs of recorded tokens, and updates."""
 
+import contextlib
 import copy
+import dataclasses
 import math
 
 import torch
 
 from . import losses
-from .language_model import open_model, value_head
+from .adapters import exchange_adapter, held_adapter, put_adapter, read_adapter
+from .language_model import ModelRefused, open_model, value_head
+from .objective import check_columns, loss_of, spread, token_columns
+from .processes import Alone, share_out
 from .rows import RowsRefused
+from .sharding import compute_again, shard
 
 
 class NotFinite(Exception):
@@ -15,20 +21,30 @@ class NotFinite(Exception):
 
 
 class Trainer:
-    """A model under training. `settings`: model, seed, device, learningRate, betas, epsilon, weightDecay, valueHead,
-    reference."""
+    """A model under training. `settings`: model, seed, device, learningRate, betas, epsilon, weightDecay, valueHead, reference,
+    lora, checkpointing, packed."""
 
-    def __init__(self, settings):
+    def __init__(self, settings, processes=None):
         self.settings = settings
+        self.processes = processes or Alone()
         self.device = settings.get("device") or ("cuda" if torch.cuda.is_available() else "cpu")
-        self.model = open_model(settings["model"], settings.get("seed", 0), self.device)
-        if settings.get("packed", True):
-            self.model.pack()
+        seed = settings.get("seed", 0)
+        self.model = self._opened(settings["model"], seed)
+        if self.model.reads_pictures and self.processes.size > 1:
+            # A process whose rows show no picture would not take part in putting the vision part together.
+            raise ModelRefused("a model that reads pictures is trained by one process; declare it without `processes`")
+        if settings.get("lora"):
+            self.model.adapt(settings["lora"], settings["model"], seed)
         self.head = value_head(self.model.width, self.device) if settings.get("valueHead") else None
-        # What a KL penalty holds to: the model before any update, also when a checkpoint is loaded later.
-        self.reference = copy.deepcopy(self.model.module).requires_grad_(False) if settings.get("reference") else None
+        # What a KL penalty holds to: the model before any update, also when a checkpoint is loaded later. Next to an adapter, which
+        # is small, it is another adapter of the same model.
+        first = copy.deepcopy(self.model.module) if settings.get("reference") and self.model.adapter is None else None
+        if settings.get("checkpointing"):
+            compute_again(self.model.module)
+        self._shard(self.model.module)
+        self.reference = self._held(first) if settings.get("reference") else None
         self.steps = 0
-        groups = [{"params": list(self.model.module.parameters())}]
+        groups = [{"params": self.model.trained_parameters()}]
         if self.head:
             groups.append({"params": list(self.head.parameters()), "weight_decay": 0.0})
         self.optimiser = torch.optim.AdamW(
@@ -41,31 +57,56 @@ class Trainer:
 
     def hold_to(self, folder):
         """Takes the model of a folder as what a KL penalty holds to."""
-        spec = {**self.settings["model"], "kind": "folder", "path": str(folder)}
-        model = open_model(spec, 0, self.device)
-        if self.model.packed:
+        if self.model.adapter is None:
+            self.reference = self._held(self._opened({**self.settings["model"], "kind": "folder", "path": str(folder)}, 0).module)
+            return
+        self.reference = self._held(None)
+        exchange_adapter(self.model.module, self.reference)
+        put_adapter(self.model.module, read_adapter(folder))
+        exchange_adapter(self.model.module, self.reference)
+
+    def _opened(self, spec, seed):
+        model = open_model(spec, seed, self.device)
+        model.sharded = self.processes.size > 1
+        if self.settings.get("packed", True):
             model.pack()
-        self.reference = model.module.requires_grad_(False)
+        return model
+
+    def _held(self, module):
+        """Returns the reference: a module that is not trained, or copies of the adapter's weights."""
+        if module is None:
+            return held_adapter(self.model.module)
+        self._shard(module.requires_grad_(False))
+        return module
+
+    def _shard(self, module):
+        if self.processes.size > 1:
+            shard(module, self.processes.size, self.device, self.model.precision)
 
     def parameters(self):
-        return [*self.model.module.parameters(), *(self.head.parameters() if self.head else [])]
+        """Returns what is trained, in the order of the optimiser."""
+        return [*self.model.trained_parameters(), *(self.head.parameters() if self.head else [])]
+
+    def reference_parameters(self):
+        return self.reference if isinstance(self.reference, list) else list(self.reference.parameters()) if self.reference else []
 
     def read(self, rows, micro_batches, temperature, squared=False):
         """Returns flat columns `log_probs` and `entropies` of the trained tokens, `values` with a value head, `ref_log_probs`
         with a reference, and
         `squared_probs` (the sum of squared probabilities of each token's distribution) where they are asked for; 0 elsewhere.
         """
-        names = ["log_probs", "entropies", *(["values"] if self.head else []), *(["ref_log_probs"] if self.reference else [])]
+        names = ["log_probs", "entropies", *(["values"] if self.head else []), *(["ref_log_probs"] if self.reference is not None else [])]
         names += ["squared_probs"] if squared else []
         result = {name: torch.zeros(len(rows.ids)) for name in names}
         with torch.no_grad():
-            for indices in micro_batches:
-                batch = rows.batch(indices, self.device)
-                found = self._tokens(batch, temperature, squared)
-                if self.reference:
-                    found["ref_log_probs"] = self._reference(batch, temperature)
-                for name in names:
+            for indices in self._own(rows, micro_batches):
+                batch = self._batch(rows, indices)
+                found = self.tokens(batch, temperature, squared)
+                if self.reference is not None:
+                    found["ref_log_probs"] = self.reference_log_probs(batch, temperature)
+                for name in names if indices else ():
                     rows.unpad(batch, found[name], result[name])
+        self.processes.sum(result.values())  # each token is read by one process
         return result
 
     def update(self, rows, settings):
@@ -75,8 +116,7 @@ class Trainer:
         """
         name = settings["loss"]["name"]
         options = losses.choose_options(name, settings["loss"].get("options", {}))
-        if "advantages" not in rows.columns:
-            raise RowsRefused("an update needs advantages")
+        check_columns(rows, settings, self)
         critic = settings.get("critic")
         for group, part in zip(self.optimiser.param_groups, (settings, critic or {})):
             group["lr"] = part.get("learningRate", group["lr"])
@@ -93,15 +133,13 @@ class Trainer:
                 widest = settings.get("lossScale") or max(rows.span(i) for i in every)
                 shared = {"tokens": tokens, "rows": filled, "loss_scale": widest}
                 parts = _Metrics()
-                for indices in micro_batches:
-                    loss, means, sums = self._loss(rows, indices, settings, name, options, shared)
+                for indices in self._own(rows, micro_batches):
+                    loss, means, sums = loss_of(self, self._batch(rows, indices), settings, name, options, shared)
                     loss.backward()
                     parts.add(means, sum(rows.trained(i) for i in indices) / tokens)
                     parts.add({**sums, "loss": float(loss.detach())}, 1)
-                longest = settings.get("clipNorm", 1.0)
-                norm = torch.nn.utils.clip_grad_norm_(self.model.module.parameters(), longest)
-                if critic:
-                    norm = norm + 0 * torch.nn.utils.clip_grad_norm_(self.head.parameters(), longest)  # not finite when either is not
+                parts.sum(self.processes)
+                norm = self._clip(settings.get("clipNorm", 1.0))
                 if not bool(torch.isfinite(norm)):
                     skipped += 1  # as verl does: one bad batch must not poison the weights
                     continue
@@ -115,80 +153,58 @@ class Trainer:
         means = {key: value / taken for key, value in total.values.items()}
         return {**{key: value for key, value in means.items() if math.isfinite(value)}, "steps": taken, "skippedSteps": skipped}
 
-    def _loss(self, rows, indices, settings, name, options, shared):
-        """Returns the loss of a micro-batch, means over its tokens, and sums: those add up over micro-batches, shares being of
-        the whole step."""
-        batch = rows.batch(indices, self.device)
-        mask, columns = batch.mask, batch.columns
-        coefficient = settings.get("entropyCoefficient", 0.0)
-        temperature = settings.get("temperature", 1.0)
-        found = self._tokens(batch, temperature)
-        new, entropies, values = found["log_probs"], found["entropies"], found["values"]
-        old = columns.get("old_log_probs", new.detach())
-        mode = settings.get("aggregation", "token-mean")
-        shares = losses.token_shares(mask, mode, **shared)
-        policy_shares = losses.token_shares(mask, losses.aggregation_of(name, mode), **shared)
-        tokens, means = losses.policy_loss(name, options, new, old, columns["advantages"], mask)
-        loss = (tokens * columns.get("weights", 1.0) * policy_shares).sum()
-        sums = {"policyLoss": float(loss.detach())}
-        entropy = (entropies * shares).sum()
-        sums["entropy"] = float(entropy.detach())
-        if coefficient:
-            loss = loss - coefficient * entropy
-        kl = settings.get("kl")
-        if kl:
-            reference = columns.get("ref_log_probs")
-            if reference is None:
-                if self.reference is None:
-                    raise RowsRefused("a KL penalty needs the reference, or ref_log_probs")
-                with torch.no_grad():
-                    reference = self._reference(batch, temperature)
-            own, held = torch.where(mask > 0, new, 0.0), torch.where(mask > 0, reference, 0.0)
-            estimate = losses.kl_tokens(kl["kind"], own, held, kl.get("logRatios", "clamped"))
-            penalty = (estimate * shares).sum()
-            loss = loss + kl["coefficient"] * penalty
-            sums["klLoss"] = float(penalty.detach())
-        critic = settings.get("critic")
-        if critic:
-            if self.head is None or "returns" not in columns or "values" not in columns:
-                raise RowsRefused("a critic needs a value head, returns and values")
-            value_tokens, value_metrics = losses.value_loss(
-                values, columns["values"], columns["returns"], mask, clip=critic.get("clip", 0.5), factor=critic.get("factor", 0.5)
-            )
-            value = (value_tokens * losses.token_shares(mask, "token-mean", tokens=shared["tokens"], rows=shared["rows"])).sum()
-            loss = loss + critic.get("coefficient", 1.0) * value
-            means, sums["valueLoss"] = {**means, **value_metrics}, float(value.detach())
-        return loss, means, sums
-
-    def _tokens(self, batch, temperature, squared=False):
+    def tokens(self, batch, temperature, squared=False):
         """Returns columns [rows, longest - 1], 0 outside the mask."""
         logits, hidden = self.model.score(batch, hidden=self.head is not None)
-        found = _columns(logits, batch, temperature, squared)
+        found = token_columns(logits, batch, temperature, squared)
         # Detached: the critic reads the policy's features and never bends them.
         found["values"] = self.head(hidden.detach().float()).squeeze(-1) if self.head else None
-        return {name: None if values is None else _spread(values, batch.mask) for name, values in found.items()}
+        return {name: None if values is None else spread(values, batch.mask) for name, values in found.items()}
 
-    def _reference(self, batch, temperature):
-        own, self.model.module = self.model.module, self.reference
+    def reference_log_probs(self, batch, temperature):
+        """Returns the log-probs of the model that a KL penalty holds to, as a column."""
+        with torch.no_grad(), self._as_reference():
+            return spread(token_columns(self.model.score(batch)[0], batch, temperature)["log_probs"], batch.mask)
+
+    @contextlib.contextmanager
+    def _as_reference(self):
+        model, own = self.model, self.model.module
+        if isinstance(self.reference, list):
+            exchange_adapter(own, self.reference)
+        else:
+            model.module = self.reference
         try:
-            return _spread(_columns(self.model.score(batch)[0], batch, temperature)["log_probs"], batch.mask)
+            yield
         finally:
-            self.model.module = own
+            if isinstance(self.reference, list):
+                exchange_adapter(own, self.reference)
+            else:
+                model.module = own
 
+    def _own(self, rows, micro_batches):
+        """Returns the micro-batches that this process computes; [] is a pass that only takes part in putting the weights together."""
+        shares = share_out(micro_batches, rows.length, self.processes.size)
+        return shares[self.processes.rank]
 
-def _columns(logits, batch, temperature, squared=False):
-    """Log-probs of the trained tokens, entropies, and sums of squared probabilities where asked for."""
-    _, tokens = batch.trained()
-    chosen = logits.float() / temperature
-    logs = torch.log_softmax(chosen, -1)
-    found = {"log_probs": logs.gather(-1, tokens.unsqueeze(-1)).squeeze(-1), "entropies": losses.entropy_of_logits(chosen)}
-    if squared:
-        found["squared_probs"] = (2 * logs).exp().sum(-1)
-    return found
+    def _batch(self, rows, indices):
+        if indices:
+            return rows.batch(indices, self.device)
+        shortest = rows.batch([min(range(len(rows)), key=rows.length)], self.device)
+        return dataclasses.replace(shortest, mask=torch.zeros_like(shortest.mask))
 
-
-def _spread(values, mask):
-    return torch.zeros_like(mask).masked_scatter(mask > 0, values)
+    def _clip(self, longest):
+        """Clips gradients to a norm, those of policy and critic each. Returns the policy's norm, which is not finite when either is
+        not."""
+        norm = torch.nn.utils.clip_grad_norm_(self.model.trained_parameters(), longest)
+        norm = norm.full_tensor() if hasattr(norm, "full_tensor") else norm
+        given = [each.grad for each in self.head.parameters() if each.grad is not None] if self.head else []
+        if given:
+            for gradient in given:  # the critic is small and whole on every process
+                summed = gradient.cpu()
+                self.processes.sum([summed])
+                gradient.copy_(summed)
+            norm = norm + 0 * torch.nn.utils.clip_grad_norm_(self.head.parameters(), longest).to(norm.device)
+        return norm
 
 
 class _Metrics:
@@ -198,3 +214,9 @@ class _Metrics:
     def add(self, metrics, weight):
         for key, value in metrics.items():
             self.values[key] = self.values.get(key, 0.0) + weight * value
+
+    def sum(self, processes):
+        names = sorted(self.values)
+        values = torch.tensor([self.values[name] for name in names], dtype=torch.float64)
+        processes.sum([values])
+        self.values = dict(zip(names, values.tolist()))

@@ -133,8 +133,8 @@ class VisionModel(LanguageModel):
     def stepper(self, pictures):
         return _VisionStepper(self, pictures)
 
-    def save(self, folder):
-        super().save(folder)
+    def save(self, folder, tensors):
+        super().save(folder, tensors)
         for name, data in self.files.items():
             (Path(folder) / name).write_bytes(data)
 

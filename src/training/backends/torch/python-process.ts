@@ -30,11 +30,16 @@ export interface PythonProcess {
   close(): Promise<void>;
 }
 
-/** Starts `python -m espalier_rl.trainer` in a process group of its own and shakes hands. @throws BackendFailed. */
-export async function startPython(python: string, signal: AbortSignal): Promise<PythonProcess> {
+/**
+ * Starts `python -m espalier_rl.trainer` in a process group of its own and shakes hands; several processes by torchrun, of which
+ * the first answers. @throws BackendFailed.
+ */
+export async function startPython(python: string, signal: AbortSignal, processes = 1): Promise<PythonProcess> {
   const env = childEnvironment({ PYTHONPATH: PACKAGE, PYTHONDONTWRITEBYTECODE: '1' });
+  const torchrun = ['-m', 'torch.distributed.run', '--standalone', `--nproc-per-node=${processes}`];
+  const command = [...(processes > 1 ? torchrun : []), '-m', 'espalier_rl.trainer'];
   // Detached: the child leads a group, so that what it starts (compilers, data loaders) can be ended with it.
-  const child = spawn(python, ['-m', 'espalier_rl.trainer'], { env, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+  const child = spawn(python, command, { env, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
   const connection = connect(child);
   try {
     const { message } = await connection.request({ kind: 'hello', protocol: PROTOCOL }, { timeoutMs: HELLO_MS, signal });

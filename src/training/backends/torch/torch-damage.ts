@@ -6,7 +6,7 @@ import { openSha256, sha256Hex, sha256OfFile } from '../../../digest/sha256.ts';
 import { CheckpointDamaged } from '../backend.ts';
 import { checkpointFolder, decodeTorchCheckpoint, encodeTorchCheckpoint, type TorchCheckpoint } from './torch-checkpoint.ts';
 
-const MODEL = /^model.*\.safetensors$/;
+const MODEL = /^(model.*|adapter_model)\.safetensors$/; // an adapter is all that its training changes
 
 export interface TorchDamage {
   readonly kind: 'changed' | 'missing';

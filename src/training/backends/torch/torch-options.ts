@@ -8,6 +8,15 @@ export type ModelSpec =
   | { readonly kind: 'tiny'; readonly layers: number; readonly width: number; readonly heads: number; readonly context: number }
   | { readonly kind: 'folder'; readonly path: string; readonly precision?: 'float32' | 'bfloat16' };
 
+/** LoRA: small matrices next to frozen weights are trained, and a checkpoint is the adapter alone. */
+export interface LoraOptions {
+  readonly rank: number;
+  /** The product is scaled by alpha / rank; 2 × rank when left out. */
+  readonly alpha?: number | undefined;
+  /** Names of linear layers, such as `q_proj`; all of them when left out. */
+  readonly targets?: 'all-linear' | readonly string[] | undefined;
+}
+
 export interface TorchOptions {
   /** The interpreter, with torch installed (and transformers for a folder). */
   readonly python: string;
@@ -21,6 +30,11 @@ export interface TorchOptions {
   /** Of torch's own pool: sums depend on it, so it is fixed for equal bytes. */
   readonly threads?: number;
   readonly weightDecay?: number;
+  readonly lora?: LoraOptions | undefined;
+  /** Keeps only the input of each layer for the backward pass, which computes the rest again. */
+  readonly checkpointing?: boolean | undefined;
+  /** Processes that share weights, gradients and moments (FSDP2 by torchrun), one for each device. Changes nothing but rounding. */
+  readonly processes?: number | undefined;
   /**
    * What the ratio compares with: log-probs of the weights at the start of the update (verl), or those that the engine recorded.
    */

@@ -25,6 +25,15 @@ export const torchPlan = z.strictObject({
     ])
     .describe('The model that is trained: its first weights.'),
   critic: z.boolean().default(false),
+  lora: z
+    .strictObject({
+      rank: z.int().min(1).max(4_096),
+      alpha: z.number().positive().optional(),
+      targets: z.union([z.literal('all-linear'), z.array(z.string().min(1)).min(1)]).optional(),
+    })
+    .optional(),
+  checkpointing: z.boolean().optional(),
+  processes: z.int().min(1).max(1_024).optional(),
   weightDecay: z.number().min(0).max(1).default(0),
   oldLogProbs: z
     .enum(['recomputed', 'recorded'])

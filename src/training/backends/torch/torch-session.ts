@@ -58,12 +58,13 @@ export interface TorchSession {
 
 /** Starts a process and opens the model in it. @param seed of random weights. @throws BackendFailed. */
 export async function startTorch(options: TorchOptions, seed: number, signal: AbortSignal): Promise<TorchProcess> {
-  const python = await startPython(options.python, signal);
+  const python = await startPython(options.python, signal, options.processes);
   try {
     if (python.facts.torch === null)
       throw new BackendFailed('refused', `${options.python} has no torch; name a Python that has it (ESPALIER_PYTHON)`);
-    const { model, critic = false, device, threads = 1, weightDecay = 0 } = options;
-    const settings = { model, seed, valueHead: critic, threads, weightDecay, ...(device ? { device } : {}) };
+    const { model, critic = false, device, threads = 1, weightDecay = 0, lora, checkpointing } = options;
+    const chosen = { ...(device ? { device } : {}), ...(lora ? { lora } : {}), ...(checkpointing ? { checkpointing } : {}) };
+    const settings = { model, seed, valueHead: critic, threads, weightDecay, ...chosen };
     const { message } = await python.request({ kind: 'open', ...settings }, { timeoutMs: REQUEST_MS, signal });
     const { id: _id, kind: _kind, ...opened } = message;
     const facts = { ...python.facts, ...opened };

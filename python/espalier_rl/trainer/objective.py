@@ -1,0 +1,72 @@
+"""The loss of a micro-batch: policy loss, entropy, KL penalty, critic. Shares of tokens are those of the whole optimiser step."""
+
+import torch
+
+from . import losses
+from .rows import RowsRefused
+
+
+def check_columns(rows, settings, trainer):
+    """Raises RowsRefused where a column is missing that the loss needs: before any pass, for all processes alike."""
+    columns = rows.columns
+    if "advantages" not in columns:
+        raise RowsRefused("an update needs advantages")
+    if settings.get("kl") and "ref_log_probs" not in columns and trainer.reference is None:
+        raise RowsRefused("a KL penalty needs the reference, or ref_log_probs")
+    if settings.get("critic") and (trainer.head is None or "returns" not in columns or "values" not in columns):
+        raise RowsRefused("a critic needs a value head, returns and values")
+
+
+def loss_of(trainer, batch, settings, name, options, shared):
+    """Returns the loss of a micro-batch, means over its tokens, and sums: those add up over micro-batches, shares being of the
+    whole step."""
+    mask, columns = batch.mask, batch.columns
+    coefficient = settings.get("entropyCoefficient", 0.0)
+    temperature = settings.get("temperature", 1.0)
+    kl, critic = settings.get("kl"), settings.get("critic")
+    reference = columns.get("ref_log_probs") if kl else None
+    if kl and reference is None:
+        reference = trainer.reference_log_probs(batch, temperature)  # before the pass whose weights it would disturb
+    found = trainer.tokens(batch, temperature)
+    new, entropies, values = found["log_probs"], found["entropies"], found["values"]
+    old = columns.get("old_log_probs", new.detach())
+    mode = settings.get("aggregation", "token-mean")
+    shares = losses.token_shares(mask, mode, **shared)
+    policy_shares = losses.token_shares(mask, losses.aggregation_of(name, mode), **shared)
+    tokens, means = losses.policy_loss(name, options, new, old, columns["advantages"], mask)
+    loss = (tokens * columns.get("weights", 1.0) * policy_shares).sum()
+    sums = {"policyLoss": float(loss.detach())}
+    entropy = (entropies * shares).sum()
+    sums["entropy"] = float(entropy.detach())
+    if coefficient:
+        loss = loss - coefficient * entropy
+    if kl:
+        own, held = torch.where(mask > 0, new, 0.0), torch.where(mask > 0, reference, 0.0)
+        estimate = losses.kl_tokens(kl["kind"], own, held, kl.get("logRatios", "clamped"))
+        penalty = (estimate * shares).sum()
+        loss = loss + kl["coefficient"] * penalty
+        sums["klLoss"] = float(penalty.detach())
+    if critic:
+        value_tokens, value_metrics = losses.value_loss(
+            values, columns["values"], columns["returns"], mask, clip=critic.get("clip", 0.5), factor=critic.get("factor", 0.5)
+        )
+        value = (value_tokens * losses.token_shares(mask, "token-mean", tokens=shared["tokens"], rows=shared["rows"])).sum()
+        loss = loss + critic.get("coefficient", 1.0) * value
+        means, sums["valueLoss"] = {**means, **value_metrics}, float(value.detach())
+    return loss, means, sums
+
+
+def token_columns(logits, batch, temperature, squared=False):
+    """Log-probs of the trained tokens, entropies, and sums of squared probabilities where asked for."""
+    _, tokens = batch.trained()
+    chosen = logits.float() / temperature
+    logs = torch.log_softmax(chosen, -1)
+    found = {"log_probs": logs.gather(-1, tokens.unsqueeze(-1)).squeeze(-1), "entropies": losses.entropy_of_logits(chosen)}
+    if squared:
+        found["squared_probs"] = (2 * logs).exp().sum(-1)
+    return found
+
+
+def spread(values, mask):
+    """Returns values of trained tokens as a column [rows, longest - 1], 0 elsewhere."""
+    return torch.zeros_like(mask).masked_scatter(mask > 0, values)

@@ -65,7 +65,9 @@ export const modelCall = z.strictObject({
     .string()
     .max(500)
     .optional()
-    .describe('`system_fingerprint` of the response, which names the weights that drew it; absent when the server sends none.'),
+    .describe(
+      '`system_fingerprint` of the response (SGLang: `weight_version`), which names the weights that drew it; absent when the server sends none.',
+    ),
 });
 
 /**

@@ -10,7 +10,7 @@ export interface Completion {
   /** Token ids of the prompt, which all choices share; null where the server returns none (vLLM does from 0.10.2). */
   readonly promptTokenIds: readonly number[] | null;
   readonly usage: { readonly promptTokens: number; readonly completionTokens: number } | null;
-  /** `system_fingerprint`: which weights answered, in the server's words. */
+  /** Which weights answered, in the server's words: `system_fingerprint`, or SGLang's `weight_version`. */
   readonly fingerprint: string | null;
 }
 
@@ -45,6 +45,7 @@ const completion = z.object({
   prompt_token_ids: z.array(tokenId).nullish(),
   usage: z.object({ prompt_tokens: z.int().min(0), completion_tokens: z.int().min(0).nullish() }).nullish(),
   system_fingerprint: z.string().nullish().catch(null),
+  metadata: z.object({ weight_version: z.string().nullish() }).nullish().catch(null),
 });
 
 /** Reads the body of a chat completion. @throws PolicyError `protocol` that says what is wrong with it. */
@@ -91,7 +92,7 @@ export function parseCompletion(text: string): Completion {
     model: model ?? null,
     promptTokenIds: parsed.data.prompt_token_ids ?? null,
     usage: total,
-    fingerprint: parsed.data.system_fingerprint?.slice(0, 500) ?? null,
+    fingerprint: (parsed.data.system_fingerprint || parsed.data.metadata?.weight_version)?.slice(0, 500) ?? null,
   };
 }
 

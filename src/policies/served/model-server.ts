@@ -12,8 +12,10 @@ export interface ServedVersion {
 export interface LoadedWeights {
   /** What requests call these weights: servers of adapters have a name for each, others one for all. */
   readonly model: string;
-  /** What answers that these weights drew carry as `system_fingerprint`; null where the server sends none. */
+  /** What answers that these weights drew carry as `system_fingerprint` (SGLang: `weight_version`); null where none is sent. */
   readonly fingerprint: string | null;
+  /** What answers that these weights drew carry as `model`; absent where that is not known. */
+  readonly answersAs?: string | undefined;
 }
 
 /**

@@ -48,11 +48,15 @@ export function servedPolicy(gate: WeightsGate, version: ServedVersion, options:
   };
 }
 
-function confirmed(act: Act, { fingerprint }: HeldWeights, { policyId, version }: ServedVersion): Act {
+function confirmed(act: Act, { fingerprint, answersAs }: HeldWeights, { policyId, version }: ServedVersion): Act {
   const drawnBy = act.call?.fingerprint ?? null;
-  if (fingerprint === null || drawnBy === fingerprint) return { ...act, policy: { policyId, version } };
+  const model = act.call?.model ?? null;
+  const other = fingerprint !== null && drawnBy !== fingerprint;
+  if (!other && (answersAs === undefined || model === null || model === answersAs))
+    return { ...act, policy: { policyId, version } };
+  const [said, held] = other ? [drawnBy, fingerprint] : [model, answersAs];
   throw new PolicyError(
     'refused',
-    `the model server answered by the weights ${drawnBy}, and version ${version} of ${policyId} has ${fingerprint}; let no other program exchange its weights`,
+    `the model server answered by the weights ${said}, and version ${version} of ${policyId} has ${held}; let no other program exchange its weights`,
   );
 }

@@ -2,9 +2,12 @@ import { PolicySpecError } from '../../policies/policy-entry.ts';
 import type { OpenModelServer } from '../../policies/served/model-server.ts';
 import { ownServer } from './own-server.ts';
 import type { ServerEntry, ServerOptions } from './server-entry.ts';
+import { sglangServer } from './sglang-server.ts';
+import { transformersServer } from './transformers-server.ts';
+import { vllmServer } from './vllm-server.ts';
 
 /** The model servers that can exchange their weights for those of a version. */
-const SERVERS: readonly ServerEntry[] = [ownServer];
+const SERVERS: readonly ServerEntry[] = [ownServer, vllmServer, sglangServer, transformersServer];
 
 export const SERVER_FORMS = SERVERS.map(({ form }) => form).join(', ');
 

@@ -1,0 +1,84 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { PolicySpecError } from '../../policies/policy-entry.ts';
+import type { ServedVersion } from '../../policies/served/model-server.ts';
+
+const LOAD_MS = 900_000; // a large model is read from disk
+
+/** A server of another program that answers over HTTP, by the address that its name holds. */
+export interface Engine {
+  readonly root: string;
+  /** The base URL of its chat-completions protocol. */
+  readonly baseUrl: string;
+  /** Sends a request; `body` makes it a POST. @throws Error when the server is not reached. */
+  ask(path: string, signal: AbortSignal, body?: unknown): Promise<EngineAnswer>;
+  /** The models that it lists. @throws Error when it is not reached or lists none. */
+  models(signal: AbortSignal): Promise<readonly ListedModel[]>;
+  /** An error that names the server, what it refused and the remedy. */
+  refusal(what: string, answer: EngineAnswer, remedy: string): Error;
+}
+
+export interface EngineAnswer {
+  readonly status: number;
+  readonly ok: boolean;
+  readonly text: string;
+  /** The body as JSON; undefined where it is none. */
+  readonly json: unknown;
+}
+
+const listed = z.object({
+  data: z.array(z.object({ id: z.string(), root: z.string().nullish(), parent: z.string().nullish() })).min(1),
+});
+export type ListedModel = z.infer<typeof listed>['data'][number];
+
+/** Reads the address that follows the kind of a server. @param name of the program, for messages. @throws PolicySpecError. */
+export function engineAt(name: string, kind: string, address: string): Engine {
+  if (!/^https?:\/\/\S+$/.test(address))
+    throw new PolicySpecError('server', `needs the address of ${name}; write for example ${kind}:http://127.0.0.1:8000`);
+  const root = address.replace(/\/+$/, '').replace(/\/v1$/, '');
+  async function ask(path: string, signal: AbortSignal, body?: unknown): Promise<EngineAnswer> {
+    const within = AbortSignal.any([signal, AbortSignal.timeout(LOAD_MS)]);
+    const request =
+      body === undefined ? {} : { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+    try {
+      const response = await fetch(`${root}${path}`, { ...request, signal: within });
+      const text = await response.text();
+      return { status: response.status, ok: response.ok, text, json: parse(text) };
+    } catch (error) {
+      signal.throwIfAborted();
+      const why = error instanceof Error ? String(error.cause ?? error.message) : String(error);
+      throw new Error(`${name} at ${root} is not reached: ${why}; start it, or name its address`, { cause: error });
+    }
+  }
+  const refusal = (what: string, { status, text }: EngineAnswer, remedy: string) =>
+    new Error(`${name} at ${root} ${what} (${status}: ${text.slice(0, 500)}); ${remedy}`);
+  return {
+    ...{ root, baseUrl: `${root}/v1`, ask, refusal },
+    async models(signal) {
+      const answer = await ask('/v1/models', signal);
+      const found = listed.safeParse(answer.json);
+      if (answer.ok && found.success) return found.data.data;
+      throw refusal('lists no models', answer, `${kind}: is for a server of ${name}`);
+    },
+  };
+}
+
+/** Returns whether a checkpoint is an adapter, which a server loads next to the model that it was started with. */
+export async function isAdapter({ folder }: ServedVersion): Promise<boolean> {
+  const found = await stat(join(folder, 'adapter_config.json')).catch(() => null);
+  return found?.isFile() === true;
+}
+
+/** Names an adapter by what is in it: the same name never means other weights. */
+export function adapterName({ tensors }: ServedVersion): string {
+  return `espalier-${tensors.slice(0, 24)}`;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,4 +1,4 @@
-"""A LoRA adapter is trained, saved, resumed and served; what it stands on is never changed."""
+"""A LoRA adapter is trained, saved, resumed and served; the model below it is never changed."""
 
 import json
 import tempfile

@@ -36,8 +36,8 @@ class Trainer:
         if settings.get("lora"):
             self.model.adapt(settings["lora"], settings["model"], seed)
         self.head = value_head(self.model.width, self.device) if settings.get("valueHead") else None
-        # What a KL penalty holds to: the model before any update, also when a checkpoint is loaded later. Next to an adapter, which
-        # is small, it is another adapter of the same model.
+        # What a KL penalty holds to: the model before any update, also when a checkpoint is loaded later. Of a model with an
+        # adapter, which is small, it is another adapter.
         first = copy.deepcopy(self.model.module) if settings.get("reference") and self.model.adapter is None else None
         if settings.get("checkpointing"):
             compute_again(self.model.module)

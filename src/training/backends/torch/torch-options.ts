@@ -33,7 +33,9 @@ export interface TorchOptions {
   readonly lora?: LoraOptions | undefined;
   /** Keeps only the input of each layer for the backward pass, which computes the rest again. */
   readonly checkpointing?: boolean | undefined;
-  /** Processes that share weights, gradients and moments (FSDP2 by torchrun), one for each device. Changes nothing but rounding. */
+  /**
+   * Processes that share weights, gradients and moments (FSDP2 by torchrun), one for each device. Changes nothing but rounding.
+   */
   readonly processes?: number | undefined;
   /**
    * What the ratio compares with: log-probs of the weights at the start of the update (verl), or those that the engine recorded.

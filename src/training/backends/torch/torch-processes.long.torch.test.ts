@@ -54,7 +54,7 @@ function largestDifference(one: readonly number[] = [], other: readonly number[]
     );
 
     test(
-      'two processes, started and ended by their owner, write the weights of one within 1e-5',
+      'two processes yield the weights of one within 1e-5, and are ended by their owner',
       async () => {
         const model = { kind: 'tiny', layers: 2, width: 16, heads: 2, context: 32 } as const;
         const weights = [];

@@ -28,8 +28,10 @@ if status not in (200, 409):  # 409: somebody has declared it otherwise before, 
     sys.exit(f"not declared: {status} {body.decode()}")
 while True:
     status, body = call("/v1/training/leases", {"policyId": policy, "consumer": "example", "ttlMs": 2000, "waitMs": 3000})
+    if status == 202:  # there is none, and the answer says what has to come before there is one
+        sys.exit(f"no batch: {json.loads(body)['next']}")
     if status != 200:
-        sys.exit(f"no batch: {status} {body.decode()}")
+        sys.exit(f"not leased: {status} {body.decode()}")
     lease = json.loads(body)
     status, body = call(lease["rows"])
     if status == 410:  # the record contradicts itself: nobody can read these rows, and the next batch is trained on the same base

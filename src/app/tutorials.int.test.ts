@@ -3,8 +3,11 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readLedgers } from '../projections/training-pool/read-ledger.ts';
+import { readLineages } from '../projections/training-pool/read-lineages.ts';
 import { SILENT } from '../runtime/logger.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { declarationSchema } from '../usecases/train/declaration/declaration-schema.ts';
+import { trainerPlan } from '../usecases/train/open-backend.ts';
 import { runAll } from './run-all.ts';
 
 const hasPython = spawnSync('python3', ['--version']).status === 0;
@@ -50,7 +53,9 @@ async function declare(policy: string, body: object) {
     const batch = (ordinal: number) =>
       `batch ${ordinal} of 4 samples, 8 tokens: 200 \\{"kind":"acked",.*"version":${ordinal + 1},.*\\}\n`;
     expect(stdout).toMatch(new RegExp(`^${batch(0)}${batch(1)}$`));
-    expect(stderr).toBe('no batch: 204 \n');
+    expect(stderr).toBe(
+      'no batch: 0 of 2 groups of the next batch are ready, and every run that feeds it is over: record more groups\n',
+    );
     expect(await readLedgers(platform.database.db, ['my policy'])).toMatchObject([{ produced: 8, trained: 8, difference: 0 }]);
   });
 });
@@ -68,9 +73,74 @@ describe('a declaration of a training over HTTP', () => {
       expect(await declare('declared', other)).toMatchObject({ status: 409, body: { error: { code: 'declared-otherwise' } } });
   });
 
+  test('many declarations of one policy at once leave one of them, and the others are refused by what differs', async () => {
+    const groups = [2, 3, 4, 5, 6];
+    const answers = await Promise.all(groups.map((groupsPerBatch) => declare('raced', { rules: { groupsPerBatch } })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409]);
+    const won = groups[answers.findIndex(({ status }) => status === 200)];
+    for (const { status, body } of answers.filter((answer) => answer.status === 409))
+      expect([status, body.error.message]).toEqual([
+        409,
+        `the policy raced is declared with another rules.groupsPerBatch (${won})`,
+      ]);
+    const { rows } = await platform.database.pool.query('select count(*)::int as n from quarantine where stream = $1', [
+      answers.find(({ status }) => status === 200)?.body.lineageId,
+    ]);
+    expect(rows).toEqual([{ n: 0 }]);
+  });
+
+  test('an earlier declaration, which named no computation, is the same as one that names none', async () => {
+    const first = await declare('older', { backend: 'first-name' });
+    expect(await declare('older', { backend: 'first-name', estimator: { name: 'grpo' } })).toEqual(first);
+    const [lineage] = await readLineages(platform.database.db, ['older']);
+    expect(lineage?.trainer).toEqual({ backend: 'first-name' });
+    expect(await declare('older', { backend: 'first-name', loss: { name: 'gspo' } })).toMatchObject({
+      ...{ status: 409, body: { error: { message: 'the policy older is declared with another settings (null)' } } },
+    });
+  });
+
+  test('the linear policy is declared without weights, by a preset as well, and its first version is made here', async () => {
+    const declared = await declare('by preset', { backend: 'linear', weights: undefined, preset: 'agent-r1-grpo' });
+    expect(declared).toMatchObject({ status: 200, body: { kind: 'registered', head: { version: 0, backend: 'linear' } } });
+    expect(await declare('by preset', { backend: 'linear', weights: undefined, preset: 'agent-r1-grpo' })).toEqual(declared);
+    const [lineage] = await readLineages(platform.database.db, ['by preset']);
+    expect(lineage).toMatchObject({
+      estimator: { name: 'grpo', mode: { scores: 'trained-tokens' } },
+      rules: { groupsPerBatch: 128, zeroVariance: 'keep', maxStaleness: 0 },
+      trainer: { preset: 'agent-r1-grpo', groupSize: 5, settings: { learningRate: 1e-6, kl: { in: 'loss', kind: 'k3' } } },
+    });
+    expect(trainerPlan.safeParse(lineage?.trainer).error).toBeUndefined();
+  });
+
+  test('a policy whose model torch opens is declared without weights, and a lease waits for its first version', async () => {
+    const torch = { model: { kind: 'tiny', layers: 1, width: 16, heads: 2, context: 64 } };
+    const body = { backend: 'torch', weights: undefined, torch };
+    expect(await declare('torched', body)).toMatchObject({
+      status: 200,
+      body: { kind: 'declared', next: 'a trainer makes version 0: workers/train.ts torched' },
+    });
+    const asked = { policyId: 'torched', consumer: 'c', ttlMs: 1_000 };
+    const response = await fetch(`${server.url}/v1/training/leases`, {
+      ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(asked) },
+    });
+    expect([response.status, await response.json()]).toMatchObject([202, { state: 'waiting', waitingFor: 'first-version' }]);
+  });
+
+  test('the JSON Schema of a declaration is served', async () => {
+    const response = await fetch(`${server.url}/v1/training/declaration.schema.json`);
+    expect(response.headers.get('content-type')).toMatch(/^application\/schema\+json/);
+    expect(await response.json()).toEqual(JSON.parse(JSON.stringify(declarationSchema())));
+  });
+
   test.each([
-    [{ estimator: { name: 'nope' } }, 'there is no estimator nope; there are gae, grpo,'],
-    [{ estimator: { name: 'grpo', options: { sclae: 1 } } }, 'sclae'],
+    [{ estimator: { name: 'nope' } }, 'estimator.name: there is no estimator nope; there are gae, grpo,'],
+    [{ estimator: { name: 'grpo', options: { sclae: 1 } } }, 'estimator.options.sclae: grpo has no option sclae;'],
+    [{ estimator: { name: 'grpo', options: { gamma: 1 } } }, 'grpo has no option gamma, which belongs to gae,'],
+    [{ estimator: { name: 'grpo', options: { ['x'.repeat(1_000)]: 1 } } }, 'estimator.options'],
+    [{ estimatr: { name: 'grpo' } }, 'Unrecognized key: "estimatr"'],
+    [{ preset: 'agent-r1' }, 'preset: Invalid option'],
+    [{ backend: 'torch', weights: undefined }, 'torch: the backend torch has no model'],
+    [{ weights: undefined }, 'weights: the backend test is a trainer elsewhere'],
     [{ rules: { groupPerBatch: 2 } }, 'rules: Unrecognized key: "groupPerBatch"'],
     [{ rules: { groupsPerBatch: 0 } }, 'rules.groupsPerBatch'],
     [{ rules: { rewards: { shaped: 1 } } }, 'the metric environment has no weight among shaped'],

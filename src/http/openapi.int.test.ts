@@ -149,7 +149,7 @@ test('every operation answers as the document says: status, media type, body wit
   await call('POST /v1/training/leases', 415, { body: '{}', headers: { 'content-type': 'text/plain' } });
   await call('POST /v1/training/leases', 409, { body: { ...asked, baseVersion: 7 } });
   const lease = await call('POST /v1/training/leases', 200, { body: asked });
-  await call('POST /v1/training/leases', 204, { body: { ...asked, consumer: 'other' } });
+  await call('POST /v1/training/leases', 202, { body: { ...asked, consumer: 'other' } });
   const of = { id: lease.leaseId as string };
   await call('GET /v1/training/leases/{id}/rows', 200, of);
   await call('GET /v1/training/leases/{id}/rows', 400, { ...of, search: '?layout=pickle' });

@@ -13,7 +13,7 @@ export function closestName(given: string, names: Iterable<string>): string | nu
   return best?.name ?? null;
 }
 
-const LIMIT = 200; // the work is the product of both lengths
+const LIMIT = 100; // the work is the product of both lengths
 
 function cut(name: string): string {
   return name.slice(0, LIMIT).toLowerCase();

@@ -1,10 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { closestName } from '../../domain/text/closest-name.ts';
 import { method } from '../../events/schemas/training.ts';
 import { id, name, policyId, sha256 } from '../../events/schemas/values.ts';
+import { readPolicyNames } from '../../projections/training-pool/read-waiting.ts';
 import type { Leased, Nothing, Refused } from '../../training/leases/protocol.ts';
 import { LAYOUTS } from '../../training/rows/layout.ts';
+import { WAITING_FOR, type Waiting, whyWaiting } from '../../usecases/train/waiting/why-waiting.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { json, type Reply } from '../reply.ts';
 import { whileConnected } from '../while-connected.ts';
@@ -29,6 +32,7 @@ const request = z.strictObject({
 type LeaseBody = z.infer<typeof request>;
 
 const lease = z.object({
+  state: z.literal('leased'),
   leaseId: id,
   fence: z.int().describe('Grows with every lease of the batch; what comes with an older one is refused.'),
   lineageId: id,
@@ -48,37 +52,55 @@ const lease = z.object({
   rows: z.string().describe('Path of the rows.'),
 });
 
+const waiting = z.object({
+  state: z.literal('waiting'),
+  waitingFor: z
+    .enum(WAITING_FOR)
+    .describe(
+      'What there is none for: a declaration, a first version, the lease of another consumer, runs that feed the policy, a planner, scores of closed groups, greedy rollouts, members of open groups, further groups; `tasks`: every run is over.',
+    ),
+  groups: z.object({
+    open: z.int().describe('Groups whose members have not all ended.'),
+    closed: z.int().describe('Groups whose members have, or whose run is over.'),
+    ready: z.int().describe('Closed groups that are fit for the next batch.'),
+    rejected: z.record(z.string(), z.int()).describe('Closed groups of which no member is trained on, by reason.'),
+  }),
+  next: z.string().describe('What has to come next, in words.'),
+});
+
 export function leaseBatch(world: TrainingWorld): Endpoint {
-  const { packed, bodies } = world;
+  const { packed, bodies, db } = world;
+  const waitingOn = shareInFlight((policyId: string, busyUntil: Date | null) => whyWaiting(db, policyId, busyUntil));
   return endpoint({
     method: 'POST',
     path: '/v1/training/leases',
     needs: NEEDS,
-    summary: 'Leases the next batch of a policy; 204 when there is none.',
+    summary: 'Leases the next batch of a policy; 202 when there is none, with the reason.',
     body: bodies(request),
     answers: {
       200: {
         description: 'What to train, from what, until when, and where the rows are.',
         content: { 'application/json': lease },
       },
-      204: {
-        description: 'No batch is planned, or another consumer holds it.',
+      202: {
+        description: 'No batch is planned, or another consumer holds it: what it waits for.',
+        content: { 'application/json': waiting },
         headers: { 'retry-after': 'Seconds until the lease of the other ends, at most 60.' },
       },
       ...trainingRefusals({
-        404: 'The first version of the policy was never registered (`unknown-policy`).',
+        404: 'No such policy was declared or registered (`unknown-policy`); the remedy names the nearest one.',
         409: '`baseVersion` is not the newest (`stale-base`).',
       }),
     },
     async handle({ req, body }) {
       const answer = await leaseWaiting(world, body, req);
       if (answer === undefined) return undefined;
-      if (answer.kind === 'nothing') return nothing(answer.busyUntil, Date.now());
-      if (answer.kind === 'refused') return decided(answer);
+      if (answer.kind === 'nothing') return nothing(await waitingOn(body.policyId, answer.busyUntil), answer.busyUntil);
+      if (answer.kind === 'refused') return refusedLease(world, body.policyId, answer);
       // Its rows are asked for next; who asks meets a fault.
       void packed.get(answer.lease.batchId, body.layout).catch(() => undefined);
       const rows = `/v1/training/leases/${answer.lease.leaseId}/rows?layout=${body.layout}`;
-      return json(200, { ...answer.lease, deadline: answer.lease.deadline.toISOString(), rows });
+      return json(200, { state: 'leased', ...answer.lease, deadline: answer.lease.deadline.toISOString(), rows });
     },
   });
 }
@@ -112,8 +134,38 @@ async function pause(notices: TrainingWorld['notices'], seen: number, limitMs: n
   await delay(limitMs, undefined, { signal }).catch(() => undefined);
 }
 
-/** `Retry-After` says when the lease of another ends, if one blocks. */
-function nothing(busyUntil: Date | null, now: number): Reply {
-  const seconds = busyUntil === null ? 1 : Math.min(60, Math.max(1, Math.ceil((busyUntil.getTime() - now) / 1_000)));
-  return { status: 204, headers: { 'retry-after': String(seconds) }, body: '' };
+/**
+ * Answers what a trainer waits for. 202, and not 200: who knows a batch by 200 alone goes on to know it so. `Retry-After` says
+ * when the lease of another ends, if one blocks.
+ */
+function nothing(waiting: Waiting | null, busyUntil: Date | null): Reply {
+  const seconds = busyUntil === null ? 1 : Math.min(60, Math.max(1, Math.ceil((busyUntil.getTime() - Date.now()) / 1_000)));
+  return json(202, waiting ?? PLANNED_MEANWHILE, { 'retry-after': String(seconds) });
+}
+
+/** Lets those that ask about one policy at once share an answer: it looks at every sample that waits. */
+function shareInFlight(ask: (policyId: string, busyUntil: Date | null) => Promise<Waiting | null>): typeof ask {
+  const asked = new Map<string, Promise<Waiting | null>>();
+  return (policyId, busyUntil) => {
+    const key = `${busyUntil?.getTime() ?? ''} ${policyId}`;
+    const answer = asked.get(key) ?? ask(policyId, busyUntil).finally(() => asked.delete(key));
+    asked.set(key, answer);
+    return answer;
+  };
+}
+
+const PLANNED_MEANWHILE: Waiting = {
+  ...{ state: 'waiting', waitingFor: 'planner' },
+  groups: { open: 0, closed: 0, ready: 0, rejected: {} },
+  next: 'a batch was planned a moment ago: ask again',
+};
+
+/** A policy that was declared and has no version waits for it; one that nobody knows is refused with the name nearest to it. */
+async function refusedLease({ db }: TrainingWorld, policyId: string, refused: Refused): Promise<Reply> {
+  if (refused.code !== 'unknown-policy') return decided(refused);
+  const names = await readPolicyNames(db);
+  if (names.includes(policyId)) return nothing(await whyWaiting(db, policyId), null);
+  const near = closestName(policyId, names);
+  const declare = 'declare it and register its first version with PUT /v1/training/policies/{id}';
+  return decided({ ...refused, remedy: near === null ? declare : `did you mean ${near}? Otherwise ${declare}` });
 }

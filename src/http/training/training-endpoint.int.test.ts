@@ -120,19 +120,24 @@ describe('a remote trainer', () => {
     expect((await fetch(`${url}${lease.rows}`)).status).toBe(409); // the lease is over, and so is the right to read by it
   });
 
-  test('a trainer gets 204 where no batch is planned or another one holds it, and waits for a batch on request', async () => {
+  test('a trainer gets 202 with the reason where another one holds the batch, and waits for a batch on request', async () => {
     await given('busy', { batches: 1 });
     const { body: lease } = await post('/leases', asking('busy'));
     const other = { ...asking('busy'), consumer: 'other' };
     const none = await post('/leases', other);
-    expect([none.status, none.body, Number(none.headers.get('retry-after'))]).toEqual([204, {}, 60]);
+    expect([none.status, Number(none.headers.get('retry-after'))]).toEqual([202, 60]);
+    expect(none.body).toMatchObject({
+      ...{ state: 'waiting', waitingFor: 'lease', groups: { open: 0, closed: 1, ready: 0, rejected: {} } },
+      next: expect.stringMatching(/^the next batch is leased until \d{4}-/),
+    });
     const waiting = post('/leases', { ...other, waitMs: 20_000 });
     expect((await post(`/leases/${lease.leaseId}/nack`, { fence: 1, reason: 'out of memory' })).status).toBe(200);
     expect(await waiting).toMatchObject({ status: 200, body: { fence: 2, consumer: 'other' } });
   });
 
   test.each<[string, string, unknown, number, string, RegExp]>([
-    ['a policy that nobody registered', '/leases', asking('nobody'), 404, 'unknown-policy', /register/],
+    ['a policy that nobody registered', '/leases', asking('nobody at all'), 404, 'unknown-policy', /declare it .* with PUT/],
+    ['a policy by a misspelt name', '/leases', asking('over htpt'), 404, 'unknown-policy', /did you mean over http\?/],
     ['no JSON', '/leases', '{', 400, 'invalid', /JSON/],
     ['an unknown field', '/leases', { ...asking('x'), extra: 1 }, 400, 'invalid', /extra/],
     ['a missing field', '/leases', { policyId: 'x', consumer: 'y' }, 400, 'invalid', /ttlMs/],
@@ -161,7 +166,13 @@ describe('a remote trainer', () => {
     const keyOf = async (scopes: readonly ('read' | 'train')[]) =>
       (await createKey(api.database.db, { name: scopes.join(), scopes })).key;
     const ask = async (key: string) => (await post('/leases', asking('nobody'), { authorization: `Bearer ${key}` })).status;
-    expect([await ask(await keyOf(['read'])), await ask(await keyOf(['train']))]).toEqual([403, 404]);
+    const [read, train] = [await keyOf(['read']), await keyOf(['train'])];
+    expect([await ask(read), await ask(train)]).toEqual([403, 404]);
+    const declare = async (key: string) => {
+      const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
+      return (await fetch(`${url}/v1/training/policies/keyed`, { method: 'PUT', headers, body: '{}' })).status;
+    };
+    expect([await declare(read), await declare(train)]).toEqual([403, 400]);
   });
 
   test('a trainer whose batch contradicts itself learns that nobody can read it, abandons it, and leases the next on the same base', async () => {
@@ -252,7 +263,7 @@ const python = spawnSync('python3', ['--version']).status === 0;
     expect(quick.stdout.trim().split('\n')).toEqual(
       [0, 1, 2].map((n) => expect.stringMatching(new RegExp(`^batch ${n} of 2 samples, 20 tokens: 200 .*"version":${n + 1}`))),
     );
-    expect(quick.stderr).toMatch(/^no batch: 204/);
+    expect([quick.code, quick.stderr]).toEqual([1, expect.stringMatching(/^no batch: .*1 run can open more/)]);
     const versions = async () =>
       (await api.database.pool.query('select version, parent_version from policy_versions where lineage_id = $1', [lineageId]))
         .rows;

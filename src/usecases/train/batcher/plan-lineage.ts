@@ -1,8 +1,6 @@
 import { createAppender, type Draft } from '../../../append/appender.ts';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
-import { configureEstimator } from '../../../domain/training/advantages/estimators.ts';
 import { type Decision, type PlanRequest, planBatches } from '../../../domain/training/planning/plan-batches.ts';
-import { planRules } from '../../../events/schemas/training.ts';
 import type { EventLog } from '../../../log/event-log.ts';
 import { formatPosition } from '../../../log/position.ts';
 import { nextSequence } from '../../../platform/next-sequence.ts';
@@ -11,12 +9,12 @@ import { topicsOf } from '../../../projections/apply-slice.ts';
 import { journal } from '../../../projections/journal/journal.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
 import { holdLineage } from '../../../projections/training-pool/hold-lineage.ts';
-import { type LineageRecord, readLineages } from '../../../projections/training-pool/read-lineages.ts';
+import { readLineages } from '../../../projections/training-pool/read-lineages.ts';
 import { readFinishedRuns, readPool } from '../../../projections/training-pool/read-pool.ts';
 import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
 import { readCursors, waitUntilProjected } from '../../../projections/wait-until.ts';
 import { type Learner, readRecordFaults } from '../../../training/rows/read-record-faults.ts';
-import { TrainingRefused } from './declare-training.ts';
+import { understandLineage } from './understand-lineage.ts';
 import { writePlan } from './write-plan.ts';
 
 export interface BatcherWorld {
@@ -78,7 +76,7 @@ async function decide({ db, blobs }: BatcherWorld, policyId: string, finishedRun
     .execute(async (trx) => {
       const [lineage] = await readLineages(trx, [policyId]);
       if (lineage === undefined || lineage.newestVersion === null) return []; // nobody trains it yet
-      const { rules, estimator } = understand(lineage);
+      const { rules, estimator } = understandLineage(lineage);
       const { readiness } = estimator;
       const groups = await readPool(trx, { policyId, rules, waitsFor: readiness.waitsFor, finishedRuns });
       const { planned, trained, abandoned, newestVersion, seed } = lineage;
@@ -134,15 +132,4 @@ function learnerOf(trainer: unknown): Learner {
   if (backend === 'linear') return 'candidates';
   if (backend !== 'torch') return 'other';
   return torch?.model?.kind === 'folder' ? 'pictures' : 'texts';
-}
-
-/**
- * Configures the estimator that was declared. One of another revision would be ready at other times: its batches are not planned.
- */
-function understand({ policyId, rules, estimator: { name, revision, mode } }: LineageRecord) {
-  const chosen = configureEstimator(name, mode as Record<string, unknown>); // the options, as `declareTraining` wrote them
-  if (chosen.kind === 'refused') throw new TrainingRefused(`${policyId}: ${chosen.reason}`);
-  if (chosen.estimator.revision !== revision)
-    throw new TrainingRefused(`${policyId} was declared with ${name}@${revision}, this version has ${chosen.estimator.revision}`);
-  return { rules: planRules.parse(rules), estimator: chosen.estimator };
 }

@@ -1,0 +1,67 @@
+import { sql } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+
+/** The groups of a policy's runs of the channel `train`, counted. */
+export interface GroupCounts {
+  /** Runs that feed the policy, and those of them that are not over. */
+  readonly runs: number;
+  readonly openRuns: number;
+  /** Groups whose members are not all terminal, in runs that are not over; the others are closed. */
+  readonly open: number;
+  readonly closed: number;
+  /** Closed groups of which every finished member was rejected, by the reason that most of them were rejected for. */
+  readonly rejected: Readonly<Record<string, number>>;
+  /** Members that open groups still lack, a number for each group, the least first; at most 5,000 groups. */
+  readonly missing: readonly number[];
+}
+
+const MOST_GROUPS = 5_000; // of one batch
+
+/** Counts the groups of a policy in one statement. */
+export async function readGroupCounts(db: Db, policyId: string): Promise<GroupCounts> {
+  const { rows } = await sql<GroupCounts>`
+    with runs as (select * from training_runs where policy_id = ${policyId} and channel = 'train'),
+    mine as (
+      select g.tree_id, g.closed_at is not null or r.finished_at is not null as closed, g.planned_rollouts,
+             count(s.rollout_id) filter (where s.finished_at is not null) as finished,
+             count(x.rollout_id) as rejected, mode() within group (order by x.reason) as reason
+      from runs r join groups g using (run_id)
+      left join samples s using (tree_id) left join sample_rejections x on x.rollout_id = s.rollout_id
+      group by g.tree_id, g.closed_at, g.planned_rollouts, r.finished_at
+    ),
+    refused as (
+      select reason, count(*) as groups from mine where closed and finished > 0 and rejected >= finished group by 1
+    ),
+    lacking as (
+      select greatest(coalesce(planned_rollouts, 1) - finished, 1) as members from mine where not closed order by 1 limit ${MOST_GROUPS}
+    )
+    select (select count(*) from runs) as runs, (select count(*) from runs where finished_at is null) as open_runs,
+           (select count(*) from mine where not closed) as open, (select count(*) from mine where closed) as closed,
+           (select coalesce(jsonb_object_agg(reason, groups), '{}') from refused) as rejected,
+           (select coalesce(jsonb_agg(members order by members), '[]') from lacking) as missing`.execute(db);
+  return rows[0] as GroupCounts; // a select of aggregates has one row
+}
+
+/** Reads the policies that were declared or have a version, the newest first: at most 1,000. */
+export async function readPolicyNames(db: Db): Promise<readonly string[]> {
+  const { rows } = await sql<{ policyId: string }>`
+    select policy_id from (
+      select policy_id, max(declared_at) as at from (
+        select policy_id, declared_at from lineages union all select policy_id, updated_at from policy_versions where version = 0
+      ) known group by 1
+    ) named order by at desc, policy_id limit 1000`.execute(db);
+  return rows.map(({ policyId }) => policyId);
+}
+
+/** Reads who has the next batch of a policy, and until when; undefined where nobody has it. */
+export async function readNextLease(
+  db: Db,
+  policyId: string,
+  ordinal: number,
+): Promise<{ readonly consumer: string | null; readonly deadline: Date | null } | undefined> {
+  const { rows } = await sql<{ consumer: string | null; deadline: Date | null }>`
+    select l.consumer, l.deadline from batches b join leases l using (batch_id)
+    where b.policy_id = ${policyId} and b.ordinal = ${ordinal} and l.leased_at is not null and l.ended_at is null
+    order by l.fence desc limit 1`.execute(db);
+  return rows[0];
+}

@@ -20,7 +20,7 @@ const blobs = new MemoryBlobs();
 type Turn = readonly [prompt: readonly number[] | null, sampled: readonly number[], reward?: number];
 
 /** Records a batch of one group whose members took these steps. */
-async function given(name: string, members: readonly (readonly Turn[])[], images: readonly string[] = []) {
+async function given(name: string, members: readonly (readonly Turn[])[], images: readonly string[] = [], redrawnAt = -1) {
   const builder = new EventBuilder(name);
   const runId = builder.run(name, { config: { temperature: 1, training: { policyId: name, channel: 'train' } } });
   const tree = builder.tree(runId, name);
@@ -37,7 +37,14 @@ async function given(name: string, members: readonly (readonly Turn[])[], images
         tokens: { ids: pack('int32', sampled), logProbs, mask: null },
         termination: k === turns.length - 1 ? 'terminated' : 'none',
       });
-      before = recordPrompt(builder, tree, { stepId: parent, text: `${ordinal} ${k}`, ids, sampled, before, images });
+      before = recordPrompt(builder, tree, {
+        stepId: parent,
+        text: `${ordinal} ${k}`,
+        ids,
+        sampled,
+        before,
+        images: k === redrawnAt ? [`${k}`.repeat(64)] : images,
+      });
       if (reward !== 0) builder.reward(tree, parent, reward);
     }
     builder.reward(tree, null, 0.25, { rolloutId, component: 'format', raw: null });
@@ -141,6 +148,16 @@ test('a row of prompts with images names them in the order of its last prompt', 
   const images = ['a'.repeat(64), 'b'.repeat(64)];
   const { batchId } = await given('pictured', [MERGED], images);
   expect((await bodyOf(batchId, 'verl')).names.images).toEqual([images]);
+});
+
+test('a prompt that shows another image on the same tokens begins a row: the steps before it were asked with other pixels', async () => {
+  const { batchId } = await given('redrawn', [MERGED], ['c'.repeat(64)], 2);
+  const body = await bodyOf(batchId, 'verl');
+  expect([body.numbers('first_step'), body.numbers('num_turns')]).toEqual([
+    [0, 2],
+    [2, 1],
+  ]);
+  expect(body.names.images).toEqual([['c'.repeat(64)], ['2'.repeat(64)]]);
 });
 
 test('a server that returns no ids of its prompts is named with the step and the remedy', async () => {

@@ -11,10 +11,10 @@ export function mergedRows(
   prompts: ReadonlyMap<string, RecordedPrompt>,
 ): { readonly kind: 'rows'; readonly rows: readonly TrajectoryRow[] } | NotLaidOut {
   const own = ownSteps(trajectory);
-  const steps = own.map(({ stepId, tokens, spans, rewards }) => ({
-    promptIds: prompts.get(stepId)?.tokenIds ?? null,
-    ...{ tokens, spans, reward: totalOf(rewards) },
-  }));
+  const steps = own.map(({ stepId, tokens, spans, rewards }) => {
+    const prompt = prompts.get(stepId);
+    return { promptIds: prompt?.tokenIds ?? null, images: imagesIn(prompt), tokens, spans, reward: totalOf(rewards) };
+  });
   const found = trajectoryRows(steps, totalOf(trajectory.rewards));
   if (found.kind === 'rows') return found;
   const { stepId } = own[found.step] ?? { stepId: '' }; // the step of a place
@@ -28,4 +28,9 @@ export function mergedRows(
     remedy:
       'ask for layout=step, or collect with a server that returns prompt_token_ids and token_ids (vLLM from 0.10.2); `espalier export --format verl --tokenizer DIR` tokenises texts',
   };
+}
+
+/** The images that a prompt shows, in order. */
+export function imagesIn(prompt: RecordedPrompt | null | undefined): readonly string[] {
+  return prompt?.messages.flatMap(({ parts }) => parts.flatMap((part) => (part.kind === 'image' ? [part.imageId] : []))) ?? [];
 }

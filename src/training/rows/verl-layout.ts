@@ -3,7 +3,7 @@ import type { RecordedPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchReward, BatchRows, BatchTrajectory } from './batch-rows.ts';
 import { bordersOf, jaggedTokens, ownSteps } from './jagged.ts';
 import type { LaidOut, NotLaidOut } from './layout.ts';
-import { mergedRows } from './merged-rows.ts';
+import { imagesIn, mergedRows } from './merged-rows.ts';
 import { baselineTensor, componentsOf, rewardTensor } from './reward-columns.ts';
 import type { Tensor } from './safetensors.ts';
 import { textsOf } from './step-layout.ts';
@@ -75,8 +75,7 @@ function rewardsOf({ row, trajectory, isLast }: Placed): readonly BatchReward[] 
 
 /** The images in the prompts of a row: those of its last prompt, which begins with the others. */
 function imagesOf({ row, trajectory }: Placed, prompts: ReadonlyMap<string, RecordedPrompt>): readonly string[] {
-  const messages = prompts.get(ownSteps(trajectory)[row.to - 1]?.stepId ?? '')?.messages ?? [];
-  return messages.flatMap(({ parts }) => parts.flatMap((part) => (part.kind === 'image' ? [part.imageId] : [])));
+  return imagesIn(prompts.get(ownSteps(trajectory)[row.to - 1]?.stepId ?? ''));
 }
 
 function promptTensors(rows: readonly TrajectoryRow[]): readonly Tensor[] {

@@ -2,6 +2,8 @@
 export interface TokenStep {
   /** Token ids of its whole prompt; null where none are on record. */
   readonly promptIds: Int32Array | null;
+  /** The images of its prompt in order; left out where it has none. */
+  readonly images?: readonly string[];
   /** What was sampled, and what a producer recorded as shown behind it; null where no ids are on record. */
   readonly tokens: StepIds | null;
   readonly spans: readonly TokenSpan[];
@@ -73,10 +75,11 @@ export function trajectoryRows(
     if (!tokens?.mask.includes(1)) return { kind: 'missing', step: place, what: 'sampled' };
     if (open && promptIds === null && open.last.mask.at(-1) === 1)
       return { kind: 'missing', step: place - 1, what: 'observation' };
-    const shown: Int32Array | null = open && (promptIds === null ? NONE : continuation(open, promptIds));
+    const { images = [] } = step;
+    const shown: Int32Array | null = open && (promptIds === null ? NONE : continuation(open, promptIds, images));
     if (open === null || shown === null) {
       if (open) rows.push(closeRow(open, rows.length));
-      open = { from: place, promptIds, pieces: [], last: tokens, size: 0 };
+      open = { from: place, promptIds, images, pieces: [], last: tokens, size: 0 };
     } else if (shown.length > 0) {
       open.pieces.push({ step: place - 1, ids: shown, sampled: null });
       open.size += shown.length;
@@ -84,6 +87,7 @@ export function trajectoryRows(
     open.pieces.push({ step: place, ids: tokens.ids, sampled: { ...step, tokens } });
     open.size += tokens.ids.length;
     open.last = tokens;
+    if (promptIds !== null) open.images = images;
   }
   if (open) rows.push(closeRow(open, rows.length));
   const last = rows.at(-1);
@@ -98,6 +102,8 @@ const NONE = new Int32Array();
 interface OpenRow {
   readonly from: number;
   readonly promptIds: Int32Array | null;
+  /** Of its last prompt. */
+  images: readonly string[];
   readonly pieces: Piece[];
   last: StepIds;
   /** Tokens of the pieces. */
@@ -111,8 +117,13 @@ interface Piece {
   readonly sampled: (TokenStep & { readonly tokens: StepIds }) | null;
 }
 
-/** Returns what follows the tokens of a row in a prompt; null where the prompt does not begin with them. */
-function continuation({ promptIds, pieces, size }: OpenRow, prompt: Int32Array): Int32Array | null {
+/**
+ * Returns what follows the tokens of a row in a prompt; null where the prompt does not begin with them, or shows other images on
+ * the same tokens.
+ */
+function continuation(row: OpenRow, prompt: Int32Array, images: readonly string[]): Int32Array | null {
+  const { promptIds, pieces, size } = row;
+  if (row.images.some((image, i) => images[i] !== image)) return null;
   if (promptIds === null || prompt.length < promptIds.length + size) return null;
   let at = 0;
   for (const ids of [promptIds, ...pieces.map((piece) => piece.ids)]) {

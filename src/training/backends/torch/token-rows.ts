@@ -1,6 +1,8 @@
 import type { ChatMessage } from '../../../domain/history/prompt.ts';
 import { type Refused, refused } from '../../../domain/training/options.ts';
+import { findLogProbFault } from '../../../domain/training/planning/token-fault.ts';
 import { type RowPicture, type StepRow, sortRows } from '../step-row.ts';
+import type { PackedRow } from './pack-rows.ts';
 
 /** A step with what a language model needs of it. */
 export interface TokenRow {
@@ -30,6 +32,8 @@ export function tokenRows(rows: readonly StepRow[]): { readonly kind: 'rows'; re
       return refused(
         `${where} has no sampled token ids; ask an engine that returns them (re-tokenised text is not what was sampled)`,
       );
+    const fault = findLogProbFault(where, row.tokens.logProbs, row.tokens.ids.length);
+    if (fault !== null) return refused(fault);
     if (!row.chat)
       return refused(
         `${where} has no prompt on record that can be read again; collect by a server that returns the token ids of its prompts`,
@@ -43,4 +47,20 @@ export function tokenRows(rows: readonly StepRow[]): { readonly kind: 'rows'; re
   if (temperatures.size > 1)
     return refused(`the rows were sampled at the temperatures ${[...temperatures].join(', ')}; a batch has one`);
   return { kind: 'rows', rows: found };
+}
+
+/** Finds a token id that a model has no embedding of: the tokens of another model, or of another tokenizer. */
+export function findForeignId(rows: readonly TokenRow[], packed: readonly PackedRow[], vocabulary: number): string | null {
+  for (const [i, { row }] of rows.entries()) {
+    const { prompt = [], sampled = [] } = packed[i] ?? {};
+    for (const [what, ids] of [
+      ['prompt', prompt],
+      ['reply', sampled],
+    ] as const) {
+      const place = ids.findIndex((id) => id < 0 || id >= vocabulary);
+      if (place !== -1)
+        return `step ${row.step} of rollout ${row.rolloutId}: token ${place} of its ${what} has the id ${ids[place]}, outside the vocabulary of ${vocabulary} of the model that is trained; train the model that sampled it`;
+    }
+  }
+  return null;
 }

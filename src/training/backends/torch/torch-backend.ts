@@ -3,11 +3,12 @@ import { type Refused, refused } from '../../../domain/training/options.ts';
 import { countTrained } from '../../../domain/training/rows/rows.ts';
 import type { Backend, Updated, UpdateInput } from '../backend.ts';
 import { BackendFailed } from './backend-failed.ts';
+import { type MergedRows, mergeRows, unmergedRows } from './merge-rows.ts';
 import { planMiniBatches } from './mini-batches.ts';
 import type { PackedPicture, PackedRow } from './pack-rows.ts';
-import { type TokenRow, tokenRows } from './token-rows.ts';
+import { findForeignId, type TokenRow, tokenRows } from './token-rows.ts';
 import { decodeTorchCheckpoint, encodeTorchCheckpoint, type TorchCheckpoint } from './torch-checkpoint.ts';
-import { lessonOf } from './torch-lesson.ts';
+import { type Lesson, lessonOf } from './torch-lesson.ts';
 import { TOKEN_BUDGET, type TorchOptions } from './torch-options.ts';
 import { startTorch, type TorchSession } from './torch-session.ts';
 
@@ -60,7 +61,7 @@ export async function openTorchBackend(options: TorchOptions, signal: AbortSigna
       try {
         if (holds !== prepared.from.checkpoint) await session.load(prepared.from);
         holds = null; // from here on the weights move
-        const done = await train(session, prepared, input, options);
+        const done = await train(session, prepared, input, { ...options, vocabulary: Number(facts.vocabulary) });
         if (done.kind === 'refused') return done;
         holds = done.state.checkpoint;
         return done.updated;
@@ -107,11 +108,22 @@ async function picturesOf(rows: readonly TokenRow[]): Promise<readonly PackedPic
   return [...drawn.values()];
 }
 
+function mergedOf(rows: readonly TokenRow[], packed: readonly PackedRow[], options: TorchOptions): MergedRows {
+  if (options.rows === 'step') return unmergedRows(packed);
+  return mergeRows(rows.map(({ row: { rolloutId, step } }, i) => ({ rolloutId, step, packed: packed[i] as PackedRow }))); // one each
+}
+
+/** Whether a loss depends on what a row is: then each step stays one, as its advantages were estimated. */
+function countsRows({ aggregation, wire }: Lesson, { lossScale }: UpdateInput['settings']): boolean {
+  if (wire.name === 'gspo') return true; // the ratio of a sequence
+  return aggregation === 'seq-mean-token-sum-norm' ? lossScale === undefined : aggregation !== 'token-mean';
+}
+
 async function train(
   session: TorchSession,
   { rows, from }: Prepared,
   input: UpdateInput,
-  options: TorchOptions,
+  options: TorchOptions & { readonly vocabulary: number },
 ): Promise<Trained | Refused> {
   const { settings, seed, reference } = input;
   const { kl, critic } = settings;
@@ -123,48 +135,57 @@ async function train(
     const shown = { step: where, tokens: prompt.length, pictures: pictures.map(({ imageId }) => imageId) };
     return { prompt, sampled: ids, shown };
   });
+  const foreign = findForeignId(rows, packed, options.vocabulary);
+  if (foreign !== null) return refused(foreign);
   const drawn = await picturesOf(rows);
   if (drawn.length > 0) await session.show(drawn);
-  const lesson = await lessonOf(session, { rows, packed, settings, klCoefficient: from.klCoefficient ?? null }, options);
+  const batch = { rows, packed, merged: mergedOf(rows, packed, options), settings, klCoefficient: from.klCoefficient ?? null };
+  const lesson = await lessonOf(session, batch, options);
   if (lesson.kind === 'refused') return lesson;
-  const kept = lesson.trained.map((i, k) => {
-    const trained = lesson.masks[k] as Uint8Array; // one for each trained row
-    return { row: rows[i] as TokenRow, packed: { ...(packed[i] as PackedRow), trained } }; // positions of rows
-  });
+  const kept = lesson.trained.map((i) => rows[i] as TokenRow); // positions of rows
+  const trained = lesson.trained.map((i, k) => ({ ...(packed[i] as PackedRow), trained: lesson.masks[k] as Uint8Array }));
+  const merged = countsRows(lesson, settings) ? unmergedRows(trained) : mergedOf(kept, trained, options);
+  const { sequences, members } = merged;
+  const lengths = sequences.map(({ prompt, sampled }) => prompt.length + sampled.length);
   const plan = planMiniBatches(
-    kept.map(({ row }) => row.row.rolloutId),
-    kept.map(({ packed: { prompt, sampled } }) => prompt.length + sampled.length),
+    members.map(([first = 0]) => (kept[first] as TokenRow).row.rolloutId),
+    lengths,
     { epochs: settings.epochs, size: settings.miniBatch, tokenBudget: options.tokenBudget ?? TOKEN_BUDGET, seed },
   );
   if (plan.kind === 'refused') return plan;
-  const metrics = await session.update(
-    kept.map((each) => each.packed),
-    lesson.columns,
-    {
-      loss: lesson.wire,
-      aggregation: lesson.aggregation,
-      miniBatches: plan.miniBatches,
-      learningRate: settings.learningRate,
-      clipNorm: settings.clipNorm,
-      entropyCoefficient: settings.entropyCoefficient,
-      temperature: rows[0]?.row.temperature ?? 1,
-      ...(settings.lossScale === undefined ? {} : { lossScale: settings.lossScale }),
-      ...(kl && kl.in !== 'reward' ? { kl } : {}),
-      ...(lesson.columns.values
-        ? { critic: { learningRate: critic.learningRate, clip: critic.clip, factor: critic.factor ?? 0.5 } }
-        : {}),
-    },
-  );
+  const columns = Object.fromEntries(Object.entries(lesson.columns).map(([name, column]) => [name, merged.spread(column)]));
+  const metrics = await session.update(sequences, columns, {
+    loss: lesson.wire,
+    aggregation: lesson.aggregation,
+    miniBatches: plan.miniBatches,
+    learningRate: settings.learningRate,
+    clipNorm: settings.clipNorm,
+    entropyCoefficient: settings.entropyCoefficient,
+    temperature: rows[0]?.row.temperature ?? 1,
+    ...(settings.lossScale === undefined ? {} : { lossScale: settings.lossScale }),
+    ...(kl && kl.in !== 'reward' ? { kl } : {}),
+    ...(lesson.columns.values
+      ? { critic: { learningRate: critic.learningRate, clip: critic.clip, factor: critic.factor ?? 0.5 } }
+      : {}),
+  });
   const saved = await session.save();
   const state = lesson.klCoefficient === null ? saved : { ...saved, klCoefficient: lesson.klCoefficient };
   const checkpoint = encodeTorchCheckpoint(state);
   const weights = sha256Hex(checkpoint);
-  const tokens = kept.reduce((sum, { packed: { trained } }) => sum + countTrained(trained), 0);
+  const tokens = lesson.masks.reduce((sum, mask) => sum + countTrained(mask), 0);
+  const sequenceTokens = lengths.reduce((sum, length) => sum + length, 0);
   const { estimator, loss } = lesson;
   return {
     kind: 'trained',
     state,
-    updated: { kind: 'updated', checkpoint, weights, estimator, loss, metrics: { ...metrics, ...lesson.metrics, tokens } },
+    updated: {
+      kind: 'updated',
+      checkpoint,
+      weights,
+      estimator,
+      loss,
+      metrics: { ...metrics, ...lesson.metrics, tokens, sequenceTokens },
+    },
   };
 }
 

@@ -11,6 +11,7 @@ import { penaliseBatch, penalisesRewards } from '../penalise-batch.ts';
 import { tokenRewards } from '../token-rewards.ts';
 import type { TrainingSettings } from '../training-settings.ts';
 import { estimateTokens } from './estimate-tokens.ts';
+import type { MergedRows } from './merge-rows.ts';
 import type { PackedRow } from './pack-rows.ts';
 import type { TokenRow } from './token-rows.ts';
 import { TOKEN_BUDGET, type TorchOptions } from './torch-options.ts';
@@ -38,6 +39,8 @@ export interface Lesson {
 export interface BatchToLearn {
   readonly rows: readonly TokenRow[];
   readonly packed: readonly PackedRow[];
+  /** What is computed of them. */
+  readonly merged: MergedRows;
   readonly settings: TrainingSettings;
   /** The coefficient that the update before left behind; null where it left none. */
   readonly klCoefficient: number | null;
@@ -123,7 +126,7 @@ function prefixShareOf(packed: readonly PackedRow[]): number {
  */
 async function readTokens(
   session: TorchSession,
-  { rows, packed, settings }: BatchToLearn,
+  { rows, packed, merged, settings }: BatchToLearn,
   options: TorchOptions,
   { columns }: Readiness,
 ) {
@@ -131,24 +134,25 @@ async function readTokens(
   const squaredProbs = columns.includes('squaredProbs');
   const cut = values ? [...rows.keys()].filter((i) => rows[i]?.row.end === 'truncated') : [];
   // The value before a token does not depend on it: any id serves to read the state.
-  const all = [...packed, ...(await statesBehind(session, { rows, packed }, cut))];
+  const { sequences } = merged;
+  const all = [...sequences, ...(await statesBehind(session, { rows, packed }, cut))];
   const plan = planMicroBatches(
     all.map(({ prompt, sampled }) => prompt.length + sampled.length),
     options.tokenBudget ?? TOKEN_BUDGET,
   );
   if (plan.kind === 'refused') return plan;
   const column = await session.read(all, plan.batches, { temperature: rows[0]?.row.temperature ?? 1, squaredProbs });
-  const own = (name: Parameters<typeof column>[0]) => column(name).slice(0, rows.length);
+  const own = (name: Parameters<typeof column>[0]) => merged.split(column(name).slice(0, sequences.length));
   const read = {
     ...{ kind: 'read' as const, logProbs: own('log_probs') },
     refLogProbs: penalisesRewards(settings) ? own('ref_log_probs') : null,
     squaredProbs: squaredProbs ? own('squared_probs') : null,
   };
   if (!values) return { ...read, values: null, bootstraps: null };
-  const found = column('values');
+  const behind = column('values').slice(sequences.length);
   const bootstraps = new Float64Array(rows.length);
-  for (const [k, i] of cut.entries()) bootstraps[i] = found[rows.length + k]?.[0] ?? 0;
-  return { ...read, values: found.slice(0, rows.length), bootstraps };
+  for (const [k, i] of cut.entries()) bootstraps[i] = behind[k]?.[0] ?? 0;
+  return { ...read, values: own('values'), bootstraps };
 }
 
 /** Returns prompts that end where rows were cut off: behind the observation, as the next step would have been asked. */

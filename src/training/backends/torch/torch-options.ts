@@ -42,6 +42,11 @@ export interface TorchOptions {
    */
   readonly oldLogProbs?: 'recomputed' | 'recorded';
   readonly aggregation?: AggregationMode;
+  /**
+   * `merged` (the default): steps whose prompts continue are computed as one sequence where the loss does not count rows. `step`:
+   * each step is computed by itself.
+   */
+  readonly rows?: 'merged' | 'step' | undefined;
   /** Tokens of a micro-batch, prompts included: what fits into the memory of the device. Changes nothing but rounding. */
   readonly tokenBudget?: number;
   /** How long one update may take. */

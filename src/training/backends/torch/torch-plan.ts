@@ -43,5 +43,9 @@ export const torchPlan = z.strictObject({
   tokenBudget: size.default(16_384),
   /** Longest reply of the policy when it acts; what the rest of its context holds when left out. */
   maxTokens: size.optional(),
+  rows: z
+    .enum(['merged', 'step'])
+    .optional()
+    .describe('Whether steps whose prompts continue are computed as one sequence (left out means that), or each by itself.'),
 });
 export type TorchPlan = z.infer<typeof torchPlan>;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { pack } from '../../events/packed.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { checkEvents, dropRepetitions } from './check-events.ts';
 
@@ -37,6 +38,34 @@ describe('checkEvents', () => {
 
   test('at most twenty problems are listed', () => {
     expect(problemsOf(Array.from({ length: 50 }, (_, i) => i))).toHaveLength(20);
+  });
+});
+
+describe('token arrays', () => {
+  const tree = builder.tree(builder.run('tokens'));
+  const rollout = builder.rollout(tree);
+  const ids = pack('int32', [5, 6]);
+  const step = (tokens: object): unknown => {
+    builder.step(tree, rollout, tree.rootStepId, 1, { tokens: { ids, logProbs: null, mask: null, ...tokens } });
+    return builder.events.at(-1);
+  };
+
+  test.each<[string, object, string]>([
+    ['log-probabilities of another count than the ids', { logProbs: pack('float32', [-1]) }, 'data.tokens.logProbs'],
+    ['a log-probability that is no number', { logProbs: pack('float32', [-1, Number.NaN]) }, 'data.tokens.logProbs'],
+    ['a log-probability above 0', { logProbs: pack('float32', [0.25, -1]) }, 'data.tokens.logProbs'],
+    ['a mask of another length', { mask: pack('uint8', [1]) }, 'data.tokens.mask'],
+    ['an id below 0', { ids: pack('int32', [-1]) }, 'data.tokens.ids'],
+    ['fewer bytes than ids', { ids: { ...ids, length: 3 } }, 'data.tokens.ids'],
+  ])('%s is refused by its field, and the step is named', (_, tokens, path) => {
+    expect(problemsOf([step(tokens)])).toEqual([
+      expect.objectContaining({ index: 0, path, message: expect.stringMatching(/^step [0-9a-f-]{36}/) }),
+    ]);
+  });
+
+  test('log-probabilities of shown tokens and a rounding above 0 are accepted', () => {
+    const logProbs = pack('float32', [1e-7, Number.NaN]);
+    expect(checkEvents([step({ logProbs, mask: pack('uint8', [1, 0]) })])).toMatchObject({ kind: 'events' });
   });
 });
 

@@ -5,6 +5,7 @@ import type { Envelope } from '../../events/envelope.ts';
 import { wellFormed } from '../../events/well-formed.ts';
 import { PROBLEM_LIMIT, type Problem, type Reply, refuse } from '../reply.ts';
 import { unsafePart } from './unsafe-part.ts';
+import { wrongTokens } from './wrong-tokens.ts';
 
 /** An event of a request and its place in it. */
 export interface Sent {
@@ -85,7 +86,8 @@ function check(value: unknown, index: number): Sent | Problem {
   // Text in `data` is repaired on append; who wrote an event is not text from a model, so a broken name is a mistake.
   const [broken] = wellFormed({ ...parsed.event, data: null }).repaired;
   if (broken !== undefined) return { index, id: parsed.event.id, path: broken, message: 'holds a half surrogate or NUL' };
-  return { index, event: parsed.event };
+  const wrong = wrongTokens(parsed.event);
+  return wrong ? { index, id: parsed.event.id, ...wrong } : { index, event: parsed.event };
 }
 
 function wordsOf({ code, path, message }: Refusal): Pick<Problem, 'path' | 'message' | 'remedy'> {

@@ -1,10 +1,12 @@
 import { sql } from 'kysely';
+import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import {
   findTokensFault,
   findWalkFault,
   type RecordedArray,
   type RecordedArrays,
 } from '../../domain/training/planning/record-fault.ts';
+import { findTokenValueFault, type TokenValues } from '../../domain/training/planning/token-fault.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readPaths } from '../../projections/step-tree/read-paths.ts';
 import { chosenOf } from '../backends/linear/decisions.ts';
@@ -22,13 +24,15 @@ export type Learner = 'candidates' | 'texts' | 'pictures' | 'other';
 
 /**
  * Finds why the rows of finished rollouts could not be read, or not be trained on by their learner: rollout → what is wrong;
- * sound ones are left out. It asks what the reader of rows and the backends ask, of the same read models, so that whatever is
- * planned can be read. What lies in the blob store is not opened: a blob that is missing is restored, and its batch trained.
+ * sound ones are left out. With `layout` verl a row per trajectory must come of them. It asks what the reader of rows and the
+ * backends ask, of the same read models, so that whatever is planned can be read. What lies in the blob store is not opened: a
+ * blob that is missing is restored, and its batch trained.
  */
 export async function readRecordFaults(
   { db, blobs }: { readonly db: Db; readonly blobs: BlobReader },
   rollouts: readonly string[],
   learner: Learner,
+  layout: PlanRules['layout'] = 'step',
 ): Promise<ReadonlyMap<string, string>> {
   const walks = new Map((await readWalks(db, rollouts)).map((walk) => [walk.rolloutId, walk]));
   const paths = await readPaths(
@@ -47,7 +51,10 @@ export async function readRecordFaults(
   const steps = await findStepFaults(db, [...new Set(whole.flatMap(({ path }) => path))], learner);
   const sound = whole.filter(({ walk, path, own }) => {
     const fault =
-      path.map((id) => steps.unreadable.get(id)).find(Boolean) ?? own.map((id) => steps.untrained.get(id)).find(Boolean);
+      path.map((id) => steps.unreadable.get(id)).find(Boolean) ??
+      own.map((id) => steps.untrained.get(id)).find(Boolean) ??
+      (layout === 'verl' ? findHole(own, steps.ids) : null) ??
+      undefined;
     if (fault !== undefined) faults.set(walk.rolloutId, fault);
     return fault === undefined;
   });
@@ -62,16 +69,19 @@ interface Walked {
   readonly own: readonly string[];
 }
 
-const SLICE = 1_000; // steps of one statement: a row each, without its tokens
+const SLICE = 256; // steps of one statement: some 3 MB with their tokens
 
 /** Finds the steps whose token arrays do not fit, which nobody can read, and those of which no token is trained. */
 async function findStepFaults(db: Db, ids: readonly string[], learner: Learner) {
   const ofTokens = learner === 'texts' || learner === 'pictures';
   const unreadable = new Map<string, string>();
   const untrained = new Map<string, string>();
+  const held = new Map<string, HeldIds>();
   for (let from = 0; from < ids.length; from += SLICE)
-    for (const { stepId, arrays, sampled, trimmed, prompt, promptIds } of await readArrays(db, ids.slice(from, from + SLICE))) {
-      const fault = arrays && findTokensFault(stepId, arrays);
+    for (const row of await readArrays(db, ids.slice(from, from + SLICE))) {
+      held.set(row.stepId, row);
+      const { stepId, arrays, bytes, sampled, trimmed, prompt, promptIds } = row;
+      const fault = arrays && (findTokensFault(stepId, arrays) ?? findTokenValueFault(`step ${stepId}`, valuesOf(bytes)));
       if (fault) unreadable.set(stepId, fault);
       else if (arrays === null && ofTokens) untrained.set(stepId, `step ${stepId} has no sampled token ids`);
       else if (prompt === 'image' && learner === 'texts')
@@ -86,26 +96,60 @@ async function findStepFaults(db: Db, ids: readonly string[], learner: Learner) 
       else if (arrays !== null && !sampled && learner !== 'candidates')
         untrained.set(stepId, `none of the recorded tokens of step ${stepId} was sampled by the policy`);
     }
-  return { unreadable, untrained };
+  return { unreadable, untrained, ids: held };
 }
 
-interface ArraysRow {
-  readonly stepId: string;
+/** Which token ids of a step are on record: of what it sampled, of its prompt, of what was shown behind it. */
+interface HeldIds {
   readonly arrays: RecordedArrays | null;
+  readonly promptIds: boolean;
+  readonly shownBehind: boolean;
+}
+
+/** Finds the step behind which a row of the whole trajectory has a hole, as `trajectoryRows` does; null where there is none. */
+function findHole(own: readonly string[], ids: ReadonlyMap<string, HeldIds>): string | null {
+  for (const [i, stepId] of own.entries()) {
+    const [step, next] = [ids.get(stepId), own[i + 1]];
+    if (step && step.arrays === null) return `step ${stepId} has no sampled token ids, which a row per trajectory needs`;
+    if (step && next !== undefined && !step.shownBehind && !ids.get(next)?.promptIds)
+      return `step ${stepId} has no token ids of its observation: the server that was asked next returned no prompt_token_ids, which a row per trajectory needs`;
+  }
+  return null;
+}
+
+/** Reads arrays whose lengths fit; of those in the blob store nothing is known. */
+function valuesOf({ ids, logProbs, mask }: ArrayBytes): TokenValues {
+  const bytes = (text: string | null) =>
+    text === null || text.startsWith('{') ? null : Uint8Array.from(Buffer.from(text, 'base64')).buffer;
+  const [own, probs, shown] = [bytes(ids), bytes(logProbs), bytes(mask)];
+  if (own === null) return { ids: [], mask: null, logProbs: null };
+  const known = mask === null || shown !== null; // without its mask nobody knows which log-probabilities count
+  return {
+    ids: new Int32Array(own),
+    mask: shown && new Uint8Array(shown),
+    logProbs: known && probs ? new Float32Array(probs) : null,
+  };
+}
+
+/** Base64, or a reference to the blob store as JSON. */
+interface ArrayBytes {
+  readonly ids: string | null;
+  readonly logProbs: string | null;
+  readonly mask: string | null;
+}
+
+interface ArraysRow extends HeldIds {
+  readonly stepId: string;
+  readonly bytes: ArrayBytes;
   /** Whether the mask leaves a token; true where it lies in the blob store. */
   readonly sampled: boolean;
   /** Whether its prompt lost turns, so that it would fit. */
   readonly trimmed: boolean;
   /** Whether its prompt is on record, and shows an image. */
   readonly prompt: 'none' | 'text' | 'image';
-  /** Whether the token ids of its prompt are on record. */
-  readonly promptIds: boolean;
 }
 
-/**
- * Reads how long the token arrays of steps are, and whether a token of them was sampled: the arrays themselves stay where they
- * are.
- */
+/** Reads the token arrays of steps, how long they are, and whether a token of them was sampled. */
 async function readArrays(db: Db, ids: readonly string[]): Promise<readonly ArraysRow[]> {
   const sizeOf = (array: 'ids' | 'logProbs' | 'mask') => {
     const of = sql.raw(`t."${array}"`); // a name in the JSON, which is camelCase there
@@ -118,22 +162,30 @@ async function readArrays(db: Db, ids: readonly string[]): Promise<readonly Arra
     ids: RecordedArray | null;
     logProbs: RecordedArray | null;
     mask: RecordedArray | null;
+    idBytes: string | null;
+    logProbBytes: string | null;
+    maskBytes: string | null;
+    promptIds: boolean;
+    shownBehind: boolean;
     sampled: boolean;
     trimmed: boolean;
     prompt: ArraysRow['prompt'];
-    promptIds: boolean;
   }>`
     select step_id, ${sizeOf('ids')} as ids, ${sizeOf('logProbs')} as log_probs, ${sizeOf('mask')} as mask,
+      t.ids ->> 'bytes' as id_bytes, t."logProbs" ->> 'bytes' as log_prob_bytes, t.mask ->> 'bytes' as mask_bytes,
+      p.token_count is not null as prompt_ids,
+      case when jsonb_typeof(t.mask -> 'bytes') = 'string' then right(encode(decode(t.mask ->> 'bytes', 'base64'), 'hex'), 2) = '00'
+        else t.mask is not null and jsonb_typeof(t.mask) = 'object' end as shown_behind,
       coalesce((t.ids ->> 'length')::int > 0, false) and case when jsonb_typeof(t.mask -> 'bytes') = 'string'
         then position('\\x01'::bytea in decode(t.mask ->> 'bytes', 'base64')) > 0 else true end as sampled,
       coalesce(jsonb_typeof(call -> 'trimmed'), 'null') <> 'null' as trimmed,
-      case when p.with_images then 'image' when not p.with_images then 'text' else 'none' end as prompt,
-      p.token_count is not null as prompt_ids
+      case when p.with_images then 'image' when not p.with_images then 'text' else 'none' end as prompt
     from steps left join (select step_id, with_images, token_count from prompts) p using (step_id) left join lateral jsonb_to_record(tokens) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
     where step_id = any(${[...ids]}::uuid[]) and depth > 0`.execute(db);
-  return rows.map(({ stepId, sampled, trimmed, prompt, promptIds, ids: own, logProbs, mask }) => ({
-    ...{ stepId, sampled, trimmed, prompt, promptIds },
+  return rows.map(({ ids: own, logProbs, mask, idBytes, logProbBytes, maskBytes, ...row }) => ({
+    ...row,
     arrays: own && { ids: own, logProbs, mask },
+    bytes: { ids: idBytes, logProbs: logProbBytes, mask: maskBytes },
   }));
 }
 

@@ -1,4 +1,5 @@
 import { findArrayFault } from '../../domain/training/planning/record-fault.ts';
+import { findTokenValueFault } from '../../domain/training/planning/token-fault.ts';
 import type { Packed } from '../../events/schemas/values.ts';
 import { type BatchTokens, RowsError } from './batch-rows.ts';
 import { type BlobReader, readBlob } from './read-blob.ts';
@@ -12,19 +13,23 @@ export interface PackedTokens {
 
 /**
  * Reads packed token arrays into typed ones. Without a mask all are the policy's own. The bytes are little-endian, as are all
- * machines that Node runs on but one (s390x), so they are taken as they lie: a copy per array, no loop per number.
- * @throws RowsError `tokens` when arrays do not fit each other or their length, `blob` when one cannot be read.
+ * machines that Node runs on but one (s390x), so they are taken as they lie: a copy per array.
+ * @throws RowsError `tokens` when arrays do not fit each other or their length, or hold values that no trainer can use; `blob`
+ * when one cannot be read.
  */
 export async function recordedTokens(packed: PackedTokens, blobs: BlobReader, stepId: string): Promise<BatchTokens> {
   const { length } = packed.ids;
   const ids = await bytesOf(packed.ids, 'int32', length, blobs, stepId);
   const logProbs = packed.logProbs && (await bytesOf(packed.logProbs, 'float32', length, blobs, stepId));
   const mask = packed.mask && (await bytesOf(packed.mask, 'uint8', length, blobs, stepId));
-  return {
+  const tokens = {
     ids: new Int32Array(ids),
     logProbs: logProbs && new Float32Array(logProbs),
     mask: mask ? new Uint8Array(mask) : new Uint8Array(length).fill(1),
   };
+  const fault = findTokenValueFault(`step ${stepId}`, tokens);
+  if (fault !== null) throw new RowsError('tokens', fault);
+  return tokens;
 }
 
 async function bytesOf(

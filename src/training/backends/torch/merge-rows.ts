@@ -13,8 +13,8 @@ export interface MergedRows {
 }
 
 /**
- * Merges consecutive steps of a rollout where the prompt of the next begins with the prompt and reply of the one before: what they
- * share is computed once. A row is a step still: its log-probs, values, advantages and losses are those of its own tokens.
+ * Merges consecutive steps of a rollout where the prompt of the next begins with the prompt and reply of the one before: what
+ * they share is computed once. A row is a step still: its log-probs, values, advantages and losses are those of its own tokens.
  * @param rows in the order of their steps.
  */
 export function mergeRows(

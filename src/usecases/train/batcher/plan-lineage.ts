@@ -103,7 +103,7 @@ async function planReadable(
     const decisions = planBatches({ ...request, groups });
     const planned = decisions.flatMap((each) => (each.kind === 'plan' ? each.batch.groups.flatMap((of) => of.rolloutIds) : []));
     const unseen = planned.filter((rolloutId) => !looked.has(rolloutId));
-    const faults = unseen.length === 0 ? NO_FAULTS : await readRecordFaults(where, unseen, learner);
+    const faults = unseen.length === 0 ? NO_FAULTS : await readRecordFaults(where, unseen, learner, request.rules.layout);
     if (faults.size === 0) return decisions;
     for (const rolloutId of unseen) looked.add(rolloutId);
     groups = groups.map((group) =>

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { DataOf } from '../../../events/catalogue.ts';
 import { pack } from '../../../events/packed.ts';
+import { readLedgers } from '../../../projections/training-pool/read-ledger.ts';
 import { openBatcherWorld } from '../../../testing/batcher-world.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { runs } from '../../../testing/long-run.ts';
@@ -12,6 +13,7 @@ import { useTestDatabase } from '../../../testing/use-test-database.ts';
 import { decisionsOf } from '../../../training/backends/linear/decisions.ts';
 import { stepRowsOf } from '../../../training/backends/step-rows-of.ts';
 import { tokenRows } from '../../../training/backends/torch/token-rows.ts';
+import { encodeRows } from '../../../training/rows/encode-rows.ts';
 import { readBatchRows } from '../../../training/rows/read-batch-rows.ts';
 import { lineageIdOf } from './declare-training.ts';
 import { planLineage } from './plan-lineage.ts';
@@ -37,6 +39,30 @@ const FAULTS = {
     learners: ['linear', 'torch', 'other'],
     step: { tokens: { ...sound, logProbs: pack('float32', [-0.5, -0.5]) } },
   },
+  'a log-probability that is no number': {
+    learners: ['linear', 'torch', 'other'],
+    step: { tokens: { ...sound, logProbs: pack('float32', [Number.NaN]) } },
+  },
+  'a log-probability above 0': {
+    learners: ['linear', 'torch', 'other'],
+    step: { tokens: { ...sound, logProbs: pack('float32', [0.5]) } },
+  },
+  'an infinite log-probability of a shown token': {
+    learners: [],
+    step: {
+      tokens: {
+        ids: pack('int32', [1, 7]),
+        logProbs: pack('float32', [-0.5, Number.NEGATIVE_INFINITY]),
+        mask: pack('uint8', [1, 0]),
+      },
+    },
+  },
+  'an observation with ids': {
+    learners: [],
+    first: { tokens: { ids: pack('int32', [1, 7]), logProbs: pack('float32', [-0.5, 0]), mask: pack('uint8', [1, 0]) } },
+    step: {},
+  },
+  'an id below 0': { learners: ['linear', 'torch', 'other'], step: { tokens: { ...sound, ids: pack('int32', [-1]) } } },
   'fewer bytes than elements': {
     learners: ['linear', 'torch', 'other'],
     step: { tokens: { ...sound, ids: { ...pack('int32', [1]), length: 2 }, logProbs: null } },
@@ -48,7 +74,7 @@ const FAULTS = {
   'no tokens': { learners: ['torch'], step: { tokens: null } },
   'a place outside its candidates': { learners: ['linear'], step: { tokens: { ...sound, ids: pack('int32', [2]) } } },
   'an action outside its candidates': { learners: ['linear', 'torch'], step: { tokens: null, action: 'sing' } },
-} satisfies Record<string, { learners: readonly string[]; step: Step; steps?: number; leaf?: string }>;
+} satisfies Record<string, { learners: readonly string[]; step: Step; first?: Step; steps?: number; leaf?: string }>;
 type Fault = keyof typeof FAULTS;
 
 const members = fc.array(fc.constantFrom(...(Object.keys(FAULTS) as Fault[])), { minLength: 1, maxLength: 3 });
@@ -151,18 +177,41 @@ test.each([
   },
 );
 
+test('where rows are trajectories, a rollout without token ids of an observation is rejected with the step, and the others are planned', async () => {
+  const builder = new EventBuilder('holes');
+  const [[hole = ''] = []] = recordPool(builder, [['none'], ['an observation with ids']], 'other', 'verl');
+  const world = openBatcherWorld(database.db, builder.events);
+  await world.project();
+  const planned = await planLineage(world, POLICY, new AbortController().signal);
+  expect(planned).toEqual({ kind: 'planned', batches: 1, samples: 1, rejected: 1 });
+  await world.project();
+  const [rejection] = await database.db.selectFrom('sampleRejections').selectAll().execute();
+  expect(rejection).toMatchObject({ rolloutId: hole, reason: 'incomplete-record', measured: null });
+  expect(rejection?.rule).toMatch(/^step [0-9a-f-]{36} has no token ids of its observation: .* prompt_token_ids/);
+  const [batch] = await database.db.selectFrom('batches').select('batchId').execute();
+  const rows = await readBatchRows(database.db, world.blobs, batch?.batchId ?? '');
+  expect(encodeRows(rows, 'verl')).toMatchObject({ kind: 'encoded' });
+  const [ledger] = await readLedgers(database.db, [POLICY]);
+  expect(ledger).toMatchObject({ produced: 2, difference: 0 });
+});
+
 /** Records groups of rollouts of two steps; the second has the fault. Returns the fault of each rollout. */
-function recordPool(builder: EventBuilder, groups: readonly (readonly Fault[])[], backend: 'linear' | 'torch' | 'other') {
-  declareAndBegin(builder, { backend });
+function recordPool(
+  builder: EventBuilder,
+  groups: readonly (readonly Fault[])[],
+  backend: 'linear' | 'torch' | 'other',
+  layout: 'step' | 'verl' = 'step',
+) {
+  declareAndBegin(builder, { backend }, layout);
   const runId = builder.run('collect', RUN);
   return groups.flatMap((faults, group) => {
     const tree = builder.tree(runId, `task ${group}`, { plannedRollouts: faults.length, admissibleActions: CANDIDATES });
     const recorded = faults.map((fault, ordinal): readonly [string, Fault] => {
-      const spec: { step: Step; steps?: number; leaf?: string } = FAULTS[fault];
+      const spec: { step: Step; first?: Step; steps?: number; leaf?: string } = FAULTS[fault];
       const rolloutId = builder.rollout(tree, ordinal, { policy });
       const spans = [{ from: 0, to: 1, ...policy }];
       const step = { policySpans: spans, tokens: sound, admissibleActions: CANDIDATES };
-      const first = builder.step(tree, rolloutId, tree.rootStepId, 1, step);
+      const first = builder.step(tree, rolloutId, tree.rootStepId, 1, { ...step, ...spec.first });
       const leaf = builder.step(tree, rolloutId, first, 2, { ...step, termination: 'terminated', ...spec.step });
       builder.reward(tree, leaf, ordinal, { rolloutId });
       builder.finishRollout(tree, rolloutId, spec.leaf ? builder.id(spec.leaf) : leaf, { steps: spec.steps ?? 2 });
@@ -173,9 +222,13 @@ function recordPool(builder: EventBuilder, groups: readonly (readonly Fault[])[]
   });
 }
 
-function declareAndBegin(builder: EventBuilder, trainer: Readonly<Record<string, unknown>>): void {
+function declareAndBegin(
+  builder: EventBuilder,
+  trainer: Readonly<Record<string, unknown>>,
+  layout: 'step' | 'verl' = 'step',
+): void {
   const lineageId = lineageIdOf(POLICY);
-  const rules = { ...TEST_RULES, groupsPerBatch: 1, maxStaleness: null, zeroVariance: 'keep' as const };
+  const rules = { ...TEST_RULES, layout, groupsPerBatch: 1, maxStaleness: null, zeroVariance: 'keep' as const };
   const declared = { estimator: { name: 'grpo', revision: '1', mode: { singleton: 'raw' } }, seed: 1, trainer };
   builder.record(
     'TrainingDeclared',

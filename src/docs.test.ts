@@ -19,6 +19,8 @@ const pages = [
 describe('the documentation', () => {
   test.each([
     ['examples/trainer.py', 'docs/tutorials/bring-your-own-trainer.md'],
+    ['examples/train_with_verl.py', 'docs/guides/train-with-verl.md'],
+    ['examples/train_with_trl.py', 'docs/guides/train-with-trl.md'],
     ['examples/count-letters.ts', 'docs/guides/tools-and-rewards.md'],
   ])('%s is quoted in %s as its test runs it', (example, page) => {
     expect(read(page)).toContain(read(example).trim());
@@ -108,7 +110,7 @@ describe('the documentation', () => {
 function isCovered(page: string, language: string, rest: string): boolean {
   if (/ excerpt=\d{4}-\d\d-\d\d$/.test(rest)) return true;
   if (rest === ' run') return page.startsWith(language === 'sh' ? 'docs/' : 'docs/guides/add-');
-  if (language === 'python') return page === 'docs/tutorials/bring-your-own-trainer.md';
+  if (language === 'python') return /bring-your-own-trainer|train-with-(verl|trl)/.test(page);
   return language === 'sh' && ['README.md', 'CONTRIBUTING.md', 'docs/tutorials/first-run.md'].includes(page);
 }
 

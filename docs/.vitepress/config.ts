@@ -26,6 +26,8 @@ export default defineConfig({
           page('Search and revise', '/guides/search-and-revise'),
           page('History as images', '/guides/history-as-images'),
           page('Train', '/guides/train'),
+          page('Train with verl', '/guides/train-with-verl'),
+          page('Train with TRL', '/guides/train-with-trl'),
           page('Tools and rewards', '/guides/tools-and-rewards'),
           page('Export', '/guides/export'),
           page('Published data sets', '/guides/published-data-sets'),

@@ -135,7 +135,8 @@ class Grpo(Recorded):
         first, second = (lease.made for lease in client.leases)
         self.assertNotEqual(first["weights"], second["weights"])
         self.assertEqual(first["metrics"]["reward"], 0.5)
-        self.assertEqual([said["version"] for said in trainer.source.acknowledged], [1, 2])
+        tokens = count_sampled(self.rows)
+        self.assertEqual([(update["version"], update["tokens"]) for update in trainer.source.updates], [(1, tokens), (2, tokens)])
 
     def test_advantages_are_those_of_the_groups_of_the_record(self):
         client = LeasesOf(body_of(*self.rows), body_of(*self.rows))

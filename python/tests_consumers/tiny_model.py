@@ -1,26 +1,31 @@
-"""A Qwen2 of random weights and a tokenizer of a hundred words, made here: nothing is downloaded."""
+"""A Qwen2 of random weights and a tokenizer, made here: nothing is downloaded.
+
+    python -m tests_consumers.tiny_model FOLDER
+"""
+
+import sys
 
 import torch
 import transformers
-from tokenizers import Tokenizer, models, pre_tokenizers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 WORDS = 100
 PAD, END = 0, 1
 
 
-def tiny_qwen2(seed=0):
+def tiny_qwen2(seed=0, vocabulary=WORDS, context=128, pad=PAD, end=END):
     torch.manual_seed(seed)
     config = transformers.Qwen2Config(
-        vocab_size=WORDS,
+        vocab_size=vocabulary,
         hidden_size=16,
         intermediate_size=32,
         num_hidden_layers=2,
         num_attention_heads=2,
         num_key_value_heads=1,
-        max_position_embeddings=128,
-        bos_token_id=END,
-        eos_token_id=END,
-        pad_token_id=PAD,
+        max_position_embeddings=context,
+        bos_token_id=end,
+        eos_token_id=end,
+        pad_token_id=pad,
         attn_implementation="eager",
     )
     return transformers.Qwen2ForCausalLM(config)
@@ -31,6 +36,23 @@ def tiny_tokenizer():
     backend = Tokenizer(models.WordLevel(words, unk_token="<pad>"))
     backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     return transformers.PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="<pad>", eos_token="<end>")
+
+
+SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789:"
+TEMPLATE = "{% for m in messages %}{{ m.role }}:{{ m.content }}<end>{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"
+
+
+def write_talker(folder):
+    """Writes a Qwen2 that says lower-case letters and digits, with the tokenizer and chat template that it needs, as a user's folder is."""
+    # One special token, which ends a reply: another one that is sampled would be lost where replies become text.
+    signs = {"<end>": 0, **{sign: i + 1 for i, sign in enumerate(SIGNS)}}
+    backend = Tokenizer(models.WordLevel(signs, unk_token="<end>"))
+    backend.pre_tokenizer = pre_tokenizers.Split("", "isolated")
+    backend.decoder = decoders.Fuse()
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="<end>", eos_token="<end>", chat_template=TEMPLATE)
+    tokenizer.save_pretrained(folder)
+    model = tiny_qwen2(vocabulary=len(signs), context=1024, pad=0, end=0)
+    model.save_pretrained(folder)
 
 
 def log_probs_of(model, prompt, response, temperature=1.0):
@@ -56,3 +78,7 @@ def sampled_rows(model, temperature=1.0):
 
 def count_sampled(rows):
     return sum(mask for row in rows for _, mask, _ in row["tokens"])
+
+
+if __name__ == "__main__":
+    write_talker(sys.argv[1])

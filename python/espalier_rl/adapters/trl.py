@@ -101,8 +101,8 @@ class LeasedRollouts:
     def __init__(self, client, policy_id, *, publish=None, idle_s=600, ttl_s=60):
         self._batches = client.batches(policy_id, layout="verl", idle_s=idle_s, ttl_s=ttl_s)
         self._policy_id, self._publish, self._idle_s = policy_id, publish, idle_s
-        self.lease = None
-        self.acknowledged = []  # what the server said of every update
+        self.lease, self._rows, self._tokens = None, 0, 0
+        self.updates = []  # what the server said of each, with the rows and sampled tokens that it was trained on
 
     def rollout(self, prompts, trainer):
         """What GRPOTrainer calls for completions (`rollout_func`): it gets those of the next batch, whatever its own prompts are."""
@@ -112,6 +112,7 @@ class LeasedRollouts:
         if self.lease is None:
             raise TimeoutError(f"policy {self._policy_id}: no batch within {self._idle_s} s")
         split = TokenRows(self.lease.rows)
+        self._rows, self._tokens = len(split), int(split.sampled.sum())
         order = _in_groups(split, len(prompts), trainer.num_generations)
         log_probs, scores = split.log_probs(), split.scores()
         spans = [(int(split.firsts[row]), int(split.ends[row])) for row in order]
@@ -126,7 +127,8 @@ class LeasedRollouts:
     def acknowledge(self, model, metrics):
         """Acknowledges the batch of the last rollout with the weights that the model has now."""
         weights = digest_weights(model) if self._publish is None else self._publish(model, self.lease.base["version"] + 1)
-        self.acknowledged.append(self.lease.ack(weights=weights, metrics=finite_numbers(metrics)))
+        said = self.lease.ack(weights=weights, metrics=finite_numbers({**metrics, "own_tokens": self._tokens}))
+        self.updates.append({**said, "rows": self._rows, "tokens": self._tokens})
 
     def close(self):
         """Returns a batch that was not acknowledged."""

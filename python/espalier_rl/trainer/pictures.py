@@ -86,9 +86,7 @@ def read_album(listed, tensors):
 
 def show_pictures(rows, shown, album, model):
     """Returns the rows with the pictures that their prompts show. @param shown: for each row null, or its step, how many of its
-    tokens are the prompt, and the ids of its pictures in order; None where no row shows one. Raises PictureRefused that names the
-    step."""
-    shown = [None] * len(rows) if shown is None else shown
+    tokens are the prompt, and the ids of its pictures in order. Raises PictureRefused that names the step."""
     if len(shown) != len(rows):
         raise PictureRefused(f"{len(shown)} lists of pictures came with {len(rows)} rows")
     found = []
@@ -103,14 +101,9 @@ def show_pictures(rows, shown, album, model):
         if missing:
             raise PictureRefused(f"{entry['step']}: the picture {missing[0]} did not come with the batch")
         pictures = [album[each] for each in ids]
-        start, end = rows.offsets[i], rows.offsets[i + 1]
-        if entry is None:
-            # Read as tokens like any other they would train the model on a prompt that nobody was shown.
-            if bool(((rows.ids[start:end] == model.image_token) & (rows.mask[start:end] == 0)).any()):
-                raise PictureRefused(f"row {i} holds image tokens that were not sampled, and no list of its pictures came with it")
-            places = []
-        else:
-            places = model.places_of(rows.ids[start : start + entry["prompt"]].tolist(), pictures, entry["step"])
+        start = rows.offsets[i]
+        prompt = rows.ids[start : start + entry["prompt"]].tolist() if entry else []
+        places = model.places_of(prompt, pictures, entry["step"]) if entry else []
         found.append([(picture, *place) for picture, place in zip(pictures, places)])
     return replace(rows, pictures=tuple(found))
 

@@ -135,7 +135,8 @@ class Session:
         from .tensors import decode_tensors
 
         rows = read_rows(decode_tensors(body), model.vocabulary, model.context)
-        return show_pictures(rows, message.get("shown"), self.album, model)
+        shown = message.get("shown")
+        return rows if shown is None else show_pictures(rows, shown, self.album, model)
 
 
 HANDLERS = {

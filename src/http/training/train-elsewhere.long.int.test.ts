@@ -1,0 +1,170 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { runAll } from '../../app/run-all.ts';
+import { sha256Hex } from '../../digest/sha256.ts';
+import { TOPICS } from '../../events/catalogue.ts';
+import { newId } from '../../events/new-id.ts';
+import { unpack } from '../../events/packed.ts';
+import type { Packed } from '../../events/schemas/values.ts';
+import { readLedgers } from '../../projections/training-pool/read-ledger.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { SILENT } from '../../runtime/logger.ts';
+import { openTestPlatform } from '../../testing/open-test-platform.ts';
+import { consumersForTests } from '../../testing/python.ts';
+import { PACKAGE } from '../../training/backends/torch/python-process.ts';
+import { type StartedServer, serveModel } from '../../training/backends/torch/serve-model.ts';
+import { collect } from '../../usecases/collect/collect.ts';
+
+const found = await consumersForTests();
+const python = found.kind === 'found' ? found.python : '';
+const { signal } = new AbortController();
+const GROUPS = 2;
+const MEMBERS = 4;
+
+/** A tiny Qwen2 of random weights plays three turns, and the examples train it with the packages of others. */
+(found.kind === 'found' ? describe : describe.skip)(
+  `training elsewhere (${found.kind === 'found' ? found.versions : `skipped: ${found.reason}`})`,
+  () => {
+    let platform: Awaited<ReturnType<typeof openTestPlatform>>;
+    let server: Awaited<ReturnType<typeof runAll>>;
+    let model: StartedServer;
+    let folder: string;
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'espalier-elsewhere-'));
+      await run('-m', 'tests_consumers.tiny_model', join(folder, 'first'));
+      platform = await openTestPlatform();
+      server = await runAll(platform, SILENT);
+      model = await serveModel({ python, folder, checkpoint: 'first', name: 'talker' });
+    }, 300_000);
+    afterAll(async () => {
+      await model?.close();
+      await server?.close();
+      await platform?.close();
+      await rm(folder, { recursive: true, force: true });
+    });
+
+    test.each([
+      ['verl', 'train_with_verl.py', ['2']],
+      ['TRL', 'train_with_trl.py', ['2', `${GROUPS}`, `${MEMBERS}`]],
+    ])(
+      '%s trains every sampled token of rollouts of three turns, and its versions are on record',
+      async (name, example, more) => {
+        await declare(name);
+        const runId = await play(name, 2 * GROUPS);
+        const out = join(folder, name);
+        const said = await run(example, server.url, name, join(folder, 'first'), out, ...more);
+        const sampled = await sampledTokens(runId);
+        expect(sampled).toBeGreaterThan(2 * GROUPS * MEMBERS * 3);
+        const counted = [...said.matchAll(/ (\d+) sampled tokens/g)].reduce((sum, [, count]) => sum + Number(count), 0);
+        expect({ said, counted }).toEqual({ said, counted: sampled });
+        await settle();
+        const samples = 2 * GROUPS * MEMBERS;
+        expect(await readLedgers(platform.database.db, [name])).toMatchObject([
+          { produced: samples, trained: samples, difference: 0 },
+        ]);
+        const versions = await platform.database.db
+          .selectFrom('policyVersions')
+          .select(['version', 'weights', 'metrics'])
+          .where('policyId', '=', name)
+          .orderBy('version')
+          .execute();
+        expect(versions.map(({ version, weights }) => ({ version, weights }))).toEqual(
+          await Promise.all(['../first', '1', '2'].map((place, version) => weightsOf(version, join(out, place)))),
+        );
+        const tokens = versions.map(({ metrics }) => metrics.own_tokens ?? 0);
+        expect(tokens.reduce((sum, count) => sum + count, 0)).toBe(sampled);
+        // before the first update the weights are those that sampled: so are the log-probs
+        if (name === 'verl') expect(Math.abs(versions[1]?.metrics['actor/ppo_kl'] ?? 1)).toBeLessThan(1e-4);
+        expect(new Set(versions.map(({ weights }) => weights)).size).toBe(3);
+      },
+      600_000,
+    );
+
+    /** Declares as the examples do, before there is anything to train on: the declaration that they repeat changes nothing. */
+    async function declare(policyId: string): Promise<void> {
+      const { weights } = await weightsOf(0, join(folder, 'first'));
+      const response = await fetch(`${server.url}/v1/training/policies/${policyId}`, {
+        ...{ method: 'PUT', headers: { 'content-type': 'application/json' } },
+        body: JSON.stringify({ backend: policyId.toLowerCase(), weights, rules: { groupsPerBatch: GROUPS } }),
+      });
+      expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('registered')]);
+      await settle();
+    }
+
+    async function play(policyId: string, groups: number): Promise<string> {
+      const runId = newId();
+      await collect(platform, {
+        ...{ runId, name: policyId, seed: 1, concurrency: 2, mode: 'new', signal },
+        plan: {
+          environment: `module:${fileURLToPath(new URL('../../testing/say-digits.ts', import.meta.url))}`,
+          tasks: Array.from({ length: groups }, (_, i) => ({ alias: `${i + 1}`, rollouts: MEMBERS, branching: 'root' as const })),
+          policy: JSON.stringify({
+            kind: 'openai',
+            baseUrl: model.url,
+            model: 'talker',
+            policyId,
+            policyVersion: 0,
+            maxTokens: 8,
+          }),
+          ...{ taskSeed: 0, temperature: 1, maxSteps: 3, search: null },
+          training: { policyId, channel: 'train', mode: 'bounded', maxStaleness: 3, untilVersion: null },
+        },
+      });
+      await settle();
+      return runId;
+    }
+
+    async function settle(): Promise<void> {
+      await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 60_000 });
+    }
+
+    /** Counts the tokens that the steps of a run recorded as sampled. */
+    async function sampledTokens(runId: string): Promise<number> {
+      const steps = await platform.database.db
+        .selectFrom('steps')
+        .innerJoin('trees', 'trees.treeId', 'steps.treeId')
+        .select('steps.tokens')
+        .where('trees.runId', '=', runId)
+        .where('steps.depth', '>', 0)
+        .execute();
+      // as the event's schema let them in
+      return steps.reduce(
+        (sum, { tokens }) => sum + sampledOf(tokens as { readonly ids: Packed; readonly mask: Packed | null }),
+        0,
+      );
+    }
+  },
+);
+
+/** Without a mask all are the policy's own. */
+function sampledOf({ ids, mask }: { readonly ids: Packed; readonly mask: Packed | null }): number {
+  return mask === null ? ids.length : [...unpack(mask)].filter((m) => m === 1).length;
+}
+
+async function weightsOf(version: number, folder: string): Promise<{ readonly version: number; readonly weights: string }> {
+  return { version, weights: sha256Hex(await readFile(join(folder, 'model.safetensors'))) };
+}
+
+/** Runs an example, or a module of the Python package, and returns what it says. @throws Error with its stderr tail. */
+async function run(...args: readonly string[]): Promise<string> {
+  const [first = ''] = args;
+  const file = first === '-m' ? [] : [fileURLToPath(new URL(`../../../examples/${first}`, import.meta.url))];
+  const env = {
+    ...process.env,
+    PYTHONPATH: PACKAGE,
+    HF_HUB_OFFLINE: '1',
+    TRL_EXPERIMENTAL_SILENCE: '1',
+    CUDA_VISIBLE_DEVICES: '',
+  };
+  return new Promise((resolve, reject) => {
+    const command = ['-W', 'ignore', ...file, ...args.slice(file.length)];
+    execFile(python, command, { cwd: PACKAGE, env, timeout: 500_000, maxBuffer: 16 * 2 ** 20 }, (error, stdout, stderr) => {
+      if (error) reject(new Error(`${args.join(' ')}: ${error.message}\n${stderr.slice(-3_000)}`));
+      else resolve(stdout);
+    });
+  });
+}

@@ -10,6 +10,7 @@ import { faultReply } from './fault-reply.ts';
 import { landingEndpoint } from './landing.ts';
 import { refuseForeignPage } from './loopback.ts';
 import { addOpenApi, documentEndpoint } from './openapi.ts';
+import { setPageRules } from './page-rules.ts';
 import { type Reply, refuse, send, wrongFields } from './reply.ts';
 
 export interface AppOptions {
@@ -53,7 +54,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       if (refused) return send(reply, refused);
     });
   measure(app, options.metrics);
-  app.addHook('onRequest', async ({ raw: { method = 'GET', httpVersion, headers }, routeOptions }, reply) => {
+  app.addHook('onRequest', async ({ raw: { method = 'GET', httpVersion, headers }, originalUrl, routeOptions }, reply) => {
+    setPageRules(reply.raw, pathOf(originalUrl));
     const refused =
       refuseUnnamed(httpVersion, headers.host) ??
       (auth.keys === 'optional' ? refuseForeignPage(method, headers) : undefined) ??

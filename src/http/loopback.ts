@@ -10,8 +10,9 @@ export function isLoopback(host: string): boolean {
 
 /**
  * Guards a server on loopback, where keys are optional, from web pages that the same person has open: a page of another site must
- * neither reach it through a name that resolves here (DNS rebinding: the Host header then shows the foreign name) nor post to it
- * (the browser then names the page in Origin or Sec-Fetch-Site). Programs send neither header. Returns the refusal, or undefined.
+ * neither reach it through a name that resolves here (DNS rebinding: the Host header then shows the foreign name) nor ask it
+ * anything (the browser then names the page in Origin or Sec-Fetch-Site), but link to its pages. Programs send neither header.
+ * Returns the refusal, or undefined.
  */
 export function refuseForeignPage(method: string, headers: IncomingHttpHeaders): Reply | undefined {
   const { host, origin } = headers;
@@ -26,9 +27,18 @@ export function refuseForeignPage(method: string, headers: IncomingHttpHeaders):
   // read it.
   if (origin !== undefined && origin !== `http://${host}`) return crossOrigin(origin);
   const site = headers['sec-fetch-site'];
-  const reading = method === 'GET' || method === 'HEAD'; // a link from another page to this one is fine
-  if (!reading && origin === undefined && (site === 'cross-site' || site === 'same-site')) return crossOrigin('another site');
+  if (origin === undefined && (site === 'cross-site' || site === 'same-site') && !isLink(method, headers))
+    return crossOrigin('another site');
   return undefined;
+}
+
+/**
+ * Recognises a person who follows a link to a page: a whole window is filled, not a frame, an image or a script. Such a request
+ * asks for a page, so that GraphiQL shows the query of a link and runs nothing.
+ */
+function isLink(method: string, headers: IncomingHttpHeaders): boolean {
+  const { 'sec-fetch-mode': mode, 'sec-fetch-dest': destination, accept = '' } = headers;
+  return method === 'GET' && mode === 'navigate' && destination === 'document' && accept.includes('text/html');
 }
 
 function crossOrigin(origin: string): Reply {

@@ -131,6 +131,24 @@ describe('requests on loopback', () => {
       'POST /v1/events HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\nConnection: close\r\nContent-Length: 2\r\n\r\n[]';
     expect(await raw(post)).toMatch(/^HTTP\/1.1 403 /);
   });
+
+  test('a page of another site runs no query, although its request names no Origin', async () => {
+    const { url } = await api.serve({ api: graphql ?? {} });
+    const image = 'Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: image';
+    const get = (headers: string) =>
+      raw(`GET /graphql?query={runs{totalCount}} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\nConnection: close\r\n\r\n`, url);
+    expect(await get(image)).toMatch(/^HTTP\/1.1 403 /);
+    expect(await get('Sec-Fetch-Site: same-origin')).toMatch(/^HTTP\/1.1 200 /);
+  });
+
+  test('every answer keeps its page out of frames, and names what a page may load', async () => {
+    const { url } = await api.serve({ api: graphql ?? {} });
+    for (const path of ['/', '/graphql', '/healthz', '/absent']) {
+      const { headers } = await fetch(`${url}${path}`);
+      expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'.*frame-ancestors 'none'$/);
+      expect(headers.get('x-frame-options')).toBe('DENY');
+    }
+  });
 });
 
 describe('endpoints', () => {

@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import shutil
 import tempfile
 import threading
 import unittest
@@ -184,6 +185,25 @@ class Vision(unittest.TestCase):
             read_album(listed, tensors(png[:10]))
         with self.assertRaisesRegex(PictureRefused, "do not cut"):
             read_album([], tensors(png))
+
+    def test_a_folder_of_an_older_release_opens_and_a_picture_above_its_limit_is_made_smaller_on_both_sides(self):
+        with tempfile.TemporaryDirectory() as whole:
+            folder = Path(whole) / "older"
+            shutil.copytree(self.folders["qwen2.5-vl"], folder)
+            config = json.loads((folder / "preprocessor_config.json").read_text())
+            del config["size"]
+            older = {"image_processor_type": "Qwen2VLImageProcessorFast", "min_pixels": 3_136, "max_pixels": 4 * 28 * 28}
+            (folder / "preprocessor_config.json").write_text(json.dumps({**config, **older}))
+            template = (folder / "chat_template.jinja").read_text()
+            (folder / "chat_template.jinja").unlink()
+            (folder / "chat_template.json").write_text(json.dumps({"chat_template": template}))
+            trainer = Trainer({"model": {"kind": "folder", "path": str(folder)}, "device": "cpu"})
+        prompt, pictures = self.encode(trainer, asked_with(png_of(1, 400, 400)))
+        self.assertEqual(prompt.count(trainer.model.image_token), 4)
+        [reply] = sample_replies(trainer.model, prompt, count=1, longest=4, temperature=1.0, seed=1, pictures=pictures)
+        rows = self.rows(trainer, prompt, pictures, [reply["ids"]])
+        read = trainer.read(rows, [[0]], 1.0)["log_probs"][rows.mask == 1]
+        torch.testing.assert_close(read, torch.tensor(reply["log_probs"]), rtol=0, atol=1e-4)
 
     def test_a_transparent_picture_is_laid_on_white(self):
         clear = io.BytesIO()

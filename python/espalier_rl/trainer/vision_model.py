@@ -13,7 +13,7 @@ from .language_model import LanguageModel, ModelRefused, open_module, open_token
 from .pictures import PictureRefused
 
 # Copied into a checkpoint as they are: it is opened by the same processor, here and by every other tool.
-PROCESSOR_FILES = ("preprocessor_config.json", "processor_config.json", "video_preprocessor_config.json")
+PROCESSOR_FILES = ("preprocessor_config.json", "processor_config.json", "video_preprocessor_config.json", "chat_template.json")
 
 
 class VisionModel(LanguageModel):
@@ -183,4 +183,7 @@ def open_vision_folder(folder, device, precision):
     base = next((part for part in module.modules() if hasattr(part, "get_rope_index")), None)
     if base is None or not hasattr(processor, "get_number_of_image_patches") or not hasattr(module.config, "image_token_id"):
         raise ModelRefused(f"{folder} is a {module.config.model_type}; pictures are read by models of the Qwen-VL families")
-    return VisionModel(module, open_tokenizer(transformers, folder), processor, device, precision, Path(folder))
+    tokenizer = open_tokenizer(transformers, folder)
+    if not tokenizer.chat_template and (folder / "chat_template.json").exists():  # that of the processor, in older folders
+        tokenizer.chat_template = json.loads((folder / "chat_template.json").read_text())["chat_template"]
+    return VisionModel(module, tokenizer, processor, device, precision, folder)

@@ -7,9 +7,10 @@ const builder = new EventBuilder();
 builder.run();
 const [started] = builder.events;
 if (!started) throw new Error('a run is one event');
+const NOW = Date.parse(started.occurredAt);
 
 function problemsOf(values: readonly unknown[]): unknown[] {
-  const checked = checkEvents(values);
+  const checked = checkEvents(values, NOW);
   if (checked.kind === 'events') throw new Error('nothing was refused');
   expect(checked.reply.status).toBe(400);
   return JSON.parse(String(checked.reply.body)).error.problems;
@@ -17,7 +18,16 @@ function problemsOf(values: readonly unknown[]): unknown[] {
 
 describe('checkEvents', () => {
   test('valid events keep their place', () => {
-    expect(checkEvents([started])).toEqual({ kind: 'events', events: [{ index: 0, event: started }] });
+    expect(checkEvents([started], NOW)).toEqual({ kind: 'events', events: [{ index: 0, event: started }] });
+  });
+
+  test('a time far ahead of the clock of the server is refused, and one a little ahead is accepted', () => {
+    const at = (ahead: number) => ({ ...started, occurredAt: new Date(NOW + ahead).toISOString() });
+    expect(checkEvents([at(300_000)], NOW)).toMatchObject({ kind: 'events' });
+    expect(problemsOf([at(300_001), { ...started, occurredAt: '9999-12-31T23:59:59.999Z' }])).toMatchObject([
+      { index: 0, path: 'occurredAt', message: "is 301 s ahead of the server's clock; at most 300 s are allowed" },
+      { index: 1, path: 'occurredAt' },
+    ]);
   });
 
   test.each([
@@ -65,7 +75,7 @@ describe('token arrays', () => {
 
   test('log-probabilities of shown tokens and a rounding above 0 are accepted', () => {
     const logProbs = pack('float32', [1e-7, Number.NaN]);
-    expect(checkEvents([step({ logProbs, mask: pack('uint8', [1, 0]) })])).toMatchObject({ kind: 'events' });
+    expect(checkEvents([step({ logProbs, mask: pack('uint8', [1, 0]) })], NOW)).toMatchObject({ kind: 'events' });
   });
 });
 
@@ -76,7 +86,7 @@ describe('dropRepetitions', () => {
   });
 
   test('different content under one id is refused with both places', () => {
-    const other = checkEvents([{ ...started, data: { ...started.data, name: 'other' } }]);
+    const other = checkEvents([{ ...started, data: { ...started.data, name: 'other' } }], NOW);
     if (other.kind === 'refused') throw new Error('it fits');
     const result = dropRepetitions([{ index: 0, event: started }, ...other.events.map(({ event }) => ({ index: 1, event }))]);
     expect(result).toEqual({

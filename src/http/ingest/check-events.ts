@@ -16,12 +16,15 @@ export type Checked =
   | { readonly kind: 'events'; readonly events: readonly Sent[] }
   | { readonly kind: 'refused'; readonly reply: Reply };
 
-/** Checks every value against the catalogue. One that does not fit refuses the request (400), listing the first twenty such. */
-export function checkEvents(values: readonly unknown[]): Checked {
+/**
+ * Checks every value against the catalogue. One that does not fit refuses the request (400), listing the first twenty such.
+ * @param now the server's time, ms since 1970: an event of the future would end every read as of a time before it.
+ */
+export function checkEvents(values: readonly unknown[], now: number): Checked {
   const events: Sent[] = [];
   const problems: Problem[] = [];
   for (const [index, value] of values.entries()) {
-    const checked = check(value, index);
+    const checked = check(value, index, now);
     if ('event' in checked) events.push(checked);
     else problems.push(checked);
     if (problems.length === PROBLEM_LIMIT) break;
@@ -36,6 +39,16 @@ const NOT_HERE = {
   message: 'events of topic training are written by the platform alone',
   remedy: 'lease, acknowledge and return batches through /v1/training',
 };
+
+const LARGEST_SKEW_MS = 300_000; // as far as the clocks of two machines with a time service are ever apart
+
+function aheadOf(ms: number): Omit<Problem, 'index'> {
+  return {
+    path: 'occurredAt',
+    message: `is ${Math.ceil(ms / 1_000)} s ahead of the server's clock; at most ${LARGEST_SKEW_MS / 1_000} s are allowed`,
+    remedy: 'set the clock of the machine that sends it, and send the time at which it happened',
+  };
+}
 
 const NOT_A_RELEASE = {
   path: 'released',
@@ -76,12 +89,14 @@ export function conflictOf({ index, event }: Sent): Problem {
   };
 }
 
-function check(value: unknown, index: number): Sent | Problem {
+function check(value: unknown, index: number, now: number): Sent | Problem {
   const unsafe = unsafePart(value);
   if (unsafe) return { index, ...idOf(value), ...unsafe };
   const parsed = parseEnvelope(value);
   if (parsed.kind === 'refused') return { index, ...idOf(value), ...wordsOf(parsed.refusal) };
   if (catalogue[parsed.event.type].topic === 'training') return { index, id: parsed.event.id, ...NOT_HERE };
+  const ahead = Date.parse(parsed.event.occurredAt) - now;
+  if (ahead > LARGEST_SKEW_MS) return { index, id: parsed.event.id, ...aheadOf(ahead) };
   if (parsed.event.released) return { index, id: parsed.event.id, ...NOT_A_RELEASE };
   // Text in `data` is repaired on append; who wrote an event is not text from a model, so a broken name is a mistake.
   const [broken] = wellFormed({ ...parsed.event, data: null }).repaired;

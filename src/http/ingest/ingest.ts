@@ -34,6 +34,8 @@ export interface IngestOptions {
   readonly metrics: Metrics;
   /** How long to wait for the read models when something an event refers to is not there. */
   readonly catchUpMs?: number;
+  /** Milliseconds since 1970. */
+  readonly clock?: () => number;
 }
 
 const RECENT = 50_000; // entries; together some 20 MB
@@ -47,7 +49,7 @@ const RECENT = 50_000; // entries; together some 20 MB
  * be durable: sending all again completes the rest.
  */
 export function ingestEndpoint(options: IngestOptions): Endpoint {
-  const { db, log, blobs, limits, metrics } = options;
+  const { db, log, blobs, limits, metrics, clock = Date.now } = options;
   const exclusive = createExclusive();
   const recentEvents = openCache<Appended>({ max: RECENT });
   const recentDeclarations = openCache<Declaration>({ max: RECENT });
@@ -100,7 +102,7 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
   });
 
   async function ingest(values: readonly unknown[]): Promise<Reply> {
-    const checked = checkEvents(values);
+    const checked = checkEvents(values, clock());
     if (checked.kind === 'refused') return checked.reply;
     const misnamed = wrongDigests(checked.events);
     if (misnamed.length > 0) return wrongNames(misnamed);

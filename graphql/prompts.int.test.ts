@@ -5,6 +5,7 @@ import { blockDigest, promptDigest } from '../src/events/prompt-digest.ts';
 import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
 import { recordDrawnHistories } from '../src/testing/record-drawn-histories.ts';
+import { recordMessages } from '../src/testing/record-messages.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 let api: TestGraphql;
@@ -120,4 +121,38 @@ test('a step without a recorded prompt has none', async () => {
   const { steps } = builder.walk(builder.tree(builder.run()), 0, 1, 1);
   await givenEvents(api.database.db, builder.events);
   expect((await api.ask(QUERY, { id: steps[0] })).data.step.prompt).toBeNull();
+});
+
+test('a judgement shows what the model was asked with, also where it repeats the verdict of another', async () => {
+  const builder = new EventBuilder('judged');
+  const tree = builder.tree(builder.run());
+  const { steps } = builder.walk(tree, 0, 1, 0);
+  const [stepId = ''] = steps;
+  const data = { treeId: tree.treeId, leafStepId: stepId, stepId, promptHash: 'a'.repeat(64) };
+  const said = { ...data, index: 0, judge: { name: 'model:m', revision: '1' }, verdict: 'good', reply: 'Good.' } as const;
+  builder.record('StepJudged', said, tree.runId);
+  const judgementId = builder.events.at(-1)?.id ?? '';
+  const call = { responseId: 'r1', model: 'm-0613', requestHash: 'b'.repeat(64), attempts: 1, latencyMs: 5, usage: null };
+  const answer = { finishReason: 'stop', usage: { promptTokens: 7, completionTokens: 2 }, tokens: null };
+  recordMessages(builder, tree, stepId, [text('user', 'Judge this.')], {
+    ...{ judgementId, model: 'm', answer: { ...answer, call: { ...call, trimmed: null } } },
+  });
+  builder.record('StepJudged', { ...said, index: 1 }, tree.runId);
+  const repeated = builder.events.at(-1);
+  const events = builder.events.map((event) => (event === repeated ? { ...event, causationId: judgementId } : event));
+  await givenEvents(api.database.db, events);
+  const query = `query ($id: ID!) { tree(id: $id) { judgements { reusedFrom prompt { model messages { role parts { text } }
+    answer { finishReason usage { promptTokens completionTokens } call { model requestHash } } } } }
+    step(id: "${stepId}") { prompt { sha256 } } }`;
+  const { data: found, errors } = await api.ask(query, { id: tree.treeId });
+  expect(errors).toBeUndefined();
+  const prompt = {
+    ...{ model: 'm', messages: [{ role: 'user', parts: [{ text: 'Judge this.' }] }] },
+    answer: { ...answer, tokens: undefined, call: { model: 'm-0613', requestHash: call.requestHash } },
+  };
+  expect(found.tree.judgements).toEqual([
+    { reusedFrom: null, prompt },
+    { reusedFrom: judgementId, prompt },
+  ]);
+  expect(found.step.prompt).toBeNull(); // the judgement's prompt is none of the step
 });

@@ -1194,7 +1194,7 @@ export type QuarantineFilter = {
   readonly released?: InputMaybe<Scalars['Boolean']['input']>;
 };
 
-/** The prompt that a step was asked with. It is put together from the record and compared with the digest that was recorded when it was sent. */
+/** The prompt that a step or a judgement was asked with. It is put together from the record and compared with the digest that was recorded when it was sent. */
 export type Prompt = {
   readonly __typename?: 'Prompt';
   /** The SHA-256 of its messages. */
@@ -1209,8 +1209,25 @@ export type Prompt = {
   readonly sampling: Sampling;
   /** The address of the model server; null for a policy that uses none. */
   readonly server?: Maybe<Scalars['String']['output']>;
+  /** The model as it was asked for; null where it is not recorded, or the policy names none. */
+  readonly model?: Maybe<Scalars['String']['output']>;
   /** Its token ids as the server returned them; null where it returned none. */
   readonly tokens?: Maybe<PromptTokens>;
+  /** What came with the reply; null where the step that it became is not there. */
+  readonly answer?: Maybe<PromptAnswer>;
+};
+
+/** What came with the reply to a prompt. */
+export type PromptAnswer = {
+  readonly __typename?: 'PromptAnswer';
+  /** Why the reply ended; null where the server does not say. */
+  readonly finishReason?: Maybe<Scalars['String']['output']>;
+  /** How many tokens were read and written. */
+  readonly usage?: Maybe<Usage>;
+  /** The sampled tokens; null where the server returned none. */
+  readonly tokens?: Maybe<Tokens>;
+  /** The request as it was sent, by the hash of its body, and the model as the server names it; null for a policy that asks no server. */
+  readonly call?: Maybe<ModelCall>;
 };
 
 /** One message of a prompt. */
@@ -1763,6 +1780,8 @@ export type Judgement = {
   readonly judge: Scalars['String']['output'];
   /** The SHA-256 of what it was asked: one hash, one verdict. */
   readonly promptHash: Scalars['String']['output'];
+  /** What a model was asked with, in the judgement that it really answered; null for a judge that reads no prompt, and where none is recorded. */
+  readonly prompt?: Maybe<Prompt>;
   /** Its verdict. */
   readonly verdict: Verdict;
   /** All that it said. */
@@ -3307,6 +3326,7 @@ export type ResolversTypes = {
   AnomalyFilter: AnomalyFilter;
   QuarantineFilter: QuarantineFilter;
   Prompt: ResolverTypeWrapper<PromptModel>;
+  PromptAnswer: ResolverTypeWrapper<Omit<PromptAnswer, 'tokens'> & { tokens?: Maybe<ResolversTypes['Tokens']> }>;
   PromptMessage: ResolverTypeWrapper<PromptMessageModel>;
   PromptPart: ResolverTypeWrapper<PromptPartModel>;
   PromptTemplate: ResolverTypeWrapper<PromptTemplate>;
@@ -3464,6 +3484,7 @@ export type ResolversParentTypes = {
   AnomalyFilter: AnomalyFilter;
   QuarantineFilter: QuarantineFilter;
   Prompt: PromptModel;
+  PromptAnswer: Omit<PromptAnswer, 'tokens'> & { tokens?: Maybe<ResolversParentTypes['Tokens']> };
   PromptMessage: PromptMessageModel;
   PromptPart: PromptPartModel;
   PromptTemplate: PromptTemplate;
@@ -4047,7 +4068,16 @@ export type PromptResolvers<ContextType = Context, ParentType extends ResolversP
   tools?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   sampling?: Resolver<ResolversTypes['Sampling'], ParentType, ContextType>;
   server?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  model?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   tokens?: Resolver<Maybe<ResolversTypes['PromptTokens']>, ParentType, ContextType>;
+  answer?: Resolver<Maybe<ResolversTypes['PromptAnswer']>, ParentType, ContextType>;
+};
+
+export type PromptAnswerResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PromptAnswer'] = ResolversParentTypes['PromptAnswer']> = {
+  finishReason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  usage?: Resolver<Maybe<ResolversTypes['Usage']>, ParentType, ContextType>;
+  tokens?: Resolver<Maybe<ResolversTypes['Tokens']>, ParentType, ContextType>;
+  call?: Resolver<Maybe<ResolversTypes['ModelCall']>, ParentType, ContextType>;
 };
 
 export type PromptMessageResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PromptMessage'] = ResolversParentTypes['PromptMessage']> = {
@@ -4210,6 +4240,7 @@ export type JudgementResolvers<ContextType = Context, ParentType extends Resolve
   index?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   judge?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   promptHash?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  prompt?: Resolver<Maybe<ResolversTypes['Prompt']>, ParentType, ContextType>;
   verdict?: Resolver<ResolversTypes['Verdict'], ParentType, ContextType>;
   reply?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   reusedFrom?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
@@ -4751,6 +4782,7 @@ export type Resolvers<ContextType = Context> = {
   Anomaly?: AnomalyResolvers<ContextType>;
   QuarantinedRecord?: QuarantinedRecordResolvers<ContextType>;
   Prompt?: PromptResolvers<ContextType>;
+  PromptAnswer?: PromptAnswerResolvers<ContextType>;
   PromptMessage?: PromptMessageResolvers<ContextType>;
   PromptPart?: PromptPartResolvers<ContextType>;
   PromptTemplate?: PromptTemplateResolvers<ContextType>;

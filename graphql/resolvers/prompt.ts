@@ -1,9 +1,11 @@
 import { pack } from '../../src/events/packed.ts';
 import { findHistoryImages } from '../../src/projections/images/read-history-images.ts';
 import type { RecordedPrompt } from '../../src/projections/prompts/read-prompts.ts';
+import type { Context } from '../context.ts';
 import type { DriftResolvers, PromptPartResolvers } from '../generated/types.ts';
 import { one } from '../loaders/batch.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
+import { createPromptLoader } from '../loaders/prompt-loader.ts';
 import type { PromptModel } from '../models.ts';
 
 const images = loadedBy((db) =>
@@ -21,8 +23,16 @@ export const Drift: DriftResolvers = {
   firstStep: ({ firstStepId }, _, { loaders }) => (firstStepId === null ? null : loaders.step.load(firstStepId)),
 };
 
+const prompts = loadedBy((db, { texts }) => createPromptLoader(db, texts));
+
+/** Returns the prompt that a step or a judgement was asked with. */
+export async function promptOf(context: Context, id: string): Promise<PromptModel | null> {
+  const prompt = await prompts(context).load(id);
+  return prompt && promptModel(prompt);
+}
+
 /** Turns a recorded prompt into what the API shows. */
-export function promptModel({ tokenIds, continues, messages, ...prompt }: RecordedPrompt): PromptModel {
+function promptModel({ tokenIds, continues, messages, ...prompt }: RecordedPrompt): PromptModel {
   return {
     ...prompt,
     continues,

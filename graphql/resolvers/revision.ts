@@ -3,6 +3,7 @@ import { datasetFilter } from '../filters.ts';
 import type { JudgementResolvers, RevisionResolvers } from '../generated/types.ts';
 import { largeTextsOf } from '../large-text.ts';
 import { connectDatasets, hangingOn } from './lists.ts';
+import { promptOf } from './prompt.ts';
 
 export const Revision: RevisionResolvers = {
   tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
@@ -24,5 +25,6 @@ export const Revision: RevisionResolvers = {
 
 export const Judgement: JudgementResolvers = {
   step: ({ stepId }, _, { loaders }) => loaders.step.load(stepId),
+  prompt: ({ id, reusedFrom }, _, context) => promptOf(context, reusedFrom ?? id),
   largeTexts: largeTextsOf,
 };

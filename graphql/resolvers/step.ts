@@ -7,13 +7,9 @@ import type {
   ToolCallResolvers,
 } from '../generated/types.ts';
 import { largeTextsOf } from '../large-text.ts';
-import { loadedBy } from '../loaders/loaded-by.ts';
-import { createPromptLoader } from '../loaders/prompt-loader.ts';
 import { readPath } from './path.ts';
-import { promptModel } from './prompt.ts';
+import { promptOf } from './prompt.ts';
 import { ofComponent } from './rollout.ts';
-
-const prompts = loadedBy((db, { texts }) => createPromptLoader(db, texts));
 
 /** Only relations: a step's own fields are its properties, which the executor reads without a call or a promise. */
 export const Step: StepResolvers = {
@@ -39,10 +35,7 @@ export const Step: StepResolvers = {
     const images = loaders.historyImage.of({ id, treeId });
     return images instanceof Promise ? images.then(([image]) => image ?? null) : (images[0] ?? null);
   },
-  prompt: async ({ id }, _, context) => {
-    const prompt = await prompts(context).load(id);
-    return prompt && promptModel(prompt);
-  },
+  prompt: ({ id }, _, context) => promptOf(context, id),
   estimate: async ({ id, rolloutId }, { rewards }, { loaders }) => {
     const sample = rolloutId === null ? null : await loaders.sample.load(rolloutId);
     if (sample?.batchId == null) return null;

@@ -17,7 +17,7 @@ export function modelJudge(policy: Policy, sampling = ''): Judge {
     async judge(request, signal) {
       const [act] = await askShortening(policy, request, signal);
       const reply = act?.response ?? '';
-      return { verdict: parseVerdict(reply), reply };
+      return { verdict: parseVerdict(reply), reply, ...(act ? { act } : {}) };
     },
     close: () => policy.close(),
   };

@@ -74,7 +74,9 @@ describe('a model as judge', () => {
   test('the model is asked with one user message at temperature 0, and its label is read', async () => {
     const { server, judge } = await given({});
     const asked = request();
-    expect(await judge.judge(asked, never)).toEqual({ verdict: 'good', reply: 'Closer.\nJudgement: <Good>' });
+    const judged = await judge.judge(asked, never);
+    expect(judged).toMatchObject({ verdict: 'good', reply: 'Closer.\nJudgement: <Good>' });
+    expect(judged.act?.asked).toMatchObject({ model: 'm', messages: [{ role: 'user' }] });
     expect(JSON.parse(server.requests[0]?.text ?? '')).toEqual({
       model: 'm',
       messages: judgePrompt(asked.slots),
@@ -88,7 +90,7 @@ describe('a model as judge', () => {
     'the answer %j is no verdict',
     async (reply) => {
       const { judge } = await given({ reply: () => reply });
-      expect(await judge.judge(request(), never)).toEqual({ verdict: 'unparsed', reply });
+      expect(await judge.judge(request(), never)).toMatchObject({ verdict: 'unparsed', reply });
     },
   );
 

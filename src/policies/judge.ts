@@ -1,6 +1,7 @@
 import type { JudgeSlots } from '../domain/revision/judge-prompt.ts';
 import type { Verdict } from '../domain/revision/verdict.ts';
 import type { SearchedStep } from '../domain/search/searched-step.ts';
+import type { Act } from './policy.ts';
 
 /** Who says of a step of a bad trajectory whether it was the error. Verdicts are kept by name, revision and what was asked. */
 export interface Judge {
@@ -34,6 +35,8 @@ export interface Judged {
   readonly verdict: Verdict;
   /** All that was said. */
   readonly reply: string;
+  /** The act of the model that judged, with the prompt that it was asked with; absent where no model was asked. */
+  readonly act?: Act;
 }
 
 /** The judge cannot judge here: another one must be named. */

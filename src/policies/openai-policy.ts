@@ -113,6 +113,7 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
             tools: null,
             sampling: samplingOf(sent),
             server: withoutCredentials(post.url),
+            model: cutText(options.model, 500),
             tokenIds: completion.promptTokenIds,
           };
           acts.push(...completion.acts.slice(0, request.n - acts.length).map((act) => ({ ...act, asked, call })));

@@ -26,6 +26,8 @@ export interface AskedPrompt {
   readonly sampling: Sampling;
   /** Address of the model server, without credentials; null for a policy inside this program. */
   readonly server: string | null;
+  /** Name of the model as it was asked for; null for a policy that names none. */
+  readonly model: string | null;
   /** Token ids of the prompt as the server counted them, template and all; null when it returned none. */
   readonly tokenIds: readonly number[] | null;
 }

@@ -1,6 +1,9 @@
 import type { ChatMessage } from '../history/prompt.ts';
 import type { SearchedStep } from '../search/searched-step.ts';
 
+/** The template of `judgePrompt`; its version is raised with every change of its words. */
+export const JUDGE_TEMPLATE = { name: 'agent-r-judge', version: 1 };
+
 /** What a judge receives about one step. */
 export interface JudgeSlots {
   /** The task's first observation. */

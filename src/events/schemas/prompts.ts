@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { count, eventData, id, name, packed, sha256, text, treeId } from './values.ts';
+import { modelCall } from './trees.ts';
+import { count, eventData, id, name, packed, sha256, text, treeId, usage } from './values.ts';
 
 export const role = z.enum(['system', 'user', 'assistant', 'tool']);
 
@@ -33,12 +34,13 @@ const part = z.discriminatedUnion('kind', [
  * Only what is new is stored: messages of an earlier prompt are named, texts of steps and blocks shown before are referenced.
  * `sha256` says what must come out when the prompt is put together again.
  */
-export const promptShown = eventData('A policy was asked with a prompt, and its reply became a step.', {
+export const promptShown = eventData('A policy was asked with a prompt, and its reply became a step or a judgement.', {
   treeId,
-  stepId: id.describe('UUID of the step that the reply became.'),
+  stepId: id.describe('UUID of the step that the reply became, or that it judges.'),
+  judgementId: id.optional().describe('UUID of the judgement that the reply became; absent when it became the step.'),
   base: z
     .strictObject({
-      stepId: id.describe('UUID of an earlier step of the tree.'),
+      stepId: id.describe('UUID of the earlier step of the tree, or of the earlier judgement, that was asked with it.'),
       messages: count.describe('Number of messages of its prompt with which this prompt begins.'),
     })
     .nullable()
@@ -76,4 +78,25 @@ export const promptShown = eventData('A policy was asked with a prompt, and its 
     })
     .nullable()
     .describe('Token ids of the prompt as the server returned them; null when it returned none.'),
+  model: z
+    .string()
+    .max(500)
+    .nullable()
+    .optional()
+    .describe('Model as it was asked for; null for a policy that names none, absent in records of earlier versions.'),
+  answer: z
+    .strictObject({
+      finishReason: name.nullable().describe('Why the reply ended; null when the server does not say.'),
+      usage: usage.nullable().describe('Tokens of the prompt and of the reply; null when they are not known.'),
+      tokens: z
+        .strictObject({
+          ids: packed.describe('Token ids, as int32.'),
+          logProbs: packed.nullable().describe('Log-probability of each token, as float32; null when the engine returns none.'),
+        })
+        .nullable()
+        .describe('Sampled tokens of the reply; null when the server returned none.'),
+      call: modelCall.nullable().describe('Request that was answered; null for a policy that uses no server.'),
+    })
+    .optional()
+    .describe('What came with the reply; absent when the reply became a step, which holds it.'),
 });

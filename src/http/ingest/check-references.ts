@@ -109,7 +109,7 @@ const REMEDIES: Readonly<Record<DeclaredKind, string>> = {
   revision: 'append its RevisionComposed first, or earlier in the same request',
   'render-spec': 'append its RenderSpecRegistered first, or earlier in the same request',
   segment: 'append its SegmentRendered first, or earlier in the same request',
-  prompt: 'append the PromptShown of that step first, or earlier in the same request',
+  prompt: 'append the PromptShown of that step or judgement first, or earlier in the same request',
   history: 'append the HistoryRendered of that step first, or earlier in the same request',
   dataset: 'append its DatasetReleased first, or earlier in the same request',
 };

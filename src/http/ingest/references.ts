@@ -158,7 +158,7 @@ export function declarationsOf(event: Envelope): readonly Declaration[] {
     case 'HistoryRendered':
       return [{ kind: 'history', id: event.data.stepId, treeId: event.data.treeId, depth: null }];
     case 'PromptShown':
-      return [{ kind: 'prompt', id: event.data.stepId, treeId: event.data.treeId, depth: null }];
+      return [{ kind: 'prompt', id: event.data.judgementId ?? event.data.stepId, treeId: event.data.treeId, depth: null }];
     case 'RevisionComposed':
       return [{ kind: 'revision', id: event.data.revisionId, treeId: event.data.treeId, depth: null }];
     default:

@@ -5,7 +5,7 @@ import { blockDigest } from '../../events/prompt-digest.ts';
 import { insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
-import { blockRow, promptRow } from './rows.ts';
+import { blockRow, promptIdOf, promptRow } from './rows.ts';
 import { tables } from './tables.ts';
 
 const HANDLES: readonly EventType[] = ['PromptShown'];
@@ -48,12 +48,13 @@ function fold(
   known: Map<string, Known>,
   rows: ReturnType<typeof promptRow>[],
 ): Omit<Poison, 'delivery'> | undefined {
-  const { stepId, treeId, base, messages, tokens } = delivery.event.data;
-  const before = known.get(stepId);
+  const { treeId, base, messages, tokens, judgementId } = delivery.event.data;
+  const id = promptIdOf(delivery.event.data);
+  const before = known.get(id);
   if (before?.treeId === treeId) return undefined;
   if (before) {
-    const reason = `step ${stepId} has a prompt in tree ${before.treeId}`;
-    return { code: 'conflict', field: 'data.stepId', reason };
+    const [what, field] = judgementId === undefined ? ['step', 'data.stepId'] : ['judgement', 'data.judgementId'];
+    return { code: 'conflict', field, reason: `${what} ${id} has a prompt in tree ${before.treeId}` };
   }
   const continued = base ? known.get(base.stepId) : undefined;
   if (base && continued?.treeId !== treeId) {
@@ -71,7 +72,7 @@ function fold(
   const length = (base?.messages ?? 0) + messages.length;
   const own = messages.some(({ parts }) => parts.some(({ kind }) => kind === 'image'));
   const withImages = own || ((base?.messages ?? 0) > 0 && (continued?.withImages ?? false));
-  known.set(stepId, { treeId, length, withImages, tokens: tokens && tokens.keep + tokens.ids.length });
+  known.set(id, { treeId, length, withImages, tokens: tokens && tokens.keep + tokens.ids.length });
   rows.push(promptRow(delivery, { length, withImages }));
   return undefined;
 }
@@ -79,15 +80,22 @@ function fold(
 async function knownPrompts(batch: readonly Delivery[], trx: Trx): Promise<Map<string, Known>> {
   const ids = batch.flatMap((delivery) => {
     if (!isOf(delivery, 'PromptShown')) return [];
-    const { stepId, base } = delivery.event.data;
-    return base ? [stepId, base.stepId] : [stepId];
+    const id = promptIdOf(delivery.event.data);
+    const { base } = delivery.event.data;
+    return base ? [id, base.stepId] : [id];
   });
   if (ids.length === 0) return new Map();
-  const { rows } = await sql<{ stepId: string; treeId: string; length: number; withImages: boolean; tokenCount: number | null }>`
-    select step_id, tree_id, length, with_images, token_count from prompts where step_id = any(${ids}::uuid[])`.execute(trx);
+  const { rows } = await sql<{
+    promptId: string;
+    treeId: string;
+    length: number;
+    withImages: boolean;
+    tokenCount: number | null;
+  }>`
+    select prompt_id, tree_id, length, with_images, token_count from prompts where prompt_id = any(${ids}::uuid[])`.execute(trx);
   return new Map(
     rows.map((row) => [
-      row.stepId,
+      row.promptId,
       { treeId: row.treeId, length: row.length, withImages: row.withImages, tokens: row.tokenCount },
     ]),
   );

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { AskedMessage, AskedPart, Sampling } from '../../domain/prompts/asked-prompt.ts';
+import type { DataOf } from '../../events/catalogue.ts';
 import { unpack } from '../../events/packed.ts';
 import { promptDigest } from '../../events/prompt-digest.ts';
 import type { BlobRef, Packed } from '../../events/schemas/values.ts';
@@ -7,8 +8,9 @@ import type { Db } from '../../postgres/database.ts';
 import { PromptUnreadable } from './prompt-unreadable.ts';
 import { readPromptTexts, type StoredMessage, type TextSource } from './read-prompt-texts.ts';
 
-/** The prompt that a step was asked with, whole. */
+/** The prompt that a policy or a judge was asked with, whole. */
 export interface RecordedPrompt {
+  /** The step that the reply became, or the judgement. */
   readonly stepId: string;
   readonly messages: readonly AskedMessage[];
   /** SHA-256 over the messages. */
@@ -17,6 +19,10 @@ export interface RecordedPrompt {
   readonly tools: string | null;
   readonly sampling: Sampling;
   readonly server: string | null;
+  /** The model as it was asked for; null where it is not recorded, or the policy names none. */
+  readonly model: string | null;
+  /** What came with the reply; null where the step is not in the read models. */
+  readonly answer: PromptAnswer | null;
   /** Token ids of the prompt; null where the server returned none. */
   readonly tokenIds: Int32Array | null;
   /** How many of them the prompt of the step before and the reply to it begin with; null where either is not known. */
@@ -27,6 +33,17 @@ export interface RecordedPrompt {
   readonly blocks: readonly string[];
 }
 
+/** What came with the reply to a prompt. */
+export interface PromptAnswer {
+  readonly finishReason: string | null;
+  readonly usage: { readonly promptTokens: number; readonly completionTokens: number } | null;
+  readonly tokens: { readonly ids: Packed; readonly logProbs: Packed | null } | null;
+  /** The request, by the hash of its body as it was sent, and the model as the server names it. */
+  readonly call: ModelCall | null;
+}
+
+export type ModelCall = NonNullable<DataOf<'StepTaken'>['call']>;
+
 /** Reads payloads of the blob store. */
 export interface PromptPayloads {
   readonly text: (reference: BlobRef) => Promise<string>;
@@ -34,8 +51,9 @@ export interface PromptPayloads {
 }
 
 interface Row {
+  /** The step or the judgement that the reply became. */
   readonly stepId: string;
-  readonly baseStepId: string | null;
+  readonly baseId: string | null;
   readonly baseMessages: number;
   readonly messages: readonly StoredMessage[];
   readonly sha256: string;
@@ -44,16 +62,18 @@ interface Row {
   readonly tools: string | null;
   readonly sampling: Sampling;
   readonly server: string | null;
+  readonly model: string | null;
   readonly kept: number | null;
   readonly tokens: Packed | null;
-  /** Tokens of the reply. */
-  readonly sampled: { readonly ids: Packed } | null;
+  readonly answer: PromptAnswer | null;
+  /** The reply became a judgement: a request of its own, whose token ids continue none. */
+  readonly judged: boolean;
   readonly blobs: Readonly<Record<string, BlobRef>> | null;
 }
 
 /**
- * Reads the prompts of steps, each put together from those it continues, and compares its digest with the recorded one. Steps
- * without a recorded prompt are left out.
+ * Reads the prompts of steps and judgements, by their ids, each put together from those it continues, and compares its digest
+ * with the recorded one. Those without a recorded prompt are left out.
  * @throws PromptUnreadable where texts or tokens are missing, or the digest differs.
  */
 export async function readPrompts(
@@ -63,25 +83,27 @@ export async function readPrompts(
 ): Promise<ReadonlyMap<string, RecordedPrompt>> {
   if (steps.length === 0) return new Map();
   const rows = await readChains(db, steps);
+  if (rows.length === 0) return new Map();
   const texts = await readPromptTexts(db, rows, payloads.text);
   const whole = new Map<string, RecordedPrompt>();
   for (const row of rows) {
-    const base = row.baseStepId === null ? undefined : whole.get(row.baseStepId);
-    if (row.baseStepId !== null && !base)
-      throw new PromptUnreadable(row.stepId, `the prompt of step ${row.baseStepId}, which it continues, is not there`);
+    const base = row.baseId === null ? undefined : whole.get(row.baseId);
+    if (row.baseId !== null && !base)
+      throw new PromptUnreadable(row.stepId, `the prompt of step ${row.baseId}, which it continues, is not there`);
     const own = row.messages.map((message) => written(row.stepId, message, texts));
     const messages = [...(base?.messages.slice(0, row.baseMessages) ?? []), ...own];
     const found = promptDigest(messages);
     if (found !== row.sha256)
       throw new PromptUnreadable(row.stepId, `its messages have the digest ${found}, the recorded one is ${row.sha256}`);
     const tokenIds = row.tokens && (await tokensOf(row, base?.following ?? null, payloads));
-    const sampled = row.sampled && tokenIds ? await unpacked(row.sampled.ids, payloads) : null;
+    const sampled = row.answer?.tokens && tokenIds ? await unpacked(row.answer.tokens.ids, payloads) : null;
     const blocks = row.messages.flatMap(({ parts }) => parts.flatMap((part) => (part.kind === 'text' ? part.blocks : [])));
     whole.set(row.stepId, {
       ...{ stepId: row.stepId, messages, sha256: row.sha256, sampling: row.sampling, server: row.server, tokenIds },
+      ...{ model: row.model, answer: row.answer },
       template: row.template === null ? null : { name: row.template, version: row.templateVersion ?? 1 },
       tools: row.blobs?.tools ? await payloads.text(row.blobs.tools) : row.tools,
-      continues: base?.following && tokenIds ? { before: base.following.length, kept: row.kept ?? 0 } : null,
+      continues: base?.following && tokenIds && !row.judged ? { before: base.following.length, kept: row.kept ?? 0 } : null,
       blocks: [...(base?.blocks ?? []), ...blocks],
       following: tokenIds && sampled ? joined(tokenIds, sampled) : null,
     });
@@ -98,14 +120,19 @@ export async function readPrompts(
 async function readChains(db: Db, steps: readonly string[]): Promise<readonly Row[]> {
   const { rows } = await sql<Row>`
     with recursive chain as (
-      select step_id, base_step_id from prompts where step_id = any(${[...steps]}::uuid[])
+      select prompt_id, base_id from prompts where prompt_id = any(${[...steps]}::uuid[])
       union
-      select p.step_id, p.base_step_id from chain c join prompts p on p.step_id = c.base_step_id
+      select p.prompt_id, p.base_id from chain c join prompts p on p.prompt_id = c.base_id
     )
-    select p.step_id, p.base_step_id, p.base_messages, p.messages, p.sha256, p.template,
-           p.template_version, p.tools, p.sampling, p.server, p.tokens_kept as kept, p.tokens,
-           s.tokens as sampled, p.blobs
-    from chain join prompts p using (step_id) left join steps s using (step_id) order by p.tree_id, p.log_offset`.execute(db);
+    select p.prompt_id as step_id, p.base_id, p.base_messages, p.messages, p.sha256, p.template, p.template_version,
+           p.tools, p.sampling, p.server, p.model, p.tokens_kept as kept, p.tokens, p.blobs,
+           p.step_id is null as judged,
+           case when s.step_id is null then p.answer else jsonb_build_object('finishReason', s.finish_reason, 'call', s.call,
+             'usage', case when s.prompt_tokens is not null and s.completion_tokens is not null
+               then jsonb_build_object('promptTokens', s.prompt_tokens, 'completionTokens', s.completion_tokens) end,
+             'tokens', s.tokens) end as answer
+    from chain join prompts p using (prompt_id) left join steps s on s.step_id = p.step_id
+    order by p.tree_id, p.log_offset`.execute(db);
   return rows;
 }
 
@@ -151,6 +178,6 @@ function joined(a: Int32Array, b: Int32Array): Int32Array {
 /** Counts the messages of the prompts of steps, without reading them. */
 export async function countPromptMessages(db: Db, steps: readonly string[]): Promise<number> {
   const { rows } = await sql<{ messages: number }>`
-    select coalesce(sum(length), 0)::int as messages from prompts where step_id = any(${[...steps]}::uuid[])`.execute(db);
+    select coalesce(sum(length), 0)::int as messages from prompts where prompt_id = any(${[...steps]}::uuid[])`.execute(db);
   return rows[0]?.messages ?? 0;
 }

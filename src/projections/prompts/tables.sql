@@ -1,11 +1,12 @@
--- The prompt that a step was asked with, as what is new in it: `messages` follow the first `base_messages` of the prompt of
--- `base_step_id`, and `tokens` follow the first `tokens_kept` of the token ids of that prompt and the reply to it. `length` and
--- `token_count` count all.
+-- A prompt that a policy or a judge was asked with, by the step or the judgement that the reply became, as what is new in it:
+-- `messages` follow the first `base_messages` of the prompt `base_id`, and `tokens` follow the first `tokens_kept` of the token
+-- ids of that prompt and the reply to it. `length` and `token_count` count all. `step_id` is null where the reply is a judgement.
 create table prompts (
-  step_id          uuid        not null primary key,
+  prompt_id        uuid        not null primary key,
+  step_id          uuid        unique,
   tree_id          uuid        not null,
   run_id           uuid        not null,
-  base_step_id     uuid,
+  base_id          uuid,
   base_messages    integer     not null,
   messages         jsonb       not null, --: Record<string, unknown>[]
   length           integer     not null,
@@ -16,6 +17,8 @@ create table prompts (
   tools            text,
   sampling         jsonb       not null, --: Record<string, unknown>
   server           text,
+  model            text,
+  answer           jsonb, --: Record<string, unknown>
   tokens_before    integer,
   tokens_kept      integer,
   tokens           jsonb, --: Record<string, unknown>

@@ -1,13 +1,14 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 404ff34251e8193f
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: f2288e09319d2f4f
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
 export const tables = {
-  prompts: table('prompts', ['stepId'], {
-    stepId: column<string>('uuid'),
+  prompts: table('prompts', ['promptId'], {
+    promptId: column<string>('uuid'),
+    stepId: column<string | null>('uuid'),
     treeId: column<string>('uuid'),
     runId: column<string>('uuid'),
-    baseStepId: column<string | null>('uuid'),
+    baseId: column<string | null>('uuid'),
     baseMessages: column<number>('integer'),
     messages: column<Json<Record<string, unknown>[]>>('jsonb'),
     length: column<number>('integer'),
@@ -18,6 +19,8 @@ export const tables = {
     tools: column<string | null>('text'),
     sampling: column<Json<Record<string, unknown>>>('jsonb'),
     server: column<string | null>('text'),
+    model: column<string | null>('text'),
+    answer: column<Json<Record<string, unknown>> | null>('jsonb'),
     tokensBefore: column<number | null>('integer'),
     tokensKept: column<number | null>('integer'),
     tokens: column<Json<Record<string, unknown>> | null>('jsonb'),

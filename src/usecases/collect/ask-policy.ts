@@ -87,7 +87,7 @@ export async function askPolicy(
 function askedAs({ messages }: StepPrompt['shown'], temperature: number): AskedPrompt {
   return {
     messages: askedMessages(messages),
-    ...{ tools: null, server: null, tokenIds: null },
+    ...{ tools: null, server: null, model: null, tokenIds: null },
     sampling: { temperature, topP: null, maxTokens: null, stop: [], seed: null },
   };
 }

@@ -111,9 +111,9 @@ export class TreeShape {
   }
 
   #refusePrompt(event: Extract<TreeEvent, { type: 'PromptShown' }>): string | null {
-    const { base, messages, stepId } = event.data;
-    if (base && !this.#prompts.has(base.stepId)) return `step ${base.stepId} has no prompt before this event`;
-    const twice = once(this.#prompts, stepId, 'prompt of step');
+    const { base, messages, stepId, judgementId } = event.data;
+    if (base && !this.#prompts.has(base.stepId)) return `${base.stepId} has no prompt before this event`;
+    const twice = once(this.#prompts, judgementId ?? stepId, judgementId ? 'prompt of judgement' : 'prompt of step');
     const named = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.kind === 'step' ? [part.stepId] : [])));
     return twice ?? this.#expect(event, [stepId, ...named]);
   }

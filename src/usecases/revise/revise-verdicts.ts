@@ -5,9 +5,10 @@ import type { Verdict } from '../../domain/revision/verdict.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { judgeText } from '../../events/schemas/revisions.ts';
 import type { Text } from '../../events/schemas/values.ts';
-import type { Judge, JudgeRequest } from '../../policies/judge.ts';
+import type { Judge, Judged, JudgeRequest } from '../../policies/judge.ts';
 import type { Db } from '../../postgres/database.ts';
 import { findVerdict, type JudgementRecord } from '../../projections/revisions/read-judgements.ts';
+import { type JudgedBefore, judgePromptDraft } from './judge-prompt-draft.ts';
 
 /** The place of a judged step. */
 export interface JudgedPlace {
@@ -31,7 +32,7 @@ export interface Verdicts {
   asked(): number;
 }
 
-interface Given extends Answer {
+interface Given extends Answer, Pick<Judged, 'act'> {
   /** The judgement in which it was given. */
   readonly judgementId: string;
 }
@@ -40,10 +41,11 @@ interface Given extends Answer {
  * Opens the verdicts of a judge. A step that the record already holds a judgement of is left as it is. What was asked of a judge
  * before, in whatever tree or run, is not asked again: the new judgement repeats verdict and reply and names the first as its
  * cause. Every judgement is durable before the next step is looked at. Trees that ask the same at the same time share one
- * request.
+ * request. What a model was asked with is recorded next to its judgement.
  */
 export function openVerdicts(judge: Judge, db: Db, appender: Appender): Verdicts {
   const byPrompt = new Map<string, Promise<Given>>();
+  const shown = new Map<string, JudgedBefore>(); // the last prompt of each tree, whose steps are judged one after the other
   let asked = 0;
 
   async function give(place: JudgedPlace, promptHash: string, judgementId: string, signal: AbortSignal): Promise<Given> {
@@ -69,12 +71,15 @@ export function openVerdicts(judge: Judge, db: Db, appender: Appender): Verdicts
       const given = await pending;
       const stepId = request.steps[request.index]?.stepId;
       if (stepId === undefined) throw new RangeError(`the trajectory has no step ${request.index}`);
+      const isOwn = given.judgementId === judgementId;
+      const judgement = { treeId, runId, leafStepId, stepId, judgementId };
+      const prompt = isOwn && given.act ? judgePromptDraft({ ...judgement, act: given.act }, shown.get(treeId) ?? null) : null;
       await appender.append([
         {
           type: 'StepJudged',
           id: judgementId,
           correlationId: runId,
-          causationId: given.judgementId === judgementId ? null : given.judgementId,
+          causationId: isOwn ? null : given.judgementId,
           data: {
             ...{ treeId, leafStepId, stepId, index: request.index, promptHash },
             judge: { name: judge.name, revision: judge.revision },
@@ -82,7 +87,11 @@ export function openVerdicts(judge: Judge, db: Db, appender: Appender): Verdicts
             reply: given.reply,
           },
         },
+        ...(prompt ? [prompt.draft] : []),
       ]);
+      if (prompt) shown.set(treeId, prompt.shown);
+      const { act: _, ...answer } = given; // its prompt is on record: of all that were asked, only the answers are held
+      if (isOwn) byPrompt.set(promptHash, Promise.resolve(answer));
       return given;
     },
   };

@@ -1,5 +1,5 @@
 import type { Draft } from '../../../append/appender.ts';
-import type { AskedPart } from '../../../domain/prompts/asked-prompt.ts';
+import type { AskedPart, AskedPrompt } from '../../../domain/prompts/asked-prompt.ts';
 import { cutBlocks } from '../../../domain/prompts/cut-blocks.ts';
 import { sharedMessages } from '../../../domain/prompts/same-message.ts';
 import { sharedTokens } from '../../../domain/prompts/shared-tokens.ts';
@@ -26,26 +26,11 @@ export function promptDrafts(
 ): { readonly drafts: readonly Draft[]; readonly prompt: RememberedPrompt | null } {
   if (!asked) return { drafts: [], prompt: null };
   const at = path.at(-1);
-  const before = at?.prompt ?? null;
-  const messages = wellFormed(asked.messages).value;
-  const same = before ? sharedMessages(before.messages, messages) : 0;
-  const base = at && before ? { stepId: at.stepId, messages: same } : null;
-  const known = textsOf(tree, path);
-  const shown = new Set(before?.blocks);
-  const blocks: string[] = [];
-  const data: Shown = {
-    treeId: tree.treeId,
-    stepId,
-    base,
-    messages: messages.slice(same).map(({ role, parts }) => ({ role, parts: parts.map((part) => recorded(part)) })),
-    blocks,
-    sha256: promptDigest(messages),
-    template: tree.prompter ? { ...tree.prompter.plan.template } : null,
-    tools: asked.tools,
-    sampling: { ...asked.sampling, stop: [...asked.sampling.stop] },
-    server: asked.server,
-    tokens: asked.tokenIds && tokensAfter(before?.tokenIds ?? null, asked.tokenIds),
-  };
+  const { data, prompt } = shownPrompt(asked, tokens?.ids ?? null, {
+    ...{ treeId: tree.treeId, stepId, template: tree.prompter?.plan.template ?? null },
+    before: at?.prompt ? { id: at.stepId, prompt: at.prompt } : null,
+    known: textsOf(tree, path),
+  });
   const draft: Draft = {
     type: 'PromptShown',
     id: derivedId('PromptShown', stepId),
@@ -53,8 +38,45 @@ export function promptDrafts(
     causationId: derivedId('StepTaken', stepId),
     data,
   };
-  const tokenIds = asked.tokenIds && tokens ? Int32Array.from([...asked.tokenIds, ...tokens.ids]) : null;
-  return { drafts: [draft], prompt: { messages, tokenIds, blocks: shown } };
+  return { drafts: [draft], prompt };
+}
+
+/** Where a prompt was shown, and what of it the record holds already. */
+export interface ShownAt {
+  readonly treeId: string;
+  readonly stepId: string;
+  readonly template: Shown['template'];
+  /** The prompt that it continues, by the step or judgement that was asked with that. */
+  readonly before: { readonly id: string; readonly prompt: RememberedPrompt } | null;
+  /** Texts that the record of a step holds, with the place of each. */
+  readonly known: KnownTexts;
+}
+
+type KnownTexts = ReadonlyMap<string, Omit<Extract<Part, { kind: 'step' }>, 'kind'>>;
+
+/** Makes the data of a prompt: what is new in it. @param sampled token ids of the reply. */
+export function shownPrompt(
+  asked: AskedPrompt,
+  sampled: readonly number[] | null,
+  { treeId, stepId, template, before, known }: ShownAt,
+): { readonly data: Shown; readonly prompt: RememberedPrompt } {
+  const messages = wellFormed(asked.messages).value;
+  const same = before ? sharedMessages(before.prompt.messages, messages) : 0;
+  const shown = new Set(before?.prompt.blocks);
+  const blocks: string[] = [];
+  const data: Shown = {
+    ...{ treeId, stepId, base: before && { stepId: before.id, messages: same } },
+    messages: messages.slice(same).map(({ role, parts }) => ({ role, parts: parts.map((part) => recorded(part)) })),
+    blocks,
+    sha256: promptDigest(messages),
+    template: template && { ...template },
+    tools: asked.tools,
+    sampling: { ...asked.sampling, stop: [...asked.sampling.stop] },
+    ...{ server: asked.server, model: asked.model },
+    tokens: asked.tokenIds && tokensAfter(before?.prompt.tokenIds ?? null, asked.tokenIds),
+  };
+  const tokenIds = asked.tokenIds && sampled ? Int32Array.from([...asked.tokenIds, ...sampled]) : null;
+  return { data, prompt: { messages, tokenIds, blocks: shown } };
 
   function recorded(part: AskedPart): Part {
     if (part.kind === 'image') return part;
@@ -71,10 +93,7 @@ export function promptDrafts(
 }
 
 /** The texts that the record of a path holds already, with the place of each. */
-function textsOf(
-  tree: GrowingTree,
-  path: readonly TreeNode[],
-): ReadonlyMap<string, Omit<Extract<Part, { kind: 'step' }>, 'kind'>> {
+function textsOf(tree: GrowingTree, path: readonly TreeNode[]): KnownTexts {
   const texts = new Map<string, Omit<Extract<Part, { kind: 'step' }>, 'kind'>>();
   const add = (text: string, stepId: string, field: 'instruction' | 'observation' | 'response') => {
     if (text !== '' && !texts.has(text)) texts.set(wellFormed(text).value, { stepId, field });

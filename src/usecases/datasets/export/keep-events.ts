@@ -14,6 +14,7 @@ export function keepTouched(events: readonly TreeEvent[], chosen: ReadonlySet<st
   const revisions = new Set<string>();
   const histories = new Set<string>();
   const prompts = new Set<string>();
+  const judgements = new Set<string>();
   return events.filter((event) => {
     switch (event.type) {
       case 'TreeOpened':
@@ -42,11 +43,12 @@ export function keepTouched(events: readonly TreeEvent[], chosen: ReadonlySet<st
         return steps.has(stepId) && (!prefix || histories.has(prefix.stepId)) && histories.add(stepId).size > 0;
       }
       case 'PromptShown': {
-        const { stepId, base } = event.data;
-        return steps.has(stepId) && (!base || prompts.has(base.stepId)) && prompts.add(stepId).size > 0;
+        const { stepId, judgementId, base } = event.data;
+        const kept = judgementId === undefined ? steps.has(stepId) : judgements.has(judgementId);
+        return kept && (!base || prompts.has(base.stepId)) && prompts.add(judgementId ?? stepId).size > 0;
       }
       case 'StepJudged':
-        return steps.has(event.data.leafStepId);
+        return steps.has(event.data.leafStepId) && judgements.add(event.id).size > 0;
       case 'RevisionComposed': {
         const { goodLeafStepId, badLeafStepId } = event.data;
         return steps.has(goodLeafStepId) && steps.has(badLeafStepId) && revisions.add(event.data.revisionId).size > 0;

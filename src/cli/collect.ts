@@ -93,7 +93,7 @@ export function addCollect(program: Command): void {
     .option('--run <id>', 'id of the new run (a UUID); drawn when left out')
     .option('--resume <id>', 'go on with this run, as it was planned')
     .option('--concurrency <n>', 'trees at a time', wholeNumber('--concurrency', 1, 10_000), 8);
-  addPromptOptions(command);
+  addPromptOptions(command, 'iteration');
   command.action(async (flags: CollectFlags) => {
     const json = wantsJson(command);
     await withPlatform('collect', async (platform, signal) => {

@@ -38,7 +38,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./self-train.ts')).addSelfTrain,
   },
   train: {
-    summary: 'train the linear policy: collect groups, plan batches, update, and measure on other tasks',
+    summary: 'train a policy: collect groups, plan batches, update, and measure on other tasks',
     load: async () => (await import('./train.ts')).addTrain,
   },
   ledger: {

@@ -119,6 +119,32 @@ export function computationOf(flags: ComputationFlags): TrainingSettings {
   return parsed.data;
 }
 
+/** The estimators by the names of `espalier train`, and what the registry calls them. */
+const REGISTERED = new Map([
+  ['ppo', 'gae'],
+  ['reinforce++', 'reinforce_plus_plus'],
+]);
+
+/** Makes what a declaration says of the computation out of the options that were given. @throws Error as `computationOf`. */
+export function computationFieldsOf(given: Partial<ComputationFlags>): object {
+  const { estimator, estimatorOptions, loss, lossOptions, aggregation, lossScale, valueFactor } = given;
+  const flags = { estimator: '', loss: '', ...given, kl: given.kl ?? 'none', correction: given.correction ?? 'none' } as const;
+  const chosen = {
+    ...(estimator === undefined && estimatorOptions === undefined
+      ? {}
+      : { estimator: methodOf(REGISTERED.get(estimator ?? 'grpo') ?? estimator ?? 'grpo', estimatorOptions) }),
+    ...(loss === undefined && lossOptions === undefined ? {} : { loss: methodOf(loss ?? 'dual_clip', lossOptions) }),
+    ...(aggregation === undefined ? {} : { aggregation }),
+    ...(lossScale === undefined ? {} : { lossScale }),
+    ...(valueFactor === undefined ? {} : { critic: { factor: valueFactor } }),
+  };
+  return { ...chosen, ...klOf(flags), ...correctionOf(flags), ...processOf(flags) };
+}
+
+function methodOf(name: string, options: Options = {}) {
+  return { name, options };
+}
+
 function klOf(flags: ComputationFlags): Partial<Record<'kl', unknown>> {
   const { kl: place, klKind, klCoefficient, klLogRatios, klController, klTarget, klHorizon } = flags;
   if (place === 'none') {

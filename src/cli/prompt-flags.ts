@@ -17,12 +17,16 @@ export interface PromptFlags {
   readonly compression?: 'factor' | 'tokens-saved' | 'none';
   readonly factor: number;
   readonly compressionPreset: keyof typeof COMPRESSION_PRESETS;
-  readonly iteration: number;
+  readonly iteration?: number;
   readonly invalidPenalty: number;
 }
 
-/** The options of `espalier collect` that word its prompts (AgentOCR): the past written out, or drawn into an image. */
-export function addPromptOptions(command: Command): void {
+/**
+ * The options that word the prompts of a run (AgentOCR): the past written out, or drawn into an image.
+ * @param schedule whether the training iteration, which decides what is paid for compression, is an option or follows the version
+ * that answers.
+ */
+export function addPromptOptions(command: Command, schedule: 'iteration' | 'version' = 'version'): void {
   command
     .addOption(
       new Option(
@@ -58,16 +62,17 @@ export function addPromptOptions(command: Command): void {
         .default('paper'),
     )
     .option(
-      '--iteration <n>',
-      'compression: the training iteration that the run belongs to, from 1; every K-th is paid',
-      wholeNumber('--iteration', 1),
-      1,
-    )
-    .option(
       '--invalid-penalty <x>',
       'prompt: what an answer loses that breaks the form; in a search once at its step, however many walks share it',
       numberBetween('--invalid-penalty', 0, 1_000),
       0,
+    );
+  if (schedule === 'iteration')
+    command.option(
+      '--iteration <n>',
+      'compression: the training iteration that the run belongs to, from 1; every K-th is paid',
+      wholeNumber('--iteration', 1),
+      1,
     );
 }
 
@@ -84,7 +89,7 @@ export function promptPlanOf(flags: PromptFlags, environment: string): PromptPla
   if (compression && mode === 'text')
     throw new Error('--compression goes with --prompt image: there is no image to compress in text mode');
   const name = flags.template ?? templateOf(environment);
-  const { profile, vision, factor, iteration } = flags;
+  const { profile, vision, factor, iteration = 'version' } = flags;
   return {
     template: { name, version: TEMPLATE_VERSIONS[name] },
     mode,
@@ -102,4 +107,30 @@ export function templateOf(environment: string): TemplateName {
   const found = templateFor(environment);
   if (!found) throw new Error(`--template: there is none for ${environment}; name one of ${TEMPLATES.join(', ')}`);
   return found;
+}
+
+/**
+ * Makes what a declaration says of the prompts out of the options that were given; undefined where there were none.
+ * @param known the mode that a file or a preset names. @throws Error naming the option that does not go with the others.
+ */
+export function promptFieldsOf(given: Partial<PromptFlags>, known: string | undefined): object | undefined {
+  const { template, history, profile, vision, compression, compressionPreset, factor, invalidPenalty } = given;
+  const mode = given.prompt ?? known;
+  const paid = {
+    ...(compression === undefined ? {} : { reward: compression }),
+    ...(compressionPreset === undefined ? {} : COMPRESSION_PRESETS[compressionPreset]),
+    ...(factor === undefined ? {} : { candidateFactor: factor }),
+  };
+  const chosen = Object.entries({ template, historyLength: history, profile, vision, invalidPenalty });
+  const fields = Object.fromEntries(chosen.filter(([, value]) => value !== undefined));
+  const pays = Object.keys(paid).length > 0;
+  if (mode === undefined || mode === 'chat') {
+    if (pays || Object.keys(fields).length > 0)
+      throw new Error('the options of prompts (--template, --history, --compression and others) go with --prompt text or image');
+    return undefined;
+  }
+  if (pays && mode === 'text')
+    throw new Error('--compression goes with --prompt image: there is no image to compress in text mode');
+  if (given.prompt === undefined && !pays && Object.keys(fields).length === 0) return undefined;
+  return { mode, ...fields, ...(pays ? { compression: paid } : {}) };
 }

@@ -1,30 +1,29 @@
 import { createAppender } from '../../append/appender.ts';
-import { sha256Hex } from '../../digest/sha256.ts';
 import { createRandom } from '../../domain/random/random.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
 import { SCORERS } from '../../domain/reward/scorers.ts';
 import { configureEstimator } from '../../domain/training/advantages/estimators.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
-import { TOPICS } from '../../events/catalogue.ts';
 import { canonicalJson } from '../../events/codec.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
 import { nextSequence } from '../../platform/next-sequence.ts';
 import type { Platform } from '../../platform/open-platform.ts';
+import type { Policy } from '../../policies/policy.ts';
+import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
 import { readLineages } from '../../projections/training-pool/read-lineages.ts';
-import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
-import { keepCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
+import { modelServerOf } from '../../training/servers/open-model-server.ts';
 import { chooseTasks } from '../collect/choose-tasks.ts';
 import type { Collection } from '../collect/collect.ts';
 import type { CollectPlan } from '../collect/plan.ts';
 import { refuseUnfit } from '../collect/refuse-unfit.ts';
 import { TrainingRefused } from '../collect/train-admission-for.ts';
 import { declareTraining } from './batcher/declare-training.ts';
-import { openLeaseService } from './open-lease-service.ts';
-import { rulesOf, type TrainPlan } from './train-plan.ts';
-
-const CATCH_UP_MS = 120_000;
+import { declareTrainer } from './declare-trainer.ts';
+import { makeFirstVersion } from './make-first-version.ts';
+import { registerFirst } from './register-first.ts';
+import { actingPolicy, backendOf, promptOf, rulesOf, type TrainPlan } from './train-plan.ts';
 
 /** The run that collects for a training: what a collecting worker receives. */
 export type PlannedRun = Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>;
@@ -35,15 +34,37 @@ export type PlannedRun = Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>;
  * must be running. @throws TrainingRefused for another plan under the same name; PolicyUnfit where the policy cannot act in the
  * environment.
  */
-export async function beginTraining(platform: Platform, plan: TrainPlan, kind: EnvironmentKind): Promise<PlannedRun> {
+export async function beginTraining(
+  platform: Platform,
+  plan: TrainPlan,
+  kind: EnvironmentKind,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<PlannedRun> {
   refuseUnknownRewards(kind, plan);
   refuseUnserved(plan);
   const collected = await planCollection(kind, plan);
-  await refuseUnfit(kind, { ref: { policyId: plan.policyId, version: 0 }, choosesFrom: 'candidates' }, collected);
-  await declare(platform, plan);
+  await refuseUnfit(kind, await actorOf(platform, plan), collected);
+  if (plan.declaration) await declareTrainer(platform, { ...plan, declaration: plan.declaration }, signal);
+  else await declareLinear(platform, plan);
   // asked for more updates, the policy goes on in a run of its own
   const runId = derivedId('train run', plan.policyId, plan.updates);
   return { runId, name: `train ${plan.policyId}`, seed: seedFrom('train', plan.seed), plan: collected };
+}
+
+/** What the policy chooses its acts from, as far as that is known before it has a version. */
+async function actorOf({ config }: Platform, plan: TrainPlan): Promise<Pick<Policy, 'ref' | 'choosesFrom'>> {
+  const ref = { policyId: plan.policyId, version: 0 };
+  const backend = backendOf(plan);
+  if (backend === 'linear') return { ref, choosesFrom: 'candidates' };
+  if (backend === 'torch') {
+    modelServerOf(plan.server ?? 'own', { config }); // refused now rather than after the model was opened
+    return { ref };
+  }
+  if (plan.by === undefined)
+    throw new TrainingRefused(`the backend ${backend} keeps its weights elsewhere; name the policy that acts by them`);
+  const policy = await createPolicy(parsePolicyText(plan.by), { apiKey: config.openai.apiKey ?? undefined });
+  await policy.close();
+  return { ref, ...(policy.choosesFrom === undefined ? {} : { choosesFrom: policy.choosesFrom }) };
 }
 
 /** A component that nothing ever assigns would weigh nothing, and nobody would see it. */
@@ -87,7 +108,7 @@ export function comparesWithGreedy({ objective }: TrainPlan['settings']): boolea
 }
 
 /** Describes how the policy is trained, and makes its first version; both are recognised when they were said before. */
-async function declare(platform: Platform, plan: TrainPlan): Promise<void> {
+async function declareLinear(platform: Platform, plan: TrainPlan): Promise<void> {
   const { database, log, blobs } = platform;
   const { objective } = plan.settings;
   // cloning takes any closed group
@@ -117,18 +138,7 @@ async function declare(platform: Platform, plan: TrainPlan): Promise<void> {
     });
     await declareTraining(appender, { policyId: plan.policyId, estimator, rules, seed: plan.seed, trainer });
   }
-  const backend = linearBackend();
-  const first = await backend.initial(seedFrom('initial', plan.policyId));
-  const kept = await keepCheckpoint(blobs, first);
-  const weights = sha256Hex(backend.weightsOf(first));
-  const answer = await openLeaseService(platform).registerPolicy({
-    policyId: plan.policyId,
-    backend: backend.name,
-    weights,
-    kept,
-  });
-  if (answer.kind === 'refused') throw new TrainingRefused(`${answer.message}; ${answer.remedy}`);
-  await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: CATCH_UP_MS });
+  await registerFirst(platform, await makeFirstVersion(blobs, linearBackend(), plan.policyId));
 }
 
 // groups that are planned for each one that a batch takes: rejected ones are replaced, and tasks cost nothing until they begin
@@ -143,6 +153,7 @@ async function planCollection(kind: EnvironmentKind, plan: TrainPlan): Promise<C
   const wanted = plan.updates * plan.groupsPerBatch * SPARE;
   const rounds = Array.from({ length: Math.ceil(wanted / tasks.length) }, (_, round) => random.fork(round).shuffle(tasks));
   const { policyId, mode, maxStaleness, updates } = plan;
+  const prompt = promptOf(plan);
   return {
     environment: plan.environment,
     tasks: rounds
@@ -151,11 +162,12 @@ async function planCollection(kind: EnvironmentKind, plan: TrainPlan): Promise<C
       .map(({ alias }) => ({ alias, rollouts: plan.groupSize, branching: 'root' })),
     ...{
       taskSeed: plan.taskSeed,
-      policy: `live:${policyId}`,
+      policy: actingPolicy(plan),
       temperature: plan.temperature,
       maxSteps: plan.maxSteps,
       search: null,
     },
+    ...(prompt ? { prompt } : {}),
     training: { policyId, channel: 'train', mode, maxStaleness: mode === 'strict' ? 0 : maxStaleness, untilVersion: updates },
   };
 }

@@ -1,21 +1,19 @@
-import { join } from 'node:path';
 import { seedFrom } from '../../domain/random/seed-from.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { decodeWeights } from '../../policies/linear/weights.ts';
-import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
-import { readCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
-import { readHead } from '../../training/versions/read-heads.ts';
+import { readRun } from '../../projections/runs/read-runs.ts';
 import { chooseTasks } from '../collect/choose-tasks.ts';
 import { RunFailed } from '../collect/collect.ts';
+import { type CollectPlan, collectPlan } from '../collect/plan.ts';
 import { evaluate } from '../evaluate/evaluate.ts';
+import { isOwn } from './declaration/trainer-of.ts';
+import { actingPolicy, backendOf, promptOf, type TrainPlan } from './train-plan.ts';
 import type { EvaluatedVersion, Training } from './training.ts';
-import { writeWeights } from './weights-file.ts';
 
 /**
- * Evaluates the first version, the last and each `every` between, all by the same draws. A version that was evaluated before is
- * read from the record.
+ * Evaluates the first version, the last and each `every` between, all by the same draws; of a trainer elsewhere the last alone. A
+ * version that was evaluated before is read from the record.
  * @param last the newest version there is: fewer than planned where the tasks were used up before. @throws RunFailed when every
  * rollout of one failed.
  */
@@ -29,8 +27,9 @@ export async function evaluateVersions(
   if (evaluation === null) return [];
   const aliases = (await chooseTasks(kind, evaluation.tasks, plan.taskSeed, evaluation.split)).map(({ alias }) => alias);
   const evaluated: EvaluatedVersion[] = [];
-  for (let version = 0; version <= last; version = version === last ? last + 1 : Math.min(last, version + evaluation.every)) {
-    const policy = JSON.stringify({ kind: 'linear', weightsFile: await weightsFileOf(platform, policyId, version), policyId });
+  // of a trainer elsewhere only the weights that its server holds now can act
+  const first = isOwn(backendOf(plan)) ? 0 : last;
+  for (let version = first; version <= last; version = version === last ? last + 1 : Math.min(last, version + evaluation.every)) {
     const runId = derivedId('train evaluation', policyId, version);
     const { result, collected } = await evaluate(platform, {
       runId,
@@ -41,13 +40,8 @@ export async function evaluateVersions(
         signal,
         mode: 'resume',
       },
-      plan: {
-        environment: plan.environment,
-        tasks: aliases.map((alias) => ({ alias, rollouts: evaluation.rollouts, branching: 'root' })),
-        ...{ taskSeed: plan.taskSeed, policy, temperature: plan.temperature, maxSteps: plan.maxSteps, search: null },
-        evaluation: { split: evaluation.split, recoverFrom: null, resamples: 1_000, trained: null },
-        training: { policyId, channel: 'held-out', mode: 'strict', maxStaleness: 0, untilVersion: null },
-      },
+      // one that was begun before is gone on with as it was planned then
+      plan: (await plannedBefore(platform, runId)) ?? evaluationOf(plan, evaluation, aliases, version),
     });
     if (collected.state === 'failed') throw new RunFailed(runId, collected);
     if (!result) break; // the signal ended it
@@ -57,8 +51,24 @@ export async function evaluateVersions(
   return evaluated;
 }
 
-async function weightsFileOf({ database, blobs, config }: Platform, policyId: string, version: number): Promise<string> {
-  const backend = linearBackend();
-  const bytes = await readCheckpoint(blobs, backend, await readHead(database.db, policyId, version));
-  return (await writeWeights(join(config.home, 'weights'), decodeWeights(backend.weightsOf(bytes)))).path;
+async function plannedBefore({ database }: Platform, runId: string): Promise<CollectPlan | null> {
+  const run = await readRun(database.db, runId);
+  return collectPlan.safeParse(run?.config).data ?? null;
+}
+
+function evaluationOf(
+  plan: TrainPlan,
+  { split, rollouts }: NonNullable<TrainPlan['evaluation']>,
+  aliases: readonly string[],
+  version: number,
+): CollectPlan {
+  const { environment, policyId, taskSeed, temperature, maxSteps } = plan;
+  const prompt = promptOf(plan);
+  return {
+    ...{ environment, taskSeed, temperature, maxSteps, policy: actingPolicy(plan, version), search: null },
+    tasks: aliases.map((alias) => ({ alias, rollouts, branching: 'root' })),
+    ...(prompt ? { prompt } : {}),
+    evaluation: { split, recoverFrom: null, resamples: 1_000, trained: null },
+    training: { policyId, channel: 'held-out', mode: 'strict', maxStaleness: 0, untilVersion: null },
+  };
 }

@@ -7,11 +7,14 @@ import { CURSOR_CHANNEL } from '../../projections/runner.ts';
 import { readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { waitOut } from '../../runtime/wait-out.ts';
+import type { Backend } from '../../training/backends/backend.ts';
 import { createRelay } from '../../training/outbox/relay.ts';
 import { TrainingRefused } from '../collect/train-admission-for.ts';
 import { checkpointKeeper } from './keep-checkpoints.ts';
+import { makeFirstVersion } from './make-first-version.ts';
 import { openBackend, trainerPlan } from './open-backend.ts';
 import { openLeaseService } from './open-lease-service.ts';
+import { registerFirst } from './register-first.ts';
 import { type Trained, type Trouble, trainLoop } from './train-loop.ts';
 import { readBatchSteps } from './train-rows.ts';
 
@@ -56,6 +59,7 @@ async function trainFromRecord(platform: Platform, training: PolicyTraining): Pr
     throw new TrainingRefused(`the policy ${policyId} was declared for other trainers than ours: ${z.prettifyError(plan.error)}`);
   const backend = await openBackend(plan.data, platform.config, signal);
   const chats = plan.data.backend === 'torch' ? 'with-chats' : 'without-chats';
+  if (lineage.newestVersion === null) await makeFirst(platform, policyId, backend);
   const notices = await countNotices(platform.databaseUrl, [CURSOR_CHANNEL]);
   const keeping = keepAfterwards(platform, plan.data.backend, training);
   try {
@@ -90,6 +94,16 @@ async function trainFromRecord(platform: Platform, training: PolicyTraining): Pr
     await notices.close();
     await keeping.done();
     await backend.close();
+  }
+}
+
+/** Who declares a language model over HTTP has no machine that opens it: its trainer makes version 0, as it begins. */
+async function makeFirst(platform: Platform, policyId: string, backend: Backend): Promise<void> {
+  try {
+    await registerFirst(platform, await makeFirstVersion(platform.blobs, backend, policyId));
+  } catch (error) {
+    await backend.close();
+    throw error;
   }
 }
 

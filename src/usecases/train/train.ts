@@ -8,15 +8,17 @@ import { type LineageRecord, readLineages } from '../../projections/training-poo
 import { readNewestUpdate } from '../../projections/training-pool/read-policy-updates.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { rest } from '../../runtime/retry.ts';
+import { followVersions } from '../../training/versions/train-versions.ts';
 import { allOrStop } from '../collect/all-or-stop.ts';
 import { lockRun } from '../collect/collect.ts';
 import type { Collected } from '../collect/collect-run.ts';
 import { collectWithRetry } from '../collect/collect-with-retry.ts';
 import { type Batching, batch } from './batch.ts';
 import { collectGreedy } from './collect-greedy.ts';
+import { isOwn } from './declaration/trainer-of.ts';
 import { beginTraining, comparesWithGreedy, type PlannedRun } from './train-begin.ts';
 import { evaluateVersions } from './train-evaluations.ts';
-import type { TrainPlan } from './train-plan.ts';
+import { backendOf, type TrainPlan } from './train-plan.ts';
 import { trainPolicy } from './train-policy.ts';
 import type { TrainedPolicy, Training } from './training.ts';
 
@@ -34,10 +36,13 @@ export async function train(platform: Platform, training: Training): Promise<Tra
   const { plan, signal } = training;
   const lock = await lockRun(platform, derivedId('train', plan.policyId));
   const kind = await openEnvironment(plan.environment);
+  // a model server is shared as long as somebody holds it: not opened again for each of the runs
+  const versions = followVersions(platform, plan.policyId, { server: plan.server, by: plan.by });
   try {
     await settle(platform, signal);
-    const run = await beginTraining(platform, plan, kind);
+    const run = await beginTraining(platform, plan, kind, signal);
     const { runId } = run;
+    if (!signal.aborted) await versions.newest(new AbortController().signal); // there is one: it waits for nothing
     const failure = await collectAndTrain(platform, training, run);
     await settle(platform, signal.aborted ? undefined : signal);
     const { db } = platform.database;
@@ -58,6 +63,7 @@ export async function train(platform: Platform, training: Training): Promise<Tra
       message: `tasks used up at version ${version} of ${plan.updates}: ${whatBecame(ledger)}`,
     };
   } finally {
+    await versions.close();
     await kind.close();
     await lock.release();
   }
@@ -96,12 +102,13 @@ async function collectAndTrain(platform: Platform, training: Training, run: Plan
         done.abort(); // all that was collected is trained
       },
       async (signal) => {
-        await trainPolicy(platform, {
-          ...{ policyId, consumer: 'espalier train', untilVersion: updates, signal },
-          ...(training.onUpdate ? { onUpdate: training.onUpdate } : {}),
-          ...(training.onTrouble ? { onTrouble: training.onTrouble } : {}),
-          onFault: (error) => training.logger.warn('training waits', { error }),
-        });
+        if (isOwn(backendOf(training.plan)))
+          await trainPolicy(platform, {
+            ...{ policyId, consumer: 'espalier train', untilVersion: updates, signal },
+            ...(training.onUpdate ? { onUpdate: training.onUpdate } : {}),
+            ...(training.onTrouble ? { onTrouble: training.onTrouble } : {}),
+            onFault: (error) => training.logger.warn('training waits', { error }),
+          });
         while (!collected && !signal.aborted) await delay(20); // it sees the last version, and ends its run
       },
       async (signal) => {

@@ -41,8 +41,9 @@ export const torchPlan = z.strictObject({
     .describe('Whether the log-probabilities before an update are computed again, or taken from the record.'),
   aggregation: z.enum(AGGREGATION_MODES).default('token-mean'),
   tokenBudget: size.default(16_384),
-  /** Longest reply of the policy when it acts; what the rest of its context holds when left out. */
-  maxTokens: size.optional(),
+  maxTokens: size
+    .optional()
+    .describe('Longest reply of the policy when it acts, in tokens; left out, what its context holds behind the prompt.'),
   rows: z
     .enum(['merged', 'step'])
     .optional()

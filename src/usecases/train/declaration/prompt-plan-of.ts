@@ -13,7 +13,11 @@ export class NoTemplate extends Error {
  * Makes the plan of the prompts of a run; undefined where the environment's own chat is used. @param iteration the training
  * iteration of the run, from 1: version + 1. Compression is paid in every K-th. @throws NoTemplate.
  */
-export function promptPlanOf(prompt: PromptFields | undefined, environment: string, iteration: number): PromptPlan | undefined {
+export function promptPlanOf(
+  prompt: PromptFields | undefined,
+  environment: string,
+  iteration: Iteration,
+): PromptPlan | undefined {
   if (!prompt || prompt.mode === 'chat') return undefined;
   const name = prompt.template ?? templateFor(environment);
   if (!name)
@@ -34,6 +38,8 @@ export function promptPlanOf(prompt: PromptFields | undefined, environment: stri
       : null,
   };
 }
+
+type Iteration = NonNullable<PromptPlan['compression']>['iteration'];
 
 /** Leaves out what is undefined, which would take the place of a default. */
 function defined<T extends object>(given: T): { [K in keyof T]: Exclude<T[K], undefined> } {

@@ -17,8 +17,9 @@ try:
     import transformers  # noqa: F401
     from PIL import Image
 
-    from espalier_rl.trainer.checkpoints import load_checkpoint, save_checkpoint
+    from espalier_rl.trainer.checkpoints import CheckpointDamaged, load_checkpoint, save_checkpoint
     from espalier_rl.trainer.generate import sample_replies
+    from espalier_rl.trainer.language_model import open_model
     from espalier_rl.trainer.pictures import PictureRefused, open_picture, read_album, read_messages, show_pictures
     from espalier_rl.trainer.rows import read_rows
     from espalier_rl.trainer.serve import ModelServer, _handler
@@ -112,6 +113,16 @@ class Vision(unittest.TestCase):
                 read = trainer.read(rows, [[0, 1]], 1.0)["log_probs"]
                 torch.testing.assert_close(read[rows.mask == 1][:4], torch.tensor(stepped), rtol=0, atol=1e-4)
 
+    def test_an_image_token_in_a_reply_that_the_prompt_goes_on_behind_shows_nothing(self):
+        trainer = self.trainer()
+        prompt, pictures = self.encode(trainer, asked_with(png_of(1)))
+        stray = trainer.model.image_token
+        longer = [*prompt, 65, stray, 66, 67]  # the reply to the step before, then what was observed
+        rows = self.rows(trainer, longer, pictures, [[68]])
+        self.assertEqual([length for _, _, length in rows.pictures[0]], [6])
+        once = trainer.read(self.rows(trainer, prompt, pictures, [[65, stray, 66, 67, 68]]), [[0]], 1.0)["log_probs"][-1:]
+        torch.testing.assert_close(trainer.read(rows, [[0]], 1.0)["log_probs"][-1:], once, rtol=0, atol=1e-5)
+
     def test_another_picture_changes_the_log_probs_also_next_to_a_row_without_one(self):
         trainer = self.trainer()
         first, pictures = self.encode(trainer, asked_with(png_of(1)))
@@ -152,6 +163,32 @@ class Vision(unittest.TestCase):
             self.assertEqual(load_checkpoint(other, kept), state)
             again = other.read(self.rows(other, prompt, pictures, [[65, 66], [67, 68, 69]]), [[0, 1]], 1.0)["log_probs"]
             self.assertTrue(torch.equal(again, trainer.read(rows, [[0, 1]], 1.0)["log_probs"]))
+            (kept / "preprocessor_config.json").write_text("{}")
+            with self.assertRaisesRegex(CheckpointDamaged, "preprocessor_config.json of .* is not that of the folder"):
+                load_checkpoint(other, kept)
+
+    def test_an_adapter_is_trained_on_pictures_and_opens_with_the_processor_of_its_base(self):
+        try:
+            import peft  # noqa: F401
+        except ImportError:
+            self.skipTest("the package peft is not installed")
+        trainer = self.trainer(learningRate=1e-2, lora={"rank": 2})
+        prompt, pictures = self.encode(trainer, asked_with(png_of(1)))
+        rows = self.rows(trainer, prompt, pictures, [[65, 66], [67, 68, 69]])
+        start = trainer.read(rows, [[0, 1]], 1.0)["log_probs"]
+        for _ in range(2):
+            trainer.update(rows, {"loss": {"name": "clipped"}, "miniBatches": [[[0, 1]]], "temperature": 1.0})
+        after = trainer.read(rows, [[0, 1]], 1.0)["log_probs"]
+        self.assertGreater(float(after.sum()), float(start.sum()))
+        with tempfile.TemporaryDirectory() as folder:
+            kept = Path(folder) / save_checkpoint(trainer, folder)["checkpoint"]
+            opened_again = open_model({"kind": "folder", "path": str(kept)}, 0, "cpu")
+            replies = sample_replies(
+                opened_again, prompt, count=1, longest=3, temperature=1.0, seed=5, pictures=pictures
+            )
+        rows = self.rows(trainer, prompt, pictures, [replies[0]["ids"]])
+        read = trainer.read(rows, [[0]], 1.0)["log_probs"][rows.mask == 1]
+        torch.testing.assert_close(read, torch.tensor(replies[0]["log_probs"]), rtol=0, atol=1e-4)
 
     def test_what_does_not_fit_its_picture_is_refused_and_the_step_is_named(self):
         trainer = self.trainer()

@@ -53,23 +53,27 @@ class VisionModel(LanguageModel):
         return [each for token in content for each in ([token] * next(counts) if token == self.image_token else [token])]
 
     def places_of(self, ids, pictures, where):
-        """Finds the image tokens of a prompt that the pictures stand on, in order: a list of (start, length). Tokens that the
-        policy sampled itself show nothing and come behind. Raises PictureRefused that names `where`."""
-        runs, start = [], 0
+        """Finds the image tokens of a prompt that the pictures stand on, in order: a list of (start, length). Raises
+        PictureRefused that names `where`."""
+        every, start = [], 0
         for token, group in itertools.groupby(ids):
             length = len(list(group))
             if token == self.image_token:
-                runs.append((start, length))
+                every.append((start, length))
             start += length
+        # A prompt goes on behind replies to the prompts before it: an image token that was sampled there shows nothing.
+        opens = getattr(self.module.config, "vision_start_token_id", None)
+        announced = [(start, length) for start, length in every if start > 0 and ids[start - 1] == opens]
         wanted = [self.tokens_of(picture) for picture in pictures]
-        held = [length for _, length in runs]
-        if held != wanted:
-            sizes = ", ".join(f"{picture.width} x {picture.height}" for picture in pictures) or "no picture"
-            raise PictureRefused(
-                f"{where}: its prompt holds image tokens {held}, and the processor of this model makes {wanted} of {sizes}; "
-                "the server that sampled it had another processor (min and max pixels), or the picture is not the one that it was shown"
-            )
-        return runs
+        held = [length for _, length in every]
+        for runs in (every, announced):
+            if [length for _, length in runs] == wanted:
+                return runs
+        sizes = ", ".join(f"{picture.width} x {picture.height}" for picture in pictures) or "no picture"
+        raise PictureRefused(
+            f"{where}: its prompt holds image tokens {held}, and the processor of this model makes {wanted} of {sizes}; the server "
+            "that sampled it had another processor (min and max pixels), or the picture is not the one that it was shown"
+        )
 
     def pack(self):
         """Rows with pictures run padded: positions of three axes, and the windows of the vision part, are made for whole rows."""
@@ -132,6 +136,15 @@ class VisionModel(LanguageModel):
 
     def stepper(self, pictures):
         return _VisionStepper(self, pictures)
+
+    def read(self, folder):
+        """Returns the weights that `save` wrote. Raises ModelRefused where they were saved with another processor: log-probs of
+        an update must be those of the sampling."""
+        for name, data in self.files.items():
+            saved = Path(folder) / name
+            if not saved.exists() or saved.read_bytes() != data:
+                raise ModelRefused(f"{name} of {folder} is not that of the folder that the training began from; restore it there")
+        return super().read(folder)
 
     def save(self, folder, tensors):
         super().save(folder, tensors)

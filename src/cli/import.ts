@@ -13,7 +13,10 @@ type ImportFlags = AgentTrajTexts & { readonly run?: string; readonly fingerprin
 
 const WAIT_MS = 120_000;
 
-/** `espalier import FILE|DIR`: our own JSONL, AgentGym's AgentTraj files, or Agent-R's search trees, whole or not at all. */
+/**
+ * `espalier import FILE|DIR`: our own JSONL, AgentGym's AgentTraj files, or Agent-R's search trees. One with a fault imports
+ * nothing; one that is stopped leaves the events that it had appended, says how many, and the same command goes on.
+ */
 export function addImport(program: Command): void {
   const command = program
     .command('import')
@@ -35,6 +38,7 @@ export function addImport(program: Command): void {
     return withPlatform('import', async ({ log, blobs, database, ...platform }, signal) => {
       const projector = await ensureProjector({ log, blobs, database, ...platform });
       const line = progressLine();
+      let appended: { readonly done: number; readonly total: number } | undefined;
       try {
         const report = await importTrajectories({
           source: file,
@@ -44,8 +48,14 @@ export function addImport(program: Command): void {
           blobs,
           agentTraj,
           signal,
-          onProgress: (p) =>
-            line.show(p.kind === 'checking' ? `checking: ${p.events} events` : `importing: ${p.done}/${p.total} events`),
+          onProgress: (p) => {
+            if (p.kind === 'appending') appended = p;
+            line.show(p.kind === 'checking' ? `checking: ${p.events} events` : `importing: ${p.done}/${p.total} events`);
+          },
+        }).catch((error: unknown) => {
+          if (appended)
+            line.end(`${appended.done} of ${appended.total} events were appended; the same command goes on behind them`);
+          throw error;
         });
         await waitUntilProjected(database.db, positionAfter(report.receipts), { timeoutMs: WAIT_MS, signal });
         line.end();

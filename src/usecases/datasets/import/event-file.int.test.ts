@@ -251,6 +251,33 @@ describe('JSONL files of events', () => {
     expect((await readFile(await shop.exportTo('again', allEvents))).equals(before)).toBe(true);
   });
 
+  test('an import killed at ten appends, before or after they are durable, ends with the same file', async () => {
+    const recorded = new EventBuilder();
+    const runId = recorded.run();
+    for (let i = 0; i < 400; i++) recorded.walk(recorded.tree(runId, `task ${i}`), 0, 2, 1);
+    await givenPrepared(shop.db, recorded.events, shop.blobs);
+    const source = await shop.exportTo('all', allEvents);
+    const before = await readFile(source);
+    await shop.startAgain();
+    const inner = projectingAppender(shop.db, shop.blobs);
+    const there: number[] = [];
+    for (let kill = 0; kill < 10; kill++) {
+      const after = kill % 2 === 1; // one of two gets 500 events further
+      const appender: ImportOptions['appender'] = {
+        async append(drafts) {
+          if (after) await inner.append(drafts);
+          throw new Error('killed');
+        },
+      };
+      const died = await shop.importing({ source, appender }).catch((error: Error) => error.message);
+      if (died !== 'killed') break; // all that it holds is there
+      there.push(inner.appended.length);
+    }
+    expect(there).toEqual([0, 500, 500, 1000, 1000, 1500, 1500, 2000, 2000, 2401]);
+    expect(await shop.importing({ source })).toMatchObject({ events: 2401, alreadyThere: 2401 });
+    expect((await readFile(await shop.exportTo('again', allEvents))).equals(before)).toBe(true);
+  });
+
   describe('files that are refused whole', () => {
     async function refusal(edit: (lines: string[]) => string[]): Promise<string> {
       const recorded = new EventBuilder();

@@ -52,9 +52,10 @@ export interface ImportReport {
 }
 
 /**
- * Imports a file whole or not at all: it is read, checked and compared with the record to its last row before the first event is
- * appended. Ids come from the file or from its content, so importing it again appends nothing, and an import that was killed goes
- * on where it ended.
+ * Imports a file. It is read, checked and compared with the record to its last row before the first event is appended: one with a
+ * fault imports nothing. Events are appended in the order of the file, 500 at a time; an import that was stopped leaves the first
+ * of them. Ids come from the file or from its content, so the same import goes on where it ended, and a repeated one appends
+ * nothing.
  * @throws DatasetError `cannot-read`, `bad-row`, `conflict`: then nothing was appended.
  */
 export async function importTrajectories(options: ImportOptions): Promise<ImportReport> {

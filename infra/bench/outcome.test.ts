@@ -18,6 +18,12 @@ describe('the outcome of a bench', () => {
     expect(ratioOf(figure)).toBe(0.8);
   });
 
+  test('a share is met up to its largest ratio, and never without a baseline', () => {
+    const added: Figure = { ...figure, unit: 'ms', value: 100, goal: { kind: 'share', most: 0.1 } };
+    expect([isMet(added), isMet({ ...added, value: 101 }), isMet({ ...added, baseline: null })]).toEqual([true, false, false]);
+    expect(describeOutcome({ bench: 'b', figures: [added], conditions: {} })).toContain('ratio 0.10 | goal ratio <= 0.1: met');
+  });
+
   test('a limit is met only below it, and a figure without a goal is not judged', () => {
     const late: Figure = { ...figure, unit: 'ms', value: 250, goal: { kind: 'below', limit: 250 } };
     expect(isMet(late)).toBe(false);

@@ -16,9 +16,12 @@ export interface Figure {
 }
 export type Unit = 'events/s' | 'samples/s' | 'tokens/s' | 'MB/s' | 'ms' | 'bytes' | 'times';
 
-/** `ratio`: figure / baseline at least this. `below`, `at-least`: the figure itself under this, or not under it. */
+/**
+ * `ratio`: figure / baseline at least this; `share`: at most. `below`, `at-least`: the figure itself under this, or not under it.
+ */
 export type Goal =
   | { readonly kind: 'ratio'; readonly least: number }
+  | { readonly kind: 'share'; readonly most: number }
   | { readonly kind: 'below' | 'at-least'; readonly limit: number };
 
 export type Conditions = Readonly<Record<string, string | number>>;
@@ -35,6 +38,8 @@ export function isMet(figure: Figure): boolean | undefined {
   switch (goal.kind) {
     case 'ratio':
       return (ratioOf(figure) ?? 0) >= goal.least;
+    case 'share':
+      return (ratioOf(figure) ?? Number.POSITIVE_INFINITY) <= goal.most;
     case 'below':
       return figure.value < goal.limit;
     case 'at-least':
@@ -57,12 +62,14 @@ function describeFigure(figure: Figure): string {
   const parts = [`${name}: ${amount(value, unit)}`];
   if (baseline !== null) parts.push(`${baseline.name}: ${amount(baseline.value, baseline.unit)}`);
   if (ratio !== undefined) parts.push(`ratio ${ratio.toFixed(2)}`);
-  if (goal !== null) {
-    const wanted =
-      goal.kind === 'ratio' ? `ratio >= ${goal.least}` : `${goal.kind === 'below' ? '<' : '>='} ${amount(goal.limit, unit)}`;
-    parts.push(`goal ${wanted}: ${isMet(figure) ? 'met' : 'NOT MET'}`);
-  }
+  if (goal !== null) parts.push(`goal ${wanted(goal, unit)}: ${isMet(figure) ? 'met' : 'NOT MET'}`);
   return parts.join(' | ');
+}
+
+function wanted(goal: Goal, unit: Unit): string {
+  if (goal.kind === 'ratio') return `ratio >= ${goal.least}`;
+  if (goal.kind === 'share') return `ratio <= ${goal.most}`;
+  return `${goal.kind === 'below' ? '<' : '>='} ${amount(goal.limit, unit)}`;
 }
 
 function amount(value: number, unit: Unit): string {

@@ -69,12 +69,13 @@ class Client:
         self._headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
         self._timeout_s, self._retry_s = timeout_s, retry_s
 
-    def declare(self, policy_id, *, backend, weights, **declaration):
-        """Declares that a policy is trained: `weights` is the SHA-256 of the first ones; `estimator`, `rules`, `seed` and every other
-        field of `PUT /v1/training/policies/{id}` as its reference has them. Returns the newest version (`head`). The same
-        declaration again changes nothing; another one raises EspalierError with the code `declared-otherwise`."""
-        path = f"/v1/training/policies/{urllib.parse.quote(policy_id, safe='')}"
-        return self._json("PUT", path, {"backend": backend, "weights": weights, **declaration})["head"]
+    def declare(self, policy_id, *, backend, weights=None, **declaration):
+        """Declares that a policy is trained. `weights` is the SHA-256 of the first ones, which Espalier makes itself for its backends
+        `linear` and `torch`; `estimator`, `rules`, `preset`, `seed` and every other field of a declaration as its reference has them.
+        Returns the newest version, None before the first is made. The same declaration again changes nothing; another one raises
+        EspalierError with the code `declared-otherwise`."""
+        wanted = {"backend": backend, **({} if weights is None else {"weights": weights}), **declaration}
+        return self._json("PUT", f"/v1/training/policies/{urllib.parse.quote(policy_id, safe='')}", wanted).get("head")
 
     def lease(self, policy_id, *, layout="step", ttl_s=60, wait_s=20, base_version=None):
         """Leases the next batch of a policy, waiting up to `wait_s` (at most 30) for one. Returns a Lease or Waiting."""

@@ -50,9 +50,8 @@ async function declare(policy: string, body: object) {
   test('a trainer elsewhere declares a policy and trains every sample that was recorded for it', async () => {
     expect((await python('record_groups.py', 'my policy')).stdout).toMatch(/^\{"accepted":42,"appended":42,/);
     const { stdout, stderr } = await python('trainer.py', 'my policy');
-    const batch = (ordinal: number) =>
-      `batch ${ordinal} of 4 samples, 8 tokens: 200 \\{"kind":"acked",.*"version":${ordinal + 1},.*\\}\n`;
-    expect(stdout).toMatch(new RegExp(`^${batch(0)}${batch(1)}$`));
+    const batch = (ordinal: number) => `batch ${ordinal} of 4 samples, 8 tokens: version ${ordinal + 1}\n`;
+    expect(stdout).toBe(batch(0) + batch(1));
     expect(stderr).toBe(
       'no batch: 0 of 2 groups of the next batch are ready, and every run that feeds it is over: record more groups\n',
     );

@@ -44,6 +44,8 @@ const mappers = {
   Drift: `${READ}/prompts/read-drift.ts#DriftRecord`,
   RenderSpec: `${READ}/images/read-render-specs.ts#RenderSpecRecord`,
   TrainedPolicy: `${READ}/training-pool/read-lineages.ts#LineageRecord`,
+  TrainingDeclaration: '../../src/usecases/train/declaration/recorded-declaration.ts#RecordedDeclaration',
+  TrainingWaiting: '../../src/usecases/train/waiting/why-waiting.ts#Waiting',
   Trace: '../../src/usecases/lineage/trace-record.ts#Trace as TraceModel',
   Touched: '../../src/projections/lineage/touched.ts#Touched as TouchedModel',
   Ledger: `${READ}/training-pool/read-ledger.ts#Ledger as LedgerRecord`,

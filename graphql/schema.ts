@@ -16,7 +16,16 @@ import { Rollout, Trajectory } from './resolvers/rollout.ts';
 import { Experiment, ForkOrigin, Run } from './resolvers/run.ts';
 import { DateTime, JSONValue, SafeInt } from './resolvers/scalars.ts';
 import { PackedArray, Reward, SearchStatistics, Step, ToolCall } from './resolvers/step.ts';
-import { Batch, Ledger, PolicyUpdate, PolicyVersion, TrainedPolicy, TrainingSample } from './resolvers/training.ts';
+import {
+  Batch,
+  Ledger,
+  PolicyUpdate,
+  PolicyVersion,
+  TrainedPolicy,
+  TrainingDeclaration,
+  TrainingSample,
+  TrainingWaiting,
+} from './resolvers/training.ts';
 import { Divergence, Tree } from './resolvers/tree.ts';
 import { readTypeDefs } from './type-defs.ts';
 
@@ -57,6 +66,8 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     QuarantinedRecord,
     Touched,
     TrainedPolicy,
+    TrainingDeclaration,
+    TrainingWaiting,
     Ledger,
     PolicyUpdate,
     PolicyVersion,

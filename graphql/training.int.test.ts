@@ -2,7 +2,14 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { derivedId } from '../src/events/derived-id.ts';
 import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
-import { type RecordedGroup, recordBatch, recordGroup, recordLineage, recordVersion } from '../src/testing/record-training.ts';
+import {
+  type RecordedGroup,
+  recordBatch,
+  recordGroup,
+  recordLineage,
+  recordVersion,
+  TEST_RULES,
+} from '../src/testing/record-training.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 let api: TestGraphql;
@@ -16,6 +23,11 @@ let refused: RecordedGroup;
 beforeAll(async () => {
   api = await openTestGraphql();
   recordLineage(builder, POLICY);
+  const loss = { name: 'gspo', options: { clipLow: 0.1 } };
+  const estimator = { name: 'grpo', options: {} };
+  const settings = { objective: { kind: 'policy-gradient', estimator, loss }, learningRate: 1e-6 };
+  const declared = builder.events.find(({ type }) => type === 'TrainingDeclared');
+  Object.assign(declared?.data ?? {}, { trainer: { backend: 'example', preset: 'agent-r1-grpo', settings } });
   const runId = builder.run('collect', { config: { training: { policyId: POLICY, channel: 'train' } } });
   taken = recordGroup(builder, runId, 'taken', { policyId: POLICY, rewards: [0, 1] });
   refused = recordGroup(builder, runId, 'refused', { policyId: POLICY, rewards: [1] });
@@ -52,6 +64,29 @@ test('a policy shows its account, whose lines add up', async () => {
       staleness: [{ staleness: 0, samples: 2 }],
     },
   ]);
+});
+
+test('a policy shows how it was declared, and what its next batch waits for', async () => {
+  const { data, errors } = await api.ask(`{ policy(id: ${JSON.stringify(POLICY)}) {
+    declaration { backend preset estimator { name options } loss { name options } optimiser prompt rules seed source }
+    waiting { for next openGroups closedGroups readyGroups rejectedGroups { reason groups } } } }`);
+  expect(errors).toBeUndefined();
+  const rules = { ...TEST_RULES };
+  expect(data.policy).toEqual({
+    declaration: {
+      ...{ backend: 'example', preset: 'agent-r1-grpo', estimator: { name: 'grpo', options: {} }, prompt: null, rules, seed: 7 },
+      ...{ loss: { name: 'gspo', options: { clipLow: 0.1 } }, optimiser: { learningRate: 1e-6 } },
+      source: {
+        ...{ backend: 'example', preset: 'agent-r1-grpo', estimator: { name: 'grpo', options: {} }, rules, seed: 7 },
+        ...{ loss: { name: 'gspo', options: { clipLow: 0.1 } }, optimiser: { learningRate: 1e-6 } },
+      },
+    },
+    waiting: {
+      // those of the third group are too old for the next batch, and no planner has said so yet
+      ...{ for: 'planner', next: '3 samples can be judged, and no planner did yet: `espalier up` runs one, or workers/batch.ts' },
+      ...{ openGroups: 0, closedGroups: 3, readyGroups: 0, rejectedGroups: [{ reason: 'singleton', groups: 1 }] },
+    },
+  });
 });
 
 test('the lineage of a version leads to its batch, its rollouts, and the version that acted in them', async () => {

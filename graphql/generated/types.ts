@@ -26,6 +26,8 @@ import type { HistoryImageRecord } from '../../src/projections/images/read-histo
 import type { DriftRecord } from '../../src/projections/prompts/read-drift.ts';
 import type { RenderSpecRecord } from '../../src/projections/images/read-render-specs.ts';
 import type { LineageRecord } from '../../src/projections/training-pool/read-lineages.ts';
+import type { RecordedDeclaration } from '../../src/usecases/train/declaration/recorded-declaration.ts';
+import type { Waiting } from '../../src/usecases/train/waiting/why-waiting.ts';
 import type { Trace as TraceModel } from '../../src/usecases/lineage/trace-record.ts';
 import type { Touched as TouchedModel } from '../../src/projections/lineage/touched.ts';
 import type { Ledger as LedgerRecord } from '../../src/projections/training-pool/read-ledger.ts';
@@ -2622,6 +2624,10 @@ export type TrainedPolicy = {
   readonly trainer?: Maybe<Scalars['JSON']['output']>;
   /** When its training was declared. */
   readonly declaredAt: Scalars['DateTime']['output'];
+  /** How it is trained, as it was declared. */
+  readonly declaration: TrainingDeclaration;
+  /** What its next batch waits for; null while one is there to be leased. */
+  readonly waiting?: Maybe<TrainingWaiting>;
   /** Its newest version; null before the first. */
   readonly newest?: Maybe<PolicyUpdate>;
   /** How its training came out when it was done over, oldest first. */
@@ -2654,6 +2660,103 @@ export type TrainedPolicyBatchesArgs = {
   last?: InputMaybe<Scalars['Int']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
 };
+
+/** How a policy is trained: what its declaration says. A field is null where nothing was declared. */
+export type TrainingDeclaration = {
+  readonly __typename?: 'TrainingDeclaration';
+  /** What computes updates: linear, torch, or a trainer elsewhere by the name that it chose. */
+  readonly backend?: Maybe<Scalars['String']['output']>;
+  /** The published recipe whose values it took. */
+  readonly preset?: Maybe<Scalars['String']['output']>;
+  /** Of the backend torch: the model, and what of the engine determines its numbers. */
+  readonly torch?: Maybe<Scalars['JSON']['output']>;
+  /** How advantages are computed. */
+  readonly estimator: ChosenMethod;
+  /** What is minimised. */
+  readonly loss?: Maybe<ChosenMethod>;
+  /** How token losses become one number. */
+  readonly aggregation?: Maybe<Scalars['String']['output']>;
+  /** What a sum of token losses is divided by. */
+  readonly lossScale?: Maybe<Scalars['Float']['output']>;
+  /** The penalty on leaving version 0. */
+  readonly kl?: Maybe<Scalars['JSON']['output']>;
+  /** The correction of tokens that an engine or an older version drew by other log-probabilities. */
+  readonly correction?: Maybe<Scalars['JSON']['output']>;
+  /** The rewards of single steps, apart from the outcome. */
+  readonly processRewards?: Maybe<Scalars['JSON']['output']>;
+  /** The critic, where the estimator takes values. */
+  readonly critic?: Maybe<Scalars['JSON']['output']>;
+  /** How gradients become steps. */
+  readonly optimiser?: Maybe<Scalars['JSON']['output']>;
+  /** How the policy is asked at each step. */
+  readonly prompt?: Maybe<Scalars['JSON']['output']>;
+  /** Rollouts of a group that our own collector draws. */
+  readonly groupSize?: Maybe<Scalars['Int']['output']>;
+  /** Which groups make a batch, and how it is cut. */
+  readonly rules: Scalars['JSON']['output'];
+  /** The seed of the order in batches. */
+  readonly seed: Scalars['SafeInt']['output'];
+  /** All of it as PUT /v1/training/policies/{id} takes it: another policy that is declared so is trained alike. */
+  readonly source: Scalars['JSON']['output'];
+};
+
+/** A computation and the options that were chosen of it. */
+export type ChosenMethod = {
+  readonly __typename?: 'ChosenMethod';
+  /** Its name. */
+  readonly name: Scalars['String']['output'];
+  /** Its options. */
+  readonly options: Scalars['JSON']['output'];
+};
+
+/** Why there is no batch to be leased. */
+export type TrainingWaiting = {
+  readonly __typename?: 'TrainingWaiting';
+  /** What is missing. */
+  readonly for: WaitingFor;
+  /** What has to come next, in words. */
+  readonly next: Scalars['String']['output'];
+  /** Groups whose members have not all ended. */
+  readonly openGroups: Scalars['SafeInt']['output'];
+  /** Groups whose members have, or whose run is over. */
+  readonly closedGroups: Scalars['SafeInt']['output'];
+  /** Closed groups that are fit for the next batch. */
+  readonly readyGroups: Scalars['SafeInt']['output'];
+  /** Closed groups of which no member is trained on, by reason. */
+  readonly rejectedGroups: ReadonlyArray<RejectedGroups>;
+};
+
+/** Groups that were rejected for one reason. */
+export type RejectedGroups = {
+  readonly __typename?: 'RejectedGroups';
+  /** The reason. */
+  readonly reason: Scalars['String']['output'];
+  /** How many. */
+  readonly groups: Scalars['SafeInt']['output'];
+};
+
+/** What a batch waits for. */
+export type WaitingFor =
+  /** A declaration of how the policy is trained. */
+  | 'declaration'
+  /** Version 0, which its trainer makes. */
+  | 'first_version'
+  /** The lease of another consumer, to end. */
+  | 'lease'
+  /** A run that feeds the policy. */
+  | 'runs'
+  /** A planner: a batch can be planned, and none did yet. */
+  | 'planner'
+  /** Rewards of closed groups. */
+  | 'scores'
+  /** Greedy rollouts of the tasks of closed groups. */
+  | 'greedy_sibling'
+  /** Members of open groups. */
+  | 'members'
+  /** Further groups of runs that are not over. */
+  | 'groups'
+  /** Further runs: those that feed the policy are over. */
+  | 'tasks';
 
 /** A computation by name, revision and what was chosen of it. */
 export type TrainingMethod = {
@@ -3384,6 +3487,11 @@ export type ResolversTypes = {
   ToolCall: ResolverTypeWrapper<ToolCallRecord>;
   ToolOutcome: ToolOutcome;
   TrainedPolicy: ResolverTypeWrapper<LineageRecord>;
+  TrainingDeclaration: ResolverTypeWrapper<RecordedDeclaration>;
+  ChosenMethod: ResolverTypeWrapper<ChosenMethod>;
+  TrainingWaiting: ResolverTypeWrapper<Waiting>;
+  RejectedGroups: ResolverTypeWrapper<RejectedGroups>;
+  WaitingFor: WaitingFor;
   TrainingMethod: ResolverTypeWrapper<TrainingMethod>;
   Ledger: ResolverTypeWrapper<LedgerRecord>;
   RejectedSamples: ResolverTypeWrapper<RejectedSamples>;
@@ -3529,6 +3637,10 @@ export type ResolversParentTypes = {
   SearchStatistics: NodeStatistics;
   ToolCall: ToolCallRecord;
   TrainedPolicy: LineageRecord;
+  TrainingDeclaration: RecordedDeclaration;
+  ChosenMethod: ChosenMethod;
+  TrainingWaiting: Waiting;
+  RejectedGroups: RejectedGroups;
   TrainingMethod: TrainingMethod;
   Ledger: LedgerRecord;
   RejectedSamples: RejectedSamples;
@@ -4520,12 +4632,53 @@ export type TrainedPolicyResolvers<ContextType = Context, ParentType extends Res
   seed?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   trainer?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
   declaredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  declaration?: Resolver<ResolversTypes['TrainingDeclaration'], ParentType, ContextType>;
+  waiting?: Resolver<Maybe<ResolversTypes['TrainingWaiting']>, ParentType, ContextType>;
   newest?: Resolver<Maybe<ResolversTypes['PolicyUpdate']>, ParentType, ContextType>;
   replays?: Resolver<ReadonlyArray<ResolversTypes['Replay']>, ParentType, ContextType>;
   ledger?: Resolver<ResolversTypes['Ledger'], ParentType, ContextType>;
   staleness?: Resolver<ReadonlyArray<ResolversTypes['StalenessBin']>, ParentType, ContextType>;
   versions?: Resolver<ResolversTypes['PolicyUpdateConnection'], ParentType, ContextType, Partial<TrainedPolicyVersionsArgs>>;
   batches?: Resolver<ResolversTypes['BatchConnection'], ParentType, ContextType, Partial<TrainedPolicyBatchesArgs>>;
+};
+
+export type TrainingDeclarationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TrainingDeclaration'] = ResolversParentTypes['TrainingDeclaration']> = {
+  backend?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  preset?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  torch?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
+  estimator?: Resolver<ResolversTypes['ChosenMethod'], ParentType, ContextType>;
+  loss?: Resolver<Maybe<ResolversTypes['ChosenMethod']>, ParentType, ContextType>;
+  aggregation?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  lossScale?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  kl?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
+  correction?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
+  processRewards?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
+  critic?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
+  optimiser?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
+  prompt?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
+  groupSize?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  rules?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  seed?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  source?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+};
+
+export type ChosenMethodResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ChosenMethod'] = ResolversParentTypes['ChosenMethod']> = {
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  options?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+};
+
+export type TrainingWaitingResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TrainingWaiting'] = ResolversParentTypes['TrainingWaiting']> = {
+  for?: Resolver<ResolversTypes['WaitingFor'], ParentType, ContextType>;
+  next?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  openGroups?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  closedGroups?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  readyGroups?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  rejectedGroups?: Resolver<ReadonlyArray<ResolversTypes['RejectedGroups']>, ParentType, ContextType>;
+};
+
+export type RejectedGroupsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RejectedGroups'] = ResolversParentTypes['RejectedGroups']> = {
+  reason?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  groups?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
 };
 
 export type TrainingMethodResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TrainingMethod'] = ResolversParentTypes['TrainingMethod']> = {
@@ -4823,6 +4976,10 @@ export type Resolvers<ContextType = Context> = {
   SearchStatistics?: SearchStatisticsResolvers<ContextType>;
   ToolCall?: ToolCallResolvers<ContextType>;
   TrainedPolicy?: TrainedPolicyResolvers<ContextType>;
+  TrainingDeclaration?: TrainingDeclarationResolvers<ContextType>;
+  ChosenMethod?: ChosenMethodResolvers<ContextType>;
+  TrainingWaiting?: TrainingWaitingResolvers<ContextType>;
+  RejectedGroups?: RejectedGroupsResolvers<ContextType>;
   TrainingMethod?: TrainingMethodResolvers<ContextType>;
   Ledger?: LedgerResolvers<ContextType>;
   RejectedSamples?: RejectedSamplesResolvers<ContextType>;

@@ -31,6 +31,7 @@ import {
   type SampleRecord,
 } from '../../src/projections/training-pool/read-samples.ts';
 import type { BlobReader } from '../../src/training/rows/read-blob.ts';
+import { explainWaiting, type Waiting } from '../../src/usecases/train/waiting/why-waiting.ts';
 import { many, manyOfTree, one } from './batch.ts';
 import type { EstimateBudget } from './estimate-budget.ts';
 import { createEstimateLoader } from './estimate-loader.ts';
@@ -48,6 +49,13 @@ export function createTrainingLoaders(db: Db, blobs: BlobReader, estimateBudget:
       (policies) => readLedgers(db, policies),
       (l) => l.policyId,
     ),
+    waiting: new DataLoader<string, Waiting | null>((policies) => {
+      // one after the other: each looks at every sample that waits
+      return policies.reduce<Promise<(Waiting | null)[]>>(
+        async (before, policyId) => [...(await before), await explainWaiting(db, policyId)],
+        Promise.resolve([]),
+      );
+    }),
     staleness: many(
       (policies) => readStaleness(db, 'policies', policies),
       (bin) => bin.of,

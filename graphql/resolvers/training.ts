@@ -1,5 +1,7 @@
 import { BATCH_ORDERING } from '../../src/projections/training-pool/read-batches.ts';
 import { POLICY_UPDATE_ORDERING } from '../../src/projections/training-pool/read-policy-updates.ts';
+import { asDeclared, recordedDeclaration } from '../../src/usecases/train/declaration/recorded-declaration.ts';
+import type { Waiting } from '../../src/usecases/train/waiting/why-waiting.ts';
 import { bounded, connect, PAGE_LIMIT } from '../connection.ts';
 import type {
   BatchResolvers,
@@ -7,13 +9,18 @@ import type {
   PolicyUpdateResolvers,
   PolicyVersionResolvers,
   TrainedPolicyResolvers,
+  TrainingDeclarationResolvers,
   TrainingSampleResolvers,
+  TrainingWaitingResolvers,
+  WaitingFor,
 } from '../generated/types.ts';
 
 export const TrainedPolicy: TrainedPolicyResolvers = {
   id: ({ policyId }) => policyId,
   newest: ({ policyId, newestVersion: version }, _, { loaders }) =>
     version === null ? null : loaders.policyUpdate.load({ policyId, version }),
+  declaration: (lineage) => recordedDeclaration(lineage),
+  waiting: ({ policyId }, _, { loaders }) => loaders.waiting.load(policyId),
   replays: ({ policyId }, _, { loaders }) => loaders.replaysOfPolicy.load(policyId),
   ledger: async ({ policyId }, _, { loaders }) => {
     const ledger = await loaders.ledger.load(policyId);
@@ -35,6 +42,35 @@ export const TrainedPolicy: TrainedPolicyResolvers = {
       () => loaders.batches.count.load(filter),
     );
   },
+};
+
+export const TrainingDeclaration: TrainingDeclarationResolvers = {
+  source: (recorded) => asDeclared(recorded),
+};
+
+export const TrainingWaiting: TrainingWaitingResolvers = {
+  for: ({ waitingFor }) => WAITING_NAMES[waitingFor],
+  openGroups: ({ groups }) => groups.open,
+  closedGroups: ({ groups }) => groups.closed,
+  readyGroups: ({ groups }) => groups.ready,
+  rejectedGroups: ({ groups }) =>
+    Object.entries(groups.rejected)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([reason, count]) => ({ reason, groups: count })),
+};
+
+/** An enum of GraphQL has no hyphen in its names. */
+const WAITING_NAMES: Readonly<Record<Waiting['waitingFor'], WaitingFor>> = {
+  declaration: 'declaration',
+  'first-version': 'first_version',
+  lease: 'lease',
+  runs: 'runs',
+  planner: 'planner',
+  scores: 'scores',
+  'greedy-sibling': 'greedy_sibling',
+  members: 'members',
+  groups: 'groups',
+  tasks: 'tasks',
 };
 
 export const Ledger: LedgerResolvers = {

@@ -27,13 +27,17 @@ export const torchPlan = z.strictObject({
   critic: z.boolean().default(false),
   lora: z
     .strictObject({
-      rank: z.int().min(1).max(4_096),
-      alpha: z.number().positive().optional(),
-      targets: z.union([z.literal('all-linear'), z.array(z.string().min(1)).min(1)]).optional(),
+      rank: z.int().min(1).max(4_096).describe('Rank of the adapters.'),
+      alpha: z.number().positive().optional().describe('Scale of the adapters, divided by the rank.'),
+      targets: z
+        .union([z.literal('all-linear'), z.array(z.string().min(1)).min(1)])
+        .optional()
+        .describe('Modules that have adapters, by name; `all-linear`: every linear one.'),
     })
-    .optional(),
-  checkpointing: z.boolean().optional(),
-  processes: z.int().min(1).max(1_024).optional(),
+    .optional()
+    .describe('Trains adapters by peft, and leaves the weights of the model as they are.'),
+  checkpointing: z.boolean().optional().describe('Whether activations are computed again in the backward pass, to save memory.'),
+  processes: z.int().min(1).max(1_024).optional().describe('Processes that share the weights (FSDP2); one when left out.'),
   weightDecay: z.number().min(0).max(1).default(0),
   oldLogProbs: z
     .enum(['recomputed', 'recorded'])

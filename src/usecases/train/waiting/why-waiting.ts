@@ -34,48 +34,51 @@ export interface Waiting {
 }
 
 /**
- * Explains from the read models why there is no batch of a policy to be leased; null where one is there. @param busyUntil what
- * the lease service said of another consumer, where it was asked.
+ * Explains why there is no batch of a policy to be leased, by the read models of one moment; null where one is there. @param
+ * busyUntil what the lease service said of another consumer, where it was asked.
  */
 export async function whyWaiting(db: Db, policyId: string, busyUntil: Date | null = null): Promise<Waiting | null> {
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
-    .execute(async (trx) => {
-      const [lineage] = await readLineages(trx, [policyId]);
-      const counts = await readGroupCounts(trx, policyId);
-      const say = (waitingFor: WaitingFor, next: string, ready = 0): Waiting => {
-        const { open, closed, rejected } = counts;
-        return { state: 'waiting', waitingFor, groups: { open, closed, ready, rejected }, next };
-      };
-      const ordinal = lineage ? lineage.trained + lineage.abandoned : null;
-      if (busyUntil !== null || (lineage && lineage.planned > (ordinal ?? 0))) {
-        const lease = ordinal === null ? undefined : await readNextLease(trx, policyId, ordinal);
-        const until = busyUntil ?? lease?.deadline;
-        if (!until) return null;
-        const [batch, by] = [
-          ordinal === null ? 'the next batch' : `batch ${ordinal}`,
-          lease?.consumer ? ` by ${lease.consumer}` : '',
-        ];
-        return say('lease', `${batch} is leased${by} until ${until.toISOString()}`);
-      }
-      if (!lineage)
-        return say(
-          'declaration',
-          'nobody declared how it is trained: PUT /v1/training/policies/{id} declares it, and batches are planned',
-        );
-      if (lineage.newestVersion === null)
-        return say(
-          'first-version',
-          'it has no version yet: its trainer makes version 0 (workers/train.ts), or POST /v1/training/policies registers it',
-        );
-      if (counts.runs === 0)
-        return say(
-          'runs',
-          `no run feeds it: record rollouts of a run whose config.training is {"policyId": ${JSON.stringify(policyId)}, "channel": "train"}`,
-        );
-      return explainPool(trx, lineage, counts, say);
-    });
+    .execute((trx) => explainWaiting(trx, policyId, busyUntil));
+}
+
+/** The same for who has chosen the moment, or lets it pass between statements. */
+export async function explainWaiting(db: Db, policyId: string, busyUntil: Date | null = null): Promise<Waiting | null> {
+  const [lineage] = await readLineages(db, [policyId]);
+  const counts = await readGroupCounts(db, policyId);
+  const say = (waitingFor: WaitingFor, next: string, ready = 0): Waiting => {
+    const { open, closed, rejected } = counts;
+    return { state: 'waiting', waitingFor, groups: { open, closed, ready, rejected }, next };
+  };
+  const ordinal = lineage ? lineage.trained + lineage.abandoned : null;
+  if (busyUntil !== null || (lineage && lineage.planned > (ordinal ?? 0))) {
+    const lease = ordinal === null ? undefined : await readNextLease(db, policyId, ordinal);
+    const until = busyUntil ?? lease?.deadline;
+    if (!until) return null;
+    const [batch, by] = [
+      ordinal === null ? 'the next batch' : `batch ${ordinal}`,
+      lease?.consumer ? ` by ${lease.consumer}` : '',
+    ];
+    return say('lease', `${batch} is leased${by} until ${until.toISOString()}`);
+  }
+  if (!lineage)
+    return say(
+      'declaration',
+      'nobody declared how it is trained: PUT /v1/training/policies/{id} declares it, and batches are planned',
+    );
+  if (lineage.newestVersion === null)
+    return say(
+      'first-version',
+      'it has no version yet: its trainer makes version 0 (workers/train.ts), or POST /v1/training/policies registers it',
+    );
+  if (counts.runs === 0)
+    return say(
+      'runs',
+      `no run feeds it: record rollouts of a run whose config.training is {"policyId": ${JSON.stringify(policyId)}, "channel": "train"}`,
+    );
+  return explainPool(db, lineage, counts, say);
 }
 
 type Say = (waitingFor: WaitingFor, next: string, ready?: number) => Waiting;

@@ -7,6 +7,7 @@ import type { Moment } from '../projections/as-of/moment.ts';
 import type { Entities } from '../projections/as-of/scope.ts';
 import type { TrajectoryQuery } from '../projections/trajectories/trajectory-query.ts';
 import { type BatchManifest, exportBatches } from '../usecases/datasets/batches/export-batches.ts';
+import { type ChatTokenizer, openChatTokenizer } from '../usecases/datasets/export/chat-tokenizer.ts';
 import { exportTrajectories } from '../usecases/datasets/export/export-trajectories.ts';
 import type { ExportFormat } from '../usecases/datasets/export/format.ts';
 import type { Manifest } from '../usecases/datasets/export/manifest.ts';
@@ -23,6 +24,7 @@ interface ExportFlags extends QueryFlags, RowFlags {
   readonly weights: 'policy' | 'own';
   readonly scope: 'trajectories' | 'trees';
   readonly layout: 'trajectory' | 'step';
+  readonly tokenizer?: string;
   readonly force?: boolean;
   readonly allowEmpty?: boolean;
   readonly asOf?: Moment;
@@ -64,6 +66,7 @@ export function addExport(program: Command): void {
         .choices(['trajectory', 'step'])
         .default('trajectory'),
     )
+    .option('--tokenizer <dir>', 'verl: tokenises texts without recorded ids, and rows say so; a folder with tokenizer.json')
     .option('--outcome <outcomes>', 'terminated, truncated, failed, cancelled')
     .option('--success <true|false>')
     .option('--return-min <number>')
@@ -76,7 +79,8 @@ export function addExport(program: Command): void {
   command.action(async (flags: ExportFlags) => {
     const query = parseTrajectoryQuery(queryTexts(flags));
     if (flags.format === 'batches') return exportHistory(command, flags, query);
-    const format = trajectoryFormatOf(flags);
+    const tokenizer = await tokenizerOf(flags);
+    const format = trajectoryFormatOf(flags, tokenizer);
     await fromMoment(flags, format === null ? 'all' : entitiesOf(query), async (db, { blobs }, signal) => {
       const line = progressLine();
       const existing = flags.force ? 'replace' : 'refuse';
@@ -95,8 +99,7 @@ export function addExport(program: Command): void {
       }
       const manifest = await exportTrajectories({
         ...common,
-        existing,
-        format,
+        ...{ existing, format, tokenizer },
         empty: flags.allowEmpty ? 'allow' : 'refuse',
         onProgress: ({ done, total }) => line.show(`exporting: ${done}/${total} trajectories`),
       });
@@ -191,8 +194,16 @@ export function describeRows(out: string, { counts, bytes, sha256 }: Pick<RowMan
   return `${out}: ${kinds.join(', ')} in ${counts.lines} lines, ${counts.trees} trees of ${counts.tasks} tasks, ${counts.trained} replies trained on${gates}; ${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${basename(out)}.manifest.json)`;
 }
 
+/** Opens the tokenizer that was named. @throws Error where the format has no use for one. */
+async function tokenizerOf({ tokenizer, format, layout }: ExportFlags): Promise<ChatTokenizer | undefined> {
+  if (tokenizer === undefined) return undefined;
+  if (format !== 'verl' || layout !== 'trajectory')
+    throw new Error('--tokenizer is for --format verl with --layout trajectory: the other formats hold texts; leave it out');
+  return openChatTokenizer(tokenizer);
+}
+
 /** The format of a file of trajectories; null when the examples are mined. */
-function trajectoryFormatOf(flags: ExportFlags): ExportFormat | null {
+function trajectoryFormatOf(flags: ExportFlags, tokenizer: ChatTokenizer | undefined): ExportFormat | null {
   const { format: kind, weights, data } = flags;
   const metadata = flags.metadata ? 'include' : 'omit';
   if (data !== undefined && data !== 'trajectories') return null;
@@ -204,7 +215,7 @@ function trajectoryFormatOf(flags: ExportFlags): ExportFormat | null {
     case 'trl-grpo':
       return { kind, metadata };
     case 'verl':
-      return { kind, layout: flags.layout };
+      return { kind, layout: flags.layout, ...(tokenizer ? { tokenizer: tokenizer.sha256 } : {}) };
     case 'jsonl':
       return { kind, scope: flags.scope };
     case 'sharegpt':

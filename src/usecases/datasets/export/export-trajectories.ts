@@ -11,6 +11,7 @@ import { countSelected, showPictures } from '../../../projections/trajectories/s
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { DatasetError } from '../dataset-error.ts';
 import { AtomicFile, type Existing, refuseExisting } from './atomic-file.ts';
+import type { ChatTokenizer } from './chat-tokenizer.ts';
 import { type ExportFormat, FORMAT_VERSIONS } from './format.ts';
 import { type ExportCounts, type Manifest, manifestPath, manifestText } from './manifest.ts';
 import { describeQuery } from './parse-trajectory-query.ts';
@@ -25,6 +26,8 @@ export interface ExportOptions {
   readonly blobs: BlobStore;
   readonly query: TrajectoryQuery;
   readonly format: ExportFormat;
+  /** The tokenizer whose digest the format names. */
+  readonly tokenizer?: ChatTokenizer | undefined;
   /** The file to make; its manifest is next to it as `<out>.manifest.json`. */
   readonly out: string;
   readonly existing: Existing;
@@ -44,7 +47,7 @@ export interface ExportOptions {
  * @throws DatasetError; the file is then absent or as it was before.
  */
 export async function exportTrajectories(options: ExportOptions): Promise<Manifest> {
-  const { db, blobs, query, format, out, existing, signal, waitMs, onProgress } = options;
+  const { db, blobs, query, format, tokenizer, out, existing, signal, waitMs, onProgress } = options;
   if (existing === 'refuse') await refuseExisting(manifestPath(out));
   const folder = await PictureFolder.open(out, existing);
   const file = await AtomicFile.open(out, existing);
@@ -54,7 +57,7 @@ export async function exportTrajectories(options: ExportOptions): Promise<Manife
       if (total === 0 && options.empty === 'refuse') throw nothingMatches(query);
       onProgress({ done: 0, total });
       const pictures = openPictures(trx, blobs, await showPictures(trx, query));
-      const job = { trx, blobs, query, format, file, pictures, folder, signal };
+      const job = { trx, blobs, query, format, tokenizer, file, pictures, folder, signal };
       const written = await writeFormat({ ...job, onDone: (done) => onProgress({ done, total }) });
       if (written.trajectories !== total) throw incomplete(total, written.trajectories);
       return { counts: folder.size === 0 ? written : { ...written, pictures: folder.size }, position: at };

@@ -14,8 +14,11 @@ export type ExportFormat =
   | { readonly kind: 'sharegpt'; readonly weights: WeightRule }
   /** One row per trajectory, its steps nested. */
   | { readonly kind: 'parquet'; readonly weights: WeightRule }
-  /** Parquet with verl's columns: a row per trajectory, which needs every token id, or per step. */
-  | { readonly kind: 'verl'; readonly layout: 'trajectory' | 'step' }
+  /**
+   * Parquet with verl's columns: a row per trajectory, which needs every token id, or per step. `tokenizer`: SHA-256 of that
+   * which texts without ids are tokenised with; left out, there is none.
+   */
+  | { readonly kind: 'verl'; readonly layout: 'trajectory' | 'step'; readonly tokenizer?: string }
   /**
    * The events themselves: what `import` takes back without loss. `trajectories` keeps of each tree what the chosen rollouts
    * touch; `trees` keeps every event of each tree that holds a chosen rollout.
@@ -30,7 +33,7 @@ export const FORMAT_VERSIONS: Readonly<Record<ExportFormat['kind'], number>> = {
   'trl-grpo': 2,
   sharegpt: 2,
   parquet: 2,
-  verl: 2,
+  verl: 3,
   jsonl: 1,
 };
 

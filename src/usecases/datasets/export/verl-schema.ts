@@ -28,22 +28,43 @@ const extraInfo = () =>
 const ends = (): readonly Column[] => [text('outcome'), optional(boolean('success'))];
 const versions = (): readonly Column[] => [text('policy_id'), int32('param_version_start'), int32('param_version_end'), spans()];
 
+/** Pictures as verl takes them: `<image>` in `raw_prompt` for each. Without them in a file verl leaves the texts as they are. */
+const pictureColumns = (): readonly Column[] => [
+  list('images', struct('element', [binary('bytes'), text('path')])),
+  list('image_ids', text('element')),
+  list('image_factors', double('element')),
+];
+
 /**
- * One row per trajectory: what a rollout sampled and was shown, one token after the other, nothing padded. `response_mask` is 1
- * on sampled tokens, `rollout_log_probs` 0 elsewhere, `step_indices` the step (from 0) of each token, `token_level_scores` each
- * step's reward on its last sampled token and the rollout's own on the last of all (specification of Agent-R1, §3.2 and §3.3).
+ * One row per trajectory, or per cut of it where the prompt of a step does not continue the tokens before it: the ids of its
+ * prompt, then what was sampled and shown, one token after the other, nothing padded. `prompts` is null where the record has no
+ * ids of it, and `raw_prompt` the chat of the first step either way. `response_mask` is 1 on sampled tokens, `rollout_log_probs`
+ * 0 elsewhere, `step_indices` the step (from 0) of each token, `step_ends` the last sampled token of each step, which has its
+ * reward in `token_level_scores`; the rollout's own is on the last of all (specification of Agent-R1, §3.2 and §3.3).
+ * `cut_index` counts the rows of a trajectory from 0, `cuts` how often it was cut; `first_step` and `step_ids` say which steps
+ * the row holds. `tokenised` says whether all its ids are recorded. Pictures are those of the last prompt, which begins with the
+ * others.
  */
-export const VERL_TRAJECTORIES: ParquetShape = {
-  name: 'verl-trajectories/1',
+export const verlTrajectories = (withPictures: boolean): ParquetShape => ({
+  name: 'verl-trajectories/2',
   schema: root([
     text('uid'),
     text('traj_uid'),
+    int32('cut_index'),
+    int32('cuts'),
+    int32('first_step'),
+    list('step_ids', text('element')),
     text('data_source'),
     rawPrompt(),
+    text('prompt_source'),
+    ...(withPictures ? pictureColumns() : []),
+    text('tokenised'),
+    optional(list('prompts', int32('element'))),
     list('responses', int32('element')),
     list('response_mask', int32('element')),
     optional(list('rollout_log_probs', float('element'))),
     list('step_indices', int32('element')),
+    list('step_ends', int32('element')),
     list('token_level_scores', float('element')),
     list('rewards', reward()),
     double('episode_rewards'),
@@ -53,14 +74,7 @@ export const VERL_TRAJECTORIES: ParquetShape = {
     ...versions(),
     extraInfo(),
   ]),
-};
-
-/** Pictures as verl takes them: `<image>` in `raw_prompt` for each. Without them in a file verl leaves the texts as they are. */
-const pictureColumns = (): readonly Column[] => [
-  list('images', struct('element', [binary('bytes'), text('path')])),
-  list('image_ids', text('element')),
-  list('image_factors', double('element')),
-];
+});
 
 /**
  * One row per step, as Agent-R1 trains steps: the prompt that it was asked with (`prompt_source` says `recorded`, or `composed`

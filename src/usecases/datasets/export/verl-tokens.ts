@@ -1,3 +1,4 @@
+import { findTokenValueFault } from '../../../domain/training/planning/token-fault.ts';
 import { unpack } from '../../../events/packed.ts';
 import type { RecordedStep } from '../../../projections/trajectories/recorded-tree.ts';
 import { DatasetError } from '../dataset-error.ts';
@@ -27,6 +28,8 @@ export function stepTokens({ tokens, stepId }: Pick<RecordedStep, 'tokens' | 'st
       'bad-row',
       `step ${stepId}: ${ids.length} token ids, ${mask.length} of a mask and ${logProbs?.length ?? 'no'} log-probabilities do not fit each other; leave this trajectory out by a filter`,
     );
+  const fault = findTokenValueFault(`step ${stepId}`, { ids, mask, logProbs });
+  if (fault !== null) throw new DatasetError('bad-row', `${fault}; leave this trajectory out by a filter`);
   return { ids, mask, logProbs };
 }
 
@@ -37,26 +40,4 @@ export function splitOwn({ rollout, root, steps }: ExportTrajectory): {
 } {
   const from = rollout.fromStepId === root.stepId ? 0 : steps.findIndex(({ stepId }) => stepId === rollout.fromStepId) + 1;
   return { context: steps.slice(0, from), own: steps.slice(from) };
-}
-
-/**
- * Returns the tokens of a trajectory's own steps when together they are the whole of what was sampled and shown, without a hole.
- * @throws DatasetError `missing-tokens` that names the step and the remedy.
- */
-export function wholeTokens(trajectory: ExportTrajectory, own: readonly ExportStep[]): readonly StepTokens[] {
-  return own.map((step, i) => {
-    const tokens = stepTokens(step);
-    if (tokens === null || !tokens.mask.includes(1))
-      throw missing(trajectory, step, 'has no token ids: its policy has none, or its model server gave none');
-    if (i < own.length - 1 && tokens.mask.at(-1) === 1)
-      throw missing(trajectory, step, 'has the ids of what was sampled, but not of the observation that followed it');
-    return tokens;
-  });
-}
-
-function missing({ head, rollout }: ExportTrajectory, step: ExportStep, what: string): DatasetError {
-  return new DatasetError(
-    'missing-tokens',
-    `trajectory ${rollout.rolloutId} of run ${head.runId} (${rollout.policyId}): step ${step.depth} ${what}. A row of a trajectory needs every token as it was sampled, and texts are never tokenised again; export --layout step, which needs none, or choose other runs with --run or --policy`,
-  );
 }

@@ -1,74 +1,62 @@
-import { promptMessages } from '../../../domain/history/prompt.ts';
+import { pictureIds } from '../../../domain/dataset/shown-rows.ts';
+import type { ChatTokenizer } from './chat-tokenizer.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
+import { markedText } from './message-forms.ts';
+import type { Pictures } from './pictures.ts';
+import { shownSteps } from './shown-steps.ts';
 import { componentRows, episodeColumns, versionColumns } from './verl-episode.ts';
-import { type StepTokens, splitOwn, wholeTokens } from './verl-tokens.ts';
+import { tokenRowsOf } from './verl-rows.ts';
+import { splitOwn } from './verl-tokens.ts';
 
 /**
- * Writes a trajectory as one row of `VERL_TRAJECTORIES`; null for one that took no step. @throws DatasetError `missing-tokens`.
+ * Writes a trajectory as rows of `verlTrajectories`: one, or one per cut; none for one that took no step. @throws DatasetError
+ * `missing-tokens`.
  */
-export function verlTrajectoryRow(trajectory: ExportTrajectory): Readonly<Record<string, unknown>> | null {
-  const { head, root, rewards } = trajectory;
+export async function* verlTrajectoryRows(
+  trajectory: ExportTrajectory,
+  { pictures, tokenizer }: { readonly pictures: Pictures; readonly tokenizer: ChatTokenizer | null },
+): AsyncGenerator<Readonly<Record<string, unknown>>> {
+  const { head, root, steps, rewards, rollout } = trajectory;
   const { context, own } = splitOwn(trajectory);
-  if (own.length === 0) return null;
-  const tokens = wholeTokens(trajectory, own);
-  const starts = startsOf(tokens);
-  return {
-    ...episodeColumns(trajectory),
-    raw_prompt: promptMessages({ instruction: head.instruction, firstObservation: root.observation, history: context }),
-    responses: tokens.flatMap(({ ids }) => ids),
-    response_mask: tokens.flatMap(({ mask }) => mask),
-    rollout_log_probs: logProbsOf(tokens),
-    step_indices: tokens.flatMap(({ ids }, step) => ids.map(() => step)),
-    token_level_scores: scoresOf(trajectory, tokens, starts),
-    rewards: componentRows(rewards),
-    __num_turns__: own.length,
-    ...versionColumns(
-      own.flatMap(({ policySpans }, i) => shifted(policySpans, starts[i] ?? 0)),
-      trajectory.rollout,
-    ),
-  };
-}
-
-/** Where in the row each step's tokens begin. */
-function startsOf(tokens: readonly StepTokens[]): readonly number[] {
-  let start = 0;
-  return tokens.map(({ ids }) => {
-    const own = start;
-    start += ids.length;
-    return own;
-  });
-}
-
-/** Null when one step has none: a column with holes would pass for log-probabilities of 0. */
-function logProbsOf(tokens: readonly StepTokens[]): readonly number[] | null {
-  const all: number[] = [];
-  for (const { logProbs } of tokens) {
-    if (logProbs === null) return null;
-    all.push(...logProbs);
+  const episode = episodeColumns(trajectory);
+  const shown = shownSteps({ instruction: head.instruction, firstObservation: root.observation, steps }, []);
+  const { rows, retokenised } = tokenRowsOf(trajectory, shown, tokenizer);
+  for (const row of rows) {
+    const first = shown[context.length + row.from];
+    const lastPrompt = shown[context.length + row.to - 1]?.prompt ?? [];
+    const ids = pictureIds(lastPrompt);
+    const covered = own.slice(row.from, row.to).map(({ stepId }) => stepId);
+    const drawn = ids.length === 0 ? [] : await pictures.of(ids, covered.slice(-1));
+    const place = `step ${covered[0]} of trajectory ${rollout.rolloutId}`;
+    yield {
+      ...episode,
+      cut_index: row.cut,
+      cuts: rows.length - 1,
+      first_step: row.from,
+      step_ids: covered,
+      raw_prompt: (first?.prompt ?? []).map((message) => ({
+        role: message.role,
+        content: markedText(message, place, pictures.any),
+      })),
+      prompt_source: first?.source ?? 'composed',
+      ...(pictures.any
+        ? {
+            images: drawn.map(({ png, id }) => ({ bytes: png, path: `${id}.png` })),
+            image_ids: ids,
+            image_factors: drawn.map(({ factor }) => factor),
+          }
+        : {}),
+      tokenised: covered.some((_, k) => retokenised.has(row.from + k)) ? 'retokenised' : 'recorded',
+      prompts: row.promptIds && Array.from(row.promptIds),
+      responses: Array.from(row.ids),
+      response_mask: Array.from(row.mask),
+      rollout_log_probs: row.logProbs && Array.from(row.logProbs),
+      step_indices: Array.from(row.steps),
+      step_ends: row.ends,
+      token_level_scores: Array.from(row.scores),
+      rewards: componentRows(rewards),
+      __num_turns__: covered.length,
+      ...versionColumns(row.spans, rollout),
+    };
   }
-  return all;
-}
-
-/** Rewards on the steps of an earlier rollout are that rollout's: they are in the return, and on no token of this row. */
-function scoresOf(trajectory: ExportTrajectory, tokens: readonly StepTokens[], starts: readonly number[]): readonly number[] {
-  const { own } = splitOwn(trajectory);
-  const scores = tokens.flatMap(({ ids }) => ids.map(() => 0));
-  let last = 0;
-  for (const [i, { rewards }] of own.entries()) {
-    last = (starts[i] ?? 0) + (tokens[i]?.mask.lastIndexOf(1) ?? 0);
-    scores[last] = (scores[last] ?? 0) + sumOf(rewards);
-  }
-  scores[last] = (scores[last] ?? 0) + sumOf(trajectory.rolloutRewards);
-  return scores;
-}
-
-function sumOf(rewards: Readonly<Record<string, number>>): number {
-  return Object.values(rewards).reduce((sum, value) => sum + value, 0);
-}
-
-function shifted<Span extends { readonly from: number; readonly to: number }>(
-  spans: readonly Span[],
-  by: number,
-): readonly Span[] {
-  return spans.map((span) => ({ ...span, from: span.from + by, to: span.to + by }));
 }

@@ -5,6 +5,7 @@ import type { SelectedTree } from '../../../projections/trajectories/select-traj
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { blobLine } from '../carried-blob.ts';
 import { type EndLine, eventLine, HEADER } from '../event-line.ts';
+import type { ChatTokenizer } from './chat-tokenizer.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
 import type { ExportCounts } from './manifest.ts';
@@ -28,6 +29,8 @@ export interface WriteJob<Format extends ExportFormat = ExportFormat> {
   /** The pictures of prompts, and where those go that are not in the file. */
   readonly pictures: Pictures;
   readonly folder: PictureFolder;
+  /** Tokenises texts of the format `verl` that have no ids. */
+  readonly tokenizer?: ChatTokenizer | undefined;
   readonly signal: AbortSignal;
   /** Called with the number of trajectories that are written. */
   readonly onDone: (done: number) => void;
@@ -100,7 +103,7 @@ async function writeParquet(job: WriteJob<Extract<ExportFormat, { kind: 'parquet
 }
 
 async function writeVerl(job: WriteJob<Extract<ExportFormat, { kind: 'verl' }>>): Promise<ExportCounts> {
-  const file = new VerlFile(job.file, job.format, job.pictures);
+  const file = new VerlFile(job.file, job.format, job.pictures, job.tokenizer ?? null);
   const counts = await writeTrajectories(job, (trajectory) => file.write(trajectory));
   await file.finish();
   return counts;

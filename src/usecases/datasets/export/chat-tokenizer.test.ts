@@ -1,0 +1,50 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { tinyIds, writeTinyTokenizer } from '../../../testing/tiny-tokenizer.ts';
+import { openChatTokenizer } from './chat-tokenizer.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'espalier-tokenizer-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const said = (role: 'system' | 'user' | 'assistant', text: string) => ({ role, parts: [{ kind: 'text' as const, text }] });
+
+test('a chat is tokenised by the template of its folder with the opening of the reply, a reply with the token that ends it', async () => {
+  const tokenizer = await openChatTokenizer(await writeTinyTokenizer(folder));
+  expect(tokenizer.prompt([said('system', 'Dö 🌳.'), said('user', 'a  b\n')], 'step 1')).toEqual(
+    tinyIds('<|im_start|>system\nDö 🌳.<|im_end|>\n<|im_start|>user\na  b\n<|im_end|>\n<|im_start|>assistant\n'),
+  );
+  expect(tokenizer.reply('ok')).toEqual(tinyIds('ok<|im_end|>'));
+  expect(tokenizer.size).toBe(258);
+});
+
+test('equal files have one digest, and another template another', async () => {
+  const { sha256 } = await openChatTokenizer(await writeTinyTokenizer(folder));
+  expect((await openChatTokenizer(folder)).sha256).toBe(sha256);
+  await writeFile(join(folder, 'chat_template.jinja'), '{{ messages[0].content }}');
+  expect((await openChatTokenizer(folder)).sha256).not.toBe(sha256);
+});
+
+test.each<[string, string, string | null]>([
+  ['no tokenizer', 'tokenizer.json', null],
+  ['a configuration that is no JSON', 'tokenizer_config.json', '{'],
+  ['no chat template', 'tokenizer_config.json', '{}'],
+])('a folder with %s is refused with the file and the remedy', async (_, file, text) => {
+  await writeTinyTokenizer(folder);
+  if (text === null) await rm(join(folder, file));
+  else await writeFile(join(folder, file), text);
+  await expect(openChatTokenizer(folder)).rejects.toMatchObject({
+    ...{ code: 'cannot-read', message: expect.stringMatching(new RegExp(`${file}.*name a folder of transformers`)) },
+  });
+});
+
+test('a prompt that the template does not take is named by its place', async () => {
+  await writeTinyTokenizer(folder);
+  await writeFile(join(folder, 'chat_template.jinja'), "{{ raise_exception('no system message') }}");
+  const tokenizer = await openChatTokenizer(folder);
+  expect(() => tokenizer.prompt([said('user', 'a')], 'step 3')).toThrow(/^step 3: the chat template .* no system message/);
+});

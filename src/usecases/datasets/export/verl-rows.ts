@@ -1,0 +1,127 @@
+import type { ShownStep } from '../../../domain/dataset/shown-rows.ts';
+import { pictureIds } from '../../../domain/dataset/shown-rows.ts';
+import { type TokenStep, type TrajectoryRow, trajectoryRows } from '../../../domain/training/rows/trajectory-rows.ts';
+import { DatasetError } from '../dataset-error.ts';
+import type { ChatTokenizer } from './chat-tokenizer.ts';
+import type { ExportStep, ExportTrajectory } from './export-trajectory.ts';
+import { wordsPrompts } from './shown-steps.ts';
+import { splitOwn, stepTokens } from './verl-tokens.ts';
+
+/** Rows of token ids of a trajectory, and of which of its own steps ids were made by a tokenizer. */
+export interface TrajectoryRows {
+  readonly rows: readonly TrajectoryRow[];
+  readonly retokenised: ReadonlySet<number>;
+}
+
+/**
+ * Lays the steps that a rollout took out as rows of token ids: one, or one per cut. Ids are those on record; what has none is
+ * tokenised where a tokenizer is given. @param shown what every step of the path was asked with.
+ * @throws DatasetError `missing-tokens` that names the step and the remedy, `bad-row` for ids that the tokenizer does not have.
+ */
+export function tokenRowsOf(
+  trajectory: ExportTrajectory,
+  shown: readonly ShownStep[],
+  tokenizer: ChatTokenizer | null,
+): TrajectoryRows {
+  const { context, own } = splitOwn(trajectory);
+  const retokenised = new Set<number>();
+  const steps: TokenStep[] = [];
+  for (const [i, step] of own.entries()) {
+    const asked = shown[context.length + i];
+    const before = steps.at(-1)?.tokens;
+    const recorded = recordedStep(step, asked);
+    // What its producer recorded behind the step before is the observation already.
+    const holdsPrompt = recorded.promptIds !== null || before?.mask.at(-1) === 0;
+    const whole = recorded.tokens !== null && holdsPrompt;
+    if (tokenizer) refuseForeign(trajectory, step, recorded, tokenizer);
+    if (tokenizer === null || whole) {
+      steps.push(recorded);
+      continue;
+    }
+    retokenised.add(i);
+    steps.push({
+      ...recorded,
+      tokens: recorded.tokens ?? sampledAll(tokenizer.reply(step.response)),
+      promptIds: holdsPrompt ? recorded.promptIds : promptOf(trajectory, step, asked, tokenizer),
+    });
+  }
+  const found = trajectoryRows(steps, sumOf(trajectory.rolloutRewards));
+  if (found.kind === 'missing') throw missing(trajectory, own[found.step], found.what);
+  return { rows: found.rows, retokenised };
+}
+
+function recordedStep(step: ExportStep, asked: ShownStep | undefined): TokenStep {
+  const tokens = stepTokens(step);
+  return {
+    promptIds: step.prompt?.tokenIds ?? null,
+    images: pictureIds(asked?.prompt ?? []),
+    tokens: tokens && {
+      ids: Int32Array.from(tokens.ids),
+      mask: Uint8Array.from(tokens.mask),
+      logProbs: tokens.logProbs && Float32Array.from(tokens.logProbs),
+    },
+    spans: step.policySpans,
+    reward: sumOf(step.rewards),
+  };
+}
+
+function sampledAll(ids: readonly number[]): NonNullable<TokenStep['tokens']> {
+  return { ids: Int32Array.from(ids), mask: new Uint8Array(ids.length).fill(1), logProbs: null };
+}
+
+/** Tokenises what a step was asked with. @throws DatasetError where that is no text, or is not on record. */
+function promptOf(
+  trajectory: ExportTrajectory,
+  step: ExportStep,
+  asked: ShownStep | undefined,
+  tokenizer: ChatTokenizer,
+): Int32Array {
+  const place = placeOf(trajectory, step);
+  if (!asked || (asked.source === 'composed' && wordsPrompts(trajectory.config)))
+    throw new DatasetError(
+      'missing-prompt',
+      `${place}: its run words prompts itself, and the record does not hold this one; leave the run out by a filter`,
+    );
+  if (pictureIds(asked.prompt).length > 0)
+    throw new DatasetError(
+      'missing-tokens',
+      `${place} was asked with a picture, whose token ids a tokenizer of texts does not know; collect with a server that returns prompt_token_ids, or export --layout step`,
+    );
+  return Int32Array.from(tokenizer.prompt(asked.prompt, place));
+}
+
+/** Refuses ids on record that are none of the tokenizer: the tokens of another model. */
+function refuseForeign(
+  trajectory: ExportTrajectory,
+  step: ExportStep,
+  { promptIds, tokens }: TokenStep,
+  tokenizer: ChatTokenizer,
+): void {
+  for (const ids of [promptIds, tokens?.ids ?? null]) {
+    const foreign = ids?.find((id) => id >= tokenizer.size);
+    if (foreign !== undefined)
+      throw new DatasetError(
+        'bad-row',
+        `${placeOf(trajectory, step)} has the token id ${foreign}, outside the vocabulary of ${tokenizer.size} in ${tokenizer.folder}; give the tokenizer of the model that sampled it`,
+      );
+  }
+}
+
+function missing(trajectory: ExportTrajectory, step: ExportStep | undefined, what: 'sampled' | 'observation'): DatasetError {
+  const lack =
+    what === 'sampled'
+      ? 'has no token ids: its policy has none, or its model server returned none'
+      : 'has the ids of what was sampled, but not of the observation that followed it: the server returned no prompt_token_ids';
+  return new DatasetError(
+    'missing-tokens',
+    `${step ? placeOf(trajectory, step) : ''} ${lack}. A row of a trajectory needs the ids of every token; collect with a server that returns them (vLLM from 0.10.2), give --tokenizer DIR to tokenise texts (rows say so), export --layout step, which needs none, or choose other runs with --run or --policy`,
+  );
+}
+
+function placeOf({ head, rollout }: ExportTrajectory, { depth }: ExportStep): string {
+  return `trajectory ${rollout.rolloutId} of run ${head.runId} (${rollout.policyId}): step ${depth}`;
+}
+
+function sumOf(rewards: Readonly<Record<string, number>>): number {
+  return Object.values(rewards).reduce((sum, value) => sum + value, 0);
+}

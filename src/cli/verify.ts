@@ -57,8 +57,8 @@ function describeVerification(found: Verification): string {
   ].join('\n');
 }
 
-function describeFaults({ events, blobs, batches, checkpoints, files, faulty, faults }: Verification): string {
-  const counts = `${events} events, ${blobs} blobs, ${batches} batches, ${checkpoints} checkpoints${files > 0 ? `, ${files} files` : ''}`;
+function describeFaults({ events, blobs, batches, checkpoints, files, prompts, faulty, faults }: Verification): string {
+  const counts = `${events} events, ${blobs} blobs, ${batches} batches, ${checkpoints} checkpoints${files > 0 ? `, ${files} files` : ''}${prompts > 0 ? `, ${prompts} prompts` : ''}`;
   if (faulty === 0) return `intact: ${counts}`;
   const lines = faults.map(({ what, kind, place }) => `${what} ${kind}: ${place}`);
   return [

@@ -17,6 +17,7 @@ import { readTreesOfRun } from '../../projections/step-tree/read-trees-of-run.ts
 import { readRecordedTrees } from '../../projections/trajectories/read-recorded-trees.ts';
 import type { RecordedStep, RecordedTree } from '../../projections/trajectories/recorded-tree.ts';
 import { asPublished } from '../collect/published-environment.ts';
+import { comparePrompts } from './compare-prompts.ts';
 import { Comparison, type ReplayReport } from './replay-report.ts';
 
 export interface EnvironmentReplay {
@@ -34,10 +35,10 @@ export class ReplayRefused extends Error {
 
 /**
  * Executes every recorded action of a run again and compares what the environment says: observation, reward (as it was first
- * assigned, whatever a scorer made of it later), end, and the state's hash where there is one. Fingerprints are compared first:
- * with another server or world, differences are to be expected, and the report says so. Each action is executed once where the
- * environment can be copied; elsewhere the way to a branch is walked again. Where the episode ends now and went on then, what
- * lies below is left out and counted in a note.
+ * assigned, whatever a scorer made of it later), end, and the state's hash where there is one. The prompt of each step is
+ * compared with the digest of what was sent. Fingerprints are compared first: with another server or world, differences are to
+ * be expected, and the report says so. Each action is executed once where the environment can be copied; elsewhere the way to a
+ * branch is walked again. Where the episode ends now and went on then, what lies below is left out and counted in a note.
  */
 export async function replayEnvironment(platform: Platform, asked: EnvironmentReplay): Promise<ReplayReport> {
   const { db } = platform.database;
@@ -51,6 +52,7 @@ export async function replayEnvironment(platform: Platform, asked: EnvironmentRe
       asked.signal.throwIfAborted();
       const tree = (await db.transaction().execute((trx) => readRecordedTrees(trx, [treeId]))).get(treeId);
       const earned = await readEarned(db, treeId);
+      await comparePrompts(platform, treeId, comparison);
       if (tree) skipped += await replayTree({ platform, comparison, kind: seen, earned, signal: asked.signal }, tree);
       asked.progress?.(index + 1, trees.length);
     }

@@ -10,6 +10,7 @@ import { readRun } from '../../projections/runs/read-runs.ts';
 import { countTrees } from '../../projections/step-tree/read-trees.ts';
 import { collectPlan } from '../collect/plan.ts';
 import { episodeOf, pathOf, type SeenReward } from '../collect/score-tree.ts';
+import { comparePrompts } from '../replay/compare-prompts.ts';
 import { ReplayRefused } from '../replay/replay-environment.ts';
 import { Comparison, type ReplayReport } from '../replay/replay-report.ts';
 import { changesOf, chooseEstimator, describeChange, estimateAdvantages, recordedEstimator } from './replay-scores-advantages.ts';
@@ -41,9 +42,10 @@ const SHOWN_GROUPS = 12;
 
 /**
  * Scores a run over from its record and appends nothing but the report. As recorded: every reward of a registered scorer, and
- * every return, must come out again. Otherwise returns and advantages are compared, rollout by rollout, with those under another
- * scorer, other coefficients of compression or another estimator, or good trajectories and pairs with those under other
- * thresholds; notes say what changes in each group. @throws ReplayRefused for names that are not there.
+ * every return, must come out again, and every prompt that a reply was scored by. Otherwise returns and advantages are compared,
+ * rollout by rollout, with those under another scorer, other coefficients of compression or another estimator, or good
+ * trajectories and pairs with those under other thresholds; notes say what changes in each group. @throws ReplayRefused for
+ * names that are not there.
  */
 export async function replayScores(platform: Platform, replay: ScoresReplay): Promise<ReplayReport> {
   const { db } = platform.database;
@@ -68,6 +70,7 @@ export async function replayScores(platform: Platform, replay: ScoresReplay): Pr
     for await (const found of readScorable(db, runId)) {
       signal.throwIfAborted();
       const tree = await resolved(platform, found);
+      await comparePrompts(platform, tree.treeId, comparison);
       if (asked.kind === 'as-recorded') groups.push(await scoreAsRecorded(scoring, tree));
       else {
         const pairs =

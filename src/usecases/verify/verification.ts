@@ -2,11 +2,12 @@ import type { DoubtfulRevision } from './verify-revisions.ts';
 
 /** Something of the record that is not as it was written. */
 export interface Fault {
-  readonly what: 'event' | 'blob' | 'batch' | 'checkpoint' | 'dataset' | 'release';
+  readonly what: 'event' | 'blob' | 'batch' | 'checkpoint' | 'dataset' | 'release' | 'prompt';
   readonly kind: 'changed' | 'missing' | 'inserted' | 'renumbered' | 'unchained' | 'unknown' | 'unrecorded';
   /**
    * The event's place and id (and the columns that contradict it), the blob's name, the batch's id, the policy's version with its
-   * checkpoint, the file (and the fields), the quarantine and place of a release that no record holds.
+   * checkpoint, the file (and the fields), the quarantine and place of a release that no record holds,
+   * the step or judgement that a prompt was asked for.
    */
   readonly place: string;
 }
@@ -17,6 +18,7 @@ export interface Verification {
   readonly batches: number;
   readonly checkpoints: number;
   readonly files: number;
+  readonly prompts: number;
   readonly faulty: number;
   /** The first faults. */
   readonly faults: readonly Fault[];

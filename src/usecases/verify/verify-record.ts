@@ -11,6 +11,7 @@ import { readUnrecordedReleases } from '../../projections/rebuild/unrecorded-rel
 import type { Fault, Verification } from './verification.ts';
 import { verifyCheckpoints } from './verify-checkpoints.ts';
 import { verifyFiles } from './verify-files.ts';
+import { verifyPrompts } from './verify-prompts.ts';
 import { findDoubtfulRevisions } from './verify-revisions.ts';
 
 const SHOWN = 50;
@@ -19,8 +20,8 @@ const BLOB = /"blob":"([0-9a-f]{64})"/g;
 /**
  * Checks that the record is what was written: the hash chain of every partition of the journal, every blob against its name
  * (those that events refer to must be there: long texts, tokens, checkpoints), the chained manifests of all batches, checkpoints
- * with the weights in them, and files of released datasets, with the manifests next to them, against their releases. Besides that
- * it names revisions that were mined from what the record speaks against.
+ * with the weights in them, files of released datasets, with the manifests next to them, against their releases, and every prompt
+ * against the digest of what was sent. Besides that it names revisions that were mined from what the record speaks against.
  */
 export async function verifyRecord(
   platform: Platform,
@@ -62,9 +63,11 @@ export async function verifyRecord(
   const batches = await verifyBatches(platform, fault);
   const checkpoints = await verifyCheckpoints(platform, signal, fault);
   const checked = await verifyFiles(platform, files, fault);
+  const prompts = await verifyPrompts(platform, signal, fault);
   const doubtful = await findDoubtfulRevisions(platform, signal);
   const doubts = { doubtful: doubtful.length, doubtfulRevisions: doubtful.slice(0, SHOWN) };
-  return { events: chain.events, blobs, batches, checkpoints, files: checked, faulty, faults, ...doubts };
+  const counts = { events: chain.events, blobs, batches, checkpoints, files: checked, prompts };
+  return { ...counts, faulty, faults, ...doubts };
 }
 
 async function verifyBlobs(

@@ -6,6 +6,7 @@ import threading
 import unittest
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
@@ -13,15 +14,17 @@ try:
     import torch
 
     from espalier_rl.trainer.checkpoints import save_checkpoint
-    from espalier_rl.trainer.generate import sample_replies
+    from espalier_rl.trainer.generate import Asked, sample_batch, sample_replies
     from espalier_rl.trainer.language_model import open_model
     from espalier_rl.trainer.rows import read_rows
+    from espalier_rl.trainer import serve
     from espalier_rl.trainer.serve import ModelServer, _handler
     from espalier_rl.trainer.trainer import Trainer
 
+    from .test_packing import transformers, write_small_qwen
     from .test_trainer import TINY, opened, rows_of, write_small_llama
 except ImportError:
-    torch = None
+    torch = transformers = None
 
 CHAT = [{"role": "user", "content": "7"}]
 
@@ -46,6 +49,32 @@ class Sampling(unittest.TestCase):
         draw = lambda count, seed: sample_replies(model, model.encode_chat(CHAT), count=count, longest=5, temperature=1.0, seed=seed)
         self.assertEqual(draw(2, 9), draw(4, 9)[:2])
         self.assertNotEqual(draw(1, 9), draw(1, 10))
+
+    def test_a_reply_does_not_depend_on_what_is_drawn_with_it(self):
+        for model in (open_model(TINY, 1, "cpu"), self.qwen()):
+            if model is None:
+                continue
+            prompts = [[3, 4, 5], [6, 7, 8, 9, 10, 11, 12], [13], [14, 15]]
+            asked = [
+                Asked(prompt, 1 + i % 2, 3 + 2 * i, (0.0, 1.0, 0.7, 1.0)[i], seed=i) for i, prompt in enumerate(prompts)
+            ]
+            alone, together, order = {}, {}, []
+            for i, each in enumerate(asked):
+                sample_batch(model, [each], lambda _, replies, i=i: alone.update({i: replies}))
+            sample_batch(model, asked, lambda i, replies: (order.append(i), together.update({i: replies})))
+            self.assertEqual(sorted(order), [0, 1, 2, 3])
+            self.assertEqual(order[0], 0)  # the shortest is answered first
+            for i, replies in alone.items():
+                self.assertEqual([reply["ids"] for reply in replies], [reply["ids"] for reply in together[i]])
+                for one, other in zip(replies, together[i]):
+                    torch.testing.assert_close(torch.tensor(one["log_probs"]), torch.tensor(other["log_probs"]), rtol=1e-4, atol=1e-4)
+
+    def qwen(self):
+        if transformers is None:
+            return None
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        return open_model({"kind": "folder", "path": str(write_small_qwen(Path(folder.name)))}, 0, "cpu")
 
     def test_samples_follow_the_distribution(self):
         model = open_model(TINY, 1, "cpu")
@@ -83,7 +112,7 @@ class Protocol(unittest.TestCase):
         self.first = save_checkpoint(opened(), folder.name)
         self.second = save_checkpoint(opened(seed=8), folder.name)
         start = Path(folder.name) / self.first["checkpoint"]
-        server = ModelServer(start, name="tiny", device="cpu", precision="float32", weights_root=folder.name)
+        self.model = server = ModelServer(start, name="tiny", device="cpu", precision="float32", weights_root=folder.name)
         http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(server))
         threading.Thread(target=http.serve_forever, daemon=True).start()
         self.addCleanup(http.server_close)
@@ -110,6 +139,29 @@ class Protocol(unittest.TestCase):
         used = sum(len(choice["token_ids"]) for choice in answer["choices"])
         self.assertEqual(answer["usage"]["completion_tokens"], used)
         self.assertEqual(self.post("/chat/completions", asked)[1]["choices"], answer["choices"])
+
+    def test_requests_that_wait_are_drawn_together_and_answered_as_they_would_be_alone(self):
+        asked = [{"messages": [{"role": "user", "content": "7" * (1 + i)}], "max_tokens": 4, "seed": i, "return_token_ids": True} for i in range(6)]
+        alone = [self.post("/chat/completions", each)[1]["choices"] for each in asked]
+        sizes, drawn = [], serve.sample_batch
+        released = threading.Event()
+
+        def held(model, requests, done):
+            sizes.append(len(requests))
+            released.wait(60)
+            drawn(model, requests, done)
+
+        serve.sample_batch = held
+        self.addCleanup(setattr, serve, "sample_batch", drawn)
+        with ThreadPoolExecutor(6) as pool:
+            answers = [pool.submit(self.post, "/chat/completions", each) for each in asked]
+            while sum(sizes) + len(self.model.batches.waiting) < 6:
+                threading.Event().wait(0.01)
+            released.set()
+            together = [each.result()[1]["choices"] for each in answers]
+        self.assertEqual(together, alone)
+        self.assertEqual(sum(sizes), 6)
+        self.assertLessEqual(len(sizes), 2)  # the first may have begun alone
 
     def test_an_unsupported_request_is_refused_with_the_reason(self):
         for change, reason in (

@@ -1,47 +1,68 @@
-"""Samples replies with the ids and log-probs of what was drawn."""
+"""Samples replies with the ids and log-probs of what was drawn: of one request, or of several at once."""
 
 import hashlib
+from dataclasses import dataclass
 
 import torch
 
 
+@dataclass(frozen=True)
+class Asked:
+    """Replies that are asked for: `count` of at most `longest` tokens to one prompt, each cut where a text of `stop` begins."""
+
+    prompt: list
+    count: int
+    longest: int
+    temperature: float
+    seed: int
+    stop: tuple = ()
+    pictures: tuple = ()
+
+
 def sample_replies(model, prompt, *, count, longest, temperature, seed, stop=(), pictures=()):
-    """Draws `count` replies to one prompt. Returns dicts of ids, log_probs, text, finish (`stop` or `length`).
+    """Draws `count` replies to one prompt. Returns dicts of ids, log_probs, text, finish (`stop` or `length`)."""
+    found = []
+    asked = Asked(prompt, count, longest, temperature, seed, tuple(stop), tuple(pictures))
+    sample_batch(model, [asked], lambda _, replies: found.extend(replies))
+    return found
+
+
+def sample_batch(model, requests, done):
+    """Draws the replies of several requests at once; calls `done(place, replies)` as soon as those of a request are whole.
 
     Log-probs are of the distribution that was drawn from (logits / temperature): what a trainer needs. At temperature 0 the likeliest token is
-    taken, and its log-prob at temperature 1 is returned. Reply i is a function of (prompt, seed, i) alone, whatever `count` is.
+    taken, and its log-prob at temperature 1 is returned. Reply i is a function of (prompt, seed, i), up to the rounding of sums, whatever else is
+    drawn with it. Requests with pictures come alone.
     """
-    generators = [torch.Generator().manual_seed(_mix(seed, i)) for i in range(count)]
-    replies = [{"ids": [], "log_probs": [], "text": "", "finish": "length"} for _ in range(count)]
-    active = set(range(count))
+    rows = [_Row(place, asked, _mix(asked.seed, i)) for place, asked in enumerate(requests) for i in range(asked.count)]
+    replies = [[row.reply for row in rows if row.place == place] for place in range(len(requests))]
+    left = [asked.count for asked in requests]
     ends = model.end_ids
-    ids = torch.tensor([prompt] * count, dtype=torch.long, device=model.device)
     with torch.no_grad():
-        step = model.stepper(pictures) if model.reads_pictures else _Stepper(model)
-        for _ in range(longest):
-            logits = step(ids).float().cpu().double()
-            log_probs = torch.log_softmax(logits / (temperature or 1.0), -1)
-            draws = torch.stack([torch.rand(1, generator=generator, dtype=torch.float64) for generator in generators])
-            if temperature:
-                # The smallest token whose cumulative probability exceeds the draw; clamped, for the last sum may fall short of 1.
-                chosen = (log_probs.exp().cumsum(-1) <= draws).sum(-1).clamp(max=log_probs.shape[-1] - 1)
-            else:
-                chosen = logits.argmax(-1)
-            for i in sorted(active):
-                token, reply = int(chosen[i]), replies[i]
-                reply["ids"].append(token)
-                reply["log_probs"].append(float(log_probs[i, token]))
-                reply["text"] = model.decode([each for each in reply["ids"] if each not in ends])
-                cut = min((at for at in (reply["text"].find(mark) for mark in stop) if at >= 0), default=-1)
-                if cut >= 0:
-                    reply["text"] = reply["text"][:cut]
-                if cut >= 0 or token in ends:
-                    reply["finish"] = "stop"
-                    active.discard(i)
-            if not active:
-                break
-            ids = chosen.to(model.device).unsqueeze(-1)
-    return replies
+        step = model.stepper(requests[0].pictures) if model.reads_pictures else _Stepper(model)
+        prompts = [row.asked.prompt for row in rows]
+        logits = step(torch.tensor(prompts, device=model.device)) if model.reads_pictures else step.begin(prompts)
+        while True:
+            logits = logits.float().cpu().double()
+            temperatures = torch.tensor([row.asked.temperature for row in rows], dtype=torch.float64)[:, None]
+            log_probs = torch.log_softmax(logits / torch.where(temperatures > 0, temperatures, 1.0), -1)
+            draws = torch.stack([torch.rand(1, generator=row.generator, dtype=torch.float64) for row in rows])
+            # The smallest token whose cumulative probability exceeds the draw; clamped, for the last sum may fall short of 1.
+            drawn = (log_probs.exp().cumsum(-1) <= draws).sum(-1).clamp(max=log_probs.shape[-1] - 1)
+            chosen = torch.where(temperatures[:, 0] > 0, drawn, logits.argmax(-1))
+            for i, row in enumerate(rows):
+                if row.open and row.take(int(chosen[i]), float(log_probs[i, int(chosen[i])]), model, ends):
+                    left[row.place] -= 1
+                    if left[row.place] == 0:
+                        done(row.place, replies[row.place])
+            if not any(left):
+                return
+            if model.reads_pictures:
+                logits = step(chosen.to(model.device).unsqueeze(-1))
+                continue
+            kept = [i for i, row in enumerate(rows) if row.open]
+            rows = [rows[i] for i in kept]
+            logits = step.go_on(chosen[kept].tolist(), kept)
 
 
 def _mix(seed, place):
@@ -49,20 +70,74 @@ def _mix(seed, place):
     return int.from_bytes(hashlib.sha256(f"{seed} {place}".encode()).digest()[:8], "little") >> 1
 
 
+class _Row:
+    """One reply as it grows."""
+
+    def __init__(self, place, asked, seed):
+        self.place, self.asked, self.open = place, asked, True
+        self.generator = torch.Generator().manual_seed(seed)
+        self.reply = {"ids": [], "log_probs": [], "text": "", "finish": "length"}
+
+    def take(self, token, log_prob, model, ends):
+        """Adds a token. Returns whether the reply is whole."""
+        reply = self.reply
+        reply["ids"].append(token)
+        reply["log_probs"].append(log_prob)
+        reply["text"] = model.decode([each for each in reply["ids"] if each not in ends])
+        cut = min((at for at in (reply["text"].find(mark) for mark in self.asked.stop) if at >= 0), default=-1)
+        if cut >= 0:
+            reply["text"] = reply["text"][:cut]
+        if cut >= 0 or token in ends:
+            reply["finish"] = "stop"
+            self.open = False
+        elif len(reply["ids"]) == self.asked.longest:
+            self.open = False
+        return not self.open
+
+
 class _Stepper:
-    """Returns the logits after the newest ids: transformers keep their keys and values, the tiny model reads its few tokens
-    again."""
+    """Returns the logits after the newest ids of each row. Models of transformers keep their keys and values, with shorter prompts
+    padded on the left; the tiny model reads its few tokens again."""
 
     def __init__(self, model):
         self.model = model
-        self.seen = None
         self.past = None
 
-    def __call__(self, ids):
+    def begin(self, prompts):
+        self.rows = [list(prompt) for prompt in prompts]
         if self.model.is_tiny:
-            self.seen = ids if self.seen is None else torch.cat([self.seen, ids], 1)
-            return self.model.module(self.seen)[0][:, -1]
+            return self._read_again()
+        device, longest = self.model.device, max(map(len, self.rows))
+        pads = torch.tensor([longest - len(row) for row in self.rows], device=device)
+        ids = torch.tensor([[0] * (longest - len(row)) + row for row in self.rows], device=device)
+        self.places = torch.arange(longest, device=device) - pads[:, None]
+        self.attention = (self.places >= 0).long() if bool(pads.any()) else None
+        return self._run(ids, self.places.clamp(min=0))
+
+    def go_on(self, tokens, kept):
+        """@param kept: which rows of the call before go on, with these tokens."""
+        if self.model.is_tiny:
+            self.rows = [[*self.rows[i], token] for i, token in zip(kept, tokens)]
+            return self._read_again()
+        if len(kept) < len(self.places):
+            chosen = torch.tensor(kept, device=self.places.device)
+            self.past.batch_select_indices(chosen)
+            self.places = self.places[chosen]
+            self.attention = None if self.attention is None else self.attention[chosen]
+        self.places = self.places[:, -1:] + 1
+        if self.attention is not None:
+            self.attention = torch.cat([self.attention, torch.ones_like(self.places)], 1)
+        return self._run(torch.tensor(tokens, device=self.places.device)[:, None], self.places)
+
+    def _read_again(self):
+        ids = torch.tensor([token for row in self.rows for token in row], device=self.model.device)
+        lengths = [len(row) for row in self.rows]
+        return self.model.module(ids[None], lengths)[0][0, torch.tensor(lengths).cumsum(0).to(ids.device) - 1]
+
+    def _run(self, ids, places):
         with torch.autocast(torch.device(self.model.device).type, torch.bfloat16, enabled=self.model.precision == "bfloat16"):
-            output = self.model.module(input_ids=ids, past_key_values=self.past, use_cache=True)
+            output = self.model.module(
+                input_ids=ids, attention_mask=self.attention, position_ids=places, past_key_values=self.past, use_cache=True
+            )
         self.past = output.past_key_values
         return output.logits[:, -1]

@@ -2,27 +2,31 @@
 
     python -m espalier_rl.trainer.serve --model FOLDER [--port 8000] [--weights-root FOLDER]
 
-Small on purpose: one request at a time, no batching across requests. With --weights-root, `POST /v1/weights {"checkpoint": NAME}` takes over the
-weights of a checkpoint under that folder between two requests, so that a policy under training needs no restart.
+Requests that wait are drawn together, up to --batch replies at once; what arrives meanwhile is the next batch. With --weights-root,
+`POST /v1/weights {"checkpoint": NAME}` takes over the weights of a checkpoint under that folder between two batches, so that a policy under
+training needs no restart.
 """
 
 import argparse
+import collections
 import json
 import re
 import sys
 import threading
 import time
+from concurrent.futures import Future
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import torch
 
-from .generate import sample_replies
+from .generate import Asked, sample_batch
 from .language_model import ModelRefused, open_model
 from .pictures import PictureRefused, read_messages
 from .tensors import digest_tensors
 
 LONGEST_BODY = 16 * 2**20
+BATCH = 64  # replies that are drawn at once
 
 
 class RequestRefused(Exception):
@@ -32,16 +36,16 @@ class RequestRefused(Exception):
 
 
 class ModelServer:
-    """Answers one request at a time; `lock` keeps weights and model as they are meanwhile."""
+    """Answers requests in batches; `lock` keeps weights and model as they are while one is drawn."""
 
-    def __init__(self, folder, *, name, device, precision, weights_root):
+    def __init__(self, folder, *, name, device, precision, weights_root, batch=BATCH):
         self.spec = {"precision": precision}
         self.name = name
         self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         self.weights_root = Path(weights_root).resolve() if weights_root else None
         self.lock = threading.Lock()
-        self.count = 0
         self.take_over(folder)
+        self.batches = Batches(self, batch)
 
     def take_over(self, folder):
         model = open_model({**self.spec, "kind": "folder", "path": str(folder)}, 0, self.device)
@@ -59,22 +63,19 @@ class ModelServer:
 
     def complete(self, request):
         messages, count, longest, temperature, seed, stop = _read_request(request)
-        with self.lock:
-            model = self.model
-            prompt, pictures = _encode(model, messages)
-            room = model.context - len(prompt)
-            if room < (longest or 1):
-                asked = len(prompt) + (longest or 1)
-                raise RequestRefused(
-                    f"This model's maximum context length is {model.context} tokens. However, you requested {asked} tokens.",
-                    code="context_length_exceeded",
-                )
-            replies = sample_replies(
-                model, prompt, count=count, longest=longest or room, temperature=temperature, seed=seed, stop=stop, pictures=pictures
+        model = self.model  # the tokenizer of all its versions is one
+        prompt, pictures = _encode(model, messages)
+        room = model.context - len(prompt)
+        if room < (longest or 1):
+            asked = len(prompt) + (longest or 1)
+            raise RequestRefused(
+                f"This model's maximum context length is {model.context} tokens. However, you requested {asked} tokens.",
+                code="context_length_exceeded",
             )
-            self.count += 1
-            number, weights = self.count, self.weights
-            choices = [_choice(model, request, i, reply) for i, reply in enumerate(replies)]
+        longest = min(longest or room, room)
+        asked = Asked(prompt, count, longest, temperature, seed, tuple(stop), tuple(pictures))
+        replies, weights, number = self.batches.draw(asked)
+        choices = [_choice(model, request, i, reply) for i, reply in enumerate(replies)]
         used = sum(len(reply["ids"]) for reply in replies)
         return {
             "id": f"chatcmpl-{number}",
@@ -86,6 +87,67 @@ class ModelServer:
             **({"prompt_token_ids": [int(token) for token in prompt]} if request.get("return_token_ids") else {}),
             "usage": {"prompt_tokens": len(prompt), "completion_tokens": used, "total_tokens": len(prompt) + used},
         }
+
+
+class Batches:
+    """Draws what waits together, in a thread of its own."""
+
+    def __init__(self, server, size):
+        self.server, self.size, self.count = server, size, 0
+        self.waiting = collections.deque()
+        self.arrived = threading.Condition()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def draw(self, asked):
+        """Waits for replies. Returns them, the weights that drew them and a number of its own."""
+        result = Future()
+        with self.arrived:
+            self.waiting.append((asked, result))
+            self.arrived.notify()
+        return result.result()
+
+    def _run(self):
+        while True:
+            with self.arrived:
+                while not self.waiting:
+                    self.arrived.wait()
+                batch = self._next()
+            with self.server.lock:
+                self._draw(batch)
+
+    def _next(self):
+        """Takes requests in the order in which they came, as far as they fit; at least one, and one with pictures alone."""
+        batch = [self.waiting.popleft()]
+        held = batch[0][0].count
+        while self.waiting and not batch[0][0].pictures:
+            asked = self.waiting[0][0]
+            if asked.pictures or held + asked.count > self.size:
+                break
+            held += asked.count
+            batch.append(self.waiting.popleft())
+        return batch
+
+    def _draw(self, batch):
+        model, weights = self.server.model, self.server.weights
+
+        def done(place, replies):
+            self.count += 1
+            batch[place][1].set_result((replies, weights, self.count))
+
+        try:
+            if model.reads_pictures and len(batch) > 1:  # texts to a model whose steps are those of one prompt
+                for each in batch:
+                    self._draw([each])
+                return
+            sample_batch(model, [asked for asked, _ in batch], done)
+        except Exception as error:  # who asked hears of it; the server goes on
+            open_ones = [each for each in batch if not each[1].done()]
+            if isinstance(error, (torch.OutOfMemoryError, MemoryError)) and len(batch) > 1:
+                for each in open_ones:  # what does not fit together may fit alone
+                    self._draw([each])
+                return
+            for _, result in open_ones:
+                result.set_exception(error)
 
 
 def _encode(model, messages):
@@ -169,6 +231,8 @@ def _handler(server):
                 self._send(400, _error(str(error), None))
             except BrokenPipeError:
                 self.close_connection = True
+            except (torch.OutOfMemoryError, MemoryError) as error:
+                self._send(500, _error(f"out of memory: {error}", "memory"))
 
         def _send(self, status, value):
             data = json.dumps(value).encode()
@@ -199,13 +263,19 @@ def main():
     parser.add_argument("--device", help="cuda where there is one, by default")
     parser.add_argument("--precision", choices=("float32", "bfloat16"), default="float32")
     parser.add_argument("--weights-root", help="folder of checkpoints that POST /v1/weights may load")
+    parser.add_argument("--batch", type=int, default=BATCH, help="replies that are drawn at once")
     parser.add_argument("--threads", type=int, default=1, help="of torch's own pool on the CPU")
     parser.add_argument("--end-with-stdin", action="store_true", help="end when standard input is closed: with whoever started it")
     chosen = parser.parse_args()
     torch.set_num_threads(chosen.threads)
     try:
         model = ModelServer(
-            chosen.model, name=chosen.name, device=chosen.device, precision=chosen.precision, weights_root=chosen.weights_root
+            chosen.model,
+            name=chosen.name,
+            device=chosen.device,
+            precision=chosen.precision,
+            weights_root=chosen.weights_root,
+            batch=chosen.batch,
         )
     except ModelRefused as error:
         print(f"espalier_rl.trainer.serve: {error}", file=sys.stderr)

@@ -22,7 +22,9 @@ export function servedPolicy(gate: WeightsGate, version: ServedVersion, options:
   const { temperature, ...sent } = options;
   function asking({ server, model }: HeldWeights): Policy {
     const key = `${model} ${server.baseUrl}`;
-    const known = policies.get(key) ?? openAiPolicy({ ...sent, baseUrl: server.baseUrl, model, policyId: ref.policyId });
+    const known =
+      policies.get(key) ??
+      openAiPolicy({ ...sent, ...{ baseUrl: server.baseUrl, tokenIds: server.tokenIds }, model, policyId: ref.policyId });
     policies.set(key, known);
     return known;
   }

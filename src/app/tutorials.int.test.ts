@@ -72,6 +72,11 @@ describe('a declaration of a training over HTTP', () => {
       expect(await declare('declared', other)).toMatchObject({ status: 409, body: { error: { code: 'declared-otherwise' } } });
   });
 
+  test('a policy whose name no database stores is not declared', async () => {
+    for (const policy of ['a\u0000b', 'n'.repeat(201)])
+      expect(await declare(policy, {})).toMatchObject({ status: 400, body: { error: { code: 'invalid' } } });
+  });
+
   test('many declarations of one policy at once leave one of them, and the others are refused by what differs', async () => {
     const groups = [2, 3, 4, 5, 6];
     const answers = await Promise.all(groups.map((groupsPerBatch) => declare('raced', { rules: { groupsPerBatch } })));
@@ -94,7 +99,7 @@ describe('a declaration of a training over HTTP', () => {
     const [lineage] = await readLineages(platform.database.db, ['older']);
     expect(lineage?.trainer).toEqual({ backend: 'first-name' });
     expect(await declare('older', { backend: 'first-name', loss: { name: 'gspo' } })).toMatchObject({
-      ...{ status: 409, body: { error: { message: 'the policy older is declared with another settings (null)' } } },
+      ...{ status: 409, body: { error: { message: 'the policy older is declared with another settings (none)' } } },
     });
   });
 
@@ -144,6 +149,12 @@ describe('a declaration of a training over HTTP', () => {
     [{ rules: { groupsPerBatch: 0 } }, 'rules.groupsPerBatch'],
     [{ rules: { rewards: { shaped: 1 } } }, 'the metric environment has no weight among shaped'],
     [{ weights: 'abc' }, 'weights: must be a SHA-256'],
+    [{ loss: { name: 'gspo', options: { 'a\u0000': 1 } } }, 'loss.options.a\ufffd: its text holds a NUL'],
+    [{ rules: { metric: 'm\ud800' } }, 'rules.metric: its text holds a NUL or half a character'],
+    [
+      { rules: { rewards: Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [i === 0 ? 'environment' : `c${i}`, 1])) } },
+      'rules.rewards: it names 1001 components',
+    ],
   ])('%j is refused with what is wrong', async (body, message) => {
     const refused = await declare('refused', body);
     expect(refused).toMatchObject({

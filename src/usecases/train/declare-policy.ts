@@ -7,6 +7,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { type LineageRecord, readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
+import { checkName } from '../../training/leases/check-request.ts';
 import type { RegisterRequest } from '../../training/leases/protocol.ts';
 import { declareTraining, TrainingRefused, trainingDeclared } from './batcher/declare-training.ts';
 import type { Declaration } from './declaration/declaration-fields.ts';
@@ -30,6 +31,8 @@ type World = Pick<Platform, 'database' | 'log' | 'blobs'>;
 
 /** Declares the training of a policy, by whatever backend. Declaring the same again changes nothing. */
 export async function declarePolicy(world: World, policyId: string, declaration: Declaration): Promise<PolicyDeclared> {
+  const misnamed = checkName('policyId', policyId);
+  if (misnamed) return refuse(misnamed.message, misnamed.remedy);
   const { backend, weights } = declaration;
   if (weights === undefined && !isOwn(backend))
     return refuse(

@@ -2,6 +2,7 @@ import { closestName } from '../../../domain/text/closest-name.ts';
 import { configureEstimator, ESTIMATORS } from '../../../domain/training/advantages/estimators.ts';
 import { configurePolicyLoss, POLICY_LOSSES } from '../../../domain/training/losses/policy-losses.ts';
 import type { OptionRules } from '../../../domain/training/options.ts';
+import { wellFormed } from '../../../events/well-formed.ts';
 import { VISION_PRESETS, visionPreset } from '../../../images/vision-tokens.ts';
 import type { Declaration, DeclarationFields } from './declaration-fields.ts';
 import { needsValues } from './merge-preset.ts';
@@ -19,6 +20,7 @@ export interface Misfit {
  */
 export function checkDeclaration(declaration: Declaration, own: DeclarationFields): Misfit | null {
   return (
+    checkTexts(own) ??
     checkMethod('estimator', declaration.estimator, ESTIMATORS, configureEstimator) ??
     (declaration.loss ? checkMethod('loss', declaration.loss, POLICY_LOSSES, configurePolicyLoss) : null) ??
     checkBackend(declaration) ??
@@ -27,6 +29,13 @@ export function checkDeclaration(declaration: Declaration, own: DeclarationField
     checkRewards(declaration) ??
     checkPrompt(declaration)
   );
+}
+
+/** The log repairs text that no database stores: what is recorded would be another declaration. */
+function checkTexts(own: DeclarationFields): Misfit | null {
+  const [field] = wellFormed(own).repaired;
+  if (field === undefined) return null;
+  return { field, reason: 'its text holds a NUL or half a character', remedy: 'send well-formed text' };
 }
 
 type Registry = Readonly<Record<string, { readonly options: OptionRules }>>;
@@ -138,10 +147,19 @@ function checkGroups({ estimator: { name, options }, groupSize, rules, backend }
   return null;
 }
 
+const MOST_COMPONENTS = 1_000;
+
 function checkRewards({
   rules: { metric = 'environment', rewards = { [metric]: 1 } },
   processRewards,
 }: Declaration): Misfit | null {
+  const named = Object.keys(rewards).length;
+  if (named > MOST_COMPONENTS)
+    return {
+      field: 'rules.rewards',
+      reason: `it names ${named} components, and every batch records them`,
+      remedy: `name at most ${MOST_COMPONENTS}`,
+    };
   const unweighed = processRewards?.components.find((component) => !rewards[component]);
   if (unweighed === undefined) return null;
   return {

@@ -7,7 +7,7 @@ export function firstDifference(one: object, other: object): string | null {
   for (const field of [...new Set([...Object.keys(a), ...Object.keys(b)])].sort()) {
     const [x, y] = [a[field], b[field]];
     if (canonicalJson([x ?? null]) === canonicalJson([y ?? null])) continue;
-    if (!isObject(x) || !isObject(y)) return `${field} (${cutText(canonicalJson(x ?? null), 200)})`;
+    if (!isObject(x) || !isObject(y)) return `${field} (${x === undefined ? 'none' : cutText(canonicalJson(x), 200)})`;
     const within = firstDifference(x, y);
     if (within !== null) return `${field}.${within}`;
   }

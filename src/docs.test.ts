@@ -105,12 +105,13 @@ describe('the documentation', () => {
 
 /**
  * `sh run` is run by docs-commands.int.test.ts, `console run` of a guide by guides.long.int.test.ts. The two commands of the
- * README and those of CONTRIBUTING are what CI itself runs; the Python block is an example file, compared above.
+ * README and those of CONTRIBUTING are what CI itself runs; Python blocks are example files, compared above; that of the guide
+ * to exports is run by python/tests_consumers.
  */
 function isCovered(page: string, language: string, rest: string): boolean {
   if (/ excerpt=\d{4}-\d\d-\d\d$/.test(rest)) return true;
   if (rest === ' run') return page.startsWith(language === 'sh' ? 'docs/' : 'docs/guides/add-');
-  if (language === 'python') return /bring-your-own-trainer|train-with-(verl|trl)/.test(page);
+  if (language === 'python') return /bring-your-own-trainer|train-with-(verl|trl)|guides\/export/.test(page);
   return language === 'sh' && ['README.md', 'CONTRIBUTING.md', 'docs/tutorials/first-run.md'].includes(page);
 }
 

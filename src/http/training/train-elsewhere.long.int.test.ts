@@ -18,6 +18,8 @@ import { consumersForTests } from '../../testing/python.ts';
 import { PACKAGE } from '../../training/backends/torch/python-process.ts';
 import { type StartedServer, serveModel } from '../../training/backends/torch/serve-model.ts';
 import { collect } from '../../usecases/collect/collect.ts';
+import { exportTrajectories } from '../../usecases/datasets/export/export-trajectories.ts';
+import { parseTrajectoryQuery } from '../../usecases/datasets/export/parse-trajectory-query.ts';
 
 const found = await consumersForTests();
 const python = found.kind === 'found' ? found.python : '';
@@ -84,6 +86,26 @@ const MEMBERS = 4;
       600_000,
     );
 
+    test('TRL reads exported chats: of the format trl it trains the replies alone, of openai every token', async () => {
+      await declare('exported');
+      const runId = await play('exported', GROUPS);
+      const { db } = platform.database;
+      const own = { weights: 'own', metadata: 'omit' } as const;
+      for (const kind of ['trl', 'openai'] as const)
+        await exportTrajectories({
+          ...{ db, blobs: platform.blobs, query: parseTrajectoryQuery({ runs: runId }), format: { kind, ...own } },
+          ...{ out: join(folder, `${kind}.jsonl`), existing: 'refuse', empty: 'refuse', codeVersion: 'test', waitMs: 60_000 },
+          ...{ signal, onProgress: () => undefined },
+        });
+      const said = await run('-m', 'tests_consumers.read_exports', folder, join(folder, 'first'));
+      const found = JSON.parse(/^found (.*)$/m.exec(said)?.[1] ?? 'null');
+      const steps = await stepsOf(runId);
+      const replies = steps.reduce((sum, { response }) => sum + response.length + 1, 0); // a token for each sign, and the end
+      expect(found.trl).toEqual({ rows: steps.length, tokens: replies });
+      expect(found.openai.rows).toBe(GROUPS * MEMBERS);
+      expect(found.openai.tokens).toBeGreaterThan(replies);
+    }, 600_000);
+
     /** Declares as the examples do, before there is anything to train on: the declaration that they repeat changes nothing. */
     async function declare(policyId: string): Promise<void> {
       const { weights } = await weightsOf(0, join(folder, 'first'));
@@ -124,18 +146,21 @@ const MEMBERS = 4;
 
     /** Counts the tokens that the steps of a run recorded as sampled. */
     async function sampledTokens(runId: string): Promise<number> {
-      const steps = await platform.database.db
-        .selectFrom('steps')
-        .innerJoin('trees', 'trees.treeId', 'steps.treeId')
-        .select('steps.tokens')
-        .where('trees.runId', '=', runId)
-        .where('steps.depth', '>', 0)
-        .execute();
       // as the event's schema let them in
-      return steps.reduce(
+      return (await stepsOf(runId)).reduce(
         (sum, { tokens }) => sum + sampledOf(tokens as { readonly ids: Packed; readonly mask: Packed | null }),
         0,
       );
+    }
+
+    function stepsOf(runId: string) {
+      return platform.database.db
+        .selectFrom('steps')
+        .innerJoin('trees', 'trees.treeId', 'steps.treeId')
+        .select(['steps.tokens', 'steps.response'])
+        .where('trees.runId', '=', runId)
+        .where('steps.depth', '>', 0)
+        .execute();
     }
   },
 );

@@ -1,0 +1,35 @@
+"""What the guide to exports says of reading pictures, run as it is written there."""
+
+import json
+import os
+import re
+import tempfile
+import unittest
+from pathlib import Path
+
+from PIL import Image
+
+GUIDE = Path(__file__).parents[2] / "docs/guides/export.md"
+
+
+class Pictures(unittest.TestCase):
+    def test_the_block_of_the_guide_reads_the_pictures_next_to_a_file(self):
+        [block] = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+        home = os.getcwd()
+        self.addCleanup(os.chdir, home)
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            os.mkdir("data.jsonl.images")
+            Image.new("RGB", (3, 2), (10, 20, 30)).save("data.jsonl.images/a.png")
+            content = [{"type": "image"}, {"type": "text", "text": "x"}]
+            rows = [{"messages": [{"role": "user", "content": content}], "images": ["data.jsonl.images/a.png"]}, {"messages": [], "images": []}]
+            Path("data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+            scope = {}
+            exec(block, scope)
+            [picture] = scope["rows"][0]["images"]
+            self.assertEqual((picture.size, picture.getpixel((0, 0)), scope["rows"][1]["images"]), ((3, 2), (10, 20, 30), []))
+            os.chdir(home)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -111,6 +111,12 @@ class Verl(unittest.TestCase):
         with self.assertRaisesRegex(RowsRefused, "row 0 .* has no sampled token"):
             data_proto(Rows(body_of(unsaid)))
 
+    def test_rows_that_were_shown_pictures_are_refused_instead_of_read_as_text(self):
+        rows = Rows(body_of(*self.rows))
+        rows.names["images"] = [[], ["a" * 64], *[[] for _ in self.rows[2:]]]
+        with self.assertRaisesRegex(RowsRefused, r"row 1 \(rollout rollout 1\) was shown pictures.*espalier train --backend torch"):
+            data_proto(rows)
+
     def test_estimators_of_declarations_are_those_of_verl_or_refused_by_name(self):
         class Lease:
             estimator = {"name": "pass_at_k"}

@@ -36,6 +36,13 @@ class TokenRows:
             "prompt_token_ids (vLLM 0.10.2 and newer)",
         )
 
+        for row, images in enumerate(rows.names.get("images", [])):
+            if images:
+                raise RowsRefused(
+                    f"row {row} (rollout {self.rollout(row)}) was shown pictures, which this adapter does not hand on; without them its "
+                    "image tokens would be read as text. Train it with `espalier train --backend torch`"
+                )
+
     def _prompts(self, starts):
         """Token ids of prompts: a column of their own, and what a producer recorded as shown before the first sampled token."""
         if "prompts" not in self.rows:

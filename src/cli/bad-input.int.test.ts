@@ -163,9 +163,12 @@ describe('wrong files', () => {
 
   test('an export names the file that a tokenizer lacks, and the format that has no use for one', async () => {
     const lacking = await refusal(['export', '--format', 'verl', '--tokenizer', files, '--out', join(files, 'x.parquet')]);
-    expect(lacking).toContain(`--tokenizer ${files}: tokenizer.json cannot be read`);
+    expect(lacking).toEqual({ code: 1, line: expect.stringContaining(`--tokenizer ${files}: tokenizer.json cannot be read`) });
     const useless = await refusal(['export', '--format', 'openai', '--tokenizer', files, '--out', join(files, 'x.jsonl')]);
-    expect(useless).toContain('--tokenizer is for --format verl with --layout trajectory');
+    expect(useless).toEqual({
+      code: 1,
+      line: expect.stringContaining('--tokenizer is for --format verl with --layout trajectory'),
+    });
   });
 
   test('an export refuses a file that exists, or a folder that does not, and changes neither', async () => {

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Platform } from '../platform/open-platform.ts';
+import { readLedgers } from '../projections/training-pool/read-ledger.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { pythonForTests } from '../testing/python.ts';
 import { killRunning, runInProcess } from '../testing/worker-process.ts';
 
 let platform: Platform & { readonly home: string };
@@ -13,10 +15,12 @@ afterEach(async () => {
   await platform.close();
 });
 
+const found = await pythonForTests();
+
 /** What a demo of these sizes says, without the ids, times, places and drawn reflections that differ from one to the next. */
-async function shown(): Promise<string> {
+async function shown(python = 'no-python-of-this-name'): Promise<string> {
   const sizes = ['--tasks', '12', '--rollouts', '1', '--deep-rollouts', '2'];
-  const env = { ...environmentOf(platform), ESPALIER_PORT: '0' };
+  const env = { ...environmentOf(platform), ESPALIER_PORT: '0', ESPALIER_PYTHON: python };
   const { code, stdout, stderr } = await runInProcess(['demo', '--exit', ...sizes], env);
   if (code !== 0) throw new Error(stderr);
   return stdout
@@ -31,6 +35,9 @@ test('the demo shows a search with visits and values and a verified revision, an
   expect(first).toMatch(/^● Goal: craft .*\. {2}\d+ visits, value 0\.\d\d$/m);
   expect(first).toMatch(/executed, [1-9]\d* held and \d+ did not\.\nThe shortest that held/);
   expect(first).toMatch(/vision tokens in place of \d+ as text \((?:[1-9]\d|\d) % saved/);
+  expect(first).toMatch(
+    /no-python-of-this-name has no torch .*\. To get it:\n.*pip install -r python\/requirements\.txt\n {2}ESPALIER_PYTHON=/,
+  );
   expect(first).toMatch(/before \d+ % \(.*\), after \d+ % \(/);
   expect(first).toMatch(/^difference +0$/m);
   const [, revision = ''] = first.split('The shortest that held');
@@ -41,3 +48,18 @@ test('the demo shows a search with visits and values and a verified revision, an
   expect(await db.selectFrom('anomalies').selectAll().execute()).toEqual([]);
   expect(await db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
 }, 120_000);
+
+(found.kind === 'found' ? test : test.skip)(
+  'the demo trains a tiny vision-language model on history images where a Python with torch is there',
+  async () => {
+    const said = await shown(found.kind === 'found' ? found.python : '');
+    expect(said).toMatch(
+      /was trained for 2 updates in .* \(torch .*\):\n {2}[1-9]\d* steps were shown a picture; demo-pictures-1 is at version 2/,
+    );
+    const [ledger] = await readLedgers(platform.database.db, ['demo-pictures-1']);
+    expect(ledger).toMatchObject({ produced: 8, trained: 8, rejected: {}, difference: 0 });
+    const { db } = platform.database;
+    expect(await db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
+  },
+  300_000,
+);

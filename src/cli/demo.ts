@@ -26,6 +26,7 @@ import { showImages } from './demo/show-images.ts';
 import { showSearch } from './demo/show-search.ts';
 import { shownPath } from './demo/shown-path.ts';
 import { trainFew } from './demo/train-few.ts';
+import { trainPictures } from './demo/train-pictures.ts';
 import { describeManifest } from './export.ts';
 import { progressLine, say } from './terminal.ts';
 import { drawRecorded, readTree } from './tree.ts';
@@ -85,6 +86,8 @@ async function demo(flags: DemoFlags): Promise<void> {
       signal.throwIfAborted();
       await waitUntilProjected(database.db, await platform.log.ends(TOPICS), { timeoutMs: 60_000, signal });
       await showImages(platform, imagesId, workers.url);
+      await trainPictures(platform, flags.seed, signal);
+      signal.throwIfAborted();
       await trainFew(platform, flags.seed, signal);
       signal.throwIfAborted();
       await exportAll(platform, runId, signal);

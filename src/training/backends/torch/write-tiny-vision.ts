@@ -1,0 +1,22 @@
+import { execFile } from 'node:child_process';
+import { childEnvironment } from '../../../runtime/config.ts';
+import { BackendFailed } from './backend-failed.ts';
+import { PACKAGE } from './python-process.ts';
+
+const WRITE_MS = 180_000; // the first import of torch and transformers on a cold disk takes most of it
+
+/**
+ * Writes the folder of a tiny vision-language model with random weights. @throws BackendFailed where the interpreter lacks a
+ * package.
+ */
+export async function writeTinyVision(python: string, folder: string): Promise<void> {
+  const command = ['-m', 'espalier_rl.trainer.tiny_vision', '--out', folder];
+  const env = childEnvironment({ PYTHONPATH: PACKAGE, PYTHONDONTWRITEBYTECODE: '1' });
+  await new Promise<void>((resolve, reject) => {
+    execFile(python, command, { env, timeout: WRITE_MS }, (error, _stdout, stderr) => {
+      const last = stderr.trim().split('\n').at(-1) ?? '';
+      if (error) reject(new BackendFailed('refused', `no tiny model was written to ${folder}: ${last || error.message}`, stderr));
+      else resolve();
+    });
+  });
+}

@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createAppender } from '../../append/appender.ts';
 import { TEMPLATE_VERSIONS } from '../../domain/prompts/compose-prompt.ts';
@@ -16,11 +14,11 @@ import { SILENT } from '../../runtime/logger.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { pythonForTests } from '../../testing/python.ts';
 import type { PackedRow } from '../../training/backends/torch/pack-rows.ts';
-import { PACKAGE } from '../../training/backends/torch/python-process.ts';
 import { type TokenRow, tokenRows } from '../../training/backends/torch/token-rows.ts';
 import { decodeTorchCheckpoint } from '../../training/backends/torch/torch-checkpoint.ts';
 import { torchFolder } from '../../training/backends/torch/torch-folder.ts';
 import { startTorch, type TorchSession } from '../../training/backends/torch/torch-session.ts';
+import { writeTinyVision } from '../../training/backends/torch/write-tiny-vision.ts';
 import { keepCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
 import { collect } from '../collect/collect.ts';
 import type { PromptPlan } from '../collect/prompting/prompt-plan.ts';
@@ -56,9 +54,7 @@ const inImages: PromptPlan = {
       platform = { ...opened, config: { ...opened.config, python } };
       projector = await runProjections({ log: platform.log, database: platform.database });
       const folder = join(platform.home, 'tiny-vision');
-      await promisify(execFile)(python, ['-m', 'espalier_rl.trainer.tiny_vision', '--out', folder], {
-        env: { ...process.env, PYTHONPATH: PACKAGE },
-      });
+      await writeTinyVision(python, folder);
       trainer = trainerPlan.parse({
         backend: 'torch',
         torch: { model: { kind: 'folder', path: folder }, maxTokens: 8 },

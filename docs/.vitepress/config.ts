@@ -26,6 +26,7 @@ export default defineConfig({
           page('Search and revise', '/guides/search-and-revise'),
           page('History as images', '/guides/history-as-images'),
           page('Train', '/guides/train'),
+          page('Train on GPUs', '/guides/train-on-gpus'),
           page('Train with verl', '/guides/train-with-verl'),
           page('Train with TRL', '/guides/train-with-trl'),
           page('Tools and rewards', '/guides/tools-and-rewards'),

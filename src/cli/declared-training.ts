@@ -5,6 +5,7 @@ import type { Declaration } from '../usecases/train/declaration/declaration-fiel
 import { parseDeclaration } from '../usecases/train/declaration/parse-declaration.ts';
 import { PRESETS } from '../usecases/train/declaration/presets.ts';
 import { computationFieldsOf } from './computation-flags.ts';
+import { ENGINE_FLAGS, engineFieldsOf } from './engine-flags.ts';
 import { promptFieldsOf } from './prompt-flags.ts';
 import type { TrainFlags } from './train-options.ts';
 
@@ -31,7 +32,8 @@ export async function declarationOf(flags: TrainFlags, given: Partial<TrainFlags
 }
 
 function fieldsOf(flags: TrainFlags, given: Partial<TrainFlags>, backend: unknown, mode: string | undefined): Fields {
-  if (backend !== 'torch') refuseGiven(given, ['model', 'precision', 'maxTokens', 'tokenBudget', 'server'], '--backend torch');
+  if (backend !== 'torch')
+    refuseGiven(given, ['model', 'precision', 'maxTokens', 'tokenBudget', 'server', ...ENGINE_FLAGS], '--backend torch');
   if (backend !== 'external') refuseGiven(given, ['by', 'weights'], '--backend external');
   const { model, precision, maxTokens, learningRate, epochs, entropy } = given;
   const folder = model === undefined ? undefined : { kind: 'folder', path: resolve(model), precision };
@@ -40,7 +42,7 @@ function fieldsOf(flags: TrainFlags, given: Partial<TrainFlags>, backend: unknow
     ...computationFieldsOf(given),
     ...part('preset', given.preset),
     ...part('weights', backend === 'external' ? (given.weights ?? sha256Hex(given.by ?? '')) : undefined),
-    ...part('torch', some({ model: folder && some(folder), maxTokens })),
+    ...part('torch', some({ model: folder && some(folder), maxTokens, ...engineFieldsOf(given) })),
     ...part('optimiser', some({ learningRate, epochs, entropyCoefficient: entropy })),
     ...part('prompt', prompt),
     ...part('groupSize', given.group),

@@ -4,12 +4,13 @@ import { LINEAR_SETTINGS } from '../training/backends/training-settings.ts';
 import { SERVER_FORMS } from '../training/servers/open-model-server.ts';
 import { PRESET_NAMES, type PresetName } from '../usecases/train/declaration/preset-names.ts';
 import { addComputationOptions, type ComputationFlags } from './computation-flags.ts';
+import { addEngineOptions, type EngineFlags } from './engine-flags.ts';
 import { addPromptOptions, type PromptFlags } from './prompt-flags.ts';
 import { rewardWeights } from './reward-weights.ts';
 import { numberBetween, wholeNumber } from './with-platform.ts';
 import { plotFile } from './write-plot.ts';
 
-export interface TrainFlags extends ComputationFlags, PromptFlags {
+export interface TrainFlags extends ComputationFlags, EngineFlags, PromptFlags {
   readonly policy?: string;
   readonly backend: 'linear' | 'torch' | 'external';
   readonly model?: string;
@@ -69,7 +70,9 @@ export function addTrainOptions(command: Command): void {
     )
     .option('--max-tokens <n>', 'torch: longest reply; what the context holds when left out', wholeNumber('--max-tokens', 1))
     .option('--token-budget <n>', 'torch: tokens of a micro-batch; 16384 when left out', wholeNumber('--token-budget', 1))
-    .option('--server <name>', `torch: the model server that its versions act by: ${SERVER_FORMS}; own when left out`)
+    .option('--server <name>', `torch: the model server that its versions act by: ${SERVER_FORMS}; own when left out`);
+  addEngineOptions(command);
+  command
     .option('--by <policy>', 'external: the policy that acts by the newest weights of your trainer, as openai:MODEL@URL')
     .option('--weights <sha256>', 'external: SHA-256 of the first weights; that of --by when left out')
     .addOption(

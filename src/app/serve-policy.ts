@@ -1,8 +1,10 @@
+import { forwardRoutes } from '../http/policy/forward-routes.ts';
 import { policyRoutes } from '../http/policy/policy-routes.ts';
 import { type HttpServer, startHttp } from '../http/server.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { type ActingOptions, PolicySpecError } from '../policies/policy-entry.ts';
 import { createPolicy, parsePolicyText } from '../policies/policy-spec.ts';
+import { isServed } from '../policies/served/served-policy.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { followVersions } from '../training/versions/train-versions.ts';
@@ -27,7 +29,7 @@ export async function servePolicy(
   const policy = await createPolicy(spec, { versionsOf, signal });
   const { host, port, limits } = config;
   const metrics = createMetrics({ process: true });
-  const routes = policyRoutes(policy, Date.now);
+  const routes = isServed(policy) ? forwardRoutes(policy, Date.now) : policyRoutes(policy, Date.now);
   const server = await startHttp({ host, port, db, metrics, logger, routes, connections: limits.connections }).catch(
     async (error: unknown) => {
       await policy.close();

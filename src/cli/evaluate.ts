@@ -20,12 +20,13 @@ import { evaluate } from '../usecases/evaluate/evaluate.ts';
 import { checkedId, progressText } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { plotSvg } from './plot-svg.ts';
+import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { exitStopped } from './stoppable.ts';
 import { progressLine, say, table } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { plotFile, writePlot } from './write-plot.ts';
 
-interface EvaluateFlags {
+interface EvaluateFlags extends PromptFlags {
   readonly environment: string;
   readonly policy: string;
   readonly tasks: string;
@@ -76,6 +77,7 @@ export function addEvaluate(program: Command): void {
     .option('--resume <id>', 'go on with this evaluation, as it was planned')
     .option('--concurrency <n>', 'tasks at a time', wholeNumber('--concurrency', 1, 10_000), 8)
     .option('--plot <file>', 'write success by depth as a drawing, an .svg or a .png', plotFile);
+  addPromptOptions(command);
   command.action(async (flags: EvaluateFlags) => {
     await withPlatform('evaluate', async (platform, signal) => {
       const projector = await ensureProjector(platform);
@@ -121,6 +123,7 @@ async function plannedEvaluation(
   platform: Platform,
   flags: EvaluateFlags,
 ): Promise<Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>> {
+  const prompt = promptPlanOf(flags, flags.environment);
   parsePolicyText(flags.policy); // reported now rather than after the environment was opened
   const kind = await openEnvironment(flags.environment);
   try {
@@ -133,6 +136,7 @@ async function plannedEvaluation(
       temperature: flags.temperature,
       maxSteps: flags.maxSteps ?? (flags.recoverFrom ? 50 : 100), // rounds of the paper (specification of Agent-R, §3.3)
       search: null,
+      ...(prompt ? { prompt } : {}),
       evaluation: {
         split: flags.split ?? null,
         recoverFrom: flags.recoverFrom ?? null,

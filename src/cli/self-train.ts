@@ -3,18 +3,20 @@ import { canonicalJson } from '../events/codec.ts';
 import { derivedId } from '../events/derived-id.ts';
 import { JUDGE_FORMS } from '../policies/create-judge.ts';
 import { RunFailed } from '../usecases/collect/collect.ts';
+import { refuseSearchPayment } from '../usecases/collect/prompting/closing-rewards.ts';
 import { METHODS, type Method, SELF_TRAIN_DEFAULTS, type SelfTrainPlan, TRAIN_FORMATS } from '../usecases/self-train/plan.ts';
 import { type IterationResult, type SelfTraining, selfTrain } from '../usecases/self-train/self-train.ts';
 import { type Summary, summarise } from '../usecases/self-train/summarise.ts';
 import { checkedId } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { plotSvg } from './plot-svg.ts';
+import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { exitStopped } from './stoppable.ts';
 import { note, say, table } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { plotFile, writePlot } from './write-plot.ts';
 
-interface SelfTrainFlags {
+interface SelfTrainFlags extends PromptFlags {
   readonly environment: string;
   readonly iterations?: number;
   readonly alpha: readonly number[];
@@ -103,6 +105,7 @@ export function addSelfTrain(program: Command): void {
       8,
     )
     .option('--plot <file>', 'write success by iteration as a drawing, an .svg or a .png', plotFile);
+  addPromptOptions(command);
   command.addHelpText('after', TRAINER_HELP);
   command.action(async (flags: SelfTrainFlags) => {
     await withPlatform('self-train', async (platform, signal) => {
@@ -143,6 +146,9 @@ export function addSelfTrain(program: Command): void {
 }
 
 function planOf(flags: SelfTrainFlags): SelfTrainPlan {
+  const prompt = promptPlanOf(flags, flags.environment);
+  const unpayable = refuseSearchPayment({ search: { ...search, iterations: 1, candidates: 1, maxDepth: 1 }, prompt });
+  if (unpayable !== null) throw new Error(unpayable);
   const alphas = Array.from(
     { length: flags.iterations ?? flags.alpha.length },
     (_, i) => flags.alpha[i] ?? flags.alpha.at(-1) ?? 1,
@@ -157,6 +163,7 @@ function planOf(flags: SelfTrainFlags): SelfTrainPlan {
     trainTasks: flags.tasks,
     search: { ...search, iterations: flags.searchIterations, candidates: flags.candidates, maxDepth: flags.maxDepth },
     ...{ testTasks: flags.testTasks, testRollouts: flags.rollouts, maxSteps: flags.maxSteps },
+    ...(prompt ? { prompt } : {}),
   };
 }
 

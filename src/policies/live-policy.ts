@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Policy } from './policy.ts';
 import { definePolicy, filled, PolicySpecError, temperature as runTemperature, type VersionSource } from './policy-entry.ts';
+import { isServed } from './served/served-policy.ts';
 
 export interface LivePolicy extends Policy {
   /**
@@ -36,6 +37,15 @@ export async function livePolicy(source: VersionSource, signal: AbortSignal): Pr
       const { ref, act } = take(await source.newest(either));
       return (await act(request, either)).map((each) => ({ ...each, policy: ref }));
     },
+    ...(isServed(current)
+      ? {
+          async forward(body: Readonly<Record<string, unknown>>, either: AbortSignal) {
+            const newest = take(await source.newest(either));
+            if (isServed(newest)) return newest.forward(body, either);
+            throw new TypeError('versions of one policy have one kind of weights');
+          },
+        }
+      : {}),
     pin: async (version, either) => take(await source.atLeast(version, either)),
     close: () => source.close(),
   };

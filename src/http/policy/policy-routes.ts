@@ -10,12 +10,12 @@ import { refusals } from '../openapi.ts';
 import { json, type Reply } from '../reply.ts';
 import { whileConnected } from '../while-connected.ts';
 import { type ChatRequest, chatRequest } from './chat-request.ts';
+import { FAILURE, failure, modelsEndpoint, NEEDS } from './models-endpoint.ts';
 import { readSituation } from './read-situation.ts';
 
 const BODY_BYTES = 16 * 1_048_576;
 const BODIES_BYTES = 64 * 1_048_576; // of all together
 const IN_FLIGHT = 256; // requests
-const NEEDS = 'any-key';
 
 /**
  * Returns the endpoints of a policy that chooses among actions, in the form of OpenAI's server: `POST /v1/chat/completions` and
@@ -24,18 +24,6 @@ const NEEDS = 'any-key';
  * `system_fingerprint` says which version answered.
  */
 export function policyRoutes(policy: Policy, clock: () => number): readonly Endpoint[] {
-  const models = () => ({
-    object: 'list' as const,
-    data: [
-      {
-        id: policy.ref.policyId,
-        object: 'model' as const,
-        created: Math.floor(clock() / 1_000),
-        owned_by: 'espalier',
-        version: policy.ref.version,
-      },
-    ],
-  });
   return [
     endpoint({
       method: 'POST',
@@ -64,14 +52,7 @@ export function policyRoutes(policy: Policy, clock: () => number): readonly Endp
       },
       handle: ({ req, body }) => whileConnected(req, (signal) => complete(body, signal)),
     }),
-    endpoint({
-      method: 'GET',
-      path: '/v1/models',
-      needs: NEEDS,
-      summary: 'The policy that is served, as a list of one model.',
-      answers: { 200: { description: 'The policy and its newest version.', content: { 'application/json': listed } } },
-      handle: async () => json(200, models()),
-    }),
+    modelsEndpoint(policy, clock),
   ];
 
   async function complete(request: ChatRequest, signal: AbortSignal): Promise<Reply | undefined> {
@@ -181,26 +162,3 @@ const completion = z.object({
   ),
   usage: z.object({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() }),
 });
-const listed = z.object({
-  object: z.literal('list'),
-  data: z.array(
-    z.object({
-      id: z.string(),
-      object: z.literal('model'),
-      created: z.int(),
-      owned_by: z.string(),
-      version: z.int().describe('The newest version.'),
-    }),
-  ),
-});
-const FAILURE = {
-  'application/json': z.object({
-    error: z.object({ message: z.string(), type: z.string(), param: z.string().nullable(), code: z.string() }),
-  }),
-};
-
-/** An error as OpenAI's server writes it. */
-function failure(status: number, code: string, message: string, param: string | null = null): Reply {
-  const type = status === 429 ? 'requests' : 'invalid_request_error';
-  return json(status, { error: { message, type, param, code } }, status === 429 ? { 'retry-after': '1' } : {});
-}

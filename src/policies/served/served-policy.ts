@@ -1,3 +1,4 @@
+import { withoutSlashes } from '../../domain/text/without-slashes.ts';
 import { type OpenAiOptions, openAiPolicy } from '../openai-policy.ts';
 import { type Act, type Policy, PolicyError } from '../policy.ts';
 import type { ServedVersion } from './model-server.ts';
@@ -11,12 +12,29 @@ export type ServedOptions = Pick<
   readonly temperature?: number | undefined;
 };
 
+/** A policy behind a model server, which others may ask through it by the protocol of that server. */
+export interface ServedPolicy extends Policy {
+  /** Sends a chat-completions request on to the server while it holds this version. */
+  forward(body: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Forwarded>;
+}
+
+/** What a server answered to a request that was sent on. */
+export interface Forwarded {
+  readonly status: number;
+  readonly answer: Readonly<Record<string, unknown>>;
+}
+
+/** Whether requests can be sent on to the server of a policy. */
+export function isServed(policy: Policy): policy is ServedPolicy {
+  return 'forward' in policy;
+}
+
 /**
  * Makes the policy that acts by the weights of one version behind a model server. Every reply is compared with what the server
  * confirmed when it took the weights over: one that other weights drew is an error, never a sample of this version. A server that
  * goes while it is asked is opened again, once for each act.
  */
-export function servedPolicy(gate: WeightsGate, version: ServedVersion, options: ServedOptions = {}): Policy {
+export function servedPolicy(gate: WeightsGate, version: ServedVersion, options: ServedOptions = {}): ServedPolicy {
   const ref = { policyId: version.policyId, version: version.version };
   const policies = new Map<string, Policy>(); // by address: a server that was opened again listens elsewhere
   const { temperature, ...sent } = options;
@@ -28,26 +46,43 @@ export function servedPolicy(gate: WeightsGate, version: ServedVersion, options:
     policies.set(key, known);
     return known;
   }
+  /** Asks while the server holds the version; once more where it goes meanwhile. */
+  async function asked<T>(signal: AbortSignal, ask: (held: HeldWeights, either: AbortSignal) => Promise<T>): Promise<T> {
+    for (let again = false; ; again = true) {
+      let gone: AbortSignal | null = null;
+      try {
+        return await gate.use(version, signal, async (held) => {
+          gone = held.server.gone;
+          return ask(held, AbortSignal.any([signal, gone]));
+        });
+      } catch (error) {
+        signal.throwIfAborted();
+        if (again || !(gone as AbortSignal | null)?.aborted) throw error;
+      }
+    }
+  }
   return {
     ref,
-    async act(request, signal) {
+    act(request, signal) {
       const own = temperature === undefined ? request : { ...request, temperature };
-      for (let again = false; ; again = true) {
-        let gone: AbortSignal | null = null;
-        try {
-          return await gate.use(version, signal, async (held) => {
-            gone = held.server.gone;
-            const acts = await asking(held).act(own, AbortSignal.any([signal, gone]));
-            return acts.map((act) => confirmed(act, held, version));
-          });
-        } catch (error) {
-          signal.throwIfAborted();
-          if (again || !(gone as AbortSignal | null)?.aborted) throw error;
-        }
-      }
+      return asked(signal, async (held, either) => {
+        const acts = await asking(held).act(own, either);
+        return acts.map((act) => confirmed(act, held, version));
+      });
     },
+    forward: (body, signal) =>
+      asked(signal, (held, either) =>
+        sendOn({ max_tokens: sent.maxTokens, ...body, model: held.model }, held.server.baseUrl, either),
+      ),
     close: async () => undefined, // the gate is shared, and closed by who opened it
   };
+}
+
+async function sendOn(body: object, baseUrl: string, signal: AbortSignal): Promise<Forwarded> {
+  const response = await fetch(`${withoutSlashes(baseUrl)}/chat/completions`, {
+    ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body), signal },
+  });
+  return { status: response.status, answer: (await response.json()) as Forwarded['answer'] }; // an object, by the protocol
 }
 
 function confirmed(act: Act, { fingerprint, answersAs }: HeldWeights, { policyId, version }: ServedVersion): Act {

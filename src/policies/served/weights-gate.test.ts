@@ -108,6 +108,27 @@ describe('the gate of a model server', () => {
     expect(log).toEqual(['open', 'load 2', 'close', 'open', 'load 2', 'close']);
   });
 
+  test('a server that goes while it loads weights is opened again, and loads them', async () => {
+    const { open, end, log } = servers();
+    let loads = 0;
+    const gate = new WeightsGate(async () => {
+      const server = await open();
+      return {
+        ...server,
+        async load(asked, either) {
+          if (++loads === 2) {
+            end();
+            throw new Error('the connection was cut');
+          }
+          return server.load(asked, either);
+        },
+      };
+    });
+    const urlOf = (number: number) => gate.use(version(number), signal, async ({ server }) => server.baseUrl);
+    expect([await urlOf(0), await urlOf(1)]).toEqual(['http://server-1/v1', 'http://server-2/v1']);
+    expect(log).toEqual(['open', 'load 0', 'close', 'open', 'load 1']);
+  });
+
   test('a request that is given up while it waits leaves its place', async () => {
     const gate = new WeightsGate(servers().open);
     const [one, next] = [work(), work()];

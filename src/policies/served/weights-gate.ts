@@ -96,20 +96,31 @@ export class WeightsGate {
     return this.#loaded.held;
   }
 
-  /** Never rejects: who asked for the version hears of it. */
-  async #load(waiter: Waiter): Promise<void> {
-    const { version } = waiter;
-    this.#loaded = null;
-    try {
-      const signal = this.#closing.signal; // whoever asked may have left, and others wait for the same weights
+  /** A server that goes meanwhile is opened again, once. */
+  async #exchangeFor(version: ServedVersion): Promise<HeldWeights> {
+    const signal = this.#closing.signal; // whoever asked may have left, and others wait for the same weights
+    for (let again = false; ; again = true) {
       signal.throwIfAborted();
       if (this.#server?.gone.aborted) {
         await this.#server.close();
         this.#server = null;
       }
       this.#server ??= await this.#open(version, signal);
-      const loaded = await this.#server.load(version, signal);
-      this.#loaded = { version, held: { ...loaded, server: this.#server } };
+      const server = this.#server;
+      try {
+        return { ...(await server.load(version, signal)), server };
+      } catch (error) {
+        if (again || !server.gone.aborted) throw error;
+      }
+    }
+  }
+
+  /** Never rejects: who asked for the version hears of it. */
+  async #load(waiter: Waiter): Promise<void> {
+    const { version } = waiter;
+    this.#loaded = null;
+    try {
+      this.#loaded = { version, held: await this.#exchangeFor(version) };
     } catch (error) {
       for (const asking of this.#waiting.filter((each) => each.version.folder === version.folder)) {
         this.#waiting.splice(this.#waiting.indexOf(asking), 1);

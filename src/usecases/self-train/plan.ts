@@ -1,3 +1,4 @@
+import type { PromptPlan } from '../collect/prompting/prompt-plan.ts';
 import type { RowFormat } from '../datasets/rows/row-options.ts';
 
 /**
@@ -42,6 +43,8 @@ export interface SelfTrainPlan {
   readonly testTasks: number;
   readonly testRollouts: number;
   readonly maxSteps: number;
+  /** How searches and evaluations ask; left out, by the environment's own chat. */
+  readonly prompt?: PromptPlan;
   /** Epochs of the first iteration, and of those after it (the paper: 3, then 1). */
   readonly epochs: { readonly first: number; readonly later: number };
   readonly learningRate: number;

@@ -69,8 +69,16 @@ export async function serveModel(options: ServeOptions): Promise<StartedServer> 
   });
   try {
     const url = await Promise.race([listening, failed]);
-    const load = (next: string, signal?: AbortSignal) =>
-      loadWeights(url, next, AbortSignal.any([ended.signal, ...(signal ? [signal] : [])]));
+    const load = async (next: string, signal?: AbortSignal) => {
+      const answer = await postWeights(url, next, AbortSignal.any([ended.signal, ...(signal ? [signal] : [])])).catch(
+        async (error: unknown) => {
+          signal?.throwIfAborted();
+          await close(); // it is gone, or as good as gone: whoever asked opens another one
+          throw new BackendFailed('ended', `the model server did not answer to a change of weights: ${String(error)}`);
+        },
+      );
+      return weightsOf(answer, next);
+    };
     return { url, close, load, gone: ended.signal };
   } catch (error) {
     await close();
@@ -81,14 +89,22 @@ export async function serveModel(options: ServeOptions): Promise<StartedServer> 
   }
 }
 
-async function loadWeights(url: string, checkpoint: string, signal: AbortSignal): Promise<string> {
+interface Answered {
+  readonly ok: boolean;
+  readonly text: string;
+}
+
+async function postWeights(url: string, checkpoint: string, signal: AbortSignal): Promise<Answered> {
   const response = await fetch(`${url}/weights`, {
     method: 'POST',
     body: JSON.stringify({ checkpoint }),
     signal: AbortSignal.any([signal, AbortSignal.timeout(START_MS)]),
   });
-  const text = await response.text();
-  if (!response.ok) throw new BackendFailed('refused', `the model server did not take ${checkpoint}: ${text}`);
+  return { ok: response.ok, text: await response.text() };
+}
+
+function weightsOf({ ok, text }: Answered, checkpoint: string): string {
+  if (!ok) throw new BackendFailed('refused', `the model server did not take ${checkpoint}: ${text}`);
   const { weights } = JSON.parse(text) as { readonly weights?: unknown };
   if (typeof weights === 'string') return weights;
   throw new BackendFailed('protocol', `the model server did not say which weights it took: ${text.slice(0, 500)}`);

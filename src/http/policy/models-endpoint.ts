@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import type { Policy } from '../../policies/policy.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+import { json, type Reply } from '../reply.ts';
+
+export const NEEDS = 'any-key';
+
+/** Returns the endpoint that lists the one policy that is served. */
+export function modelsEndpoint(policy: Policy, clock: () => number): Endpoint {
+  const models = () => ({
+    object: 'list' as const,
+    data: [
+      {
+        id: policy.ref.policyId,
+        object: 'model' as const,
+        created: Math.floor(clock() / 1_000),
+        owned_by: 'espalier',
+        version: policy.ref.version,
+      },
+    ],
+  });
+  return endpoint({
+    method: 'GET',
+    path: '/v1/models',
+    needs: NEEDS,
+    summary: 'The policy that is served, as a list of one model.',
+    answers: { 200: { description: 'The policy and its newest version.', content: { 'application/json': listed } } },
+    handle: async () => json(200, models()),
+  });
+}
+
+const listed = z.object({
+  object: z.literal('list'),
+  data: z.array(
+    z.object({
+      id: z.string(),
+      object: z.literal('model'),
+      created: z.int(),
+      owned_by: z.string(),
+      version: z.int().describe('The newest version.'),
+    }),
+  ),
+});
+export const FAILURE = {
+  'application/json': z.object({
+    error: z.object({ message: z.string(), type: z.string(), param: z.string().nullable(), code: z.string() }),
+  }),
+};
+
+/** An error as OpenAI's server writes it. */
+export function failure(status: number, code: string, message: string, param: string | null = null): Reply {
+  const type = status === 429 ? 'requests' : 'invalid_request_error';
+  return json(status, { error: { message, type, param, code } }, status === 429 ? { 'retry-after': '1' } : {});
+}

@@ -66,6 +66,17 @@ describe('files of a torch checkpoint', () => {
     },
   );
 
+  test('an adapter verifies as a model does, and a change to it is named', async () => {
+    const [model, adapter] = [join(folder, 'model.safetensors'), join(folder, 'adapter_model.safetensors')];
+    await rename(model, adapter);
+    expect(await torchDamage(root, manifest)).toBeNull();
+    const bytes = await readFile(adapter);
+    await writeFile(adapter, Buffer.from([...bytes.subarray(0, -1), 1]));
+    expect(await torchDamage(root, manifest)).toEqual({ kind: 'changed', detail: expect.stringContaining('adapter_model') });
+    await writeFile(model, bytes);
+    await rm(adapter);
+  });
+
   test('the files are exactly those that the manifest names', async () => {
     const other = { ...manifest, steps: 4 };
     expect(await torchDamage(root, other)).toEqual({ kind: 'changed', detail: expect.stringContaining('does not add up') });

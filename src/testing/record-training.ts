@@ -12,7 +12,7 @@ export const TEST_RULES: PlanRules = {
     band: null,
     truncated: 'keep',
     maxTokens: null,
-    layout: 'verl',
+    layout: 'step',
     tokenBudget: 10_000,
   },
 };

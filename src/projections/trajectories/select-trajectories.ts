@@ -18,12 +18,22 @@ export interface SelectedTree {
   readonly rollouts: readonly Selected[];
 }
 
-/** Returns whether a tree of a query has a prompt with a picture. */
-export async function showPictures(trx: Trx, query: TrajectoryQuery): Promise<boolean> {
-  const { rows } = await sql<{ any: boolean }>`
-    select exists (select 1 ${fromWhere(query)} and exists
-      (select 1 from prompts p where p.tree_id = r.tree_id and p.with_images)) as any`.execute(trx);
-  return rows[0]?.any ?? false;
+/** What the trees of a query hold of prompts. */
+export interface PromptsHeld {
+  /** A prompt is recorded, or a run words its prompts itself. */
+  readonly prompts: boolean;
+  /** A recorded prompt shows a picture. */
+  readonly pictures: boolean;
+}
+
+/** Reads what the trees of a query hold of prompts. */
+export async function readPromptsHeld(trx: Trx, query: TrajectoryQuery): Promise<PromptsHeld> {
+  const { rows } = await sql<PromptsHeld>`
+    select exists (select 1 ${fromWhere(query)} and (exists (select 1 from prompts p where p.tree_id = r.tree_id)
+        or exists (select 1 from runs u where u.run_id = r.run_id and coalesce(u.config -> 'prompt', 'null') <> 'null'))) as prompts,
+      exists (select 1 ${fromWhere(query)} and exists
+        (select 1 from prompts p where p.tree_id = r.tree_id and p.with_images)) as pictures`.execute(trx);
+  return rows[0] ?? { prompts: false, pictures: false };
 }
 
 const FETCH = 1_000; // rows per round trip: a row is about 150 bytes, so the cursor costs little memory and few trips

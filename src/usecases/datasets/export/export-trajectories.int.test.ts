@@ -126,7 +126,6 @@ describe('exports of OpenAI chats', () => {
         return: 1.25,
         rewards: { environment: 1, format: 0.25 },
         steps: 2,
-        prompt: 'composed',
       },
     });
     expect(lines[2]).toMatchObject({

@@ -7,7 +7,7 @@ import { prompts } from '../../../projections/prompts/prompts.ts';
 import { rewards } from '../../../projections/rewards/rewards.ts';
 import { runs } from '../../../projections/runs/runs.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
-import { countSelected, showPictures } from '../../../projections/trajectories/select-trajectories.ts';
+import { countSelected, readPromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { DatasetError } from '../dataset-error.ts';
 import { AtomicFile, type Existing, refuseExisting } from './atomic-file.ts';
@@ -56,7 +56,7 @@ export async function exportTrajectories(options: ExportOptions): Promise<Manife
       const total = await countSelected(trx, query);
       if (total === 0 && options.empty === 'refuse') throw nothingMatches(query);
       onProgress({ done: 0, total });
-      const pictures = openPictures(trx, blobs, await showPictures(trx, query));
+      const pictures = openPictures(trx, blobs, await readPromptsHeld(trx, query));
       const job = { trx, blobs, query, format, tokenizer, file, pictures, folder, signal };
       const written = await writeFormat({ ...job, onDone: (done) => onProgress({ done, total }) });
       if (written.trajectories !== total) throw incomplete(total, written.trajectories);

@@ -20,61 +20,62 @@ import {
  * needs and shared texts compress within the row group. Lists are the standard three levels. Ids are text: every reader shows and
  * joins them.
  */
-export const PARQUET_SCHEMA: SchemaElement[] = root([
-  text('trajectory_id'),
-  text('tree_id'),
-  text('run_id'),
-  text('task_id'),
-  text('environment'),
-  text('server_fingerprint'),
-  text('task_alias'),
-  text('goal'),
-  optional(int32('task_depth')),
-  optional(text('split')),
-  text('policy_id'),
-  int32('policy_version'),
-  int32('ordinal'),
-  int64('seed'),
-  text('outcome'),
-  optional(boolean('success')),
-  double('return'),
-  list('rewards', rewardStruct()),
-  int32('step_count'),
-  instant('started_at'),
-  instant('finished_at'),
-  text('instruction'),
-  text('first_observation'),
-  list('images', struct('element', [text('id'), double('factor'), int32('width'), int32('height'), binary('png')])),
-  list(
-    'steps',
-    struct('element', [
-      text('step_id'),
-      optional(text('rollout_id')),
-      int32('depth'),
-      text('response'),
-      text('thought'),
-      text('action'),
-      text('observation'),
-      text('termination'),
-      boolean('well_formatted'),
-      boolean('executable'),
-      int32('weight'),
-      double('reward'),
-      list('rewards', rewardStruct()),
-      optional(text('state_hash')),
-      list('policy_spans', struct('element', [int32('from'), int32('to'), text('policy_id'), int32('version')])),
-      optional(int32('prompt_tokens')),
-      optional(int32('completion_tokens')),
-      optional(text('finish_reason')),
-      optional(list('token_ids', int32('element'))),
-      optional(list('log_probs', float('element'))),
-      optional(list('token_mask', int32('element'))),
-      optional(promptStruct()),
-    ]),
-  ),
-]);
+export const parquetSchema = (withPrompts: boolean): SchemaElement[] =>
+  root([
+    text('trajectory_id'),
+    text('tree_id'),
+    text('run_id'),
+    text('task_id'),
+    text('environment'),
+    text('server_fingerprint'),
+    text('task_alias'),
+    text('goal'),
+    optional(int32('task_depth')),
+    optional(text('split')),
+    text('policy_id'),
+    int32('policy_version'),
+    int32('ordinal'),
+    int64('seed'),
+    text('outcome'),
+    optional(boolean('success')),
+    double('return'),
+    list('rewards', rewardStruct()),
+    int32('step_count'),
+    instant('started_at'),
+    instant('finished_at'),
+    text('instruction'),
+    text('first_observation'),
+    ...(withPrompts ? [pictureList()] : []),
+    list(
+      'steps',
+      struct('element', [
+        text('step_id'),
+        optional(text('rollout_id')),
+        int32('depth'),
+        text('response'),
+        text('thought'),
+        text('action'),
+        text('observation'),
+        text('termination'),
+        boolean('well_formatted'),
+        boolean('executable'),
+        int32('weight'),
+        double('reward'),
+        list('rewards', rewardStruct()),
+        optional(text('state_hash')),
+        list('policy_spans', struct('element', [int32('from'), int32('to'), text('policy_id'), int32('version')])),
+        optional(int32('prompt_tokens')),
+        optional(int32('completion_tokens')),
+        optional(text('finish_reason')),
+        optional(list('token_ids', int32('element'))),
+        optional(list('log_probs', float('element'))),
+        optional(list('token_mask', int32('element'))),
+        ...(withPrompts ? [optional(promptStruct())] : []),
+      ]),
+    ),
+  ]);
 
-/** The names of the top columns, in file order. */
+/** The names of the top columns of a file with prompts, in file order. */
 export const PARQUET_COLUMNS = [
   'trajectory_id',
   'tree_id',
@@ -115,6 +116,10 @@ function promptStruct(): Column {
     int32('kept'),
     list('messages', struct('element', [text('role'), list('parts', part)])),
   ]);
+}
+
+function pictureList(): Column {
+  return list('images', struct('element', [text('id'), double('factor'), int32('width'), int32('height'), binary('png')]));
 }
 
 function rewardStruct(): Column {

@@ -1,12 +1,15 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { type Picture, PictureUndrawable, pictureReader } from '../../../projections/images/draw-picture.ts';
+import type { PromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
 import { DatasetError } from '../dataset-error.ts';
 
 /** Draws the pictures of prompts. */
 export interface Pictures {
   /** Whether any prompt of what is exported shows a picture: a file has one form for all its rows. */
   readonly any: boolean;
+  /** Whether any prompt is recorded, or worded by its run: a file without keeps the form that it always had. */
+  readonly prompts: boolean;
   /**
    * Draws pictures by their ids, in this order. @param steps those whose prompts show them.
    * @throws DatasetError `picture` that names the step and what of the record is damaged.
@@ -14,12 +17,12 @@ export interface Pictures {
   of(ids: readonly string[], steps: readonly string[]): Promise<readonly Picture[]>;
 }
 
-const HELD = 32; // pictures of some 20 KB: siblings of a tree show the same, one after the other
+const KEPT = 32; // pictures of some 20 KB: siblings of a tree show the same, one after the other
 
 /** Opens the pictures of a record. */
-export function openPictures(db: Db, blobs: Pick<BlobStore, 'get'>, any: boolean): Pictures {
+export function openPictures(db: Db, blobs: Pick<BlobStore, 'get'>, held: PromptsHeld): Pictures {
   const read = pictureReader({ db, blobs });
-  const held = new Map<string, Picture>();
+  const kept = new Map<string, Picture>();
 
   async function draw(imageId: string, steps: readonly string[]): Promise<Picture> {
     try {
@@ -31,13 +34,13 @@ export function openPictures(db: Db, blobs: Pick<BlobStore, 'get'>, any: boolean
   }
 
   return {
-    any,
+    ...{ any: held.pictures, prompts: held.prompts },
     async of(ids, steps) {
       const pictures = new Map<string, Picture>();
-      for (const id of ids) pictures.set(id, held.get(id) ?? pictures.get(id) ?? (await draw(id, steps)));
+      for (const id of ids) pictures.set(id, kept.get(id) ?? pictures.get(id) ?? (await draw(id, steps)));
       for (const picture of pictures.values()) {
-        held.set(picture.id, picture);
-        for (const oldest of held.keys()) if (held.size > HELD) held.delete(oldest);
+        kept.set(picture.id, picture);
+        for (const oldest of kept.keys()) if (kept.size > KEPT) kept.delete(oldest);
       }
       return ids.map((id) => pictures.get(id) as Picture); // set above
     },

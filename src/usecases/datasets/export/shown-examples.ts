@@ -4,7 +4,7 @@ import type { Picture } from '../../../projections/images/draw-picture.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { PictureFolder } from './picture-folder.ts';
 import type { Pictures } from './pictures.ts';
-import { refuseUnsaid, shownSteps } from './shown-steps.ts';
+import { promptSaid, refuseUnsaid, shownSteps } from './shown-steps.ts';
 
 /** What writers of examples take pictures from, and where they put them. */
 export interface PictureShelf {
@@ -32,13 +32,14 @@ export function shownExamples(
   const path = { instruction: head.instruction, firstObservation: root.observation, steps };
   const shown: readonly ShownStep[] = shownSteps(path, weights).slice(from);
   const rows = shownRows(shown);
+  const recorded = steps.some(({ prompt }) => prompt !== null);
   return rows.map((row, index) => {
     refuseUnsaid(row.source, config, `trajectory ${rollout.rolloutId} of run ${head.runId}`, says);
     const part = rows.length === 1 ? {} : { part: { index, of: rows.length, from: from + row.from, to: from + row.to } };
     return {
       row,
       stepIds: steps.slice(from + row.from, from + row.to).map(({ stepId }) => stepId),
-      metadata: { ...metadataOf(trajectory), prompt: row.source, ...part },
+      metadata: { ...metadataOf(trajectory), ...promptSaid(row.source, config, recorded), ...part },
     };
   });
 }

@@ -24,7 +24,7 @@ export class VerlFile {
     this.#layout = layout;
     this.#pictures = pictures;
     this.#tokenizer = tokenizer;
-    this.#file = new ParquetFile(sink, layout === 'trajectory' ? verlTrajectories(pictures.any) : verlSteps(pictures.any));
+    this.#file = new ParquetFile(sink, layout === 'trajectory' ? verlTrajectories(pictures.any) : verlSteps(pictures));
   }
 
   /**

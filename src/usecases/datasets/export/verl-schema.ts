@@ -13,6 +13,7 @@ import {
   text,
 } from './parquet-columns.ts';
 import type { ParquetShape } from './parquet-file.ts';
+import type { Pictures } from './pictures.ts';
 
 const reward = () => struct('element', [text('component'), double('value')]);
 const spans = () => list('policy_spans', struct('element', [int32('from'), int32('to'), text('policy_id'), int32('version')]));
@@ -83,8 +84,8 @@ export const verlTrajectories = (withPictures: boolean): ParquetShape => ({
  * the rollout took itself, from 0; `anchor_obs` the hash of the state before it (GiGPO); `trajectory_rewards` what belongs to the
  * rollout and to no step.
  */
-export const verlSteps = (withPictures: boolean): ParquetShape => ({
-  name: 'verl-steps/2',
+export const verlSteps = ({ prompts, any }: Pick<Pictures, 'prompts' | 'any'>): ParquetShape => ({
+  name: prompts ? 'verl-steps/2' : 'verl-steps/1',
   schema: root([
     text('uid'),
     text('traj_uid'),
@@ -92,8 +93,8 @@ export const verlSteps = (withPictures: boolean): ParquetShape => ({
     text('step_id'),
     text('data_source'),
     rawPrompt(),
-    text('prompt_source'),
-    ...(withPictures ? pictureColumns() : []),
+    ...(prompts ? [text('prompt_source')] : []),
+    ...(any ? pictureColumns() : []),
     text('response_text'),
     optional(list('responses', int32('element'))),
     optional(list('response_mask', int32('element'))),

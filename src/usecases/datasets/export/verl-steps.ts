@@ -30,7 +30,7 @@ export async function* verlStepRows(
       step_indices: i,
       step_id: step.stepId,
       raw_prompt: prompt.map((message) => ({ role: message.role, content: markedText(message, place, pictures.any) })),
-      prompt_source: shown[before]?.source ?? 'composed',
+      ...(pictures.prompts ? { prompt_source: shown[before]?.source ?? 'composed' } : {}),
       ...(pictures.any
         ? {
             images: drawn.map(({ png, id }) => ({ bytes: png, path: `${id}.png` })),

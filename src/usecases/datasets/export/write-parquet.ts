@@ -8,7 +8,7 @@ import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.t
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
 import { ParquetFile } from './parquet-file.ts';
-import { type PARQUET_COLUMNS, PARQUET_SCHEMA } from './parquet-schema.ts';
+import { type PARQUET_COLUMNS, parquetSchema } from './parquet-schema.ts';
 import type { Pictures } from './pictures.ts';
 
 type Row = Readonly<Record<(typeof PARQUET_COLUMNS)[number], unknown>>;
@@ -23,7 +23,8 @@ export class ParquetRows {
   constructor(sink: ByteSink, format: Extract<ExportFormat, { kind: 'parquet' }>, pictures: Pictures) {
     this.#format = format;
     this.#pictures = pictures;
-    this.#file = new ParquetFile(sink, { schema: PARQUET_SCHEMA, name: 'trajectories/2' });
+    const { prompts } = pictures;
+    this.#file = new ParquetFile(sink, { schema: parquetSchema(prompts), name: prompts ? 'trajectories/2' : 'trajectories/1' });
   }
 
   async write(trajectory: ExportTrajectory): Promise<void> {
@@ -38,7 +39,7 @@ export class ParquetRows {
   }
 }
 
-/** Returns one row of the file: the columns of `PARQUET_SCHEMA`. */
+/** Returns one row of the file: the columns of `parquetSchema`. */
 export function parquetRow(
   trajectory: ExportTrajectory,
   format: Extract<ExportFormat, { kind: 'parquet' }>,

@@ -49,7 +49,6 @@ describe('training rows of the record', () => {
         thresholds: KEEP.thresholds,
         judge: null,
         judgements: [],
-        prompt: 'composed',
       },
     });
     expect(rows[1]).toEqual({
@@ -68,7 +67,6 @@ describe('training rows of the record', () => {
         thresholds: { alpha: 0.5, beta: 0.25 },
         judge: 'planner@1',
         judgements: recorded.judgements,
-        prompt: 'composed',
       },
     });
   });

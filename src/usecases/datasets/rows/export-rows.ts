@@ -8,7 +8,7 @@ import { revisions } from '../../../projections/revisions/revisions.ts';
 import { rewards } from '../../../projections/rewards/rewards.ts';
 import { runs } from '../../../projections/runs/runs.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
-import { showPictures } from '../../../projections/trajectories/select-trajectories.ts';
+import { readPromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { DatasetError } from '../dataset-error.ts';
 import { AtomicFile, type Existing, refuseExisting } from '../export/atomic-file.ts';
@@ -82,7 +82,7 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
     } = await readSnapshot(db, PROJECTIONS, { waitMs, signal }, async (trx, at) => {
       const job = {
         ...{ trx, blobs, query, format, parameters, general, file, folder, signal },
-        pictures: openPictures(trx, blobs, await showPictures(trx, query)),
+        pictures: openPictures(trx, blobs, await readPromptsHeld(trx, query)),
         onDone: options.onProgress,
         onExample: options.onExample ?? (() => undefined),
       };

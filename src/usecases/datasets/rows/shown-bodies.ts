@@ -6,7 +6,7 @@ import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.t
 import { DatasetError } from '../dataset-error.ts';
 import { lossMessages, openaiMessages, partMessages } from '../export/message-forms.ts';
 import { imagesColumn, type PictureShelf, picturesIn, picturesNamed, type ShownExample } from '../export/shown-examples.ts';
-import { refuseUnsaid, shownSteps } from '../export/shown-steps.ts';
+import { promptSaid, refuseUnsaid, shownSteps } from '../export/shown-steps.ts';
 import { completionBodies } from '../export/write-chat.ts';
 import { DEFAULT_ACKNOWLEDGEMENT, isChat, shareGptRow } from '../export/write-sharegpt.ts';
 import { rowBodies } from './row-bodies.ts';
@@ -29,7 +29,8 @@ export async function shownBodies(row: TrainingRow, format: RowFormat, shelf: Pi
   if (shown) return shown;
   const source: PromptSource = 'composed';
   refuseUnsaid(source, row.config, `tree ${row.source.tree} of run ${row.source.run}`, format.metadata === 'include');
-  return rowBodies(row, format).map((body) => ({ body: inParts(body, format, shelf), said: { prompt: source } }));
+  const said = promptSaid(source, row.config, row.prompts.size > 0);
+  return rowBodies(row, format).map((body) => ({ body: inParts(body, format, shelf), said }));
 }
 
 /** Null where the trajectory has no recorded prompts, or the format has a shape of its own for the chat. */

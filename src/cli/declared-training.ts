@@ -32,9 +32,7 @@ export async function declarationOf(flags: TrainFlags, given: Partial<TrainFlags
 }
 
 function fieldsOf(flags: TrainFlags, given: Partial<TrainFlags>, backend: unknown, mode: string | undefined): Fields {
-  if (backend !== 'torch')
-    refuseGiven(given, ['model', 'precision', 'maxTokens', 'tokenBudget', 'server', ...ENGINE_FLAGS], '--backend torch');
-  if (backend !== 'external') refuseGiven(given, ['by', 'weights'], '--backend external');
+  refuseOthers(given, backend);
   const { model, precision, maxTokens, learningRate, epochs, entropy } = given;
   const folder = model === undefined ? undefined : { kind: 'folder', path: resolve(model), precision };
   const prompt = promptFieldsOf(given, mode);
@@ -49,6 +47,13 @@ function fieldsOf(flags: TrainFlags, given: Partial<TrainFlags>, backend: unknow
     ...part('rules', some({ ...rulesOf(given), tokenBudget: given.tokenBudget })),
     ...part('seed', given.seed ?? (flags.declaration === undefined ? flags.seed : undefined)),
   };
+}
+
+/** @throws Error naming an option that means nothing to the backend. */
+export function refuseOthers(given: Partial<TrainFlags>, backend: unknown): void {
+  if (backend !== 'torch')
+    refuseGiven(given, ['model', 'precision', 'maxTokens', 'tokenBudget', 'server', ...ENGINE_FLAGS], '--backend torch');
+  if (backend !== 'external') refuseGiven(given, ['by', 'weights'], '--backend external');
 }
 
 function rulesOf({ groups, keepZeroVariance, rewards, staleness }: Partial<TrainFlags>): Fields {

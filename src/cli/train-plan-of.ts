@@ -4,12 +4,14 @@ import { canonicalJson } from '../events/codec.ts';
 import { isOwn, settingsOf } from '../usecases/train/declaration/trainer-of.ts';
 import { planOfDeclaration, type TrainPlan, trainPlan } from '../usecases/train/train-plan.ts';
 import { computationOf } from './computation-flags.ts';
-import { declarationOf, isDeclared } from './declared-training.ts';
+import { declarationOf, isDeclared, refuseOthers } from './declared-training.ts';
+import { promptFieldsOf } from './prompt-flags.ts';
 import { LINEAR_DEFAULTS, type TrainFlags } from './train-options.ts';
 
 /** Makes the plan of a training out of the command line. @throws Error naming the option or the field of the declaration. */
 export async function trainPlanOf(command: Command, flags: TrainFlags): Promise<TrainPlan> {
-  const plan = { ...besides(flags), ...(isDeclared(flags) ? await declared(flags, givenOf(command, flags)) : linear(flags)) };
+  const given = givenOf(command, flags);
+  const plan = { ...besides(flags), ...(isDeclared(flags) ? await declared(flags, given) : linear(flags, given)) };
   const digest = sha256Hex(canonicalJson(plan)).slice(0, 8);
   const { objective } = plan.settings;
   const estimator = isDeclared(flags) && objective.kind === 'policy-gradient' ? objective.estimator.name : flags.estimator;
@@ -29,7 +31,9 @@ function besides(flags: TrainFlags) {
   };
 }
 
-function linear(flags: TrainFlags): Pick<TrainPlan, 'settings' | 'declaration'> & object {
+function linear(flags: TrainFlags, given: Partial<TrainFlags>): Pick<TrainPlan, 'settings' | 'declaration'> & object {
+  refuseOthers(given, 'linear');
+  promptFieldsOf(given, undefined); // refuses those that mean nothing without --prompt
   const { learningRate, epochs, entropy } = { ...LINEAR_DEFAULTS, ...defined(flags) };
   return {
     settings: { ...computationOf(flags), learningRate, epochs, entropyCoefficient: entropy },

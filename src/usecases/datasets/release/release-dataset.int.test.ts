@@ -30,7 +30,14 @@ describe('releases', () => {
       counts: { good: 1, lines: 2, trained: 2, dropped: { duplicate: 0 } },
       sha256: manifest.sha256,
     });
-    expect(Object.keys(dataset.position).sort()).toEqual(['revisions@1', 'rewards@1', 'runs@1', 'step-tree@1']);
+    expect(Object.keys(dataset.position).sort()).toEqual([
+      'images@1',
+      'prompts@1',
+      'revisions@1',
+      'rewards@1',
+      'runs@1',
+      'step-tree@1',
+    ]);
     expect((await readFile(shop.path('mined.jsonl'), 'utf8')).trimEnd().split('\n')).toHaveLength(2);
     expect(await readDatasetsOfRuns(shop.db, [runId])).toEqual([dataset]);
   });

@@ -77,6 +77,7 @@ describe('acts of an answer', () => {
           role,
           parts: [{ kind: 'text', text: content }],
         })),
+        model: 'qwen',
         tools: null,
         sampling: { temperature: 1, topP: null, maxTokens: null, stop: [], seed: 1 },
         server: `${server.url}/chat/completions`,

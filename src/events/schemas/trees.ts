@@ -66,7 +66,7 @@ export const modelCall = z.strictObject({
     .max(500)
     .optional()
     .describe(
-      '`system_fingerprint` of the response (SGLang: `weight_version`), which names the weights that drew it; absent when the server sends none.',
+      'Name of the weights that drew it: `system_fingerprint`, SGLang: `weight_version`; absent when the server sends none.',
     ),
 });
 

@@ -29,7 +29,10 @@ export interface AwaitingGroup {
   readonly alias: string;
 }
 
-/** Reads the closed groups of a policy that no batch holds and no greedy rollout belongs to, by tree. */
+/**
+ * Reads the closed groups of a policy's newest version that no batch holds and no greedy rollout belongs to, by tree. Groups of
+ * earlier versions are stale: an estimator that compares so is strictly on-policy.
+ */
 export async function readAwaitingGreedy(db: Db, policyId: string): Promise<readonly AwaitingGroup[]> {
   const { rows } = await sql<AwaitingGroup>`
     select g.tree_id, t.alias
@@ -39,6 +42,7 @@ export async function readAwaitingGreedy(db: Db, policyId: string): Promise<read
       and exists (
         select from samples s
         where s.tree_id = g.tree_id and s.finished_at is not null
+          and s.oldest_version = (select newest_version from lineages where policy_id = ${policyId})
           and not exists (select from sample_rejections x where x.rollout_id = s.rollout_id))
     order by g.tree_id`.execute(db);
   const found = await readGreedySiblings(

@@ -15,12 +15,15 @@ const LOOK_MS = 100; // a look is two statements over the open groups of the pol
  */
 export async function collectGreedy(
   platform: Platform,
-  { policyId, run, concurrency, onFault }: GreedyCollection,
+  { policyId, run, concurrency, onFault, looks }: GreedyCollection,
   signal: AbortSignal,
 ): Promise<void> {
+  const asked = new Set<string>(); // a group whose greedy rollout failed is not asked for again by this process
   while (!signal.aborted) {
-    const waiting = await readAwaitingGreedy(platform.database.db, policyId);
-    if (waiting.length > 0) {
+    const look = ++looks.begun;
+    const waiting = (await readAwaitingGreedy(platform.database.db, policyId)).filter(({ treeId }) => !asked.has(treeId));
+    if (waiting.length === 0) looks.idle = look;
+    else {
       const trees = waiting.map(({ treeId }) => treeId);
       await collectWithRetry(platform, {
         runId: derivedId('greedy run', policyId, ...trees),
@@ -29,9 +32,16 @@ export async function collectGreedy(
         plan: planOf(run.plan, policyId, [...new Set(waiting.map(({ alias }) => alias))]),
         ...{ concurrency, signal, onFault },
       });
+      for (const treeId of trees) asked.add(treeId);
     }
     await rest(LOOK_MS, signal);
   }
+}
+
+/** Ordinals of looks, from 1, for who waits until a look that began later finds nothing to do. */
+export interface GreedyLooks {
+  begun: number;
+  idle: number;
 }
 
 export interface GreedyCollection {
@@ -40,6 +50,8 @@ export interface GreedyCollection {
   readonly run: PlannedRun;
   readonly concurrency: number;
   readonly onFault: (error: unknown) => void;
+  /** Counted on by the looks. */
+  readonly looks: GreedyLooks;
 }
 
 function planOf(plan: CollectPlan, policyId: string, aliases: readonly string[]): CollectPlan {

@@ -14,7 +14,7 @@ import { lockRun } from '../collect/collect.ts';
 import type { Collected } from '../collect/collect-run.ts';
 import { collectWithRetry } from '../collect/collect-with-retry.ts';
 import { type Batching, batch } from './batch.ts';
-import { collectGreedy } from './collect-greedy.ts';
+import { collectGreedy, type GreedyLooks } from './collect-greedy.ts';
 import { isOwn } from './declaration/trainer-of.ts';
 import { beginTraining, comparesWithGreedy, type PlannedRun } from './train-begin.ts';
 import { evaluateVersions } from './train-evaluations.ts';
@@ -77,6 +77,7 @@ async function collectAndTrain(platform: Platform, training: Training, run: Plan
   try {
     let collected: Collected | undefined;
     let drained = false;
+    const greedy = comparesWithGreedy(training.plan.settings) ? { begun: 0, idle: 0 } : null;
     await allOrStop(AbortSignal.any([training.signal, done.signal]), [
       async (signal) => {
         if (signal.aborted) return; // it was stopped before it began, and no abort will come any more
@@ -92,13 +93,13 @@ async function collectAndTrain(platform: Platform, training: Training, run: Plan
           ...(training.onCollect ? { progress: training.onCollect } : {}),
           onFault: (error) => training.logger.warn('collecting waits', { error }),
           async failure() {
-            await untilDrained(platform, batcher, training.plan, signal);
+            await untilDrained(platform, batcher, training.plan, greedy, signal);
             drained = true;
             return signal.aborted ? null : untrained(platform, training.plan);
           },
         });
         collected = ended;
-        if (!signal.aborted && !drained) await untilDrained(platform, batcher, training.plan, signal);
+        if (!signal.aborted && !drained) await untilDrained(platform, batcher, training.plan, greedy, signal);
         done.abort(); // all that was collected is trained
       },
       async (signal) => {
@@ -112,9 +113,9 @@ async function collectAndTrain(platform: Platform, training: Training, run: Plan
         while (!collected && !signal.aborted) await delay(20); // it sees the last version, and ends its run
       },
       async (signal) => {
-        if (!comparesWithGreedy(training.plan.settings)) return;
+        if (greedy === null) return;
         const onFault = (error: unknown) => training.logger.warn('collecting greedy rollouts waits', { error });
-        await collectGreedy(platform, { policyId, run, concurrency: training.concurrency, onFault }, signal);
+        await collectGreedy(platform, { policyId, run, concurrency: training.concurrency, onFault, looks: greedy }, signal);
       },
     ]);
     return collected?.state === 'failed' ? collected.message : null;
@@ -131,10 +132,12 @@ async function untilDrained(
   platform: Platform,
   batcher: Batching,
   { policyId, updates }: TrainPlan,
+  greedy: GreedyLooks | null,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
     await settle(platform, signal);
+    if (greedy) await untilIdle(greedy, signal); // what a group is compared with comes first
     const { kind } = await batcher.planNow(policyId, signal).catch((error: unknown) => {
       if (signal.aborted) return { kind: 'busy' };
       throw error;
@@ -144,6 +147,12 @@ async function untilDrained(
     if (kind === 'idle' && (lineage === undefined || lineage.planned === lineage.trained + lineage.abandoned)) return;
     await rest(LOOK_MS, signal);
   }
+}
+
+/** Waits until a look that begins from now on finds no group without a greedy rollout. */
+async function untilIdle(greedy: GreedyLooks, signal: AbortSignal): Promise<void> {
+  const { begun } = greedy;
+  while (greedy.idle <= begun && !signal.aborted) await rest(LOOK_MS, signal);
 }
 
 /** Describes why nothing was ever trained, with the reasons counted; null when something was. */

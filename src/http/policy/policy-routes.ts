@@ -1,21 +1,13 @@
 import { randomInt } from 'node:crypto';
 import { z } from 'zod';
-import { cutText } from '../../domain/text/cut-text.ts';
 import { newId } from '../../events/new-id.ts';
 import { type Act, type Policy, PolicyError } from '../../policies/policy.ts';
-import { type Endpoint, endpoint, type Parsed } from '../endpoint.ts';
-import { createBodyBudget } from '../ingest/body-budget.ts';
-import { createGate } from '../ingest/gate.ts';
-import { refusals } from '../openapi.ts';
+import type { Endpoint } from '../endpoint.ts';
 import { json, type Reply } from '../reply.ts';
-import { whileConnected } from '../while-connected.ts';
+import { chatEndpoint } from './chat-endpoint.ts';
 import { type ChatRequest, chatRequest } from './chat-request.ts';
-import { FAILURE, failure, modelsEndpoint, NEEDS } from './models-endpoint.ts';
+import { failure, modelsEndpoint } from './models-endpoint.ts';
 import { readSituation } from './read-situation.ts';
-
-const BODY_BYTES = 16 * 1_048_576;
-const BODIES_BYTES = 64 * 1_048_576; // of all together
-const IN_FLIGHT = 256; // requests
 
 /**
  * Returns the endpoints of a policy that chooses among actions, in the form of OpenAI's server: `POST /v1/chat/completions` and
@@ -25,45 +17,18 @@ const IN_FLIGHT = 256; // requests
  */
 export function policyRoutes(policy: Policy, clock: () => number): readonly Endpoint[] {
   return [
-    endpoint({
-      method: 'POST',
-      path: '/v1/chat/completions',
-      needs: NEEDS,
+    chatEndpoint(policy, {
       summary: 'Chooses among actions; the messages are the observations and what was done.',
-      body: {
-        content: { 'application/json': chatRequest },
-        limit: BODY_BYTES,
-        budget: createBodyBudget(BODIES_BYTES),
-        counts: 'until-answered',
-        gate: createGate(IN_FLIGHT),
-        full: failure(429, 'rate_limit_exceeded', 'too many requests are in progress; try again'),
-        parse: parseChat,
-      },
-      answers: {
-        200: { description: 'The actions.', content: { 'application/json': completion } },
-        400: { description: 'A field does not fit, or what can be done now is not said.', content: FAILURE },
-        404: { description: 'Another model.', content: FAILURE },
-        ...refusals({
-          408: 'The body arrived too slowly while the request bodies take too much memory.',
-          413: 'The body is over 16 MiB.',
-          415: 'Another Content-Encoding.',
-        }),
-        429: { description: 'Too many requests: send again after Retry-After seconds.', content: FAILURE },
-      },
-      handle: ({ req, body }) => whileConnected(req, (signal) => complete(body, signal)),
+      request: chatRequest,
+      largest: 16,
+      answered: { description: 'The actions.', content: { 'application/json': completion } },
+      unfit: 'A field does not fit, or what can be done now is not said.',
+      complete,
     }),
     modelsEndpoint(policy, clock),
   ];
 
-  async function complete(request: ChatRequest, signal: AbortSignal): Promise<Reply | undefined> {
-    const { policyId } = policy.ref;
-    if (request.model !== policyId)
-      return failure(
-        404,
-        'model_not_found',
-        `The model \`${cutText(request.model, 200)}\` does not exist; there is ${policyId}`,
-        'model',
-      );
+  async function complete(request: ChatRequest, signal: AbortSignal): Promise<Reply> {
     const chat = readSituation(request);
     if (chat.kind === 'refused') return failure(400, 'invalid_request_error', chat.reason);
     try {
@@ -77,26 +42,10 @@ export function policyRoutes(policy: Policy, clock: () => number): readonly Endp
       );
       return json(200, completionOf(acts, request, policy, clock()));
     } catch (error) {
-      if (signal.aborted) return undefined;
-      if (error instanceof PolicyError) return failure(400, 'invalid_request_error', error.message);
+      if (error instanceof PolicyError && !signal.aborted) return failure(400, 'invalid_request_error', error.message);
       throw error;
     }
   }
-}
-
-function parseChat(bytes: Uint8Array): Parsed<ChatRequest> {
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
-    return refused('We could not parse the JSON body of your request');
-  }
-  const parsed = chatRequest.safeParse(value);
-  return parsed.success ? { kind: 'parsed', value: parsed.data } : refused(cutText(z.prettifyError(parsed.error), 2_000));
-}
-
-function refused(message: string): Parsed<never> {
-  return { kind: 'refused', reply: failure(400, 'invalid_request_error', message) };
 }
 
 function completionOf(acts: readonly Act[], request: ChatRequest, policy: Policy, now: number): unknown {

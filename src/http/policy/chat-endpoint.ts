@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { cutText } from '../../domain/text/cut-text.ts';
+import type { Policy } from '../../policies/policy.ts';
+import { type Answer, type Endpoint, endpoint, type Parsed } from '../endpoint.ts';
+import { createBodyBudget } from '../ingest/body-budget.ts';
+import { createGate } from '../ingest/gate.ts';
+import { refusals } from '../openapi.ts';
+import type { Reply } from '../reply.ts';
+import { whileConnected } from '../while-connected.ts';
+import { FAILURE, failure, NEEDS } from './models-endpoint.ts';
+
+const MIB = 1_048_576;
+const BODIES = 4; // largest bodies in memory at once
+const IN_FLIGHT = 256; // requests
+
+export interface ChatOptions<Request> {
+  readonly summary: string;
+  readonly request: z.ZodType<Request>;
+  /** Of one body, MiB. */
+  readonly largest: number;
+  readonly answered: Answer;
+  /** What a 400 says. */
+  readonly unfit: string;
+  /** Answers a request that names the policy. */
+  readonly complete: (request: Request, signal: AbortSignal) => Promise<Reply | undefined>;
+}
+
+/** Makes `POST /v1/chat/completions` of the one policy that a server has. */
+export function chatEndpoint<Request extends { readonly model: string }>(
+  policy: Policy,
+  { summary, request, largest, answered, unfit, complete }: ChatOptions<Request>,
+): Endpoint {
+  return endpoint({
+    method: 'POST',
+    path: '/v1/chat/completions',
+    needs: NEEDS,
+    summary,
+    body: {
+      content: { 'application/json': request },
+      limit: largest * MIB,
+      budget: createBodyBudget(BODIES * largest * MIB),
+      counts: 'until-answered',
+      gate: createGate(IN_FLIGHT),
+      full: failure(429, 'rate_limit_exceeded', 'too many requests are in progress; try again'),
+      parse: (bytes) => parseChat(bytes, request),
+    },
+    answers: {
+      200: answered,
+      400: { description: unfit, content: FAILURE },
+      404: { description: 'Another model.', content: FAILURE },
+      ...refusals({
+        408: 'The body arrived too slowly while the request bodies take too much memory.',
+        413: `The body is over ${largest} MiB.`,
+        415: 'Another Content-Encoding.',
+      }),
+      429: { description: 'Too many requests: send again after Retry-After seconds.', content: FAILURE },
+    },
+    handle: ({ req, body }) =>
+      whileConnected(req, async (signal) => {
+        const { policyId } = policy.ref;
+        if (body.model !== policyId) return unknownModel(body.model, policyId);
+        try {
+          return await complete(body, signal);
+        } catch (error) {
+          if (signal.aborted) return undefined;
+          throw error;
+        }
+      }),
+  });
+}
+
+function unknownModel(asked: string, policyId: string): Reply {
+  const message = `The model \`${cutText(asked, 200)}\` does not exist; there is ${policyId}`;
+  return failure(404, 'model_not_found', message, 'model');
+}
+
+function parseChat<Request>(bytes: Uint8Array, request: z.ZodType<Request>): Parsed<Request> {
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    return refused('We could not parse the JSON body of your request');
+  }
+  const parsed = request.safeParse(value);
+  return parsed.success ? { kind: 'parsed', value: parsed.data } : refused(cutText(z.prettifyError(parsed.error), 2_000));
+}
+
+function refused(message: string): Parsed<never> {
+  return { kind: 'refused', reply: failure(400, 'invalid_request_error', message) };
+}

@@ -2,6 +2,7 @@ import type { BlobStore } from '../src/blobs/blob-store.ts';
 import type { EventLog } from '../src/log/event-log.ts';
 import type { Db } from '../src/postgres/database.ts';
 import type { Notices } from '../src/postgres/notices.ts';
+import type { Principal } from '../src/postgres/principal.ts';
 import type { Snapshots } from '../src/projections/as-of/snapshots.ts';
 import type { Projection } from '../src/projections/projection.ts';
 import { Moments } from './as-of/moments.ts';
@@ -21,7 +22,8 @@ export interface Sources {
 }
 /** What the server says of a request. */
 export interface ServerContext {
-  readonly scopes?: readonly string[];
+  /** Who asks. */
+  readonly principal: Principal;
 }
 
 /** What the resolvers of one request share. */

@@ -29,7 +29,7 @@ export interface GraphqlOptions extends Omit<Sources, 'projections'> {
 const BODY_LIMIT = 1_000_000; // bytes of a request: a document and its variables
 
 /**
- * Makes the GraphQL API as a handler of fetch requests: `handler.fetch(request, { scopes })`, or by itself a node request
+ * Makes the GraphQL API as a handler of fetch requests: `handler.fetch(request, { principal })`, or by itself a node request
  * listener. It opens nothing and needs no closing: what it reads from belongs to the caller.
  */
 export async function createGraphql(options: GraphqlOptions): Promise<YogaServerInstance<ServerContext, Context>> {

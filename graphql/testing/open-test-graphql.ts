@@ -10,6 +10,7 @@ import type { EventLog } from '../../src/log/event-log.ts';
 import { CamelCaseDialect } from '../../src/postgres/camel-case-dialect.ts';
 import { type Database, openDatabase } from '../../src/postgres/database.ts';
 import { countNotices, type Notices } from '../../src/postgres/notices.ts';
+import { localPrincipal, type Principal } from '../../src/postgres/principal.ts';
 import type { Tables } from '../../src/postgres/tables.ts';
 import { keepSnapshots, type Snapshots } from '../../src/projections/as-of/snapshots.ts';
 import { CURSOR_CHANNEL } from '../../src/projections/runner.ts';
@@ -29,7 +30,7 @@ export interface TestGraphql {
   /** Asks and returns the answer whole. */
   ask(query: string, variables?: object): Promise<Answer>;
   /** Another API over the same sources. */
-  create(options: Partial<GraphqlOptions>): Promise<Pick<TestGraphql, 'fetch' | 'ask'>>;
+  create(options: Partial<GraphqlOptions>, principal?: Principal): Promise<Pick<TestGraphql, 'fetch' | 'ask'>>;
   close(): Promise<void>;
 }
 export interface Answer {
@@ -57,8 +58,8 @@ export async function openTestGraphql(): Promise<TestGraphql> {
     log: ({ query }) => void statements.push(query.sql),
   });
   const snapshots = keepSnapshots(database, url, { records: 10_000 });
-  const create = async (options: Partial<GraphqlOptions>) =>
-    askable(await createGraphql({ db, log, blobs, notices, snapshots, ...options }));
+  const create = async (options: Partial<GraphqlOptions>, principal?: Principal) =>
+    askable(await createGraphql({ db, log, blobs, notices, snapshots, ...options }), principal);
   return {
     ...(await create({})),
     database,
@@ -83,7 +84,10 @@ export async function openTestGraphql(): Promise<TestGraphql> {
   };
 }
 
-function askable(graphql: Awaited<ReturnType<typeof createGraphql>>): Pick<TestGraphql, 'fetch' | 'ask'> {
+function askable(
+  graphql: Awaited<ReturnType<typeof createGraphql>>,
+  principal = localPrincipal(),
+): Pick<TestGraphql, 'fetch' | 'ask'> {
   const fetch = async (body: object, init: RequestInit = {}) =>
     graphql.fetch(
       new Request('http://api/graphql', {
@@ -92,7 +96,7 @@ function askable(graphql: Awaited<ReturnType<typeof createGraphql>>): Pick<TestG
         body: JSON.stringify(body),
         ...init,
       }),
-      {},
+      { principal },
     );
   return { fetch, ask: async (query, variables = {}) => (await fetch({ query, variables })).json() };
 }

@@ -1,38 +1,28 @@
-import type { Command } from 'commander';
-import { createKey, listKeys, revokeKey, SCOPES, type Scope } from '../postgres/keys.ts';
+import { type Command, InvalidArgumentError } from 'commander';
+import { type ApiKey, createKey, listKeys, revokeKey, SCOPES, type Scope } from '../postgres/keys.ts';
+import { PROJECT } from '../postgres/principal.ts';
 import { say, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
+
+interface CreateFlags {
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly project: readonly string[] | 'all';
+  readonly expires?: Date;
+  readonly rate?: number;
+  readonly bytes?: number;
+}
 
 /** `espalier keys`: who may connect when the server listens on more than loopback. */
 export function addKeys(program: Command): void {
   const keys = program.command('keys');
-  const create = keys
-    .command('create')
-    .description('make a key; it is shown once')
-    .requiredOption('--name <name>', 'who or what will use it')
-    .option('--scopes <list>', `some of ${SCOPES.join(',')}`, 'read');
-  create.action(async (flags: { name: string; scopes: string }) => {
-    const scopes = flags.scopes.split(',').map(scopeNamed);
-    await withPlatform('keys', async ({ database }) => {
-      const { key, apiKey } = await createKey(database.db, { name: flags.name, scopes });
-      if (wantsJson(create)) return say(JSON.stringify({ key, keyId: apiKey.keyId, scopes }));
-      say(key);
-      say(
-        `Kept only as a hash: copy it now. Send it as "Authorization: Bearer …"; revoke it with: espalier keys revoke ${apiKey.keyId}`,
-      );
-    });
-  });
+  addCreate(keys);
   const list = keys.command('list').description('list keys, never their text');
   list.action(() =>
     withPlatform('keys', async ({ database }) => {
       const all = await listKeys(database.db);
       if (wantsJson(list)) return say(JSON.stringify(all));
-      say(
-        table(
-          ['key id', 'name', 'scopes', 'created', 'revoked'],
-          all.map((k) => [k.keyId, k.name, k.scopes.join(','), k.createdAt.toISOString(), k.revokedAt?.toISOString() ?? '']),
-        ),
-      );
+      say(table(['key id', 'name', 'scopes', 'projects', 'quota', 'created', 'expires', 'revoked'], all.map(rowOf)));
     }),
   );
   const revoke = keys.command('revoke').description('revoke a key for ever').argument('<id>', 'the key id');
@@ -45,8 +35,71 @@ export function addKeys(program: Command): void {
   );
 }
 
-function scopeNamed(text: string): Scope {
-  const scope = SCOPES.find((candidate) => candidate === text.trim());
-  if (!scope) throw new Error(`--scopes: there is no scope ${JSON.stringify(text)}; there are ${SCOPES.join(', ')}`);
-  return scope;
+function addCreate(keys: Command): void {
+  const create = keys
+    .command('create')
+    .description('make a key; it is shown once')
+    .requiredOption('--name <name>', 'who or what will use it')
+    .option('--scopes <list>', `some of ${SCOPES.join(',')}`, scopesNamed, ['read'] as readonly Scope[])
+    .option('--project <list>', 'projects that it sees, the first of which it writes; * for all', projectsNamed, ['default'])
+    .option('--expires <when>', 'when it ends: 90d, 12h, 30m, or a time as ISO 8601', momentNamed)
+    .option('--rate <n>', 'requests that it may make in a minute', positive)
+    .option('--bytes <n>', 'bytes that it may send in a minute', positive);
+  create.action(async ({ name, scopes, project: projects, expires: expiresAt = undefined, rate, bytes }: CreateFlags) => {
+    const quota = { requestsPerMinute: rate ?? null, bytesPerMinute: bytes ?? null };
+    await withPlatform('keys', async ({ database }) => {
+      const { key, apiKey } = await createKey(database.db, { name, scopes, projects, expiresAt: expiresAt ?? null, quota });
+      if (wantsJson(create)) return say(JSON.stringify({ key, ...apiKey, scopes }));
+      say(key);
+      say(
+        `Kept only as a hash: copy it now. Send it as "Authorization: Bearer …"; revoke it with: espalier keys revoke ${apiKey.keyId}`,
+      );
+    });
+  });
+}
+
+function rowOf({ keyId, name, scopes, projects, quota, createdAt, expiresAt, revokedAt }: ApiKey): readonly string[] {
+  const limits = [
+    ...(quota.requestsPerMinute === null ? [] : [`${quota.requestsPerMinute} requests/min`]),
+    ...(quota.bytesPerMinute === null ? [] : [`${quota.bytesPerMinute} bytes/min`]),
+  ];
+  return [
+    ...[keyId, name, scopes.join(','), projects === 'all' ? '*' : projects.join(','), limits.join(', ')],
+    ...[createdAt, expiresAt, revokedAt].map((time) => time?.toISOString() ?? ''),
+  ];
+}
+
+function scopesNamed(text: string): readonly Scope[] {
+  return text.split(',').map((name) => {
+    const scope = SCOPES.find((candidate) => candidate === name.trim());
+    if (!scope) throw new InvalidArgumentError(`there is no scope ${JSON.stringify(name)}; there are ${SCOPES.join(', ')}`);
+    return scope;
+  });
+}
+
+function projectsNamed(text: string): readonly string[] | 'all' {
+  if (text.trim() === '*') return 'all';
+  return text.split(',').map((name) => {
+    if (PROJECT.test(name.trim())) return name.trim();
+    throw new InvalidArgumentError(
+      `${JSON.stringify(name)} names no project: 1 to 63 lower-case letters, digits and dashes, the first no dash; * alone for all`,
+    );
+  });
+}
+
+const UNITS = { d: 86_400_000, h: 3_600_000, m: 60_000 } as const;
+
+function momentNamed(text: string): Date {
+  const [, count, unit] = /^(\d{1,6})([dhm])$/.exec(text.trim()) ?? [];
+  const at = unit ? Date.now() + Number(count) * UNITS[unit as keyof typeof UNITS] : Date.parse(text);
+  if (!Number.isFinite(at)) throw new InvalidArgumentError('write 90d, 12h, 30m, or a time as 2027-01-31T00:00:00Z');
+  if (at <= Date.now()) throw new InvalidArgumentError('it has passed; write a time to come');
+  return new Date(at);
+}
+
+function positive(text: string): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number < 1 || number > 2 ** 31 - 1)
+    throw new InvalidArgumentError('write a whole number from 1 to 2147483647');
+  return number;
 }

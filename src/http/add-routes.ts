@@ -1,6 +1,7 @@
 import { METHODS } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { Principal } from '../postgres/principal.ts';
 import { answerEndpoint } from './answer-endpoint.ts';
 import type { Needs } from './authorize.ts';
 import type { Endpoint, Mount, Route } from './endpoint.ts';
@@ -15,6 +16,10 @@ declare module 'fastify' {
     needs?: Needs;
     /** Left out where the OpenAPI document does not list the route by itself: HEAD, and methods that are refused. */
     described?: Described;
+  }
+  interface FastifyRequest {
+    /** Who asks; set before the handler runs. */
+    principal: Principal;
   }
 }
 
@@ -66,7 +71,7 @@ function addMount(app: FastifyInstance, { path, needs, operations, listener }: M
     if (unnamed) return send(reply, unnamed);
     const body = await arrived(req, reply.raw);
     if (body.kind !== 'here') return send(reply, body.kind === 'gone' ? undefined : body.reply);
-    await listener(req, reply.raw);
+    await listener(req, reply.raw, { principal: request.principal });
     return reply.hijack(); // not before: what a listener throws is answered as any fault
   };
   const config = { path, needs };

@@ -9,8 +9,8 @@ import type { Reply } from './reply.ts';
  * meanwhile.
  */
 export async function answerEndpoint({ body: rule, handle }: Endpoint, request: FastifyRequest): Promise<Reply | undefined> {
-  const { raw: req, params, query } = request;
-  if (!rule) return handle({ req, params, query, body: undefined });
+  const { raw: req, params, query, principal } = request;
+  if (!rule) return handle({ req, params, query, body: undefined, principal });
   const refused = rule.refuse?.(req.headers);
   if (refused) return refused;
   const share = rule.budget.open();
@@ -23,7 +23,7 @@ export async function answerEndpoint({ body: rule, handle }: Endpoint, request: 
       const parsed = rule.parse(read.bytes, req.headers);
       if (parsed.kind === 'refused') return parsed.reply;
       if (rule.counts === 'until-parsed') share.close();
-      return await handle({ req, params, query, body: parsed.value });
+      return await handle({ req, params, query, body: parsed.value, principal });
     } finally {
       ticket.leave();
     }

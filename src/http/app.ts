@@ -46,6 +46,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     const { data, error } = schema.safeParse(httpPart === 'params' ? decoded(value) : value);
     return error ? { error: new Refused(wrongFields(error)) } : { value: data };
   });
+  app.decorateRequest('principal', null as never); // set before any handler runs
   const document = await addOpenApi(app);
 
   if (refuseFirst)
@@ -54,13 +55,16 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       if (refused) return send(reply, refused);
     });
   measure(app, options.metrics);
-  app.addHook('onRequest', async ({ raw: { method = 'GET', httpVersion, headers }, originalUrl, routeOptions }, reply) => {
+  app.addHook('onRequest', async (request, reply) => {
+    const { originalUrl, routeOptions } = request;
+    const { method = 'GET', httpVersion, headers } = request.raw;
     setPageRules(reply.raw, pathOf(originalUrl));
     const refused =
-      refuseUnnamed(httpVersion, headers.host) ??
-      (auth.keys === 'optional' ? refuseForeignPage(method, headers) : undefined) ??
-      (await authorize(auth, headers.authorization, routeOptions.config.needs ?? 'any-key'));
+      refuseUnnamed(httpVersion, headers.host) ?? (auth.keys === 'optional' ? refuseForeignPage(method, headers) : undefined);
     if (refused) return send(reply, refused);
+    const authorized = await authorize(auth, headers, routeOptions.config.needs ?? 'any-key');
+    if (authorized.kind === 'refused') return send(reply, authorized.reply);
+    request.principal = authorized.principal;
   });
   app.setErrorHandler((error, { method, originalUrl }, reply) => {
     const path = pathOf(originalUrl);

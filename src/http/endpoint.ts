@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
+import type { Principal } from '../postgres/principal.ts';
 import type { Needs } from './authorize.ts';
 import type { BodyBudget } from './ingest/body-budget.ts';
 import type { Gate } from './ingest/gate.ts';
@@ -36,6 +37,7 @@ export interface Asked<P, Q, B> {
   readonly params: P;
   readonly query: Q;
   readonly body: B;
+  readonly principal: Principal;
 }
 
 /**
@@ -70,8 +72,8 @@ export interface BodyRule<B> {
 }
 export type Parsed<B> = { readonly kind: 'parsed'; readonly value: B } | { readonly kind: 'refused'; readonly reply: Reply };
 
-/** A node listener that writes its own answer, as graphql-yoga's. */
-export type NodeListener = (req: IncomingMessage, res: ServerResponse) => unknown;
+/** A node listener that writes its own answer, as graphql-yoga's, and is handed who asks. */
+export type NodeListener = (req: IncomingMessage, res: ServerResponse, context: { readonly principal: Principal }) => unknown;
 
 /** A path whose methods all go to a node listener. Nothing lies below the path: no listener has to read `..` in it. */
 export interface Mount {

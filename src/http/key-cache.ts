@@ -16,7 +16,7 @@ export function createKeyCache(
   return async (presented) => {
     const hash = hashOf(presented).toString('base64');
     const held = good.get(hash);
-    if (held) return held;
+    if (held && (held.expiresAt === null || held.expiresAt.getTime() > clock())) return held;
     const key = await verifyKey(db, presented);
     if (key) good.set(hash, key);
     return key;

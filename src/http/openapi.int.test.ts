@@ -60,7 +60,7 @@ describe('GET /openapi.json', () => {
     expect(scopes).toEqual([
       'GET /graphql: read or admin',
       'POST /graphql: read or admin',
-      'POST /v1/events: ingest or admin',
+      'POST /v1/events: ingest or judge or admin',
       'GET /images/{id}.png: read or admin',
       'POST /v1/training/policies: train or admin',
       'POST /v1/training/leases: train or admin',

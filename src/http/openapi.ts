@@ -64,8 +64,11 @@ const REFUSAL = { 'application/json': { $ref: '#/components/schemas/Refusal' } }
 
 /** What the server answers on any path, before or after its endpoint. */
 const EVERYWHERE: Readonly<Record<string, Answer>> = {
-  401: { description: 'No API key, or one that is unknown or revoked.', content: REFUSAL },
-  403: { description: 'The key lacks the scope, or a page of another site asks on a loopback address.', content: REFUSAL },
+  401: { description: 'No API key, or one that is unknown, expired or revoked.', content: REFUSAL },
+  403: {
+    description: 'The key lacks the scope or the project, or a page of another site asks on a loopback address.',
+    content: REFUSAL,
+  },
   default: {
     description:
       'Refused by the server: 400 no HTTP/1.1 request with a Host, 405 another method, 408 headers within 10 s or the whole request within 60 s did not arrive, 417 an unknown Expect, 421 a foreign Host on a loopback address, 429 more than 64 requests of one connection wait, 431 headers over 16 KiB, 500 a fault of the server, 503 database, log or disk do not answer, or every connection is taken.',

@@ -53,7 +53,7 @@ describe('keys off loopback', () => {
   });
 
   const endpoints: readonly [string, string, readonly Scope[]][] = [
-    ['POST', '/v1/events', ['ingest', 'admin']],
+    ['POST', '/v1/events', ['ingest', 'judge', 'admin']],
     ['POST', '/graphql', ['read', 'admin']],
     ['GET', '/metrics', ['read', 'admin']],
     ['GET', '/v1/schemas', SCOPES],
@@ -98,7 +98,11 @@ describe('keys off loopback', () => {
       keyId: expect.any(String),
       name: 'ingest',
       scopes: ['ingest'],
+      project: 'default',
+      projects: ['default'],
+      quota: { requestsPerMinute: null, bytesPerMinute: null },
       createdAt: expect.any(Date),
+      expiresAt: null,
       revokedAt: null,
     });
     const rows = await api.database.db.selectFrom('apiKeys').select('hash').execute();

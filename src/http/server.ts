@@ -22,6 +22,8 @@ export interface HttpOptions {
   readonly clock?: () => number;
   readonly connections?: number;
   readonly timeouts?: Partial<Timeouts>;
+  /** The project that who shows no key writes; `default` unless given. */
+  readonly project?: string;
 }
 
 export interface HttpServer {
@@ -41,7 +43,10 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   let raw: RawServer | undefined;
   const app = await createApp({
     routes,
-    auth: { keys: local ? 'optional' : 'required', verify: createKeyCache(db, clock) },
+    auth: {
+      ...{ keys: local ? 'optional' : 'required', verify: createKeyCache(db, clock) },
+      ...(options.project === undefined ? {} : { project: options.project }),
+    },
     metrics,
     ...(options.logger ? { logger: options.logger } : {}),
     refuseFirst: (request) => raw?.refuseFirst(request),

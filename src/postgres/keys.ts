@@ -1,19 +1,49 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
 import { sha256Bytes } from '../digest/sha256.ts';
 import { isUuid } from '../domain/ids.ts';
 import { newId } from '../events/new-id.ts';
 import type { Db } from './database.ts';
+import type { Tables } from './tables.ts';
 
-export const SCOPES = ['ingest', 'read', 'train', 'admin'] as const;
+/**
+ * What a key may do: `ingest` records under streams of its own, `judge` what others recorded (revised rewards, verdicts), `admin`
+ * all of it.
+ */
+export const SCOPES = ['ingest', 'read', 'judge', 'train', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
+/** In the place of names of projects: every project. */
+export const ALL_PROJECTS = '*';
 
 /** An API key as it is listed: never the key itself, of which only the hash is stored. */
 export interface ApiKey {
   readonly keyId: string;
   readonly name: string;
   readonly scopes: readonly Scope[];
+  /** The project that it writes unless a request names another of `projects`. */
+  readonly project: string;
+  /** The projects that it sees. */
+  readonly projects: readonly string[] | 'all';
+  readonly quota: Quota;
   readonly createdAt: Date;
+  readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
+}
+
+/** How much a key may ask for in a minute; null without a limit. */
+export interface Quota {
+  readonly requestsPerMinute: number | null;
+  /** Bytes of bodies that it sends. */
+  readonly bytesPerMinute: number | null;
+}
+
+export interface NewKey {
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  /** The projects that it sees, the first of which it writes; `default` unless given. */
+  readonly projects?: readonly string[] | 'all';
+  readonly expiresAt?: Date | null;
+  readonly quota?: Partial<Quota>;
 }
 
 /**
@@ -22,12 +52,18 @@ export interface ApiKey {
  */
 export async function createKey(
   db: Db,
-  { name, scopes }: { readonly name: string; readonly scopes: readonly Scope[] },
+  { name, scopes, projects = ['default'], expiresAt = null, quota = {} }: NewKey,
 ): Promise<{ readonly key: string; readonly apiKey: ApiKey }> {
   const key = `espalier_${randomBytes(32).toString('base64url')}`;
   const row = await db
     .insertInto('apiKeys')
-    .values({ keyId: newId(), name, hash: hashOf(key), scopes: [...new Set(scopes)] })
+    .values({
+      ...{ keyId: newId(), name, hash: hashOf(key), scopes: [...new Set(scopes)], expiresAt },
+      project: projects === 'all' ? 'default' : (projects[0] ?? 'default'),
+      projects: projects === 'all' ? [ALL_PROJECTS] : [...new Set(projects)],
+      requestsPerMinute: quota.requestsPerMinute ?? null,
+      bytesPerMinute: quota.bytesPerMinute ?? null,
+    })
     .returning(COLUMNS)
     .executeTakeFirstOrThrow();
   return { key, apiKey: fromRow(row) };
@@ -56,7 +92,7 @@ export async function listKeys(db: Db): Promise<readonly ApiKey[]> {
 
 /** Returns whether at least one key could be used now. */
 export async function hasActiveKey(db: Db): Promise<boolean> {
-  const row = await db.selectFrom('apiKeys').select('keyId').where('revokedAt', 'is', null).limit(1).executeTakeFirst();
+  const row = await db.selectFrom('apiKeys').select('keyId').where(active).limit(1).executeTakeFirst();
   return row !== undefined;
 }
 
@@ -68,7 +104,7 @@ export async function verifyKey(db: Db, presented: string): Promise<ApiKey | und
     .selectFrom('apiKeys')
     .select([...COLUMNS, 'hash'])
     .where('hash', '=', hash)
-    .where('revokedAt', 'is', null)
+    .where(active)
     .executeTakeFirst();
   // The look-up uses a hash that an attacker cannot steer, so its timing reveals nothing; the comparison that decides is
   // constant-time.
@@ -80,18 +116,24 @@ export function hashOf(key: string): Buffer {
   return sha256Bytes(key);
 }
 
-const FORM = /^espalier_[A-Za-z0-9_-]{43}$/;
-const COLUMNS = ['keyId', 'name', 'scopes', 'createdAt', 'revokedAt'] as const;
-
-interface Row {
-  readonly keyId: string;
-  readonly name: string;
-  readonly scopes: readonly string[];
-  readonly createdAt: Date;
-  readonly revokedAt: Date | null;
+/** Neither revoked nor expired, by the clock of the database, which all servers share. */
+function active(of: ExpressionBuilder<Tables, 'apiKeys'>) {
+  return of.and([of('revokedAt', 'is', null), of.or([of('expiresAt', 'is', null), of('expiresAt', '>', sql<Date>`now()`)])]);
 }
 
-function fromRow(row: Row): ApiKey {
-  const scopes = SCOPES.filter((scope) => row.scopes.includes(scope));
-  return { keyId: row.keyId, name: row.name, scopes, createdAt: row.createdAt, revokedAt: row.revokedAt };
+const FORM = /^espalier_[A-Za-z0-9_-]{43}$/;
+const COLUMNS = [
+  ...(['keyId', 'name', 'scopes', 'project', 'projects', 'requestsPerMinute', 'bytesPerMinute'] as const),
+  ...(['createdAt', 'expiresAt', 'revokedAt'] as const),
+] as const;
+
+type Row = Pick<Selectable<Tables['apiKeys']>, (typeof COLUMNS)[number]>;
+
+function fromRow({ scopes, projects, requestsPerMinute, bytesPerMinute, ...row }: Row): ApiKey {
+  return {
+    ...{ keyId: row.keyId, name: row.name, scopes: SCOPES.filter((scope) => scopes.includes(scope)), project: row.project },
+    projects: projects.includes(ALL_PROJECTS) ? 'all' : projects,
+    quota: { requestsPerMinute, bytesPerMinute },
+    ...{ createdAt: row.createdAt, expiresAt: row.expiresAt, revokedAt: row.revokedAt },
+  };
 }

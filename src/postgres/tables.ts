@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 4bbc5ee029517b70
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: a5a2fcf4c2ca0f7c
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 
@@ -40,6 +40,11 @@ export const tables = {
     scopes: column<string[]>('text[]'),
     createdAt: defaulted<Defaulted<Instant>>('timestamptz'),
     revokedAt: column<Instant | null>('timestamptz'),
+    project: defaulted<Defaulted<string>>('text'),
+    projects: defaulted<Defaulted<string[]>>('text[]'),
+    expiresAt: column<Instant | null>('timestamptz'),
+    requestsPerMinute: column<number | null>('integer'),
+    bytesPerMinute: column<number | null>('bigint'),
   }),
   logTopics: table('log_topics', ['topicId'], {
     topicId: defaulted<Defaulted<number>>('integer'),

@@ -1,0 +1,46 @@
+import type { ApiKey, Scope } from './keys.ts';
+
+/** A project in an envelope, a key or a flag: a tenant of the installation. */
+export const PROJECT = /^[a-z0-9][a-z0-9-]{0,62}$/;
+/** What the records of versions without projects belong to. */
+export const DEFAULT_PROJECT = 'default';
+
+/** Who asks, and what that may see and do. */
+export interface Principal {
+  /** What events that it appends are stamped with. */
+  readonly principal: 'local' | `key:${string}`;
+  /** The projects that it sees. */
+  readonly projects: readonly string[] | 'all';
+  /** The one that it writes. */
+  readonly project: string;
+  /** Never empty of meaning: `admin` includes every other one. */
+  readonly scopes: readonly Scope[];
+  /** Null for who is on this machine and shows no key. */
+  readonly keyId: string | null;
+  readonly name: string;
+}
+
+/** Returns who works on this machine itself: an administrator of every project. */
+export function localPrincipal(project: string = DEFAULT_PROJECT): Principal {
+  return { principal: 'local', projects: 'all', project, scopes: ['admin'], keyId: null, name: 'local' };
+}
+
+/** Returns who shows a key. */
+export function principalOf({ keyId, name, scopes, project, projects }: ApiKey): Principal {
+  return { principal: `key:${keyId}`, projects, project, scopes, keyId, name };
+}
+
+/** Returns the same principal writing another of its projects; undefined when that is none of them. */
+export function writing(principal: Principal, project: string): Principal | undefined {
+  return PROJECT.test(project) && sees(principal, project) ? { ...principal, project } : undefined;
+}
+
+/** Whether a principal sees what belongs to a project. */
+export function sees({ projects }: Pick<Principal, 'projects'>, project: string): boolean {
+  return projects === 'all' || projects.includes(project);
+}
+
+/** Whether a principal has a scope. */
+export function may({ scopes }: Pick<Principal, 'scopes'>, scope: Scope): boolean {
+  return scopes.includes('admin') || scopes.includes(scope);
+}

@@ -24,13 +24,13 @@ afterEach(async () => {
 afterAll(killRunning);
 
 test('the relay worker, killed and restarted, appends what other processes decided and ends expired leases', async () => {
-  const { database, blobs, log } = platform;
+  const { database, blobs, stamp, log } = platform;
   const policyId = 'relayed';
   const builder = new EventBuilder(policyId);
   const { lineageId } = recordBatches(builder, { policyId });
   await appendRecorded(log, builder.events);
   await settle(platform);
-  const service = createLeaseService({ db: database.db, blobs, producer: { name: 'service', version: '1' } });
+  const service = createLeaseService({ db: database.db, blobs, stamp, producer: { name: 'service', version: '1' } });
   await service.registerPolicy({ policyId, backend: 'test', weights: 'a'.repeat(64), kept: null });
   const typesOf = async () =>
     (await database.db.selectFrom('events').select('type').where('stream', '=', lineageId).orderBy('position').execute()).map(

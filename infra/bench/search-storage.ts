@@ -81,7 +81,11 @@ export async function benchSearchStorage(stage: Stage): Promise<Outcome> {
   return { bench: 'search', figures, conditions: { search: searched, ...nodes, ...stage.conditions() } };
 }
 
-async function search({ log, blobs }: Platform, words: number, sizes: NonNullable<CollectPlan['search']>): Promise<string> {
+async function search(
+  { log, blobs, stamp }: Platform,
+  words: number,
+  sizes: NonNullable<CollectPlan['search']>,
+): Promise<string> {
   const runId = derivedId('bench search', randomUUID());
   const kind = await openTextCraft();
   try {
@@ -91,7 +95,7 @@ async function search({ log, blobs }: Platform, words: number, sizes: NonNullabl
         ...{ environment: 'textcraft', tasks: [TASK], taskSeed: 0, policy: 'random', temperature: 1, maxSteps: 30 },
         search: sizes,
       },
-      appender: createAppender({ log, blobs, producer: { name: 'collector', version: 'bench' }, clock: Date.now }),
+      appender: createAppender({ log, blobs, stamp, producer: { name: 'collector', version: 'bench' }, clock: Date.now }),
       ...{ recorded: nothingRecorded, concurrency: 1, clock: Date.now, signal: new AbortController().signal },
     });
   } finally {

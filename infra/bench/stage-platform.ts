@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openFileBlobStore } from '../../src/blobs/file-blob-store.ts';
 import { TOPICS } from '../../src/events/catalogue.ts';
+import { DEFAULT_STAMP } from '../../src/events/envelope.ts';
 import type { Platform } from '../../src/platform/open-platform.ts';
 import { readConfig } from '../../src/runtime/config.ts';
 import type { Stage } from './stage.ts';
@@ -21,6 +22,7 @@ export async function openStagePlatform(stage: Stage): Promise<Platform> {
     database,
     log,
     blobs: openFileBlobStore(config.blobs),
+    stamp: DEFAULT_STAMP,
     mode: { database: 'given', log: 'embedded' },
     close: () => stage.close(),
   };

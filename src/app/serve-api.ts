@@ -30,6 +30,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
       log,
       blobs,
       metrics,
+      stamp: platform.stamp,
       limits: config.limits,
       logger,
       graphql,

@@ -5,15 +5,15 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { openFileBlobStore } from '../blobs/file-blob-store.ts';
-import { decode } from '../events/codec.ts';
-import type { Envelope } from '../events/envelope.ts';
+import { contentHash, decode } from '../events/codec.ts';
+import { DEFAULT_STAMP, type Envelope, stampOf } from '../events/envelope.ts';
 import { pack } from '../events/packed.ts';
 import type { Text } from '../events/schemas/values.ts';
 import { wellFormed } from '../events/well-formed.ts';
 import type { EventLog, LogRecord } from '../log/event-log.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { type Appender, type AppenderOptions, createAppender, type Draft } from './appender.ts';
-import { EventRefused, INLINE_LIMIT } from './prepare-events.ts';
+import { EventRefused, INLINE_LIMIT, prepareEvents } from './prepare-events.ts';
 
 let folder: string;
 let blobs: BlobStore;
@@ -33,6 +33,7 @@ function open(options: Partial<AppenderOptions> = {}): Appender {
   return createAppender({
     log: log as EventLog, // an appender calls nothing but `append`
     blobs,
+    stamp: DEFAULT_STAMP,
     producer: { name: 'tester', version: '1' },
     clock: () => Date.UTC(2026, 0, 2),
     ...options,
@@ -104,6 +105,7 @@ describe('an appended event', () => {
         correlationId: runId,
         causationId: null,
         producer: { name: 'tester', version: '1' },
+        ...DEFAULT_STAMP,
         data: { runId, metric: 'loss', value, at: null },
       })),
     );
@@ -225,6 +227,28 @@ describe('free-form JSON', () => {
       }),
       { numRuns: 200 },
     );
+  });
+});
+
+describe('the stamp', () => {
+  test('every event says who appended it and for which project', async () => {
+    const stamp = { principal: 'key:7', project: 'atlas' };
+    await open({ stamp }).append([metric(), step({})]);
+    expect(events().map(stampOf)).toEqual([stamp, stamp]);
+  });
+
+  test('a stamp that an event brings along is replaced, and no part of what the event says', async () => {
+    await open().append([metric()]);
+    const [own] = events();
+    if (!own) throw new Error('a metric was appended');
+    const forged = { ...own, principal: 'key:root', project: 'another' };
+    const [record] = await prepareEvents([forged], blobs, DEFAULT_STAMP);
+    expect(JSON.parse(Buffer.from(record?.value ?? []).toString())).toMatchObject(DEFAULT_STAMP);
+    expect(contentHash(forged)).toBe(contentHash(own));
+  });
+
+  test('an event of a version without stamps was appended locally, for the default project', () => {
+    expect(stampOf({})).toEqual({ principal: 'local', project: 'default' });
   });
 });
 

@@ -1,6 +1,6 @@
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { catalogue, type DataOf, type EventType, type Topic } from '../events/catalogue.ts';
-import type { Envelope, Producer } from '../events/envelope.ts';
+import type { Envelope, Producer, Stamp } from '../events/envelope.ts';
 import { newId } from '../events/new-id.ts';
 import { streamOf, streamTaken } from '../events/stream-of.ts';
 import type { EventLog, LogRecord, Receipt } from '../log/event-log.ts';
@@ -30,6 +30,8 @@ export interface AppenderOptions {
   readonly log: EventLog;
   readonly blobs: BlobStore;
   readonly producer: Producer;
+  /** Who appends, and for which project. */
+  readonly stamp: Stamp;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /**
@@ -41,7 +43,7 @@ export interface AppenderOptions {
 
 /** Opens an appender: it numbers the events of each stream and hands them to the log in the order of the calls. */
 export function createAppender(options: AppenderOptions): Appender {
-  const { log, blobs, producer, clock } = options;
+  const { log, blobs, producer, stamp, clock } = options;
   const next = new Map<string, { readonly sequence: number; readonly topic: Topic }>();
   let tail: Promise<unknown> = Promise.resolve();
 
@@ -76,7 +78,7 @@ export function createAppender(options: AppenderOptions): Appender {
 
   async function prepare(drafts: readonly Draft[]): Promise<readonly LogRecord[]> {
     const { events, counters } = await complete(drafts);
-    const records = await prepareEvents(events, blobs);
+    const records = await prepareEvents(events, blobs, stamp);
     // Only now: a refused draft uses up no number, or readers would see a hole where nothing is missing.
     for (const [stream, counter] of counters) next.set(stream, counter);
     return records;

@@ -2,7 +2,7 @@ import type { BlobStore } from '../blobs/blob-store.ts';
 import { cutText } from '../domain/text/cut-text.ts';
 import { catalogue } from '../events/catalogue.ts';
 import { encode, parseEnvelope } from '../events/codec.ts';
-import type { Envelope } from '../events/envelope.ts';
+import type { Envelope, Stamp } from '../events/envelope.ts';
 import { freeFormFields, pathIn } from '../events/free-form.ts';
 import type { BlobRef } from '../events/schemas/values.ts';
 import { LOOK_DEPTH, wellFormed } from '../events/well-formed.ts';
@@ -19,14 +19,18 @@ const REPAIRS_LISTED = 1_000; // as the envelope's schema lets in; what is beyon
 const PATH_LIMIT = 500; // characters, likewise
 
 /**
- * Makes events ready for the log: text made well-formed (the event lists where), payloads over 64 KiB put into the blob store
- * (free-form JSON stays whole), the result checked against its schema once more. Blobs are durable before the events that name
- * them are appended.
+ * Makes events ready for the log: stamped with who appends them (whatever they said of it before), text made well-formed (the
+ * event lists where), payloads over 64 KiB put into the blob store (free-form JSON stays whole), the result checked against its
+ * schema once more. Blobs are durable before the events that name them are appended.
  * @throws EventRefused for an event that does not fit its schema.
  */
-export async function prepareEvents(events: readonly Envelope[], blobs: BlobStore): Promise<readonly LogRecord[]> {
+export async function prepareEvents(
+  events: readonly Envelope[],
+  blobs: BlobStore,
+  { principal, project }: Stamp,
+): Promise<readonly LogRecord[]> {
   const records: LogRecord[] = [];
-  for (const event of events) records.push(await prepare(event, blobs));
+  for (const event of events) records.push(await prepare({ ...event, principal, project }, blobs));
   return records;
 }
 

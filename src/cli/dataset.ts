@@ -109,12 +109,12 @@ type Writing = Pick<ReleaseOptions, 'db' | 'appender' | 'settled'>;
 
 async function withWriting(use: (writing: Writing, platform: Platform, signal: AbortSignal) => Promise<void>): Promise<void> {
   await withPlatform('dataset', async (platform, signal) => {
-    const { log, blobs, database } = platform;
+    const { log, blobs, stamp, database } = platform;
     const projector = await ensureProjector(platform);
     try {
       await projector.settle();
       const appender = createAppender({
-        ...{ log, blobs, producer: { name: 'datasets', version: CODE_VERSION }, clock: Date.now },
+        ...{ log, blobs, stamp, producer: { name: 'datasets', version: CODE_VERSION }, clock: Date.now },
         sequenceOf: (stream, topic) => nextSequence(database.db, 'datasets', stream, topic),
       });
       const settled: Writing['settled'] = (receipts) =>

@@ -35,8 +35,9 @@ export function addImport(program: Command): void {
   command.action((file: string, flags: ImportFlags) => {
     const { run, fingerprint, agentR, ...texts } = flags;
     const agentTraj = parseAgentTrajOptions({ ...texts, runId: run, serverFingerprint: fingerprint });
-    return withPlatform('import', async ({ log, blobs, database, ...platform }, signal) => {
-      const projector = await ensureProjector({ log, blobs, database, ...platform });
+    return withPlatform('import', async (platform, signal) => {
+      const { log, blobs, stamp, database } = platform;
+      const projector = await ensureProjector(platform);
       const line = progressLine();
       let appended: { readonly done: number; readonly total: number } | undefined;
       try {
@@ -44,7 +45,7 @@ export function addImport(program: Command): void {
           source: file,
           form: agentR ? 'agent-r' : 'detect',
           db: database.db,
-          appender: createAppender({ log, blobs, producer: { name: 'importer', version: CODE_VERSION }, clock: Date.now }),
+          appender: createAppender({ log, blobs, stamp, producer: { name: 'importer', version: CODE_VERSION }, clock: Date.now }),
           blobs,
           agentTraj,
           signal,

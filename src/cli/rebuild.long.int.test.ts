@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { prepareEvents } from '../append/prepare-events.ts';
 import { TOPICS } from '../events/catalogue.ts';
+import { DEFAULT_STAMP } from '../events/envelope.ts';
 import { openBuild } from '../projections/rebuild/open-build.ts';
 import { projections } from '../projections/registry.ts';
 import { runProjections } from '../projections/runner.ts';
@@ -27,7 +28,7 @@ async function givenTrees(): Promise<void> {
   const builder = new EventBuilder('rebuilt');
   const runId = builder.run();
   for (let t = 0; t < 8; t++) builder.walk(builder.tree(runId, `tree ${t}`), 0, 4, 1);
-  await log.append(await prepareEvents(builder.events, blobs));
+  await log.append(await prepareEvents(builder.events, blobs, DEFAULT_STAMP));
   const runner = await runProjections({ log, database });
   await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: 20_000 });
   await runner.close();

@@ -10,6 +10,30 @@ export const producer = z.strictObject({
 export type Producer = z.infer<typeof producer>;
 
 /**
+ * Who appended an event and for which project. The platform writes it, never the producer: an event that arrives with a stamp is
+ * refused. Events written before there were stamps have none, which means the default one.
+ */
+export const stampFields = {
+  principal: z
+    .string()
+    .regex(/^(local|key:[0-9A-Za-z-]{1,64})$/, 'must be local or key:<id of the key>')
+    .describe('Who appended the event, as the platform alone writes it: `local`, or `key:` and the id of the API key.'),
+  project: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'takes lower-case letters, digits and dashes, 63 at most')
+    .describe('Project that the event belongs to, as the platform alone writes it.'),
+} as const;
+export type Stamp = { readonly [field in keyof typeof stampFields]: string };
+
+/** The stamp of events that carry none. */
+export const DEFAULT_STAMP: Stamp = { principal: 'local', project: 'default' };
+
+/** Returns who appended an event and for which project. */
+export function stampOf({ principal, project }: { readonly [field in keyof Stamp]?: string | undefined }): Stamp {
+  return { principal: principal ?? DEFAULT_STAMP.principal, project: project ?? DEFAULT_STAMP.project };
+}
+
+/**
  * What an event says that waited in quarantine and was appended again: the record at `offset` of the same partition is the one
  * that waited. Whoever folds the log meets the event a second time here, which is where it takes effect for the read models that
  * refused it before.
@@ -43,6 +67,8 @@ export const envelopeFields = {
   ),
   causationId: id.nullable().describe('UUID of the event that led to this one; null when the producer names none.'),
   producer: producer.describe('Program that wrote the event.'),
+  principal: stampFields.principal.optional(),
+  project: stampFields.project.optional(),
   repaired: z
     .array(z.string().max(500))
     .max(1_000)

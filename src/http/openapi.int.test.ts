@@ -5,6 +5,7 @@ import formats from 'ajv-formats';
 import type { FastifyInstance } from 'fastify';
 import { createGraphql } from '../../graphql/create-graphql.ts';
 import { sha256Hex } from '../digest/sha256.ts';
+import { DEFAULT_STAMP } from '../events/envelope.ts';
 import { newId } from '../events/new-id.ts';
 import { zeroWeights } from '../policies/linear/weights.ts';
 import { linearPolicy } from '../policies/linear-policy.ts';
@@ -35,7 +36,9 @@ beforeAll(async () => {
   await api.project();
   const { database, log, blobs } = api;
   const graphql = await createGraphql({ db: database.db, log, blobs, notices: unused, snapshots: unused });
-  url.api = (await api.serve({ api: { graphql, training: { service: openLeaseService({ database, log, blobs }) } } })).url;
+  url.api = (
+    await api.serve({ api: { graphql, training: { service: openLeaseService({ database, log, blobs, stamp: DEFAULT_STAMP }) } } })
+  ).url;
   const auth = { keys: 'optional', verify: async () => undefined } as const;
   const routes = policyRoutes(linearPolicy({ version: 1, values: zeroWeights().values }, { policyId: 'crafter' }), () => 0);
   policy = await createApp({ routes, auth, metrics: createMetrics() });

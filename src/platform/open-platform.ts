@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { openFileBlobStore } from '../blobs/file-blob-store.ts';
 import { TOPICS } from '../events/catalogue.ts';
+import { DEFAULT_STAMP, type Stamp } from '../events/envelope.ts';
 import { openEmbeddedLog } from '../log/embedded-log.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { prefixedLog } from '../log/prefixed-log.ts';
@@ -23,6 +24,8 @@ export interface Platform {
   readonly database: Database;
   readonly log: EventLog;
   readonly blobs: BlobStore;
+  /** Who appends what this process records, and for which project. */
+  readonly stamp: Stamp;
   readonly mode: { readonly database: 'embedded' | 'given'; readonly log: 'embedded' | 'kafka' };
   close(): Promise<void>;
 }
@@ -80,7 +83,8 @@ export async function openPlatform(config: Config, name: string): Promise<Platfo
       database: config.databaseUrl ? 'given' : 'embedded',
       log: config.kafkaBrokers ? 'kafka' : 'embedded',
     } as const;
-    return { config, databaseUrl, database, log, blobs, mode, close };
+    const stamp = { principal: DEFAULT_STAMP.principal, project: config.project };
+    return { config, databaseUrl, database, log, blobs, stamp, mode, close };
   } catch (error) {
     await close().catch(() => undefined); // the fault that led here is the one to report
     throw error;

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { prepareEvents } from '../append/prepare-events.ts';
 import { TOPICS } from '../events/catalogue.ts';
+import { DEFAULT_STAMP } from '../events/envelope.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { kafkaForTests } from '../testing/kafka.ts';
 import { describeWithKafka } from '../testing/kafka-describe.ts';
@@ -18,7 +19,7 @@ describeWithKafka('the runner over Kafka', () => {
       const builder = new EventBuilder('kafka cursors');
       const tree = builder.tree(builder.run());
       builder.walk(tree, 0, 4, 1);
-      await log.append(await prepareEvents(builder.events, new MemoryBlobs()));
+      await log.append(await prepareEvents(builder.events, new MemoryBlobs(), DEFAULT_STAMP));
       const foldAll = async () => {
         const runner = await runProjections({ log, database });
         await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: 20_000 });
@@ -44,7 +45,7 @@ describeWithKafka('the runner over Kafka', () => {
     try {
       const builder = new EventBuilder('kafka regressed');
       builder.walk(builder.tree(builder.run()), 0, 4, 1);
-      await log.append(await prepareEvents(builder.events, new MemoryBlobs()));
+      await log.append(await prepareEvents(builder.events, new MemoryBlobs(), DEFAULT_STAMP));
       await settled();
       const before = await readModels(database.db);
       await emptyReadModels(database.db);

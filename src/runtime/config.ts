@@ -22,6 +22,8 @@ export interface Config {
   readonly kafkaCompression: 'none' | 'gzip';
   /** Partitions of each topic that this program creates. */
   readonly partitions: number;
+  /** The project that this program's own events belong to. */
+  readonly project: string;
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
@@ -99,6 +101,11 @@ export const VARIABLES = {
     about: 'how records are kept in Kafka: gzip, none',
   },
   ESPALIER_PARTITIONS: { rule: count(1, 1_000), unset: '8', about: 'partitions of each topic that is created' },
+  ESPALIER_PROJECT: {
+    rule: z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'takes lower-case letters, digits and dashes, 63 at most'),
+    unset: 'default',
+    about: "project of this program's own events",
+  },
   ESPALIER_HOST: {
     rule: z.string().max(255),
     unset: '127.0.0.1',
@@ -165,6 +172,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     kafkaSessionMs: read(env, 'ESPALIER_KAFKA_SESSION_MS') ?? 30_000,
     kafkaCompression: read(env, 'ESPALIER_KAFKA_COMPRESSION') ?? 'gzip',
     partitions: read(env, 'ESPALIER_PARTITIONS') ?? 8,
+    project: read(env, 'ESPALIER_PROJECT') ?? 'default',
     host: read(env, 'ESPALIER_HOST') ?? '127.0.0.1',
     port: read(env, 'ESPALIER_PORT') ?? 4_000,
     logLevel: read(env, 'ESPALIER_LOG_LEVEL') ?? 'info',

@@ -1,5 +1,5 @@
 import { decode } from '../events/codec.ts';
-import type { Envelope } from '../events/envelope.ts';
+import { DEFAULT_STAMP, type Envelope } from '../events/envelope.ts';
 import type { EventLog, LogRecord } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
 import type { BatcherWorld } from '../usecases/train/batcher/plan-lineage.ts';
@@ -41,7 +41,8 @@ export function openBatcherWorld(db: Db, events: readonly Envelope[], dieAfter =
     },
   } as unknown as EventLog; // the planner appends and asks for the end, nothing else
   return {
-    ...{ db, log, blobs: new MemoryBlobs(), producer: { name: 'batcher', version: '1' }, catchUpMs: 5_000 },
+    ...{ db, log, blobs: new MemoryBlobs(), stamp: DEFAULT_STAMP, catchUpMs: 5_000 },
+    producer: { name: 'batcher', version: '1' },
     clock: () => Date.UTC(2026, 5, 1),
     record: (appended) => appendTo(memory, appended),
     async project() {

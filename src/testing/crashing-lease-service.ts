@@ -26,7 +26,7 @@ async function train(
   policyId: string,
   world: { readonly database: Database; readonly log: EventLog },
 ): Promise<void> {
-  const service = openLeaseService({ ...world, blobs: platform.blobs });
+  const service = openLeaseService({ ...platform, ...world });
   await service.registerPolicy({ policyId, backend: 'test', weights: sha(policyId), kept: null });
   for (;;) {
     const answer = await service.lease({ policyId, consumer: 'trainer', ttlMs: 60_000 });

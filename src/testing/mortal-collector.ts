@@ -1,5 +1,6 @@
 import { type Appender, createAppender } from '../append/appender.ts';
 import type { EnvironmentKind } from '../environments/environment.ts';
+import { DEFAULT_STAMP } from '../events/envelope.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import type { Policy } from '../policies/policy.ts';
 import { collectRun } from '../usecases/collect/collect-run.ts';
@@ -35,7 +36,10 @@ export async function collectMortally(platform: Platform, { appends, ...run }: M
     return row ? row.sequence + 1 : 0;
   };
   const producer = { name: 'collector', version: 'test' };
-  const appender = dyingAfter(appends, createAppender({ log, blobs, producer, clock: Date.now, sequenceOf }));
+  const appender = dyingAfter(
+    appends,
+    createAppender({ log, blobs, stamp: DEFAULT_STAMP, producer, clock: Date.now, sequenceOf }),
+  );
   const { signal } = new AbortController();
   try {
     await collectRun({ ...run, name: 'test', codeVersion: 'test', recorded, concurrency: 2, clock: Date.now, appender, signal });

@@ -1,6 +1,6 @@
 import { prepareEvents } from '../append/prepare-events.ts';
 import { TOPICS } from '../events/catalogue.ts';
-import type { Envelope } from '../events/envelope.ts';
+import { DEFAULT_STAMP, type Envelope } from '../events/envelope.ts';
 import { openEmbeddedLog } from '../log/embedded-log.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
@@ -29,7 +29,7 @@ export async function openTestWorld(partitions = 2): Promise<TestWorld> {
     url: made.url,
     database,
     log,
-    append: async (events) => void (await log.append(await prepareEvents(events, new MemoryBlobs()))),
+    append: async (events) => void (await log.append(await prepareEvents(events, new MemoryBlobs(), DEFAULT_STAMP))),
     settled: async (other = database) => waitUntilProjected(other.db, await log.ends(TOPICS), { timeoutMs: 15_000 }),
     async close() {
       await log.close();

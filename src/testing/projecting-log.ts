@@ -2,7 +2,7 @@ import { type Appender, createAppender } from '../append/appender.ts';
 import { prepareEvents } from '../append/prepare-events.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { decode } from '../events/codec.ts';
-import type { Envelope } from '../events/envelope.ts';
+import { DEFAULT_STAMP, type Envelope } from '../events/envelope.ts';
 import type { EventLog, LogRecord } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
 import { givenEvents } from './given-events.ts';
@@ -24,6 +24,7 @@ export function projectingAppender(db: Db, blobs: BlobStore): Appender & { reado
   const appender = createAppender({
     log: log as EventLog, // an appender calls nothing but `append`
     blobs,
+    stamp: DEFAULT_STAMP,
     producer: { name: 'test-import', version: '1' },
     clock: () => Date.UTC(2026, 5, 1),
   });
@@ -32,7 +33,7 @@ export function projectingAppender(db: Db, blobs: BlobStore): Appender & { reado
 
 /** Appends events as they are, long payloads going to the blob store, and projects them. */
 export async function givenPrepared(db: Db, events: readonly Envelope[], blobs: BlobStore): Promise<void> {
-  await givenEvents(db, (await prepareEvents(events, blobs)).map(eventOf));
+  await givenEvents(db, (await prepareEvents(events, blobs, DEFAULT_STAMP)).map(eventOf));
 }
 
 function eventOf({ value }: LogRecord): Envelope {

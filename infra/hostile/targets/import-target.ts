@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { createAppender } from '../../../src/append/appender.ts';
 import { EventRefused } from '../../../src/append/prepare-events.ts';
+import { DEFAULT_STAMP } from '../../../src/events/envelope.ts';
 import { EventBuilder } from '../../../src/testing/event-builder.ts';
 import { DatasetError } from '../../../src/usecases/datasets/dataset-error.ts';
 import { HEADER } from '../../../src/usecases/datasets/event-line.ts';
@@ -112,7 +113,13 @@ export const importTarget = target<Files>({
 
 async function imported({ platform }: World, source: string): Promise<Outcome> {
   const { log, blobs, database } = platform;
-  const appender = createAppender({ log, blobs, producer: { name: 'importer', version: '1' }, clock: () => 0 });
+  const appender = createAppender({
+    log,
+    blobs,
+    stamp: DEFAULT_STAMP,
+    producer: { name: 'importer', version: '1' },
+    clock: () => 0,
+  });
   try {
     const { events, alreadyThere } = await importTrajectories({
       ...{

@@ -41,6 +41,8 @@ describe('checkEvents', () => {
     ['a NUL in its producer', { ...started, producer: { name: 'a\0', version: '1' } }, { path: 'producer.name' }],
     ['a key __proto__', JSON.parse(`{"id":"${started.id}","data":{"config":{"__proto__":1}}}`), { path: 'data.config' }],
     ['a release', { ...started, released: { offset: 0, at: '2026-01-01T00:00:00.000Z', reason: null } }, { path: 'released' }],
+    ['a principal', { ...started, principal: 'local' }, { path: 'principal', message: 'is written by the platform alone' }],
+    ['a project', { ...started, project: 'default' }, { path: 'project', message: 'is written by the platform alone' }],
     ['a seed beyond 2^53', { ...started, data: { ...started.data, seed: 2 ** 60 } }, { path: 'data.seed' }],
   ])('%s is refused by index and field', (_name, value, problem) => {
     expect(problemsOf([started, value])).toEqual([expect.objectContaining({ index: 1, ...problem })]);

@@ -56,6 +56,17 @@ const NOT_A_RELEASE = {
   remedy: 'leave it out; `espalier quarantine release` releases what waits',
 };
 
+/** Fields that the platform writes, by their name in the envelope. */
+const STAMPED = ['principal', 'project'] as const;
+
+function notYours(path: (typeof STAMPED)[number]): Omit<Problem, 'index'> {
+  return {
+    path,
+    message: 'is written by the platform alone',
+    remedy: 'leave it out; the key that sends the event decides it',
+  };
+}
+
 const REMEDY = 'correct them and send all again; GET /v1/schemas has the JSON Schema of every type';
 
 /** Drops repetitions of an event within the request; returns what repeats with another content, which is 409. */
@@ -98,6 +109,8 @@ function check(value: unknown, index: number, now: number): Sent | Problem {
   const ahead = Date.parse(parsed.event.occurredAt) - now;
   if (ahead > LARGEST_SKEW_MS) return { index, id: parsed.event.id, ...aheadOf(ahead) };
   if (parsed.event.released) return { index, id: parsed.event.id, ...NOT_A_RELEASE };
+  const stamped = STAMPED.find((field) => parsed.event[field] !== undefined);
+  if (stamped) return { index, id: parsed.event.id, ...notYours(stamped) };
   // Text in `data` is repaired on append; who wrote an event is not text from a model, so a broken name is a mistake.
   const [broken] = wellFormed({ ...parsed.event, data: null }).repaired;
   if (broken !== undefined) return { index, id: parsed.event.id, path: broken, message: 'holds a half surrogate or NUL' };

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decode } from '../../events/codec.ts';
-import type { Envelope } from '../../events/envelope.ts';
+import { type Envelope, stampOf } from '../../events/envelope.ts';
 import { openTestApi, type TestApi } from '../http-testing.ts';
 import { appended, givenRun, refused } from './ingest-testing.ts';
 
@@ -25,6 +25,27 @@ describe('accepted bodies of POST /v1/events', () => {
   test('a single object is accepted', async () => {
     const { builder } = givenRun();
     expect(await api.post(builder.events[0] as Envelope)).toMatchObject({ status: 200, body: { accepted: 1, appended: 1 } });
+  });
+
+  test('the server stamps who appended an event and for which project, and refuses an event that says so itself', async () => {
+    const { builder } = givenRun();
+    const { url } = await api.serve({ api: { stamp: { principal: 'local', project: 'atlas' } } });
+    expect(await api.post(builder.events, {}, url)).toMatchObject({ status: 200, body: { appended: 2 } });
+    await api.projected((await api.post(builder.events, {}, url)).body.position ?? '');
+    const bodies = await api.database.db
+      .selectFrom('events')
+      .select('body')
+      .where(
+        'eventId',
+        'in',
+        builder.events.map(({ id }) => id),
+      )
+      .execute();
+    expect(bodies.map(({ body }) => stampOf(JSON.parse(body)))).toEqual(
+      [1, 2].map(() => ({ principal: 'local', project: 'atlas' })),
+    );
+    const forged = { ...givenRun().builder.events[0], principal: 'key:7' };
+    await refused(api, () => api.post(JSON.stringify(forged)), 400, { path: 'principal' });
   });
 
   test('NDJSON is accepted', async () => {

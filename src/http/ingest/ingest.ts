@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { EventRefused, prepareEvents } from '../../append/prepare-events.ts';
 import type { BlobStore } from '../../blobs/blob-store.ts';
+import { DEFAULT_STAMP, type Stamp } from '../../events/envelope.ts';
 import { jsonSchemas } from '../../events/json-schema.ts';
 import { type EventLog, LogError, type LogRecord, RECORD_LIMIT, type Receipt } from '../../log/event-log.ts';
 import { formatPosition, positionAfter } from '../../log/position.ts';
@@ -32,6 +33,8 @@ export interface IngestOptions {
   readonly blobs: BlobStore;
   readonly limits: Pick<RequestLimits, 'bodyBytes' | 'eventsPerRequest' | 'ingestRequests' | 'ingestBytes'>;
   readonly metrics: Metrics;
+  /** Stamps what arrives without a key; the default one unless given. */
+  readonly stamp?: Stamp;
   /** How long to wait for the read models when something an event refers to is not there. */
   readonly catchUpMs?: number;
   /** Milliseconds since 1970. */
@@ -98,10 +101,10 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
       }),
     },
     components: eventSchemas,
-    handle: ({ body }) => ingest(body),
+    handle: ({ body }) => ingest(body, options.stamp ?? DEFAULT_STAMP),
   });
 
-  async function ingest(values: readonly unknown[]): Promise<Reply> {
+  async function ingest(values: readonly unknown[], stamp: Stamp): Promise<Reply> {
     const checked = checkEvents(values, clock());
     if (checked.kind === 'refused') return checked.reply;
     const misnamed = wrongDigests(checked.events);
@@ -113,7 +116,7 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     if (references.kind === 'undecided') undecidedTotal.add(1, {});
     const missing = await missingBlobs(distinct.events, blobs);
     if (missing.length > 0) return unknownReferences(missing);
-    const prepared = await prepare(distinct.events, blobs);
+    const prepared = await prepare(distinct.events, blobs, stamp);
     if (prepared.kind === 'refused') return prepared.reply;
     const misplaced = await checkStreamTopics(distinct.events, db, recentStreams); // the last check: what passes is claimed
     if (misplaced.length > 0) return taken(misplaced);
@@ -193,13 +196,14 @@ interface Prepared {
 async function prepare(
   events: readonly Sent[],
   blobs: BlobStore,
+  stamp: Stamp,
 ): Promise<
   { readonly kind: 'records'; readonly records: readonly Prepared[] } | { readonly kind: 'refused'; readonly reply: Reply }
 > {
   const records: Prepared[] = [];
   for (const sent of events) {
     try {
-      for (const record of await prepareEvents([sent.event], blobs))
+      for (const record of await prepareEvents([sent.event], blobs, stamp))
         records.push({ sent, record, hash: recordHash(Buffer.from(record.value).toString('utf8')) });
     } catch (error) {
       if (!(error instanceof EventRefused)) throw error;

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Envelope } from '../../events/envelope.ts';
+import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import { createKey } from '../../postgres/keys.ts';
 import { settle } from '../../testing/crashing-run.ts';
@@ -25,12 +26,13 @@ beforeAll(async () => {
   api = await openTestApi();
   await api.project();
   const { database, log, blobs } = api;
+  const world = { database, log, blobs, stamp: DEFAULT_STAMP };
   url = (
     await api.serve({
       api: {
         training: {
-          service: openLeaseService({ database, log, blobs }),
-          declare: (policyId, wanted) => declarePolicy({ database, log, blobs }, policyId, wanted),
+          service: openLeaseService(world),
+          declare: (policyId, wanted) => declarePolicy(world, policyId, wanted),
         },
       },
     })

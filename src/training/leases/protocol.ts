@@ -1,6 +1,6 @@
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
-import type { Producer } from '../../events/envelope.ts';
+import type { Producer, Stamp } from '../../events/envelope.ts';
 import type { Method } from '../../events/schemas/training.ts';
 import type { BlobRef } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
@@ -10,6 +10,8 @@ export interface LeaseServiceOptions {
   readonly db: Db;
   readonly blobs: BlobStore;
   readonly producer: Producer;
+  /** Who appends what the service decides, and for which project. */
+  readonly stamp: Stamp;
   /**
    * Given, calls wait (for a bounded time) until their events are in the log; else they answer when these are durable in
    * Postgres.

@@ -16,7 +16,14 @@ afterEach(() => platform.close());
 const serviceOf = (log: EventLog, relayWaitMs: number) => {
   const { db } = platform.database;
   const producer = { name: 'service', version: '1' };
-  return createLeaseService({ db, blobs: platform.blobs, producer, relay: createRelay({ db, log }), relayWaitMs });
+  return createLeaseService({
+    db,
+    blobs: platform.blobs,
+    stamp: platform.stamp,
+    producer,
+    relay: createRelay({ db, log }),
+    relayWaitMs,
+  });
 };
 const policyOf = (policyId: string) => ({ policyId, backend: 'test', weights: 'a'.repeat(64), kept: null });
 const waiting = async () =>
@@ -59,9 +66,9 @@ test('a running relay waits out a failing log, reports it, and is woken by new r
     ...platform.log,
     append: (records) => (failing ? Promise.reject(new LogError('unreachable', 'no broker')) : platform.log.append(records)),
   };
-  const { database, databaseUrl, blobs } = platform;
+  const { database, databaseUrl, blobs, stamp } = platform;
   const relay = await runRelay({ db: database.db, log, databaseUrl, onFault: (error) => faults.push(error) });
-  const service = createLeaseService({ db: database.db, blobs, producer: { name: 'service', version: '1' } });
+  const service = createLeaseService({ db: database.db, blobs, stamp, producer: { name: 'service', version: '1' } });
   await service.registerPolicy(policyOf('waiting'));
   await until(() => faults.length > 0);
   expect(await waiting()).toBe(2);

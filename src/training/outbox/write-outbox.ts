@@ -3,7 +3,7 @@ import type { Draft } from '../../append/appender.ts';
 import { prepareEvents } from '../../append/prepare-events.ts';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import { catalogue } from '../../events/catalogue.ts';
-import type { Envelope, Producer } from '../../events/envelope.ts';
+import type { Envelope, Producer, Stamp } from '../../events/envelope.ts';
 import { streamOf } from '../../events/stream-of.ts';
 import type { Trx } from '../../postgres/database.ts';
 
@@ -19,6 +19,7 @@ export const OUTBOX_CHANNEL = 'espalier_outbox';
 export interface OutboxOptions {
   readonly blobs: BlobStore;
   readonly producer: Producer;
+  readonly stamp: Stamp;
 }
 
 /**
@@ -31,7 +32,7 @@ export async function writeOutbox(trx: Trx, drafts: readonly DerivedDraft[], at:
   const [first] = drafts;
   if (!first) return;
   const stream = streamOf(first.type, first.data) ?? ''; // a draft without it is refused by its schema
-  const { producer, blobs } = options;
+  const { producer, blobs, stamp } = options;
   const sequence = await takeSequence(trx, stream, producer.name, drafts.length);
   const events = drafts.map(
     (draft, i) =>
@@ -48,7 +49,7 @@ export async function writeOutbox(trx: Trx, drafts: readonly DerivedDraft[], at:
         data: draft.data,
       }) as Envelope, // type and data come from one draft, whose union ties them
   );
-  const records = await prepareEvents(events, blobs);
+  const records = await prepareEvents(events, blobs, stamp);
   const values = records.map(
     ({ topic, key, value }, i) => sql`(${events[i]?.id}::uuid, ${topic}, ${key}, ${Buffer.from(value)}::bytea)`,
   );

@@ -5,6 +5,7 @@ import type { EnvironmentKind } from '../../environments/environment.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';
 import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
 import { TOPICS } from '../../events/catalogue.ts';
+import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import type { ActRequest, Policy } from '../../policies/policy.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
@@ -70,7 +71,13 @@ async function collect(
   await collectRun({
     ...{ runId, name: 'over http', seed: 3, codeVersion: 'test', kind, policy, recorded: nothingRecorded, concurrency },
     plan: { environment: kind.name, tasks: planned, taskSeed: 0, policy: 'reader', temperature: 1, maxSteps: 10, search: null },
-    appender: createAppender({ log, blobs, producer: { name: 'collector', version: 'test' }, clock: Date.now }),
+    appender: createAppender({
+      log,
+      blobs,
+      stamp: DEFAULT_STAMP,
+      producer: { name: 'collector', version: 'test' },
+      clock: Date.now,
+    }),
     clock: Date.now,
     signal: new AbortController().signal,
     progress: (progress) => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createAppender } from '../../append/appender.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
+import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import { createPolicy } from '../../policies/policy-spec.ts';
 import { settle } from '../../testing/crashing-run.ts';
@@ -63,7 +64,13 @@ describe('collected runs', () => {
       const runId = newId();
       const policy = await createPolicy({ kind: 'random' });
       const { log, blobs } = platform;
-      const appender = createAppender({ log, blobs, producer: { name: 'collector', version: 'test' }, clock: Date.now });
+      const appender = createAppender({
+        log,
+        blobs,
+        stamp: DEFAULT_STAMP,
+        producer: { name: 'collector', version: 'test' },
+        clock: Date.now,
+      });
       const signal = new AbortController().signal;
       const options = {
         runId,

@@ -92,6 +92,7 @@ export async function collect(platform: Platform, collection: Collection): Promi
     const appender = createAppender({
       log: platform.log,
       blobs: platform.blobs,
+      stamp: platform.stamp,
       producer: { name: 'collector', version: CODE_VERSION },
       clock: Date.now,
       ...(collection.mode === 'resume'

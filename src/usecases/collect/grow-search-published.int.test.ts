@@ -6,6 +6,7 @@ import { createAppender } from '../../append/appender.ts';
 import type { Tie } from '../../domain/search/best-child.ts';
 import type { Environment, EnvironmentKind } from '../../environments/environment.ts';
 import { TOPICS } from '../../events/catalogue.ts';
+import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import type { Subscription } from '../../log/event-log.ts';
 import type { Platform } from '../../platform/open-platform.ts';
@@ -169,7 +170,7 @@ async function search(
     search: { ...sizes, exploration: 0.25, compat: { system: 'agent-r', maxTokenLength, rewardScale } },
   };
   const producer = { name: 'collector', version: 'test' };
-  const appender = createAppender({ log: platform.log, blobs: platform.blobs, producer, clock: Date.now });
+  const appender = createAppender({ log: platform.log, blobs: platform.blobs, stamp: DEFAULT_STAMP, producer, clock: Date.now });
   await collectRun({
     ...{ runId, name: 'published', seed: 1, plan, codeVersion: 'test', kind, policy, appender, recorded: nothingRecorded },
     ...{ concurrency: 1, clock: Date.now, signal: new AbortController().signal, overrides },

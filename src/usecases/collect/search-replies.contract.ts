@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Appender, createAppender } from '../../append/appender.ts';
 import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
+import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import type { Subscription } from '../../log/event-log.ts';
 import { nextSequence } from '../../platform/next-sequence.ts';
@@ -78,7 +79,7 @@ export function describeSearchReplies(open: () => Promise<Platform>, every: numb
     );
     const producer = { name: 'collector', version: 'test' };
     const sequenceOf = (stream: string, topic: string) => nextSequence(database.db, 'collector', stream, topic);
-    const inner = createAppender({ log, blobs, producer, clock: Date.now, sequenceOf });
+    const inner = createAppender({ log, blobs, stamp: DEFAULT_STAMP, producer, clock: Date.now, sequenceOf });
     let appends = 0;
     let died: string | null = null;
     const appender: Appender = {

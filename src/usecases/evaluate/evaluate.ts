@@ -65,6 +65,7 @@ async function record(platform: Platform, { runId, plan, seed }: Collection): Pr
   const appender: Appender = createAppender({
     log: platform.log,
     blobs: platform.blobs,
+    stamp: platform.stamp,
     producer: { name: 'evaluator', version: CODE_VERSION },
     clock: Date.now,
     sequenceOf: (stream, topic) => nextSequence(db, 'evaluator', stream, topic),

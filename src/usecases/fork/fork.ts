@@ -115,7 +115,8 @@ async function endAsFailed(platform: Platform, runId: string): Promise<void> {
   if (run.finishedAt !== null) return;
   const [totals] = await readRunTotals(db, [runId]);
   const appender = createAppender({
-    ...{ log: platform.log, blobs: platform.blobs, producer: { name: 'replayer', version: CODE_VERSION }, clock: Date.now },
+    ...{ log: platform.log, blobs: platform.blobs, stamp: platform.stamp },
+    ...{ producer: { name: 'replayer', version: CODE_VERSION }, clock: Date.now },
     sequenceOf: (stream, topic) => nextSequence(db, 'replayer', stream, topic),
   });
   const message = 'the environment did not repeat what was recorded on the way to the step that the run goes on from';

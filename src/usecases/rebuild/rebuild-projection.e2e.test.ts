@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { prepareEvents } from '../../append/prepare-events.ts';
 import { TOPICS } from '../../events/catalogue.ts';
+import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { projections } from '../../projections/registry.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
@@ -29,7 +30,7 @@ describeWithKafka('a rebuild over Kafka', () => {
       const record = async () => {
         for (const tree of trees) builder.walk(tree, ordinal, 3, 1);
         ordinal++;
-        await log.append(await prepareEvents(builder.events.slice(appended), new MemoryBlobs()));
+        await log.append(await prepareEvents(builder.events.slice(appended), new MemoryBlobs(), DEFAULT_STAMP));
         appended = builder.events.length;
         await settled();
       };

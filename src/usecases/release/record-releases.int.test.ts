@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { prepareEvents } from '../../append/prepare-events.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { decode } from '../../events/codec.ts';
-import type { Envelope } from '../../events/envelope.ts';
+import { DEFAULT_STAMP, type Envelope } from '../../events/envelope.ts';
 import type { Subscription } from '../../log/event-log.ts';
 import type { Projection } from '../../projections/projection.ts';
 import { isSame } from '../../projections/rebuild/compare-tables.ts';
@@ -32,7 +32,7 @@ const signal = new AbortController().signal;
 const patient = { signal, progress: () => undefined, limitMs: 60_000 };
 
 async function given(events: readonly Envelope[]): Promise<void> {
-  await platform.log.append(await prepareEvents(events, platform.blobs));
+  await platform.log.append(await prepareEvents(events, platform.blobs, DEFAULT_STAMP));
   await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });
 }
 

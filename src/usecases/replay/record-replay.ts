@@ -27,6 +27,7 @@ export async function recordReplay(
   const appender = createAppender({
     log: platform.log,
     blobs: platform.blobs,
+    stamp: platform.stamp,
     producer: { name: 'replayer', version: CODE_VERSION },
     clock: Date.now,
     sequenceOf: (stream, topic) => nextSequence(platform.database.db, 'replayer', stream, topic),

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { createAppender } from '../../append/appender.ts';
+import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { SILENT } from '../../runtime/logger.ts';
@@ -24,7 +25,7 @@ describeWithKafka('over Kafka', () => {
       await settle(platform);
       const rewards = await db.selectFrom('rewards').select(['rewardId', 'treeId']).execute();
       const producer = { name: 'reviser', version: '1' };
-      await createAppender({ log: platform.log, blobs: platform.blobs, producer, clock: Date.now }).append(
+      await createAppender({ log: platform.log, blobs: platform.blobs, stamp: DEFAULT_STAMP, producer, clock: Date.now }).append(
         rewards.map(({ rewardId, treeId }, i) => ({
           ...{ type: 'RewardRevised', correlationId: treeId },
           data: { treeId, rewardId, value: i % 3, scorer: { name: 'other', revision: '2' }, reason: 'judged again' },

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { createAppender } from '../../append/appender.ts';
 import { TOPICS } from '../../events/catalogue.ts';
+import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { readLineageEvents } from '../../projections/lineage/lineage-events.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { SILENT } from '../../runtime/logger.ts';
@@ -64,7 +65,13 @@ describe('the replay of a training', () => {
     const treeId = batch.data.groups[0]?.treeId ?? '';
     const rewards = await platform.database.db.selectFrom('rewards').select('rewardId').where('treeId', '=', treeId).execute();
     const appender = createAppender({
-      ...{ log: platform.log, blobs: platform.blobs, producer: { name: 'reviser', version: '1' }, clock: Date.now },
+      ...{
+        log: platform.log,
+        blobs: platform.blobs,
+        stamp: DEFAULT_STAMP,
+        producer: { name: 'reviser', version: '1' },
+        clock: Date.now,
+      },
     });
     const scorer = { name: 'other', revision: '2' };
     await appender.append(

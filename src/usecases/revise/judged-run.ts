@@ -106,6 +106,7 @@ function appenderOf(platform: Platform): Appender {
   return createAppender({
     log: platform.log,
     blobs: platform.blobs,
+    stamp: platform.stamp,
     producer: { name: 'reviser', version: CODE_VERSION },
     clock: Date.now,
     sequenceOf: (stream, topic) => nextSequence(platform.database.db, 'reviser', stream, topic),

@@ -7,6 +7,7 @@ import { createAppender } from '../../append/appender.ts';
 import { pythonJson } from '../../domain/revision/python-text.ts';
 import { REFLECTIONS } from '../../domain/revision/reflections.ts';
 import { TOPICS } from '../../events/catalogue.ts';
+import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { type ChatRequest, type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
@@ -77,7 +78,13 @@ async function imported(name: string, files: Readonly<Record<string, object>>, r
   const report = await importTrajectories({
     ...{ source, form: 'detect', db: database.db, signal: new AbortController().signal, onProgress: () => undefined },
     blobs,
-    appender: createAppender({ log, blobs, producer: { name: 'importer', version: 'test' }, clock: Date.now }),
+    appender: createAppender({
+      log,
+      blobs,
+      stamp: DEFAULT_STAMP,
+      producer: { name: 'importer', version: 'test' },
+      clock: Date.now,
+    }),
     agentTraj: { ...agentTrajDefaults, environment: 'textcraft', rewardScale },
   });
   await settle();
@@ -277,7 +284,13 @@ async function openTree(runId: string): Promise<void> {
   const tree = await db.selectFrom('trees').selectAll().where('runId', '=', runId).executeTakeFirstOrThrow();
   const { log, blobs } = platform;
   const { environment, serverFingerprint, observationHash, taskId } = tree;
-  await createAppender({ log, blobs, producer: { name: 'another', version: 'test' }, clock: Date.now }).append([
+  await createAppender({
+    log,
+    blobs,
+    stamp: DEFAULT_STAMP,
+    producer: { name: 'another', version: 'test' },
+    clock: Date.now,
+  }).append([
     {
       type: 'TreeOpened',
       correlationId: runId,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createAppender } from '../../append/appender.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';
 import { TOPICS } from '../../events/catalogue.ts';
+import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import { type RevisionRecord, readRevisions } from '../../projections/revisions/read-revisions.ts';
 import { readSearchedTree, readTreeIds } from '../../projections/revisions/read-searched-trees.ts';
@@ -69,7 +70,13 @@ async function record({ id: revisionId, ...revision }: RevisionRecord): Promise<
   const { treeId, goodLeafStepId, badLeafStepId, branchStepId, transitionStepId, judged, reflection } = revision;
   const { signal, alpha, beta, contentHash, cause: transitionCause } = revision;
   const appender = createAppender({
-    ...{ log: platform.log, blobs: platform.blobs, clock: Date.now, producer: { name: 'past', version: '0' } },
+    ...{
+      log: platform.log,
+      blobs: platform.blobs,
+      clock: Date.now,
+      stamp: DEFAULT_STAMP,
+      producer: { name: 'past', version: '0' },
+    },
   });
   const about = { revisionId, treeId, goodLeafStepId, badLeafStepId, branchStepId, transitionStepId, transitionCause };
   const judge = { name: 'j', revision: '1' };

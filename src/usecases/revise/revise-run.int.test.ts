@@ -4,6 +4,7 @@ import { pairPaths } from '../../domain/revision/pair-paths.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
 import { TOPICS } from '../../events/catalogue.ts';
+import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import type { Subscription } from '../../log/event-log.ts';
 import type { Platform } from '../../platform/open-platform.ts';
@@ -77,6 +78,7 @@ async function revise(
   const inner = createAppender({
     log: platform.log,
     blobs: platform.blobs,
+    stamp: DEFAULT_STAMP,
     producer: { name: 'reviser', version: 'test' },
     clock: Date.now,
     sequenceOf: async (stream) => {

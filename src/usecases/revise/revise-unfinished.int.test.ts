@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { type Selectable, sql } from 'kysely';
 import { createAppender } from '../../append/appender.ts';
 import { TOPICS } from '../../events/catalogue.ts';
+import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import type { Tables } from '../../postgres/tables.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
@@ -59,7 +60,13 @@ async function ends(runId: string) {
 async function recordPast(row: Selectable<Tables['revisions']>, badLeafStepId: string): Promise<string> {
   const revisionId = newId();
   const appender = createAppender({
-    ...{ log: platform.log, blobs: platform.blobs, clock: Date.now, producer: { name: 'past', version: '0' } },
+    ...{
+      log: platform.log,
+      blobs: platform.blobs,
+      clock: Date.now,
+      stamp: DEFAULT_STAMP,
+      producer: { name: 'past', version: '0' },
+    },
   });
   const { rows } = await sql<{ root: string; first: string }>`
     with recursive path as (

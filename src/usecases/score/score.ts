@@ -59,6 +59,7 @@ export async function score(platform: Platform, asked: Scoring): Promise<ScoreCo
       const appender = createAppender({
         log: platform.log,
         blobs: platform.blobs,
+        stamp: platform.stamp,
         producer: { name: 'scorer', version: CODE_VERSION },
         clock: Date.now,
         sequenceOf: (stream, topic) => nextSequence(db, 'scorer', stream, topic),

@@ -46,7 +46,10 @@ const counted = z.object({ good: z.int(), revisions: z.int(), trained: z.int() }
  * were verified. What was released before is taken as it is, whatever was mined since. Null when there is nothing to learn from.
  * @throws DatasetError.
  */
-export async function releaseIteration({ database, log, blobs }: Platform, wanted: IterationRelease): Promise<Released | null> {
+export async function releaseIteration(
+  { database, log, blobs, stamp }: Platform,
+  wanted: IterationRelease,
+): Promise<Released | null> {
   const { name, folder, signal, judge, format, thresholds, perTask } = wanted;
   const { db } = database;
   await makeFolder(folder);
@@ -59,7 +62,7 @@ export async function releaseIteration({ database, log, blobs }: Platform, wante
     );
   if (known && (await stat(path).catch(() => undefined))?.size === known.bytes) return releasedAs(known, path);
   const appender = createAppender({
-    ...{ log, blobs, producer: { name: 'datasets', version: CODE_VERSION }, clock: Date.now },
+    ...{ log, blobs, stamp, producer: { name: 'datasets', version: CODE_VERSION }, clock: Date.now },
     sequenceOf: (stream, topic) => nextSequence(db, 'datasets', stream, topic),
   });
   try {

@@ -155,7 +155,8 @@ export async function recordMetrics(
   if (drafts.length === 0) return;
   const producer = { name: 'self-trainer', version: CODE_VERSION };
   const sequenceOf = (stream: string, topic: string) => nextSequence(db, producer.name, stream, topic);
-  await createAppender({ log: platform.log, blobs: platform.blobs, producer, clock: Date.now, sequenceOf }).append(drafts);
+  const { log, blobs, stamp } = platform;
+  await createAppender({ log, blobs, stamp, producer, clock: Date.now, sequenceOf }).append(drafts);
 }
 
 async function settle({ database, log }: Platform, signal: AbortSignal): Promise<void> {

@@ -194,6 +194,7 @@ async function declare(platform: Platform, { selfTrainId, plan }: SelfTraining):
   const appender = createAppender({
     log: platform.log,
     blobs: platform.blobs,
+    stamp: platform.stamp,
     producer: { name: 'self-trainer', version: CODE_VERSION },
     clock: Date.now,
     sequenceOf: (stream, topic) => nextSequence(db, 'self-trainer', stream, topic),

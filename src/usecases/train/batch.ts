@@ -18,11 +18,11 @@ export interface Batching extends Running {
 }
 
 /** Plans the batches of every declared policy in this process until closed, and says once what was planned or waits. */
-export async function batch({ database, databaseUrl, log, blobs }: Platform, logger: Logger): Promise<Batching> {
+export async function batch({ database, databaseUrl, log, blobs, stamp }: Platform, logger: Logger): Promise<Batching> {
   const notices = await countNotices(databaseUrl, [CURSOR_CHANNEL]);
   const stopping = new AbortController();
   const producer = { name: 'batcher', version: CODE_VERSION };
-  const world = { db: database.db, log, blobs, producer, clock: Date.now, catchUpMs: CATCH_UP_MS };
+  const world = { db: database.db, log, blobs, stamp, producer, clock: Date.now, catchUpMs: CATCH_UP_MS };
   const finished = runBatcher(
     {
       ...world,

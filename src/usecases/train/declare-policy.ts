@@ -27,7 +27,7 @@ export type PolicyDeclared =
       readonly message: string;
       readonly remedy: string;
     };
-type World = Pick<Platform, 'database' | 'log' | 'blobs'>;
+type World = Pick<Platform, 'database' | 'log' | 'blobs' | 'stamp'>;
 
 /** Declares the training of a policy, by whatever backend. Declaring the same again changes nothing. */
 export async function declarePolicy(world: World, policyId: string, declaration: Declaration): Promise<PolicyDeclared> {
@@ -62,9 +62,9 @@ export async function declarePolicy(world: World, policyId: string, declaration:
 }
 
 /** Appends a declaration, and returns what is recorded of the policy then: of two that were declared at once, the first. */
-async function record({ database, log, blobs }: World, whole: Parameters<typeof declareTraining>[1]) {
+async function record({ database, log, blobs, stamp }: World, whole: Parameters<typeof declareTraining>[1]) {
   const appender = createAppender({
-    ...{ log, blobs, producer: PRODUCER, clock: Date.now },
+    ...{ log, blobs, stamp, producer: PRODUCER, clock: Date.now },
     sequenceOf: (stream, topic) => nextSequence(database.db, PRODUCER.name, stream, topic),
   });
   await declareTraining(appender, whole);

@@ -9,11 +9,17 @@ const CATCH_UP_MS = 10_000;
 /**
  * Opens the lease service of a platform. Its calls answer when their events are in the log: this process relays what it decides.
  */
-export function openLeaseService({ database, log, blobs }: Pick<Platform, 'database' | 'log' | 'blobs'>): LeaseService {
+export function openLeaseService({
+  database,
+  log,
+  blobs,
+  stamp,
+}: Pick<Platform, 'database' | 'log' | 'blobs' | 'stamp'>): LeaseService {
   const { db } = database;
   return createLeaseService({
     db,
     blobs,
+    stamp,
     producer: { name: 'lease-desk', version: CODE_VERSION },
     relay: createRelay({ db, log }),
     caughtUp: async () => waitUntilProjected(db, await log.ends(['training']), { timeoutMs: CATCH_UP_MS }),

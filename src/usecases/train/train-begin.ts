@@ -109,7 +109,7 @@ export function comparesWithGreedy({ objective }: TrainPlan['settings']): boolea
 
 /** Describes how the policy is trained, and makes its first version; both are recognised when they were said before. */
 async function declareLinear(platform: Platform, plan: TrainPlan): Promise<void> {
-  const { database, log, blobs } = platform;
+  const { database, log, blobs, stamp } = platform;
   const { objective } = plan.settings;
   // cloning takes any closed group
   const estimator = objective.kind === 'policy-gradient' ? objective.estimator : { name: 'grpo', options: { singleton: 'raw' } };
@@ -133,7 +133,7 @@ async function declareLinear(platform: Platform, plan: TrainPlan): Promise<void>
       );
   } else {
     const appender = createAppender({
-      ...{ log, blobs, producer: { name: 'trainer', version: CODE_VERSION }, clock: Date.now },
+      ...{ log, blobs, stamp, producer: { name: 'trainer', version: CODE_VERSION }, clock: Date.now },
       sequenceOf: (stream, topic) => nextSequence(database.db, 'trainer', stream, topic),
     });
     await declareTraining(appender, { policyId: plan.policyId, estimator, rules, seed: plan.seed, trainer });

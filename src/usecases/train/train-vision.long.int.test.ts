@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createAppender } from '../../append/appender.ts';
 import { TEMPLATE_VERSIONS } from '../../domain/prompts/compose-prompt.ts';
 import { TOPICS } from '../../events/catalogue.ts';
+import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import type { Subscription } from '../../log/event-log.ts';
 import type { Platform } from '../../platform/open-platform.ts';
@@ -141,7 +142,13 @@ const inImages: PromptPlan = {
 
     async function declare(): Promise<Uint8Array> {
       const { log, blobs, config } = platform;
-      const appender = createAppender({ log, blobs, producer: { name: 'test', version: '1' }, clock: Date.now });
+      const appender = createAppender({
+        log,
+        blobs,
+        stamp: DEFAULT_STAMP,
+        producer: { name: 'test', version: '1' },
+        clock: Date.now,
+      });
       const rules = {
         ...{ groupsPerBatch: 2, group: { kind: 'all' as const }, maxStaleness: 0, offPolicy: 'any' as const },
         ...{ metric: 'environment', unscored: 'reject' as const, zeroVariance: 'keep' as const, band: null },

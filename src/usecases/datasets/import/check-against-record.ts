@@ -4,7 +4,7 @@ import { sha256Hex } from '../../../digest/sha256.ts';
 import { isUuid } from '../../../domain/ids.ts';
 import { catalogue } from '../../../events/catalogue.ts';
 import { contentHash, decode } from '../../../events/codec.ts';
-import type { Envelope } from '../../../events/envelope.ts';
+import { DEFAULT_STAMP, type Envelope } from '../../../events/envelope.ts';
 import { streamOf, streamTaken } from '../../../events/stream-of.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { readBodiesById } from '../../../projections/journal/read-bodies.ts';
@@ -47,7 +47,7 @@ export async function newToRecord(
 
 async function prepared(path: string, { line, file = path, draft }: LinedDraft): Promise<Envelope> {
   try {
-    const [record] = await prepareEvents([envelopeOf(draft)], hashOnly);
+    const [record] = await prepareEvents([envelopeOf(draft)], hashOnly, DEFAULT_STAMP);
     const decoded = record && decode(record.value);
     if (decoded?.kind === 'event') return decoded.event;
     throw badRow(file, line, decoded?.refusal.message ?? 'holds no event');

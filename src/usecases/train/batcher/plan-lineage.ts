@@ -1,6 +1,7 @@
 import { createAppender, type Draft } from '../../../append/appender.ts';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { type Decision, type PlanRequest, planBatches } from '../../../domain/training/planning/plan-batches.ts';
+import type { Stamp } from '../../../events/envelope.ts';
 import type { EventLog } from '../../../log/event-log.ts';
 import { formatPosition } from '../../../log/position.ts';
 import { nextSequence } from '../../../platform/next-sequence.ts';
@@ -22,6 +23,7 @@ export interface BatcherWorld {
   readonly log: EventLog;
   readonly blobs: BlobStore;
   readonly producer: { readonly name: string; readonly version: string };
+  readonly stamp: Stamp;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** How long the read models may take to hold what the log holds. */

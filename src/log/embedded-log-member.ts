@@ -1,14 +1,17 @@
+import { rest } from '../runtime/retry.ts';
 import { Bell } from './embedded-log-bell.ts';
 import {
   acquirePartitions,
   closeSession,
   fetchRecords,
+  LeaseLost,
   MEMBERS_CHANNEL,
   openSession,
   RECORDS_CHANNEL,
   readGroupStatus,
   readPartitionEnds,
   releasePartitions,
+  renewLease,
   type Session,
   writeCursor,
 } from './embedded-log-session.ts';
@@ -18,6 +21,7 @@ import type { Answer, LogBatch, SubscribeOptions } from './event-log.ts';
 
 const BATCH_LIMIT = 1_000; // as the Kafka adapter
 const STATUS_MS = 500; // how soon the death of a member is noticed; who leaves in order says so
+const RENEWALS = 5; // in the time of one lease: a busy machine may delay some
 const POLL_MS = 5_000; // the safety net under LISTEN/NOTIFY
 
 /** What a handler threw, as opposed to what the database threw. */
@@ -27,6 +31,7 @@ export class HandlerThrew extends Error {
 
 interface Owned extends Shareable {
   readonly topic: string;
+  readonly fence: number;
   next: number;
   /** There may be records at `next`. */
   pending: boolean;
@@ -35,8 +40,9 @@ interface Owned extends Shareable {
 }
 
 /**
- * One membership of a group, as long as its connection lives: takes its share of the partitions, hands over their records one
- * batch at a time, in turn, and records the answers.
+ * One membership of a group, as long as its lease and its connection live: takes its share of the partitions, hands over their
+ * records one batch at a time, in turn, and records the answers. A process that was stopped for longer than its lease hands over
+ * nothing more, and what it records late is refused by the fence of the partition.
  */
 export class Member {
   readonly #session: Session;
@@ -46,11 +52,13 @@ export class Member {
   readonly #records = new Bell();
   readonly #members = new Bell();
   readonly #lost = new AbortController();
+  #renewed: number; // when the last renewal was asked for, by a clock that runs on while a process is stopped
   #inFlight: Owned | undefined;
 
-  private constructor(session: Session, topics: readonly LogTopic[], options: SubscribeOptions) {
+  private constructor(session: Session, joined: number, topics: readonly LogTopic[], options: SubscribeOptions) {
     this.#session = session;
     this.#options = options;
+    this.#renewed = joined;
     this.#partitions = topics.flatMap(({ topic, topicId, partitionIds }) =>
       partitionIds.map((partitionId, partition) => ({ topic, topicId, partition, partitionId })),
     );
@@ -58,8 +66,9 @@ export class Member {
     session.client.on('notification', ({ channel, payload = '' }) => this.#noticed(channel, payload));
   }
 
-  static async join(url: string, topics: readonly LogTopic[], options: SubscribeOptions): Promise<Member> {
-    return new Member(await openSession(url, options.group, topics), topics, options);
+  static async join(url: string, topics: readonly LogTopic[], options: SubscribeOptions, leaseMs: number): Promise<Member> {
+    const joined = performance.now();
+    return new Member(await openSession(url, options.group, topics, leaseMs), joined, topics, options);
   }
 
   /**
@@ -69,7 +78,7 @@ export class Member {
   async serve(closing: AbortSignal): Promise<void> {
     const failed = new AbortController();
     const stop = AbortSignal.any([closing, this.#lost.signal, failed.signal]);
-    const loops = [this.#deliverAll(stop), this.#keepShare(stop)];
+    const loops = [this.#deliverAll(stop), this.#keepShare(stop), this.#keepLease(stop)];
     for (const loop of loops) loop.catch((error: unknown) => failed.abort(error));
     const ends = await Promise.allSettled(loops);
     await closeSession(this.#session);
@@ -116,12 +125,13 @@ export class Member {
       const last = records.at(-1);
       if (last === undefined || stop.aborted) return;
       owned.pending = true; // perhaps more; the next fetch says
+      if (performance.now() - this.#renewed > this.#session.leaseMs) throw new LeaseLost('delivering');
       const { topic, partition, next: from } = owned;
       const batch: LogBatch = { topic, partition, from, next: last.offset + 1, records };
       const answer = await this.#handle(batch, stop);
       if (answer === undefined) return;
       const next = nextOf(answer, batch);
-      await writeCursor(this.#session, owned.partitionId, next);
+      await writeCursor(this.#session, owned.partitionId, next, owned.fence);
       owned.next = next;
     } finally {
       this.#inFlight = undefined;
@@ -141,22 +151,36 @@ export class Member {
   }
 
   async #keepShare(stop: AbortSignal): Promise<void> {
-    let polled = Date.now();
+    let polled = performance.now();
     while (!stop.aborted) {
       await this.#share();
-      if (Date.now() - polled > POLL_MS) {
+      if (performance.now() - polled > POLL_MS) {
         await this.#poll();
-        polled = Date.now();
+        polled = performance.now();
       }
       await this.#members.wait(STATUS_MS, stop);
+    }
+  }
+
+  /** Renews apart from the sharing, which may wait for `startAt`. */
+  async #keepLease(stop: AbortSignal): Promise<void> {
+    for (;;) {
+      await rest(this.#session.leaseMs / RENEWALS, stop);
+      if (stop.aborted) return;
+      const asked = performance.now();
+      await renewLease(this.#session);
+      this.#renewed = asked;
     }
   }
 
   /** Returns what belongs to others, takes what belongs to us and is free. Members that disagree for a moment look again. */
   async #share(): Promise<void> {
     const { members, owned: taken } = await readGroupStatus(this.#session);
-    const share = shareOf(this.#session.pid, this.#partitions, members);
-    for (const owned of this.#owned.values()) owned.unwanted = !share.has(owned.partitionId);
+    const share = shareOf(this.#session.memberId, this.#partitions, members);
+    for (const owned of this.#owned.values()) {
+      if (owned.unwanted && share.has(owned.partitionId)) this.#records.ring(); // it is wanted again, and may have records
+      owned.unwanted = !share.has(owned.partitionId);
+    }
     const back = [...this.#owned.values()].filter((owned) => owned.unwanted && owned !== this.#inFlight);
     for (const { partitionId } of back) this.#owned.delete(partitionId);
     if (back.length > 0)
@@ -166,15 +190,15 @@ export class Member {
       );
     const free = this.#partitions.filter(({ partitionId }) => share.has(partitionId) && !taken.has(partitionId));
     if (free.length === 0) return;
-    const cursors = await acquirePartitions(
+    const leases = await acquirePartitions(
       this.#session,
       free.map(({ partitionId }) => partitionId),
     );
     for (const partition of free) {
-      const remembered = cursors.get(partition.partitionId);
-      if (remembered === undefined) continue;
-      const next = (await this.#options.startAt?.(partition.topic, partition.partition)) ?? remembered;
-      this.#owned.set(partition.partitionId, { ...partition, next, pending: true, unwanted: false });
+      const lease = leases.get(partition.partitionId);
+      if (lease === undefined) continue;
+      const next = (await this.#options.startAt?.(partition.topic, partition.partition)) ?? lease.next;
+      this.#owned.set(partition.partitionId, { ...partition, fence: lease.fence, next, pending: true, unwanted: false });
     }
     this.#records.ring();
   }

@@ -1,17 +1,20 @@
 import { copyOut } from '../postgres/copy-out.ts';
 import { connect } from '../postgres/pool.ts';
 import type { LogTopic } from './embedded-log-topics.ts';
-import type { StoredRecord } from './event-log.ts';
+import { LogError, type StoredRecord } from './event-log.ts';
 
 /**
- * The connection of one member of a group, and what is asked on it. Owning a partition is an advisory lock of this session: the
- * death of the process frees it at once, and since cursors are written on this connection only, a member that lost its partitions
- * has also lost the means to move their cursors. (Not for a pooler in transaction mode, which would lend the session to others.)
+ * One membership of a group: its row in `log_members`, which lives as long as it is renewed in time and its connection is open,
+ * and the connection on which it listens and asks. What it owns are rows of `log_cursors` that name it, each with a fence.
  */
 export interface Session {
-  readonly pid: number;
+  readonly memberId: number;
   readonly groupId: number;
   readonly client: Client;
+  /** Asks something on the connection, behind what is asked already: deliveries, sharing and renewals go on side by side. */
+  readonly ask: <T>(question: (client: Client) => Promise<T>) => Promise<T>;
+  /** How long the member may be silent before it is replaced, ms. */
+  readonly leaseMs: number;
 }
 type Client = Awaited<ReturnType<typeof connect>>;
 
@@ -20,32 +23,48 @@ export const RECORDS_CHANNEL = 'espalier_log';
 /** The channel on which a member says that it came, left or gave partitions back; the payload is the group's id. */
 export const MEMBERS_CHANNEL = 'espalier_log_members';
 
-// Locks are (class, object) pairs. The class is the group; 'E' in the high byte keeps us apart from small numbers of other
-// programs. The object is a partition's id for its owner, and minus a topic's id, shared, for everyone who reads that topic.
-const CLASS = 0x45_00_00_00;
+/** The member was silent for too long: its partitions belong to others by now, or may at any moment. Joining again heals it. */
+export class LeaseLost extends LogError {
+  constructor(what: string) {
+    super('unreachable', `${what}: this member of the group was silent for longer than its lease and is replaced`, {
+      retryable: true,
+    });
+  }
+}
 
 /** Connects, finds the group or makes it, and takes part in the sharing of the topics. */
-export async function openSession(url: string, group: string, topics: readonly LogTopic[]): Promise<Session> {
+export async function openSession(url: string, group: string, topics: readonly LogTopic[], leaseMs: number): Promise<Session> {
   const client = await connect(url, `espalier log ${group}`.slice(0, 63));
   client.on('error', () => undefined); // the end of the connection is seen by `end`, and by whoever asks next
   try {
-    // A cursor that a power cut takes back only means a redelivery, which readers must bear anyhow; a sync per batch would double
-    // its cost.
-    await client.query('set synchronous_commit = off');
     await client.query(`listen ${RECORDS_CHANNEL}`);
     await client.query(`listen ${MEMBERS_CHANNEL}`);
     const groupId = await groupIdOf(client, group);
-    const { rows } = await client.query<{ pid: number }>(
-      'select pg_backend_pid() as pid, count(pg_advisory_lock_shared($1, -id)) from unnest($2::int[]) as id',
-      [CLASS + groupId, topics.map(({ topicId }) => topicId)],
+    await forgetDead(client, groupId);
+    const { rows } = await client.query<{ member_id: number }>(
+      `insert into log_members (group_id, topic_ids, backend_pid, backend_start, expires_at)
+       select $1, $2, pid, backend_start, clock_timestamp() + $3 * interval '1 ms' from pg_stat_get_activity(pg_backend_pid())
+       returning member_id`,
+      [groupId, topics.map(({ topicId }) => topicId), leaseMs],
     );
-    const session = { pid: rows[0]?.pid ?? 0, groupId, client };
+    const memberId = rows[0]?.member_id;
+    if (memberId === undefined) throw new TypeError('a connection is not among the connections of its server');
+    const session = { memberId, groupId, client, ask: inTurn(client), leaseMs };
     await notifyMembers(session);
     return session;
   } catch (error) {
     await client.end().catch(() => undefined);
     throw error;
   }
+}
+
+function inTurn(client: Client): Session['ask'] {
+  let last: Promise<unknown> = Promise.resolve();
+  return (question) => {
+    const answer = last.then(() => question(client));
+    last = answer.catch(() => undefined);
+    return answer;
+  };
 }
 
 async function groupIdOf(client: Client, group: string): Promise<number> {
@@ -60,89 +79,124 @@ async function groupIdOf(client: Client, group: string): Promise<number> {
   return groupId;
 }
 
+/** Removes the rows of members that were killed or replaced; one that another member removes at this moment is left to it. */
+async function forgetDead(client: Client, groupId: number): Promise<void> {
+  await client.query(
+    `delete from log_members where member_id in (
+       select member_id from log_members where group_id = $1 and not log_member_lives(member_id) for update skip locked)`,
+    [groupId],
+  );
+}
+
+/** Renews the lease of the member. @throws LeaseLost when it ran out before. */
+export async function renewLease({ ask, memberId, leaseMs }: Session): Promise<void> {
+  // Not synced to the disk: a crash of the server ends the connections, hence every membership.
+  const { rowCount } = await ask((client) =>
+    client.query(
+      `with quick as materialized (select set_config('synchronous_commit', 'off', true))
+       update log_members set expires_at = clock_timestamp() + $2 * interval '1 ms' from quick
+       where member_id = $1 and expires_at > clock_timestamp()`,
+      [memberId, leaseMs],
+    ),
+  );
+  if (rowCount !== 1) throw new LeaseLost('renewing the lease');
+}
+
 export interface GroupStatus {
-  /** topic id → sessions that read it in this group. */
+  /** topic id → members that read it in this group. */
   readonly members: ReadonlyMap<number, readonly number[]>;
-  /** Partition ids that some session of the group owns. */
+  /** Partition ids that some living member of the group owns. */
   readonly owned: ReadonlySet<number>;
 }
 
-/** Reads who is in the group and what is owned, from the locks themselves: nothing to expire, nothing to clean up. */
-export async function readGroupStatus({ client, groupId }: Session): Promise<GroupStatus> {
-  const { rows } = await client.query<{ object: number; pid: number }>({
-    name: 'log-group-status',
-    text: `select objid::bigint::bit(32)::int as object, pid from pg_locks
-           where locktype = 'advisory' and objsubid = 2 and granted and classid = $1::int::oid
-             and database = (select oid from pg_database where datname = current_database())`,
-    values: [CLASS + groupId],
-  });
+/** Reads who lives in the group and what they own. */
+export async function readGroupStatus({ ask, groupId }: Session): Promise<GroupStatus> {
+  const { rows } = await ask((client) =>
+    client.query<{ member_id: number; topic_ids: number[]; owned: number[] | null }>(
+      `select m.member_id, m.topic_ids, o.owned
+     from log_members m left join (
+       select member_id, array_agg(partition_id) as owned from log_cursors
+       where group_id = $1 and member_id is not null group by member_id
+     ) o using (member_id)
+     where m.group_id = $1 and log_member_lives(m.member_id)`,
+      [groupId],
+    ),
+  );
   const members = new Map<number, number[]>();
-  const owned = new Set<number>();
-  for (const { object, pid } of rows) {
-    if (object > 0) owned.add(object);
-    else members.set(-object, [...(members.get(-object) ?? []), pid]);
-  }
-  return { members, owned };
+  for (const { member_id, topic_ids } of rows)
+    for (const topicId of topic_ids) members.set(topicId, [...(members.get(topicId) ?? []), member_id]);
+  return { members, owned: new Set(rows.flatMap(({ owned }) => owned ?? [])) };
+}
+
+/** A partition that was acquired: its cursor, and the fence under which it is moved from now on. */
+export interface Lease {
+  readonly next: number;
+  readonly fence: number;
 }
 
 /**
- * Tries to own partitions; returns the cursor of each one it got, read after its lock was taken: what the last owner wrote is in
- * it.
+ * Tries to own partitions; returns a lease of each one it got. Of several members that try one wins, and an owner that is dead is
+ * replaced under a higher fence. @throws LeaseLost when the member is dead itself.
  */
-export async function acquirePartitions(session: Session, ids: readonly number[]): Promise<ReadonlyMap<number, number>> {
-  const { client, groupId } = session;
-  const { rows: got } = await client.query<{ id: number; locked: boolean }>(
-    'select id, pg_try_advisory_lock($1, id) as locked from unnest($2::int[]) as id',
-    [CLASS + groupId, ids],
+export async function acquirePartitions(session: Session, ids: readonly number[]): Promise<ReadonlyMap<number, Lease>> {
+  const { ask, groupId, memberId } = session;
+  const { rows } = await ask((client) =>
+    client.query<{ partition_id: number; next_offset: number; fence: number }>(
+      `insert into log_cursors as c (group_id, partition_id, next_offset, member_id, fence)
+     select $1, id, 0, $2, 1 from unnest($3::int[]) as id where log_member_lives($2) order by id
+     on conflict (group_id, partition_id) do update set member_id = excluded.member_id, fence = c.fence + 1
+     where c.member_id is null or c.member_id = excluded.member_id or not log_member_lives(c.member_id)
+     returning partition_id, next_offset, fence`,
+      [groupId, memberId, ids],
+    ),
   );
-  const locked = got.flatMap(({ id, locked }) => (locked ? [id] : []));
-  const { rows } = await client.query<{ partition_id: number; next_offset: number }>(
-    'select partition_id, next_offset from log_cursors where group_id = $1 and partition_id = any($2)',
-    [groupId, locked],
-  );
-  const cursors = new Map(rows.map(({ partition_id, next_offset }) => [partition_id, next_offset]));
-  return new Map(locked.map((id) => [id, cursors.get(id) ?? 0]));
+  return new Map(rows.map(({ partition_id, next_offset, fence }) => [partition_id, { next: next_offset, fence }]));
 }
 
 /** Returns partitions and notifies the other members. */
 export async function releasePartitions(session: Session, ids: readonly number[]): Promise<void> {
-  await session.client.query('select pg_advisory_unlock($1, id) from unnest($2::int[]) as id', [CLASS + session.groupId, ids]);
+  const { ask, groupId, memberId } = session;
+  await ask((client) =>
+    client.query('update log_cursors set member_id = null where group_id = $1 and partition_id = any($2) and member_id = $3', [
+      groupId,
+      ids,
+      memberId,
+    ]),
+  );
   await notifyMembers(session);
 }
 
-/** Returns everything, notifies the other members, and disconnects. A broken connection has done so already. */
+/** Leaves the group, notifies the other members, and disconnects. With the connection the membership ends anyway. */
 export async function closeSession(session: Session): Promise<void> {
+  const { client, ask, memberId } = session;
   try {
-    await session.client.query('select pg_advisory_unlock_all()');
+    await ask(() => client.query('delete from log_members where member_id = $1', [memberId]));
     await notifyMembers(session);
   } catch {
-    // the connection is broken: Postgres freed the locks, and the others look every now and then
+    // the connection is broken: the others see that, and look every now and then
   }
-  await session.client.end().catch(() => undefined);
+  await client.end().catch(() => undefined);
 }
 
-async function notifyMembers({ client, groupId }: Session): Promise<void> {
-  await client.query('select pg_notify($1, $2)', [MEMBERS_CHANNEL, String(groupId)]);
+async function notifyMembers({ ask, groupId }: Session): Promise<void> {
+  await ask((client) => client.query('select pg_notify($1, $2)', [MEMBERS_CHANNEL, String(groupId)]));
 }
 
 // One batch holds at most this much, and at least one record: a thousand records at their limit would be 2 GiB.
 const FETCH_BYTES = 4 * 1024 * 1024;
 
 /** Reads the records of a partition from an offset on, in order: at most `limit` of them. */
-export async function fetchRecords(
-  { client }: Session,
-  partitionId: number,
-  from: number,
-  limit: number,
-): Promise<StoredRecord[]> {
+export async function fetchRecords({ ask }: Session, partitionId: number, from: number, limit: number): Promise<StoredRecord[]> {
   const [id, first, most] = [partitionId, from, limit].map(wholeNumber);
   // octet_length reads the size of a large value without fetching it.
-  const rows = await copyOut(
-    client,
-    `select "offset", key, value from (
+  const rows = await ask((client) =>
+    copyOut(
+      client,
+      `select "offset", key, value from (
        select "offset", key, value, sum(octet_length(value)) over (order by "offset") - octet_length(value) as before
        from (select "offset", key, value from log_records where partition_id = ${id} and "offset" >= ${first} order by "offset" limit ${most}) as run
      ) as summed where before < ${FETCH_BYTES} order by "offset"`,
+    ),
   );
   return rows.map(([offset, key, value]) => {
     if (!offset || !key || !value) throw new TypeError('a column of log_records is null'); // the table forbids it
@@ -157,21 +211,30 @@ function wholeNumber(value: number): string {
 }
 
 /** Reads the ends of partitions. */
-export async function readPartitionEnds({ client }: Session, ids: readonly number[]): Promise<ReadonlyMap<number, number>> {
-  const { rows } = await client.query<{ partition_id: number; next_offset: number }>({
-    name: 'log-ends',
-    text: 'select partition_id, next_offset from log_partitions where partition_id = any($1)',
-    values: [ids],
-  });
+export async function readPartitionEnds({ ask }: Session, ids: readonly number[]): Promise<ReadonlyMap<number, number>> {
+  const { rows } = await ask((client) =>
+    client.query<{ partition_id: number; next_offset: number }>(
+      'select partition_id, next_offset from log_partitions where partition_id = any($1)',
+      [ids],
+    ),
+  );
   return new Map(rows.map(({ partition_id, next_offset }) => [partition_id, next_offset]));
 }
 
-/** Records the next offset of an owned partition: forward when done, back when rewound. */
-export async function writeCursor({ client, groupId }: Session, partitionId: number, next: number): Promise<void> {
-  await client.query({
-    name: 'log-cursor',
-    text: `insert into log_cursors (group_id, partition_id, next_offset) values ($1, $2, $3)
-           on conflict (group_id, partition_id) do update set next_offset = excluded.next_offset, updated_at = now()`,
-    values: [groupId, partitionId, next],
-  });
+/**
+ * Records the next offset of an owned partition: forward when done, back when rewound. @throws LeaseLost when another member owns
+ * it by now, or did meanwhile.
+ */
+export async function writeCursor({ ask, groupId }: Session, partitionId: number, next: number, fence: number): Promise<void> {
+  // A cursor that a power cut takes back only means a redelivery, which readers must bear anyhow; a sync per batch would double
+  // its cost.
+  const { rowCount } = await ask((client) =>
+    client.query(
+      `with quick as materialized (select set_config('synchronous_commit', 'off', true))
+     update log_cursors set next_offset = $3, updated_at = now() from quick
+     where group_id = $1 and partition_id = $2 and fence = $4`,
+      [groupId, partitionId, next, fence],
+    ),
+  );
+  if (rowCount !== 1) throw new LeaseLost('recording what is done');
 }

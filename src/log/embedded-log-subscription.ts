@@ -15,7 +15,7 @@ export async function subscribeEmbedded(
   url: string,
   topics: readonly LogTopic[],
   options: SubscribeOptions,
-  patienceMs: number,
+  { patienceMs, leaseMs }: { readonly patienceMs: number; readonly leaseMs: number },
 ): Promise<Subscription> {
   const closing = new AbortController();
   const first = await join();
@@ -30,7 +30,7 @@ export async function subscribeEmbedded(
   };
 
   async function join(): Promise<Member> {
-    return Member.join(url, topics, options).catch((error: unknown) => {
+    return Member.join(url, topics, options, leaseMs).catch((error: unknown) => {
       throw logFault(`joining the group ${options.group}`, error);
     });
   }

@@ -10,9 +10,13 @@ export interface EmbeddedLogOptions {
   readonly url: string;
   /** How long a lost connection is tried again before appends and subscriptions fail, ms. */
   readonly patienceMs?: number;
+  /** How long a member of a group may be silent before its partitions go to others, ms. */
+  readonly leaseMs?: number;
 }
 
 const PATIENCE_MS = 30_000; // a restart of Postgres with its recovery takes seconds
+// A process that is stopped or starved for longer is replaced, and comes back as another member.
+const LEASE_MS = 10_000;
 const CONNECTIONS = 3; // one for appends, the others for ends and ensureTopics; each subscription has one of its own
 
 /**
@@ -20,7 +24,11 @@ const CONNECTIONS = 3; // one for appends, the others for ends and ensureTopics;
  * closes.
  * @throws LogError `unreachable` when nobody answers at the address.
  */
-export async function openEmbeddedLog({ url, patienceMs = PATIENCE_MS }: EmbeddedLogOptions): Promise<EventLog> {
+export async function openEmbeddedLog({
+  url,
+  patienceMs = PATIENCE_MS,
+  leaseMs = LEASE_MS,
+}: EmbeddedLogOptions): Promise<EventLog> {
   const pool = openPool(url, { max: CONNECTIONS, applicationName: 'espalier log' });
   const appender = new EmbeddedAppender(pool, patienceMs);
   const subscriptions = new Set<Subscription>();
@@ -43,7 +51,7 @@ export async function openEmbeddedLog({ url, patienceMs = PATIENCE_MS }: Embedde
         throw logFault(`subscribing as group ${options.group}`, error);
       });
       refuseUnknown(options.topics, found);
-      const subscription = await subscribeEmbedded(url, [...found.values()], options, patienceMs);
+      const subscription = await subscribeEmbedded(url, [...found.values()], options, { patienceMs, leaseMs });
       subscriptions.add(subscription);
       const forget = () => subscriptions.delete(subscription);
       subscription.finished.then(forget, forget);

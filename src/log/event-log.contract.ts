@@ -3,17 +3,19 @@ import { describeAppending } from './contract/appending.ts';
 import { describeClosing } from './contract/closing.ts';
 import { describeDelivering } from './contract/delivering.ts';
 import type { EventLogFixture } from './contract/fixture.ts';
+import { describeFreezing } from './contract/freezing.ts';
 import { describeSharing } from './contract/sharing.ts';
 
 /**
  * Describes what every event log promises, against a real server. Each adapter's test file calls it once.
  * @param open starts or finds the server; called once, before the first case.
  * @param options.codecs the codecs in which the server may keep records, each to be shown readable.
+ * @param options.freezes whether the fixture starts members in other processes, which are then stopped.
  */
 export function describeEventLog(
   name: string,
   open: () => Promise<EventLogFixture>,
-  options: { readonly codecs?: readonly string[] } = {},
+  options: { readonly codecs?: readonly string[]; readonly freezes?: boolean } = {},
 ): void {
   describe(`the event log: ${name}`, () => {
     let opened: EventLogFixture | undefined;
@@ -31,6 +33,7 @@ export function describeEventLog(
     describeAppending(fixture, options.codecs ?? []);
     describeDelivering(fixture);
     describeSharing(fixture);
+    if (options.freezes) describeFreezing(fixture);
     describeClosing(fixture);
   });
 }

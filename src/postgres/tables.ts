@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: a5a2fcf4c2ca0f7c
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 31b3aa41ed6460d7
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 
@@ -72,6 +72,8 @@ export const tables = {
     partitionId: column<number>('integer'),
     nextOffset: column<number>('bigint'),
     updatedAt: defaulted<Defaulted<Instant>>('timestamptz'),
+    memberId: column<number | null>('bigint'),
+    fence: defaulted<Defaulted<number>>('bigint'),
   }),
   logIdentity: table('log_identity', ['singleton'], {
     singleton: defaulted<Defaulted<boolean>>('boolean'),
@@ -150,6 +152,14 @@ export const tables = {
     lineageId: column<string>('uuid'),
     ordinal: column<number>('integer'),
     abandonedAt: defaulted<Defaulted<Instant>>('timestamptz'),
+  }),
+  logMembers: table('log_members', ['memberId'], {
+    memberId: defaulted<Defaulted<number>>('bigint'),
+    groupId: column<number>('integer'),
+    topicIds: column<readonly number[]>('integer[]'),
+    backendPid: column<number>('integer'),
+    backendStart: column<Instant>('timestamptz'),
+    expiresAt: column<Instant>('timestamptz'),
   }),
 };
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Answer } from '../event-log.ts';
-import { type EventLogFixture, fresh, freshTopic, numbered } from './fixture.ts';
+import { type EventLogFixture, fresh, freshTopic, numbered, numberedTexts } from './fixture.ts';
 import { done, until, watch } from './watch.ts';
 
 /** What a subscription promises its handler. */
@@ -146,8 +146,4 @@ export function describeDelivering(fixture: () => EventLogFixture): void {
       [4, 5],
     ]);
   });
-}
-
-function numberedTexts(from: number, to: number): string[] {
-  return numbered('', to - from, ['k'], from).map(({ value }) => new TextDecoder().decode(value));
 }

@@ -1587,12 +1587,18 @@ export type EventDelivery = {
   readonly sequence: Scalars['SafeInt']['output'];
   /** When it happened, by the producer's clock. */
   readonly occurredAt: Scalars['DateTime']['output'];
+  /** When the log took it, which only grows in a partition; null for an event that was recorded before logs said so. */
+  readonly receivedAt?: Maybe<Scalars['DateTime']['output']>;
   /** The run it belongs to. */
   readonly runId: Scalars['ID']['output'];
   /** The event that led to this one. */
   readonly causationId?: Maybe<Scalars['ID']['output']>;
   /** Who wrote it, as name@version. */
   readonly producer: Scalars['String']['output'];
+  /** Who appended it: `local`, or `key:` and the id of the API key. Written by the server. */
+  readonly principal: Scalars['String']['output'];
+  /** The project that it belongs to. Written by the server. */
+  readonly project: Scalars['String']['output'];
   /** Its data, as appended. */
   readonly data: Scalars['JSON']['output'];
   /** The topic of the log. */
@@ -4273,9 +4279,12 @@ export type EventDeliveryResolvers<ContextType = Context, ParentType extends Res
   streamPosition?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   sequence?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   occurredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  receivedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   runId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   causationId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
   producer?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  principal?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  project?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   data?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
   topic?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   partition?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;

@@ -6,9 +6,12 @@ export interface EventDeliveryModel {
   readonly streamPosition: number;
   readonly sequence: number;
   readonly occurredAt: string;
+  readonly receivedAt: string | null;
   readonly runId: string;
   readonly causationId: string | null;
   readonly producer: string;
+  readonly principal: string;
+  readonly project: string;
   readonly data: unknown;
   readonly topic: string;
   readonly partition: number;

@@ -1,4 +1,5 @@
 import { isEventType } from '../../src/events/catalogue.ts';
+import { stampOf } from '../../src/events/envelope.ts';
 import { formatPosition } from '../../src/log/position.ts';
 import { argumentId } from '../argument-id.ts';
 import type { Context } from '../context.ts';
@@ -64,6 +65,8 @@ function toDelivery({ record, position }: TailItem): EventDeliveryModel {
     streamPosition: record.position,
     sequence: body.sequence,
     occurredAt: body.occurredAt,
+    receivedAt: record.receivedAt?.toISOString() ?? null,
+    ...stampOf(body),
     runId: body.correlationId,
     causationId: body.causationId,
     producer: `${body.producer.name}@${body.producer.version}`,
@@ -87,5 +90,7 @@ interface Envelope {
   readonly correlationId: string;
   readonly causationId: string | null;
   readonly producer: { readonly name: string; readonly version: string };
+  readonly principal?: string;
+  readonly project?: string;
   readonly data: unknown;
 }

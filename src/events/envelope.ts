@@ -94,6 +94,8 @@ export interface Delivery<E extends Envelope = Envelope> {
   readonly topic: string;
   readonly partition: number;
   readonly offset: number;
+  /** When the log took it, as ISO 8601 in UTC with milliseconds; null where no log says so. */
+  readonly receivedAt: string | null;
   readonly event: E;
   /** The record as it lay in the log. */
   readonly body: string;

@@ -192,15 +192,17 @@ export async function fetchRecords({ ask }: Session, partitionId: number, from: 
   const rows = await ask((client) =>
     copyOut(
       client,
-      `select "offset", key, value from (
-       select "offset", key, value, sum(octet_length(value)) over (order by "offset") - octet_length(value) as before
-       from (select "offset", key, value from log_records where partition_id = ${id} and "offset" >= ${first} order by "offset" limit ${most}) as run
+      `select "offset", key, value, (extract(epoch from received_at) * 1000)::bigint from (
+       select "offset", key, value, received_at, sum(octet_length(value)) over (order by "offset") - octet_length(value) as before
+       from (select "offset", key, value, received_at from log_records
+             where partition_id = ${id} and "offset" >= ${first} order by "offset" limit ${most}) as run
      ) as summed where before < ${FETCH_BYTES} order by "offset"`,
     ),
   );
-  return rows.map(([offset, key, value]) => {
+  return rows.map(([offset, key, value, received]) => {
     if (!offset || !key || !value) throw new TypeError('a column of log_records is null'); // the table forbids it
-    return { offset: Number(offset.readBigInt64BE()), key: key.toString('utf8'), value };
+    const receivedAt = received ? Number(received.readBigInt64BE()) : null;
+    return { offset: Number(offset.readBigInt64BE()), receivedAt, key: key.toString('utf8'), value };
   });
 }
 

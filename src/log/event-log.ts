@@ -4,6 +4,7 @@
  * - records of one key keep the order in which `append` was called;
  * - `append` resolves only when the records are durable;
  * - a batch is a run of records of one partition in offset order;
+ * - a record says when the log took it, by the log's clock;
  * - what a handler has not answered *done* for is delivered again, to this member or to the one that takes over its partition.
  */
 export interface LogRecord {
@@ -26,6 +27,11 @@ export interface Receipt {
 
 export interface StoredRecord {
   readonly offset: number;
+  /**
+   * When the log took it, by the log's clock: ms since 1970. Null where no log says so: for records of versions that did not ask
+   * it, and in topics of Kafka that keep their producers' times.
+   */
+  readonly receivedAt: number | null;
   readonly key: string | null;
   readonly value: Uint8Array;
 }

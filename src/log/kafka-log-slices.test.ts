@@ -6,6 +6,7 @@ function fetched(fetchedOffset: number, offsets: readonly number[], last: number
     offset: String(offset),
     key: Buffer.from(`k${offset}`),
     value: Buffer.from(`v${offset}`),
+    timestamp: '1700000000000',
   }));
   return { topic: 't', partition: 2, fetchedOffset: String(fetchedOffset), messages, lastOffset: () => String(last) };
 }
@@ -38,6 +39,16 @@ test('a fetch without records yields no batch', () => {
 });
 
 test('a record without key or value, as a foreign producer may write it, is read', () => {
-  const batch = { ...fetched(0, [], 0), messages: [{ offset: '0', key: null, value: null }] };
-  expect([...sliceBatch(batch, 5)][0]?.records).toEqual([{ offset: 0, key: null, value: new Uint8Array(0) }]);
+  const batch = { ...fetched(0, [], 0), messages: [{ offset: '0', key: null, value: null, timestamp: '5' }] };
+  expect([...sliceBatch(batch, 5)][0]?.records).toEqual([{ offset: 0, receivedAt: null, key: null, value: new Uint8Array(0) }]);
+});
+
+test('a record has the time at which the broker took it, and none where its producer chose the time', () => {
+  const [message] = fetched(0, [0], 0).messages;
+  const at = (timestampType: number) => ({
+    ...fetched(0, [0], 0),
+    messages: message ? [{ ...message, batchContext: { timestampType } }] : [],
+  });
+  const times = [at(0), at(1)].map((batch) => [...sliceBatch(batch, 5)][0]?.records[0]?.receivedAt);
+  expect(times).toEqual([null, 1_700_000_000_000]);
 });

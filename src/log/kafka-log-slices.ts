@@ -1,14 +1,26 @@
 import type { LogBatch, StoredRecord } from './event-log.ts';
 
+const LOG_APPEND_TIME = 1;
+
 /** What kafkajs hands over: a partition's part of one fetch. */
 export interface FetchedBatch {
   readonly topic: string;
   readonly partition: number;
-  readonly messages: readonly { readonly offset: string; readonly key: Buffer | null; readonly value: Buffer | null }[];
+  readonly messages: readonly FetchedMessage[];
   /** The offset that was asked for. */
   readonly fetchedOffset: string;
   /** The last offset of the fetch, control records included: they never show among the messages. */
   lastOffset(): string;
+}
+
+export interface FetchedMessage {
+  readonly offset: string;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  /** Ms since 1970. */
+  readonly timestamp: string;
+  /** Of kafkajs, which its types leave out: type 1 when the broker wrote the timestamp, 0 when the producer did. */
+  readonly batchContext?: { readonly timestampType?: number };
 }
 
 /**
@@ -30,6 +42,12 @@ export function* sliceBatch(batch: FetchedBatch, limit: number): Generator<LogBa
 }
 
 /** A tombstone (null value) of a foreign producer reads as an empty value. */
-function toRecord({ offset, key, value }: FetchedBatch['messages'][number]): StoredRecord {
-  return { offset: Number(offset), key: key === null ? null : key.toString('utf8'), value: value ?? new Uint8Array(0) };
+function toRecord({ offset, key, value, timestamp, batchContext }: FetchedMessage): StoredRecord {
+  return {
+    offset: Number(offset),
+    // A time that its producer chose says nothing of when the log took the record.
+    receivedAt: batchContext?.timestampType === LOG_APPEND_TIME ? Number(timestamp) : null,
+    key: key === null ? null : key.toString('utf8'),
+    value: value ?? new Uint8Array(0),
+  };
 }

@@ -266,6 +266,7 @@ function topicConfiguration(topic: string, numPartitions: number, replicationFac
     configEntries: [
       { name: 'cleanup.policy', value: 'delete' },
       { name: 'retention.ms', value: '-1' }, // facts are for ever; Kafka's default forgets them after a week
+      { name: 'message.timestamp.type', value: 'LogAppendTime' }, // the broker says when it took a record, no producer
       { name: 'compression.type', value: 'producer' }, // as sent: we read every codec
       { name: 'max.message.bytes', value: String(RECORD_LIMIT + 64 * 1024) }, // the rest is framing
     ],

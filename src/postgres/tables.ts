@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 31b3aa41ed6460d7
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: b681ec901e0fbed0
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 
@@ -56,12 +56,14 @@ export const tables = {
     topicId: column<number>('integer'),
     partition: column<number>('integer'),
     nextOffset: defaulted<Defaulted<number>>('bigint'),
+    receivedAt: column<Instant | null>('timestamptz'),
   }),
   logRecords: table('log_records', ['partitionId', 'offset'], {
     partitionId: column<number>('integer'),
     offset: column<number>('bigint'),
     key: column<string>('text'),
     value: column<Buffer>('bytea'),
+    receivedAt: column<Instant | null>('timestamptz'),
   }),
   logGroups: table('log_groups', ['groupId'], {
     groupId: defaulted<Defaulted<number>>('integer'),

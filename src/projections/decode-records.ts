@@ -26,10 +26,11 @@ export function decodeRecords(batch: LogBatch): readonly Item[] {
         refusal: decoded.refusal,
       };
     }
+    const receivedAt = record.receivedAt === null ? null : new Date(record.receivedAt).toISOString();
     const body = Buffer.from(record.value.buffer, record.value.byteOffset, record.value.byteLength).toString('utf8');
     return {
       kind: 'event',
-      delivery: { topic: batch.topic, partition: batch.partition, offset: record.offset, event: decoded.event, body },
+      delivery: { topic: batch.topic, partition: batch.partition, offset: record.offset, receivedAt, event: decoded.event, body },
     };
   });
 }

@@ -4,7 +4,7 @@ import type { DataOf } from '../events/catalogue.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
-import { appendTo, givenEvents, projectSlice, testLog } from '../testing/given-events.ts';
+import { appendTo, givenEvents, projectSlice, settingBack, testLog } from '../testing/given-events.ts';
 import { runs } from '../testing/long-run.ts';
 import { emptyReadModels, readModels } from '../testing/read-models.ts';
 import { recordHistory, recordRenderSpec, recordSegment } from '../testing/record-images.ts';
@@ -211,7 +211,7 @@ const cuts = fc.array(fc.tuple(fc.integer({ min: 5, max: 40 }), fc.nat(9)), { mi
 
 async function projectAtOnce(events: readonly Envelope[]): Promise<void> {
   const log = testLog();
-  appendTo(log, events);
+  appendTo(log, events, settingBack);
   for (const [topic, records] of log.topics) await projectSlice(database.db, log, topic, 0, records.length);
 }
 
@@ -231,7 +231,7 @@ describe('read models', () => {
 
         await emptyReadModels(database.db);
         const log = testLog();
-        appendTo(log, events);
+        appendTo(log, events, settingBack);
         for (const [topic, records] of log.topics) {
           let next = 0;
           for (let i = 0; next < records.length; i++) {
@@ -254,7 +254,7 @@ describe('read models', () => {
         const { events } = recordRun(recorded);
         await emptyReadModels(database.db);
         await projectAtOnce(events);
-        const places = ['offset', 'log_offset'];
+        const places = ['offset', 'log_offset', 'received_at'];
         const { anomalies: none, ...once } = await readModels(database.db, places);
         expect(none).toEqual([]);
 
@@ -275,7 +275,7 @@ describe('read models', () => {
         const { events } = recordRun(recorded);
         await emptyReadModels(database.db);
         await projectAtOnce(events);
-        const places = ['offset', 'log_offset'];
+        const places = ['offset', 'log_offset', 'received_at'];
         const recordedOrder = await readModels(database.db, places);
 
         const queues = [...new Set(events.map((e) => e.stream))].map((stream) => events.filter((e) => e.stream === stream));

@@ -19,18 +19,31 @@ export function testLog(): TestLog {
   return { topics: new Map() };
 }
 
-/** Appends events to a test's log in order, one partition per topic; a raw record may stand between them. */
-export function appendTo(log: TestLog, events: readonly (Envelope | { topic: string; value: Uint8Array })[]): void {
+/**
+ * Appends events to a test's log in order, one partition per topic; a raw record may stand between them.
+ * @param clock dates the record of an offset, ms since 1970; left out, none is dated.
+ */
+export function appendTo(
+  log: TestLog,
+  events: readonly (Envelope | { topic: string; value: Uint8Array })[],
+  clock: (offset: number) => number | null = () => null,
+): void {
   for (const event of events) {
     const topic = 'topic' in event ? event.topic : catalogue[event.type].topic;
     const records = log.topics.get(topic) ?? [];
     records.push({
       offset: records.length,
+      receivedAt: clock(records.length),
       key: 'stream' in event ? event.stream : 'raw',
       value: 'topic' in event ? event.value : encode(event),
     });
     log.topics.set(topic, records);
   }
+}
+
+/** Dates records as a log does whose first ones are of a version that did not, by a clock that is set back at times. */
+export function settingBack(offset: number): number | null {
+  return offset < 5 ? null : Date.UTC(2026, 6, 1) + ((offset * 7_919) % 23) * 1_000 + offset * 100;
 }
 
 /**
@@ -43,7 +56,7 @@ export function appendRelease(log: TestLog, topic: string, offset: number, as?: 
   if (!bytes) throw new RangeError(`${topic} holds no record ${offset}`);
   const at = new Date(Date.UTC(2026, 5, 1) + records.length).toISOString();
   const value = Buffer.from(withRelease(Buffer.from(bytes).toString('utf8'), { offset, at, reason: null }), 'utf8');
-  records.push({ offset: records.length, key: 'release', value });
+  records.push({ offset: records.length, receivedAt: null, key: 'release', value });
   return records.length - 1;
 }
 

@@ -3,6 +3,8 @@ import { type LogRecord, RECORD_LIMIT } from '../event-log.ts';
 import { type EventLogFixture, fresh, freshTopic, numbered, record } from './fixture.ts';
 import { ofKey, readAll } from './watch.ts';
 
+const CLOCKS_APART_MS = 1_000; // the log's server is on this machine
+
 /** What `append`, `ends` and `ensureTopics` promise. */
 export function describeAppending(fixture: () => EventLogFixture, codecs: readonly string[]): void {
   const { log, second } = { log: () => fixture().log, second: () => fixture().second() };
@@ -22,6 +24,21 @@ export function describeAppending(fixture: () => EventLogFixture, codecs: readon
     const topic = await freshTopic(log());
     await log().append(numbered(topic, 3_000));
     expect((await readAll(log(), topic, 3_000)).map((r) => r.text)).toEqual(numbered(topic, 3_000).map(text));
+  });
+
+  test('records say when the log took them, which never lies before the record before them, whoever appends', async () => {
+    const topic = await freshTopic(log());
+    const other = await second();
+    const began = Date.now();
+    try {
+      for (let i = 0; i < 20; i++) await (i % 2 === 0 ? log() : other).append(numbered(topic, 3));
+    } finally {
+      await other.close();
+    }
+    const times = (await readAll(log(), topic, 60)).map(({ receivedAt }) => receivedAt ?? 0);
+    expect(times).toEqual([...times].sort((a, b) => a - b));
+    expect(times[0]).toBeGreaterThanOrEqual(began - CLOCKS_APART_MS);
+    expect(times.at(-1)).toBeLessThanOrEqual(Date.now() + CLOCKS_APART_MS);
   });
 
   test('concurrent appends of several clients are each delivered exactly once', async () => {

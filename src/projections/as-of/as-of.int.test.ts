@@ -350,6 +350,68 @@ describe('snapshots', () => {
     await own.close();
   });
 
+  describe('as of a time of records that the log dated', () => {
+    const day = (date: number) => Date.UTC(2026, 7, date);
+    const runsAt = async (time: number) => {
+      const { db, release } = await snapshots.at({ kind: 'time', time: new Date(time) }, 'all', NEVER);
+      const rows = await db.selectFrom('runs').select('name').orderBy('name').execute();
+      release();
+      return rows.map(({ name }) => name);
+    };
+    /** Runs by their names, each begun at a time of its producer's choice and received at another. */
+    async function givenRuns(given: readonly (readonly [name: string, occurredAt: string, receivedAt: number | null])[]) {
+      await emptyReadModels(live.db);
+      const log = testLog();
+      const recorded = new EventBuilder('dated');
+      for (const [name] of given) recorded.run(name);
+      const events = recorded.events.map((event, i) => ({
+        ...event,
+        data: { ...event.data, name: given[i]?.[0] },
+        occurredAt: given[i]?.[1],
+      }));
+      appendTo(log, events as Envelope[], (offset) => given[offset]?.[2] ?? null);
+      await projectUpTo(live.db, log, new Map([['runs', new Map([[0, events.length]])]]));
+    }
+
+    test('an event that says it happens in the year 9999 holds nothing back', async () => {
+      await givenRuns([
+        ['a', '2026-08-01T00:00:00.000Z', day(1)],
+        ['b', '9999-12-31T23:59:59.999Z', day(2)],
+        ['c', '2026-08-03T00:00:00.000Z', day(3)],
+      ]);
+      expect(await runsAt(day(1) - 1)).toEqual([]);
+      expect(await runsAt(day(1))).toEqual(['a']);
+      expect(await runsAt(day(2))).toEqual(['a', 'b']);
+      expect(await runsAt(day(3))).toEqual(['a', 'b', 'c']);
+    });
+
+    test('an event that says it happened long ago was not on record before the log took it', async () => {
+      await givenRuns([['a', '1970-01-01T00:00:00.000Z', day(2)]]);
+      expect(await runsAt(day(2) - 1)).toEqual([]);
+      expect(await runsAt(day(2))).toEqual(['a']);
+    });
+
+    test('records that were never dated count by what they say, up to the first dated one', async () => {
+      await givenRuns([
+        ['a', '2026-08-01T00:00:00.000Z', null],
+        ['b', '9999-12-31T23:59:59.999Z', null],
+        ['c', '2026-08-02T00:00:00.000Z', null],
+        ['d', '2026-08-04T00:00:00.000Z', day(4)],
+      ]);
+      expect(await runsAt(day(3))).toEqual(['a']);
+      expect(await runsAt(day(4))).toEqual(['a', 'b', 'c', 'd']);
+    });
+
+    test('a clock that was set back takes nothing out of a moment', async () => {
+      await givenRuns([
+        ['a', '2026-08-01T00:00:00.000Z', day(3)],
+        ['b', '2026-08-01T00:00:00.000Z', day(1)],
+      ]);
+      expect(await runsAt(day(2))).toEqual([]);
+      expect(await runsAt(day(3))).toEqual(['a', 'b']);
+    });
+  });
+
   test('a snapshot as of a time ends in each partition before the first later event', async () => {
     const { trees, run } = await givenTrees('a');
     const { rows } = await sql<{ at: Date; offset: number }>`

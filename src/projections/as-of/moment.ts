@@ -10,10 +10,10 @@ export type Moment =
   /** Everything below these next offsets. A partition that is not named is at 0: as where a reader begins. */
   | { readonly kind: 'position'; readonly position: Offsets }
   /**
-   * In every partition everything before the first event that happened later, by `occurredAt`, the only time that an event
-   * carries for good. So the moment is a prefix of each partition, grows with the time, is the same after any rebuild, and shows
-   * nothing that says it happened later; a release from quarantine happened when it was made, whenever its event did. A producer
-   * whose clock runs ahead holds back what follows it in its partition.
+   * In every partition everything before the first event that the log took later. So the moment is a prefix of each partition,
+   * grows with the time, is the same after any rebuild, and no producer can move it, whatever times its events have. Of events
+   * that were recorded before logs dated their records, `occurredAt` decides, and of their releases from quarantine the time of
+   * the release: until the first dated record, one that says it happened later holds back what follows it in its partition.
    */
   | { readonly kind: 'time'; readonly time: Date };
 
@@ -53,12 +53,19 @@ async function readJournalled(db: Db): Promise<Offsets> {
 }
 
 async function before(db: Db, time: Date, journalled: Offsets): Promise<Offsets> {
+  const at = sql`${time.toISOString()}::timestamptz`;
+  // A dated record that is in the moment has all before it there, also what says of itself that it happened later.
   const { rows } = await sql<{ topic: string; partition: number; next: number }>`
-    select topic, partition, min("offset") as next from (
-      select topic, partition, "offset" from events where occurred_at > ${time.toISOString()}::timestamptz
-      union all
-      select topic, partition, "offset" from quarantine_releases where released_at > ${time.toISOString()}::timestamptz
-    ) later group by topic, partition`.execute(db);
+    select topic, partition, next from (
+      select topic, partition,
+             case when bool_or(received_at <= ${at}) then min("offset") filter (where received_at > ${at})
+                  else min("offset") filter (where coalesce(received_at, said) > ${at}) end as next
+      from (
+        select topic, partition, "offset", received_at, occurred_at as said from events
+        union all
+        select topic, partition, "offset", received_at, released_at from quarantine_releases
+      ) placed group by topic, partition
+    ) later where next is not null`.execute(db);
   const later = offsetsOf(rows);
   // The journal may have gone on since its cursors were read: what it took meanwhile is not in the moment.
   return each(journalled, (topic, partition, end) => Math.min(end, later.get(topic)?.get(partition) ?? end));

@@ -136,6 +136,7 @@ async function* readStreams(
 function batchOf(topic: string, partition: number, from: number, next: number, rows: readonly Row[]): LogBatch {
   const records = rows.map(({ offset, body, bytes, released }) => ({
     offset,
+    receivedAt: null, // the journal alone keeps it, and is not folded as of a moment
     key: '',
     value: bytes ?? Buffer.from(released ? withRelease(body ?? '', released) : (body ?? ''), 'utf8'),
   }));

@@ -11,6 +11,8 @@ export interface Known {
   readonly positions: Map<string, number>;
   /** Stream and producer, with a blank between → the last sequence. */
   readonly sequences: Map<string, number>;
+  /** Topic and partition, with a blank between → when the log took the last record that the journal holds of it. */
+  readonly received: Map<string, string>;
 }
 
 export interface Folded {
@@ -21,18 +23,27 @@ export interface Folded {
 }
 
 /** Folds a batch into rows and into what is known. */
-export function foldBatch(batch: readonly Delivery[], { bodies, positions, sequences }: Known): Folded {
+export function foldBatch(batch: readonly Delivery[], { bodies, positions, sequences, received }: Known): Folded {
   const poison: Poison[] = [];
   const events: EventRow[] = [];
   const anomalies: AnomalyRow[] = [];
   const releases: ReleaseRow[] = [];
+
+  /** Returns when a record that is kept was received: a clock that was set back does not reorder a partition. */
+  const receive = ({ topic, partition, receivedAt }: Delivery): string | null => {
+    const place = `${topic} ${partition}`;
+    const before = received.get(place) ?? null;
+    const at = receivedAt !== null && (before === null || receivedAt > before) ? receivedAt : before;
+    if (at !== null) received.set(place, at);
+    return at;
+  };
 
   for (const delivery of batch) {
     const { event } = delivery;
     const before = bodies.get(event.id);
     if (before !== undefined) {
       if (sameContent(before, delivery.body)) {
-        if (event.released) releases.push(releaseRow(delivery, event.released));
+        if (event.released) releases.push(releaseRow(delivery, event.released, receive(delivery)));
         // A segment is named by its content: two processes that draw the same one at once both record it, as they should.
         else if (event.type !== 'SegmentRendered')
           anomalies.push(anomaly(delivery, 'duplicate', 'appended again with the same content'));
@@ -46,7 +57,8 @@ export function foldBatch(batch: readonly Delivery[], { bodies, positions, seque
       continue;
     }
     bodies.set(event.id, delivery.body);
-    if (event.released) releases.push(releaseRow(delivery, event.released));
+    const receivedAt = receive(delivery);
+    if (event.released) releases.push(releaseRow(delivery, event.released, receivedAt));
     const producerKey = `${event.stream} ${event.producer.name}`;
     const last = sequences.get(producerKey);
     const expected = last === undefined ? 0 : last + 1;
@@ -61,7 +73,7 @@ export function foldBatch(batch: readonly Delivery[], { bodies, positions, seque
     sequences.set(producerKey, Math.max(event.sequence, last ?? 0));
     const position = (positions.get(event.stream) ?? 0) + 1;
     positions.set(event.stream, position);
-    events.push(eventRow(delivery, position));
+    events.push(eventRow(delivery, position, receivedAt));
   }
 
   return { events, anomalies, releases, poison };

@@ -3,13 +3,14 @@ import type { Delivery } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
 import type { Known } from './fold-batch.ts';
 
-/** Loads what the journal holds of the events and streams of a batch, in three look-ups. */
+/** Loads what the journal holds of the events and streams of a batch, in four look-ups. */
 export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<Known> {
   const streams = [...new Set(batch.map((d) => d.event.stream))];
   return {
     bodies: await bodiesOf(batch, trx),
     positions: await positionsOf(streams, trx),
     sequences: await sequencesOf(streams, trx),
+    received: await receivedOf(batch, trx),
   };
 }
 
@@ -32,4 +33,18 @@ async function sequencesOf(streams: readonly string[], trx: Trx): Promise<Map<st
   const { rows } = await sql<{ stream: string; producer: string; sequence: number }>`
     select stream, producer, sequence from stream_producers where stream = any(${streams}::uuid[])`.execute(trx);
   return new Map(rows.map((row) => [`${row.stream} ${row.producer}`, row.sequence]));
+}
+
+/** The last of a partition is its latest: the fold sees to that. */
+async function receivedOf([first]: readonly Delivery[], trx: Trx): Promise<Map<string, string>> {
+  if (!first) return new Map();
+  const { topic, partition } = first; // of all of them
+  const last = (table: 'events' | 'quarantine_releases') => sql`
+    (select received_at from ${sql.table(table)}
+     where topic = ${topic} and partition = ${partition} order by "offset" desc limit 1)`;
+  const { rows } = await sql<{
+    at: Date | null;
+  }>`select greatest(${last('events')}, ${last('quarantine_releases')}) as at`.execute(trx);
+  const at = rows[0]?.at;
+  return at ? new Map([[`${topic} ${partition}`, at.toISOString()]]) : new Map();
 }

@@ -14,8 +14,9 @@ export const journalLoad: Load = {
     const partitions: string[] = []; // their numbers are their places in this list
     const positions = new Map<string, number>();
     const sequences = new Map<string, number>();
+    const received = new Map<string, string>();
     return async (batch, trx) => {
-      const known = { bodies: await bodiesSeen(batch, ids, partitions, trx), positions, sequences };
+      const known = { bodies: await bodiesSeen(batch, ids, partitions, trx), positions, sequences, received };
       const folded = foldBatch(batch, known);
       await writeRows(folded, known, trx);
       return folded.poison;

@@ -11,6 +11,8 @@ export interface JournalRecord {
   readonly stream: string;
   readonly position: number;
   readonly body: string;
+  /** When the log took the record at this place; null where no log said so. */
+  readonly receivedAt: Date | null;
   /**
    * The offset of the record that waited in quarantine, where this one is its release: the event takes effect here for who
    * refused it there.
@@ -54,13 +56,13 @@ export async function readTail(db: Db, from: Offsets, filter: TailFilter, limit:
     left join jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as a(topic text, partition integer, next bigint)
       on a.topic = c.topic and a.partition = c.partition
     left join lateral (
-      (select e.event_id as id, e."offset", e.type, e.stream, e.position, e.body, r.from_offset as released_from
+      (select e.event_id as id, e."offset", e.type, e.stream, e.position, e.body, e.received_at, r.from_offset as released_from
        from events e left join quarantine_releases r on (r.topic, r.partition, r."offset") = (e.topic, e.partition, e."offset")
        where e.topic = c.topic and e.partition = c.partition and e."offset" >= coalesce(a.next, 0) and e."offset" < c.next_offset
          ${chosen}
        order by e."offset" limit ${limit})
       union all
-      (select e.event_id, r."offset", e.type, e.stream, e.position, e.body, r.from_offset
+      (select e.event_id, r."offset", e.type, e.stream, e.position, e.body, r.received_at, r.from_offset
        from quarantine_releases r join events e on e.event_id = r.event_id
        where r.topic = c.topic and r.partition = c.partition and r."offset" >= coalesce(a.next, 0) and r."offset" < c.next_offset
          and (e.topic, e.partition, e."offset") <> (r.topic, r.partition, r."offset") ${chosen}

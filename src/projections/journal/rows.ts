@@ -10,11 +10,13 @@ export type ReleaseRow = Row<typeof tables.quarantineReleases>;
 export function releaseRow(
   { topic, partition, offset, event }: Delivery,
   { offset: from, at, reason }: ReleasedFrom,
+  receivedAt: string | null,
 ): ReleaseRow {
-  return { topic, partition, offset, eventId: event.id, stream: event.stream, fromOffset: from, releasedAt: at, reason };
+  const place = { topic, partition, offset, eventId: event.id, stream: event.stream };
+  return { ...place, fromOffset: from, releasedAt: at, reason, receivedAt };
 }
 
-export function eventRow(delivery: Delivery, position: number): EventRow {
+export function eventRow(delivery: Delivery, position: number, receivedAt: string | null): EventRow {
   const { topic, partition, offset, event, body } = delivery;
   return {
     topic,
@@ -29,6 +31,7 @@ export function eventRow(delivery: Delivery, position: number): EventRow {
     correlationId: event.correlationId,
     occurredAt: event.occurredAt,
     body,
+    receivedAt,
   };
 }
 

@@ -1,5 +1,6 @@
 -- The journal: every event in its log order (topic, partition, "offset") and in its stream's order (stream, position).
 -- `body` is the record as it lay in the log, byte for byte, so that replay and the as-of queries read what was appended.
+-- `received_at` is when the log took it, never less than before in the partition; null where no log said so.
 create table events (
   topic          text        not null,
   partition      integer     not null,
@@ -13,6 +14,7 @@ create table events (
   correlation_id uuid        not null,
   occurred_at    timestamptz not null,
   body           text        not null,
+  received_at    timestamptz,
   primary key (topic, partition, "offset")
 );
 create unique index events_stream on events (stream, position);
@@ -54,6 +56,7 @@ create table quarantine_releases (
   from_offset bigint      not null,
   released_at timestamptz not null,
   reason      text,
+  received_at timestamptz,
   primary key (topic, partition, "offset")
 );
 create index quarantine_releases_stream on quarantine_releases (stream);

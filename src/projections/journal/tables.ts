@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 8cb8d5981f15fddb
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 2d3fd93d5b7d85bf
 import type { Instant } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -16,6 +16,7 @@ export const tables = {
     correlationId: column<string>('uuid'),
     occurredAt: column<Instant>('timestamptz'),
     body: column<string>('text'),
+    receivedAt: column<Instant | null>('timestamptz'),
   }),
   streams: table('streams', ['stream'], {
     stream: column<string>('uuid'),
@@ -44,6 +45,7 @@ export const tables = {
     fromOffset: column<number>('bigint'),
     releasedAt: column<Instant>('timestamptz'),
     reason: column<string | null>('text'),
+    receivedAt: column<Instant | null>('timestamptz'),
   }),
 };
 

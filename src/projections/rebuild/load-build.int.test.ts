@@ -5,7 +5,7 @@ import type { Envelope } from '../../events/envelope.ts';
 import type { Offsets } from '../../log/event-log.ts';
 import { arbitraryRecord } from '../../testing/arbitrary-record.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
-import { appendTo, projectSlice, type TestLog, testLog } from '../../testing/given-events.ts';
+import { appendTo, projectSlice, settingBack, type TestLog, testLog } from '../../testing/given-events.ts';
 import { isLongRun, runs } from '../../testing/long-run.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
@@ -91,7 +91,7 @@ test.each(loadable)(
         async (events, mishaps, lengths, killedAfter) => {
           await emptyReadModels(database.db);
           const log = testLog();
-          appendTo(log, suffer(events, mishaps));
+          appendTo(log, suffer(events, mishaps), settingBack);
           for (const [topic, records] of log.topics) await projectSlice(database.db, log, topic, 0, records.length, [projection]);
 
           const build = await load(log, projection, lengths, killedAfter, seen);

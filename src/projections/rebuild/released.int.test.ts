@@ -149,7 +149,7 @@ test('a record that was unreadable at first takes effect in a rebuild where it w
   await given(log, [...before.filter((_, i) => i !== early), unread, late], [rewards]);
   const place = before.length - 1;
   // as a program that knows version 99 reads it
-  log.topics.get('trees')?.splice(place, 1, { offset: place, key: 'raw', value: encode(event) });
+  log.topics.get('trees')?.splice(place, 1, { offset: place, receivedAt: null, key: 'raw', value: encode(event) });
   const release = appendRelease(log, 'trees', place);
   await projectSlice(database.db, log, 'trees', release, release + 1, [rewards]);
   expect(await database.db.selectFrom('rewards').select('value').execute()).toEqual([{ value: 0.25 }]);

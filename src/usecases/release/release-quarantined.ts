@@ -112,7 +112,8 @@ async function refusedAgain(db: Db, waiting: readonly WaitingPlace[]): Promise<R
     const tooLarge = row.body.length + 4_096 > RECORD_LIMIT; // what a release adds: a place, a time and a reason
     if (decoded.kind === 'event' && !tooLarge) {
       const { topic, partition, offset } = row;
-      deliveries.set(row, { topic, partition, offset, event: decoded.event, body: row.body.toString('utf8') });
+      const place = { topic, partition, offset, receivedAt: null }; // a trial: the release itself is dated by the log
+      deliveries.set(row, { ...place, event: decoded.event, body: row.body.toString('utf8') });
     } else {
       const reason =
         decoded.kind === 'refused'

@@ -144,7 +144,7 @@ async function foldDelivered(into: Db): Promise<void> {
     const batch = { topic, partition: 0, from: 0, next: (records.at(-1)?.offset ?? 0) + 1 };
     const items = decodeRecords({
       ...batch,
-      records: records.map(({ offset, body }) => ({ offset, key: '', value: Buffer.from(body) })),
+      records: records.map(({ offset, body }) => ({ offset, receivedAt: null, key: '', value: Buffer.from(body) })),
     });
     for (const projection of projections)
       if (topicsOf(projection).includes(topic))

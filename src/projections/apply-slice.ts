@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { catalogue, type EventType, isEventType } from '../events/catalogue.ts';
 import type { Delivery } from '../events/envelope.ts';
 import type { Db, Trx } from '../postgres/database.ts';
+import { SILENCE } from '../postgres/hold-transaction.ts';
 import type { Item } from './decode-records.ts';
 import { type Projection, schemaNameOf } from './projection.ts';
 import { closeReleased, quarantine } from './quarantine.ts';
@@ -12,7 +13,8 @@ import type { Applied, Slice, Write } from './slice.ts';
  * the slice begins above it; fold and write; quarantine what is poison; move the cursor by a compare-and-set that throws; commit.
  *
  * The transaction commits without waiting for the disk (`synchronous_commit = off`): the log is the durable record, and a crash
- * of the database takes back tables and cursor together, so that what was lost is folded again.
+ * of the database takes back tables and cursor together, so that what was lost is folded again. A process that is stopped in the
+ * middle loses the transaction, and the lock, to whoever folds the partition by then.
  */
 export async function applySlice(db: Db, projection: Projection, slice: Slice, write: Write = foldAndWrite): Promise<Applied> {
   return db.transaction().execute(async (trx) => {
@@ -73,7 +75,7 @@ async function lockCursor(trx: Trx, projection: Projection, slice: Slice): Promi
 
 async function lockRow(trx: Trx, projection: Projection, slice: Slice): Promise<number | undefined> {
   const locked = await sql<{ nextOffset: number }>`
-    select next_offset, set_config('synchronous_commit', 'off', true), set_config('search_path', ${`${schemaNameOf(projection)}, public`}, true)
+    select next_offset, set_config('synchronous_commit', 'off', true), ${SILENCE}, set_config('search_path', ${`${schemaNameOf(projection)}, public`}, true)
     from public.cursors where ${isCursorOf(projection, slice)} for update`.execute(trx);
   return locked.rows[0]?.nextOffset;
 }

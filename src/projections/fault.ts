@@ -1,7 +1,8 @@
 import { doubling, type RetryOptions } from '../runtime/retry.ts';
 
 /** SQLSTATE classes and codes of faults of the world (not of the program): the same transaction may succeed later. */
-const TRANSIENT = [/^08/, /^40001$/, /^40P01$/, /^53/, /^55P03$/, /^57/, /^58/];
+// 25P03 and 25P04: a transaction that was silent, or open, for too long.
+const TRANSIENT = [/^08/, /^25P0[34]$/, /^40001$/, /^40P01$/, /^53/, /^55P03$/, /^57/, /^58/];
 const SOCKET = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH']);
 
 /** Returns whether an error is a fault of the database's world: a lost connection, a restart, a deadlock, a full disk. */

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { isKeyTaken } from '../../postgres/bulk.ts';
 import type { Database, Trx } from '../../postgres/database.ts';
+import { SILENCE } from '../../postgres/hold-transaction.ts';
 import type { Load } from '../projection.ts';
 import type { Build } from './build.ts';
 
@@ -46,7 +47,7 @@ export async function makeDeferred({ db }: Database, { projection, version, sche
     if (statement === undefined) return;
     try {
       await db.transaction().execute(async (trx) => {
-        await sql`select set_config('maintenance_work_mem', ${SORT_MEMORY}, true)`.execute(trx);
+        await sql`select set_config('maintenance_work_mem', ${SORT_MEMORY}, true), ${SILENCE}`.execute(trx);
         await sql.raw(statement).execute(trx);
         await trx
           .updateTable('projectionBuilds')

@@ -4,6 +4,7 @@ import type { Database, Trx } from '../../postgres/database.ts';
 import { applySlice, foldAndWrite } from '../apply-slice.ts';
 import type { applyIsolatingPoison } from '../isolate-poison.ts';
 import { LoadEnds } from '../projection.ts';
+import type { Slice } from '../slice.ts';
 import type { Build } from './build.ts';
 import { makeDeferred } from './defer-indexes.ts';
 import { foldShadow } from './fold-shadow.ts';
@@ -46,7 +47,7 @@ export async function loadBuild(
  * Applies slices by one fold that remembers them. When one fails, what is remembered is more than what was written: no other is
  * applied. The same holds when the database lost commits that it had answered (it was replaced by an older copy, or crashed: a
  * fold does not wait for the disk). Tables and cursors are lost together, so a cursor that is below where this process left it
- * shows the loss, on whatever partition.
+ * shows the loss, on whatever partition. One beyond it was moved by a process that took this one for dead.
  */
 export function applyLoad({ projection }: Build, ended: AbortController): typeof applyIsolatingPoison {
   const project = projection.load?.open() ?? projection.project;
@@ -55,7 +56,7 @@ export function applyLoad({ projection }: Build, ended: AbortController): typeof
     try {
       if (ended.signal.aborted) throw ended.signal.reason;
       const applied = await applySlice(db, { ...shadow, project }, slice, async (trx, folding, toFold, items) => {
-        await refuseLostCommits(trx, folding.name, reached);
+        await refuseOtherCommits(trx, folding.name, reached, toFold);
         return foldAndWrite(trx, folding, toFold, items);
       });
       reached.set(`${slice.topic}.${slice.partition}`, applied.cursor);
@@ -67,7 +68,7 @@ export function applyLoad({ projection }: Build, ended: AbortController): typeof
   };
 }
 
-async function refuseLostCommits(trx: Trx, projection: string, reached: Reached): Promise<void> {
+async function refuseOtherCommits(trx: Trx, projection: string, reached: Reached, toFold: Slice): Promise<void> {
   const { rows } = await sql<{ topic: string; partition: number; offset: number }>`
     select topic, partition, next_offset as offset from public.cursors where projection = ${projection}`.execute(trx);
   const now = new Map(rows.map(({ topic, partition, offset }) => [`${topic}.${partition}`, offset]));
@@ -75,4 +76,10 @@ async function refuseLostCommits(trx: Trx, projection: string, reached: Reached)
     const cursor = now.get(place) ?? 0;
     if (cursor < offset) throw new LoadEnds(`the database lost commits: the cursor on ${place} was ${offset} and is ${cursor}`);
   }
+  const own = `${toFold.topic}.${toFold.partition}`;
+  const cursor = now.get(own) ?? 0;
+  if (cursor > (reached.get(own) ?? 0))
+    throw new LoadEnds(
+      `another process folds into this build: the cursor on ${own} is ${cursor}, and was not moved there by this one`,
+    );
 }

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { openSha256 } from '../../digest/sha256.ts';
 import type { EventLog, Offsets } from '../../log/event-log.ts';
 import type { Database, Db, Trx } from '../../postgres/database.ts';
+import { endWhenSilent } from '../../postgres/hold-transaction.ts';
 import { topicsOf } from '../apply-slice.ts';
 import { tablesFileOf } from '../install.ts';
 import { codeVersionOf, nextBuild, type Projection, schemaNameOf, shadowVersion } from '../projection.ts';
@@ -17,6 +18,7 @@ export async function openBuild({ db }: Database, log: Pick<EventLog, 'ends'>, p
   const digest = await digestOf(projection);
   const ends = await log.ends(topicsOf(projection));
   return db.transaction().execute(async (trx) => {
+    await endWhenSilent(trx);
     const builds = await trx.selectFrom('projectionBuilds').selectAll().where('projection', '=', projection.name).execute();
     const live = await trx.selectFrom('projections').select('version').where('name', '=', projection.name).execute();
     let version: number | undefined;
@@ -109,6 +111,7 @@ async function createTables(trx: Trx, projection: Projection, version: number, d
 
 /** The cursors go first: who folds holds the lock of one, and finds none afterwards. */
 async function dropIn(trx: Trx, projection: Projection, version: number): Promise<void> {
+  await endWhenSilent(trx);
   const { name } = shadowVersion(projection, version);
   await trx.deleteFrom('projectionBuilds').where('projection', '=', projection.name).where('version', '=', version).execute();
   await trx.deleteFrom('cursors').where('projection', '=', name).execute();

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
+import { endWhenSilent, SILENCE } from '../../postgres/hold-transaction.ts';
 import { bringServiceForward } from './bring-service-forward.ts';
 import type { LeaseServiceOptions } from './protocol.ts';
 
@@ -36,7 +37,7 @@ const NAME = sql`
     pg_relation_filenode('lease_desk'))`;
 
 async function isCompared(trx: Trx): Promise<boolean> {
-  const { rows } = await sql<{ same: boolean }>`select name = ${NAME} as same from desk_database`.execute(trx);
+  const { rows } = await sql<{ same: boolean }>`select name = ${NAME} as same, ${SILENCE} from desk_database`.execute(trx);
   return rows[0]?.same === true;
 }
 
@@ -49,6 +50,7 @@ async function compare(options: LeaseServiceOptions): Promise<void> {
   }
   await db.transaction().execute(async (trx) => {
     // two that find it at once bring it forward once
+    await endWhenSilent(trx);
     await sql`lock table desk_database in share row exclusive mode`.execute(trx);
     if (await isCompared(trx)) return;
     await bringServiceForward(trx);

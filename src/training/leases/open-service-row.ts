@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { endWhenSilent } from '../../postgres/hold-transaction.ts';
 import { BATCHES_ENDED, bringLeases } from './bring-service-forward.ts';
 import type { LeaseServiceOptions } from './protocol.ts';
 
@@ -13,6 +14,7 @@ export async function openServiceRow(options: LeaseServiceOptions, lineageId: st
   if (known.length > 0) return true;
   await options.caughtUp?.();
   return db.transaction().execute(async (trx) => {
+    await endWhenSilent(trx);
     // The fence goes on where the record of the batch's leases ends, or a lease of the lost lease service would come back to
     // life.
     const { rows } = await sql`

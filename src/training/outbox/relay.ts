@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { type EventLog, LogError, type Receipt } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
+import { SILENCE, whileHeld } from '../../postgres/hold-transaction.ts';
 import { countNotices } from '../../postgres/notices.ts';
 import { rest } from '../../runtime/retry.ts';
 import { OUTBOX_CHANNEL } from './write-outbox.ts';
@@ -50,18 +51,20 @@ async function relayAll(options: RelayOptions): Promise<void> {
 
 /**
  * Sends one slice: read, append, mark, in one transaction under the lock. Killed after the append and before the commit, the
- * slice is sent again by the next relay: delivery is at least once, and the ids make the effect exactly once.
+ * slice is sent again by the next relay: delivery is at least once, and the ids make the effect exactly once. Of one that is
+ * stopped in between Postgres ends the transaction, and the next relay sends the slice.
  */
 export async function relaySlice({ db, log }: RelayOptions): Promise<number> {
   return db.transaction().execute(async (trx) => {
     // The mark need not reach the disk before the caller goes on: what a crash takes of it is sent again, as after any other.
-    await sql`select pg_advisory_xact_lock(${LOCK}), set_config('synchronous_commit', 'off', true)`.execute(trx);
+    await sql`select pg_advisory_xact_lock(${LOCK}), set_config('synchronous_commit', 'off', true), ${SILENCE}`.execute(trx);
     const { rows } = await sql<WaitingRow>`
       select outbox_id as id, topic, key, value from outbox where relayed_at is null order by outbox_id limit ${SLICE}`.execute(
       trx,
     );
     if (rows.length === 0) return 0;
-    const receipts = await log.append(rows.map(({ topic, key, value }) => ({ topic, key, value })));
+    const records = rows.map(({ topic, key, value }) => ({ topic, key, value }));
+    const receipts = await whileHeld(trx, () => log.append(records)); // it may wait for minutes until brokers are back
     await markRelayed(trx, rows, receipts);
     return rows.length;
   });

@@ -27,10 +27,11 @@ type Parts = Pick<Platform, 'database' | 'log'>;
 export async function rebuildProjection(
   parts: Parts,
   projection: Projection,
-  options: Rebuilding & { readonly differing: 'refuse' | 'accept' },
+  given: Rebuilding & { readonly differing: 'refuse' | 'accept' },
 ): Promise<Rebuilt> {
   const { database } = parts;
-  return holdRebuild(database, projection, async () => {
+  return holdRebuild(database, projection, async (lost) => {
+    const options = endingWith(given, lost);
     return foldAgain(parts, projection, options, async (build) => {
       const live = (await readLiveVersions(database.db)).get(projection.name);
       const same = live !== undefined && codeVersionOf(live) === projection.version;
@@ -55,7 +56,7 @@ export async function swapBack(
   options: Rebuilding,
 ): Promise<{ readonly from: number; readonly to: number }> {
   const { database } = parts;
-  return holdRebuild(database, projection, async () => {
+  return holdRebuild(database, projection, async (lost) => {
     const [newest] = await readShadowVersions(parts.database.db, projection.name, 'kept');
     if (newest === undefined) throw new NothingKept(`no earlier version of ${projection.name} is kept`);
     if (codeVersionOf(newest) !== projection.version)
@@ -63,8 +64,9 @@ export async function swapBack(
         `version ${newest} of ${projection.name} was folded by other code; swap back with a checkout of version ${codeVersionOf(newest)}`,
       );
     const build = await reopenKept(database, parts.log, projection, newest);
-    return whileCaughtUp(parts, build, options, async () => ({
-      from: await swapVersions(database, build, options),
+    const ending = endingWith(options, lost);
+    return whileCaughtUp(parts, build, ending, async () => ({
+      from: await swapVersions(database, build, ending),
       to: newest,
     }));
   });
@@ -80,4 +82,9 @@ export async function retireVersions(parts: Parts, projection: Projection): Prom
     for (const version of versions) await dropBuild(parts.database.db, projection, version);
     return versions;
   });
+}
+
+/** Lets a rebuild end as soon as another process has the right to build. */
+export function endingWith<T extends Rebuilding>(options: T, lost: AbortSignal): T {
+  return { ...options, signal: AbortSignal.any([options.signal, lost]) };
 }

@@ -6,7 +6,7 @@ import { type FieldDifference, isSame } from '../../projections/rebuild/compare-
 import { foldAgain } from '../../projections/rebuild/fold-again.ts';
 import { holdRebuild } from '../../projections/rebuild/hold-rebuild.ts';
 import { dropBuild } from '../../projections/rebuild/open-build.ts';
-import type { Rebuilding } from '../rebuild/rebuild-projection.ts';
+import { endingWith, type Rebuilding } from '../rebuild/rebuild-projection.ts';
 import { Comparison, type ReplayReport } from './replay-report.ts';
 
 /**
@@ -39,10 +39,11 @@ export async function replayProjections(
 async function replayProjection(
   parts: Pick<Platform, 'database' | 'log'>,
   projection: Projection,
-  options: Rebuilding,
+  given: Rebuilding,
 ): Promise<BuildComparison> {
   const { database } = parts;
-  return holdRebuild(database, projection, async () => {
+  return holdRebuild(database, projection, async (lost) => {
+    const options = endingWith(given, lost);
     const { build, found } = await foldAgain(parts, projection, options, async (build) => ({
       build,
       found: await compareBuild(database, build, options),

@@ -6,6 +6,7 @@ import type { EventLog } from '../../../log/event-log.ts';
 import { formatPosition } from '../../../log/position.ts';
 import { nextSequence } from '../../../platform/next-sequence.ts';
 import type { Db } from '../../../postgres/database.ts';
+import { type Held, whileHeld } from '../../../postgres/hold-transaction.ts';
 import { topicsOf } from '../../../projections/apply-slice.ts';
 import { journal } from '../../../projections/journal/journal.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
@@ -40,34 +41,40 @@ const CHUNK = 500; // events of one append: a crash in the middle leaves the res
 /**
  * Plans what follows for one lineage, as its only planner at this time. It holds the lineage by an advisory lock, waits until the
  * read models hold all that was appended before, its own last plan too, and reads them at one moment; so it never plans a sample
- * twice. It may die anywhere: what it appended stays, and the next one goes on behind it with events of the same ids.
+ * twice. It may die anywhere: what it appended stays, and the next one goes on behind it with events of the same ids. One that is
+ * stopped for long loses the lineage to the next one, and appends nothing when it goes on.
  * @throws ProjectionsBehind, LogError, TrainingRefused for a lineage that no estimator of this version can plan.
  */
 export async function planLineage(world: BatcherWorld, policyId: string, signal: AbortSignal): Promise<Planned> {
   return world.db.transaction().execute(async (lock) => {
     if (!(await holdLineage(lock, policyId))) return { kind: 'busy' };
-    // Only runs that were over before the log's end was asked: whatever their collectors appended lies below it.
-    const finishedRuns = await readFinishedRuns(world.db, policyId);
-    const ends = await world.log.ends(topicsOf(trainingPool));
-    await waitUntilProjected(world.db, ends, {
-      timeoutMs: world.catchUpMs,
-      signal,
-      projections: [trainingPool, stepTree, journal],
-    });
-    const drafts = await decide(world, policyId, finishedRuns);
-    if (drafts.length === 0) return { kind: 'idle' };
-    const appender = createAppender({
-      ...world,
-      sequenceOf: (stream, topic) => nextSequence(world.db, world.producer.name, stream, topic),
-    });
-    for (let from = 0; from < drafts.length; from += CHUNK) {
-      signal.throwIfAborted();
-      await appender.append(drafts.slice(from, from + CHUNK));
-    }
-    const batches = drafts.flatMap((draft) => (draft.type === 'BatchPlanned' ? [draft.data] : []));
-    const samples = batches.reduce((sum, batch) => sum + batch.samples, 0);
-    return { kind: 'planned', batches: batches.length, samples, rejected: drafts.length - batches.length };
+    return whileHeld(lock, (held) => planHeld(world, policyId, held, AbortSignal.any([signal, held.signal])));
   });
+}
+
+async function planHeld(world: BatcherWorld, policyId: string, held: Held, signal: AbortSignal): Promise<Planned> {
+  // Only runs that were over before the log's end was asked: whatever their collectors appended lies below it.
+  const finishedRuns = await readFinishedRuns(world.db, policyId);
+  const ends = await world.log.ends(topicsOf(trainingPool));
+  await waitUntilProjected(world.db, ends, {
+    timeoutMs: world.catchUpMs,
+    signal,
+    projections: [trainingPool, stepTree, journal],
+  });
+  const drafts = await decide(world, policyId, finishedRuns);
+  if (drafts.length === 0) return { kind: 'idle' };
+  const appender = createAppender({
+    ...world,
+    sequenceOf: (stream, topic) => nextSequence(world.db, world.producer.name, stream, topic),
+  });
+  for (let from = 0; from < drafts.length; from += CHUNK) {
+    signal.throwIfAborted();
+    await held.confirm();
+    await appender.append(drafts.slice(from, from + CHUNK));
+  }
+  const batches = drafts.flatMap((draft) => (draft.type === 'BatchPlanned' ? [draft.data] : []));
+  const samples = batches.reduce((sum, batch) => sum + batch.samples, 0);
+  return { kind: 'planned', batches: batches.length, samples, rejected: drafts.length - batches.length };
 }
 
 /** Reads lineage, pool and position at one moment, and says what follows. */

@@ -21,6 +21,7 @@ export async function openStagePlatform(stage: Stage): Promise<Platform> {
     databaseUrl: database.url,
     database,
     log,
+    logFaults: [],
     blobs: openFileBlobStore(config.blobs),
     stamp: DEFAULT_STAMP,
     mode: { database: 'given', log: 'embedded' },

@@ -125,6 +125,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./conformance.ts')).addConformance,
   },
   keys: { summary: 'API keys: create, list, revoke', load: async () => (await import('./keys.ts')).addKeys },
+  log: {
+    summary: 'take partitions that were added to topics of Kafka into use',
+    load: async () => (await import('./log.ts')).addLog,
+  },
   quarantine: {
     summary: 'events that could not be folded: list, release',
     load: async () => (await import('./quarantine.ts')).addQuarantine,

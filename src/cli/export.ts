@@ -121,7 +121,12 @@ function fromMoment<T>(
   of: Entities | 'all',
   use: (db: Db, platform: Platform, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  return withPlatform('export', (platform, signal) => atMoment(platform, asOf, of, signal, (db) => use(db, platform, signal)));
+  // A log that lost records is read no more; what the database holds can be taken elsewhere.
+  return withPlatform(
+    'export',
+    (platform, signal) => atMoment(platform, asOf, of, signal, (db) => use(db, platform, signal)),
+    'report',
+  );
 }
 
 /** Trajectories of named runs follow from those runs alone. */

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { TOPICS } from '../events/catalogue.ts';
 import { formatPosition } from '../log/position.ts';
+import { LogChanged } from '../platform/log-faults.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { topicsOf } from '../projections/apply-slice.ts';
 import { buildOf, codeVersionOf } from '../projections/projection.ts';
@@ -17,44 +18,46 @@ import { wantsJson, withPlatform } from './with-platform.ts';
 /** `espalier status`: where the log and every projection stand, what is quarantined, which runs there are. */
 export function addStatus(program: Command): void {
   const command = program.command('status');
-  command.action(() =>
-    withPlatform('status', async (platform) => {
-      const status = await readStatus(platform);
-      if (wantsJson(command)) return say(JSON.stringify(status));
-      say(`log ${platform.mode.log}, database ${platform.mode.database}; ${totals(status.ends)}`);
+  command.action(() => withPlatform('status', show, 'report'));
+
+  async function show(platform: Platform): Promise<void> {
+    const status = await readStatus(platform);
+    if (platform.logFaults.length > 0) process.exitCode = 1;
+    if (wantsJson(command)) return say(JSON.stringify(status));
+    if (platform.logFaults.length > 0) say(`${new LogChanged(platform.logFaults).message}\n`);
+    say(`log ${platform.mode.log}, database ${platform.mode.database}; ${totals(status.ends)}`);
+    say();
+    say(
+      table(
+        ['projection', 'version', 'state', 'lag', 'quarantined', 'reason'],
+        status.projections.map((p) => [p.name, shortVersion(p), p.state, p.lag, p.quarantined, p.reason]),
+      ),
+    );
+    if (status.builds.length > 0) {
       say();
       say(
         table(
-          ['projection', 'version', 'state', 'lag', 'quarantined', 'reason'],
-          status.projections.map((p) => [p.name, shortVersion(p), p.state, p.lag, p.quarantined, p.reason]),
+          ['building', 'version', 'state', 'progress', 'reported'],
+          status.builds.map((b) => [
+            b.projection,
+            shortVersion(b),
+            b.state,
+            progressOf(b),
+            b.progress?.toldAt.toISOString() ?? '',
+          ]),
         ),
       );
-      if (status.builds.length > 0) {
-        say();
-        say(
-          table(
-            ['building', 'version', 'state', 'progress', 'reported'],
-            status.builds.map((b) => [
-              b.projection,
-              shortVersion(b),
-              b.state,
-              progressOf(b),
-              b.progress?.toldAt.toISOString() ?? '',
-            ]),
+    }
+    say();
+    say(
+      status.runs.length === 0
+        ? 'no runs yet: npm run demo'
+        : table(
+            ['run', 'name', 'started', 'state', 'trees', 'rollouts'],
+            status.runs.map((r) => [r.run, r.name, r.started, r.state, r.trees, r.rollouts]),
           ),
-        );
-      }
-      say();
-      say(
-        status.runs.length === 0
-          ? 'no runs yet: npm run demo'
-          : table(
-              ['run', 'name', 'started', 'state', 'trees', 'rollouts'],
-              status.runs.map((r) => [r.run, r.name, r.started, r.state, r.trees, r.rollouts]),
-            ),
-      );
-    }),
-  );
+    );
+  }
 }
 
 /** Describes how many records each topic holds; topics that nobody wrote to are left out. */
@@ -75,8 +78,8 @@ function progressOf({ state, progress }: BuildStatus): string {
   return progress === null ? 'just begun' : describePhase(progress);
 }
 
-async function readStatus({ database: { db }, log }: Platform) {
-  const ends = await log.ends(TOPICS);
+async function readStatus({ database: { db }, log, logFaults }: Platform) {
+  const ends = await log.ends([...(await log.extents(TOPICS)).keys()]);
   const statuses = await readProjectionStatuses(db);
   const quarantined = await countWaiting(db);
   const runs = await readNewestRuns(db, 20);
@@ -85,6 +88,7 @@ async function readStatus({ database: { db }, log }: Platform) {
     runs.map(({ id }) => id),
   );
   return {
+    logFaults: logFaults.map(({ detail }) => detail),
     position: formatPosition(ends),
     ends: Object.fromEntries(
       [...ends].map(([topic, partitions]) => [topic, [...partitions.values()].reduce((sum, end) => sum + end, 0)]),

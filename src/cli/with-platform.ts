@@ -1,15 +1,20 @@
 import type { Command } from 'commander';
 import { openPlatform, type Platform } from '../platform/open-platform.ts';
+import type { OnLogFaults } from '../platform/open-recorded-log.ts';
 import { readConfig } from '../runtime/config.ts';
 import { stoppable } from './stoppable.ts';
 
 /**
- * Opens the platform for one command and closes it after, however the command ends. Ctrl-C aborts the signal first. @throws
- * Stopped.
+ * Opens the platform for one command and closes it after, however the command ends. Ctrl-C aborts the signal first. @param
+ * onFaults what is done about a log that is not as it was recorded. @throws Stopped.
  */
-export async function withPlatform<T>(name: string, use: (platform: Platform, signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function withPlatform<T>(
+  name: string,
+  use: (platform: Platform, signal: AbortSignal) => Promise<T>,
+  onFaults: OnLogFaults = 'refuse',
+): Promise<T> {
   return stoppable(async (signal) => {
-    const platform = await openPlatform(readConfig(), name);
+    const platform = await openPlatform(readConfig(), name, onFaults);
     try {
       signal.throwIfAborted(); // it came while the platform was opened
       return await use(platform, signal);

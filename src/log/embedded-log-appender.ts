@@ -117,8 +117,9 @@ export class EmbeddedAppender {
   }
 
   async #learnTopics(calls: readonly Call[]): Promise<void> {
-    const wanted = new Set(calls.flatMap((call) => call.records.map(({ topic }) => topic)));
-    const missing = [...wanted].filter((topic) => !this.#topics.has(topic));
+    const records = calls.flatMap((call) => call.records);
+    // A topic may have got more partitions since it was looked up.
+    const missing = [...new Set(records.filter((record) => !this.#isPlaced(record)).map(({ topic }) => topic))];
     if (missing.length === 0) return;
     for (const [name, topic] of await findTopics(this.#pool, missing)) this.#topics.set(name, topic);
   }

@@ -1,6 +1,6 @@
 import type { openPool } from '../postgres/pool.ts';
 import { logFault } from './embedded-log-fault.ts';
-import { LogError, type Offsets } from './event-log.ts';
+import { type Extent, type Extents, LogError, type Offsets } from './event-log.ts';
 
 export type Pool = ReturnType<typeof openPool>;
 
@@ -65,6 +65,24 @@ export async function readEnds(pool: Pool, topics: readonly string[]): Promise<O
   }
   refuseUnknown(topics, ends);
   return ends;
+}
+
+/** Reads what every partition holds; topics that do not exist are left out. */
+export async function readExtents(pool: Pool, topics: readonly string[]): Promise<Extents> {
+  const { rows } = await pool
+    .query<{ topic: string; partition: number; first: number; next: number }>(
+      `select t.topic, p.partition, p.next_offset as next,
+              coalesce((select min("offset") from log_records r where r.partition_id = p.partition_id), p.next_offset) as first
+       from log_topics t join log_partitions p using (topic_id) where t.topic = any($1) order by t.topic, p.partition`,
+      [topics],
+    )
+    .catch((error: unknown) => {
+      throw logFault('reading what the log holds', error);
+    });
+  const extents = new Map<string, Map<number, Extent>>();
+  for (const { topic, partition, first, next } of rows)
+    extents.set(topic, (extents.get(topic) ?? new Map<number, Extent>()).set(partition, { first, next }));
+  return extents;
 }
 
 /** @throws LogError `unknown-topic` that names the topics which `known` lacks. */

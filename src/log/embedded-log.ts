@@ -2,7 +2,7 @@ import { openPool } from '../postgres/pool.ts';
 import { EmbeddedAppender } from './embedded-log-appender.ts';
 import { logFault } from './embedded-log-fault.ts';
 import { subscribeEmbedded } from './embedded-log-subscription.ts';
-import { ensureTopics, findTopics, readEnds, refuseUnknown } from './embedded-log-topics.ts';
+import { ensureTopics, findTopics, readEnds, readExtents, refuseUnknown } from './embedded-log-topics.ts';
 import { type EventLog, LogError, type Subscription } from './event-log.ts';
 
 export interface EmbeddedLogOptions {
@@ -65,6 +65,13 @@ export async function openEmbeddedLog({
     async ends(topics) {
       refuseClosed();
       return readEnds(pool, topics);
+    },
+    async extents(topics) {
+      refuseClosed();
+      return readExtents(pool, topics);
+    },
+    async begunSince() {
+      return new Map();
     },
     close() {
       closed ??= closeAll();

@@ -80,6 +80,15 @@ export interface Subscription {
 /** Next offsets: topic → partition → the offset the next record will get (log end) or the next to read (cursor). */
 export type Offsets = ReadonlyMap<string, ReadonlyMap<number, number>>;
 
+/** What a partition holds: the records from `first` on, below `next`. Records below `first` are gone. */
+export interface Extent {
+  readonly first: number;
+  readonly next: number;
+}
+
+/** Topic → partition → what it holds. */
+export type Extents = ReadonlyMap<string, ReadonlyMap<number, Extent>>;
+
 export interface EventLog {
   /** Creates the topics that are missing, with `partitions` partitions each. */
   ensureTopics(topics: readonly string[], partitions: number): Promise<void>;
@@ -93,6 +102,13 @@ export interface EventLog {
   identity(): Promise<string>;
   /** Returns the log end of every partition of the topics. */
   ends(topics: readonly string[]): Promise<Offsets>;
+  /** Returns what every partition of the topics holds; topics that do not exist are left out. */
+  extents(topics: readonly string[]): Promise<Extents>;
+  /**
+   * Returns, by topic, the partitions that hold records of which none was appended before its topic's time (ms since 1970): a
+   * topic that held records then was made again under its name. A topic of tables, which nobody makes again, is not listed.
+   */
+  begunSince(times: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, ReadonlySet<number>>>;
   close(): Promise<void>;
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { CompressionTypes, type Kafka, Partitioners, type Producer, type RecordMetadata } from 'kafkajs';
 import { retry } from '../runtime/retry.ts';
 import { isTransient, isUnknownTopic, toLogError } from './kafka-log-errors.ts';
@@ -14,6 +15,8 @@ export interface KafkaProducerOptions {
 
 const RETRY_MS = 500; // on top of the client's own retries, which take seconds
 const ALL_REPLICAS = -1;
+const METADATA_MS = 5_000; // a partition that was added is not sent to before
+const UNSENT_MS = 200;
 
 /**
  * Sends records and tries again until they are durable. Called for one send at a time (the queue sees to it), so a retry cannot
@@ -30,6 +33,7 @@ export class KafkaProducer {
     this.#options = options;
     this.#producer = kafka.producer({
       allowAutoTopicCreation: false,
+      metadataMaxAge: METADATA_MS,
       idempotent: false,
       createPartitioner: Partitioners.DefaultPartitioner,
     });
@@ -42,9 +46,13 @@ export class KafkaProducer {
     const sendMissing = async () => {
       // Normally one round. kafkajs forgets a partition whose leader moved, during its retries, to a broker that had answered
       // already, and reports success: whatever it gave no offset for is sent again.
-      for (let left = missing(); left.length > 0; left = missing())
-        for (const { topicName, partition, baseOffset } of await this.#sendOnce(left))
+      for (let left = missing(); left.length > 0; left = missing()) {
+        const answers = await this.#sendOnce(left);
+        for (const { topicName, partition, baseOffset } of answers)
           if (baseOffset !== undefined) bases.set(`${topicName}/${partition}`, Number(baseOffset));
+        // It sends nothing to a partition that it has not heard of yet, and says nothing of that either.
+        if (answers.length === 0) await delay(UNSENT_MS);
+      }
     };
     await retry(sendMissing, {
       pauseMs: RETRY_MS,

@@ -17,6 +17,7 @@ const FETCH_BYTES = 32 * 1024 * 1024;
 const FETCH_WAIT_MS = 250; // the default of 5 s would also be how long a close takes
 const HEARTBEAT_MS = 1_000; // a member notices a rebalance at a heartbeat only, so this is how long a new one waits
 const DISCONNECT_MS = 10_000;
+const METADATA_MS = 30_000; // how long partitions that were added may go unread
 
 /**
  * Subscribes by a consumer of its own and resolves once it joined the group. kafkajs reads; this class decides what is recorded:
@@ -44,6 +45,7 @@ class KafkaSubscription implements Subscription {
     this.#consumer = kafka.consumer({
       groupId: options.group,
       allowAutoTopicCreation: false,
+      metadataMaxAge: METADATA_MS,
       sessionTimeout: options.sessionMs,
       heartbeatInterval: Math.min(HEARTBEAT_MS, options.sessionMs / 3),
       maxWaitTimeInMs: FETCH_WAIT_MS,

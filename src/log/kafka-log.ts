@@ -3,6 +3,7 @@ import { retry } from '../runtime/retry.ts';
 import type { SubscribeOptions } from './event-log.ts';
 import {
   type EventLog,
+  type Extents,
   LogError,
   type LogRecord,
   type Offsets,
@@ -123,15 +124,37 @@ class KafkaLog implements EventLog {
   async ends(topics: readonly string[]): Promise<Offsets> {
     this.#refuseWhenClosed();
     await this.#partitionsOf(topics);
-    const ends = await this.#ask('reading the ends of topics', () => this.#endsByLeaders(topics));
-    return new Map(ends.map(([topic, partitions]) => [topic, endOf(partitions)]));
+    const offsets = await this.#ask('reading the ends of topics', () => this.#offsetsByLeaders(topics));
+    return new Map(offsets.map(([topic, partitions]) => [topic, byPartition(partitions, ({ high }) => Number(high))]));
+  }
+
+  async extents(topics: readonly string[]): Promise<Extents> {
+    this.#refuseWhenClosed();
+    const existing = new Set(await this.#ask('reading topics', () => this.#admin.listTopics()));
+    const found = topics.filter((topic) => existing.has(topic));
+    const offsets = await this.#ask('reading what topics hold', () => this.#offsetsByLeaders(found));
+    const extentOf = ({ low, high }: PartitionOffsets) => ({ first: Number(low), next: Number(high) });
+    return new Map(offsets.map(([topic, partitions]) => [topic, byPartition(partitions, extentOf)]));
+  }
+
+  async begunSince(times: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, ReadonlySet<number>>> {
+    const extents = await this.extents([...times.keys()]);
+    const begun = [...extents].map(async ([topic, partitions]) => {
+      const found = await this.#ask('reading the times of records', () =>
+        this.#admin.fetchTopicOffsetsByTimestamp(topic, times.get(topic) ?? 0),
+      );
+      const since = new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
+      const whole = [...partitions].filter(([partition, { first, next }]) => next > first && since.get(partition) === first);
+      return [topic, new Set(whole.map(([partition]) => partition))] as const;
+    });
+    return new Map(await Promise.all(begun));
   }
 
   /**
    * kafkajs asks the last known leaders, once. A broker that only just came back is none yet, and one that lost the part is
    * none any more: a client that knows nothing asks again.
    */
-  async #endsByLeaders(topics: readonly string[]) {
+  async #offsetsByLeaders(topics: readonly string[]) {
     const ask = async (tries: number) => {
       const admin = tries === 1 ? this.#admin : this.#kafka.admin();
       try {
@@ -171,6 +194,9 @@ class KafkaLog implements EventLog {
   }
 
   async #place(records: readonly LogRecord[]): Promise<PlacedRecord[]> {
+    // A topic may have got more partitions since it was looked up.
+    for (const { topic, partition = 0 } of records)
+      if (partition >= (this.#partitions.get(topic) ?? 0)) this.#partitions.delete(topic);
     const partitions = await this.#partitionsOf(new Set(records.map(({ topic }) => topic)));
     return records.map((record) => ({ record, partition: partitionOf(record, partitions.get(record.topic) ?? 1) }));
   }
@@ -273,6 +299,8 @@ function topicConfiguration(topic: string, numPartitions: number, replicationFac
   };
 }
 
-function endOf(partitions: readonly { partition: number; high: string }[]): ReadonlyMap<number, number> {
-  return new Map(partitions.map(({ partition, high }) => [partition, Number(high)] as const).sort(([a], [b]) => a - b));
+type PartitionOffsets = Awaited<ReturnType<Admin['fetchTopicOffsets']>>[number];
+
+function byPartition<T>(all: readonly PartitionOffsets[], pick: (one: PartitionOffsets) => T): ReadonlyMap<number, T> {
+  return new Map(all.map((one) => [one.partition, pick(one)] as const).sort(([a], [b]) => a - b));
 }

@@ -1,4 +1,4 @@
-import type { EventLog, Offsets } from './event-log.ts';
+import type { EventLog, Extents, Offsets } from './event-log.ts';
 
 /**
  * Shows a log under a prefix of one's own: topic `trees` is `<prefix>trees` in the cluster, and so are the groups. Several
@@ -25,6 +25,14 @@ export function prefixedLog(log: EventLog, prefix: string): EventLog {
     ends: async (topics): Promise<Offsets> => {
       const ends = await log.ends(topics.map(own));
       return new Map([...ends].map(([topic, partitions]) => [bare(topic), partitions]));
+    },
+    extents: async (topics): Promise<Extents> => {
+      const extents = await log.extents(topics.map(own));
+      return new Map([...extents].map(([topic, partitions]) => [bare(topic), partitions]));
+    },
+    begunSince: async (times) => {
+      const begun = await log.begunSince(new Map([...times].map(([topic, time]) => [own(topic), time])));
+      return new Map([...begun].map(([topic, partitions]) => [bare(topic), partitions]));
     },
     close: () => log.close(),
   };

@@ -15,7 +15,9 @@ import { migrate } from '../postgres/migrate.ts';
 import { siblingDatabase } from '../postgres/sibling-database.ts';
 import { installProjections } from '../projections/install.ts';
 import type { Config } from '../runtime/config.ts';
+import type { LogFault } from './log-faults.ts';
 import { makeFolder } from './make-folder.ts';
+import { type OnLogFaults, openRecordedLog } from './open-recorded-log.ts';
 
 /** What every process of the platform works with. Who opens it closes it. */
 export interface Platform {
@@ -23,6 +25,8 @@ export interface Platform {
   readonly databaseUrl: string;
   readonly database: Database;
   readonly log: EventLog;
+  /** How the log is not as it was recorded; empty unless faults were to be reported. */
+  readonly logFaults: readonly LogFault[];
   readonly blobs: BlobStore;
   /** Who appends what this process records, and for which project. */
   readonly stamp: Stamp;
@@ -50,10 +54,10 @@ export class KafkaUnusable extends Error {
 
 /**
  * Opens database, log and blob store as the configuration says: `DATABASE_URL` or the embedded server, `KAFKA_BROKERS` or the log
- * in Postgres tables. Migrations, the tables of the projections and the topics are there when it resolves. What was opened is
- * closed again when a later part fails.
+ * in Postgres tables. Migrations, the tables of the projections and the topics are there when it resolves, and the log is as it
+ * was recorded, or its faults are returned where `onFaults` says so. What was opened is closed again when a later part fails.
  */
-export async function openPlatform(config: Config, name: string): Promise<Platform> {
+export async function openPlatform(config: Config, name: string, onFaults: OnLogFaults = 'refuse'): Promise<Platform> {
   const closers: (() => Promise<void>)[] = [];
   const close = async () => {
     for (const closer of closers.splice(0).reverse()) await closer();
@@ -74,17 +78,20 @@ export async function openPlatform(config: Config, name: string): Promise<Platfo
     closers.push(() => database.close());
     await migrate(database.pool);
     await installProjections(database.pool);
-    const log = kafka ?? (await openEmbeddedLog({ url: databaseUrl }));
-    if (!kafka) closers.push(() => log.close());
-    await refuseAnotherLog(database.db, await log.identity());
-    await log.ensureTopics(TOPICS, config.partitions);
+    const bare = kafka ?? (await openEmbeddedLog({ url: databaseUrl }));
+    if (!kafka) closers.push(() => bare.close());
+    await refuseAnotherLog(database.db, await bare.identity());
+    const { log, faults: logFaults } = await openRecordedLog(bare, database.db, {
+      ...{ name, topics: TOPICS, partitions: config.partitions, onFaults },
+    });
+    closers.push(() => log.close());
     const blobs = openFileBlobStore(config.blobs);
     const mode = {
       database: config.databaseUrl ? 'given' : 'embedded',
       log: config.kafkaBrokers ? 'kafka' : 'embedded',
     } as const;
     const stamp = { principal: DEFAULT_STAMP.principal, project: config.project };
-    return { config, databaseUrl, database, log, blobs, stamp, mode, close };
+    return { config, databaseUrl, database, log, logFaults, blobs, stamp, mode, close };
   } catch (error) {
     await close().catch(() => undefined); // the fault that led here is the one to report
     throw error;

@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: b681ec901e0fbed0
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 2248cadcb97d0908
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 
@@ -162,6 +162,29 @@ export const tables = {
     backendPid: column<number>('integer'),
     backendStart: column<Instant>('timestamptz'),
     expiresAt: column<Instant>('timestamptz'),
+  }),
+  logLayouts: table('log_layouts', ['topic', 'layout'], {
+    topic: column<string>('text'),
+    layout: column<number>('integer'),
+    partitions: column<number>('integer'),
+    ends: column<string[]>('bigint[]'),
+    adoptedAt: defaulted<Defaulted<Instant>>('timestamptz'),
+  }),
+  logPartitionsSeen: table('log_partitions_seen', ['topic', 'partition'], {
+    topic: column<string>('text'),
+    partition: column<number>('integer'),
+    seenAt: defaulted<Defaulted<Instant>>('timestamptz'),
+  }),
+  logAdoptions: table('log_adoptions', ['singleton'], {
+    singleton: defaulted<Defaulted<boolean>>('boolean'),
+    adoption: column<string>('uuid'),
+    until: column<Instant>('timestamptz'),
+  }),
+  logAppenders: table('log_appenders', ['appender'], {
+    appender: column<string>('uuid'),
+    name: column<string>('text'),
+    confirmedAt: defaulted<Defaulted<Instant>>('timestamptz'),
+    acknowledged: column<string | null>('uuid'),
   }),
 };
 

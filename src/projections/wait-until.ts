@@ -24,6 +24,18 @@ export async function readCursors(db: Db): Promise<ReadonlyMap<string, Offsets>>
   return cursors;
 }
 
+/** Returns how far any live projection has read each partition. */
+export async function furthestCursors(db: Db): Promise<Offsets> {
+  const furthest = new Map<string, Map<number, number>>();
+  for (const topics of (await readCursors(db)).values())
+    for (const [topic, cursors] of topics) {
+      const partitions = furthest.get(topic) ?? new Map<number, number>();
+      for (const [partition, next] of cursors) partitions.set(partition, Math.max(next, partitions.get(partition) ?? 0));
+      furthest.set(topic, partitions);
+    }
+  return furthest;
+}
+
 /** Nobody projects, or too slowly: the position was not reached in the time given. */
 export class ProjectionsBehind extends Error {
   override readonly name = 'ProjectionsBehind';

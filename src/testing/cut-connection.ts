@@ -82,6 +82,8 @@ function bound(log: EventLog): EventLog {
     subscribe: (...given) => log.subscribe(...given),
     identity: () => log.identity(),
     ends: (...given) => log.ends(...given),
+    extents: (...given) => log.extents(...given),
+    begunSince: (...given) => log.begunSince(...given),
     close: async () => undefined,
   };
 }

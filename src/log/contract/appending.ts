@@ -167,6 +167,14 @@ export function describeAppending(fixture: () => EventLogFixture, codecs: readon
     expect((await log().ends([topic])).get(topic)).toEqual(counts);
   });
 
+  test('the extents name the first and the next offset of every partition, and leave out topics that do not exist', async () => {
+    const topic = await freshTopic(log(), 3);
+    const receipts = await log().append(numbered(topic, 20, ['a', 'b', 'c', 'd']));
+    const count = (partition: number) => receipts.filter((receipt) => receipt.partition === partition).length;
+    const extents = await log().extents([topic, fresh('unknown')]);
+    expect([...extents]).toEqual([[topic, new Map([0, 1, 2].map((p) => [p, { first: 0, next: count(p) }]))]]);
+  });
+
   test('topics are created once, although several clients request them concurrently and repeatedly', async () => {
     const other = await second();
     try {

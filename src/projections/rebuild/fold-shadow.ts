@@ -17,6 +17,16 @@ const BATCH_LIMIT = 4_000; // as the runner of the live versions
 const MEMBERS = 3;
 const POLL_MS = 20;
 
+/** The log no longer holds records that are to be folded. */
+export class RecordsGone extends Error {
+  override readonly name = 'RecordsGone';
+  constructor(place: string, from: number, to: number) {
+    super(
+      `the log no longer holds ${place} from ${from} to ${to}: what is live was folded from these records, and nothing can be folded again without them; restore the topic`,
+    );
+  }
+}
+
 /**
  * Folds the log into a build, from its cursors on, and never past those of the live version: so that both hold the fold of the
  * same events whenever the live one rests for a moment. Folds nothing more once the build took over or was dropped.
@@ -54,7 +64,11 @@ export async function foldShadow({
     const cursor = await shadowCursor(topic, partition);
     if (cursor === undefined) throw new VersionGone(shadow.name, shadow.version);
     if (cursor >= batch.next) return { kind: 'done', next: batch.next };
-    if (cursor < from) return { kind: 'rewind', to: cursor };
+    if (cursor < from) {
+      const first = (await log.extents([topic])).get(topic)?.get(partition)?.first ?? 0;
+      if (first > cursor) throw new RecordsGone(`${topic}.${partition}`, cursor, first);
+      return { kind: 'rewind', to: cursor };
+    }
     const next = Math.min(batch.next, await liveCursor(topic, partition));
     if (next <= cursor) {
       await delay(POLL_MS, undefined, { signal });
@@ -82,6 +96,15 @@ export async function foldShadow({
     return rows[0]?.nextOffset;
   }
 
+  /** Seen here, it ends at once what would wait for ever: a partition that holds nothing any more delivers nothing. */
+  async function refuseRecordsGone(): Promise<void> {
+    for (const [topic, partitions] of await log.extents(topicsOf(projection)))
+      for (const [partition, { first }] of partitions) {
+        const cursor = (await shadowCursor(topic, partition)) ?? 0;
+        if (first > cursor) throw new RecordsGone(`${topic}.${partition}`, cursor, first);
+      }
+  }
+
   const subscribe = () =>
     log.subscribe({
       group: `build-${build.schema}`,
@@ -92,6 +115,7 @@ export async function foldShadow({
     });
   const members: Subscription[] = [];
   const close = async () => void (await Promise.all(members.map((member) => member.close())));
+  await refuseRecordsGone();
   try {
     for (let i = 0; i < MEMBERS; i++) members.push(await subscribe());
   } catch (error) {

@@ -1,0 +1,98 @@
+import type { Extents, Offsets } from '../log/event-log.ts';
+import { type Layouts, partitionsInUse } from '../log/layout.ts';
+
+/** A way in which a log is not the one that was recorded and folded. */
+export interface LogFault {
+  readonly kind: 'topic-missing' | 'fewer-partitions' | 'not-adopted' | 'records-gone' | 'end-gone' | 'made-again';
+  readonly topic: string;
+  /** What is wrong, as a clause. */
+  readonly detail: string;
+}
+
+export interface KnownLog {
+  readonly layouts: Layouts;
+  readonly extents: Extents;
+  /** The furthest cursor of any read model, by partition. */
+  readonly cursors: Offsets;
+  /** Topic → the partitions whose records were all appended long after the partition was first seen to hold some. */
+  readonly madeAgain: ReadonlyMap<string, ReadonlySet<number>>;
+}
+
+/** Compares what the topics hold with the recorded layouts and the cursors. Returns one fault of a topic of each kind at most. */
+export function findLogFaults({ layouts, extents, cursors, madeAgain }: KnownLog): readonly LogFault[] {
+  const topics = [...new Set([...layouts.keys(), ...extents.keys()])].sort();
+  return topics.flatMap((topic): LogFault[] => {
+    const used = partitionsInUse(layouts, topic);
+    const partitions = extents.get(topic);
+    if (!partitions) return [{ kind: 'topic-missing', topic, detail: `topic ${topic} is gone` }];
+    const held = [...partitions].sort(([a], [b]) => a - b);
+    const faults: LogFault[] = [];
+    if (used !== undefined && held.length < used)
+      faults.push({
+        kind: 'fewer-partitions',
+        topic,
+        detail: `topic ${topic} has ${held.length} partitions, of the ${used} that are recorded`,
+      });
+    const gone = held.filter(([, { first }]) => first > 0);
+    const [lost] = gone;
+    if (lost)
+      faults.push({
+        kind: 'records-gone',
+        topic,
+        detail: `${topic}.${lost[0]} no longer holds the records from 0 to ${lost[1].first}${others(gone)}`,
+      });
+    const short = held.flatMap(([partition, { next }]) => {
+      const cursor = cursors.get(topic)?.get(partition) ?? 0;
+      return cursor > next ? [[partition, { next, cursor }] as const] : [];
+    });
+    const [shortest] = short;
+    if (shortest)
+      faults.push({
+        kind: 'end-gone',
+        topic,
+        detail: `${topic}.${shortest[0]} ends at ${shortest[1].next}, and was folded up to ${shortest[1].cursor}${others(short)}`,
+      });
+    const young = held.filter(([partition]) => madeAgain.get(topic)?.has(partition));
+    if (young[0] && !shortest && !lost)
+      faults.push({
+        kind: 'made-again',
+        topic,
+        detail: `every record of ${topic}.${young[0][0]} is younger than the ones that were folded from it${others(young)}`,
+      });
+    const unused = held.filter(([partition, { next }]) => partition >= (used ?? held.length) && next > 0);
+    if (unused[0])
+      faults.push({
+        kind: 'not-adopted',
+        topic,
+        detail: `${topic}.${unused[0][0]} holds records, and ${used} partitions are recorded as in use${others(unused)}`,
+      });
+    return faults;
+  });
+}
+
+function others(all: readonly unknown[]): string {
+  return all.length > 1 ? ` (and ${all.length - 1} more partitions)` : '';
+}
+
+/** The log is not the one that the read models of this database were folded from, or not all of it. */
+export class LogChanged extends Error {
+  override readonly name = 'LogChanged';
+  readonly faults: readonly LogFault[];
+  constructor(faults: readonly LogFault[]) {
+    const shown = faults.slice(0, SHOWN).map(({ detail }) => detail);
+    const more = faults.length > SHOWN ? `; ${faults.length - SHOWN} more` : '';
+    super(`the log is not as it was recorded: ${shown.join('; ')}${more}; ${remedyOf(faults)}`);
+    this.faults = faults;
+  }
+}
+
+const SHOWN = 3;
+
+function remedyOf(faults: readonly LogFault[]): string {
+  if (faults.every(({ kind }) => kind === 'not-adopted'))
+    return '`espalier log adopt-partitions` records where the streams lie and takes the partitions into use';
+  return (
+    'restore the topics as they were; or keep what this database still holds: `espalier export --format jsonl` reads it without the log, ' +
+    'and `espalier import` appends it to a new one (another ESPALIER_KAFKA_PREFIX and DATABASE_URL); `espalier verify` names what is missing'
+  );
+}

@@ -1,6 +1,7 @@
 import type { BlobStore } from '../src/blobs/blob-store.ts';
 import type { EventLog } from '../src/log/event-log.ts';
 import type { Db } from '../src/postgres/database.ts';
+import { metered } from '../src/postgres/metered.ts';
 import type { Notices } from '../src/postgres/notices.ts';
 import type { Principal } from '../src/postgres/principal.ts';
 import type { Snapshots } from '../src/projections/as-of/snapshots.ts';
@@ -8,10 +9,16 @@ import type { Projection } from '../src/projections/projection.ts';
 import { Moments } from './as-of/moments.ts';
 import { LargeTexts } from './large-text.ts';
 import { createLoaders, type Loaders } from './loaders/create-loaders.ts';
+import type { Budgets } from './metering/budgets.ts';
+import type { Callers } from './metering/callers.ts';
+import { Place } from './metering/place.ts';
+import { QueryMeter } from './metering/query-meter.ts';
 
 /** What the API reads from: the read models, the end of the log, the blobs, and word of moved cursors. */
 export interface Sources {
   readonly db: Db;
+  /** The same database for what waits and follows: of short statements that nobody is charged with. */
+  readonly tails: Db;
   readonly log: Pick<EventLog, 'ends'>;
   readonly blobs: Pick<BlobStore, 'get'>;
   /** The notices of `CURSOR_CHANNEL`. */
@@ -24,6 +31,8 @@ export interface Sources {
 export interface ServerContext {
   /** Who asks. */
   readonly principal: Principal;
+  /** The connection that it came by, for the budgets of connections; one for all unless given. */
+  readonly connection?: string;
 }
 
 /** What the resolvers of one request share. */
@@ -35,15 +44,35 @@ export interface Context extends ServerContext {
   readonly moment: string | null;
   /** All that this request looks at. */
   readonly moments: Moments<Context>;
+  /** Charged with all that the request reads. */
+  readonly meter: QueryMeter;
+  /** The request among the others. */
+  readonly place: Place;
+  /** Lets a subscription begin. Returns what ends it. @throws LIMIT_EXCEEDED. */
+  readonly beginSubscription: () => () => void;
   /** Ends when the caller leaves. */
   readonly signal: AbortSignal;
 }
 
 /** Makes the context of one request: loaders and blobs remember within it, and never beyond it. */
-export function createContext(sources: Sources, request: Request): Omit<Context, keyof ServerContext> {
+export function createContext(
+  given: Sources,
+  budgets: Budgets,
+  callers: Callers,
+  { signal, principal, connection = '' }: ServerContext & { readonly signal: AbortSignal },
+): Omit<Context, keyof ServerContext> {
+  const asking = callers.accountsOf({ key: principal.keyId ?? 'local', connection });
+  const meter = new QueryMeter(budgets.query, [asking.key, asking.connection]);
+  const sources = { ...given, db: metered(given.db, meter) };
   const texts = new LargeTexts(sources.blobs);
   const moments = new Moments<Context>();
-  request.signal.addEventListener('abort', () => moments.end(), { once: true });
+  const left = () => {
+    moments.end();
+    meter.abandon();
+  };
+  signal.addEventListener('abort', left, { once: true });
   const loaders = createLoaders(sources.db, texts, sources.blobs);
-  return { sources, loaders, texts, moment: null, moments, signal: request.signal };
+  const place = new Place(callers.turns, asking, signal);
+  const beginSubscription = () => callers.beginSubscription(asking);
+  return { sources, loaders, texts, moment: null, moments, meter, place, beginSubscription, signal };
 }

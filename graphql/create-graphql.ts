@@ -12,14 +12,20 @@ import { useDocumentSizeLimit } from './limits/use-document-size-limit.ts';
 import { useFieldLimit } from './limits/use-field-limit.ts';
 import { useTokenLimit } from './limits/use-token-limit.ts';
 import { createMaskError } from './mask-error.ts';
+import { type BudgetOverrides, budgetsWith } from './metering/budgets.ts';
+import { Callers } from './metering/callers.ts';
+import { useMetering } from './metering/use-metering.ts';
 import { readOperations, useShippedOperations } from './persisted-operations.ts';
 import { createExecutableSchema } from './schema.ts';
 import { useReadableRequest } from './use-readable-request.ts';
 
-export interface GraphqlOptions extends Omit<Sources, 'projections'> {
+export interface GraphqlOptions extends Omit<Sources, 'projections' | 'tails'> {
+  readonly tails?: Sources['tails'];
   readonly projections?: Sources['projections'];
   readonly logger?: Logger;
   readonly limits?: Partial<Limits>;
+  readonly budgets?: BudgetOverrides;
+  readonly clock?: () => number;
   /** 'persisted-only' answers nothing but the operations of `operations/`. */
   readonly documents?: 'any' | 'persisted-only';
   /** The path that the server mounts this at. */
@@ -33,13 +39,15 @@ const BODY_LIMIT = 1_000_000; // bytes of a request: a document and its variable
  * listener. It opens nothing and needs no closing: what it reads from belongs to the caller.
  */
 export async function createGraphql(options: GraphqlOptions): Promise<YogaServerInstance<ServerContext, Context>> {
-  const { db, log, blobs, notices, snapshots, projections = registered, logger = SILENT } = options;
-  const sources: Sources = { db, log, blobs, notices, snapshots, projections };
+  const { db, log, blobs, notices, snapshots, projections = registered, logger = SILENT, clock = Date.now } = options;
+  const sources: Sources = { db, tails: options.tails ?? db, log, blobs, notices, snapshots, projections };
   const limits = { ...LIMITS, ...options.limits };
+  const budgets = budgetsWith(options.budgets);
+  const callers = new Callers(budgets, clock);
   const operations = await readOperations();
   return createYoga<ServerContext, Context>({
     schema: await createExecutableSchema(),
-    context: ({ request }) => createContext(sources, request) as Context, // yoga adds the server's context to it
+    context: ({ request: { signal }, ...given }) => createContext(sources, budgets, callers, { ...given, signal }) as Context, // yoga adds the server's context to it
     graphqlEndpoint: options.endpoint ?? '/graphql',
     landingPage: false,
     multipart: false, // nothing is uploaded
@@ -60,6 +68,7 @@ export async function createGraphql(options: GraphqlOptions): Promise<YogaServer
       useAliasLimit(limits.aliases),
       useFieldLimit(limits.fields),
       useCostLimit(limits.cost),
+      useMetering(),
       useMoments(),
     ],
   });

@@ -5,6 +5,7 @@ export type ErrorCode =
   | 'BAD_USER_INPUT'
   | 'TREE_TOO_LARGE'
   | 'PATH_TOO_LARGE'
+  | 'LIST_TOO_LARGE'
   | 'TEXTS_TOO_LARGE'
   | 'TEXT_MISSING'
   | 'PROMPT_UNREADABLE'

@@ -1,6 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import type { Offsets } from '../../src/log/event-log.ts';
 import { formatPosition } from '../../src/log/position.ts';
+import { metered } from '../../src/postgres/metered.ts';
 import { AsOfError } from '../../src/projections/as-of/as-of-error.ts';
 import type { Moment } from '../../src/projections/as-of/moment.ts';
 import type { Snapshot } from '../../src/projections/as-of/snapshots.ts';
@@ -25,7 +26,8 @@ export async function asOf(args: AsOfArguments, context: Context, info: GraphQLR
     throw refusal('BAD_USER_INPUT', `this is read as of ${context.moment}; ask asOf next to it, not within it`, {
       argument: 'position',
     });
-  const snapshot = await take(momentOf(args), context, info);
+  const moment = momentOf(args);
+  const snapshot = await context.place.whileAway(() => take(moment, context, info));
   context.moments.open(info.path, contextAt(context, snapshot), snapshot.release);
   return {};
 }
@@ -47,8 +49,10 @@ async function take(moment: Moment, { sources, signal }: Context, info: GraphQLR
 }
 
 /** The context of now, over other read models and a log that ends there. What one request may spend stays one budget. */
-function contextAt(context: Context, { db, position }: Snapshot): Context {
-  const { sources, texts, loaders } = context;
+function contextAt(context: Context, snapshot: Snapshot): Context {
+  const { sources, texts, loaders, meter } = context;
+  const { position } = snapshot;
+  const db = metered(snapshot.db, meter);
   const log = {
     ends: async (topics: readonly string[]): Promise<Offsets> =>
       new Map([...position].filter(([topic]) => topics.includes(topic))),

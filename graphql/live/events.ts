@@ -14,7 +14,7 @@ import { type TailItem, tail } from './tail.ts';
  */
 export async function subscribeToEvents(
   args: Partial<SubscriptionEventsArgs>,
-  { sources, signal }: Context,
+  { sources, signal, meter, beginSubscription }: Context,
 ): Promise<AsyncIterable<{ events: EventDeliveryModel }>> {
   const { after, types, run, tree } = args;
   for (const type of types ?? []) {
@@ -32,22 +32,34 @@ export async function subscribeToEvents(
     ...(run ? { runId: argumentId('run', run) } : {}),
     ...(tree ? { treeId: argumentId('tree', tree) } : {}),
   };
-  const end = await logEnd(sources);
-  const from = typeof after === 'string' ? argumentPosition('after', after) : end;
-  mustLieWithin('after', from, end); // beyond it every event would be passed over in silence until the log has come there
-  return mapped(tail(sources.db, sources.notices, from, filter, signal));
+  const ends = await logEnd(sources);
+  const from = typeof after === 'string' ? argumentPosition('after', after) : ends;
+  mustLieWithin('after', from, ends); // beyond it every event would be passed over in silence until the log has come there
+  const end = beginSubscription();
+  signal.addEventListener('abort', end, { once: true });
+  return mapped(tail(sources.tails, sources.notices, from, filter, signal), () => meter.nextEvent(), end);
 }
 
 /** Maps by hand: a generator around the tail would hold back `return` until the tail's next event. */
-function mapped(items: AsyncIterableIterator<TailItem, undefined>): AsyncIterable<{ events: EventDeliveryModel }> {
+function mapped(
+  items: AsyncIterableIterator<TailItem, undefined>,
+  onItem: () => void,
+  onEnd: () => void,
+): AsyncIterable<{ events: EventDeliveryModel }> {
   const end = { done: true, value: undefined } as const;
   return {
     [Symbol.asyncIterator]: () => ({
       async next() {
-        const item = await items.next();
+        const item = await items.next().catch((error: unknown) => {
+          onEnd();
+          throw error;
+        });
+        if (item.done) onEnd();
+        else onItem();
         return item.done ? end : { done: false, value: { events: toDelivery(item.value) } };
       },
       async return() {
+        onEnd();
         await items.return?.();
         return end;
       },

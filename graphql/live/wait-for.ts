@@ -21,7 +21,7 @@ export async function waitFor(sources: Sources, text: string, timeoutMs: number,
   const limit = bounded('timeoutMs', timeoutMs, LONGEST_MS);
   for (let first = true; ; first = false) {
     const { count } = sources.notices; // before the look, so that a move after it wakes us
-    const statuses = await readCursors(sources.db);
+    const statuses = await readCursors(sources.tails);
     // A position beyond the log would be waited for without success, and one of a topic that nobody reads would be reached at
     // once.
     if (first && !isRead(statuses, position)) mustLieWithin('position', position, await logEnd(sources));

@@ -1,4 +1,5 @@
 import DataLoader from 'dataloader';
+import { overHardPage } from '../hard-page.ts';
 import { groupBy } from './group-by.ts';
 
 /** A record of a tree, asked for by its own id: the tree narrows the search to an index. */
@@ -28,18 +29,18 @@ export function mapped<Value>(
   });
 }
 
-/** Loads a list per key; all keys of one tick in one statement. */
+/** Loads a list per key, no longer than the hard page; all keys of one tick in one statement. */
 export function many<Item>(
   read: (keys: readonly string[]) => Promise<readonly Item[]>,
   keyOf: (item: Item) => string,
 ): DataLoader<string, readonly Item[]> {
   return new DataLoader(async (keys) => {
     const lists = groupBy(await read(keys), keyOf);
-    return keys.map((key) => lists.get(key) ?? []);
+    return keys.map((key) => whole(lists.get(key)));
   });
 }
 
-/** Loads a list per record of a tree; all records of one tick in one statement. */
+/** Loads a list per record of a tree, no longer than the hard page; all records of one tick in one statement. */
 export function manyOfTree<Item>(
   read: (trees: readonly string[], ids: readonly string[]) => Promise<readonly Item[]>,
   keyOf: (item: Item) => string | null,
@@ -54,8 +55,12 @@ export function manyOfTree<Item>(
         ),
         keyOf,
       );
-      return keys.map(({ id }) => lists.get(id) ?? []);
+      return keys.map(({ id }) => whole(lists.get(id)));
     },
     { cacheKeyFn: ({ id }) => id },
   );
+}
+
+function whole<Item>(items: readonly Item[] = []): readonly Item[] | Error {
+  return overHardPage(items) ?? items;
 }

@@ -1,4 +1,5 @@
 import DataLoader from 'dataloader';
+import { hardPage } from '../hard-page.ts';
 import { manyOfTree, type OfTree } from './batch.ts';
 import { groupBy } from './group-by.ts';
 
@@ -35,7 +36,8 @@ export class ListsOfTree<Item> {
   }
 
   of(record: OfTree): readonly Item[] | Promise<readonly Item[]> {
-    return this.#known.get(record.id) ?? this.#loader.load(record);
+    const known = this.#known.get(record.id);
+    return known ? hardPage(known) : this.#loader.load(record);
   }
 }
 

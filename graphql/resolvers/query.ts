@@ -17,6 +17,7 @@ import {
   treeFilter,
 } from '../filters.ts';
 import type { QueryResolvers } from '../generated/types.ts';
+import { hardPage } from '../hard-page.ts';
 import { measureLag } from '../live/lag.ts';
 import { logEnd } from '../live/log-end.ts';
 import { waitFor } from '../live/wait-for.ts';
@@ -46,7 +47,7 @@ export const Query: QueryResolvers = {
   dataset: (_, { id }, { loaders }) => loaders.dataset.load(argumentId('id', id)),
   datasets: (_, args, context) => connectDatasets(args, datasetFilter(args.filter), context),
   policy: async (_, { id }, { sources: { db } }) => (await readLineages(db, [id]))[0] ?? null,
-  policies: (_, _args, { sources: { db } }) => readLineages(db, 'all'),
+  policies: async (_, _args, { sources: { db } }) => hardPage(await readLineages(db, 'all')),
   batch: (_, { id }, { loaders }) => loaders.batch.load(argumentId('id', id)),
   trace: (_, { id }, { sources: { db } }) => trace(db, id),
   recall: (_, { what }, { sources: { db } }) => recall(db, what),
@@ -68,9 +69,9 @@ export const Query: QueryResolvers = {
   },
   position: async (_, _args, { sources }) => formatPosition(await logEnd(sources)),
   lag: (_, _args, { sources }) => measureLag(sources),
-  waitFor: (_, { position, timeoutMs }, { sources, signal, moment }) => {
+  waitFor: (_, { position, timeoutMs }, { sources, signal, moment, place }) => {
     if (moment !== null) throw refusal('BAD_USER_INPUT', `nothing is waited for as of ${moment}; put asOf within waitFor`);
-    return waitFor(sources, position, timeoutMs, signal);
+    return place.whileAway(() => waitFor(sources, position, timeoutMs, signal));
   },
   asOf: (_, args, context, info) => asOf(args, context, info),
 };

@@ -3,6 +3,7 @@ import type { TrajectoryRecord } from '../../src/projections/rewards/read-trajec
 import type { Context } from '../context.ts';
 import { datasetFilter } from '../filters.ts';
 import type { ComponentReturn, RolloutResolvers, TrajectoryResolvers } from '../generated/types.ts';
+import { hardPage } from '../hard-page.ts';
 import { wholePath } from '../loaders/path-loader.ts';
 import { connectDatasets, hangingOn } from './lists.ts';
 import { readPath } from './path.ts';
@@ -32,7 +33,8 @@ export const Trajectory: TrajectoryResolvers = {
     (await loaders.step.load(leafStepId))?.depth ?? rollout.stepCount ?? 0,
   steps: ({ leafStepId }, part, context) => readPath(leafStepId, part, context),
   datasets: ({ id }, args, context) => connectDatasets(args, hangingOn(datasetFilter(args.filter), 'rolloutId', id), context),
-  rewards: async (trajectory, { component }, context) => ofComponent(await rewardsAlong(trajectory, context), component),
+  rewards: async (trajectory, { component }, context) =>
+    hardPage(ofComponent(await rewardsAlong(trajectory, context), component)),
   returns: async (trajectory, _, context) => byComponent(await rewardsAlong(trajectory, context)),
 };
 

@@ -15,6 +15,7 @@ import type { Tables } from '../../src/postgres/tables.ts';
 import { keepSnapshots, type Snapshots } from '../../src/projections/as-of/snapshots.ts';
 import { CURSOR_CHANNEL } from '../../src/projections/runner.ts';
 import { createTestDatabase } from '../../src/testing/database.ts';
+import type { ServerContext } from '../context.ts';
 import { createGraphql, type GraphqlOptions } from '../create-graphql.ts';
 
 /** The GraphQL API over a database, a log and a blob store of its own, asked without a port. */
@@ -26,9 +27,9 @@ export interface TestGraphql {
   readonly snapshots: Snapshots;
   /** The statements that the API has sent since the last call. */
   statements(): readonly string[];
-  fetch(body: object, init?: RequestInit): Promise<Response>;
+  fetch(body: object, init?: RequestInit, asked?: Partial<ServerContext>): Promise<Response>;
   /** Asks and returns the answer whole. */
-  ask(query: string, variables?: object): Promise<Answer>;
+  ask(query: string, variables?: object, asked?: Partial<ServerContext>): Promise<Answer>;
   /** Another API over the same sources. */
   create(options: Partial<GraphqlOptions>, principal?: Principal): Promise<Pick<TestGraphql, 'fetch' | 'ask'>>;
   close(): Promise<void>;
@@ -88,7 +89,7 @@ function askable(
   graphql: Awaited<ReturnType<typeof createGraphql>>,
   principal = localPrincipal(),
 ): Pick<TestGraphql, 'fetch' | 'ask'> {
-  const fetch = async (body: object, init: RequestInit = {}) =>
+  const fetch = async (body: object, init: RequestInit = {}, asked: Partial<ServerContext> = {}) =>
     graphql.fetch(
       new Request('http://api/graphql', {
         method: 'POST',
@@ -96,7 +97,7 @@ function askable(
         body: JSON.stringify(body),
         ...init,
       }),
-      { principal },
+      { principal, ...asked },
     );
-  return { fetch, ask: async (query, variables = {}) => (await fetch({ query, variables })).json() };
+  return { fetch, ask: async (query, variables = {}, asked) => (await fetch({ query, variables }, {}, asked)).json() };
 }

@@ -1,3 +1,4 @@
+import type { ServerContext } from '../context.ts';
 import type { TestGraphql } from './open-test-graphql.ts';
 
 export interface ReadEvent {
@@ -23,13 +24,18 @@ const QUERY = `subscription ($after: String, $types: [String!], $run: ID, $tree:
 }`;
 
 /** Subscribes. @throws what the server answers instead of a stream. */
-export async function readEvents(api: Pick<TestGraphql, 'fetch'>, variables: object): Promise<EventReader> {
+export async function readEvents(
+  api: Pick<TestGraphql, 'fetch'>,
+  variables: object,
+  asked: Partial<ServerContext> = {},
+): Promise<EventReader> {
   const response = await api.fetch(
     {},
     {
       headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
       body: JSON.stringify({ query: QUERY, variables }),
     },
+    asked,
   );
   if (!response.body || !response.headers.get('content-type')?.startsWith('text/event-stream'))
     throw new Error(await response.text());

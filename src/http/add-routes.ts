@@ -1,4 +1,5 @@
 import { METHODS } from 'node:http';
+import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Principal } from '../postgres/principal.ts';
@@ -71,7 +72,7 @@ function addMount(app: FastifyInstance, { path, needs, operations, listener }: M
     if (unnamed) return send(reply, unnamed);
     const body = await arrived(req, reply.raw);
     if (body.kind !== 'here') return send(reply, body.kind === 'gone' ? undefined : body.reply);
-    await listener(req, reply.raw, { principal: request.principal });
+    await listener(req, reply.raw, { principal: request.principal, connection: connectionOf(req.socket) });
     return reply.hijack(); // not before: what a listener throws is answered as any fault
   };
   const config = { path, needs };
@@ -80,6 +81,16 @@ function addMount(app: FastifyInstance, { path, needs, operations, listener }: M
     app.route({ method, url: path, handler, config: { ...config, described: { ...operation, ...config, method } as Described } });
   app.route({ method: others, url: path, handler, config });
   app.route({ method: METHODS, url: `${path}/`, handler, config });
+}
+
+const connections = new WeakMap<Socket, string>();
+let opened = 0;
+
+/** Returns a name that no other connection of this process has. */
+function connectionOf(socket: Socket): string {
+  const name = connections.get(socket) ?? String(++opened);
+  connections.set(socket, name);
+  return name;
 }
 
 /** A mounted listener makes an address of Host and path; one that is none would be a fault there. */

@@ -1,7 +1,7 @@
-import { PostgresDialect, type PostgresPool, type PostgresPoolClient, PostgresQueryCompiler } from 'kysely';
+import { type Driver, PostgresDialect, PostgresQueryCompiler, type TransactionSettings } from 'kysely';
 import type pg from 'pg';
 import { snakeCase } from './camel-case.ts';
-import { CamelCaseQuery, CopyText } from './copying-client.ts';
+import { MeteredConnection } from './metered-connection.ts';
 
 /**
  * Postgres as kysely speaks to it, with tables and columns in camelCase here and in snake_case there. Identifiers are translated
@@ -10,8 +10,13 @@ import { CamelCaseQuery, CopyText } from './copying-client.ts';
  * aliases written by hand.
  */
 export class CamelCaseDialect extends PostgresDialect {
+  readonly #pool: pg.Pool;
   constructor(pool: pg.Pool) {
-    super({ pool: renaming(pool) });
+    super({ pool });
+    this.#pool = pool;
+  }
+  override createDriver(): Driver {
+    return new PoolDriver(this.#pool);
   }
   override createQueryCompiler(): PostgresQueryCompiler {
     return new SnakeCaseCompiler();
@@ -24,17 +29,30 @@ class SnakeCaseCompiler extends PostgresQueryCompiler {
   }
 }
 
-function renaming(pool: pg.Pool): PostgresPool {
-  return {
-    async connect() {
-      const client = await pool.connect();
-      const query = (text: string, values: readonly unknown[]) =>
-        values[0] instanceof CopyText
-          ? client.query(text, [...values])
-          : client.query(new CamelCaseQuery(text, values) as unknown as string); // known to `CopyingClient`, of which pools are
-      // kysely's type has a second form, for the cursors of streamed queries, which nobody uses here
-      return { query: query as unknown as PostgresPoolClient['query'], release: () => client.release() };
-    },
-    end: () => pool.end(),
-  };
+/** Hands out connections of a pool. Who opened the pool closes it by `destroy` of the query builder. */
+class PoolDriver implements Driver {
+  readonly #pool: pg.Pool;
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+  async init(): Promise<void> {}
+  async acquireConnection(): Promise<MeteredConnection> {
+    return new MeteredConnection(await this.#pool.connect());
+  }
+  async beginTransaction(connection: MeteredConnection, { isolationLevel, accessMode }: TransactionSettings): Promise<void> {
+    const level = isolationLevel ? ` isolation level ${isolationLevel}` : '';
+    await connection.control(`begin${level}${accessMode ? ` ${accessMode}` : ''}`, 'open');
+  }
+  async commitTransaction(connection: MeteredConnection): Promise<void> {
+    await connection.control('commit', 'none');
+  }
+  async rollbackTransaction(connection: MeteredConnection): Promise<void> {
+    await connection.control('rollback', 'none');
+  }
+  async releaseConnection(connection: MeteredConnection): Promise<void> {
+    connection.release();
+  }
+  async destroy(): Promise<void> {
+    await this.#pool.end();
+  }
 }

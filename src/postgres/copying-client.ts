@@ -2,6 +2,7 @@ import { finished } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { camelCase } from './camel-case.ts';
+import type { StatementMeter } from './statement-meter.ts';
 
 /** Rows in the text form of COPY. As the only parameter of `copy … from stdin` it is the data that Postgres reads. */
 export class CopyText {
@@ -11,13 +12,15 @@ export class CopyText {
   }
 }
 
-/** A statement whose rows have the names of its columns in camelCase. */
+/** A statement whose rows have the names of its columns in camelCase, and are charged to a meter where there is one. */
 export class CamelCaseQuery {
   readonly text: string;
   readonly values: readonly unknown[];
-  constructor(text: string, values: readonly unknown[]) {
+  readonly meter: StatementMeter | undefined;
+  constructor(text: string, values: readonly unknown[], meter?: StatementMeter) {
     this.text = text;
     this.values = values;
+    this.meter = meter;
   }
 }
 
@@ -37,11 +40,11 @@ export class CopyingClient extends pg.Client {
     return Reflect.apply(pg.Client.prototype.query, this, args);
   }) as pg.Client['query'];
 
-  #camelCase({ text, values }: CamelCaseQuery): Promise<pg.QueryResult> {
+  #camelCase({ text, values, meter }: CamelCaseQuery): Promise<pg.QueryResult> {
     return new Promise((resolve, reject) => {
-      const query = new Renaming({ text, values: [...values] }, (error, result) =>
-        error ? reject(error) : resolve(result as pg.QueryResult),
-      );
+      const done = (error: Error | undefined, result: unknown) => (error ? reject(error) : resolve(result as pg.QueryResult));
+      const config = { text, values: [...values] };
+      const query = meter ? new Metered(config, done, meter) : new Renaming(config, done);
       Reflect.apply(pg.Client.prototype.query, this, [query]);
     });
   }
@@ -58,13 +61,49 @@ export class CopyingClient extends pg.Client {
 /** What pg calls of a query that a client was handed, as its cursors and streams are; the types leave it out. */
 interface Described {
   handleRowDescription(message: { readonly fields: { name: string }[] }): void;
+  handleDataRow(message: DataRow): void;
+  submit(connection: Wire): Error | null;
+  /** What pg fails the query with when it ends, whatever the server says; it takes no more rows. */
+  _canceledDueToError: Error | false;
 }
-class Renaming extends (pg.Query as unknown as new (
-  config: pg.QueryConfig,
-  done: (error: Error | undefined, result: unknown) => void,
-) => pg.Query & Described) {
+interface DataRow {
+  /** Bytes on the wire. */
+  readonly length: number;
+}
+interface Wire {
+  readonly stream: { destroy(): void };
+}
+type Done = (error: Error | undefined, result: unknown) => void;
+
+class Renaming extends (pg.Query as unknown as new (config: pg.QueryConfig, done: Done) => Described) {
   override handleRowDescription(message: { readonly fields: { name: string }[] }): void {
     for (const field of message.fields) field.name = camelCase(field.name);
     super.handleRowDescription(message);
+  }
+}
+
+/** Ends with its connection when the meter refuses a row: else Postgres would send all the others, to be thrown away here. */
+class Metered extends Renaming {
+  readonly #meter: StatementMeter;
+  #wire: Wire | undefined;
+
+  constructor(config: pg.QueryConfig, done: Done, meter: StatementMeter) {
+    super(config, done);
+    this.#meter = meter;
+  }
+  override submit(connection: Wire): Error | null {
+    this.#wire = connection;
+    return super.submit(connection);
+  }
+  override handleDataRow(message: DataRow): void {
+    if (this._canceledDueToError) return;
+    try {
+      this.#meter.row(message.length);
+    } catch (error) {
+      this._canceledDueToError = error instanceof Error ? error : new Error(String(error));
+      this.#wire?.stream.destroy();
+      return;
+    }
+    super.handleDataRow(message);
   }
 }

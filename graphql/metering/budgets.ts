@@ -1,0 +1,56 @@
+/** What one query may use while it is answered, charged as it is used. */
+export interface QueryBudget {
+  /** Rows of all its statements. */
+  readonly rows: number;
+  /** Bytes of those rows, as Postgres sends them. */
+  readonly bytes: number;
+  /** Fields that are resolved: an alias repeats what is read once. */
+  readonly fields: number;
+  /** Characters of the answer. */
+  readonly answer: number;
+  /** How long one statement may take, ms. */
+  readonly statementMs: number;
+}
+
+/** What all queries of a connection, or of a key, may use together. */
+export interface CallerBudget {
+  /** Rows in a minute; a query that begins within it is finished, and what it reads beyond is owed. */
+  readonly rowsPerMinute: number;
+  /** Queries that are answered, wait for their turn, or wait for a position. */
+  readonly queries: number;
+  /** Queries that are answered at once. */
+  readonly running: number;
+  readonly subscriptions: number;
+}
+
+export interface Budgets {
+  readonly query: QueryBudget;
+  readonly connection: CallerBudget;
+  readonly key: CallerBudget;
+  /** What all callers together may use of this process. */
+  readonly server: Pick<CallerBudget, 'running' | 'subscriptions'>;
+}
+
+const MIB = 2 ** 20;
+
+export const BUDGETS: Budgets = {
+  // Four such queries at once are some 600 MB. A whole tree (2,000 steps) with rewards, revisions, statistics and tool calls
+  // reads about 20,000 rows of 10 MB.
+  query: { rows: 200_000, bytes: 64 * MIB, fields: 3_000_000, answer: 64 * MIB, statementMs: 10_000 },
+  // One processor answers some 100,000 rows a second.
+  connection: { rowsPerMinute: 3_000_000, queries: 64, running: 2, subscriptions: 16 },
+  key: { rowsPerMinute: 6_000_000, queries: 128, running: 3, subscriptions: 64 },
+  server: { running: 4, subscriptions: 256 },
+};
+
+export type BudgetOverrides = { readonly [Part in keyof Budgets]?: Partial<Budgets[Part]> };
+
+/** Replaces some of the budgets. */
+export function budgetsWith(overrides: BudgetOverrides = {}): Budgets {
+  return {
+    query: { ...BUDGETS.query, ...overrides.query },
+    connection: { ...BUDGETS.connection, ...overrides.connection },
+    key: { ...BUDGETS.key, ...overrides.key },
+    server: { ...BUDGETS.server, ...overrides.server },
+  };
+}

@@ -20,7 +20,7 @@ export function reportTrained(learned: readonly Trained[]): string {
     }),
   );
   const header = ['world', 'estimator', 'seeds', 'success % before', 'success % after'];
-  return table([...header, 'updates', 'rollouts', 'trained', 'lost'], rows);
+  return table([...header, 'updates', 'rollouts', 'trained', 'lost'], rows).join('\n');
 }
 
 /** Draws success by version with its intervals, a line for each estimator. */

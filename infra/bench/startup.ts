@@ -28,7 +28,7 @@ try {
     ['the same by tsx', ...figures(median(await repeatAsync(() => untilReady(SOURCES))), empty)],
   ];
   process.stdout.write(`median of ${RUNS} runs; Node ${process.version}; an empty program takes ${Math.round(empty)} ms\n\n`);
-  process.stdout.write(`${table(['start', 'ms', '× an empty program'], rows)}\n`);
+  process.stdout.write(`${table(['start', 'ms', '× an empty program'], rows).join('\n')}\n`);
 } finally {
   await rm(home, { recursive: true, force: true });
 }

@@ -84,12 +84,12 @@ export function writeReport(report: Report): string {
       `${log} log: ${kills} kills in ${trainings} trainings, ${seconds.toFixed(0)} s; ${repeatedRequests} requests to the API repeated; ${failures.length === 0 ? 'everything held' : `${failures.length} trainings FAILED`}`,
       ...skipped.map((line) => `not done: ${line}`),
       '',
-      table(
+      ...table(
         ['subject', ...FAULT_NAMES, 'gave up at start'],
         subject.map(([name, faults]) => [name, ...Object.values(faults)]),
       ),
       '',
-      table(
+      ...table(
         ['promise', 'trainings', 'held', 'violations'],
         promises.map(({ promise, trainings: of, held, violations }) => [promise, of, held, violations]),
       ),

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { progressLine, table } from '../../src/cli/terminal.ts';
+import { progressLine, say, table } from '../../src/cli/terminal.ts';
 import { bundlePrograms } from '../../src/testing/bundle-programs.ts';
 import { killRunning } from '../../src/testing/worker-process.ts';
 import { openLaboratory } from '../chaos/laboratory.ts';
@@ -42,7 +42,7 @@ async function run(): Promise<number> {
       const tallies = await campaign(stage, chosen, cases, seed);
       const state = await checkStage(stage);
       await stage.close();
-      process.stdout.write(`${report(tallies, state, { seed, log, seconds: (performance.now() - began) / 1_000 })}\n`);
+      say(report(tallies, state, { seed, log, seconds: (performance.now() - began) / 1_000 }));
       return tallies.some(({ broken }) => broken !== undefined) || state.broken.length > 0 ? 1 : 0;
     } finally {
       await killRunning();
@@ -75,7 +75,7 @@ function report(
   tallies: readonly Tally[],
   state: StageState,
   of: { readonly seed: number; readonly log: string; readonly seconds: number },
-): string {
+): readonly string[] {
   const rows = tallies.map(({ target, cases, accepted, appended, refused, slowestMs, goodMs, peakMb, leftMb, broken }) => [
     ...[target, cases, accepted, appended, Object.values(refused).reduce((a, b) => a + b, 0)],
     ...[slowestMs.toFixed(0), goodMs.toFixed(0), peakMb.toFixed(0), leftMb.toFixed(0), broken === undefined ? 'held' : 'BROKEN'],
@@ -93,19 +93,20 @@ function report(
       .map(([what, count]) => `${what} × ${count}`)
       .join(', ') || 'none';
   return [
-    `\n${total} cases, seed ${of.seed}, ${of.log} log, ${of.seconds.toFixed(0)} s`,
     '',
-    table(
+    `${total} cases, seed ${of.seed}, ${of.log} log, ${of.seconds.toFixed(0)} s`,
+    '',
+    ...table(
       ['target', 'cases', 'accepted', 'appended', 'refused', 'slowest ms', 'good ms', 'peak +MB', 'left +MB', 'verdict'],
       rows,
     ),
     '',
-    table(['target', 'refused, by reason'], reasons),
+    ...table(['target', 'refused, by reason'], reasons),
     '',
     `${records} records in the log, each in the journal or its quarantine; ${tables} tables equal their fold; set aside: ${listed(quarantined)}; anomalies: ${listed(anomalies)}`,
     ...broken.map((each) => `BROKEN: ${each}`),
     ...tallies.flatMap(({ target, broken: rule }) => (rule === undefined ? [] : [`BROKEN: ${target}: ${rule}`])),
-  ].join('\n');
+  ];
 }
 
 function named(name: string): Target {

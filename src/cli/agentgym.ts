@@ -3,7 +3,7 @@ import { SERVER_NAMES, type ServerName } from '../environments/agentgym/descript
 import { type FoundServer, findServers } from '../environments/agentgym/find-servers.ts';
 import { openAgentGym } from '../environments/agentgym/open-agentgym.ts';
 import type { StartProbe } from '../environments/agentgym/probe-starts.ts';
-import { say } from './terminal.ts';
+import { type Lines, say } from './terminal.ts';
 import { numberBetween, wantsJson } from './with-platform.ts';
 
 /** What `--open` adds to a report. */
@@ -33,7 +33,7 @@ export function addAgentgym(program: Command): void {
     const reports = [];
     for (const server of found) reports.push({ ...server, opened: open ? await openOnce(server, timeoutMs) : null });
     if (wantsJson(command)) say(JSON.stringify(reports));
-    else say(reports.map((report) => describe(report, report.opened)).join('\n\n'));
+    else say(reports.map((report, i) => [i > 0 ? [''] : [], describe(report, report.opened)]));
   });
 }
 
@@ -59,7 +59,7 @@ async function openOnce({ name, url }: FoundServer, timeoutMs: number): Promise<
   }
 }
 
-function describe(server: FoundServer, opened: Opened | null): string {
+function describe(server: FoundServer, opened: Opened | null): Lines {
   const rows: (readonly [string, string])[] = [
     ['says', server.liveness],
     [
@@ -76,9 +76,7 @@ function describe(server: FoundServer, opened: Opened | null): string {
     if (opened.parallel) rows.push(['at once', describeParallel(opened.parallel)]);
   }
   rows.push(['in a plan', `agentgym:${server.name}@${server.url.replace(/\/$/, '')}#0-99`]);
-  return [`${server.title} (${server.name}) at ${server.url}`, ...rows.map(([what, is]) => `  ${what.padEnd(12)}${is}`)].join(
-    '\n',
-  );
+  return [`${server.title} (${server.name}) at ${server.url}`, ...rows.map(([what, is]) => `  ${what.padEnd(12)}${is}`)];
 }
 
 function describeParallel({ resets, differ, starts }: NonNullable<Opened['parallel']>): string {

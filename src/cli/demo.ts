@@ -189,7 +189,7 @@ async function show(platform: Platform, runId: string, times: { collectMs: numbe
   if (!tree) return;
   say();
   say(`The deep tree, ${tree.rollouts.size} rollouts that start anywhere in it (espalier tree ${deep}):`);
-  say(drawRecorded(tree, [], { lines: 16 }).join('\n'));
+  say(drawRecorded(tree, [], { lines: 16 }));
 }
 
 async function exportAll({ config, database, blobs }: Platform, runId: string, signal: AbortSignal): Promise<void> {

@@ -8,7 +8,7 @@ import { describeChange } from '../usecases/score/replay-scores-advantages.ts';
 import { checkedId } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { describeTouched } from './recall.ts';
-import { say, table } from './terminal.ts';
+import { type Lines, say, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 const CATCH_UP_MS = 60_000;
@@ -70,7 +70,7 @@ function mustLieWithin(option: string, position: Offsets, end: Offsets): void {
   if (!reached(end, position)) throw new Error(`${option} lies past the end of the log, ${formatPosition(end)}`);
 }
 
-function describeDiff(diff: RewardsDiff): string {
+function describeDiff(diff: RewardsDiff): Lines {
   const { components, rollouts, otherReturns, otherAdvantages, groups, changes, estimator, touched } = diff;
   const rows = components.map(({ component, rewards, changed, before, after }) => [
     ...[component, rewards, changed, before.toFixed(4), after.toFixed(4)],
@@ -81,5 +81,5 @@ function describeDiff(diff: RewardsDiff): string {
     ...changes.slice(0, SHOWN).map(describeChange),
     ...(changes.length > SHOWN ? [`… ${changes.length - SHOWN} more groups; --json has all`] : []),
     ...(changes.length > 0 ? [describeTouched(touched)] : []),
-  ].join('\n');
+  ];
 }

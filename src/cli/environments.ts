@@ -12,10 +12,10 @@ export function addEnvironments(program: Command): void {
     if (chosen.length === 0)
       throw new Error(`there is no environment ${name}; there are ${all.map((each) => each.name).join(', ')}`);
     if (wantsJson(command)) return say(JSON.stringify(chosen));
-    const pages = chosen.map(({ form, summary, options }) => {
+    const pages = chosen.map(({ form, summary, options }, i) => {
       const rows = options.map(({ key, value, usual, description }) => [key, value, usual ?? '', description]);
-      return `${form}\n${summary}\n\n${table(['option', 'value', 'default', ''], rows)}`;
+      return [i > 0 ? [''] : [], form, summary, '', table(['option', 'value', 'default', ''], rows)];
     });
-    say(pages.join('\n\n'));
+    say(pages);
   });
 }

@@ -22,7 +22,7 @@ import { ensureProjector } from './ensure-projector.ts';
 import { plotSvg } from './plot-svg.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { exitStopped } from './stoppable.ts';
-import { progressLine, say, table } from './terminal.ts';
+import { type Lines, progressLine, say, table } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { plotFile, writePlot } from './write-plot.ts';
 
@@ -186,7 +186,7 @@ async function failedTasks({ database, log }: Platform, kind: EnvironmentKind, f
 }
 
 /** Writes a result as a table, with what follows from it below. */
-export function evaluationText(result: EvaluationRecord): string {
+export function evaluationText(result: EvaluationRecord): Lines {
   const confidence = percent(result.bootstrap.confidence);
   const { successRate, successInterval, meanReturn, returnInterval } = result;
   const rows = [
@@ -206,7 +206,7 @@ export function evaluationText(result: EvaluationRecord): string {
     ...(result.failedTrees === 0
       ? []
       : [`not measured: ${result.failedTrees} trees failed, the environment did not repeat what was recorded in them`]),
-  ].join('\n');
+  ];
 }
 
 function successPlot({ policy, environment, byDepth }: EvaluationRecord): string {

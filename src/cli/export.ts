@@ -16,7 +16,7 @@ import { picturesPath } from '../usecases/datasets/export/picture-folder.ts';
 import { exportRows, type RowManifest } from '../usecases/datasets/rows/export-rows.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { addRowOptions, generalOf, parametersOf, type RowFlags, rowFormatOf } from './row-flags.ts';
-import { progressLine, say } from './terminal.ts';
+import { type Lines, progressLine, say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 interface ExportFlags extends QueryFlags, RowFlags {
@@ -159,7 +159,7 @@ async function exportHistory(command: Command, flags: ExportFlags, query: Trajec
   });
 }
 
-function describeHistory(out: string, { counts, unchained, bytes, sha256 }: BatchManifest): string {
+function describeHistory(out: string, { counts, unchained, bytes, sha256 }: BatchManifest): Lines {
   const rejected = Object.entries(counts.rejected).map(([reason, samples]) => `${samples} ${reason}`);
   return [
     `${out}: ${counts.batches} batches of ${counts.samples} samples, ${counts.trained} of them trained; ${counts.leases} leases; rejected: ${rejected.join(', ') || 'none'}`,
@@ -167,7 +167,7 @@ function describeHistory(out: string, { counts, unchained, bytes, sha256 }: Batc
       ? 'every manifest hash is that of its batch and follows the one before'
       : `NOT CHAINED: ${unchained.length} batches are not what was planned, the first ${unchained[0]}`,
     `${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${basename(out)}.manifest.json)`,
-  ].join('\n');
+  ];
 }
 
 /** Adds the filters that choose trees and rollouts by where they come from. */

@@ -7,7 +7,7 @@ import { trainingPool } from '../projections/training-pool/training-pool.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { say, table } from './terminal.ts';
+import { type Lines, say, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 const CATCH_UP_MS = 60_000;
@@ -49,7 +49,7 @@ export function writeLedger({
   difference,
   ahead,
   running,
-}: Ledger): string {
+}: Ledger): Lines {
   const rows: [string, number][] = [
     ['produced', produced],
     ['trained', trained],
@@ -65,7 +65,7 @@ export function writeLedger({
     ...(running > 0 ? [`${running} rollouts have begun and will be produced`] : []),
     ...(ahead !== 0 ? [`${ahead} samples are named by batches or rejections, and nobody produced them`] : []),
   ];
-  return [table([policyId, 'samples'], rows), ...notes].join('\n');
+  return [table([policyId, 'samples'], rows), ...notes];
 }
 
 /** Reads the ledgers when the pool holds everything that is in the log now. */

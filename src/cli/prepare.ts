@@ -3,7 +3,7 @@ import { CODE_VERSION } from '../platform/code-version.ts';
 import { type PrepareManifest, prepareDataset } from '../usecases/datasets/prepare/prepare-dataset.ts';
 import { RECIPES } from '../usecases/datasets/prepare/recipes.ts';
 import { stoppable } from './stoppable.ts';
-import { progressLine, say } from './terminal.ts';
+import { type Lines, progressLine, say } from './terminal.ts';
 import { wantsJson, wholeNumber } from './with-platform.ts';
 
 interface PrepareFlags {
@@ -59,7 +59,7 @@ export function addPrepare(program: Command): void {
   });
 }
 
-function describe(out: string, { dataset, options, files, counts, available, malformed, outputs }: PrepareManifest): string {
+function describe(out: string, { dataset, options, files, counts, available, malformed, outputs }: PrepareManifest): Lines {
   const left = [
     [counts.unanswerable, 'unanswerable'],
     [counts.withoutAnswer, 'without an answer'],
@@ -75,5 +75,5 @@ function describe(out: string, { dataset, options, files, counts, available, mal
       ({ name, rows, bytes, sha256 }) =>
         `${out}/${name}: ${rows} rows, ${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}…`,
     ),
-  ].join('\n');
+  ];
 }

@@ -12,7 +12,7 @@ import {
 import { projectionNamed } from './choose-projections.ts';
 import { describeBuildProgress } from './describe-build.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { progressLine, say } from './terminal.ts';
+import { type Lines, progressLine, say } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 interface Flags {
@@ -66,7 +66,7 @@ export function addRebuild(program: Command): void {
 
 interface RebuildReport {
   readonly result: unknown;
-  readonly text: string;
+  readonly text: Lines;
   readonly failed: boolean;
 }
 
@@ -111,7 +111,7 @@ function describeSwap({ name }: Projection, from: number, to: number): string {
   return `${name} is live from ${schemaNameOf({ name, version: to })}; ${schemaNameOf({ name, version: from })} is kept: --back returns to it, --retire drops it`;
 }
 
-function describeRebuilt(projection: Projection, rebuilt: Rebuilt): string {
+function describeRebuilt(projection: Projection, rebuilt: Rebuilt): Lines {
   const { comparison } = rebuilt;
   const tables = comparison?.tables ?? [];
   const sums =
@@ -128,5 +128,5 @@ function describeRebuilt(projection: Projection, rebuilt: Rebuilt): string {
     rebuilt.kind === 'swapped'
       ? describeSwap(projection, rebuilt.from, rebuilt.to)
       : `nothing was swapped; \`espalier rebuild ${projection.name} --repair\` lets ${schemaNameOf({ ...projection, version: rebuilt.build })} take over`;
-  return [...sums, ...differences, end].join('\n');
+  return [...sums, ...differences, end];
 }

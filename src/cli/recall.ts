@@ -8,7 +8,7 @@ import type { Touched } from '../projections/lineage/touched.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { say, table } from './terminal.ts';
+import { type Lines, say, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 const CATCH_UP_MS = 60_000;
@@ -70,7 +70,7 @@ function idOf(option: string, text: string): string {
 }
 
 /** Lays out what is touched: a line of counts, then each list that is not empty. */
-export function describeTouched({ runs, trees, rollouts, datasets, batches, versions, evaluations }: Touched): string {
+export function describeTouched({ runs, trees, rollouts, datasets, batches, versions, evaluations }: Touched): Lines {
   const begins = rollouts > 0 ? `${many(rollouts, 'rollout')} in ${many(trees, 'tree')} of ${many(runs.length, 'run')} → ` : '';
   const head = `touched: ${begins}${many(datasets.length, 'release')}, ${many(batches.length, 'batch', 'batches')}, ${many(versions.length, 'policy version')}, ${many(evaluations.length, 'evaluation')}`;
   const lists: readonly [readonly string[], readonly (readonly (string | number)[])[]][] = [
@@ -93,14 +93,14 @@ export function describeTouched({ runs, trees, rollouts, datasets, batches, vers
       evaluations.map((e) => [`${e.policyId}@${e.version}`, e.how, e.meanReturn.toFixed(3), e.runId]),
     ],
   ];
-  return [head, ...lists.filter(([, rows]) => rows.length > 0).map(([header, rows]) => layOut(header, rows))].join('\n\n');
+  return [head, ...lists.filter(([, rows]) => rows.length > 0).map(([header, rows]) => ['', layOut(header, rows)])];
 }
 
 function many(n: number, one: string, more = `${one}s`): string {
   return `${n} ${n === 1 ? one : more}`;
 }
 
-function layOut(header: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const more = rows.length > SHOWN ? `\n… ${rows.length - SHOWN} more; --json has all` : '';
-  return table(header, rows.slice(0, SHOWN)) + more;
+function layOut(header: readonly string[], rows: readonly (readonly (string | number)[])[]): Lines {
+  const more = rows.length > SHOWN ? [`… ${rows.length - SHOWN} more; --json has all`] : [];
+  return [table(header, rows.slice(0, SHOWN)), more];
 }

@@ -4,7 +4,7 @@ import type { PublishedDataType } from '../domain/revision/rows-as-published.ts'
 import { type FaithfullyRevised, reviseFaithfully } from '../usecases/revise/revise-faithfully.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { exitStopped } from './stoppable.ts';
-import { progressLine, say } from './terminal.ts';
+import { type Lines, progressLine, say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 /** What `--mode faithful` takes besides what both modes do. */
@@ -85,7 +85,7 @@ function refuseIdleJudge({ judge, environment }: Flags, revise: boolean, dataTyp
     if (value !== undefined) throw new Error(`${quiet} asks nobody: leave out --${option}`);
 }
 
-function describeRows(runId: string, out: string, xtuner: string | null, revised: FaithfullyRevised): string {
+function describeRows(runId: string, out: string, xtuner: string | null, revised: FaithfullyRevised): Lines {
   const { trees, plannedTrees, unfinished, skipped, found, accepted, rows, judged, asked, judge, files } = revised;
   const state = files ? 'completed' : 'stopped';
   const left = unfinished > 0 ? `; ${unfinished} not searched to the end` : '';
@@ -100,5 +100,5 @@ function describeRows(runId: string, out: string, xtuner: string | null, revised
           ...(files.xtuner ? [`  xtuner     ${xtuner}, ${files.xtuner.bytes} bytes, sha256 ${files.xtuner.sha256}`] : []),
         ]
       : ['  rows       none was written; go on with the same command']),
-  ].join('\n');
+  ];
 }

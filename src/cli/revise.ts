@@ -9,7 +9,7 @@ import type { ReviseCounts } from '../usecases/revise/revise-run.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { FAITHFUL_HELP, FAITHFUL_ONLY, type FaithfulFlags, reviseFaithfullyByFlags, SOUND_ONLY } from './revise-faithfully.ts';
 import { exitStopped } from './stoppable.ts';
-import { progressLine, say } from './terminal.ts';
+import { type Lines, progressLine, say } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 interface ReviseFlags extends FaithfulFlags {
@@ -146,7 +146,7 @@ function progressText({ trees, plannedTrees, pairs, judged, revisions, verified 
 }
 
 /** Writes what a mining gave, one subject a line. */
-export function describeCounts(runId: string, state: 'completed' | 'stopped', counts: ReviseCounts): string {
+export function describeCounts(runId: string, state: 'completed' | 'stopped', counts: ReviseCounts): Lines {
   const { trees, plannedTrees, unfinished, good, bad, pairs, judged, asked, verdicts, revisions, dropped, verified, rejected } =
     counts;
   const length = counts.meanRevisionLength?.toFixed(2) ?? '–';
@@ -160,7 +160,7 @@ export function describeCounts(runId: string, state: 'completed' | 'stopped', co
     ...(unfinished > 0
       ? [`finish the run with: espalier collect --resume ${runId}`, 'then the same command adds what is new']
       : []),
-  ].join('\n');
+  ];
 }
 
 function countsText(counts: Readonly<Record<string, number>>): string {

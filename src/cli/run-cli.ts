@@ -18,6 +18,10 @@ export async function runCli(words: readonly string[]): Promise<void> {
     .option('--debug', 'print the stack of an error')
     .addHelpText('after', EXIT_CODES)
     .showHelpAfterError('(espalier COMMAND --help says more)')
+    .configureOutput({
+      writeOut: (text) => say(text.replace(/\n$/, '').split('\n')),
+      writeErr: (text) => note(text.replace(/\n$/, '').split('\n')),
+    })
     .exitOverride();
 
   // The first word names the command, and only its file is loaded; the list of commands needs none of them.

@@ -22,7 +22,7 @@ export function addSchemas(program: Command): void {
     if (type !== undefined && !schemas[type])
       throw new Error(`there is no event type ${type}; there are ${Object.keys(schemas).join(', ')}; or name declaration`);
     const chosen = type === undefined ? schemas : { [type]: schemas[type] };
-    if (options.out === undefined) return say(JSON.stringify(type === undefined ? chosen : chosen[type], null, 2));
+    if (options.out === undefined) return say(JSON.stringify(type === undefined ? chosen : chosen[type], null, 2).split('\n'));
     await makeFolder(resolve(options.out)).catch((error: Error) => {
       throw new Error(`cannot write to ${options.out} (${error.message}); name a folder that is writable`);
     });

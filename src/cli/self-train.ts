@@ -12,7 +12,7 @@ import { ensureProjector } from './ensure-projector.ts';
 import { plotSvg } from './plot-svg.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { exitStopped } from './stoppable.ts';
-import { note, say, table } from './terminal.ts';
+import { type Lines, note, say, table } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { plotFile, writePlot } from './write-plot.ts';
 
@@ -183,7 +183,7 @@ function resultText({ method, seed, iteration, evaluation }: IterationResult, ms
   return `${(ms / 1_000).toFixed(0)} s: seed ${seed}, ${method}, iteration ${iteration}: success ${(100 * successRate).toFixed(1)}%${data}`;
 }
 
-function summaryTable(summaries: readonly Summary[]): string {
+function summaryTable(summaries: readonly Summary[]): Lines {
   const percent = (share: number) => (100 * share).toFixed(1);
   return table(
     ['method', 'iteration', 'success %', '95% over seeds', 'steps', 'repeats of 1', 'good', 'revisions'],

@@ -1,21 +1,45 @@
-import { escapeControls } from '../runtime/escape-controls.ts';
+import { escapeControls, escapeMessage } from '../runtime/escape-controls.ts';
 
 /**
  * How commands speak: results to stdout, progress and errors to stderr, so that a pipe gets results alone. Texts of others, such
- * as run names and replies of models, are in any of them: whatever a terminal would act on is written as an escape.
+ * as run names and replies of models, are in any of them: whatever a terminal would act on is written as an escape, and a text is
+ * one line, so that no name can forge another.
  */
 
 let spoken = false;
 
+/** Lines of output: a text is one line, a list its lines in order. */
+export type Lines = string | readonly Lines[];
+
 /** Writes a line of result, or several. */
-export function say(line = ''): void {
+export function say(lines: Lines = ''): void {
   spoken = true;
-  process.stdout.write(`${escapeControls(line, '\n\t')}\n`);
+  process.stdout.write(
+    linesOf(lines)
+      .map((line) => `${escapeControls(line)}\n`)
+      .join(''),
+  );
 }
 
-/** Writes a line to stderr, or several: errors, and what is no result. */
-export function note(line: string): void {
-  process.stderr.write(`${escapeControls(line, '\n\t')}\n`);
+/**
+ * Writes a line to stderr, or several: errors, and what is no result. A message of several lines, as another program wrote it,
+ * goes on indented: none of its lines reads as one of ours.
+ */
+export function note(lines: Lines): void {
+  process.stderr.write(
+    linesOf(lines)
+      .map((line) => `${escapeMessage(line)}\n`)
+      .join(''),
+  );
+}
+
+/** Writes lines with two spaces in front. */
+export function indented(lines: Lines): Lines {
+  return linesOf(lines).map((line) => `  ${line}`);
+}
+
+function linesOf(lines: Lines): readonly string[] {
+  return typeof lines === 'string' ? [lines] : lines.flatMap(linesOf);
 }
 
 /** Returns whether a line of result was written. */
@@ -50,8 +74,8 @@ export function progressLine(now: () => number = Date.now): ProgressLine {
 }
 
 /** Lays rows out in columns: texts to the left, numbers to the right. */
-export function table(header: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const cells = [header, ...rows.map((row) => row.map((cell) => escapeControls(String(cell))))];
+export function table(header: readonly string[], rows: readonly (readonly (string | number)[])[]): readonly string[] {
+  const cells = [header, ...rows].map((row) => row.map((cell) => escapeControls(String(cell))));
   const widths = header.map((_, i) => Math.max(...cells.map((row) => row[i]?.length ?? 0)));
   const right = header.map(
     (_, i) => rows.length > 0 && rows.every((row) => typeof row[i] === 'number' || /^[\d.,%–-]+$/.test(String(row[i]))),
@@ -61,7 +85,7 @@ export function table(header: readonly string[], rows: readonly (readonly (strin
       .map((cell, i) => (right[i] ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0)))
       .join('  ')
       .trimEnd();
-  return [line(header), widths.map((w) => '─'.repeat(w)).join('  '), ...cells.slice(1).map(line)].join('\n');
+  return [line(cells[0] ?? []), widths.map((w) => '─'.repeat(w)).join('  '), ...cells.slice(1).map(line)];
 }
 
 /** Draws a share as a bar of eighths, `width` cells wide. */

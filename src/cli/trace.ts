@@ -8,7 +8,7 @@ import { type Trace, traceRecord } from '../usecases/lineage/trace-record.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { describeTouched } from './recall.ts';
-import { say } from './terminal.ts';
+import { type Lines, say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 const CATCH_UP_MS = 60_000;
@@ -54,7 +54,7 @@ function cutTouched({ trees, rollouts, ...lists }: Touched) {
 }
 
 /** Writes a trace: what it is, its events, backward, forward. */
-export function describeTrace({ kind, id, title, madeBy, from, usedBy, touched }: Trace): string {
+export function describeTrace({ kind, id, title, madeBy, from, usedBy, touched }: Trace): Lines {
   const events = madeBy.first.map(
     ({ eventId, type, place, occurredAt }) => `  ${type} ${eventId} at ${place}, ${occurredAt.toISOString()}`,
   );
@@ -66,7 +66,7 @@ export function describeTrace({ kind, id, title, madeBy, from, usedBy, touched }
     ...(from.length > 0 ? ['came from', ...from.flatMap(describeLinks)] : []),
     ...(usedBy.length > 0 ? ['used by', ...usedBy.flatMap(describeLinks)] : []),
     ...(touched ? [describeTouched(touched)] : []),
-  ].join('\n');
+  ];
 }
 
 function describeLinks(links: Links): readonly string[] {

@@ -10,7 +10,7 @@ import { ensureProjector } from './ensure-projector.ts';
 import { writeLedger } from './ledger.ts';
 import { plotSvg } from './plot-svg.ts';
 import { exitStopped } from './stoppable.ts';
-import { progressLine, say, table } from './terminal.ts';
+import { type Lines, note, progressLine, say, table } from './terminal.ts';
 import { addTrainOptions, type TrainFlags } from './train-options.ts';
 import { trainPlanOf } from './train-plan-of.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
@@ -51,8 +51,8 @@ async function refuseTaken({ database }: Platform, { policyId }: TrainPlan, { re
 async function trainAndReport(platform: Platform, plan: TrainPlan, signal: AbortSignal): Promise<TrainedPolicy> {
   const line = progressLine();
   let rollouts = 0;
-  process.stderr.write(`policy ${plan.policyId}; killed, it goes on with the same options and --resume\n`);
-  if (!isOwn(backendOf(plan))) process.stderr.write(trainerText(platform.config, plan));
+  note(`policy ${plan.policyId}; killed, it goes on with the same options and --resume`);
+  if (!isOwn(backendOf(plan))) note(trainerText(platform.config, plan));
   const trained = await train(platform, {
     ...{ plan, signal, logger: createLogger({ level: 'error' }) },
     concurrency: plan.groupsPerBatch * (1 + plan.maxStaleness),
@@ -73,17 +73,18 @@ async function trainAndReport(platform: Platform, plan: TrainPlan, signal: Abort
 }
 
 /** Describes what a trainer elsewhere has to call, and when. */
-function trainerText({ host, port }: Platform['config'], { policyId, by }: TrainPlan): string {
+function trainerText({ host, port }: Platform['config'], { policyId, by }: TrainPlan): Lines {
   const url = `http://${host}:${port}`;
   const leases = `${url}/v1/training/leases`;
-  return `batches of ${policyId} are planned here and trained by a program of yours:
-  POST ${leases}  {"policyId": ${JSON.stringify(policyId)}, "consumer": "NAME", "ttlMs": 60000, "waitMs": 30000}
-  GET  ${url} + the lease's "rows": the batch as safetensors
-  POST ${leases}/LEASE/renew  {"fence": FENCE, "ttlMs": 60000}, before the lease ends
-  POST ${leases}/LEASE/ack  {"fence": FENCE, "version": BASE + 1, "checkpointId": UUID, "weights": SHA256, "backend": "external"}
-load the new weights into ${by} before you acknowledge them. \`espalier up\` serves that API; a whole trainer is
-  python3 examples/trainer.py ${url} ${policyId}
-`;
+  return [
+    `batches of ${policyId} are planned here and trained by a program of yours:`,
+    `  POST ${leases}  {"policyId": ${JSON.stringify(policyId)}, "consumer": "NAME", "ttlMs": 60000, "waitMs": 30000}`,
+    `  GET  ${url} + the lease's "rows": the batch as safetensors`,
+    `  POST ${leases}/LEASE/renew  {"fence": FENCE, "ttlMs": 60000}, before the lease ends`,
+    `  POST ${leases}/LEASE/ack  {"fence": FENCE, "version": BASE + 1, "checkpointId": UUID, "weights": SHA256, "backend": "external"}`,
+    `load the new weights into ${by} before you acknowledge them. \`espalier up\` serves that API; a whole trainer is`,
+    `  python3 examples/trainer.py ${url} ${policyId}`,
+  ];
 }
 
 /** Describes how it ended when it did not come to the version asked for. */

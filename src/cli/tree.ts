@@ -51,7 +51,7 @@ export function addTree(program: Command): void {
         const { simulation } = flags;
         if (simulation !== undefined) await refuseBeyond(db, id, simulation);
         const statistics = simulation === undefined ? readStatistics(db, [id]) : readStatisticsAsOf(db, [id], simulation);
-        say(drawRecorded(tree, await statistics, { lines: flags.lines, ids: flags.ids ?? false }).join('\n'));
+        say(drawRecorded(tree, await statistics, { lines: flags.lines, ids: flags.ids ?? false }));
         say(`digest ${digest}`);
       });
     }),

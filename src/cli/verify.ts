@@ -4,7 +4,7 @@ import { waitUntilProjected } from '../projections/wait-until.ts';
 import type { Verification } from '../usecases/verify/verification.ts';
 import { verifyRecord } from '../usecases/verify/verify-record.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { progressLine, say } from './terminal.ts';
+import { type Lines, progressLine, say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 const CATCH_UP_MS = 120_000;
@@ -44,7 +44,7 @@ const DOUBTS = {
   malformed: 'the reply with its reflection is not in its own form',
 } as const;
 
-function describeVerification(found: Verification): string {
+function describeVerification(found: Verification): Lines {
   const { doubtful, doubtfulRevisions } = found;
   if (doubtful === 0) return describeFaults(found);
   return [
@@ -54,16 +54,12 @@ function describeVerification(found: Verification): string {
       ({ revisionId, state, treeId, why }) => `revision ${revisionId} (${state}) of tree ${treeId}: ${DOUBTS[why]}`,
     ),
     ...(doubtful > doubtfulRevisions.length ? [`… ${doubtful - doubtfulRevisions.length} more`] : []),
-  ].join('\n');
+  ];
 }
 
-function describeFaults({ events, blobs, batches, checkpoints, files, prompts, faulty, faults }: Verification): string {
+function describeFaults({ events, blobs, batches, checkpoints, files, prompts, faulty, faults }: Verification): Lines {
   const counts = `${events} events, ${blobs} blobs, ${batches} batches, ${checkpoints} checkpoints${files > 0 ? `, ${files} files` : ''}${prompts > 0 ? `, ${prompts} prompts` : ''}`;
   if (faulty === 0) return `intact: ${counts}`;
   const lines = faults.map(({ what, kind, place }) => `${what} ${kind}: ${place}`);
-  return [
-    `${faulty} faults in ${counts}`,
-    ...lines,
-    ...(faulty > faults.length ? [`… ${faulty - faults.length} more`] : []),
-  ].join('\n');
+  return [`${faulty} faults in ${counts}`, ...lines, ...(faulty > faults.length ? [`… ${faulty - faults.length} more`] : [])];
 }

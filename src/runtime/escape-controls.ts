@@ -14,3 +14,11 @@ export function escapeControls(text: string, keep = ''): string {
     keep.includes(found) ? found : `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
+
+/** Escapes a message that may have several lines, as those of other programs have; the lines behind the first are indented. */
+export function escapeMessage(text: string): string {
+  return text
+    .split(/\r?\n/)
+    .map((line, i) => `${i > 0 && !line.startsWith('  ') ? '  ' : ''}${escapeControls(line)}`)
+    .join('\n');
+}

@@ -56,4 +56,15 @@ describe('logger', () => {
     expect(lines[0]).toBe('03:04:05 error failed error=no database\n');
     expect(lines[1]).toContain('logger.test.ts');
   });
+
+  test('no field forges a line, turns the direction of one, or moves the cursor of a terminal', () => {
+    const name = 'a\n03:04:05 info forged\x9b31m\u202e';
+    for (const form of ['json', 'human'] as const) {
+      const { lines, logger } = capture({ form });
+      logger.error(`failed: ${name}`, { name, error: new TypeError(name) });
+      const text = lines.join('');
+      expect(text).not.toMatch(/[\x7f-\x9f\u202e]/);
+      expect(text.split('\n').filter((line) => line.startsWith('03:04:05'))).toHaveLength(form === 'human' ? 1 : 0);
+    }
+  });
 });

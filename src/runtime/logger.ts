@@ -1,5 +1,5 @@
 import { LOG_LEVELS, type LogLevel } from './config.ts';
-import { escapeControls } from './escape-controls.ts';
+import { escapeControls, escapeMessage } from './escape-controls.ts';
 
 /**
  * The program's own log (not the event log): JSON lines for machines, short lines for people. Written here instead of taking
@@ -59,7 +59,8 @@ function bind(options: LoggerOptions, bound: Fields): Logger {
 }
 
 function jsonLine({ now }: LoggerOptions, level: LogLevel, message: string, fields: Fields): string {
-  return `${stringify({ time: now().toISOString(), level, message, ...fields })}\n`;
+  // JSON leaves DEL, C1 and the characters of direction as they are, and a terminal may show these lines as well.
+  return `${escapeControls(stringify({ time: now().toISOString(), level, message, ...fields }))}\n`;
 }
 
 const COLORS: Record<LogLevel, number> = { debug: 90, info: 32, warn: 33, error: 31 };
@@ -67,12 +68,12 @@ const COLORS: Record<LogLevel, number> = { debug: 90, info: 32, warn: 33, error:
 function humanLine({ now, color, level: lowest }: LoggerOptions, level: LogLevel, message: string, fields: Fields): string {
   const time = now().toISOString().slice(11, 19);
   const tag = color ? `\u001b[${COLORS[level]}m${level}\u001b[0m` : level;
-  const parts = Object.entries(fields).map(([key, value]) => escapeControls(`${key}=${shown(value)}`, '\n'));
+  const parts = Object.entries(fields).map(([key, value]) => escapeMessage(`${key}=${shown(value)}`));
   const stacks = Object.values(fields).filter((value) => value instanceof Error && (lowest === 'debug' || isBug(value)));
   // filtered above
   const lines = [
-    [time, tag, escapeControls(message, '\n'), ...parts].join(' '),
-    ...stacks.map((error) => (error as Error).stack ?? ''),
+    [time, tag, escapeMessage(message), ...parts].join(' '),
+    ...stacks.map((error) => `  ${escapeMessage((error as Error).stack ?? '')}`),
   ];
   return `${lines.join('\n')}\n`;
 }

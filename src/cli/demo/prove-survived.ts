@@ -7,7 +7,7 @@ import type { ReplayReport } from '../../usecases/replay/replay-report.ts';
 import { replayTraining } from '../../usecases/replay/replay-training.ts';
 import { describeReport } from '../describe-report.ts';
 import { ensureProjector } from '../ensure-projector.ts';
-import { progressLine, say } from '../terminal.ts';
+import { indented, progressLine, say } from '../terminal.ts';
 import type { Survived } from './crash.ts';
 
 /**
@@ -22,7 +22,7 @@ export async function proveSurvived(platform: Platform, { runId, policyId }: Sur
     line.end();
     await recordReplay(platform, { runId, report, parameters: {}, seconds: (Date.now() - began) / 1_000 });
     say(`espalier replay ${command}`);
-    say(`  ${describeReport(report)}`);
+    say(indented(describeReport(report)));
     if (report.outcome === 'differs') process.exitCode = 1;
   };
   try {

@@ -1,12 +1,12 @@
 import type { Db } from '../../postgres/database.ts';
 import { readSuccessByDepth } from '../../projections/step-tree/read-success-by-depth.ts';
 import { readTreesOfRun } from '../../projections/step-tree/read-trees-of-run.ts';
-import { bar, table } from '../terminal.ts';
+import { bar, type Lines, table } from '../terminal.ts';
 
 /**
  * Describes how often rollouts succeed, by the depth of their task. @param without a tree that is left out: one that is no group.
  */
-export async function successByDepth(db: Db, runId: string, without: string | undefined): Promise<string> {
+export async function successByDepth(db: Db, runId: string, without: string | undefined): Promise<Lines> {
   const rows = await readSuccessByDepth(db, runId, without ?? null);
   return table(
     ['crafts needed', 'tasks', 'rollouts', 'success', '', 'steps mean', 'most'],

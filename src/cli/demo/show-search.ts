@@ -30,12 +30,12 @@ export async function showSearch(platform: Platform, runId: string, signal: Abor
   const size = `${tree.rollouts.size} trajectories in ${tree.tree.nodes.size - 1} steps`;
   say();
   say(`Its task searched (MCTS): ${size} (espalier tree ${treeId}):`);
-  say(drawRecorded(tree, await readStatistics(db, [treeId]), { lines: LINES }).join('\n'));
+  say(drawRecorded(tree, await readStatistics(db, [treeId]), { lines: LINES }));
   say();
   const refused = rejected.diverged + rejected.impossible + rejected.below;
   say(
     `${pairs} pairs of a good and a bad trajectory gave ${revisions} revisions; executed, ${verified} held and ${refused} did not.`,
   );
   const shown = await showRevision(platform, treeId);
-  if (shown.length > 0) say(['The shortest that held (· context, ✓ trained on):', ...shown].join('\n'));
+  if (shown.length > 0) say(['The shortest that held (· context, ✓ trained on):', ...shown]);
 }

@@ -39,20 +39,27 @@ function repair(v: unknown, path: string, depth: number, text: (text: string) =>
 }
 
 /**
- * Assigns each key a name that can be stored. One that another key has already gets a further U+FFFD: no field takes the place of
- * another.
+ * Assigns each key a name that can be stored. One that another key has already gets a further U+FFFD, and behind some of those a
+ * number, for the names together not to grow with the square of their count: no field takes the place of another.
  */
 function namesOf(keys: readonly string[]): readonly string[] {
   if (keys.every((key) => storable(key) === key)) return keys;
   const taken = new Set(keys);
+  const numbers = new Map<string, number>(); // the last one of each name
   return keys.map((key) => {
-    let name = storable(key);
-    if (name === key) return key;
-    while (taken.has(name)) name += '\uFFFD';
+    const stored = storable(key);
+    if (stored === key) return key;
+    let name = stored;
+    let number = numbers.get(stored) ?? 0;
+    for (let more = number === 0 ? 0 : MARKS; taken.has(name); more++) {
+      if (more >= MARKS) numbers.set(stored, ++number);
+      name = more < MARKS ? `${name}\uFFFD` : `${stored}\uFFFD${number}`;
+    }
     taken.add(name);
     return name;
   });
 }
+const MARKS = 8;
 
 function storable(text: string): string {
   return text.isWellFormed() && !text.includes('\0') ? text : text.toWellFormed().replaceAll('\0', '\uFFFD');

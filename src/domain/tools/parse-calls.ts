@@ -1,6 +1,6 @@
 import { findEnclosed } from '../text/enclosed.ts';
 import { pythonStrip } from '../text/python-strip.ts';
-import { isJsonObject, type Json, type ReadJson, readPythonJson } from './read-python-json.ts';
+import { type Floats, isJsonObject, type Json, type ReadJson, readPythonJson } from './read-python-json.ts';
 
 /** A call as a model wrote it: to be looked up and validated still. */
 export interface ToolCall {
@@ -8,8 +8,8 @@ export interface ToolCall {
   readonly arguments: Json;
   /** The arguments as they were written, for the record. */
   readonly text: string;
-  /** Pointers within the arguments to numbers written as floats. */
-  readonly floats: ReadonlySet<string>;
+  /** The numbers within the arguments that were written as floats. */
+  readonly floats: Floats;
 }
 
 export type ParsedCall =
@@ -91,12 +91,10 @@ export function parseRetoolCode(response: string): string | null {
 
 function callOf(name: Json, given: Json, read: Extract<ReadJson, { kind: 'value' }>, whole: string): ParsedCall {
   if (typeof name !== 'string') return broken('no-name', whole);
-  const floats = [...read.floats]
-    .filter((pointer) => pointer.startsWith('/arguments/'))
-    .map((pointer) => pointer.slice('/arguments'.length));
+  const floats = (read.floats === 'float' ? undefined : read.floats.get('arguments')) ?? new Map<string, Floats>();
   return {
     kind: 'call',
-    call: { name, arguments: given, text: read.members.get('arguments') ?? whole, floats: new Set(floats) },
+    call: { name, arguments: given, text: read.members.get('arguments') ?? whole, floats },
   };
 }
 

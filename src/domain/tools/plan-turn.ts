@@ -65,7 +65,7 @@ export function planTurn(
     }
     case 'retool': {
       const code = parseRetoolCode(response);
-      const call = { name: 'python', arguments: { code: code ?? '' }, text: JSON.stringify({ code }), floats: new Set<string>() };
+      const call = { name: 'python', arguments: { code: code ?? '' }, text: JSON.stringify({ code }), floats: new Map() };
       return turnOf(code === null ? [] : [planNous({ kind: 'call', call }, tools)]);
     }
     case 'v0.1':

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { readPythonJson } from './read-python-json.ts';
+import { type Floats, readPythonJson } from './read-python-json.ts';
 
 const readValue = (text: string) => {
   const read = readPythonJson(text);
@@ -53,7 +53,18 @@ test('a name of the prototype is an ordinary name', () => {
 
 test('floats are distinguished from integers, and the last value of a repeated name counts', () => {
   const read = readPythonJson('{"a": 1.0, "b": [1, 2e0, {"c/d~": -0.5}], "e": 7, "a": 2, "e": 7.0}');
-  expect(read.kind === 'value' ? [...read.floats] : null).toEqual(['/b/1', '/b/2/c~1d~0', '/e']);
+  expect(read.kind === 'value' ? read.floats : null).toEqual(
+    new Map<string, Floats>([
+      [
+        'b',
+        new Map<string, Floats>([
+          ['1', 'float'],
+          ['2', new Map([['c/d~', 'float' as const]])],
+        ]),
+      ],
+      ['e', 'float'],
+    ]),
+  );
 });
 
 test('the text of a member is kept as written, big integers included', () => {

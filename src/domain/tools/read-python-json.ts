@@ -1,15 +1,19 @@
 /** What a JSON text says. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
+/**
+ * Which numbers of a value were written as floats: the value itself, or those below the names and places of it. A tree and no
+ * list of pointers: a long name with many floats below it would be written down once for each.
+ */
+export type Floats = 'float' | ReadonlyMap<string, Floats>;
+const NO_FLOATS: Floats = new Map();
+
 export type ReadJson =
   | {
       readonly kind: 'value';
       readonly value: Json;
-      /**
-       * JSON pointers of the numbers that were written as floats: Python calls 1.0 no integer, and JavaScript cannot distinguish
-       * it from 1.
-       */
-      readonly floats: ReadonlySet<string>;
+      /** The numbers that were written as floats: Python calls 1.0 no integer, and JavaScript cannot distinguish it from 1. */
+      readonly floats: Floats;
       /** Of an object: the text of each member's value as it was written, last one of a name. */
       readonly members: ReadonlyMap<string, string>;
     }
@@ -32,9 +36,9 @@ const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r
  * character occurs in a text. Integers beyond 2^53 are rounded (the text in `members` is not). Nesting deeper than 200 is broken.
  */
 export function readPythonJson(text: string): ReadJson {
-  const floats = new Set<string>();
   const members = new Map<string, string>();
   let at = 0;
+  let floats = NO_FLOATS; // of the value that was read last
 
   const fail = (): never => {
     throw new Broken(at);
@@ -43,11 +47,12 @@ export function readPythonJson(text: string): ReadJson {
     while (at < text.length && ' \t\n\r'.includes(text.charAt(at))) at++;
   };
 
-  function value(pointer: string, depth: number): Json {
+  function value(depth: number): Json {
     if (depth > DEEPEST) fail();
+    floats = NO_FLOATS;
     const first = text.charAt(at);
-    if (first === '{') return object(pointer, depth);
-    if (first === '[') return list(pointer, depth);
+    if (first === '{') return object(depth);
+    if (first === '[') return list(depth);
     if (first === '"') return string();
     for (const [name, named] of NAMES) {
       if (!text.startsWith(name, at)) continue;
@@ -57,13 +62,13 @@ export function readPythonJson(text: string): ReadJson {
     NUMBER.lastIndex = at;
     const [written = '', fraction, exponent] = NUMBER.exec(text) ?? fail();
     at += written.length;
-    if (fraction !== undefined || exponent !== undefined) floats.add(pointer);
+    if (fraction !== undefined || exponent !== undefined) floats = 'float';
     return Number(written);
   }
 
-  function object(pointer: string, depth: number): Json {
+  function object(depth: number): Json {
     const entries: [string, Json][] = [];
-    const seen = new Set<string>();
+    const below = new Map<string, Floats>();
     at++;
     blank();
     if (text.charAt(at) === '}') return skip({});
@@ -75,26 +80,26 @@ export function readPythonJson(text: string): ReadJson {
       at++;
       blank();
       const from = at;
-      const below = `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-      if (seen.has(name)) for (const known of floats) if (known === below || known.startsWith(`${below}/`)) floats.delete(known);
-      seen.add(name);
-      entries.push([name, value(below, depth + 1)]);
+      entries.push([name, value(depth + 1)]);
+      mark(below, name);
       if (depth === 0) members.set(name, text.slice(from, at));
       blank();
-      if (text.charAt(at) === '}') return skip(Object.fromEntries(entries)); // makes "__proto__" a name like any other
+      if (text.charAt(at) === '}') return marked(below, Object.fromEntries(entries)); // makes "__proto__" a name like any other
       comma();
     }
   }
 
-  function list(pointer: string, depth: number): Json {
+  function list(depth: number): Json {
     const items: Json[] = [];
+    const below = new Map<string, Floats>();
     at++;
     blank();
     if (text.charAt(at) === ']') return skip(items);
     for (;;) {
-      items.push(value(`${pointer}/${items.length}`, depth + 1));
+      items.push(value(depth + 1));
+      mark(below, String(items.length - 1));
       blank();
-      if (text.charAt(at) === ']') return skip(items);
+      if (text.charAt(at) === ']') return marked(below, items);
       comma();
     }
   }
@@ -103,6 +108,17 @@ export function readPythonJson(text: string): ReadJson {
     if (text.charAt(at) !== ',') fail();
     at++;
     blank();
+  }
+
+  /** Notes the floats of the value that was just read; the last value of a repeated name counts. */
+  function mark(below: Map<string, Floats>, name: string): void {
+    if (floats === 'float' || floats.size > 0) below.set(name, floats);
+    else below.delete(name);
+  }
+
+  function marked<T>(below: Floats, read: T): T {
+    floats = below;
+    return skip(read);
   }
 
   function skip<T>(read: T): T {
@@ -140,7 +156,7 @@ export function readPythonJson(text: string): ReadJson {
 
   try {
     blank();
-    const read = value('', 0);
+    const read = value(0);
     blank();
     return at === text.length ? { kind: 'value', value: read, floats, members } : { kind: 'broken', at };
   } catch (error) {

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from './read-python-json.ts';
+import { type Floats, isJsonObject, type Json } from './read-python-json.ts';
 
 /** The schema of a tool's arguments, as far as generation A looks at it. */
 export interface ParameterSchema {
@@ -8,14 +8,10 @@ export interface ParameterSchema {
 /**
  * Validates arguments as Agent-R1 of March 2025 does, and returns its message for the first problem, null for none: a dictionary,
  * the required names, and for each known property its `type` and `enum`. Names that the schema does not know pass, and so does a
- * type it does not know; a boolean is an integer and a number, as in Python. @param floats pointers to the numbers that were
- * written as floats: 1.0 is no integer there.
+ * type it does not know; a boolean is an integer and a number, as in Python. @param floats the numbers that were written
+ * as floats: 1.0 is no integer there.
  */
-export function validateSeedArguments(
-  given: Json,
-  schema: ParameterSchema,
-  floats: ReadonlySet<string> = new Set(),
-): string | null {
+export function validateSeedArguments(given: Json, schema: ParameterSchema, floats: Floats = new Map()): string | null {
   if (!isJsonObject(given)) return 'Arguments must be a dictionary';
   for (const name of listOf(schema.required)) {
     if (typeof name === 'string' && !Object.hasOwn(given, name)) return `Missing required parameter: ${name}`;
@@ -25,7 +21,7 @@ export function validateSeedArguments(
     const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
     if (!isJsonObject(property)) continue;
     const { type } = property;
-    if (typeof type === 'string' && !isOfType(value, type, floats.has(pointerTo(name))))
+    if (typeof type === 'string' && !isOfType(value, type, floats !== 'float' && floats.get(name) === 'float'))
       return `Parameter ${name} has incorrect type, should be ${type}`;
     if (property.enum !== undefined && !listOf(property.enum).some((allowed) => samePython(allowed, value)))
       return `Parameter ${name} has invalid value, should be one of: ${listOf(property.enum).map(String).join(', ')}`;
@@ -61,8 +57,4 @@ function samePython(a: Json, b: Json): boolean {
 
 function listOf(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? (value as readonly Json[]) : []; // isArray does not narrow a read-only list
-}
-
-function pointerTo(name: string): string {
-  return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }

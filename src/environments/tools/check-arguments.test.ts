@@ -3,7 +3,7 @@ import type { Json } from '../../domain/tools/read-python-json.ts';
 import { checkArguments } from './check-arguments.ts';
 
 const check = (parameters: { readonly [name: string]: Json }, given: Json) =>
-  checkArguments({ name: 't', parameters }, 'full')({ arguments: given, floats: new Set(), text: '{}' });
+  checkArguments({ name: 't', parameters }, 'full')({ arguments: given, floats: new Map(), text: '{}' });
 
 describe('validation by the whole schema', () => {
   const parameters = {
@@ -49,6 +49,6 @@ test.each<[string, { readonly [name: string]: Json }]>([
 });
 
 test('arguments of a megabyte are refused unread', () => {
-  const call = { arguments: {}, floats: new Set<string>(), text: 'x'.repeat(1_000_000) };
+  const call = { arguments: {}, floats: new Map(), text: 'x'.repeat(1_000_000) };
   expect(checkArguments({ name: 't', parameters: { type: 'object' } }, 'seed')(call)).toContain('longer than');
 });

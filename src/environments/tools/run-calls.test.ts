@@ -14,7 +14,7 @@ const call = (name: string, given: ToolCall['arguments'] = {}): ToolCall => ({
   name,
   arguments: given,
   text: '{}',
-  floats: new Set(),
+  floats: new Map(),
 });
 const limits = { timeoutMs: 50, signal: new AbortController().signal, clock: () => 0 };
 const runOne = async (own: Partial<Tool>) => (await runCalls(new Map([['t', tool('t', own)]]), [call('t')], limits))[0];

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { withoutSlashes } from '../../domain/text/without-slashes.ts';
 import { PolicySpecError } from '../../policies/policy-entry.ts';
 import type { ServedVersion } from '../../policies/served/model-server.ts';
 
@@ -36,7 +37,7 @@ export type ListedModel = z.infer<typeof listed>['data'][number];
 export function engineAt(name: string, kind: string, address: string): Engine {
   if (!/^https?:\/\/\S+$/.test(address))
     throw new PolicySpecError('server', `needs the address of ${name}; write for example ${kind}:http://127.0.0.1:8000`);
-  const root = address.replace(/\/+$/, '').replace(/\/v1$/, '');
+  const root = withoutSlashes(address).replace(/\/v1$/, '');
   async function ask(path: string, signal: AbortSignal, body?: unknown): Promise<EngineAnswer> {
     const within = AbortSignal.any([signal, AbortSignal.timeout(LOAD_MS)]);
     const request =

@@ -37,6 +37,7 @@ export default defineConfig({
           page('Replay and verify', '/guides/replay-and-verify'),
           page('Quarantine', '/guides/quarantine'),
           page('Add an environment', '/guides/add-an-environment'),
+          page('Add an environment in Python', '/guides/add-an-environment-in-python'),
           page('Add a projection', '/guides/add-a-projection'),
           page('Add an event', '/guides/add-an-event'),
         ],

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { protocolSchemas } from '../environments/server/protocol-schemas.ts';
 import { jsonSchemas } from '../events/json-schema.ts';
 import { makeFolder } from '../platform/make-folder.ts';
 import { declarationSchema } from '../usecases/train/declaration/declaration-schema.ts';
@@ -8,19 +9,30 @@ import { say } from './terminal.ts';
 import { wantsJson } from './with-platform.ts';
 
 /** What is no event, and is described by a JSON Schema too. */
-const OTHERS: Readonly<Record<string, () => object>> = { declaration: declarationSchema };
+const OTHERS: Readonly<Record<string, () => object>> = {
+  declaration: declarationSchema,
+  environment: protocolSchemas,
+};
 
-/** `espalier schemas`: the JSON Schema of every event type, for producers in other languages, and of a training's declaration. */
+/**
+ * `espalier schemas`: the JSON Schema of every event type, for producers in other languages, of a training's declaration, and of
+ * the protocol of environments.
+ */
 export function addSchemas(program: Command): void {
   const command = program
     .command('schemas')
-    .argument('[type]', 'one event type; all when left out; or declaration: how a policy is trained')
+    .argument(
+      '[type]',
+      'one event type; all when left out; or declaration (how a policy is trained), environment (the protocol of environment servers)',
+    )
     .option('--out <folder>', 'write <type>.schema.json files into this folder');
   command.action(async (type: string | undefined, options: { out?: string }) => {
     const other = type === undefined || !Object.hasOwn(OTHERS, type) ? undefined : OTHERS[type];
     const schemas: Readonly<Record<string, object>> = type !== undefined && other ? { [type]: other() } : jsonSchemas();
     if (type !== undefined && !schemas[type])
-      throw new Error(`there is no event type ${type}; there are ${Object.keys(schemas).join(', ')}; or name declaration`);
+      throw new Error(
+        `there is no event type ${type}; there are ${Object.keys(schemas).join(', ')}; or name ${Object.keys(OTHERS).join(', ')}`,
+      );
     const chosen = type === undefined ? schemas : { [type]: schemas[type] };
     if (options.out === undefined) return say(JSON.stringify(type === undefined ? chosen : chosen[type], null, 2).split('\n'));
     await makeFolder(resolve(options.out)).catch((error: Error) => {

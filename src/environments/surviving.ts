@@ -50,17 +50,16 @@ export async function rebuildEnvironment(kind: EnvironmentKind, path: EpisodePat
 /**
  * Makes the environments of a kind survive what a fresh one can repair: a server that was started again, a broken connection, a
  * step that was not answered in time. The lost environment is given up, another is brought to the same place, and the step is
- * taken there: no environment ever takes a step twice. Environments that are copied or have a player of their own keep neither:
- * this is for remote ones.
+ * taken there: no environment ever takes a step twice. A copy survives as its original does.
  * @param tries how often one step may be tried on a fresh environment before its error is final.
  */
 export function surviving(kind: EnvironmentKind, tries = 2): EnvironmentKind {
-  return { ...kind, create: () => survivingEnvironment(kind, tries) };
+  return { ...kind, create: async () => survivingEnvironment(kind, tries, await kind.create(), null) };
 }
 
-async function survivingEnvironment(kind: EnvironmentKind, tries: number): Promise<Environment> {
-  let environment = await kind.create();
-  let path: EpisodePath | null = null;
+function survivingEnvironment(kind: EnvironmentKind, tries: number, first: Environment, begun: EpisodePath | null): Environment {
+  let environment = first;
+  let path = begun;
 
   async function rebuild(lost: EpisodePath): Promise<void> {
     await environment.close(); // first: where environments are few, the new one may need its place
@@ -69,23 +68,37 @@ async function survivingEnvironment(kind: EnvironmentKind, tries: number): Promi
     environment = rebuilt.environment;
   }
 
+  function tried<T>(ask: () => Promise<T>): Promise<T> {
+    const attempt = async (count: number): Promise<T> => {
+      if (count > 1 && path) await rebuild(path);
+      return ask();
+    };
+    const again = ({ error, tries: count }: Failure): boolean => count <= tries && path !== null && isMendable(error);
+    return retry(attempt, { again, pauseMs: 0 });
+  }
+
+  const { clone, expertAction, planLength } = environment;
   return {
     reset: async (task): Promise<Opening> => {
       const opening = await environment.reset(task);
       path = { task: { alias: task.alias, seed: task.seed }, firstObservation: opening.observation, steps: [] };
       return opening;
     },
-    step: (action) => {
-      const step = async (tried: number): Promise<StepResult> => {
-        if (tried > 1 && path) await rebuild(path);
+    step: (action) =>
+      tried(async (): Promise<StepResult> => {
         const result = await environment.step(action);
         if (path) path = { ...path, steps: [...path.steps, { action, observation: result.observation }] };
         return result;
-      };
-      const again = ({ error, tries: tried }: Failure): boolean => tried <= tries && path !== null && isMendable(error);
-      return retry(step, { again, pauseMs: 0 });
-    },
+      }),
     parse: (response) => environment.parse(response),
+    ...(clone
+      ? {
+          clone: () =>
+            tried(async () => survivingEnvironment(kind, tries, (await environment.clone?.()) ?? (await kind.create()), path)),
+        }
+      : {}),
+    ...(expertAction ? { expertAction: () => tried(async () => (await environment.expertAction?.()) ?? null) } : {}),
+    ...(planLength ? { planLength: () => tried(async () => (await environment.planLength?.()) ?? null) } : {}),
     close: () => environment.close(),
   };
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { cutText } from '../../domain/text/cut-text.ts';
 import { EnvironmentError } from '../environment.ts';
+import { abridge, type CallOptions, callServer } from '../http/server-call.ts';
 import { SERVER_NAMES, type ServerDescriptor } from './descriptor.ts';
 import { DESCRIPTORS } from './descriptors.ts';
-import { abridge, type CallOptions, callServer } from './server-call.ts';
 
 /** What a server can be seen to be, without creating anything on it. */
 export interface ServerReport {

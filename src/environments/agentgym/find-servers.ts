@@ -1,10 +1,10 @@
 import { EnvironmentError } from '../environment.ts';
+import type { CallOptions } from '../http/server-call.ts';
 import { checkServer, livenessOf, type ServerReport } from './check-server.ts';
 import { SERVER_NAMES, type ServerDescriptor, type ServerName } from './descriptor.ts';
 import { DESCRIPTORS } from './descriptors.ts';
 import { baseOf } from './open-agentgym.ts';
 import { OVERRIDES_ROUTES } from './overrides.ts';
-import type { CallOptions } from './server-call.ts';
 
 /** An environment that a server offers. */
 export interface FoundServer extends ServerReport {

@@ -1,5 +1,7 @@
 import { withoutSlashes } from '../../domain/text/without-slashes.ts';
 import { EnvironmentError, type EnvironmentKind } from '../environment.ts';
+import type { CallOptions } from '../http/server-call.ts';
+import { startGateOf } from '../http/start-gate.ts';
 import { checkServer, type ServerReport } from './check-server.ts';
 import type { ClientRevision } from './client-action.ts';
 import type { ServerDescriptor, ServerName } from './descriptor.ts';
@@ -9,8 +11,6 @@ import { fingerprintServer } from './fingerprint-server.ts';
 import { LeasePool } from './lease-pool.ts';
 import { OVERRIDES_ROUTES } from './overrides.ts';
 import { probeStarts, type StartProbe } from './probe-starts.ts';
-import type { CallOptions } from './server-call.ts';
-import { startGateOf } from './start-gate.ts';
 
 export interface AgentGymOptions {
   readonly server: ServerName;

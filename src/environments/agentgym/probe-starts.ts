@@ -1,5 +1,5 @@
+import { StartGate } from '../http/start-gate.ts';
 import { closeRemote, createRemote, resetRemote, type Server } from './remote.ts';
-import { StartGate } from './start-gate.ts';
 
 /** How tasks open that start at the same time. */
 export interface StartProbe {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { EnvironmentError } from '../environment.ts';
+import { type Answer, abridge, type Call, type CallOptions, callServer, jsonOf } from '../http/server-call.ts';
+import type { StartGate } from '../http/start-gate.ts';
 import type { ServerDescriptor } from './descriptor.ts';
-import { type Answer, abridge, type Call, type CallOptions, callServer, jsonOf } from './server-call.ts';
-import type { StartGate } from './start-gate.ts';
 
 /** A server of a known kind at an address. */
 export interface Server {

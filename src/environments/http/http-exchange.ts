@@ -1,4 +1,4 @@
-import { request as requestHttp } from 'node:http';
+import { type Agent, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { retryAfterMs } from '../../runtime/retry-after.ts';
 
@@ -22,31 +22,34 @@ export interface HttpRequest {
   readonly json: unknown;
   /** The limit for everything, from connecting to the last byte. */
   readonly timeoutMs: number;
+  /** Keeps connections open between requests; without it every request has a connection of its own. */
+  readonly agent?: Agent | undefined;
 }
 
 const ANSWER_LIMIT = 16 * 1024 * 1024; // bytes; the largest real answer, Wordle's vocabulary, has 0.1 % of it
 
 /**
- * Sends one request and waits for the whole answer. Every request has a connection of its own, as AgentGym's clients do it: a
- * kept one that the server has just closed (uvicorn does after 5 s) could not be distinguished from a server that died over the
- * request. And `fetch` gives up on a slow answer after 300 s, where a ScienceWorld or WebArena step may be given more.
+ * Sends one request and waits for the whole answer. Without an agent every request has a connection of its own, as AgentGym's
+ * clients do it: a kept one that the server has just closed (uvicorn does after 5 s) could not be distinguished from a server
+ * that died over the request. And `fetch` gives up on a slow answer after 300 s, where a ScienceWorld or WebArena step may be
+ * given more.
  */
-export function exchange({ method, url, json, timeoutMs }: HttpRequest): Promise<Exchange> {
+export function exchange({ method, url, json, timeoutMs, agent }: HttpRequest): Promise<Exchange> {
   return new Promise((resolve) => {
     const payload = json === undefined ? undefined : Buffer.from(JSON.stringify(json), 'utf8');
     const headers = {
       accept: 'application/json',
-      connection: 'close',
+      ...(agent ? {} : { connection: 'close' }),
       ...(payload ? { 'content-type': 'application/json', 'content-length': payload.length } : {}),
     };
     const send = url.protocol === 'https:' ? requestHttps : requestHttp;
-    const sent = send(url, { method, headers, agent: false });
+    const sent = send(url, { method, headers, agent: agent ?? false });
     let connected = false;
 
     const end = (result: Exchange): void => {
       clearTimeout(limit);
       resolve(result);
-      sent.destroy();
+      if (!agent || result.kind !== 'answered') sent.destroy(); // a kept connection goes back to its agent
     };
     const fail = (cause: Error): void => end({ kind: connected ? 'broken' : 'unsent', cause });
     const limit = setTimeout(
@@ -54,11 +57,13 @@ export function exchange({ method, url, json, timeoutMs }: HttpRequest): Promise
       timeoutMs,
     );
 
-    sent.on('socket', (socket) =>
+    sent.on('socket', (socket) => {
+      connected = sent.reusedSocket;
+      if (connected) return;
       socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
         connected = true;
-      }),
-    );
+      });
+    });
     sent.on('error', fail); // also what follows a destroy: by then the promise has its answer
     sent.on('response', (response) => {
       const chunks: Buffer[] = [];

@@ -1,3 +1,4 @@
+import type { Agent } from 'node:http';
 import { cutText } from '../../domain/text/cut-text.ts';
 import { withoutSlashes } from '../../domain/text/without-slashes.ts';
 import { doubling, retry } from '../../runtime/retry.ts';
@@ -10,6 +11,8 @@ export interface CallOptions {
   readonly timeoutMs: number;
   /** For how long a server that cannot be reached is tried again, in milliseconds: restarts of a server take that long. */
   readonly patienceMs: number;
+  /** Keeps connections open between requests, for servers whose requests may all be sent twice. */
+  readonly agent?: Agent | undefined;
 }
 
 export interface Call {
@@ -47,7 +50,13 @@ export function callServer(call: Call, options: CallOptions): Promise<Answer> {
   const url = urlOf(options.baseUrl, call.path);
   let [broken, mayRepeat, restMs] = [0, false, 0];
   const ask = async (): Promise<Answer> => {
-    const result = await exchange({ method: call.method, url, json: call.json, timeoutMs: options.timeoutMs });
+    const result = await exchange({
+      method: call.method,
+      url,
+      json: call.json,
+      timeoutMs: options.timeoutMs,
+      agent: options.agent,
+    });
     if (result.kind === 'answered' && !PUT_OFF.has(result.status) && !CUT_OFF.has(result.status)) return result;
     const isBroken = result.kind === 'broken' || (result.kind === 'answered' && CUT_OFF.has(result.status));
     if (isBroken) broken++;

@@ -1,0 +1,156 @@
+"""Environments in Python: a class with `reset` and `step`, served to an Espalier installation by `serve`.
+
+    class Guess(Environment):
+        tasks = [str(number) for number in range(16)]
+
+        def reset(self, task, seed):
+            self.secret = int(task)
+            return "It is from 0 to 15."
+
+        def step(self, action):
+            right = action == str(self.secret)
+            return Step("Right." if right else "Wrong.", reward=float(right), terminated=right, success=right)
+
+    serve(Guess, port=8900)  # espalier collect --environment server:http://127.0.0.1:8900
+"""
+
+import copy
+import hashlib
+import inspect
+from dataclasses import dataclass, field
+
+
+class UnknownTask(Exception):
+    """`reset` was asked for a task that the environment does not have."""
+
+
+class BackendAway(Exception):
+    """What the environment itself asks (a retriever, a sandbox) does not answer: the rollout fails, and its policy has no part in it."""
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How a task begins. `observation` is shown first; `goal` is what the task asks for, `actions` what is possible now (None where that
+    cannot be listed), `state` any text that is equal in equal situations, `depth` the fewest steps that the task needs."""
+
+    observation: str
+    instruction: "str | None" = None
+    goal: "str | None" = None
+    depth: "float | None" = None
+    split: "str | None" = None
+    actions: "list[str] | None" = None
+    state: "str | None" = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """What follows an action. `reward` is what the step earned (see `Environment.reward`), `rewards` more of them by component,
+    `success` whether the task was done, at an end; `executable` whether the action was understood."""
+
+    observation: str
+    reward: float = 0.0
+    terminated: bool = False
+    truncated: bool = False
+    success: "bool | None" = None
+    executable: bool = True
+    actions: "list[str] | None" = None
+    state: "str | None" = None
+    rewards: "dict[str, float]" = field(default_factory=dict)
+    reason: "str | None" = None
+
+
+class Environment:
+    """One episode of a world; an object is made for each. Subclasses define `tasks`, `reset` and `step`, and may override the rest.
+
+    `tasks` are the aliases of the tasks, `instruction` the rules that a policy is shown, `response` how an action is found in what it says
+    (`react`: the line after the last `Action:`; `whole`: everything), `reward` the kind (`delta`, `cumulative` or `final`) and the scale of
+    rewards, `components` the names in `Step.rewards`, `resets` `alone` where episodes share a random state."""
+
+    name: "str | None" = None
+    tasks: "list[str]" = []
+    instruction = ""
+    response = "react"
+    reward = {"kind": "delta", "scale": 1}
+    components: "list[str]" = []
+    resets = "together"
+
+    def reset(self, task, seed):
+        """Begins a task from its beginning; equal task and seed begin alike. Returns an Opening, or the first observation."""
+        raise NotImplementedError
+
+    def step(self, action):
+        """Executes an action. Returns a Step, or (observation, reward, terminated), or Gymnasium's five values."""
+        raise NotImplementedError
+
+    def fork(self):
+        """Returns a copy of the episode as it is; searches use it in place of playing an episode again."""
+        return copy.deepcopy(self)
+
+    def expert(self):
+        """Returns the next action of a perfect player, or None. Define it where there is one."""
+        raise NotImplementedError
+
+    def close(self):
+        """Frees what the episode holds."""
+
+    @classmethod
+    def fingerprint(cls):
+        """Returns what determines tasks and answers: by default a hash of the files that define the class and its bases."""
+        digest = hashlib.sha256()
+        for base in cls.__mro__:
+            if issubclass(base, Environment) and base is not Environment:
+                digest.update(f"{base.__qualname__}\n".encode())
+                try:
+                    with open(inspect.getfile(base), "rb") as file:
+                        digest.update(file.read())
+                except (OSError, TypeError):
+                    digest.update(repr(sorted(vars(base))).encode())
+        return digest.hexdigest()
+
+
+def describe(kind, fork=True):
+    """Returns the description of an environment class as the protocol has it. Raises ValueError that names the field."""
+    tasks = kind.tasks() if callable(kind.tasks) else kind.tasks
+    tasks = list(tasks)
+    if not tasks or not all(isinstance(task, str) and task for task in tasks):
+        raise ValueError(f"{kind.__name__}.tasks must be a list of texts that are not empty, one for each task")
+    if len(set(tasks)) < len(tasks):
+        raise ValueError(f"{kind.__name__}.tasks names a task twice")
+    return {
+        "protocol": "espalier-environment/1",
+        "name": kind.name or kind.__name__.lower(),
+        "fingerprint": kind.fingerprint(),
+        "tasks": tasks,
+        "instruction": kind.instruction,
+        "resets": kind.resets,
+        "fork": fork,
+        "expert": kind.expert is not Environment.expert,
+        "response": kind.response,
+        "components": list(kind.components),
+        "reward": {"kind": "delta", "scale": 1, **kind.reward},
+    }
+
+
+def opening_of(given):
+    """Reads what `reset` returned. Raises TypeError."""
+    if isinstance(given, Opening):
+        return given
+    if isinstance(given, str):
+        return Opening(given)
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str):  # Gymnasium: (observation, info)
+        return Opening(given[0])
+    raise TypeError(f"reset must return an Opening or a text, not {type(given).__name__}")
+
+
+def step_of(given):
+    """Reads what `step` returned. Raises TypeError."""
+    if isinstance(given, Step):
+        return given
+    if isinstance(given, tuple) and isinstance(given[0], str):
+        if len(given) == 3:
+            return Step(given[0], float(given[1]), bool(given[2]))
+        if len(given) == 5:
+            observation, reward, terminated, truncated, info = given
+            success = info.get("success") if isinstance(info, dict) else None
+            return Step(observation, float(reward), bool(terminated), bool(truncated), success)
+    raise TypeError("step must return a Step, (observation, reward, terminated), or Gymnasium's five values, the observation a text")

@@ -1,0 +1,153 @@
+"""An environment class behind `espalier_rl.serving`, asked over HTTP as an installation asks it."""
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+from espalier_rl import BackendAway, Environment, Opening, Step, UnknownTask, make_server
+from espalier_rl.environment import describe
+
+
+class Countdown(Environment):
+    tasks = ["3", "5", "unready"]
+    instruction = "Say down."
+    components = ["haste"]
+
+    def reset(self, task, seed):
+        if task == "unready":
+            raise UnknownTask("unready is not ready")
+        self.left = int(task)
+        return Opening(str(self.left), actions=["down"], state=str(self.left))
+
+    def step(self, action):
+        if action == "break":
+            raise RuntimeError("broken")
+        if action == "away":
+            raise BackendAway("the retriever is away")
+        if action == "nan":
+            return Step("", reward=float("nan"))
+        if action == "tuple":
+            return "three values", 0.5, False
+        if action == "five":
+            return "five values", 0, False, True, {"success": False}
+        if action == "number":
+            return 5
+        self.left -= action == "down"
+        return Step(str(self.left), reward=float(self.left == 0), terminated=self.left == 0, success=self.left == 0, rewards={"haste": 0.1})
+
+    def expert(self):
+        return "down", self.left
+
+
+class Served(unittest.TestCase):
+    def setUp(self):
+        self.server = make_server(Countdown)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.connection = http.client.HTTPConnection("127.0.0.1", self.server.server_address[1], timeout=10)
+
+    def tearDown(self):
+        self.connection.close()
+        self.server.shutdown()
+        self.server.server_close()
+
+    def ask(self, path, body=None, headers=None):
+        sent = None if body is None else json.dumps(body)
+        usual = {"content-type": "application/json"} if headers is None else headers
+        self.connection.request("GET" if body is None else "POST", path, sent, usual)
+        response = self.connection.getresponse()
+        return response.status, json.loads(response.read())
+
+    def begun(self, task="3"):
+        episode = self.ask("/create", {})[1]["episode"]
+        self.assertEqual(self.ask("/reset", {"episode": episode, "task": task, "seed": 0})[0], 200)
+        return episode
+
+    def step(self, episode, n, action="down"):
+        return self.ask("/step", {"episode": episode, "n": n, "action": action})
+
+    def test_the_description_names_tasks_and_what_may_be_asked(self):
+        status, said = self.ask("/")
+        self.assertEqual(status, 200)
+        self.assertEqual(said["protocol"], "espalier-environment/1")
+        self.assertEqual((said["name"], said["tasks"], said["fork"], said["expert"]), ("countdown", Countdown.tasks, True, True))
+        self.assertRegex(said["fingerprint"], "^[0-9a-f]{64}$")
+
+    def test_an_episode_runs_to_its_end_and_no_further(self):
+        episode = self.begun()
+        self.assertEqual([self.step(episode, n)[1]["observation"] for n in range(3)], ["2", "1", "0"])
+        self.assertEqual(self.step(episode, 3), (409, {"error": "invalid", "message": "the episode has ended: POST /reset first"}))
+
+    def test_a_step_of_the_same_number_is_answered_again_and_not_executed_again(self):
+        episode = self.begun()
+        first = self.step(episode, 0)
+        self.assertEqual(self.step(episode, 0), first)
+        self.assertEqual(self.ask("/observe", {"episode": episode})[1], {"steps": 1, "last": first[1]})
+        self.assertEqual(self.step(episode, 5)[1]["message"], "n must be 1, the number of steps taken, not 5")
+
+    def test_a_copy_goes_on_by_itself(self):
+        episode = self.begun()
+        self.step(episode, 0)
+        copy = self.ask("/fork", {"episode": episode})[1]["episode"]
+        self.step(episode, 1)
+        self.assertEqual(self.ask("/expert", {"episode": copy})[1], {"action": "down", "length": 2})
+        self.assertEqual(self.step(copy, 1)[1]["observation"], "1")
+
+    def test_errors_have_a_code_and_name_what_is_wrong(self):
+        episode = self.begun()
+        for asked, wanted in [
+            (("/reset", {"episode": "no", "task": "3"}), (404, "gone")),
+            (("/reset", {"episode": episode, "task": "7"}), (422, "unknown-task")),
+            (("/reset", {"episode": episode, "task": "unready"}), (422, "unknown-task")),
+            (("/step", {"episode": episode, "n": 0, "action": 5}), (400, "invalid")),
+            (("/step", {"episode": episode, "n": 0, "action": "break"}), (500, "backend")),
+            (("/step", {"episode": episode, "n": 0, "action": "away"}), (500, "backend")),
+            (("/step", {"episode": episode, "n": 0, "action": "nan"}), (500, "backend")),
+            (("/step", {"episode": episode, "n": 1, "action": "number"}), (500, "backend")),
+            (("/nothing", {}), (404, "invalid")),
+        ]:
+            with self.subTest(asked=asked):
+                status, said = self.ask(*asked)
+                self.assertEqual((status, said["error"]), wanted)
+                self.assertNotEqual(said["message"], "")
+        self.assertEqual(self.ask("/create", {}, headers={"content-type": "text/plain"})[0], 415)
+        self.connection.request("POST", "/create", "[1", {"content-type": "application/json"})
+        self.assertEqual(self.connection.getresponse().status, 400)
+
+    def test_a_step_may_be_three_or_five_values(self):
+        episode = self.begun()
+        self.assertEqual(self.step(episode, 0, "tuple")[1]["reward"], 0.5)
+        said = self.step(episode, 1, "five")[1]
+        self.assertEqual((said["truncated"], said["success"]), (True, False))
+
+    def test_a_class_without_tasks_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "Bare.tasks must be a list of texts"):
+            describe(type("Bare", (Environment,), {}))
+
+
+class Started(unittest.TestCase):
+    def start(self, source, place="world.py"):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "world.py"), "w") as file:
+                file.write(source)
+            command = [sys.executable, "-m", "espalier_rl", "serve", os.path.join(folder, place), "--port", "0", "--end-with-stdin"]
+            ended = subprocess.run(command, input=b"", capture_output=True, timeout=60)
+        return ended.returncode, ended.stderr.decode()
+
+    def test_a_file_with_one_class_is_served_until_standard_input_ends(self):
+        code, said = self.start("from espalier_rl import Environment\nclass World(Environment):\n    tasks = ['a']\n")
+        self.assertEqual(code, 0)
+        self.assertRegex(said, r"^listening on http://127\.0\.0\.1:\d+\n$")
+
+    def test_a_file_without_the_named_class_says_which_it_has(self):
+        code, said = self.start("from espalier_rl import Environment\nclass World(Environment):\n    tasks = ['a']\n", "world.py#Other")
+        self.assertEqual(code, 1)
+        self.assertIn("defines World; name one that is a subclass", said)
+
+
+if __name__ == "__main__":
+    unittest.main()

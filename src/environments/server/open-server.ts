@@ -1,0 +1,90 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import type { z } from 'zod';
+import { sha256Hex } from '../../digest/sha256.ts';
+import { EnvironmentError, type EnvironmentKind } from '../environment.ts';
+import { abridge, type CallOptions, callServer } from '../http/server-call.ts';
+import { type Description, descriptionShape, errorShape, PROTOCOL } from './protocol.ts';
+import { openServerEpisode } from './server-episode.ts';
+
+export interface ServerOptions {
+  readonly url: string;
+  /** The limit for one request, in milliseconds. */
+  readonly timeoutMs: number;
+  /** For how long an unreachable server is tried again during a run, in milliseconds. Opening tries once. */
+  readonly patienceMs?: number;
+}
+
+/** A server as episodes ask it. */
+export interface EnvironmentServer {
+  readonly description: Description;
+  readonly baseUrl: URL;
+  /** Sends a request and reads its answer. @throws EnvironmentError that names the route and the field. */
+  ask<Shape extends z.ZodType>(path: string, json: unknown, shape: Shape): Promise<z.output<Shape>>;
+}
+
+const PATIENCE_MS = 30_000; // a server that is started again takes that long
+
+/**
+ * Opens an environment on a server that speaks the protocol `espalier-environment/1`. Who opens it closes it. @throws
+ * EnvironmentError `unreachable`, or `protocol` that says what its description lacks.
+ */
+export async function openServer({ url, timeoutMs, patienceMs = PATIENCE_MS }: ServerOptions): Promise<EnvironmentKind> {
+  const baseUrl = new URL(url);
+  const agent = new (baseUrl.protocol === 'https:' ? HttpsAgent : HttpAgent)({ keepAlive: true });
+  const calls: CallOptions = { baseUrl, timeoutMs, patienceMs, agent };
+  try {
+    const first = await callServer({ method: 'GET', path: '/', repeat: 'safe' }, { ...calls, patienceMs: 0 });
+    const description = readAnswer(`GET ${baseUrl.href}`, first, descriptionShape);
+    if (new Set(description.tasks).size < description.tasks.length)
+      throw new EnvironmentError('protocol', `GET ${baseUrl.href}: tasks names a task twice; name each once`);
+    const server: EnvironmentServer = {
+      description,
+      baseUrl,
+      // every request of the protocol may be sent twice
+      ask: async (path, json, shape) =>
+        readAnswer(`POST ${path}`, await callServer({ method: 'POST', path, json, repeat: 'safe' }, calls), shape),
+    };
+    return {
+      name: description.name,
+      fingerprint: sha256Hex(`${PROTOCOL} ${description.name} ${description.fingerprint}`),
+      taskAliases: description.tasks,
+      components: description.components,
+      create: async () => openServerEpisode(server),
+      close: async () => agent.destroy(),
+    };
+  } catch (error) {
+    agent.destroy();
+    throw error;
+  }
+}
+
+function readAnswer<Shape extends z.ZodType>(
+  what: string,
+  { status, body }: { readonly status: number; readonly body: string },
+  shape: Shape,
+): z.output<Shape> {
+  const value = readJson(what, status, body);
+  if (status !== 200) {
+    const said = errorShape.safeParse(value);
+    const message = `${what} answered HTTP ${status}: ${abridge(said.success ? said.data.message : body)}`;
+    if (!said.success || said.data.error === 'invalid') throw new EnvironmentError('protocol', message);
+    throw new EnvironmentError(said.data.error, message, { retryable: said.data.error === 'gone' });
+  }
+  const parsed = shape.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const field = issue?.path.join('.') || 'the answer';
+  throw new EnvironmentError(
+    'protocol',
+    `${what}: ${field} ${issue?.message ?? 'does not fit'}, where a server of ${PROTOCOL} answers otherwise: ${abridge(body)}`,
+  );
+}
+
+function readJson(what: string, status: number, body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch (cause) {
+    throw new EnvironmentError('protocol', `${what} answered HTTP ${status} without JSON: ${abridge(body)}`, { cause });
+  }
+}

@@ -57,7 +57,7 @@ describe('the guides', () => {
   test('together, what they add has no type error', async () => {
     const { code, stdout } = await copy.run('node_modules/.bin/tsc --noEmit');
     expect([code, stdout]).toEqual([0, '']);
-  });
+  }, 300_000);
 
   test.each(GUIDES)('every command of %s prints what the page shows', async (guide) => {
     const commands = commandsOf(guide).filter((step) => !isGenerator(step));
@@ -65,7 +65,7 @@ describe('the guides', () => {
     for (const { command, output } of commands) {
       expect(await runWell(command)).toMatch(patternOf(output));
     }
-  });
+  }, 300_000);
 });
 
 function commandsOf(guide: string): readonly Extract<GuideStep, { kind: 'run' }>[] {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { defineEnvironment } from '../environment-entry.ts';
+import { startPython } from '../http/start-python.ts';
 import { text, whole } from '../option-kinds.ts';
 import { readPairs } from '../read-address.ts';
 import { surviving } from '../surviving.ts';
 import { openServer } from './open-server.ts';
-import { startPython } from './start-python.ts';
 
 /** An environment of the user's in Python, as in `python:./guess.py#Guess`: served by a process that is started for it. */
 export const pythonEnvironment = defineEnvironment({
@@ -22,7 +22,7 @@ export const pythonEnvironment = defineEnvironment({
     },
   },
   open: async ({ file, timeout }) => {
-    const server = await startPython(file);
+    const server = await startPython('serve', file);
     try {
       const kind = await openServer({ url: server.url, timeoutMs: timeout * 1_000 });
       const close = async () => {

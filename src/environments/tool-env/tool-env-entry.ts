@@ -8,8 +8,10 @@ import { calculator } from '../tools/calculator.ts';
 import { isModule } from '../tools/load-export.ts';
 import { loadTool } from '../tools/load-tool.ts';
 import { python } from '../tools/python.ts';
+import { openPythonTools } from '../tools/python-tools.ts';
 import { search } from '../tools/search.ts';
 import { type Tool, ToolError } from '../tools/tool.ts';
+import { openToolServer } from '../tools/tool-server.ts';
 import { openToolbox, type Toolbox } from '../tools/toolbox.ts';
 import { openReward } from './open-reward.ts';
 import { readTasks } from './read-tasks.ts';
@@ -23,7 +25,10 @@ const yesOrNo = (description: string) => oneOf(['yes', 'no'], description);
 const options = z
   .strictObject({
     profile: oneOf(TOOL_PROFILES, 'the form of calls and answers').default('nous'),
-    tools: listOf('TOOL', 'search, calculator, python, or a module ./my-tool.ts#NAME; python in retool, else search').optional(),
+    tools: listOf(
+      'TOOL',
+      'search, calculator, python, a module ./my-tool.ts#NAME, Python functions ./my_tools.py#NAME, or a server http://…#NAME; python in retool, else search',
+    ).optional(),
     tasks: text('FILE', 'tasks, one JSON object per line; the questions of the generated world when left out').optional(),
     reward: text('NAME', 'a scorer NAME@REVISION or a module ./my-reward.ts#NAME; by data source when left out').optional(),
     'max-turns': whole(1, 1_000, 'responses after which an episode is truncated').default(10),
@@ -76,7 +81,7 @@ function toolsOf({ profile, tools }: { profile: ToolProfile; tools?: string[] | 
 async function openTools(given: Options, world: QuestionWorld): Promise<Toolbox> {
   const opened: Tool[] = [];
   try {
-    for (const name of toolsOf(given)) opened.push(await openTool(name, given, world));
+    for (const name of toolsOf(given)) opened.push(...(await openNamed(name, given, world)));
     return openToolbox(opened, given.profile === 'seed' ? 'seed' : 'full');
   } catch (error) {
     for (const tool of opened) await tool.close?.();
@@ -84,8 +89,15 @@ async function openTools(given: Options, world: QuestionWorld): Promise<Toolbox>
   }
 }
 
-async function openTool(name: string, given: Options, world: QuestionWorld): Promise<Tool> {
-  if (isModule(name)) return loadTool(name);
+/** Opens what one name of the option means: a server and a file in Python may have several tools. */
+async function openNamed(name: string, given: Options, world: QuestionWorld): Promise<readonly Tool[]> {
+  const timeoutMs = given['tool-timeout'] * 1_000;
+  if (/^https?:\/\//.test(name)) return openToolServer(name, timeoutMs);
+  if (/\.py(#|$)/.test(name)) return openPythonTools(name, timeoutMs);
+  return [isModule(name) ? await loadTool(name) : await openShipped(name, given, world)];
+}
+
+async function openShipped(name: string, given: Options, world: QuestionWorld): Promise<Tool> {
   switch (name) {
     case 'search': {
       const retriever = await openSource(given, given['tool-timeout'], () => world.documents);
@@ -97,7 +109,7 @@ async function openTool(name: string, given: Options, world: QuestionWorld): Pro
       return python({ url: given.sandbox ?? '' });
     default:
       throw new ToolError(
-        `there is no tool ${JSON.stringify(name.slice(0, 200))}; there are search, calculator, python, or name a module: ./my-tool.ts`,
+        `there is no tool ${JSON.stringify(name.slice(0, 200))}; there are search, calculator, python, or name a module: ./my-tool.ts, ./my_tools.py, or a server: http://…`,
       );
   }
 }

@@ -14,12 +14,12 @@ export interface PythonServer {
 }
 
 /**
- * Starts `python -m espalier_rl serve FILE#CLASS` on a free port of loopback; it ends with this process. @throws
+ * Starts `python -m espalier_rl serve FILE#CLASS` (or `serve-tools`) on a free port of loopback; it ends with this process. @throws
  * EnvironmentError with the last lines that Python wrote.
  */
-export async function startPython(place: string): Promise<PythonServer> {
+export async function startPython(command: 'serve' | 'serve-tools', place: string): Promise<PythonServer> {
   const python = readConfig().python ?? 'python3';
-  const child = spawn(python, ['-m', 'espalier_rl', 'serve', place, '--port', '0', '--end-with-stdin'], {
+  const child = spawn(python, ['-m', 'espalier_rl', command, place, '--port', '0', '--end-with-stdin'], {
     env: childEnvironment({ PYTHONPATH: PACKAGE, PYTHONDONTWRITEBYTECODE: '1' }),
     stdio: ['pipe', 'ignore', 'pipe'],
   });
@@ -50,6 +50,6 @@ export async function startPython(place: string): Promise<PythonServer> {
   await close();
   throw new EnvironmentError(
     'unknown-task',
-    `${python} -m espalier_rl serve ${place} did not start (${first.why}): ${lines.slice(-5).join(' | ') || 'it wrote nothing'}; name the interpreter by ESPALIER_PYTHON`,
+    `${python} -m espalier_rl ${command} ${place} did not start (${first.why}): ${lines.slice(-5).join(' | ') || 'it wrote nothing'}; name the interpreter by ESPALIER_PYTHON`,
   );
 }

@@ -1,0 +1,84 @@
+"""A small HTTP server whose requests and answers are JSON objects, with Python's standard library alone."""
+
+import json
+import traceback
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+BODY_LIMIT = 16 * 1024 * 1024  # bytes of a request
+
+
+class Refused(Exception):
+    """A request that is answered by an error: an HTTP status, a code, and a message for people."""
+
+    def __init__(self, status, error, message):
+        super().__init__(message)
+        self.status, self.error, self.message = status, error, message
+
+
+def text_of(asked, field):
+    """Returns a field of a request that must be a text. Raises Refused."""
+    value = asked.get(field)
+    if not isinstance(value, str):
+        raise Refused(400, "invalid", f"{field} must be a text")
+    return value
+
+
+def json_server(shown, routes, *, name, host, port):
+    """Returns an HTTP server, bound and not running yet: `shown` are answers of GET by path, `routes` functions of POST by path, from the
+    object that was sent to the one that is answered. What they raise is answered as the error `backend`, in the words of `name`."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def do_GET(self):
+            if self.path in shown:
+                return self._answer(200, shown[self.path])
+            self._answer(404, {"error": "invalid", "message": f"there is no GET {self.path[:200]}"})
+
+        def do_POST(self):
+            try:
+                self._answer(200, self._handle())
+            except Refused as refused:
+                self._answer(refused.status, {"error": refused.error, "message": refused.message})
+            except Exception as error:
+                traceback.print_exc()
+                said = f"{name} raised {type(error).__name__}: {error}"
+                self._answer(500, {"error": "backend", "message": said[:5000]})
+
+        def _handle(self):
+            length = int(self.headers.get("content-length") or 0)
+            if length > BODY_LIMIT:
+                self.close_connection = True
+                raise Refused(413, "invalid", f"a request has at most {BODY_LIMIT} bytes")
+            body = self.rfile.read(length)
+            # a page in a browser cannot send this type without asking first, and nobody answers that
+            if not (self.headers.get("content-type") or "").startswith("application/json"):
+                raise Refused(415, "invalid", "Content-Type must be application/json")
+            route = routes.get(self.path)
+            if route is None:
+                raise Refused(404, "invalid", f"there is no POST {self.path[:200]}; there are {', '.join(routes)}")
+            try:
+                asked = json.loads(body)
+            except ValueError as error:
+                raise Refused(400, "invalid", f"the body is no JSON: {error}") from error
+            if not isinstance(asked, dict):
+                raise Refused(400, "invalid", "the body must be a JSON object")
+            return route(asked)
+
+        def _answer(self, status, value):
+            try:
+                body = json.dumps(value, allow_nan=False).encode()
+            except (TypeError, ValueError) as error:
+                said = f"the answer of {name} is no JSON: {error}"
+                status, body = 500, json.dumps({"error": "backend", "message": said}).encode()
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    return ThreadingHTTPServer((host, port), Handler)

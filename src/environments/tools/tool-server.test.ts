@@ -1,0 +1,62 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, test } from '@jest/globals';
+import { openToolServer, TOOLS_PROTOCOL } from './tool-server.ts';
+
+const servers: Server[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+const tool = { name: 'double', description: 'Doubles a number.', parameters: { properties: { n: { type: 'integer' } } } };
+const list = { protocol: TOOLS_PROTOCOL, fingerprint: 'f1', tools: [tool, { name: 'other', description: 'Does nothing.' }] };
+
+async function serve(call: { status?: number; body: unknown }, listed: unknown = list): Promise<string> {
+  const server = createServer((req, res) => {
+    const { status = 200, body } = req.url === '/tools' ? { body: listed } : call;
+    req.resume().on('end', () => {
+      res.writeHead(status, { 'content-type': 'application/json' });
+      res.end(typeof body === 'string' ? body : JSON.stringify(body));
+    });
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+const signal = new AbortController().signal;
+
+test('a server brings all of its tools, or the one that is named', async () => {
+  const url = await serve({ body: { content: '4', success: true, reward: 0.1 } });
+  const [double, other] = await openToolServer(url, 1_000);
+  expect(double).toMatchObject({ ...tool, fingerprint: 'f1 double', parameters: { type: 'object', required: [] } });
+  expect(other?.name).toBe('other');
+  expect(await double?.execute({ n: 2 }, signal)).toEqual({ content: '4', success: true, reward: 0.1 });
+  expect((await openToolServer(`${url}#other`, 1_000)).map(({ name }) => name)).toEqual(['other']);
+});
+
+test.each<[string, unknown, string]>([
+  ['HTML', '<html>', 'without JSON: <html>'],
+  ['another protocol', { ...list, protocol: 'mcp' }, 'protocol Invalid input'],
+  ['a tool without a description', { ...list, tools: [{ name: 'a' }] }, 'tools.0.description'],
+  ['a name that no model can call', { ...list, tools: [{ name: 'a b', description: 'd' }] }, 'must be 1 to 64 letters'],
+])('a server that lists %s is refused by field', async (_what, listed, message) => {
+  await expect(openToolServer(await serve({ body: {} }, listed), 1_000)).rejects.toMatchObject({
+    name: 'ToolError',
+    message: expect.stringContaining(message),
+  });
+});
+
+test('a tool that the server lacks is refused with those that it has', async () => {
+  await expect(openToolServer(`${await serve({ body: {} })}#triple`, 1_000)).rejects.toThrow(
+    'has no tool triple; it has double, other',
+  );
+});
+
+test('a call that the server fails to answer says nothing of the model: the tool is unavailable', async () => {
+  const [double] = await openToolServer(await serve({ status: 500, body: { error: 'backend', message: 'away' } }), 1_000);
+  await expect(double?.execute({ n: 2 }, signal)).rejects.toMatchObject({ name: 'ToolUnavailable' });
+  const [odd] = await openToolServer(await serve({ body: { content: 5 } }), 1_000);
+  await expect(odd?.execute({ n: 2 }, signal)).rejects.toThrow('content Invalid input');
+});

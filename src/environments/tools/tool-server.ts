@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import type { Json } from '../../domain/tools/read-python-json.ts';
+import { EnvironmentError } from '../environment.ts';
+import { abridge, type CallOptions, callServer } from '../http/server-call.ts';
+import { type Tool, ToolError, ToolUnavailable } from './tool.ts';
+
+/** The protocol's name and version, which a server of tools names in its list. */
+export const TOOLS_PROTOCOL = 'espalier-tools/1';
+
+const PATIENCE_MS = 30_000; // a server that is started again takes that long
+
+const parameters = z.looseObject({
+  type: z.literal('object').default('object'),
+  properties: z.record(z.string(), z.unknown()).default({}),
+  required: z.array(z.string()).default([]),
+});
+
+/** What `GET /tools` answers. */
+const toolListShape = z.object({
+  protocol: z.literal(TOOLS_PROTOCOL).describe('Name and version of the protocol.'),
+  fingerprint: z
+    .string()
+    .min(1)
+    .max(1_000)
+    .describe('What determines results besides the arguments, such as a hash of the code.'),
+  tools: z
+    .array(
+      z.object({
+        name: z
+          .string()
+          .regex(/^[\w.-]{1,64}$/, 'must be 1 to 64 letters, digits, _ . or -')
+          .describe('Name that a model calls.'),
+        description: z.string().min(1).max(10_000).describe('What the tool does, as a model is shown.'),
+        parameters: parameters.prefault({}).describe('JSON Schema of the arguments, an object.'),
+      }),
+    )
+    .min(1)
+    .describe('Tools of the server, in order.'),
+});
+
+/** What `POST /call {tool, arguments}` answers. */
+const callShape = z.object({
+  content: z.string().max(4_000_000).describe('Result, as the model is shown.'),
+  success: z.boolean().optional().describe('Whether the call did what was asked; true when left out.'),
+  reward: z.number().nullish().describe('Process reward of the call.'),
+});
+
+/**
+ * Opens the tools of a server, or the one that is named behind `#`. A call is sent once: only what never reached the server is
+ * sent again. @throws ToolError that says what the server lacks, and which tools there are.
+ */
+export async function openToolServer(address: string, timeoutMs: number, close?: () => Promise<void>): Promise<readonly Tool[]> {
+  const [url = '', name] = address.split('#');
+  const calls: CallOptions = { baseUrl: new URL(url), timeoutMs, patienceMs: PATIENCE_MS };
+  const first = await callServer({ method: 'GET', path: '/tools', repeat: 'safe' }, { ...calls, patienceMs: 0 }).catch(refused);
+  const list = read(toolListShape, first, `GET ${url}/tools`);
+  const chosen = list.tools.filter((tool) => name === undefined || tool.name === name);
+  if (chosen.length === 0)
+    throw new ToolError(`${url} has no tool ${name}; it has ${list.tools.map((tool) => tool.name).join(', ')}`);
+  return chosen.map((described, i) => ({
+    name: described.name,
+    description: described.description,
+    parameters: described.parameters as { readonly [key: string]: Json }, // read from JSON
+    fingerprint: `${list.fingerprint} ${described.name}`,
+    async execute(args) {
+      const json = { tool: described.name, arguments: args };
+      const answer = await callServer({ method: 'POST', path: '/call', json, repeat: 'unsafe' }, calls).catch(unavailable);
+      if (answer.status !== 200) throw new ToolUnavailable(`${described.name} at ${url}: ${abridge(answer.body)}`);
+      const { content, success, reward } = read(callShape, answer, `POST ${url}/call`);
+      return { content, ...(success === undefined ? {} : { success }), ...(reward == null ? {} : { reward }) };
+    },
+    ...(i === 0 && close ? { close } : {}), // once for all of them
+  }));
+}
+
+function read<Shape extends z.ZodType>(
+  shape: Shape,
+  { status, body }: { status: number; body: string },
+  what: string,
+): z.output<Shape> {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    throw new ToolError(`${what} answered HTTP ${status} without JSON: ${abridge(body)}`);
+  }
+  const parsed = shape.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new ToolError(`${what}: ${issue?.path.join('.') || 'the answer'} ${issue?.message ?? 'does not fit'}: ${abridge(body)}`);
+}
+
+function refused(error: unknown): never {
+  throw error instanceof EnvironmentError ? new ToolError(error.message, { cause: error }) : error;
+}
+
+function unavailable(error: unknown): never {
+  throw error instanceof EnvironmentError ? new ToolUnavailable(error.message, { cause: error }) : error;
+}

@@ -59,13 +59,17 @@ describe('the guides', () => {
     expect([code, stdout]).toEqual([0, '']);
   }, 300_000);
 
-  test.each(GUIDES)('every command of %s prints what the page shows', async (guide) => {
-    const commands = commandsOf(guide).filter((step) => !isGenerator(step));
-    expect(commands.length).toBeGreaterThan(0);
-    for (const { command, output } of commands) {
-      expect(await runWell(command)).toMatch(patternOf(output));
-    }
-  }, 300_000);
+  test.each(GUIDES)(
+    'every command of %s prints what the page shows',
+    async (guide) => {
+      const commands = commandsOf(guide).filter((step) => !isGenerator(step));
+      expect(commands.length).toBeGreaterThan(0);
+      for (const { command, output } of commands) {
+        expect(await runWell(command)).toMatch(patternOf(output));
+      }
+    },
+    300_000,
+  );
 });
 
 function commandsOf(guide: string): readonly Extract<GuideStep, { kind: 'run' }>[] {

@@ -130,7 +130,13 @@ describe('wrong command lines', () => {
   test.each([
     ['a policy', ['collect', '--policy', 'nonsense'], /policy: kind "nonsense" is unknown; write random, planner/],
     ['an environment', ['collect', '--environment', 'nowhere'], /no environment "nowhere"; name textcraft/],
-    ['a task', ['collect', '--tasks', '0,99999'], /--tasks: textcraft has no task "99999"; it has 0 to/],
+    ['a task', ['collect', '--tasks', '0,99999'], /--tasks: textcraft has no task "99999"; it has 151, 0 to/],
+    ['a task by its alias', ['collect', '--task', '200'], /--task: textcraft has no task "200"; it has 151, 0 to 150/],
+    [
+      'more tasks than there are',
+      ['collect', '--environment', 'echo:ab', '--tasks', '3'],
+      /--tasks: echo has 2 tasks, not 3; ask for at most 2, or for all/,
+    ],
     ['a temperature', ['collect', '--temperature', 'warm'], /--temperature takes a number from 0 to 100, not "warm"/],
     [
       'a run that nobody began',

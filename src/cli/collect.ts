@@ -1,25 +1,27 @@
 import { type Command, Option } from 'commander';
 import { isUuid } from '../domain/ids.ts';
 import { SEARCH_DEFAULTS } from '../domain/search/next-search-step.ts';
+import { asAgentRSent } from '../environments/agentgym/agentgym-entry.ts';
 import { rewardScaleOf } from '../environments/agentgym/reward-scale.ts';
 import { ENVIRONMENT_FORMS, openEnvironment } from '../environments/open-environment.ts';
 import { newId } from '../events/new-id.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
-import { chooseTasks } from '../usecases/collect/choose-tasks.ts';
 import { type Collection, collect, readCollection } from '../usecases/collect/collect.ts';
 import type { Collected, Progress } from '../usecases/collect/collect-run.ts';
 import { type CollectPlan, collectPlan, type PlannedTask } from '../usecases/collect/plan.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { exitStopped } from './stoppable.ts';
+import { tasksOf } from './tasks-of.ts';
 import { progressLine, say } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 export interface CollectFlags extends PromptFlags {
   readonly environment: string;
   readonly policy: string;
-  readonly tasks: string;
+  readonly tasks?: string;
+  readonly task?: readonly string[];
   readonly rollouts: number;
   readonly branching: 'root' | 'anywhere';
   readonly maxSteps: number;
@@ -48,7 +50,11 @@ export function addCollect(program: Command): void {
     .command('collect')
     .option('--environment <name>', `${ENVIRONMENT_FORMS}`, 'textcraft')
     .option('--policy <spec>', POLICY_FORMS, 'random')
-    .option('--tasks <tasks>', 'how many tasks, spread over the depths; or a list of aliases: 3,17,40', '32')
+    .option(
+      '--tasks <tasks>',
+      'how many tasks, spread over the depths; or a list of aliases: 3,17,40 (default: 32, or all there are)',
+    )
+    .option('--task <alias...>', 'these tasks, by their aliases')
     .option('--rollouts <n>', 'rollouts per task', wholeNumber('--rollouts', 1, 100_000), 8)
     .addOption(
       new Option('--branching <where>', 'where rollouts start: all at the root, or anywhere in the tree')
@@ -144,12 +150,13 @@ export function progressText(p: Progress, seconds: number): string {
 
 async function newCollection(flags: CollectFlags): Promise<Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>> {
   refuseLoneFlags(flags);
-  const prompt = promptPlanOf(flags, flags.environment);
+  const environment = flags.compat ? asAgentRSent(flags.environment) : flags.environment;
+  const prompt = promptPlanOf(flags, environment);
   parsePolicyText(flags.policy); // reported now rather than after the environment was opened
-  const kind = await openEnvironment(flags.environment);
+  const kind = await openEnvironment(environment);
   try {
     const plan: CollectPlan = collectPlan.parse({
-      environment: flags.environment,
+      environment,
       tasks: await plannedTasks(flags, kind),
       taskSeed: flags.taskSeed,
       policy: flags.policy,
@@ -165,14 +172,7 @@ async function newCollection(flags: CollectFlags): Promise<Pick<Collection, 'run
 }
 
 async function plannedTasks(flags: CollectFlags, kind: Awaited<ReturnType<typeof openEnvironment>>): Promise<PlannedTask[]> {
-  const aliases = flags.tasks.includes(',') ? flags.tasks.split(',').map((alias) => alias.trim()) : undefined;
-  const unknown = aliases?.find((alias) => !kind.taskAliases.includes(alias));
-  if (unknown !== undefined)
-    throw new Error(
-      `--tasks: ${kind.name} has no task ${JSON.stringify(unknown)}; it has ${kind.taskAliases[0]} to ${kind.taskAliases.at(-1)}`,
-    );
-  const chosen =
-    aliases?.map((alias) => ({ alias })) ?? (await chooseTasks(kind, wholeNumber('--tasks', 1)(flags.tasks), flags.taskSeed));
+  const chosen = await tasksOf(kind, flags, { usual: Math.min(32, kind.taskAliases.length) });
   const rollouts = flags.search ? flags.iterations : flags.rollouts;
   return chosen.map(({ alias }) => ({ alias, rollouts, branching: flags.branching }));
 }

@@ -12,7 +12,6 @@ import type { EvaluationRecord } from '../projections/evaluations/read-evaluatio
 import { readFailures } from '../projections/evaluations/read-failures.ts';
 import { readRunsById } from '../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
-import { chooseTasks } from '../usecases/collect/choose-tasks.ts';
 import { type Collection, readCollection } from '../usecases/collect/collect.ts';
 import type { Collected } from '../usecases/collect/collect-run.ts';
 import { collectPlan, type PlannedTask } from '../usecases/collect/plan.ts';
@@ -22,6 +21,7 @@ import { ensureProjector } from './ensure-projector.ts';
 import { plotSvg } from './plot-svg.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { exitStopped } from './stoppable.ts';
+import { tasksOf } from './tasks-of.ts';
 import { type Lines, progressLine, say, table } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { plotFile, writePlot } from './write-plot.ts';
@@ -29,7 +29,8 @@ import { plotFile, writePlot } from './write-plot.ts';
 interface EvaluateFlags extends PromptFlags {
   readonly environment: string;
   readonly policy: string;
-  readonly tasks: string;
+  readonly tasks?: string;
+  readonly task?: readonly string[];
   readonly split?: string;
   readonly recoverFrom?: string;
   readonly rollouts: number;
@@ -54,7 +55,8 @@ export function addEvaluate(program: Command): void {
     .command('evaluate')
     .option('--environment <name>', ENVIRONMENT_FORMS, 'textcraft')
     .option('--policy <spec>', POLICY_FORMS, 'random')
-    .option('--tasks <tasks>', 'how many tasks, spread over the depths; all; or a list of aliases: 3,17,40', 'all')
+    .option('--tasks <tasks>', 'how many tasks, spread over the depths; all (the default); or a list of aliases: 3,17,40')
+    .option('--task <alias...>', 'these tasks, by their aliases')
     .option('--split <name>', 'only tasks of this split, such as test')
     .option('--recover-from <run>', 'go on behind failed rollouts of this run, each cut at a seeded step; in place of --tasks')
     .option('--rollouts <n>', 'episodes per task', wholeNumber('--rollouts', 1, 100_000), 1)
@@ -151,12 +153,7 @@ async function plannedEvaluation(
 }
 
 async function chosenTasks(kind: EnvironmentKind, flags: EvaluateFlags): Promise<PlannedTask[]> {
-  const listed = flags.tasks.includes(',') ? flags.tasks.split(',').map((alias) => alias.trim()) : null;
-  if (listed && flags.split !== undefined) throw new Error('--split chooses among all tasks; leave it out, or --tasks');
-  const unknown = listed?.find((alias) => !kind.taskAliases.includes(alias));
-  if (unknown !== undefined) throw new Error(`--tasks: ${kind.name} has no task ${JSON.stringify(unknown)}`);
-  const count = flags.tasks === 'all' ? kind.taskAliases.length : listed ? 0 : wholeNumber('--tasks', 1)(flags.tasks);
-  const chosen = listed?.map((alias) => ({ alias })) ?? (await chooseTasks(kind, count, flags.taskSeed, flags.split ?? null));
+  const chosen = await tasksOf(kind, flags, { usual: kind.taskAliases.length });
   if (chosen.length === 0)
     throw new Error(`--split: ${kind.name} has no task of the split ${JSON.stringify(flags.split)}; leave it out for all tasks`);
   return chosen.map(({ alias }) => ({ alias, rollouts: flags.rollouts, branching: 'root' }));
@@ -164,8 +161,8 @@ async function chosenTasks(kind: EnvironmentKind, flags: EvaluateFlags): Promise
 
 /** Cuts every failed rollout of a run at a step drawn from the seed, and plans to go on behind it. */
 async function failedTasks({ database, log }: Platform, kind: EnvironmentKind, flags: EvaluateFlags): Promise<PlannedTask[]> {
-  if (flags.split !== undefined || flags.tasks !== 'all')
-    throw new Error('--recover-from takes the tasks of that run; leave out --tasks and --split');
+  if (flags.split !== undefined || flags.task || (flags.tasks ?? 'all') !== 'all')
+    throw new Error('--recover-from takes the tasks of that run; leave out --task, --tasks and --split');
   const runId = checkedId('--recover-from', flags.recoverFrom ?? '');
   await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: 60_000 });
   const [run] = await readRunsById(database.db, [runId]);

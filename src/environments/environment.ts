@@ -13,6 +13,11 @@ export interface EnvironmentKind {
   readonly fingerprint: string;
   /** The aliases of its task instances, in order. */
   readonly taskAliases: readonly string[];
+  /**
+   * Depth and split of each task, in the order of `taskAliases`, where they are known without opening it. Left out, each one is
+   * opened to learn them.
+   */
+  readonly tasks?: readonly TaskTraits[];
   /** The components that its steps may assign besides `environment`; none when left out. */
   readonly components?: readonly string[];
   create(): Promise<Environment>;
@@ -45,6 +50,9 @@ export interface Environment {
   planLength?(): Promise<number | null>;
   close(): Promise<void>;
 }
+
+/** What is known of a task before it starts. */
+export type TaskTraits = Pick<Opening, 'depth' | 'split'>;
 
 /** Which task an environment starts. */
 export interface TaskStart {

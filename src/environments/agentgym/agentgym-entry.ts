@@ -3,6 +3,7 @@ import { SECRET_REMEDY, secretInUrl } from '../../domain/text/secret-in-url.ts';
 import { defineEnvironment } from '../environment-entry.ts';
 import { oneOf, text, whole } from '../option-kinds.ts';
 import { surviving } from '../surviving.ts';
+import { CLIENT_REVISIONS } from './client-action.ts';
 import { SERVER_NAMES } from './descriptor.ts';
 import { LIMIT, openAgentGym, TIMEOUT_MS } from './open-agentgym.ts';
 import { parseTaskList } from './task-number.ts';
@@ -30,6 +31,7 @@ export const agentgym = defineEnvironment({
     timeout: whole(1, 999_999, 'the limit for one request, in seconds').default(TIMEOUT_MS / 1_000),
     limit: whole(1, 999_999, 'environments at a time').default(LIMIT),
     snap: oneOf(['agent-r'], 'replaces actions as Agent-R does (sciworld)').optional(),
+    client: oneOf(CLIENT_REVISIONS, 'sends actions as the published Python client of that month would').optional(),
   }),
   syntax: {
     form: 'agentgym:SERVER@URL[?OPTION=VALUE&…]#TASKS',
@@ -41,3 +43,13 @@ export const agentgym = defineEnvironment({
   },
   open: async ({ timeout, ...options }) => surviving(await openAgentGym({ ...options, timeoutMs: timeout * 1_000 })),
 });
+
+/**
+ * Returns an address whose actions are sent as Agent-R's were: by the client of 2025-03, unless the address says how. The address
+ * of another environment stays as it is.
+ */
+export function asAgentRSent(address: string): string {
+  const [, server = '', query = '', tasks = ''] = /^(agentgym:[^?#]*)(\?[^#]*)?(#.*)?$/s.exec(address) ?? [];
+  if (server === '' || /[?&](client|snap)=/.test(query)) return address;
+  return `${server}${query === '' ? '?' : `${query}&`}client=2025-03${tasks}`;
+}

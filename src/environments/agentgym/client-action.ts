@@ -4,7 +4,8 @@ import { parseReact } from '../parse-react.ts';
 /**
  * The two published generations of AgentGym's clients: the one Agent-R was written against (9acebc9), and the one since 2025-09.
  */
-export type ClientRevision = '2025-03' | '2025-09';
+export const CLIENT_REVISIONS = ['2025-03', '2025-09'] as const;
+export type ClientRevision = (typeof CLIENT_REVISIONS)[number];
 
 /** How a server's Python client treats the text it is given: it cuts a segment, filters a line, or passes all on. */
 export type ClientFamily = 'segment' | 'textcraft' | 'babyai' | 'raw';

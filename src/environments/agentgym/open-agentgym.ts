@@ -28,7 +28,7 @@ export interface AgentGymOptions {
   /** How long a new environment is waited for while none of those at the limit is used, in milliseconds. */
   readonly idleLimitMs?: number;
   /** Sends actions as a published client would have, to reproduce its results; the bare action when not given. */
-  readonly client?: ClientRevision;
+  readonly client?: ClientRevision | undefined;
 }
 
 export interface AgentGymKind extends EnvironmentKind {
@@ -56,6 +56,8 @@ export async function openAgentGym(options: AgentGymOptions): Promise<AgentGymKi
   const descriptor = DESCRIPTORS[options.server];
   if (options.snap && options.server !== 'sciworld')
     throw new EnvironmentError('protocol', `snap=${options.snap} is for sciworld, not for ${options.server}`);
+  if (options.snap && options.client)
+    throw new EnvironmentError('protocol', `snap=${options.snap} and client=${options.client} both rewrite actions: name one`);
   const atOnce: CallOptions = {
     baseUrl: baseOf(options.url, descriptor.prefix),
     timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
@@ -74,6 +76,7 @@ export async function openAgentGym(options: AgentGymOptions): Promise<AgentGymKi
       name: descriptor.name,
       fingerprint: hash,
       taskAliases: options.tasks,
+      tasks: options.tasks.map(() => ({ depth: null, split: null })), // as `openTask` says of each
       report,
       repeats,
       starts: descriptor.starts,

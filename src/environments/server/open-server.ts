@@ -2,7 +2,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { z } from 'zod';
 import { sha256Hex } from '../../digest/sha256.ts';
-import { EnvironmentError, type EnvironmentKind } from '../environment.ts';
+import { EnvironmentError, type EnvironmentKind, type TaskTraits } from '../environment.ts';
 import { abridge, type CallOptions, callServer } from '../http/server-call.ts';
 import { type Description, descriptionShape, errorShape, PROTOCOL } from './protocol.ts';
 import { openServerEpisode } from './server-episode.ts';
@@ -19,6 +19,8 @@ export interface ServerOptions {
 export interface EnvironmentServer {
   readonly description: Description;
   readonly baseUrl: URL;
+  /** What the description says of each task. */
+  readonly traits: ReadonlyMap<string, TaskTraits>;
   /** Sends a request and reads its answer. @throws EnvironmentError that names the route and the field. */
   ask<Shape extends z.ZodType>(path: string, json: unknown, shape: Shape): Promise<z.output<Shape>>;
 }
@@ -36,11 +38,13 @@ export async function openServer({ url, timeoutMs, patienceMs = PATIENCE_MS }: S
   try {
     const first = await callServer({ method: 'GET', path: '/', repeat: 'safe' }, { ...calls, patienceMs: 0 });
     const description = readAnswer(`GET ${baseUrl.href}`, first, descriptionShape);
-    if (new Set(description.tasks).size < description.tasks.length)
+    const aliases = description.tasks.map(({ task }) => task);
+    if (new Set(aliases).size < aliases.length)
       throw new EnvironmentError('protocol', `GET ${baseUrl.href}: tasks names a task twice; name each once`);
     const server: EnvironmentServer = {
       description,
       baseUrl,
+      traits: new Map(description.tasks.map(({ task, ...known }) => [task, known])),
       // every request of the protocol may be sent twice
       ask: async (path, json, shape) =>
         readAnswer(`POST ${path}`, await callServer({ method: 'POST', path, json, repeat: 'safe' }, calls), shape),
@@ -48,7 +52,8 @@ export async function openServer({ url, timeoutMs, patienceMs = PATIENCE_MS }: S
     return {
       name: description.name,
       fingerprint: sha256Hex(`${PROTOCOL} ${description.name} ${description.fingerprint}`),
-      taskAliases: description.tasks,
+      taskAliases: aliases,
+      tasks: description.tasks,
       components: description.components,
       create: async () => openServerEpisode(server),
       close: async () => agent.destroy(),

@@ -13,6 +13,13 @@ const component = z
 const actions = z.array(text(10_000)).max(100_000).nullable().default(null);
 const state = text(1_000).nullable().default(null);
 
+const alias = text(200).min(1);
+const taskShape = z.object({
+  task: alias.describe('Alias of the task.'),
+  depth: z.number().nullable().default(null).describe('Steps that the task needs at least, where that is known.'),
+  split: text(200).nullable().default(null).describe('Split of the task, such as `train` or `test`.'),
+});
+
 /** What `GET /` answers: what the server is, which tasks it has, and what it may be asked. */
 export const descriptionShape = z.object({
   protocol: z.literal(PROTOCOL).describe('Name and version of the protocol.'),
@@ -25,7 +32,11 @@ export const descriptionShape = z.object({
     .min(1)
     .max(1_000)
     .describe('What determines tasks and answers, such as a hash of the code; a run goes on only where it is the same.'),
-  tasks: z.array(text(200).min(1)).min(1).max(1_000_000).describe('Aliases of the tasks, in order, each once.'),
+  tasks: z
+    .array(z.union([alias.transform((task) => ({ task, depth: null, split: null })), taskShape]))
+    .min(1)
+    .max(1_000_000)
+    .describe('Tasks in order, each once: an alias, or an object that says depth and split too.'),
   instruction: text(100_000).default('').describe('Rules of the environment, shown before the first observation.'),
   resets: z
     .enum(['together', 'alone'])

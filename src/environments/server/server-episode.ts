@@ -28,7 +28,7 @@ const NEW: Course = { episode: null, steps: 0, earned: 0 };
 
 /** Opens an episode of a server, or one that goes on where another one is. Nothing is sent before the first reset. */
 export function openServerEpisode(server: EnvironmentServer, from: Course = NEW): Environment {
-  const { description, baseUrl, ask } = server;
+  const { description, baseUrl, traits, ask } = server;
   let course = from;
   let closed = false;
 
@@ -65,8 +65,8 @@ export function openServerEpisode(server: EnvironmentServer, from: Course = NEW)
         instruction: opened.instruction ?? description.instruction,
         observation: opened.observation,
         goal: opened.goal ?? opened.observation,
-        depth: opened.depth,
-        split: opened.split,
+        depth: opened.depth ?? traits.get(alias)?.depth ?? null,
+        split: opened.split ?? traits.get(alias)?.split ?? null,
         admissibleActions: opened.actions,
         stateHash: opened.state === null ? null : sha256Hex(opened.state),
       };

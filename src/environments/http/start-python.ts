@@ -14,8 +14,8 @@ export interface PythonServer {
 }
 
 /**
- * Starts `python -m espalier_rl serve FILE#CLASS` (or `serve-tools`) on a free port of loopback; it ends with this process. @throws
- * EnvironmentError with the last lines that Python wrote.
+ * Starts `python -m espalier_rl serve FILE#CLASS` (or `serve-tools FILE#NAME`) on a free port of loopback; it ends with this
+ * process. @throws EnvironmentError with the last lines that Python wrote.
  */
 export async function startPython(command: 'serve' | 'serve-tools', place: string): Promise<PythonServer> {
   const python = readConfig().python ?? 'python3';

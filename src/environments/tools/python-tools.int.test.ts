@@ -16,7 +16,7 @@ def count_letter(word: str, letter: str) -> str:
 
 @tool
 def shout(word: str) -> str:
-    """Says a word loudly."""
+    """Returns a word in capitals."""
     return word.upper()
 `;
 let folder: string;

@@ -2,9 +2,10 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { z } from 'zod';
 import { sha256Hex } from '../../digest/sha256.ts';
-import { EnvironmentError, type EnvironmentKind, type TaskTraits } from '../environment.ts';
+import { EnvironmentError, type EnvironmentKind } from '../environment.ts';
 import { abridge, type CallOptions, callServer } from '../http/server-call.ts';
-import { type Description, descriptionShape, errorShape, PROTOCOL } from './protocol.ts';
+import type { EnvironmentServer } from './environment-server.ts';
+import { descriptionShape, errorShape, PROTOCOL } from './protocol.ts';
 import { openServerEpisode } from './server-episode.ts';
 
 export interface ServerOptions {
@@ -13,16 +14,6 @@ export interface ServerOptions {
   readonly timeoutMs: number;
   /** For how long an unreachable server is tried again during a run, in milliseconds. Opening tries once. */
   readonly patienceMs?: number;
-}
-
-/** A server as episodes ask it. */
-export interface EnvironmentServer {
-  readonly description: Description;
-  readonly baseUrl: URL;
-  /** What the description says of each task. */
-  readonly traits: ReadonlyMap<string, TaskTraits>;
-  /** Sends a request and reads its answer. @throws EnvironmentError that names the route and the field. */
-  ask<Shape extends z.ZodType>(path: string, json: unknown, shape: Shape): Promise<z.output<Shape>>;
 }
 
 const PATIENCE_MS = 30_000; // a server that is started again takes that long

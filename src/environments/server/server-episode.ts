@@ -3,7 +3,7 @@ import { sha256Hex } from '../../digest/sha256.ts';
 import { parseThoughtAction } from '../../domain/prompts/parse-thought-action.ts';
 import { type Environment, EnvironmentError, type Opening, type StepResult } from '../environment.ts';
 import { startGateOf } from '../http/start-gate.ts';
-import type { EnvironmentServer } from './open-server.ts';
+import type { EnvironmentServer } from './environment-server.ts';
 import {
   type EpisodeId,
   episodeShape,

@@ -6,6 +6,7 @@ import type { Outcome } from './outcome.ts';
 import { benchPlanner } from './planner.ts';
 import { benchProject } from './project.ts';
 import { benchRebuild } from './rebuild.ts';
+import { benchSeal } from './seal.ts';
 import { benchSearchStorage } from './search-storage.ts';
 import type { Stage } from './stage.ts';
 import { benchStorage } from './storage.ts';
@@ -15,6 +16,7 @@ import { benchTree } from './tree.ts';
 export const BENCHES = {
   append: benchAppend,
   project: benchProject,
+  seal: benchSeal,
   lag: benchLag,
   tree: benchTree,
   storage: benchStorage,

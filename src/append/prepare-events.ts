@@ -8,6 +8,9 @@ import type { BlobRef } from '../events/schemas/values.ts';
 import { LOOK_DEPTH, wellFormed } from '../events/well-formed.ts';
 import type { LogRecord } from '../log/event-log.ts';
 
+/** A record with the event that it encodes. */
+export type PreparedRecord = LogRecord & { readonly event: Envelope };
+
 /** Payloads above this many UTF-8 bytes leave the event for the blob store. */
 export const INLINE_LIMIT = 64 * 1024;
 
@@ -28,8 +31,8 @@ export async function prepareEvents(
   events: readonly Envelope[],
   blobs: BlobStore,
   { principal, project }: Stamp,
-): Promise<readonly LogRecord[]> {
-  const records: LogRecord[] = [];
+): Promise<readonly PreparedRecord[]> {
+  const records: PreparedRecord[] = [];
   for (const event of events) records.push(await prepare({ ...event, principal, project }, blobs));
   return records;
 }
@@ -43,14 +46,14 @@ export class EventRefused extends Error {
   }
 }
 
-async function prepare(event: Envelope, blobs: BlobStore): Promise<LogRecord> {
+async function prepare(event: Envelope, blobs: BlobStore): Promise<PreparedRecord> {
   const repair = wellFormed(event.data);
   const data = await offload(repair.value, { blobs, kept: freeFormFields(event.type) }, '', 0);
   const paths = [...(event.repaired ?? []), ...repair.repaired.map((path) => `data.${path}`)].slice(0, REPAIRS_LISTED);
   const repaired = paths.length > 0 ? { repaired: paths.map((path) => cutText(path, PATH_LIMIT)) } : {};
   const parsed = parseEnvelope({ ...event, data, ...repaired });
   if (parsed.kind === 'refused') throw new EventRefused(event.type, parsed.refusal.path, parsed.refusal.message);
-  return { topic: catalogue[event.type].topic, key: event.stream, value: encode(parsed.event) };
+  return { topic: catalogue[event.type].topic, key: event.stream, value: encode(parsed.event), event: parsed.event };
 }
 
 interface Offloading {

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { sha256Hex } from '../digest/sha256.ts';
 import { cutText } from '../domain/text/cut-text.ts';
 import { catalogue, type EventType, isEventType } from './catalogue.ts';
-import { type Envelope, envelopeFields } from './envelope.ts';
+import { type Envelope, envelopeFields, type Sealed } from './envelope.ts';
+import { fillForgotten, joinPayload, type Payload, splitPayload } from './payload.ts';
+import { SealBroken } from './seal.ts';
 import { streamOf } from './stream-of.ts';
 import { upcast } from './upcasters.ts';
 import { wellFormed, wellFormedKeys } from './well-formed.ts';
@@ -22,11 +24,15 @@ export function encode(event: Envelope): Buffer {
   return Buffer.from(JSON.stringify(event), 'utf8');
 }
 
+/** Returns what was sealed in an event, or *forgotten* where the key is destroyed. */
+export type Unseal = (sealed: Sealed, eventId: string) => Payload | 'forgotten';
+
 /**
- * Reads a record of the log. Unknown bytes become a typed event of the current version or a refusal with its reason; it never
- * throws.
+ * Reads a record of the log. Unknown bytes become a typed event of the current version or a refusal with its reason.
+ * @param unseal opens what is sealed; left out, placeholders stay in the place of payload, as in a forgotten event.
+ * @throws what `unseal` throws, and nothing else.
  */
-export function decode(bytes: Uint8Array): Decoded {
+export function decode(bytes: Uint8Array, unseal: Unseal = leaveSealed): Decoded {
   let text: string;
   let value: unknown;
   try {
@@ -35,7 +41,7 @@ export function decode(bytes: Uint8Array): Decoded {
   } catch (error) {
     return refuse('malformed', '', `is not UTF-8 JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
-  const decoded = parseEnvelope(value);
+  const decoded = openAndParse(value, unseal);
   if (decoded.kind === 'refused' || !text.includes('\\u')) return decoded;
   // Only an escape can bring a NUL or half a surrogate pair through UTF-8. Our endpoints repair them; a producer that wrote past
   // the endpoints did not. Looked for in what fits the schema, whose depth is bounded: the look is recursive, and the bytes may
@@ -44,6 +50,38 @@ export function decode(bytes: Uint8Array): Decoded {
   const [broken] = wellFormed(event).repaired;
   if (broken === undefined) return { kind: 'event', event };
   return refuse('invalid', broken, 'holds NUL or half a surrogate pair, which no store can keep; replace it by U+FFFD');
+}
+
+const leaveSealed: Unseal = () => 'forgotten';
+
+function openAndParse(value: unknown, unseal: Unseal): Decoded {
+  try {
+    return parseEnvelope(openValue(value, unseal));
+  } catch (error) {
+    if (error instanceof SealBroken) return refuse('invalid', 'sealed', error.message);
+    throw error;
+  }
+}
+
+/**
+ * Puts the sealed payload of a parsed record back in its place, whatever the version of its shape; a forgotten event keeps
+ * `sealed`, by which it is known.
+ */
+export function openValue(value: unknown, unseal: Unseal): unknown {
+  if (typeof value !== 'object' || value === null || !('sealed' in value)) return value;
+  const { sealed: given, ...event } = value as Record<string, unknown>;
+  const { type, id } = event;
+  if (!isSealed(given) || typeof type !== 'string' || !isEventType(type) || typeof id !== 'string') return value; // refused below
+  const payload = unseal(given, id);
+  if (payload === 'forgotten') return { ...event, sealed: given, data: fillForgotten(type, event.data) };
+  return { ...event, data: joinPayload(type, event.data, payload) };
+}
+
+/** Not by its schema, which takes as long as to open it: what is no base64 fails to open, and a forgotten one is parsed. */
+function isSealed(value: unknown): value is Sealed {
+  if (typeof value !== 'object' || value === null) return false;
+  const { key, iv, text } = value as Record<string, unknown>;
+  return typeof key === 'string' && typeof iv === 'string' && typeof text === 'string';
 }
 
 /** Checks a parsed JSON value against the schema of its type and version, and brings an old version up to the current one. */
@@ -110,6 +148,21 @@ export function contentHash(event: Envelope): string {
   // absent in most types
   const { timings: _timings, call: _call, cache: _cache, ...data } = event.data as Record<string, unknown>;
   return sha256Hex(canonicalJson([type, schemaVersion, stream, data]));
+}
+
+/**
+ * Returns whether two events say the same. Where the payload of one is forgotten it is compared with nothing: what is left of
+ * both decides.
+ */
+export function sameContent(a: Envelope, b: Envelope): boolean {
+  if (a.sealed || b.sealed) return clearHash(a) === clearHash(b);
+  return contentHash(a) === contentHash(b);
+}
+
+/** The content hash with placeholders in the place of payload. */
+export function clearHash(event: Envelope): string {
+  const whole = event.sealed ? event.data : (splitPayload(event.type, event.data)?.data ?? event.data);
+  return contentHash({ ...event, data: fillForgotten(event.type, whole) } as Envelope); // of the same type, as the schema has it
 }
 
 /** Writes JSON with sorted keys and no blanks: equal values, equal bytes. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { DataOf, EventType } from './catalogue.ts';
-import { counter, id, name } from './schemas/values.ts';
+import { counter, id, name, sha256 } from './schemas/values.ts';
 
 /** Who wrote an event: the program's name and version. `sequence` counts per (stream, producer name). */
 export const producer = z.strictObject({
@@ -46,6 +46,22 @@ export const released = z.strictObject({
 export type ReleasedFrom = z.infer<typeof released>;
 
 /**
+ * The payload of an event (`payload-fields.ts`), encrypted by the key of its stream; `data` holds placeholders in its place. An
+ * event that is read has it only where the key is destroyed: then its payload is forgotten.
+ */
+export const sealed = z.strictObject({
+  key: id.describe('UUID of the key that encrypted the payload.'),
+  iv: z.base64().max(24).describe('Initialization vector of AES-256-GCM, in base64.'),
+  text: z.base64().describe('Encrypted JSON of the payload by its place in `data`, with the authentication tag, in base64.'),
+  blobs: z
+    .array(sha256)
+    .max(100_000)
+    .optional()
+    .describe('SHA-256 of every payload in the blob store that the encrypted part refers to; absent when there are none.'),
+});
+export type Sealed = z.infer<typeof sealed>;
+
+/**
  * The metadata of every event. `stream` is the id that `data` names as its stream and is the log key. Topic, partition and offset
  * belong to the delivery, never to the event.
  */
@@ -79,6 +95,9 @@ export const envelopeFields = {
   released: released
     .optional()
     .describe('Record in quarantine that this record releases; absent when the record is not a release.'),
+  sealed: sealed
+    .optional()
+    .describe('Encrypted payload, written by the platform alone; absent when the payload is not encrypted.'),
 } as const;
 
 const metadata = z.strictObject(envelopeFields);

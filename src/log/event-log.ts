@@ -1,3 +1,5 @@
+import type { Envelope } from '../events/envelope.ts';
+
 /**
  * The log, as the rest of the program sees it: one port, two adapters (Kafka; tables of Postgres). No type of a client library
  * crosses it. The promises, shown by the contract suite against both:
@@ -14,6 +16,8 @@ export interface LogRecord {
   /** The partition, for a record that belongs in the partition of another one whatever its key; left out, the key chooses. */
   readonly partition?: number;
   readonly value: Uint8Array;
+  /** The event that `value` encodes, for a log that seals it; no log stores it. */
+  readonly event?: Envelope;
 }
 
 /** The most bytes of key and value together; larger payloads belong in the blob store. */

@@ -8,11 +8,15 @@ import { DEFAULT_STAMP, type Stamp } from '../events/envelope.ts';
 import { openEmbeddedLog } from '../log/embedded-log.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { prefixedLog } from '../log/prefixed-log.ts';
+import { type Seals, sealingLog } from '../log/sealing-log.ts';
 import { type Database, type Db, openDatabase } from '../postgres/database.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded-server.ts';
+import { readMasterKey, useKeyWrapping } from '../postgres/key-wrapping.ts';
 import { claimLogIdentity } from '../postgres/log-identity.ts';
 import { migrate } from '../postgres/migrate.ts';
+import { readPayloadPolicies } from '../postgres/payload-policies.ts';
 import { siblingDatabase } from '../postgres/sibling-database.ts';
+import { keysOfStreams } from '../postgres/stream-keys.ts';
 import { installProjections } from '../projections/install.ts';
 import type { Config } from '../runtime/config.ts';
 import type { LogFault } from './log-faults.ts';
@@ -78,12 +82,14 @@ export async function openPlatform(config: Config, name: string, onFaults: OnLog
     closers.push(() => database.close());
     await migrate(database.pool);
     await installProjections(database.pool);
+    useKeyWrapping(config.masterKeyFile === null ? null : await readMasterKey(config.masterKeyFile));
     const bare = kafka ?? (await openEmbeddedLog({ url: databaseUrl }));
     if (!kafka) closers.push(() => bare.close());
     await refuseAnotherLog(database.db, await bare.identity());
-    const { log, faults: logFaults } = await openRecordedLog(bare, database.db, {
+    const { log: clear, faults: logFaults } = await openRecordedLog(bare, database.db, {
       ...{ name, topics: TOPICS, partitions: config.partitions, onFaults },
     });
+    const log = sealingLog(clear, sealsOf(database.db, config.seal));
     closers.push(() => log.close());
     const blobs = openFileBlobStore(config.blobs);
     const mode = {
@@ -96,6 +102,18 @@ export async function openPlatform(config: Config, name: string, onFaults: OnLog
     await close().catch(() => undefined); // the fault that led here is the one to report
     throw error;
   }
+}
+
+/** Keys and rules as the database holds them; `otherwise` decides for a project that says nothing. */
+export function sealsOf(db: Db, otherwise: boolean): Seals {
+  return {
+    keysOf: (streams) => keysOfStreams(db, streams),
+    rules: async () => {
+      const said = await readPayloadPolicies(db);
+      return new Map(said.flatMap(({ project, seal }) => (seal === null ? [] : [[project, seal] as const])));
+    },
+    otherwise,
+  };
 }
 
 async function openKafka(config: Config, brokers: readonly string[], name: string): Promise<EventLog> {

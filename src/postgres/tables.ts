@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 2248cadcb97d0908
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 6f370881511cd260
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 
@@ -185,6 +185,20 @@ export const tables = {
     name: column<string>('text'),
     confirmedAt: defaulted<Defaulted<Instant>>('timestamptz'),
     acknowledged: column<string | null>('uuid'),
+  }),
+  streamKeys: table('stream_keys', ['keyId'], {
+    keyId: column<string>('uuid'),
+    stream: column<string>('uuid'),
+    secret: column<Buffer | null>('bytea'),
+    wrappedBy: column<string | null>('text'),
+    createdAt: defaulted<Defaulted<Instant>>('timestamptz'),
+    destroyedAt: column<Instant | null>('timestamptz'),
+  }),
+  payloadPolicies: table('payload_policies', ['project'], {
+    project: column<string>('text'),
+    seal: column<boolean | null>('boolean'),
+    forgetAfterDays: column<number | null>('integer'),
+    changedAt: defaulted<Defaulted<Instant>>('timestamptz'),
   }),
 };
 

@@ -1,6 +1,8 @@
 import { decode, type Refusal } from '../events/codec.ts';
 import type { Delivery } from '../events/envelope.ts';
 import type { LogBatch } from '../log/event-log.ts';
+import type { Db } from '../postgres/database.ts';
+import { unsealerOf } from '../postgres/stream-keys.ts';
 
 /** A record of the log after decoding: a delivery, or bytes that are no event of the catalogue, with the reason. */
 export type Item =
@@ -13,10 +15,14 @@ export type Item =
       readonly refusal: Refusal;
     };
 
-/** Decodes a batch once for all projections. */
-export function decodeRecords(batch: LogBatch): readonly Item[] {
+/** Decodes a batch once for all projections; sealed payload is opened by the keys of now. @throws KeyLost. */
+export async function decodeRecords(db: Db, batch: LogBatch): Promise<readonly Item[]> {
+  const unseal = await unsealerOf(
+    db,
+    batch.records.map(({ value }) => value),
+  );
   return batch.records.map((record) => {
-    const decoded = decode(record.value);
+    const decoded = decode(record.value, unseal);
     if (decoded.kind === 'refused') {
       return {
         kind: 'refused',

@@ -62,7 +62,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
 
   async function handle(batch: LogBatch, signal: AbortSignal): ReturnType<Parameters<EventLog['subscribe']>[0]['handle']> {
     const started = performance.now();
-    const items = decodeRecords(batch);
+    const items = await retry(() => decodeRecords(database.db, batch), whileDatabaseFaults(signal));
     const slice: Slice = { topic: batch.topic, partition: batch.partition, from: batch.from, next: batch.next, items };
     const active = projections.filter((p) => !stopped.has(p.name) && topicsOf(p).includes(batch.topic));
     // Where this fails each projection takes its own transaction, which waits out what is wrong with the database.

@@ -70,7 +70,7 @@ export async function projectSlice(
   projections: readonly Projection[] = registered,
 ): Promise<void> {
   const records = (log.topics.get(topic) ?? []).slice(from, to);
-  const items = decodeRecords({ topic, partition: 0, from, next: to, records });
+  const items = await decodeRecords(db, { topic, partition: 0, from, next: to, records });
   for (const projection of projections) {
     if (topicsOf(projection).includes(topic))
       await applyIsolatingPoison(db, projection, { topic, partition: 0, from, next: to, items });

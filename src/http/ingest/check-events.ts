@@ -67,6 +67,12 @@ function notYours(path: (typeof STAMPED)[number]): Omit<Problem, 'index'> {
   };
 }
 
+const NOT_SEALED = {
+  path: 'sealed',
+  message: 'is written by the platform alone',
+  remedy: 'send the payload in `data`; the platform encrypts it',
+};
+
 const REMEDY = 'correct them and send all again; GET /v1/schemas has the JSON Schema of every type';
 
 /** Drops repetitions of an event within the request; returns what repeats with another content, which is 409. */
@@ -111,6 +117,7 @@ function check(value: unknown, index: number, now: number): Sent | Problem {
   if (parsed.event.released) return { index, id: parsed.event.id, ...NOT_A_RELEASE };
   const stamped = STAMPED.find((field) => parsed.event[field] !== undefined);
   if (stamped) return { index, id: parsed.event.id, ...notYours(stamped) };
+  if (parsed.event.sealed) return { index, id: parsed.event.id, ...NOT_SEALED };
   // Text in `data` is repaired on append; who wrote an event is not text from a model, so a broken name is a mistake.
   const [broken] = wellFormed({ ...parsed.event, data: null }).repaired;
   if (broken !== undefined) return { index, id: parsed.event.id, path: broken, message: 'holds a half surrogate or NUL' };

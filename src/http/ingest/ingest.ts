@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { EventRefused, prepareEvents } from '../../append/prepare-events.ts';
 import type { BlobStore } from '../../blobs/blob-store.ts';
-import { DEFAULT_STAMP, type Stamp } from '../../events/envelope.ts';
+import { clearHash, contentHash } from '../../events/codec.ts';
+import { DEFAULT_STAMP, type Envelope, type Stamp } from '../../events/envelope.ts';
 import { jsonSchemas } from '../../events/json-schema.ts';
 import { type EventLog, LogError, type LogRecord, RECORD_LIMIT, type Receipt } from '../../log/event-log.ts';
 import { formatPosition, positionAfter } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
-import { type Appended, findJournalled, recordHash } from '../../projections/journal/journalled.ts';
+import { type Appended, findJournalled } from '../../projections/journal/journalled.ts';
 import type { Declaration } from '../../projections/read-declarations.ts';
 import { openCache } from '../../runtime/cache.ts';
 import type { RequestLimits } from '../../runtime/config.ts';
@@ -126,7 +127,10 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
 
   async function appendNew(prepared: readonly Prepared[], accepted: number): Promise<Reply> {
     const before = await findBefore(prepared.map(({ sent }) => sent.event.id));
-    const conflicts = prepared.filter(({ sent, hash }) => (before.get(sent.event.id)?.hash ?? hash) !== hash);
+    const conflicts = prepared.filter(({ sent, hash, event }) => {
+      const found = before.get(sent.event.id);
+      return found && found.hash !== (found.forgotten ? clearHash(event) : hash);
+    });
     if (conflicts.length > 0) return conflict(conflicts.map(({ sent }) => conflictOf(sent)));
     const fresh = prepared.filter(({ sent }) => !before.has(sent.event.id));
     let receipts: readonly Receipt[];
@@ -139,7 +143,7 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     for (const [i, { sent, hash }] of fresh.entries()) {
       const receipt = receipts[i];
       if (!receipt) throw new Error(`the log gave ${receipts.length} receipts for ${fresh.length} records`);
-      recentEvents.set(sent.event.id, { hash, receipt });
+      recentEvents.set(sent.event.id, { hash, forgotten: false, receipt });
       for (const declared of declarationsOf(sent.event)) recentDeclarations.set(`${declared.kind} ${declared.id}`, declared);
       appendedTotal.add(1, { type: sent.event.type });
     }
@@ -186,6 +190,8 @@ function eventSchemas(): Readonly<Record<string, JsonSchema>> {
 interface Prepared {
   readonly sent: Sent;
   readonly record: LogRecord;
+  /** The event as it is appended: its text storable, its large payloads blobs. */
+  readonly event: Envelope;
   readonly hash: string;
 }
 
@@ -204,7 +210,7 @@ async function prepare(
   for (const sent of events) {
     try {
       for (const record of await prepareEvents([sent.event], blobs, stamp))
-        records.push({ sent, record, hash: recordHash(Buffer.from(record.value).toString('utf8')) });
+        records.push({ sent, record, event: record.event, hash: contentHash(record.event) });
     } catch (error) {
       if (!(error instanceof EventRefused)) throw error;
       return { kind: 'refused', reply: notStorable(sent, error) };

@@ -26,7 +26,7 @@ export async function foldSnapshot(
   const folded = foldedIn(projections);
   for await (const batch of readRecords(from, position, scope)) {
     signal.throwIfAborted();
-    const slice = sliceOf(batch);
+    const slice = await sliceOf(from, batch);
     const concerned = folded.filter(
       (projection) => topicsOf(projection).includes(slice.topic) && slice.items.some((item) => concerns(projection, item)),
     );
@@ -41,9 +41,9 @@ export async function foldSnapshot(
   await takeQuarantine(into, position);
 }
 
-function sliceOf(batch: LogBatch): Slice {
+async function sliceOf(db: Db, batch: LogBatch): Promise<Slice> {
   const { topic, partition, from, next } = batch;
-  return { topic, partition, from, next, items: decodeRecords(batch) };
+  return { topic, partition, from, next, items: await decodeRecords(db, batch) };
 }
 
 /**

@@ -2,6 +2,7 @@ import type { EventType } from '../../events/catalogue.ts';
 import { decode } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import type { Db } from '../../postgres/database.ts';
+import { unsealerOf } from '../../postgres/stream-keys.ts';
 
 /**
  * Reads the events of a stream that are of some types, in the order of the journal. A record that is no event of them is left
@@ -19,8 +20,12 @@ export async function readEventsOfTypes<T extends EventType>(
     .where('type', 'in', [...types])
     .orderBy('position')
     .execute();
+  const unseal = await unsealerOf(
+    db,
+    rows.map(({ body }) => body),
+  );
   return rows.flatMap(({ body }) => {
-    const decoded = decode(Buffer.from(body));
+    const decoded = decode(Buffer.from(body), unseal);
     return decoded.kind === 'event' && isOf(decoded.event, types) ? [decoded.event] : [];
   });
 }

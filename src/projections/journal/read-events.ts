@@ -1,6 +1,8 @@
 import { sql } from 'kysely';
 import type { Offsets } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
+import { unsealerOf } from '../../postgres/stream-keys.ts';
+import { openBody } from './open-body.ts';
 
 export interface JournalRecord {
   readonly id: string;
@@ -10,6 +12,7 @@ export interface JournalRecord {
   readonly type: string;
   readonly stream: string;
   readonly position: number;
+  /** The record as it was appended, its payload opened. */
   readonly body: string;
   /** When the log took the record at this place; null where no log said so. */
   readonly receivedAt: Date | null;
@@ -73,7 +76,12 @@ export async function readTail(db: Db, from: Offsets, filter: TailFilter, limit:
     order by c.topic, c.partition, e."offset"`.execute(db);
   const ends = new Map<string, Map<number, number>>();
   for (const row of rows) ends.set(row.topic, (ends.get(row.topic) ?? new Map()).set(row.partition, row.end));
-  return { ends, records: rows.filter((row): row is Found => row.id !== null) };
+  const found = rows.filter((row): row is Found => row.id !== null);
+  const unseal = await unsealerOf(
+    db,
+    found.map(({ body }) => body),
+  );
+  return { ends, records: found.map((row) => ({ ...row, body: openBody(row.body, unseal) })) };
 }
 
 type Found = JournalRecord & { readonly end: number };

@@ -75,7 +75,7 @@ export async function foldShadow({
       return { kind: 'done', next: cursor };
     }
     const records = batch.records.filter(({ offset }) => offset < next);
-    const read = decodeRecords({ ...batch, next, records });
+    const read = await decodeRecords(database.db, { ...batch, next, records });
     const items = await asFirstRead(database.db, projection.name, { topic, partition, from, next }, read);
     const applied = await apply(database.db, shadow, { topic, partition, from, next, items });
     return { kind: 'done', next: applied.cursor };

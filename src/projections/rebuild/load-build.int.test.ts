@@ -162,7 +162,7 @@ async function slices(
     for (let from = 0; from < records.length; ) {
       const next = Math.min(records.length, from + 1 + (lengths[applied % lengths.length] ?? 0));
       if (applied++ >= most) return false;
-      const items = decodeRecords({ topic, partition: 0, from, next, records: records.slice(from, next) });
+      const items = await decodeRecords(database.db, { topic, partition: 0, from, next, records: records.slice(from, next) });
       await apply(database.db, shadow, { topic, partition: 0, from, next, items });
       from = next;
     }

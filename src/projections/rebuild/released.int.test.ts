@@ -51,7 +51,7 @@ async function foldShadow(log: TestLog, projection: Projection = stepTree): Prom
   const { load: _, ...lookingUp } = projection;
   const build = await openBuild(database, { ends: async () => ends }, lookingUp);
   const slice = { topic: 'trees', partition: 0, from: 0, next: records.length };
-  const items = await asFirstRead(database.db, projection.name, slice, decodeRecords({ ...slice, records }));
+  const items = await asFirstRead(database.db, projection.name, slice, await decodeRecords(database.db, { ...slice, records }));
   await applyIsolatingPoison(database.db, build.shadow, { ...slice, items });
   return build;
 }

@@ -42,7 +42,7 @@ export async function foldRewardsAt(db: Db, trees: readonly string[], position: 
   const known = knownFacts();
   const current = new Map<string, CurrentReward>();
   for await (const batch of readRecords(db, below, { kind: 'streams', streams: trees }, FOLDED)) {
-    const read = decodeRecords(batch).flatMap((item) => (item.kind === 'event' ? [item.delivery] : []));
+    const read = (await decodeRecords(db, batch)).flatMap((item) => (item.kind === 'event' ? [item.delivery] : []));
     const counted = read.filter(
       ({ event, partition, offset }) => event.type === 'TreeOpened' || !refused.has(`${partition} ${offset}`),
     );

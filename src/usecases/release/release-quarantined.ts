@@ -4,6 +4,7 @@ import { withRelease } from '../../events/with-release.ts';
 import { type EventLog, type LogRecord, RECORD_LIMIT, type Receipt } from '../../log/event-log.ts';
 import { positionAfter } from '../../log/position.ts';
 import type { Database, Db } from '../../postgres/database.ts';
+import { unsealerOf } from '../../postgres/stream-keys.ts';
 import { offerAgain } from '../../projections/offer-again.ts';
 import { describePlace, type Place } from '../../projections/place.ts';
 import type { Projection } from '../../projections/projection.ts';
@@ -107,8 +108,12 @@ async function refusedAgain(db: Db, waiting: readonly WaitingPlace[]): Promise<R
   const deliveries = new Map<WaitingPlace, Delivery>();
   const refuse = (row: WaitingPlace, projection: string, reason: string) =>
     refusals.set(`${projection} ${describePlace(row)}`, reason);
+  const unseal = await unsealerOf(
+    db,
+    waiting.map(({ body }) => body),
+  );
   for (const row of waiting) {
-    const decoded = decode(row.body);
+    const decoded = decode(row.body, unseal);
     const tooLarge = row.body.length + 4_096 > RECORD_LIMIT; // what a release adds: a place, a time and a reason
     if (decoded.kind === 'event' && !tooLarge) {
       const { topic, partition, offset } = row;

@@ -142,7 +142,7 @@ async function foldDelivered(into: Db): Promise<void> {
   for (const [topic, records] of delivered) {
     expect(records.map(({ offset }) => offset)).toEqual(records.map(({ offset }) => offset).sort((a, b) => a - b));
     const batch = { topic, partition: 0, from: 0, next: (records.at(-1)?.offset ?? 0) + 1 };
-    const items = decodeRecords({
+    const items = await decodeRecords(live, {
       ...batch,
       records: records.map(({ offset, body }) => ({ offset, receivedAt: null, key: '', value: Buffer.from(body) })),
     });

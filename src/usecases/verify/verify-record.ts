@@ -1,8 +1,10 @@
 import { BlobCorrupt, BlobMissing } from '../../blobs/blob-store.ts';
 import { listFileBlobs } from '../../blobs/file-blob-store.ts';
 import { decode } from '../../events/codec.ts';
+import type { Sealed } from '../../events/envelope.ts';
 import { manifestHashOf } from '../../events/manifest-hash.ts';
 import type { Platform } from '../../platform/open-platform.ts';
+import { destroyedKeys } from '../../postgres/stream-keys.ts';
 import { readBodiesOfType } from '../../projections/journal/read-bodies.ts';
 import { readDividedStreams } from '../../projections/journal/read-stream-topics.ts';
 import { verifyChain } from '../../projections/journal-chain/verify-chain.ts';
@@ -16,6 +18,7 @@ import { findDoubtfulRevisions } from './verify-revisions.ts';
 
 const SHOWN = 50;
 const BLOB = /"blob":"([0-9a-f]{64})"/g;
+const SEALED_BLOBS = ',"blobs":["';
 
 /**
  * Checks that the record is what was written: the hash chain of every partition of the journal, every blob against its name
@@ -42,13 +45,19 @@ export async function verifyRecord(
     if (faults.length < SHOWN) faults.push(found);
   };
   const referenced = new Set<string>();
+  const sealed = new Map<string, Set<string>>(); // key → blobs of what it sealed
   const chain = await verifyChain(platform.database.db, {
     signal,
     ...(progress ? { progress } : {}),
     visit: (body) => {
       for (const [, name] of body.matchAll(BLOB)) if (name) referenced.add(name);
+      if (!body.includes(SEALED_BLOBS)) return;
+      const { key, blobs = [] } = (JSON.parse(body) as { sealed?: Sealed }).sealed ?? { key: '' }; // decoded by the journal
+      sealed.set(key, new Set([...(sealed.get(key) ?? []), ...blobs]));
     },
   });
+  const forgotten = await destroyedKeys(platform.database.db, [...sealed.keys()]);
+  for (const [key, names] of sealed) if (!forgotten.has(key)) for (const name of names) referenced.add(name);
   faulty += chain.faulty - chain.faults.length;
   for (const { kind, place, eventId, columns } of chain.faults) {
     const where = columns.length > 0 ? `, column ${columns.join(', ')}` : '';

@@ -3,10 +3,11 @@ import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { sha256Hex } from '../../../digest/sha256.ts';
 import { isUuid } from '../../../domain/ids.ts';
 import { catalogue } from '../../../events/catalogue.ts';
-import { contentHash, decode } from '../../../events/codec.ts';
+import { type Decoded, decode, sameContent } from '../../../events/codec.ts';
 import { DEFAULT_STAMP, type Envelope } from '../../../events/envelope.ts';
 import { streamOf, streamTaken } from '../../../events/stream-of.ts';
 import type { Db } from '../../../postgres/database.ts';
+import { unsealerOf } from '../../../postgres/stream-keys.ts';
 import { readBodiesById } from '../../../projections/journal/read-bodies.ts';
 import { readStreamTopics } from '../../../projections/journal/read-stream-topics.ts';
 import { DatasetError } from '../dataset-error.ts';
@@ -29,6 +30,7 @@ export async function newToRecord(
     db,
     drafts.map(({ draft }) => draft.id),
   );
+  const unseal = await unsealerOf(db, bodies.values());
   const streams = drafts.map(({ draft }) => streamOf(draft.type, draft.data) ?? ''); // the schema refuses what is none
   const journalled = await readStreamTopics(db, streams.filter(isUuid));
   const fresh: LinedDraft[] = [];
@@ -40,7 +42,7 @@ export async function newToRecord(
     homes.set(event.stream, home);
     const body = bodies.get(event.id);
     if (body === undefined) fresh.push(lined);
-    else if (!says(body, event)) throw conflict(path, lined);
+    else if (!sameEvent(decode(Buffer.from(body, 'utf8'), unseal), event)) throw conflict(path, lined);
   }
   return fresh;
 }
@@ -73,9 +75,8 @@ function envelopeOf(draft: LinedDraft['draft']): Envelope {
   } as Envelope; // checked against the schema by prepareEvents
 }
 
-function says(body: string, event: Envelope): boolean {
-  const stored = decode(Buffer.from(body, 'utf8'));
-  return stored.kind === 'event' && contentHash(stored.event) === contentHash(event);
+function sameEvent(stored: Decoded, event: Envelope): boolean {
+  return stored.kind === 'event' && sameContent(stored.event, event);
 }
 
 function conflict(path: string, { line, file = path, draft }: LinedDraft): DatasetError {

@@ -127,3 +127,15 @@ export class LogError extends Error {
     this.retryable = options.retryable ?? false;
   }
 }
+
+/** A record that the log does not take. `limit`: the most bytes it does, where that is known. */
+export class RecordTooLarge extends LogError {
+  readonly limit: number | null;
+  /** How many records of the append are durable although it was refused: those before this one. */
+  readonly appended: number;
+  constructor(message: string, options: { limit: number | null; appended?: number; cause?: unknown }) {
+    super('too-large', message, { cause: options.cause });
+    this.limit = options.limit;
+    this.appended = options.appended ?? 0;
+  }
+}

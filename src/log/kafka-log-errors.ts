@@ -1,4 +1,4 @@
-import { LogError } from './event-log.ts';
+import { LogError, RecordTooLarge } from './event-log.ts';
 
 /** Returns whether the same request may succeed later: a broker that restarts, a leader that moves, a connection that broke. */
 export function isTransient(error: unknown): boolean {
@@ -22,7 +22,8 @@ export function toLogError(error: unknown, brokers: readonly string[], doing: st
   const root = rootOf(error);
   const say = (what: string) => `${doing}: ${what} (Kafka at ${brokers.join(', ')}): ${root.message}`;
   if (root.type === 'MESSAGE_TOO_LARGE' || root.type === 'RECORD_LIST_TOO_LARGE') {
-    return new LogError('too-large', say('the broker takes no record of this size; raise max.message.bytes of the topic'), {
+    return new RecordTooLarge(say('the broker takes no record of this size; raise max.message.bytes of the topic'), {
+      limit: null,
       cause: error,
     });
   }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { LogError, type LogRecord } from './event-log.ts';
+import { LogError, type LogRecord, RecordTooLarge } from './event-log.ts';
 import { AppendQueue, type PlacedRecord } from './kafka-log-queue.ts';
 
 const MIB = 1024 * 1024;
@@ -101,8 +101,46 @@ test('close waits for accepted appends and refuses further ones', async () => {
   await expect(accepted).resolves.toHaveLength(1);
 });
 
+test('a record that the broker refuses as too large fails its own append, which names what of it is durable, and no other', async () => {
+  const log = new Map<string, string[]>();
+  const queue = queueOver(
+    log,
+    async () => undefined,
+    (text) => text === 'large',
+  );
+  const results = await Promise.allSettled([
+    queue.append([record('t', 'a', '0')]),
+    queue.append(['1', '2', 'large', '3'].map((text) => record('t', 'a', text))),
+    queue.append([record('t', 'a', '4'), record('t', 'b', '5')]),
+  ]);
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  expect(results[1]).toMatchObject({ reason: { name: 'LogError', code: 'too-large', appended: 2 } });
+  expect([...log]).toEqual([
+    ['t/0', ['0', '1', '2', '4']],
+    ['t/1', ['5']],
+  ]);
+});
+
+test('no send brings a partition above the limit of its topic', async () => {
+  const sends: number[] = [];
+  const queue = new AppendQueue({
+    place: async (records) => (await place(records)).map((placed) => ({ ...placed, limit: 1_000 })),
+    async send(records) {
+      sends.push(records.length);
+      return records.map((_, i) => i);
+    },
+  });
+  const sizes = [300, 300, 300, 900, 100];
+  await Promise.all(sizes.map((size) => queue.append([record('t', 'a', 'x'.repeat(size))])));
+  expect(sends).toEqual([1, 2, 1, 1]); // the first was on its way before the others came
+});
+
 /** A queue over logs in memory that give offsets as a broker does. */
-function queueOver(log: Map<string, string[]>, delay: () => Promise<void>): AppendQueue {
+function queueOver(
+  log: Map<string, string[]>,
+  delay: () => Promise<void>,
+  isTooLarge: (text: string) => boolean = () => false,
+): AppendQueue {
   return new AppendQueue({
     async place(records) {
       await delay();
@@ -110,6 +148,7 @@ function queueOver(log: Map<string, string[]>, delay: () => Promise<void>): Appe
     },
     async send(records) {
       await delay();
+      if (records.some((each) => isTooLarge(textOf(each.record)))) throw new RecordTooLarge('too large', { limit: null });
       return records.map(({ record, partition }) => {
         const stored = log.get(`${record.topic}/${partition}`) ?? [];
         log.set(`${record.topic}/${partition}`, stored);

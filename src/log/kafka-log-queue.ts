@@ -1,10 +1,12 @@
 import { checkRecord } from './check-record.ts';
-import { LogError, type LogRecord, type Receipt } from './event-log.ts';
+import { LogError, type LogRecord, type Receipt, RecordTooLarge } from './event-log.ts';
 
 /** A record whose partition is known. */
 export interface PlacedRecord {
   readonly record: LogRecord;
   readonly partition: number;
+  /** The most bytes of one record batch that the topic takes, where that is known. */
+  readonly limit?: number | undefined;
 }
 
 export interface AppendQueueOptions {
@@ -20,6 +22,7 @@ const SEND_RECORDS = 10_000;
 const SEND_BYTES = 8 * 1024 * 1024;
 const PARTITION_BYTES = 900 * 1024; // the broker's default limit is 1 MiB, and topics may have been made by others
 const RECORD_OVERHEAD = 32; // lengths, deltas and attributes around key and value, at most
+export const BATCH_OVERHEAD = 128; // the header of a batch, and of its compression
 
 interface Entry {
   readonly records: readonly LogRecord[];
@@ -28,6 +31,11 @@ interface Entry {
   readonly receipts: Receipt[];
   readonly resolve: (receipts: readonly Receipt[]) => void;
   readonly reject: (error: unknown) => void;
+}
+
+interface Taken {
+  readonly entry: Entry;
+  readonly placed: PlacedRecord;
 }
 
 /**
@@ -70,12 +78,7 @@ export class AppendQueue {
       const taken = this.#take();
       if (taken.length === 0) continue; // every waiting append was refused
       try {
-        const offsets = await this.#options.send(taken.map(({ placed }) => placed));
-        for (const [i, { entry, placed }] of taken.entries()) {
-          const offset = offsets[i];
-          if (offset === undefined) throw new TypeError('a send returns one offset per record');
-          entry.receipts.push({ topic: placed.record.topic, partition: placed.partition, offset });
-        }
+        await this.#send(taken);
       } catch (error) {
         this.#failAll(error);
         continue;
@@ -83,6 +86,37 @@ export class AppendQueue {
       this.#settle();
     }
     this.#busy = false;
+  }
+
+  /**
+   * Sends records. When the broker refuses one as too large, all that travelled with it are sent again in halves, until the one
+   * to blame is alone: its append is refused, with the number of its records that are durable, and no other. What was appended
+   * before the refusal may be in the log twice, as after any redelivery.
+   */
+  async #send(taken: readonly Taken[]): Promise<void> {
+    const sending = taken.filter(({ entry }) => this.#entries.includes(entry)); // not refused by the half before
+    if (sending.length === 0) return;
+    try {
+      const offsets = await this.#options.send(sending.map(({ placed }) => placed));
+      for (const [i, { entry, placed }] of sending.entries()) {
+        const offset = offsets[i];
+        if (offset === undefined) throw new TypeError('a send returns one offset per record');
+        entry.receipts.push({ topic: placed.record.topic, partition: placed.partition, offset });
+      }
+    } catch (error) {
+      if (!(error instanceof RecordTooLarge)) throw error;
+      const [first] = sending;
+      if (sending.length > 1) {
+        await this.#send(sending.slice(0, sending.length >> 1));
+        await this.#send(sending.slice(sending.length >> 1));
+      } else if (first) this.#refuse(first.entry, error);
+    }
+  }
+
+  #refuse(entry: Entry, error: RecordTooLarge): void {
+    this.#entries = this.#entries.filter((other) => other !== entry);
+    const { limit, message } = error;
+    entry.reject(new RecordTooLarge(message, { limit, appended: entry.receipts.length, cause: error }));
   }
 
   async #placeAll(): Promise<void> {
@@ -100,8 +134,8 @@ export class AppendQueue {
   }
 
   /** Takes the longest run from the front of the queue that fits one send. */
-  #take(): { entry: Entry; placed: PlacedRecord }[] {
-    const taken: { entry: Entry; placed: PlacedRecord }[] = [];
+  #take(): Taken[] {
+    const taken: Taken[] = [];
     const perPartition = new Map<string, number>();
     let total = 0;
     for (const entry of this.#entries) {
@@ -110,8 +144,8 @@ export class AppendQueue {
         const place = `${placed.record.topic}/${placed.partition}`;
         const bytes = sizeOf(placed.record) + RECORD_OVERHEAD;
         const share = perPartition.get(place) ?? 0;
-        const full =
-          taken.length === SEND_RECORDS || total + bytes > SEND_BYTES || (share > 0 && share + bytes > PARTITION_BYTES);
+        const most = Math.min(PARTITION_BYTES, (placed.limit ?? PARTITION_BYTES) - BATCH_OVERHEAD);
+        const full = taken.length === SEND_RECORDS || total + bytes > SEND_BYTES || (share > 0 && share + bytes > most);
         if (full && taken.length > 0) return taken;
         perPartition.set(place, share + bytes);
         total += bytes;
@@ -138,6 +172,7 @@ export class AppendQueue {
   }
 }
 
-function sizeOf({ key, value }: Pick<LogRecord, 'key' | 'value'>): number {
+/** The bytes of a record, without what Kafka puts around it. */
+export function sizeOf({ key, value }: Pick<LogRecord, 'key' | 'value'>): number {
   return Buffer.byteLength(key) + value.byteLength;
 }

@@ -6,13 +6,19 @@ const { CompressionCodecs, ConfigResourceTypes, Kafka, KafkaJSNonRetriableError,
 
 /** Makes the broker keep what is appended to a topic from now on in a codec, whatever the producer chose. */
 export async function compressTopic(brokers: readonly string[], topic: string, codec: string): Promise<void> {
+  await configureTopic(brokers, topic, { 'compression.type': codec, 'max.message.bytes': String(4 * 1024 * 1024) });
+}
+
+/** Sets what is configured of a topic; what is not named has the default of the broker. */
+export async function configureTopic(
+  brokers: readonly string[],
+  topic: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<void> {
   const admin = new Kafka({ brokers: [...brokers], clientId: 'testing', logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
   try {
-    const configEntries = [
-      { name: 'compression.type', value: codec },
-      { name: 'max.message.bytes', value: String(4 * 1024 * 1024) },
-    ];
+    const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
     await admin.alterConfigs({
       validateOnly: false,
       resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries }],

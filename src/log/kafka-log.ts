@@ -9,10 +9,12 @@ import {
   type Offsets,
   RECORD_LIMIT,
   type Receipt,
+  RecordTooLarge,
   type Subscription,
 } from './event-log.ts';
 import { installCodecs } from './kafka-log-codecs.ts';
 import { isLeaderless, isUnknownTopic, toLogError } from './kafka-log-errors.ts';
+import { checkTopicLimit, maySurpass, readTopicLimits } from './kafka-log-limits.ts';
 import { KafkaProducer } from './kafka-log-producer.ts';
 import { AppendQueue, type PlacedRecord } from './kafka-log-queue.ts';
 import { subscribeKafka } from './kafka-log-subscription.ts';
@@ -68,6 +70,7 @@ class KafkaLog implements EventLog {
   readonly #queue: AppendQueue;
   readonly #subscriptions = new Set<Promise<Subscription>>();
   readonly #partitions = new Map<string, number>();
+  readonly #limits = new Map<string, number | undefined>();
   #closing: Promise<void> | undefined;
 
   constructor(kafka: Kafka, admin: Admin, options: KafkaLogOptions) {
@@ -78,9 +81,12 @@ class KafkaLog implements EventLog {
       brokers: options.brokers,
       compression: options.compression ?? 'none',
       deliveryMs: options.deliveryMs ?? 120_000,
-      forget: () => this.#partitions.clear(),
+      forget: () => {
+        this.#partitions.clear();
+        this.#limits.clear();
+      },
     });
-    this.#queue = new AppendQueue({ place: (records) => this.#place(records), send: (records) => this.#producer.send(records) });
+    this.#queue = new AppendQueue({ place: (records) => this.#place(records), send: (records) => this.#send(records) });
   }
 
   async ensureTopics(topics: readonly string[], partitions: number): Promise<void> {
@@ -100,6 +106,7 @@ class KafkaLog implements EventLog {
       }
     });
     await this.#partitionsOf(topics, NEW_TOPIC_TRIES);
+    await this.#learnLimits(new Set(topics));
   }
 
   append(records: readonly LogRecord[]): Promise<readonly Receipt[]> {
@@ -197,8 +204,26 @@ class KafkaLog implements EventLog {
     // A topic may have got more partitions since it was looked up.
     for (const { topic, partition = 0 } of records)
       if (partition >= (this.#partitions.get(topic) ?? 0)) this.#partitions.delete(topic);
-    const partitions = await this.#partitionsOf(new Set(records.map(({ topic }) => topic)));
-    return records.map((record) => ({ record, partition: partitionOf(record, partitions.get(record.topic) ?? 1) }));
+    const topics = new Set(records.map(({ topic }) => topic));
+    const partitions = await this.#partitionsOf(topics);
+    await this.#learnLimits(topics);
+    const placed = records.map((record) => ({
+      ...{ record, limit: this.#limits.get(record.topic) },
+      partition: partitionOf(record, partitions.get(record.topic) ?? 1),
+    }));
+    const { compression = 'none' } = this.#options;
+    for (const { record, limit } of placed)
+      if (limit !== undefined && maySurpass(record, limit)) await checkTopicLimit(record, limit, compression);
+    return placed;
+  }
+
+  async #send(records: readonly PlacedRecord[]): Promise<readonly number[]> {
+    try {
+      return await this.#producer.send(records);
+    } catch (error) {
+      if (error instanceof RecordTooLarge) this.#limits.clear(); // it was lowered since it was read
+      throw error;
+    }
   }
 
   /** Returns the number of partitions of each topic, from memory where it can. @throws LogError `unknown-topic`. */
@@ -217,6 +242,14 @@ class KafkaLog implements EventLog {
         again: ({ error, tries: done }) => done < tries && error instanceof LogError && error.code === 'unknown-topic',
       });
     return this.#partitions;
+  }
+
+  /** Reads what the topics take, those of which that is not known. */
+  async #learnLimits(topics: ReadonlySet<string>): Promise<void> {
+    const missing = [...topics].filter((topic) => !this.#limits.has(topic));
+    if (missing.length === 0) return;
+    const limits = await readTopicLimits(this.#admin, missing);
+    for (const topic of missing) this.#limits.set(topic, limits.get(topic));
   }
 
   async #ask<T>(doing: string, question: () => Promise<T>): Promise<T> {

@@ -4,7 +4,7 @@ import type { BlobStore } from '../../blobs/blob-store.ts';
 import { clearHash, contentHash } from '../../events/codec.ts';
 import { DEFAULT_STAMP, type Envelope, type Stamp } from '../../events/envelope.ts';
 import { jsonSchemas } from '../../events/json-schema.ts';
-import { type EventLog, LogError, type LogRecord, RECORD_LIMIT, type Receipt } from '../../log/event-log.ts';
+import { type EventLog, type LogRecord, RECORD_LIMIT, type Receipt, RecordTooLarge } from '../../log/event-log.ts';
 import { formatPosition, positionAfter } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
 import { type Appended, findJournalled } from '../../projections/journal/journalled.ts';
@@ -137,7 +137,7 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     try {
       receipts = fresh.length === 0 ? [] : await log.append(fresh.map(({ record }) => record));
     } catch (error) {
-      if (error instanceof LogError && error.code === 'too-large') return tooLarge(fresh);
+      if (error instanceof RecordTooLarge) return tooLarge(fresh, error);
       throw error;
     }
     for (const [i, { sent, hash }] of fresh.entries()) {
@@ -217,7 +217,9 @@ async function prepare(
     }
   }
   const large = records.filter(({ record }) => Buffer.byteLength(record.key) + record.value.byteLength > RECORD_LIMIT);
-  return large.length > 0 ? { kind: 'refused', reply: tooLarge(large) } : { kind: 'records', records };
+  return large.length > 0
+    ? { kind: 'refused', reply: tooLarge(large, { limit: RECORD_LIMIT, appended: 0 }) }
+    : { kind: 'records', records };
 }
 
 function notStorable({ index, event }: Sent, error: EventRefused): Reply {
@@ -232,16 +234,22 @@ function notStorable({ index, event }: Sent, error: EventRefused): Reply {
   );
 }
 
-function tooLarge(events: readonly Prepared[]): Reply {
-  const remedy = 'split it; texts over 64 KiB are moved out by the server, long lists and free-form configuration are not';
-  const problems = events.map(({ sent: { index, event }, record }) => ({
-    index,
-    id: event.id,
-    path: '',
-    message: `takes ${record.value.byteLength} bytes`,
-    remedy,
-  }));
-  return refuse(413, `an event is over the log's limit of ${RECORD_LIMIT} bytes; nothing was appended`, remedy, { problems });
+function tooLarge(events: readonly Prepared[], { limit, appended }: Pick<RecordTooLarge, 'limit' | 'appended'>): Reply {
+  const remedy =
+    'split it and send all again; texts over 64 KiB are moved out by the server, long lists and free-form configuration are not';
+  const largest = events.reduce((most, { record }) => Math.max(most, record.value.byteLength), 0);
+  const problems = events
+    .filter(({ record: { value } }) => value.byteLength === largest || (limit !== null && value.byteLength > limit))
+    .map(({ sent: { index, event }, record }) => ({
+      index,
+      id: event.id,
+      path: '',
+      message: `takes ${record.value.byteLength} bytes`,
+      remedy,
+    }));
+  const over = limit === null ? "the log's limit" : `the log's limit of ${limit} bytes`;
+  const done = appended === 0 ? 'nothing was appended' : `${appended} of the ${events.length} new events were appended before it`;
+  return refuse(413, `an event is over ${over}; ${done}`, remedy, { problems });
 }
 
 function wrongNames(problems: readonly Problem[]): Reply {

@@ -36,6 +36,7 @@ const IMPORTERS: readonly { readonly library: RegExp; readonly importer: RegExp 
   { library: /^kafkajs$/, importer: /^src\/log\/kafka-log/ },
   { library: /^(pg|pg-copy-streams)$/, importer: /^src\/(postgres\/|projections\/install\.ts)/ },
   { library: /^sharp$/, importer: /^src\/images\// },
+  { library: /^@modelcontextprotocol\/sdk/, importer: /^src\/(environments\/tools|testing)\// },
   { library: /^@huggingface\//, importer: /^src\/usecases\/datasets\// },
   { library: /^(graphql($|[-/])|@graphql|dataloader)/, importer: /^graphql\// },
   { library: /^commander$/, importer: /^src\/cli\// },

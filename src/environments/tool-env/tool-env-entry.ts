@@ -7,6 +7,7 @@ import { generateWorld, type QuestionWorld, SHIPPED_WORLD } from '../search-qa/w
 import { calculator } from '../tools/calculator.ts';
 import { isModule } from '../tools/load-export.ts';
 import { loadTool } from '../tools/load-tool.ts';
+import { MCP, openMcpTools } from '../tools/mcp-tools.ts';
 import { python } from '../tools/python.ts';
 import { openPythonTools } from '../tools/python-tools.ts';
 import { search } from '../tools/search.ts';
@@ -27,7 +28,7 @@ const options = z
     profile: oneOf(TOOL_PROFILES, 'the form of calls and answers').default('nous'),
     tools: listOf(
       'TOOL',
-      'search, calculator, python, a module ./my-tool.ts#NAME, Python functions ./my_tools.py#NAME, or a server http://…#NAME; python in retool, else search',
+      'search, calculator, python, a module ./my-tool.ts#NAME, Python functions ./my_tools.py#NAME, a server http://…#NAME, or an MCP server mcp:http://…#NAME, mcp:COMMAND ARG…; python in retool, else search',
     ).optional(),
     tasks: text('FILE', 'tasks, one JSON object per line; the questions of the generated world when left out').optional(),
     reward: text('NAME', 'a scorer NAME@REVISION or a module ./my-reward.ts#NAME; by data source when left out').optional(),
@@ -93,6 +94,7 @@ async function openTools(given: Options, world: QuestionWorld): Promise<Toolbox>
 async function openNamed(name: string, given: Options, world: QuestionWorld): Promise<readonly Tool[]> {
   const timeoutMs = given['tool-timeout'] * 1_000;
   if (/^https?:\/\//.test(name)) return openToolServer(name, timeoutMs);
+  if (name.startsWith(MCP)) return openMcpTools(name, timeoutMs);
   if (/\.py(#|$)/.test(name)) return openPythonTools(name, timeoutMs);
   return [isModule(name) ? await loadTool(name) : await openShipped(name, given, world)];
 }
@@ -109,7 +111,7 @@ async function openShipped(name: string, given: Options, world: QuestionWorld): 
       return python({ url: given.sandbox ?? '' });
     default:
       throw new ToolError(
-        `there is no tool ${JSON.stringify(name.slice(0, 200))}; there are search, calculator, python, or name a module: ./my-tool.ts, ./my_tools.py, or a server: http://…`,
+        `there is no tool ${JSON.stringify(name.slice(0, 200))}; there are search, calculator, python, or name a module: ./my-tool.ts, ./my_tools.py, or a server: http://…, mcp:…`,
       );
   }
 }

@@ -1,0 +1,55 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { openMcpTools } from './mcp-tools.ts';
+
+const SERVER = `mcp:${process.execPath} ${fileURLToPath(new URL('../../testing/mcp/letters-server.mjs', import.meta.url))}`;
+const signal = new AbortController().signal;
+
+test('the tools of an MCP server are called with their schema, their errors and their end as those of other tools', async () => {
+  const tools = await openMcpTools(SERVER, 20_000);
+  try {
+    const [count, fail, leave] = tools;
+    expect(tools.map(({ name }) => name)).toEqual(['count_letter', 'fail', 'leave']);
+    expect(count).toMatchObject({
+      description: 'Counts how often a letter occurs in a word.',
+      parameters: { type: 'object', required: ['word', 'letter'], properties: { letter: { description: 'One letter' } } },
+      fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    expect(await count?.execute({ word: 'berry', letter: 'r' }, signal)).toEqual({ content: '2', success: true });
+    expect(await fail?.execute({}, signal)).toEqual({ content: 'it failed', success: false });
+    await expect(leave?.execute({}, signal)).rejects.toMatchObject({ name: 'ToolUnavailable' });
+  } finally {
+    for (const tool of tools) await tool.close?.();
+  }
+});
+
+test('a tool that the server lacks, and a program that is no server, are refused', async () => {
+  await expect(openMcpTools(`${SERVER}#none`, 20_000)).rejects.toThrow('has no tool none; it has count_letter, fail, leave');
+  await expect(openMcpTools('mcp:true', 20_000)).rejects.toMatchObject({
+    name: 'ToolError',
+    message: expect.stringContaining('mcp:true does not answer as an MCP server'),
+  });
+});
+
+test('an MCP server is asked over HTTP too', async () => {
+  const server = createServer(async (req, res) => {
+    const mcp = new McpServer({ name: 'now', version: '1' });
+    mcp.registerTool('now', { description: 'Returns a time.' }, async () => ({ content: [{ type: 'text', text: 'noon' }] }));
+    const transport = new StreamableHTTPServerTransport({}); // without sessions: one for each request
+    await mcp.connect(transport as never);
+    await transport.handleRequest(req, res);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    const [now] = await openMcpTools(`mcp:http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp#now`, 20_000);
+    expect(await now?.execute({}, signal)).toEqual({ content: 'noon', success: true });
+    await now?.close?.();
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});

@@ -1,0 +1,20 @@
+// An MCP server on standard input and output, for tests: it counts letters.
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { z } from 'zod';
+
+const server = new McpServer({ name: 'letters', version: '3' });
+server.registerTool(
+  'count_letter',
+  {
+    description: 'Counts how often a letter occurs in a word.',
+    inputSchema: { word: z.string(), letter: z.string().describe('One letter') },
+  },
+  async ({ word, letter }) => ({ content: [{ type: 'text', text: String(word.split(letter).length - 1) }] }),
+);
+server.registerTool('fail', { description: 'Fails.', inputSchema: {} }, async () => ({
+  content: [{ type: 'text', text: 'it failed' }],
+  isError: true,
+}));
+server.registerTool('leave', { description: 'Ends the server.', inputSchema: {} }, async () => process.exit(3));
+await server.connect(new StdioServerTransport());

@@ -1141,7 +1141,9 @@ export type AnomalyKind =
   /** Events of its producer before it are missing. */
   | 'gap'
   /** It came after later ones of its producer. */
-  | 'reordered';
+  | 'reordered'
+  /** Its collector appended it after another one had taken over the run; it has no effect. */
+  | 'superseded';
 
 /** A record that a projection could not fold. */
 export type QuarantinedRecord = {

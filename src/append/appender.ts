@@ -34,6 +34,8 @@ export interface AppenderOptions {
   readonly stamp: Stamp;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
+  /** The epoch of the collector that appends: its events name it, and have no effect once a later one took over the run. */
+  readonly epoch?: number;
   /**
    * Returns the next sequence of this producer in a stream of a topic that it may have written before; default: 0 for every
    * stream. It may throw where the record holds the stream in another topic.
@@ -70,6 +72,7 @@ export function createAppender(options: AppenderOptions): Appender {
         correlationId: draft.correlationId,
         causationId: draft.causationId ?? null,
         producer,
+        ...(options.epoch === undefined ? {} : { epoch: options.epoch }),
         data: draft.data,
       } as Envelope); // type and data come from one draft, whose union ties them
     }

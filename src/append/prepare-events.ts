@@ -53,7 +53,10 @@ async function prepare(event: Envelope, blobs: BlobStore): Promise<PreparedRecor
   const repaired = paths.length > 0 ? { repaired: paths.map((path) => cutText(path, PATH_LIMIT)) } : {};
   const parsed = parseEnvelope({ ...event, data, ...repaired });
   if (parsed.kind === 'refused') throw new EventRefused(event.type, parsed.refusal.path, parsed.refusal.message);
-  return { topic: catalogue[event.type].topic, key: event.stream, value: encode(parsed.event), event: parsed.event };
+  const { epoch, correlationId: runId } = parsed.event;
+  const fence = epoch === undefined ? {} : { fence: { runId, epoch } };
+  const { topic } = catalogue[event.type];
+  return { topic, key: event.stream, value: encode(parsed.event), event: parsed.event, ...fence };
 }
 
 interface Offloading {

@@ -56,7 +56,11 @@ describe('espalier collect', () => {
       ['collect', '--resume', runId],
     ]) {
       const second = await runEspalier(args, env);
-      expect(second.stderr).toBe(`espalier: run ${runId} is being collected by another process; wait for it, or stop it first\n`);
+      expect(second.stderr).toMatch(
+        new RegExp(
+          `^espalier: run ${runId} is being collected by another process \\(pid \\d+ on .+, heard from \\d+ s ago\\); stop it first, or wait: who is silent for 15 s is replaced\n$`,
+        ),
+      );
       expect(second.code).toBe(1);
     }
     await appends.release();

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { DataOf, EventType } from './catalogue.ts';
-import { counter, id, name, sha256 } from './schemas/values.ts';
+import { counter, epoch, id, name, sha256 } from './schemas/values.ts';
 
 /** Who wrote an event: the program's name and version. `sequence` counts per (stream, producer name). */
 export const producer = z.strictObject({
@@ -92,6 +92,9 @@ export const envelopeFields = {
     .describe(
       'Paths of the first 1,000 fields in which NUL or unpaired surrogates were replaced by U+FFFD; absent when none were.',
     ),
+  epoch: epoch
+    .optional()
+    .describe('Epoch of the collector that wrote the event; absent for other producers and in older records.'),
   released: released
     .optional()
     .describe('Record in quarantine that this record releases; absent when the record is not a release.'),
@@ -118,4 +121,6 @@ export interface Delivery<E extends Envelope = Envelope> {
   readonly event: E;
   /** The record as it lay in the log. */
   readonly body: string;
+  /** The epoch of the collector that had taken over the stream before the event, which has no effect then. */
+  readonly supersededBy?: number;
 }

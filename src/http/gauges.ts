@@ -48,7 +48,10 @@ export function addGauges(metrics: Metrics, { db, log, projections }: HealthWorl
   );
   metrics.gauge('anomalies', 'Duplicates, gaps and reorderings that the journal has seen', ['kind'], async () => {
     const seen = await countAnomaliesByKind(db);
-    return (['duplicate', 'gap', 'reordered'] as const).map((kind) => ({ labels: { kind }, value: seen.get(kind) ?? 0 }));
+    return (['duplicate', 'gap', 'reordered', 'superseded'] as const).map((kind) => ({
+      labels: { kind },
+      value: seen.get(kind) ?? 0,
+    }));
   });
 }
 

@@ -2,10 +2,24 @@ import type { LogTopic, Pool } from './embedded-log-topics.ts';
 import type { LogRecord, Receipt } from './event-log.ts';
 import { partitionOf } from './partition-for-key.ts';
 
+const FENCED = 'ESPFE'; // the SQLSTATE of log_append_fenced
+
+/** Collectors that appended were replaced by later ones: nothing of the transaction is in the log. */
+export class RunsFenced extends Error {
+  override readonly name = 'RunsFenced';
+  readonly runIds: ReadonlySet<string>;
+  constructor(runIds: readonly string[], cause: unknown) {
+    super(`other collectors took over ${runIds.join(', ')}`, { cause });
+    this.runIds = new Set(runIds);
+  }
+}
+
 /**
  * Appends records in one transaction and returns a receipt for each, in their order. The statement and its locking are
- * `log_append` in migrations/0002-log.sql.
+ * `log_append` in migrations/0002-log.sql; where collectors append, `log_append_fenced` in 0021-run-epochs.sql. No statement has
+ * a name: a pooler that lends connections by the transaction would meet it on another one.
  * @param topics must know every topic of the records.
+ * @throws RunsFenced.
  */
 export async function appendRecords(
   pool: Pool,
@@ -32,17 +46,39 @@ export async function appendRecords(
     records.map(({ value }) => value),
     end,
   );
-  const { rows } = await pool.query<{ firsts: string[] }>({
-    name: 'log-append',
-    text: 'select log_append($1, $2, $3, $4, $5, $6, $7, $8)::text[] as firsts',
-    values: [ids, counts, slots.map((slot) => slot + 1), ranks, records.map(({ key }) => key), starts, lengths, bodies],
-  });
-  const firsts = rows[0]?.firsts.map(Number) ?? [];
+  const keys = records.map(({ key }) => key);
+  const values = [ids, counts, slots.map((slot) => slot + 1), ranks, keys, starts, lengths, bodies];
+  const firsts = await append(pool, values, fencesOf(records));
   return places.map(({ topic, partition }, i) => ({
     topic,
     partition,
     offset: (firsts[slots[i] ?? 0] ?? Number.NaN) + (ranks[i] ?? 0),
   }));
+}
+
+/** Returns the first offset in each partition. */
+async function append(pool: Pool, values: readonly unknown[], fences: ReadonlyMap<string, number>): Promise<readonly number[]> {
+  const fenced = fences.size > 0;
+  const all = fenced ? [[...fences.keys()], [...fences.values()], ...values] : [...values];
+  const places = all.map((_, i) => `$${i + 1}`).join(', ');
+  try {
+    const { rows } = await pool.query<{ firsts: string[] }>(
+      `select ${fenced ? 'log_append_fenced' : 'log_append'}(${places})::text[] as firsts`,
+      all,
+    );
+    return rows[0]?.firsts.map(Number) ?? [];
+  } catch (error) {
+    const { code, detail = '' } = (error ?? {}) as { code?: string; detail?: string }; // of pg
+    throw code === FENCED ? new RunsFenced(detail.split(','), error) : error;
+  }
+}
+
+/** The lowest epoch of each run that collectors append to. */
+function fencesOf(records: readonly LogRecord[]): ReadonlyMap<string, number> {
+  const fences = new Map<string, number>();
+  for (const { fence } of records)
+    if (fence) fences.set(fence.runId, Math.min(fence.epoch, fences.get(fence.runId) ?? fence.epoch));
+  return fences;
 }
 
 function placeOf(record: LogRecord, topics: ReadonlyMap<string, LogTopic>) {

@@ -1,6 +1,6 @@
 import { doubling, retry } from '../runtime/retry.ts';
 import { checkRecord } from './check-record.ts';
-import { appendRecords } from './embedded-log-append.ts';
+import { appendRecords, RunsFenced } from './embedded-log-append.ts';
 import { logFault } from './embedded-log-fault.ts';
 import { findTopics, type LogTopic, type Pool, refuseUnknown } from './embedded-log-topics.ts';
 import { LogError, type LogRecord, type Receipt } from './event-log.ts';
@@ -9,6 +9,8 @@ import { partitionOf } from './partition-for-key.ts';
 // One transaction holds at most about this much; an append that is larger by itself still is one transaction.
 const FLUSH_RECORDS = 5_000;
 const FLUSH_BYTES = 8 * 1024 * 1024;
+
+const FENCED = 'another collector took over the run; nothing was appended';
 
 interface Call {
   readonly records: readonly LogRecord[];
@@ -81,7 +83,21 @@ export class EmbeddedAppender {
     return this.#queue.splice(0, count);
   }
 
+  /** Appends calls in one transaction; those of a replaced collector are refused, and the others appended without them. */
   async #flush(calls: readonly Call[]): Promise<void> {
+    try {
+      await this.#append(calls);
+    } catch (error) {
+      if (!(error instanceof RunsFenced)) throw error;
+      const fenced = calls.filter(({ records }) => records.some(({ fence }) => fence && error.runIds.has(fence.runId)));
+      if (fenced.length === 0) throw error;
+      for (const call of fenced) call.reject(new LogError('fenced', FENCED, { cause: error }));
+      const others = calls.filter((call) => !fenced.includes(call));
+      if (others.length > 0) await this.#flush(others);
+    }
+  }
+
+  async #append(calls: readonly Call[]): Promise<void> {
     const receipts = await this.#withRetry(async () => {
       await this.#learnTopics(calls);
       const known = calls.filter((call) => call.records.every((record) => this.#isPlaced(record)));
@@ -128,6 +144,7 @@ export class EmbeddedAppender {
     return retry(work, {
       pauseMs: doubling(50, 2_000),
       again: ({ error, elapsedMs, pauseMs }) => {
+        if (error instanceof RunsFenced) throw error;
         const fault = logFault('appending', error);
         if (!fault.retryable || elapsedMs + pauseMs > this.#patienceMs) throw fault;
         return true;

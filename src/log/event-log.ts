@@ -18,6 +18,11 @@ export interface LogRecord {
   readonly value: Uint8Array;
   /** The event that `value` encodes, for a log that seals it; no log stores it. */
   readonly event?: Envelope;
+  /**
+   * The run whose collector writes the record, and its epoch. A log that lies in the database refuses the record once a later
+   * collector took over the run; of other logs the readers drop it (`projections/epochs/`).
+   */
+  readonly fence?: { readonly runId: string; readonly epoch: number };
 }
 
 /** The most bytes of key and value together; larger payloads belong in the blob store. */
@@ -119,7 +124,7 @@ export interface EventLog {
 /** A fault of the log's world. `retryable`: the same call may succeed later. */
 export class LogError extends Error {
   override readonly name = 'LogError';
-  readonly code: 'unreachable' | 'unknown-topic' | 'too-large' | 'closed' | 'fatal';
+  readonly code: 'unreachable' | 'unknown-topic' | 'too-large' | 'closed' | 'fenced' | 'fatal';
   readonly retryable: boolean;
   constructor(code: LogError['code'], message: string, options: { retryable?: boolean; cause?: unknown } = {}) {
     super(message, { cause: options.cause });

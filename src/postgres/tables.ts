@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 6f370881511cd260
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: d3bc3dc3637078b1
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 
@@ -199,6 +199,31 @@ export const tables = {
     seal: column<boolean | null>('boolean'),
     forgetAfterDays: column<number | null>('integer'),
     changedAt: defaulted<Defaulted<Instant>>('timestamptz'),
+  }),
+  runEpochs: table('run_epochs', ['runId'], {
+    runId: column<string>('uuid'),
+    epoch: column<number>('bigint'),
+    holder: column<string | null>('uuid'),
+    process: column<string>('text'),
+    heardAt: defaulted<Defaulted<Instant>>('timestamptz'),
+  }),
+  streamEpochs: table('stream_epochs', ['topic', 'partition', 'offset'], {
+    topic: column<string>('text'),
+    partition: column<number>('integer'),
+    offset: column<number>('bigint'),
+    stream: column<string>('uuid'),
+    epoch: column<number>('bigint'),
+  }),
+  superseded: table('superseded', ['topic', 'partition', 'offset'], {
+    topic: column<string>('text'),
+    partition: column<number>('integer'),
+    offset: column<number>('bigint'),
+    eventId: column<string>('uuid'),
+    type: column<string>('text'),
+    stream: column<string>('uuid'),
+    epoch: column<number>('bigint'),
+    byEpoch: column<number>('bigint'),
+    body: column<string>('text'),
   }),
 };
 

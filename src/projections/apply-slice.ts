@@ -126,6 +126,7 @@ function offsetOf(item: Item): number {
  * Returns whether an item is a projection's business: its types, and for the one that handles all also what is no event at all.
  */
 export function concerns(projection: Projection, item: Item): boolean {
+  if (item.kind === 'event' && item.delivery.supersededBy !== undefined && !projection.keepsSuperseded) return false;
   if (projection.handles === 'all') return true;
   const type = item.kind === 'event' ? item.delivery.event.type : item.type;
   return type !== null && isEventType(type) && projection.handles.includes(type);

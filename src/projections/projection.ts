@@ -13,6 +13,8 @@ export interface Projection {
   readonly version: number;
   /** The types it folds; 'all' also gets what cannot be decoded into its quarantine. */
   readonly handles: readonly EventType[] | 'all';
+  /** Whether it is offered events without effect too (`epochs/mark-superseded.ts`): the record itself holds them. */
+  readonly keepsSuperseded?: true;
   /**
    * Folds one slice of a partition, in offset order. Returns what breaks an invariant, with the reason: the runner quarantines
    * it.

@@ -5,6 +5,7 @@ import type { Database } from '../postgres/database.ts';
 import { retry } from '../runtime/retry.ts';
 import { passCursors, topicsOf, VersionGone } from './apply-slice.ts';
 import { decodeRecords } from './decode-records.ts';
+import { markSuperseded } from './epochs/mark-superseded.ts';
 import { isDatabaseFault, reasonOf, whileDatabaseFaults } from './fault.ts';
 import { applyIsolatingPoison } from './isolate-poison.ts';
 import { keepAtCursors } from './keep-at-cursors.ts';
@@ -62,7 +63,8 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
 
   async function handle(batch: LogBatch, signal: AbortSignal): ReturnType<Parameters<EventLog['subscribe']>[0]['handle']> {
     const started = performance.now();
-    const items = await retry(() => decodeRecords(database.db, batch), whileDatabaseFaults(signal));
+    const read = async () => markSuperseded(database.db, batch, await decodeRecords(database.db, batch));
+    const items = await retry(read, whileDatabaseFaults(signal));
     const slice: Slice = { topic: batch.topic, partition: batch.partition, from: batch.from, next: batch.next, items };
     const active = projections.filter((p) => !stopped.has(p.name) && topicsOf(p).includes(batch.topic));
     // Where this fails each projection takes its own transaction, which waits out what is wrong with the database.

@@ -192,7 +192,7 @@ export interface Soundness {
   readonly anomalies: readonly { readonly kind: string; readonly detail: string }[];
   readonly quarantined: readonly unknown[];
   readonly trees: number;
-  /** Events in the journal by type. */
+  /** Events in the journal by type, but for those by which a collector takes over what another one began. */
   readonly events: Readonly<Record<string, number>>;
 }
 
@@ -204,6 +204,7 @@ export async function soundnessOf({ db }: Database, runId: string, planned = pla
     .selectFrom('events')
     .select((e) => ['type', e.fn.countAll<number>().as('count')])
     .where('correlationId', '=', runId)
+    .where('type', 'not in', ['RunResumed', 'TreeResumed'])
     .groupBy('type')
     .orderBy('type')
     .execute();

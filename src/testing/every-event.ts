@@ -201,6 +201,8 @@ export function everyEvent(): readonly Envelope[] {
     },
     runId,
   );
+  builder.record('RunResumed', { runId, epoch: 2, codeVersion: '0.1.0' }, runId);
+  builder.record('TreeResumed', { treeId, runId, epoch: 2 }, runId);
   return builder.events.map((event) => ({ ...event, causationId: builder.id('cause'), repaired: ['data.nothing'] }));
 }
 

@@ -4,6 +4,7 @@ import {
   count,
   counter,
   environment,
+  epoch,
   eventData,
   experimentId,
   fingerprint,
@@ -38,6 +39,15 @@ export const runStarted = eventData('A run started: one execution of a configura
     .optional()
     .describe('SHA-256 of the file that the policy was read from; absent for other policies and in older records.'),
 });
+
+export const runResumed = eventData(
+  'A collector took over a run: what an earlier one appends to the stream of the run behind this event has no effect.',
+  {
+    runId,
+    epoch: epoch.describe('Epoch of the collector that goes on with the run, above those of all before it.'),
+    codeVersion,
+  },
+);
 
 export const runFinished = eventData('A run finished: its outcome and its totals.', {
   runId,

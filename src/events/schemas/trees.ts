@@ -3,6 +3,7 @@ import {
   admissibleActions,
   amount,
   count,
+  epoch,
   eventData,
   finite,
   id,
@@ -34,6 +35,11 @@ export const treeOpened = eventData('A tree was opened: a task was started and t
   plannedRollouts: count.describe('Number of rollouts planned in the tree.'),
   seed: z.int().describe('Seed of the tree.'),
 });
+
+export const treeResumed = eventData(
+  'A collector took over a tree: what an earlier one appends to its stream behind this event has no effect.',
+  { treeId, runId, epoch: epoch.describe('Epoch of the collector that goes on with the tree, above those of all before it.') },
+);
 
 export const rolloutStarted = eventData('A rollout started at a step of a tree.', {
   rolloutId,

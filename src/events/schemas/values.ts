@@ -83,6 +83,7 @@ export const experimentId = id.describe('UUID of the experiment.');
 export const runId = id.describe('UUID of the run.');
 export const treeId = id.describe('UUID of the tree; also the stream and the log key of its events.');
 export const rolloutId = id.describe('UUID of the rollout.');
+export const epoch = z.int().min(1);
 export const renderSpecId = sha256.describe('SHA-256 of the canonical JSON of the render spec.');
 
 export const environment = name.describe('Name of the environment.');

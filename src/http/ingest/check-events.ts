@@ -73,6 +73,12 @@ const NOT_SEALED = {
   remedy: 'send the payload in `data`; the platform encrypts it',
 };
 
+const NOT_A_COLLECTOR = {
+  message: 'is written by the collectors of this platform alone',
+  remedy: 'leave it out; `espalier collect --resume` takes over a run',
+};
+const OF_COLLECTORS: ReadonlySet<string> = new Set(['RunResumed', 'TreeResumed']);
+
 const REMEDY = 'correct them and send all again; GET /v1/schemas has the JSON Schema of every type';
 
 /** Drops repetitions of an event within the request; returns what repeats with another content, which is 409. */
@@ -112,6 +118,8 @@ function check(value: unknown, index: number, now: number): Sent | Problem {
   const parsed = parseEnvelope(value);
   if (parsed.kind === 'refused') return { index, ...idOf(value), ...wordsOf(parsed.refusal) };
   if (catalogue[parsed.event.type].topic === 'training') return { index, id: parsed.event.id, ...NOT_HERE };
+  if (OF_COLLECTORS.has(parsed.event.type)) return { index, id: parsed.event.id, path: 'type', ...NOT_A_COLLECTOR };
+  if (parsed.event.epoch !== undefined) return { index, id: parsed.event.id, path: 'epoch', ...NOT_A_COLLECTOR };
   const ahead = Date.parse(parsed.event.occurredAt) - now;
   if (ahead > LARGEST_SKEW_MS) return { index, id: parsed.event.id, ...aheadOf(ahead) };
   if (parsed.event.released) return { index, id: parsed.event.id, ...NOT_A_RELEASE };

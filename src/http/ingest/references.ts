@@ -39,6 +39,9 @@ export function referencesOf(event: Envelope): readonly Reference[] {
     case 'DatasetSourced':
     case 'DatasetWithdrawn':
       return [{ kind: 'dataset', id: event.data.datasetId, field: 'data.datasetId', treeId: null }];
+    case 'RunResumed':
+    case 'TreeResumed':
+      return []; // the endpoint refuses them before it looks at references
     case 'RunFinished':
     case 'MetricRecorded':
     case 'EvaluationFinished':

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 
 /**
- * Why the journal holds nothing at a place that was chained: the event was appended before and is kept there, or the journal set
- * it aside, with its bytes (`journal/fold-batch.ts`).
+ * Why the journal holds nothing at a place that was chained: the event was appended before and is kept there, or it was set
+ * aside, with its bytes: by the journal (`journal/fold-batch.ts`), or since it has no effect (`epochs/mark-superseded.ts`).
  */
 export type Absence = { readonly kind: 'kept-elsewhere' } | { readonly kind: 'set-aside'; readonly body: Uint8Array };
 
@@ -21,12 +21,17 @@ export async function absencesOf(
 ): Promise<ReadonlyMap<number, Absence>> {
   if (absent.length === 0) return new Map();
   const { rows } = await sql<{ offset: number; body: Buffer | null }>`
-    select a."offset", q.body
+    select a."offset", coalesce(q.body, convert_to(s.body, 'UTF8')) as body
     from unnest(${absent.map(({ offset }) => offset)}::bigint[], ${absent.map(({ eventId }) => eventId)}::uuid[]) as a("offset", event_id)
     left join quarantine q
       on q.projection = 'journal' and q.topic = ${topic} and q.partition = ${partition} and q."offset" = a."offset"
     left join events e on e.event_id = a.event_id
-    where q.body is not null
+    left join superseded s
+      on s.topic = ${topic} and s.partition = ${partition} and s."offset" = a."offset" and exists (
+           select from events f
+           where f.stream = s.stream and f.topic = s.topic and f.partition = s.partition and f."offset" < s."offset"
+             and f.type in ('RunResumed', 'TreeResumed'))
+    where q.body is not null or s.body is not null
        or e.type = 'SegmentRendered' and (e.topic <> ${topic} or e.partition <> ${partition} or e."offset" < a."offset")
        or e.event_id is not null and exists (
             select from anomalies n

@@ -39,7 +39,17 @@ export function foldBatch(batch: readonly Delivery[], { bodies, positions, seque
   };
 
   for (const delivery of batch) {
-    const { event } = delivery;
+    const { event, supersededBy } = delivery;
+    if (supersededBy !== undefined) {
+      anomalies.push(
+        anomaly(
+          delivery,
+          'superseded',
+          `appended by the collector of epoch ${event.epoch} after that of epoch ${supersededBy} took over`,
+        ),
+      );
+      continue;
+    }
     const before = bodies.get(event.id);
     if (before !== undefined) {
       if (isRepetition(before, delivery)) {

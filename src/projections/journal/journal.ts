@@ -7,12 +7,19 @@ import { journalLoad } from './load.ts';
 import { writeRows } from './write-rows.ts';
 
 /**
- * Keeps every event once, in its log order and its stream's order, and notes what should not be: an event appended twice, a hole
- * in a producer's sequence, a sequence that regressed. The first append of an id is the fact; another fact under the same id is
- * quarantined. Where an event was appended again because it was released from a quarantine, the place is kept: there it takes
- * effect for who refused it before.
+ * Keeps every event that has effect once, in its log order and its stream's order, and notes what should not be: an event
+ * appended twice, a hole in a producer's sequence, a sequence that regressed, what a replaced collector appended. The first
+ * append of an id is the fact; another fact under the same id is quarantined. Where an event was appended again because it was
+ * released from a quarantine, the place is kept: there it takes effect for who refused it before.
  */
-export const journal: Projection = { name: 'journal', version: 1, handles: 'all', project, load: journalLoad };
+export const journal: Projection = {
+  name: 'journal',
+  version: 1,
+  handles: 'all',
+  keepsSuperseded: true,
+  project,
+  load: journalLoad,
+};
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const known = await loadKnown(batch, trx);

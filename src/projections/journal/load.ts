@@ -33,7 +33,8 @@ async function bodiesSeen(
 ): Promise<Map<string, string>> {
   const bodies = new Map<string, string>();
   const first = new Set<string>(); // of this batch: the fold knows them
-  for (const { topic, partition, offset, event } of batch) {
+  for (const { topic, partition, offset, event, supersededBy } of batch) {
+    if (supersededBy !== undefined) continue;
     if (first.has(event.id) || bodies.has(event.id)) continue;
     const name = `${topic} ${partition}`;
     let number = partitions.indexOf(name);

@@ -8,11 +8,11 @@ export interface AnomalyRecord {
   readonly offset: number;
   readonly eventId: string;
   readonly stream: string;
-  readonly kind: 'duplicate' | 'gap' | 'reordered';
+  readonly kind: 'duplicate' | 'gap' | 'reordered' | 'superseded';
   readonly detail: string;
 }
 export interface AnomalyFilter {
-  readonly kind?: 'duplicate' | 'gap' | 'reordered';
+  readonly kind?: AnomalyRecord['kind'];
   readonly stream?: string;
 }
 

@@ -32,14 +32,15 @@ create table stream_producers (
   primary key (stream, producer)
 );
 
--- What was seen that should not be: a second append of an event, a hole in a producer's sequence, a sequence that regressed.
+-- What was seen that should not be: a second append of an event, a hole in a producer's sequence, a sequence that regressed,
+-- what a collector appended after another one had taken over.
 create table anomalies (
   topic     text    not null,
   partition integer not null,
   "offset"  bigint  not null,
   event_id  uuid    not null,
   stream    uuid    not null,
-  kind      text    not null check (kind in ('duplicate', 'gap', 'reordered')),
+  kind      text    not null check (kind in ('duplicate', 'gap', 'reordered', 'superseded')),
   detail    text    not null,
   primary key (topic, partition, "offset")
 );

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 2d3fd93d5b7d85bf
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 28313089ba70357f
 import type { Instant } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -33,7 +33,7 @@ export const tables = {
     offset: column<number>('bigint'),
     eventId: column<string>('uuid'),
     stream: column<string>('uuid'),
-    kind: column<'duplicate' | 'gap' | 'reordered'>('text'),
+    kind: column<'duplicate' | 'gap' | 'reordered' | 'superseded'>('text'),
     detail: column<string>('text'),
   }),
   quarantineReleases: table('quarantine_releases', ['topic', 'partition', 'offset'], {

@@ -5,6 +5,7 @@ import type { Database } from '../../postgres/database.ts';
 import { retry } from '../../runtime/retry.ts';
 import { topicsOf, VersionGone } from '../apply-slice.ts';
 import { decodeRecords } from '../decode-records.ts';
+import { markSuperseded } from '../epochs/mark-superseded.ts';
 import { whileDatabaseFaults } from '../fault.ts';
 import { applyIsolatingPoison } from '../isolate-poison.ts';
 import { LoadEnds } from '../projection.ts';
@@ -75,7 +76,8 @@ export async function foldShadow({
       return { kind: 'done', next: cursor };
     }
     const records = batch.records.filter(({ offset }) => offset < next);
-    const read = await decodeRecords(database.db, { ...batch, next, records });
+    const decoded = await decodeRecords(database.db, { ...batch, next, records });
+    const read = await markSuperseded(database.db, batch, decoded);
     const items = await asFirstRead(database.db, projection.name, { topic, partition, from, next }, read);
     const applied = await apply(database.db, shadow, { topic, partition, from, next, items });
     return { kind: 'done', next: applied.cursor };

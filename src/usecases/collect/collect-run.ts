@@ -79,6 +79,7 @@ export interface Collected extends Progress {
 export async function collectRun(options: CollectOptions): Promise<Collected> {
   const { runId, plan, recorded, appender } = options;
   await refuseOtherOpenings(options);
+  const recordedEnd = await recorded.takeOver();
   if (!recorded.started)
     await appender.append([startOf(options), ...(options.prompter ? registration(options.prompter, runId) : [])]);
   const progress = {
@@ -143,7 +144,7 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
   const [total, noun] = plan.search ? ([progress.trees, 'searches'] as const) : ([progress.rollouts, 'rollouts'] as const);
   const reasons = tally.reasons();
   const said = [describeFailures(tally, total, noun), failedTreesText(progress) ?? ''].filter((part) => part !== '').join('; ');
-  if (recorded.end) return { ...progress, state: recorded.end.outcome, message: recorded.end.message, reasons };
+  if (recordedEnd) return { ...progress, state: recordedEnd.outcome, message: recordedEnd.message, reasons };
   if (options.signal.aborted) return { ...progress, state: 'stopped', message: said, reasons };
   const wentOn = plan.search ? progress.steps > 0 : progress.rollouts > progress.failed;
   const failure = said !== '' && !wentOn ? said : ((await options.failure?.()) ?? null);

@@ -1,7 +1,8 @@
+import { newId } from '../../events/new-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { isPassingFault } from '../../projections/passing-fault.ts';
 import { waitOut } from '../../runtime/wait-out.ts';
-import { type Collection, collect, RunBusy } from './collect.ts';
+import { type Collection, collect } from './collect.ts';
 import type { Collected } from './collect-run.ts';
 
 export interface PatientCollection extends Omit<Collection, 'mode'> {
@@ -14,12 +15,11 @@ export interface PatientCollection extends Omit<Collection, 'mode'> {
  * was started again would, and comes to the same trees. @throws what `collect` throws and does not pass.
  */
 export async function collectWithRetry(platform: Platform, { onFault, ...collection }: PatientCollection): Promise<Collected> {
-  let began = false;
-  const passes = (error: unknown): boolean => {
-    // The session of our own lost connection holds the run until Postgres sees that it is gone.
-    if (error instanceof RunBusy) return began;
-    began ||= isPassingFault(error);
-    return isPassingFault(error);
-  };
-  return waitOut(() => collect(platform, { ...collection, mode: 'resume' }), { passes, onFault, signal: collection.signal });
+  const hold = { ...collection.hold, holder: newId() }; // the run is still held where a fault kept it from being given back
+  const passes = isPassingFault;
+  return waitOut(() => collect(platform, { ...collection, hold, mode: 'resume' }), {
+    passes,
+    onFault,
+    signal: collection.signal,
+  });
 }

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { createAppender } from '../../append/appender.ts';
 import { textReader } from '../../blobs/read-text.ts';
-import { sha256Bytes } from '../../digest/sha256.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { canonicalJson } from '../../events/codec.ts';
@@ -11,18 +10,20 @@ import { CODE_VERSION } from '../../platform/code-version.ts';
 import { nextSequence } from '../../platform/next-sequence.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
-import { connect } from '../../postgres/pool.ts';
+import { readRecordedEpoch } from '../../projections/epochs/mark-superseded.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { followVersions } from '../../training/versions/train-versions.ts';
 import { type Collected, collectRun, type Progress } from './collect-run.ts';
 import { treeIdOf } from './collect-tree.ts';
+import { openFences } from './fence-streams.ts';
+import { type HeldRun, type HoldOptions, holdRun, RunRefused } from './hold-run.ts';
 import { openPrompter } from './open-prompter.ts';
 import { type CollectPlan, collectPlan } from './plan.ts';
 import { refuseSearchPayment } from './prompting/closing-rewards.ts';
 import { readPrefix } from './read-prefix.ts';
 import { readBeginning } from './recorded-beginning.ts';
-import { nothingRecorded, type RecordedRun, readRecordedRun } from './recorded-run.ts';
+import { nothingRecorded, type RecordedRun, readRecordedRun, readRunEnd } from './recorded-run.ts';
 import { refuseUnfit } from './refuse-unfit.ts';
 import { differenceFrom } from './same-beginning.ts';
 import { admissionFor } from './train-admission-for.ts';
@@ -40,11 +41,7 @@ export interface Collection {
   readonly failure?: () => Promise<string | null>;
   /** Whether the record may hold a part of this run already. */
   readonly mode: 'new' | 'resume';
-}
-
-/** The run cannot be collected as asked: another process has it, or the record says something else about it. */
-export class RunRefused extends Error {
-  override readonly name = 'RunRefused';
+  readonly hold?: HoldOptions;
 }
 
 /** A run that other work depends on ended as failed. */
@@ -55,22 +52,27 @@ export class RunFailed extends Error {
   }
 }
 
-/** Another process collects the run, or its connection is not known to be gone yet. */
-export class RunBusy extends RunRefused {}
-
 const CATCH_UP_MS = 60_000;
 
 /**
  * Collects a run into the platform's record, one process per run at a time. A resume first waits until the read models hold
- * everything that was appended, then goes on behind it. @throws PolicyUnfit before anything is recorded of a run whose policy
- * cannot act in its environment.
+ * everything that was appended, then goes on behind it; what a collector before it still appends has no effect.
+ * @throws PolicyUnfit before anything is recorded of a run whose policy cannot act in its environment; RunBusy; RunTakenOver when
+ * another process resumed the run since this one was not heard from.
  */
 export async function collect(platform: Platform, collection: Collection): Promise<Collected> {
+  const held = await holdRun(platform, collection.runId, collection.hold);
+  try {
+    return await collectHeld(platform, { ...collection, signal: AbortSignal.any([collection.signal, held.lost]) }, held);
+  } finally {
+    await held.release(); // where another process took the run this says why the work failed, if it did
+  }
+}
+
+async function collectHeld(platform: Platform, collection: Collection, held: HeldRun): Promise<Collected> {
   const { runId, plan } = collection;
   const prompter = plan.prompt ? openPrompter(platform, plan.prompt) : undefined;
-  const lock = await lockRun(platform, runId);
-  // closed whatever fails to open after it: the lock above all
-  const opened: { close(): Promise<void> }[] = [{ close: lock.release }];
+  const opened: { close(): Promise<void> }[] = []; // closed whatever fails to open after it
   try {
     const kind = await openEnvironment(plan.environment);
     opened.push(kind);
@@ -82,7 +84,7 @@ export async function collect(platform: Platform, collection: Collection): Promi
     });
     opened.push(policy);
     const admission = plan.training && (await admissionFor(platform, plan.training, policy));
-    const recorded = collection.mode === 'resume' ? await recordOf(platform, collection) : nothingRecorded;
+    const recorded = collection.mode === 'resume' ? await recordOf(platform, collection, held) : nothingRecorded;
     const unpayable = recorded.started ? null : refuseSearchPayment(plan); // a run that was begun so goes on as it was, unpaid
     if (unpayable !== null) throw new RunRefused(unpayable);
     const began = recorded.started && recorded.end === null ? await readBeginning(db, runId) : null;
@@ -95,6 +97,7 @@ export async function collect(platform: Platform, collection: Collection): Promi
       stamp: platform.stamp,
       producer: { name: 'collector', version: CODE_VERSION },
       clock: Date.now,
+      epoch: held.epoch,
       ...(collection.mode === 'resume'
         ? { sequenceOf: (stream: string, topic: string) => nextSequence(platform.database.db, 'collector', stream, topic) }
         : {}),
@@ -158,9 +161,10 @@ export async function readPlanFile(path: string | undefined): Promise<Pick<Colle
   throw new RunRefused(`plan ${path}: ${issue?.path.join('.')} ${issue?.message}`);
 }
 
-async function recordOf(platform: Platform, { runId, plan, seed, signal }: Collection): Promise<RecordedRun> {
+async function recordOf(platform: Platform, { runId, plan, seed, signal }: Collection, held: HeldRun): Promise<RecordedRun> {
   const { db } = platform.database;
   await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
+  await held.raiseAbove(await readRecordedEpoch(db, runId));
   const run = await readRun(db, runId);
   if (run && (canonicalJson(run.config) !== canonicalJson(plan) || run.seed !== seed)) {
     throw new RunRefused(
@@ -172,16 +176,16 @@ async function recordOf(platform: Platform, { runId, plan, seed, signal }: Colle
     if (!task) throw new RangeError(`the plan has no task ${index}`);
     return treeIdOf(runId, task, index);
   };
-  return readRecordedRun(db, runId, treeOf, textReader(platform.blobs), (sha256) => platform.blobs.get(sha256));
-}
-
-/** Holds a run for this process by a session lock, which ends with the process however that ends. */
-export async function lockRun(platform: Platform, runId: string): Promise<{ release(): Promise<void> }> {
-  const client = await connect(platform.databaseUrl, 'espalier run lock');
-  client.on('error', () => undefined); // a lost connection frees the lock; the appends it guards do not depend on it
-  const key = sha256Bytes(`run ${runId}`).readBigInt64BE(0);
-  const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [key.toString()]);
-  if (rows[0]?.held) return { release: () => client.end() };
-  await client.end();
-  throw new RunBusy(`run ${runId} is being collected by another process; wait for it, or stop it first`);
+  const fences = openFences(platform, { runId, epoch: held.epoch, signal });
+  const recorded = await readRecordedRun(db, runId, treeOf, textReader(platform.blobs), (sha256) => platform.blobs.get(sha256));
+  if (recorded.end !== null) return recorded;
+  return {
+    ...recorded,
+    takeOver: async () => ((await fences.run()) ? readRunEnd(db, runId) : null),
+    async tree(_runId, index) {
+      const tree = await recorded.tree(runId, index);
+      if (tree?.closed || !(await fences.tree(treeOf(index)))) return tree;
+      return recorded.tree(runId, index); // with what came before the fence
+    },
+  };
 }

@@ -12,18 +12,26 @@ import type { RememberedPrompt } from './prompting/remembered-prompt.ts';
 import type { RecordedTree } from './recorded-tree.ts';
 import { type ReadBytes, readSampledReplies } from './sampled-replies.ts';
 
+export type RunEnd = { readonly outcome: 'completed' | 'failed' | 'cancelled'; readonly message: string } | null;
+
 export interface RecordedRun {
   readonly started: boolean;
   /** How the run ended; null while it can be gone on with. */
-  readonly end: { readonly outcome: 'completed' | 'failed' | 'cancelled'; readonly message: string } | null;
+  readonly end: RunEnd;
   /** The trees that a resumed run goes on with. */
   readonly open: readonly OpenTree[];
+  /** Takes over the run, once it is known that it can be gone on with; returns its end, which came just before perhaps. */
+  takeOver(): Promise<RunEnd>;
   /** Returns the tree that a run's task of this index grew, null when it was never opened. */
   tree(runId: string, index: number): Promise<RecordedTree | null>;
 }
 
 /** The record of a run that is about to begin. */
-export const nothingRecorded: RecordedRun = { started: false, end: null, open: [], tree: async () => null };
+export const nothingRecorded: RecordedRun = {
+  ...{ started: false, end: null, open: [] },
+  takeOver: async () => null,
+  tree: async () => null,
+};
 
 /**
  * Opens the record of a run for resuming. The read models must have caught up with the log first (`waitUntilProjected`), or steps
@@ -38,13 +46,24 @@ export async function readRecordedRun(
   readBytes: ReadBytes,
 ): Promise<RecordedRun> {
   const run = await readRun(db, runId);
-  const outcome = (run?.outcome ?? 'completed') as 'completed' | 'failed' | 'cancelled'; // by the schema of RunFinished
+  const end = endOf(run);
   return {
     started: run !== undefined,
-    end: run === undefined || run.finishedAt === null ? null : { outcome, message: run.message ?? '' },
+    end,
+    takeOver: async () => end,
     open: run ? await readOpenTrees(db, runId, resolve) : [],
     tree: (_runId, index) => readRecordedTree(db, treeIdOf(index), resolve, readBytes),
   };
+}
+
+function endOf(run: Awaited<ReturnType<typeof readRun>>): RunEnd {
+  if (run === undefined || run.finishedAt === null) return null;
+  return { outcome: (run.outcome ?? 'completed') as 'completed', message: run.message ?? '' }; // by the schema of RunFinished
+}
+
+/** Reads how a run ended. */
+export async function readRunEnd(db: Db, runId: string): Promise<RunEnd> {
+  return endOf(await readRun(db, runId));
 }
 
 /** Reads which differences from its first observation are recorded in a tree, by the ids of their events. */

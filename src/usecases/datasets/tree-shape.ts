@@ -81,6 +81,8 @@ export class TreeShape {
         if (!this.#revisions.has(revisionId)) return `the tree has no revision ${revisionId} before this event`;
         return once(this.#checked, revisionId, 'outcome of revision');
       }
+      case 'TreeResumed':
+        return null;
       case 'TreeClosed': {
         if (this.#closed) return 'the tree was closed before';
         this.#closed = true;

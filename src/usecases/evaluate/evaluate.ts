@@ -11,8 +11,9 @@ import { readEpisodes } from '../../projections/evaluations/read-episodes.ts';
 import { type EvaluationRecord, readEvaluations } from '../../projections/evaluations/read-evaluations.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { type Collection, collect, RunRefused } from '../collect/collect.ts';
+import { type Collection, collect } from '../collect/collect.ts';
 import type { Collected } from '../collect/collect-run.ts';
+import { RunRefused } from '../collect/hold-run.ts';
 
 const CATCH_UP_MS = 60_000;
 

@@ -11,7 +11,7 @@ import { createJudge, parseJudgeText } from '../../policies/create-judge.ts';
 import type { Judge } from '../../policies/judge.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { lockRun, RunRefused } from '../collect/collect.ts';
+import { RunRefused, whileHeld } from '../collect/hold-run.ts';
 import { type CollectPlan, collectPlan } from '../collect/plan.ts';
 import { asPublished } from '../collect/published-environment.ts';
 
@@ -55,9 +55,8 @@ const CATCH_UP_MS = 60_000;
  * where, and closes it all after. @throws RunRefused, PolicySpecError, JudgeUnfit: each says what to do.
  */
 export async function withJudgedRun<T>(platform: Platform, judging: Judging, use: (run: JudgedRun) => Promise<T>): Promise<T> {
-  const { runId, signal } = judging;
-  const lock = await lockRun(platform, runId);
-  try {
+  const { runId } = judging;
+  return whileHeld(platform, runId, judging.signal, async (signal) => {
     await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
     const config = await configOf(platform, runId);
     const planned = collectPlan.safeParse(config).data ?? null;
@@ -78,9 +77,7 @@ export async function withJudgedRun<T>(platform: Platform, judging: Judging, use
     } finally {
       await kind?.close();
     }
-  } finally {
-    await lock.release();
-  }
+  });
 }
 
 async function configOf({ database }: Platform, runId: string): Promise<unknown> {

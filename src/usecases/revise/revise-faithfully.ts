@@ -3,7 +3,7 @@ import { pythonJson } from '../../domain/revision/python-text.ts';
 import { toXtuner } from '../../domain/revision/xtuner.ts';
 import { judgeText } from '../../events/schemas/revisions.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { RunRefused } from '../collect/collect.ts';
+import { RunRefused } from '../collect/hold-run.ts';
 import { AtomicFile, type Existing, type Sealed } from '../datasets/export/atomic-file.ts';
 import { type JudgedRun, type Judging, withJudgedRun } from './judged-run.ts';
 import { type ArrayFile, openArrayFile } from './python-array-file.ts';

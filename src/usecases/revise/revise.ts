@@ -1,7 +1,7 @@
 import { refuseThresholds } from '../../domain/revision/thresholds.ts';
 import { judgeText } from '../../events/schemas/revisions.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { RunRefused } from '../collect/collect.ts';
+import { RunRefused } from '../collect/hold-run.ts';
 import { readAnswer } from '../collect/prompting/prompter.ts';
 import { type Judging, withJudgedRun } from './judged-run.ts';
 import { DIRECT, type ReviseCounts, reviseRun } from './revise-run.ts';

@@ -11,7 +11,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { readScorable, type ScorableTree } from '../../projections/rewards/read-scorable.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { lockRun, RunRefused } from '../collect/collect.ts';
+import { RunRefused, whileHeld } from '../collect/hold-run.ts';
 import { collectPlan } from '../collect/plan.ts';
 import { scoreTree } from '../collect/score-tree.ts';
 
@@ -47,9 +47,8 @@ export async function score(platform: Platform, asked: Scoring): Promise<ScoreCo
   if (scorer === null) throw new RunRefused(`there is no scorer ${JSON.stringify(asked.scorer)}; there are ${listScorers()}`);
   const component = asked.component ?? scorer.name;
   const { db } = platform.database;
-  const { runId, signal } = asked;
-  const lock = await lockRun(platform, runId);
-  try {
+  const { runId } = asked;
+  return whileHeld(platform, runId, asked.signal, async (signal) => {
     await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
     const run = await readRun(db, runId);
     if (!run) throw new RunRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
@@ -85,9 +84,7 @@ export async function score(platform: Platform, asked: Scoring): Promise<ScoreCo
     } finally {
       await kind?.close();
     }
-  } finally {
-    await lock.release();
-  }
+  });
 }
 
 /** Opens the environment that knows the right answers of a run. @throws RunRefused where there is none. */

@@ -15,7 +15,7 @@ import { readExperimentsById } from '../../projections/runs/read-experiments.ts'
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { forEachOf } from '../collect/all-or-stop.ts';
 import { chooseTasks } from '../collect/choose-tasks.ts';
-import { lockRun, RunRefused } from '../collect/collect.ts';
+import { RunRefused, whileHeld } from '../collect/hold-run.ts';
 import { refuseUnfit } from '../collect/refuse-unfit.ts';
 import { type Learner, startPolicy } from './learner.ts';
 import type { Method, SelfTrainPlan } from './plan.ts';
@@ -63,12 +63,7 @@ export async function selfTrain(platform: Platform, training: SelfTraining): Pro
     if (wrong !== null) throw new RunRefused(wrong);
   }
   refuseUntrainable(plan, training.trainer ?? null);
-  const lock = await lockRun(platform, selfTrainId);
-  try {
-    return await repeatAll(platform, training);
-  } finally {
-    await lock.release();
-  }
+  return whileHeld(platform, selfTrainId, training.signal, (signal) => repeatAll(platform, { ...training, signal }));
 }
 
 /** Refuses now what would only come out after the first searches. @throws RunRefused, PolicySpecError, JudgeUnfit. */

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { seedFrom } from '../../domain/random/seed-from.ts';
 import { decodeWeights } from '../../policies/linear/weights.ts';
 import { parsePolicySpec } from '../../policies/policy-spec.ts';
-import { RunRefused } from '../collect/collect.ts';
+import { RunRefused } from '../collect/hold-run.ts';
 import { type ClonedAction, cloneBehaviour } from '../train/clone-behaviour.ts';
 import { readReleasedChats } from '../train/released-chats.ts';
 import { type SpelledAction, spellActions } from '../train/spell-actions.ts';

@@ -10,9 +10,9 @@ import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { rest } from '../../runtime/retry.ts';
 import { followVersions } from '../../training/versions/train-versions.ts';
 import { allOrStop } from '../collect/all-or-stop.ts';
-import { lockRun } from '../collect/collect.ts';
 import type { Collected } from '../collect/collect-run.ts';
 import { collectWithRetry } from '../collect/collect-with-retry.ts';
+import { whileHeld } from '../collect/hold-run.ts';
 import { type Batching, batch } from './batch.ts';
 import { collectGreedy, type GreedyLooks } from './collect-greedy.ts';
 import { isOwn } from './declaration/trainer-of.ts';
@@ -32,9 +32,13 @@ const CATCH_UP_MS = 120_000;
  * @throws TrainingRefused when the policy is declared with another plan or another process trains it; PolicyUnfit; RunFailed when
  * every rollout of an evaluation failed; what collector and trainer throw.
  */
-export async function train(platform: Platform, training: Training): Promise<TrainedPolicy> {
+export function train(platform: Platform, training: Training): Promise<TrainedPolicy> {
+  const held = derivedId('train', training.plan.policyId);
+  return whileHeld(platform, held, training.signal, (signal) => trainHeld(platform, { ...training, signal }));
+}
+
+async function trainHeld(platform: Platform, training: Training): Promise<TrainedPolicy> {
   const { plan, signal } = training;
-  const lock = await lockRun(platform, derivedId('train', plan.policyId));
   const kind = await openEnvironment(plan.environment);
   // a model server is shared as long as somebody holds it: not opened again for each of the runs
   const versions = followVersions(platform, plan.policyId, { server: plan.server, by: plan.by });
@@ -65,7 +69,6 @@ export async function train(platform: Platform, training: Training): Promise<Tra
   } finally {
     await versions.close();
     await kind.close();
-    await lock.release();
   }
 }
 

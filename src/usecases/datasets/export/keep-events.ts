@@ -56,6 +56,8 @@ export function keepTouched(events: readonly TreeEvent[], chosen: ReadonlySet<st
       case 'RevisionVerified':
       case 'RevisionRejected':
         return revisions.has(event.data.revisionId);
+      case 'TreeResumed':
+        return false; // of the collectors of this record; what it took effect out of is not in the file
       default:
         return refuseUnknown(event);
     }

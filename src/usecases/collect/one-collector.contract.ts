@@ -1,0 +1,147 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { TOPICS } from '../../events/catalogue.ts';
+import { decode } from '../../events/codec.ts';
+import { newId } from '../../events/new-id.ts';
+import type { LogRecord, Subscription } from '../../log/event-log.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { journal } from '../../projections/journal/journal.ts';
+import { rewards } from '../../projections/rewards/rewards.ts';
+import { runProjections } from '../../projections/runner.ts';
+import { runs } from '../../projections/runs/runs.ts';
+import { stepTree } from '../../projections/step-tree/step-tree.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { isLongRun } from '../../testing/long-run.ts';
+import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
+import { runDigest } from '../datasets/run-digest.ts';
+import { replayProjections } from '../replay/replay-projections.ts';
+import { verifyRecord } from '../verify/verify-record.ts';
+import { type Collection, collect } from './collect.ts';
+import { RunBusy, RunTakenOver } from './hold-run.ts';
+import type { CollectPlan } from './plan.ts';
+
+/**
+ * Describes what holds of a run that one collector began, froze in, and another went on with, over one event log.
+ * @param late what becomes of records that the frozen one appends when it wakes.
+ */
+export function describeOneCollector(open: () => Promise<Platform>, late: 'refused' | 'superseded'): void {
+  let platform: Platform;
+  let projector: Subscription;
+  let model: OpenAiServer;
+  const frozen = new Set<Promise<unknown>>();
+  beforeAll(async () => {
+    platform = await open();
+    projector = await runProjections({ log: platform.log, database: platform.database });
+    let calls = 0; // a model that samples: never the same text again
+    model = await startOpenAiServer({ reply: () => `Thought: ${++calls}.\nAction: inventory` });
+  }, 120_000);
+  afterEach(async () => {
+    await Promise.allSettled(frozen);
+  });
+  afterAll(async () => {
+    await model.close();
+    await projector.close();
+    await platform.close();
+  });
+
+  function collectionOf(runId: string): Collection {
+    const plan: CollectPlan = {
+      ...{ environment: 'textcraft', tasks: [{ alias: '40', rollouts: 2, branching: 'root' }], taskSeed: 0, temperature: 1 },
+      ...{ policy: `openai:fickle@${model.url}`, maxSteps: 3, search: null },
+    };
+    const { signal } = new AbortController();
+    return { runId, name: 'frozen', seed: 3, plan, concurrency: 1, signal, mode: 'resume' };
+  }
+
+  /** Collects as a process that freezes in the append of the first event of a type. */
+  async function freezeAt(type: string, collection: Collection) {
+    const { log } = platform;
+    let [appending, wake] = [() => {}, () => {}];
+    const held = new Promise<void>((resolve) => {
+      appending = resolve;
+    });
+    const woken = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    const append = async (records: readonly LogRecord[]) => {
+      if (records.some((record) => typeOf(record) === type)) {
+        appending();
+        await woken;
+      }
+      return log.append(records);
+    };
+    const ended = collect({ ...platform, log: { ...log, append } }, collection).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    frozen.add(ended);
+    await held;
+    return { wake, ended };
+  }
+
+  async function settle(): Promise<void> {
+    await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 20_000 });
+  }
+
+  async function anomaliesOf(runId: string) {
+    const { db } = platform.database;
+    const streams = db.selectFrom('trees').select('treeId').where('runId', '=', runId);
+    return db
+      .selectFrom('anomalies')
+      .select(['kind', 'stream'])
+      .where((where) => where.or([where('stream', '=', runId), where('stream', 'in', streams)]))
+      .execute();
+  }
+
+  test.each(['RunStarted', ...(isLongRun() ? ['TreeOpened', 'RolloutStarted', 'TreeClosed'] : []), 'StepTaken', 'RunFinished'])(
+    'a collector that froze in the append of %s changes nothing when it wakes after another one ended the run',
+    async (type) => {
+      const runId = newId();
+      const first = await freezeAt(type, collectionOf(runId));
+      const collected = await collect(platform, { ...collectionOf(runId), hold: { deadAfterMs: 0 } });
+      expect(collected).toMatchObject({ state: 'completed', trees: 1, rollouts: 2, steps: 6 });
+      await settle();
+      const { digest, trees } = await runDigest(platform, runId);
+      expect(await anomaliesOf(runId)).toEqual([]);
+
+      first.wake();
+      expect(await first.ended).toBeInstanceOf(RunTakenOver);
+      await settle();
+      expect(await runDigest(platform, runId)).toEqual({ digest, trees });
+      const { db } = platform.database;
+      expect(await db.selectFrom('quarantine').select(['projection', 'type', 'reason']).execute()).toEqual([]);
+      const kinds = new Set((await anomaliesOf(runId)).map(({ kind }) => kind));
+      expect([...kinds]).toEqual(late === 'superseded' ? ['superseded'] : []);
+    },
+  );
+
+  test('a collector that is alive is not replaced, and the refusal names it', async () => {
+    const runId = newId();
+    const first = await freezeAt('StepTaken', collectionOf(runId));
+    const refused = await collect(platform, collectionOf(runId)).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(RunBusy);
+    expect((refused as RunBusy).message).toMatch(
+      new RegExp(`^run ${runId} is being collected by another process \\(pid ${process.pid} on .+, heard from \\d s ago\\); `),
+    );
+    first.wake();
+    expect(await first.ended).toBeNull();
+    await settle();
+    expect(await anomaliesOf(runId)).toEqual([]);
+  });
+
+  test('a record with collectors that were replaced is intact, and folds to the same again', async () => {
+    await settle();
+    const patient = { signal: new AbortController().signal, limitMs: 60_000, progress: () => undefined };
+    const { report } = await replayProjections(platform, [journal, runs, stepTree, rewards], patient);
+    expect(report).toMatchObject({ outcome: 'equal', differences: [] });
+    expect(await verifyRecord(platform, { files: [], signal: patient.signal })).toMatchObject({ faulty: 0, faults: [] });
+    const { db } = platform.database;
+    const kept = await db.selectFrom('superseded').select(['epoch', 'byEpoch', 'type']).execute();
+    expect(kept.length > 0).toBe(late === 'superseded');
+    for (const row of kept) expect(row).toMatchObject({ epoch: 1, byEpoch: 2 });
+  });
+}
+
+function typeOf({ value }: LogRecord): string | null {
+  const decoded = decode(value);
+  return decoded.kind === 'event' ? decoded.event.type : null;
+}

@@ -145,7 +145,7 @@ export async function collectShowing(platform: Platform, collection: Collection)
 
 export function progressText(p: Progress, seconds: number): string {
   const rate = seconds > 0 ? (p.steps / seconds).toFixed(0) : '0';
-  return `collecting: ${p.trees}/${p.plannedTrees} trees, ${p.rollouts}/${p.plannedRollouts} rollouts, ${p.steps} steps (${rate}/s), ${p.succeeded} succeeded${p.failed > 0 ? `, ${p.failed} failed` : ''}`;
+  return `collecting: ${p.trees}/${p.plannedTrees} trees, ${p.rollouts}${p.plannedRollouts === null ? '' : `/${p.plannedRollouts}`} rollouts, ${p.steps} steps (${rate}/s), ${p.succeeded} succeeded${p.failed > 0 ? `, ${p.failed} failed` : ''}`;
 }
 
 async function newCollection(flags: CollectFlags): Promise<Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>> {

@@ -50,7 +50,8 @@ export interface Progress {
   readonly trees: number;
   readonly plannedTrees: number;
   readonly rollouts: number;
-  readonly plannedRollouts: number;
+  /** Null in a search: how many ends it finds depends on what it meets. */
+  readonly plannedRollouts: number | null;
   readonly steps: number;
   readonly succeeded: number;
   /** Trees that were closed as failed: the environment did not repeat what was recorded in them. */
@@ -86,7 +87,7 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
     trees: 0,
     plannedTrees: plan.tasks.length,
     rollouts: 0,
-    plannedRollouts: plan.tasks.reduce((sum, task) => sum + task.rollouts, 0),
+    plannedRollouts: plan.search ? null : plan.tasks.reduce((sum, task) => sum + task.rollouts, 0),
     steps: 0,
     succeeded: 0,
     failedTrees: 0,

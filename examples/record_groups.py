@@ -1,7 +1,9 @@
 """Records groups of rollouts to train on, with Python's standard library alone: python3 record_groups.py URL POLICY.
 Four sums, each answered twice, one answer right: a group whose members earned the same teaches nothing."""
-import array, base64, datetime, hashlib, json, sys, urllib.error, urllib.request, uuid
+import array, base64, datetime, hashlib, json, os, pathlib, sys, urllib.error, urllib.request, uuid
 
+# What `espalier up` wrote where it runs, or an API key.
+token = os.environ.get("ESPALIER_TOKEN") or pathlib.Path(os.environ.get("ESPALIER_HOME", ".espalier"), "token").read_text().strip()
 url, policy = sys.argv[1], {"policyId": sys.argv[2], "version": 0}
 run = str(uuid.uuid4())
 sequences = {}  # this producer's own counter in each stream
@@ -48,7 +50,7 @@ for number in range(4):
 events.append(event("RunFinished", run, {"runId": run, "outcome": "completed", "message": "", "trees": 4, "rollouts": 8, "steps": 8}))
 
 body = "\n".join(map(json.dumps, events)).encode()
-request = urllib.request.Request(url + "/v1/events", body, {"content-type": "application/x-ndjson"})
+request = urllib.request.Request(url + "/v1/events", body, {"authorization": f"Bearer {token}", "content-type": "application/x-ndjson"})
 try:
     with urllib.request.urlopen(request) as answer:
         print(answer.read().decode(), end="")

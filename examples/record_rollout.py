@@ -9,6 +9,8 @@ import array
 import base64
 import hashlib
 import json
+import os
+import pathlib
 import sys
 import urllib.error
 import urllib.request
@@ -16,6 +18,8 @@ import uuid
 from datetime import datetime, timezone
 
 SERVER = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:4000"
+# What `espalier up` wrote where it runs, and no other account of this machine can read; or an API key.
+TOKEN = os.environ.get("ESPALIER_TOKEN") or pathlib.Path(os.environ.get("ESPALIER_HOME", ".espalier"), "token").read_text().strip()
 PRODUCER = {"name": "my-agent", "version": "1.0"}
 sequences = {}  # this producer's own counter in each stream: gaps and reordering are seen
 
@@ -46,7 +50,8 @@ def packed(dtype, typecode, values):
 
 
 def post(path, body):
-    request = urllib.request.Request(SERVER + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
+    request = urllib.request.Request(SERVER + path, json.dumps(body).encode(), headers)
     try:
         with urllib.request.urlopen(request) as response:
             return json.load(response)

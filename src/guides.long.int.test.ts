@@ -83,7 +83,7 @@ function isGenerator({ command }: { readonly command: string }): boolean {
 
 /** Runs a command as it is written, but for where the server listens and without npx in between; returns what it printed. */
 async function runWell(command: string): Promise<string> {
-  const here = command.replaceAll('http://127.0.0.1:4000', url).replace(/^npx espalier /, 'node bin/espalier.js ');
+  const here = command.replaceAll('http://127.0.0.1:4000', url).replaceAll('npx espalier ', 'node bin/espalier.js ');
   const { code, stdout, stderr } = await copy.run(here, env);
   expect({ command, code, stderr: code === 0 ? '' : stderr }).toEqual({ command, code: 0, stderr: '' });
   return stdout;

@@ -6,6 +6,7 @@ import type { Platform } from '../src/platform/open-platform.ts';
 import { countEvents, environmentOf, liveAndRebuilt, settle } from '../src/testing/crashing-run.ts';
 import { EventBuilder } from '../src/testing/event-builder.ts';
 import { followEvents } from '../src/testing/live-client.ts';
+import { LOCAL } from '../src/testing/local-token.ts';
 import { openTestPlatform } from '../src/testing/open-test-platform.ts';
 import { until } from '../src/testing/until.ts';
 import { type ChildProcess, freePort, killRunning, startProcess } from '../src/testing/worker-process.ts';
@@ -97,7 +98,7 @@ async function post(url: string, events: readonly Envelope[]): Promise<number | 
   try {
     const response = await fetch(`${url}/v1/events`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', ...LOCAL },
       body: JSON.stringify(events),
     });
     await response.text();

@@ -50,6 +50,7 @@ export default defineConfig({
           page('Leases and ledger', '/concepts/leases-and-ledger'),
           page('As of a moment', '/concepts/as-of'),
           page('Identity', '/concepts/identity'),
+          page('Threat model', '/concepts/threat-model'),
         ],
       },
       {

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { LOCAL } from '../../src/testing/local-token.ts';
 import { readSafetensors } from '../../src/training/rows/safetensors.ts';
 
 export interface Training {
@@ -85,7 +86,7 @@ async function post(agent: Agent, url: string, body: unknown): Promise<Answered>
  * (medians, busy machine).
  */
 async function ask(agent: Agent, method: 'GET' | 'POST', url: string, body = ''): Promise<IncomingMessage> {
-  const asking = request(url, { agent, method, headers: { 'content-type': 'application/json' } });
+  const asking = request(url, { agent, method, headers: { 'content-type': 'application/json', ...LOCAL } });
   asking.end(body);
   const [answer] = (await once(asking, 'response')) as [IncomingMessage]; // what node:http emits with the event
   if (answer.statusCode !== 200) throw new Error(`${url} answered ${answer.statusCode} ${await readBody(answer)}`);

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
+import { LOCAL } from '../../src/testing/local-token.ts';
 
 export interface Asking {
   readonly url: string;
@@ -46,7 +47,7 @@ async function main({ url, body, warmUp, requests }: Asking): Promise<void> {
 /** Posts and reads the answer to its end, without parsing it. @throws when it is no data. */
 function post(agent: Agent, url: string, body: string): Promise<number> {
   return new Promise((resolve, reject) => {
-    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...LOCAL };
     const asking = request(url, { method: 'POST', agent, headers }, (response) => {
       let bytes = 0;
       let start: Buffer | undefined;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { openPlatform, type Platform } from '../../src/platform/open-platform.ts';
 import { readConfig } from '../../src/runtime/config.ts';
 import { createDatabase } from '../../src/testing/database.ts';
+import { writeLocalToken } from '../../src/testing/local-token.ts';
 import type { Means } from './faults.ts';
 import { type OwnBroker, startOwnBroker } from './own-broker.ts';
 import { startOwnPostgres } from './own-postgres.ts';
@@ -55,6 +56,7 @@ export async function openLaboratory(env: Readonly<Record<string, string | undef
         const database = await createDatabase(postgres?.url ?? env.DATABASE_URL ?? '', 'espalier_chaos', 'template0');
         const home = join(root, 'homes', database.name);
         await mkdir(home);
+        await writeLocalToken(home);
         const config = readConfig({
           ...{ ESPALIER_HOME: home, DATABASE_URL: database.url, ESPALIER_PARTITIONS: '2', ESPALIER_PORT: '0' },
           ...(brokers ? { KAFKA_BROKERS: brokers, ESPALIER_KAFKA_PREFIX: `${database.name}.` } : {}),

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Envelope } from '../../src/events/envelope.ts';
 import { EventBuilder } from '../../src/testing/event-builder.ts';
+import { LOCAL } from '../../src/testing/local-token.ts';
 
 /** An application outside that reports its own runs to the API, request by request, each repeated until it is answered. */
 export interface Producer {
@@ -63,7 +64,7 @@ function walkOf(name: string): readonly Envelope[] {
 /** Sends once. Returns null when it was taken, or why it has to come again. @throws Error for a refusal. */
 async function send(url: string, events: readonly Envelope[]): Promise<string | null> {
   const request = {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(events) },
+    ...{ method: 'POST', headers: { 'content-type': 'application/json', ...LOCAL }, body: JSON.stringify(events) },
     signal: AbortSignal.timeout(10_000), // a process that is paused holds the connection
   };
   try {

@@ -1,4 +1,5 @@
 import { Agent, request as send } from 'node:http';
+import { LOCAL } from '../../src/testing/local-token.ts';
 import { Broken, LIMIT_MS, type Outcome } from './target.ts';
 
 export interface Answered {
@@ -26,7 +27,12 @@ export function request(
 ): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const body = typeof asked.body === 'string' ? Buffer.from(asked.body) : (asked.body ?? Buffer.alloc(0));
-    const headers = { ...(asked.type ? { 'content-type': asked.type } : {}), 'content-length': body.length, ...asked.headers };
+    const headers = {
+      ...(asked.type ? { 'content-type': asked.type } : {}),
+      'content-length': body.length,
+      ...LOCAL,
+      ...asked.headers,
+    };
     const fail = (why: string) => reject(new Broken(why));
     const path = asked.path === undefined ? {} : { path: asked.path };
     const req = send(url, { agent, method: asked.method, headers, timeout: LIMIT_MS, ...path }, (res) => {

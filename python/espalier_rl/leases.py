@@ -1,6 +1,6 @@
 """Trains the batches of an Espalier installation over HTTP, with Python's standard library alone.
 
-    client = Client("http://127.0.0.1:4000")
+    client = Client()  # the server of this machine, or that of ESPALIER_URL
     client.declare("my-policy", backend="mine", weights=digest_file("model.safetensors"))
     for lease in client.batches("my-policy", layout="verl"):
         ...  # train on lease.rows; the lease is renewed meanwhile
@@ -18,6 +18,7 @@ import urllib.request
 import uuid
 from contextlib import suppress
 
+from .installation import find_token, find_url
 from .rows import Rows
 
 BUSY = (429, 502, 503, 504)  # the server or a proxy before it asks for another try
@@ -62,10 +63,12 @@ class Waiting:
 
 
 class Client:
-    """A trainer's connection to an installation. Requests that may be repeated are, for `retry_s` seconds."""
+    """A trainer's connection to an installation. Without `url` it is that of ESPALIER_URL or of this machine; without `api_key` it
+    shows ESPALIER_TOKEN, or on this machine the token of the installation. Requests that may be repeated are, for `retry_s` seconds."""
 
-    def __init__(self, url, *, api_key=None, consumer="espalier-rl", timeout_s=60, retry_s=60):
-        self.url, self.consumer = url.rstrip("/"), consumer
+    def __init__(self, url=None, *, api_key=None, consumer="espalier-rl", timeout_s=60, retry_s=60):
+        self.url, self.consumer = (url or find_url()).rstrip("/"), consumer
+        api_key = api_key or find_token(self.url)
         self._headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
         self._timeout_s, self._retry_s = timeout_s, retry_s
 

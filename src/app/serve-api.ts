@@ -7,6 +7,7 @@ import { countNotices } from '../postgres/notices.ts';
 import { dropLeftSnapshots } from '../projections/as-of/snapshot-owner.ts';
 import { keepSnapshots } from '../projections/as-of/snapshots.ts';
 import { CURSOR_CHANNEL } from '../projections/runner.ts';
+import { installationToken } from '../runtime/installation-token.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { segmentCacheOf } from '../usecases/collect/open-prompter.ts';
@@ -37,8 +38,18 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
       segmentCache,
       training,
     });
-    const { host, port, limits } = config;
-    const server = await startHttp({ host, port, db: database.db, metrics, logger, routes, connections: limits.connections });
+    const { host, port, limits, home, allowedHosts: hosts } = config;
+    const server = await startHttp({
+      host,
+      port,
+      db: database.db,
+      metrics,
+      logger,
+      routes,
+      ...limits,
+      hosts,
+      token: () => installationToken(home),
+    });
     return {
       url: server.url,
       async close() {

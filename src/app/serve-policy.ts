@@ -5,6 +5,7 @@ import type { Platform } from '../platform/open-platform.ts';
 import { type ActingOptions, PolicySpecError } from '../policies/policy-entry.ts';
 import { createPolicy, parsePolicyText } from '../policies/policy-spec.ts';
 import { isServed } from '../policies/served/served-policy.ts';
+import { installationToken } from '../runtime/installation-token.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { followVersions } from '../training/versions/train-versions.ts';
@@ -27,15 +28,23 @@ export async function servePolicy(
   const { db } = database;
   const versionsOf = (policyId: string, acting: ActingOptions) => followVersions(platform, policyId, acting);
   const policy = await createPolicy(spec, { versionsOf, signal });
-  const { host, port, limits } = config;
+  const { host, port, limits, home, allowedHosts: hosts } = config;
   const metrics = createMetrics({ process: true });
   const routes = isServed(policy) ? forwardRoutes(policy, Date.now) : policyRoutes(policy, Date.now);
-  const server = await startHttp({ host, port, db, metrics, logger, routes, connections: limits.connections }).catch(
-    async (error: unknown) => {
-      await policy.close();
-      throw error;
-    },
-  );
+  const server = await startHttp({
+    host,
+    port,
+    db,
+    metrics,
+    logger,
+    routes,
+    ...limits,
+    hosts,
+    token: () => installationToken(home),
+  }).catch(async (error: unknown) => {
+    await policy.close();
+    throw error;
+  });
   return {
     url: server.url,
     model: policy.ref.policyId,

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readLedgers } from '../projections/training-pool/read-ledger.ts';
 import { readLineages } from '../projections/training-pool/read-lineages.ts';
 import { SILENT } from '../runtime/logger.ts';
+import { LOCAL } from '../testing/local-token.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { declarationSchema } from '../usecases/train/declaration/declaration-schema.ts';
 import { trainerPlan } from '../usecases/train/open-backend.ts';
@@ -27,14 +28,17 @@ afterAll(async () => {
 /** Runs an example as a reader does. */
 async function python(example: string, ...args: readonly string[]) {
   const file = fileURLToPath(new URL(`../../examples/${example}`, import.meta.url));
-  const child = spawn('python3', [file, server.url, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn('python3', [file, server.url, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ESPALIER_HOME: platform.home },
+  });
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
   return { stdout, stderr };
 }
 
 async function declare(policy: string, body: object) {
   const response = await fetch(`${server.url}/v1/training/policies/${encodeURIComponent(policy)}`, {
-    ...{ method: 'PUT', headers: { 'content-type': 'application/json' } },
+    ...{ method: 'PUT', headers: { 'content-type': 'application/json', ...LOCAL } },
     body: JSON.stringify({ backend: 'test', weights: WEIGHTS, ...body }),
   });
   return { status: response.status, body: await response.json() };
@@ -125,13 +129,13 @@ describe('a declaration of a training over HTTP', () => {
     });
     const asked = { policyId: 'torched', consumer: 'c', ttlMs: 1_000 };
     const response = await fetch(`${server.url}/v1/training/leases`, {
-      ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(asked) },
+      ...{ method: 'POST', headers: { 'content-type': 'application/json', ...LOCAL }, body: JSON.stringify(asked) },
     });
     expect([response.status, await response.json()]).toMatchObject([202, { state: 'waiting', waitingFor: 'first-version' }]);
   });
 
   test('the JSON Schema of a declaration is served', async () => {
-    const response = await fetch(`${server.url}/v1/training/declaration.schema.json`);
+    const response = await fetch(`${server.url}/v1/training/declaration.schema.json`, { headers: LOCAL });
     expect(response.headers.get('content-type')).toMatch(/^application\/schema\+json/);
     expect(await response.json()).toEqual(JSON.parse(JSON.stringify(declarationSchema())));
   });

@@ -124,6 +124,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'run vector files (of one system or of all) through the public functions',
     load: async () => (await import('./conformance.ts')).addConformance,
   },
+  token: {
+    summary: 'print the token by which programs and browsers of this machine use its servers',
+    load: async () => (await import('./token.ts')).addToken,
+  },
   keys: { summary: 'API keys: create, list, revoke', load: async () => (await import('./keys.ts')).addKeys },
   log: {
     summary: 'take partitions that were added to topics of Kafka into use',

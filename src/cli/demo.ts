@@ -28,6 +28,7 @@ import { shownPath } from './demo/shown-path.ts';
 import { trainFew } from './demo/train-few.ts';
 import { trainPictures } from './demo/train-pictures.ts';
 import { describeManifest } from './export.ts';
+import { pageLink } from './page-link.ts';
 import { progressLine, say } from './terminal.ts';
 import { drawRecorded, readTree } from './tree.ts';
 import { wholeNumber, withPlatform } from './with-platform.ts';
@@ -92,7 +93,7 @@ async function demo(flags: DemoFlags): Promise<void> {
       signal.throwIfAborted();
       await exportAll(platform, runId, signal);
       say();
-      say(`GraphQL  ${workers.url}/graphql`);
+      say(`GraphQL  ${await pageLink(platform.config, workers.url, '/graphql')}`);
       for (const query of await queriesToTry(database.db, runId, imagesId)) say(`  ${query}`);
       if (flags.exit) return;
       say();

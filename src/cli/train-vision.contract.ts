@@ -9,6 +9,7 @@ import type { Platform } from '../platform/open-platform.ts';
 import { readLedgers } from '../projections/training-pool/read-ledger.ts';
 import { SILENT } from '../runtime/logger.ts';
 import { countEvents, environmentOf } from '../testing/crashing-run.ts';
+import { LOCAL } from '../testing/local-token.ts';
 import { consumersForTests, pythonForTests } from '../testing/python.ts';
 import { until } from '../testing/until.ts';
 import { type ChildProcess, killRunning, runInProcess, startProcess } from '../testing/worker-process.ts';
@@ -187,7 +188,7 @@ async function serverOf({ pid }: ChildProcess, others: readonly number[]): Promi
 /** Reads over HTTP what each step of a run was shown, pictures as they are served. */
 async function shownIn(url: string, runId: string): Promise<readonly Shown[]> {
   const response = await fetch(`${url}/graphql`, {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+    ...{ method: 'POST', headers: { 'content-type': 'application/json', ...LOCAL } },
     body: JSON.stringify({ query: QUERY, variables: { id: runId } }),
   });
   const { data, errors } = (await response.json()) as { readonly data: Answered; readonly errors?: unknown };
@@ -221,7 +222,7 @@ function idsIn({ base64 }: { readonly base64: string }): readonly number[] {
 }
 
 async function fetchPicture(url: string): Promise<string> {
-  const response = await fetch(url);
+  const response = await fetch(url, { headers: LOCAL });
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/png']);
   return sha256Hex(Buffer.from(await response.arrayBuffer()));
 }

@@ -4,6 +4,7 @@ import { openPlatform } from '../platform/open-platform.ts';
 import { readConfig } from '../runtime/config.ts';
 import { runUntilStopped } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
+import { pageLink } from './page-link.ts';
 import { say } from './terminal.ts';
 import { wantsJson } from './with-platform.ts';
 
@@ -23,6 +24,7 @@ export function addUp(program: Command): void {
       else {
         say(`log ${log}, database ${database}, data in ${config.home}`);
         say(`GraphQL ${all.url}/graphql   events in: POST ${all.url}/v1/events   health ${all.url}/readyz`);
+        say(`browser ${await pageLink(config, all.url, '/')}`);
       }
       return {
         finished: all.finished,

@@ -50,7 +50,7 @@ describe('a path', () => {
     ['GET /things/a%2Fb%20c?size=2', { id: 'a/b c', size: 2 }],
     ['GET /things/100%', { id: '100%', size: 1 }],
     ['GET /things/1?size=3&size=4', { id: '1', size: 3 }],
-    ['GET http://elsewhere/things/1?size=5', { id: '1', size: 5 }],
+    ['GET http://localhost/things/1?size=5', { id: '1', size: 5 }],
   ])('%s is answered with its parameters decoded', async (asked, body) => {
     const { status, text } = await ask(asked);
     expect([status, JSON.parse(text)]).toEqual([200, body]);

@@ -1,14 +1,15 @@
-import { METHODS, maxHeaderSize } from 'node:http';
+import { type IncomingMessage, METHODS, maxHeaderSize } from 'node:http';
 import fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerOptions } from 'fastify';
 import type { z } from 'zod';
 import { type Logger, SILENT } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { addRoutes, pathOf } from './add-routes.ts';
 import { type AuthContext, authorize } from './authorize.ts';
+import { boundRequests } from './bound-requests.ts';
 import type { Route } from './endpoint.ts';
 import { faultReply } from './fault-reply.ts';
 import { landingEndpoint } from './landing.ts';
-import { refuseForeignPage } from './loopback.ts';
+import { refuseForeignPage, refuseOtherHost } from './loopback.ts';
 import { addOpenApi, documentEndpoint } from './openapi.ts';
 import { setPageRules } from './page-rules.ts';
 import { type Reply, refuse, send, wrongFields } from './reply.ts';
@@ -16,6 +17,10 @@ import { type Reply, refuse, send, wrongFields } from './reply.ts';
 export interface AppOptions {
   readonly routes: readonly Route[];
   readonly auth: AuthContext;
+  /** Names that the server answers to, besides those of loopback there; any off loopback where there are none. */
+  readonly hosts?: readonly string[];
+  /** Requests of one key that are answered at the same time. */
+  readonly requestsPerKey?: number;
   readonly metrics: Metrics;
   readonly logger?: Logger;
   /** What is refused before all else, on any path; none unless given. */
@@ -29,7 +34,9 @@ export interface AppOptions {
  * together.
  */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { auth, logger = SILENT, refuseFirst } = options;
+  const { auth, hosts = [], logger = SILENT, refuseFirst } = options;
+  const local = auth.keys === 'optional';
+  const refuseOver = boundRequests(options.requestsPerKey ?? Number.POSITIVE_INFINITY);
   const app = fastify({
     ...options.server,
     exposeHeadRoutes: false, // a HEAD request is answered by the route of GET; see `send`
@@ -60,11 +67,17 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     const { method = 'GET', httpVersion, headers } = request.raw;
     setPageRules(reply.raw, pathOf(originalUrl));
     const refused =
-      refuseUnnamed(httpVersion, headers.host) ?? (auth.keys === 'optional' ? refuseForeignPage(method, headers) : undefined);
+      refuseUnnamed(httpVersion, request.raw) ??
+      refuseOtherHost(originalUrl, headers, { local, hosts }) ??
+      (local ? refuseForeignPage(method, headers) : undefined);
     if (refused) return send(reply, refused);
+    const entered = local ? auth.local?.enter(method, originalUrl, headers) : undefined;
+    if (entered) return send(reply, entered);
     const authorized = await authorize(auth, headers, routeOptions.config.needs ?? 'any-key');
     if (authorized.kind === 'refused') return send(reply, authorized.reply);
     request.principal = authorized.principal;
+    const over = refuseOver(authorized.principal, reply.raw);
+    if (over) return send(reply, over);
   });
   app.setErrorHandler((error, { method, originalUrl }, reply) => {
     const path = pathOf(originalUrl);
@@ -105,9 +118,11 @@ function measure(app: FastifyInstance, metrics: Metrics): void {
   });
 }
 
-/** Refuses a request of HTTP/1.1 without a Host (RFC 9112 §3.2). */
-function refuseUnnamed(httpVersion: string, host: string | undefined): Reply | undefined {
-  if (httpVersion !== '1.1' || host !== undefined) return undefined;
+/** Refuses a request of HTTP/1.1 without a Host, and any with several (RFC 9112 §3.2). */
+function refuseUnnamed(httpVersion: string, { rawHeaders }: IncomingMessage): Reply | undefined {
+  const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && /^host$/i.test(name)).length;
+  if (hosts > 1) return refuse(400, 'the request has several headers Host', 'send the name or address of this server once');
+  if (httpVersion !== '1.1' || hosts === 1) return undefined;
   return refuse(400, 'the request has no header Host', 'send the name or address of this server');
 }
 

@@ -1,15 +1,20 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ApiKey, Scope } from '../postgres/keys.ts';
 import { localPrincipal, may, type Principal, principalOf, writing } from '../postgres/principal.ts';
+import type { LocalAccess } from './local-access.ts';
 import { type Reply, refuse } from './reply.ts';
 
-/** What a route asks of a key: one of some scopes, or only that the key is active. `admin` opens every route. */
-export type Needs = readonly Scope[] | 'any-key';
+/**
+ * What a route asks of a key: one of some scopes, only that the key is active, or none at all. `admin` opens every route.
+ */
+export type Needs = readonly Scope[] | 'any-key' | 'nothing';
 
 /** How a server knows who asks. */
 export interface AuthContext {
-  /** On loopback keys are optional, but one that is shown must be good. */
+  /** On loopback keys are optional where `local` lets in without one, but one that is shown must be good. */
   readonly keys: 'optional' | 'required';
+  /** How a server on loopback knows who works on this machine; without it, by nothing but the address (in tests). */
+  readonly local?: LocalAccess;
   readonly verify: (presented: string) => Promise<ApiKey | undefined>;
   /** The project that who shows no key writes; `default` unless given. */
   readonly project?: string;
@@ -29,16 +34,21 @@ export const PROJECT_HEADER = 'espalier-project';
  */
 export async function authorize(auth: AuthContext, headers: IncomingHttpHeaders, needs: Needs): Promise<Authorized> {
   const { authorization } = headers;
+  const local = auth.keys === 'optional' ? auth.local : undefined;
   if (authorization === undefined) {
+    if (needs === 'nothing') return { kind: 'principal', principal: NOBODY, key: null };
     if (auth.keys === 'required') return unauthorized('this server needs an API key');
+    if (local && !local.hasCookie(headers)) return unauthorized('this server needs the token of the installation, or an API key');
     return chosen(localPrincipal(auth.project), headers, null);
   }
   const presented = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (presented === undefined) return unauthorized('the Authorization header is not of the form "Bearer <key>"');
+  if (local?.isToken(presented)) return chosen(localPrincipal(auth.project), headers, null);
   const key = await auth.verify(presented);
   if (!key) return unauthorized('the API key is unknown, expired or revoked');
   const principal = principalOf(key);
-  if (needs === 'any-key' || needs.some((scope) => may(principal, scope))) return chosen(principal, headers, key);
+  if (needs === 'any-key' || needs === 'nothing' || needs.some((scope) => may(principal, scope)))
+    return chosen(principal, headers, key);
   return forbidden(
     `the key ${JSON.stringify(key.name)} has the scopes ${key.scopes.join(', ') || 'none'}; this needs ${needs.join(' or ')}`,
     `make one with \`espalier keys create --name NAME --scopes ${needs[0] ?? 'read'}\``,
@@ -62,8 +72,12 @@ function forbidden(message: string, remedy: string): Authorized {
   return { kind: 'refused', reply: refuse(403, message, remedy) };
 }
 
+/** Who asks for what needs nothing. */
+const NOBODY: Principal = { ...localPrincipal(), projects: [], scopes: [], name: 'nobody' };
+
 function unauthorized(message: string): Authorized {
-  const remedy = 'send Authorization: Bearer <key>; `espalier keys create --name NAME --scopes …` makes one';
+  const remedy =
+    'send Authorization: Bearer KEY; `espalier keys create --name NAME --scopes …` makes a key, `espalier token` prints the token of this machine, and `espalier token --link` a link for a browser';
   return {
     kind: 'refused',
     reply: refuse(401, message, remedy, { headers: { 'www-authenticate': 'Bearer realm="espalier"' } }),

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createKey } from '../postgres/keys.ts';
 import { eventually, openTestApi, sendRaw, type TestApi } from './http-testing.ts';
 
 let api: TestApi;
@@ -12,8 +13,8 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 describe('connections beyond the limit', () => {
-  const opened = async (url: string, text = '') => {
-    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  const opened = async (url: string, text = '', localAddress = '127.0.0.1') => {
+    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', localAddress });
     let received = '';
     socket.on('data', (chunk) => {
       received += chunk.toString('utf8');
@@ -72,5 +73,16 @@ describe('connections beyond the limit', () => {
       (await sendRaw(whole.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'), url)).startsWith('HTTP/1.1 200'),
     );
     unread.socket.destroy();
+  });
+
+  test('an address that has all of its connections loses one of its own, and other addresses keep theirs', async () => {
+    await createKey(api.database.db, { name: 'any', scopes: ['read'] });
+    const { url } = await api.serve({ host: '0.0.0.0', connections: 10, connectionsPerAddress: 2 });
+    const other = await opened(url, '', '127.0.0.2'); // the longest idle of all
+    const own = [await opened(url), await opened(url), await opened(url)];
+    expect(await own[0]?.closed).toMatch(/^HTTP\/1.1 503 .*"code":"unavailable"/s);
+    other.socket.write(whole);
+    await eventually(async () => other.received().startsWith('HTTP/1.1 200'));
+    for (const { socket } of [other, ...own]) socket.destroy();
   });
 });

@@ -1,9 +1,11 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { isIPv6, type Socket } from 'node:net';
 
 export interface Crowd {
   /** Connections that are held at once. */
   readonly limit: number;
+  /** Of those, connections of one address; of IPv6 of one network of 64 bits, which one subscriber has whole. */
+  readonly perAddress: number;
   /**
    * Ends a connection that has to go; what was asked on it and is not answered in full. One that rests between requests is ended
    * without it.
@@ -14,16 +16,20 @@ export interface Crowd {
 /**
  * Keeps a server within its connections so that those which ask nothing do not keep out those which do: for one too many the
  * connection is cut that keeps the server waiting for longest. One with a whole request in flight is never cut for that, unless
- * its client does not read the answer; where every connection has one, the new one is cut. Returns how many requests of a
+ * its client does not read the answer; where every connection has one, the new one is cut. An address that has all that are its
+ * own loses one of its own. Returns how many requests of a
  * connection are in flight, the one that just came among them.
  */
-export function evictConnections(server: Server, { limit, cut }: Crowd): (socket: Socket) => number {
+export function evictConnections(server: Server, { limit, perAddress, cut }: Crowd): (socket: Socket) => number {
   const held = new Map<Socket, Held>(); // in the order in which they began to keep us waiting
 
   server.on('connection', (socket: Socket) => {
     socket.once('close', () => held.delete(socket));
-    if (held.size >= limit) {
-      const last = longestWaiting(held);
+    const address = addressOf(socket.remoteAddress);
+    const own = perAddress < limit ? new Map([...held].filter(([, of]) => of.address === address)) : undefined;
+    const full = own && own.size >= perAddress ? own : held.size >= limit ? held : undefined;
+    if (full) {
+      const last = longestWaiting(full);
       if (last === undefined) return cut(socket, []);
       const { inFlight = new Set<ServerResponse>(), served = false } = held.get(last) ?? {};
       held.delete(last);
@@ -31,7 +37,7 @@ export function evictConnections(server: Server, { limit, cut }: Crowd): (socket
         last.destroy(); // it rests: what is said now would be taken for the answer to what it asks next
       else cut(last, [...inFlight]);
     }
-    held.set(socket, { inFlight: new Set(), served: false });
+    held.set(socket, { address, inFlight: new Set(), served: false });
   });
 
   server.prependListener('request', ({ socket }: IncomingMessage, res: ServerResponse) => {
@@ -48,9 +54,20 @@ export function evictConnections(server: Server, { limit, cut }: Crowd): (socket
 }
 
 interface Held {
+  readonly address: string;
   readonly inFlight: Set<ServerResponse>;
   /** Something was answered on it. */
   served: boolean;
+}
+
+function addressOf(address = ''): string {
+  const mapped = address.replace(/^::ffff:(?=\d+\.)/i, '');
+  if (!isIPv6(mapped)) return mapped;
+  const [before = '', after] = mapped.split('::');
+  const groups = before === '' ? [] : before.split(':');
+  const behind = after === undefined || after === '' ? [] : after.split(':');
+  const zeros = after === undefined ? [] : Array.from({ length: Math.max(0, 8 - groups.length - behind.length) }, () => '0');
+  return [...groups, ...zeros, ...behind].slice(0, 4).join(':');
 }
 
 /**

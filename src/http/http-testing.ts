@@ -84,6 +84,7 @@ export async function openTestApi(): Promise<TestApi> {
       host: '127.0.0.1',
       port: 0,
       metrics,
+      token: 'anyone',
       ...options,
       db: database.db,
       routes: apiRoutes(world),

@@ -20,15 +20,11 @@ describe('refuseForeignPage', () => {
   test.each([
     ['a program', 'POST', { host }],
     ['a page of this server', 'POST', { host, origin: 'http://127.0.0.1:4000', 'sec-fetch-site': 'same-origin' }],
-    ['another loopback name', 'GET', { host: 'localhost:9' }],
-    ['IPv6 loopback', 'GET', { host: '[::1]:4000' }],
     ['a person who types the address', 'GET', { host, 'sec-fetch-site': 'none' }],
     ['a person who follows a link', 'GET', { host, ...LINK }],
   ])('a request from %s is allowed', (_name, method, headers) => expect(refuseForeignPage(method, headers)).toBeUndefined());
 
   test.each([
-    ['a rebound name', 'GET', { host: 'evil.example:4000' }, 421],
-    ['no host', 'GET', {}, 421],
     ['a post from another site', 'POST', { host, origin: 'https://evil.example' }, 403],
     ['a read from another site', 'GET', { host, origin: 'https://evil.example' }, 403],
     ['a preflight from another site', 'OPTIONS', { host, origin: 'https://evil.example' }, 403],

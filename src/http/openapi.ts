@@ -51,7 +51,7 @@ const securitySchemes = {
     type: 'http',
     scheme: 'bearer',
     description:
-      'An API key (`espalier keys create`) with one of the scopes named, or `admin`, which opens everything. A server on a loopback address lets requests without a key in; a key that is shown is checked there too.',
+      'An API key (`espalier keys create`) with one of the scopes named, or `admin`, which opens everything. A server on a loopback address takes the token of its installation as well (`espalier token`), which opens everything.',
   },
 } as const;
 
@@ -64,14 +64,14 @@ const REFUSAL = { 'application/json': { $ref: '#/components/schemas/Refusal' } }
 
 /** What the server answers on any path, before or after its endpoint. */
 const EVERYWHERE: Readonly<Record<string, Answer>> = {
-  401: { description: 'No API key, or one that is unknown, expired or revoked.', content: REFUSAL },
+  401: { description: 'No API key and no token, or one that is unknown, expired or revoked.', content: REFUSAL },
   403: {
     description: 'The key lacks the scope or the project, or a page of another site asks on a loopback address.',
     content: REFUSAL,
   },
   default: {
     description:
-      'Refused by the server: 400 no HTTP/1.1 request with a Host, 405 another method, 408 headers within 10 s or the whole request within 60 s did not arrive, 417 an unknown Expect, 421 a foreign Host on a loopback address, 429 more than 64 requests of one connection wait, 431 headers over 16 KiB, 500 a fault of the server, 503 database, log or disk do not answer, or every connection is taken.',
+      'Refused by the server: 400 no HTTP/1.1 request with a Host, 405 another method, 408 headers within 10 s or the whole request within 60 s did not arrive, 417 an unknown Expect, 421 a Host that the server does not answer to, 429 more than 64 requests of one connection wait, 431 headers over 16 KiB, 500 a fault of the server, 503 database, log or disk do not answer, or every connection is taken.',
     content: REFUSAL,
   },
 };
@@ -94,6 +94,7 @@ function schemaOf({ method, path, needs, ...operation }: Described): FastifySche
 }
 
 function securityOf(needs: Needs) {
+  if (needs === 'nothing') return [];
   return needs === 'any-key' ? [{ key: [] }] : [...needs, 'admin'].map((scope) => ({ key: [scope] }));
 }
 

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import type { Duplex } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { answerUnread, cutEvicted } from './answer-unread.ts';
-import { evictConnections } from './evict-connections.ts';
+import { type Crowd, evictConnections } from './evict-connections.ts';
 import { type Reply, refuse } from './reply.ts';
 
 export interface Timeouts {
@@ -34,7 +34,11 @@ export interface RawServer {
 // requests; node reads some thousand small ones at once, and keeps all their answers in memory until they are read
 const PIPELINED = 64;
 
-export function createRawServer(timeouts: Timeouts, connections: number, listener: RequestListener): RawServer {
+export function createRawServer(
+  timeouts: Timeouts,
+  connections: Pick<Crowd, 'limit' | 'perAddress'>,
+  listener: RequestListener,
+): RawServer {
   const server = createServer({
     headersTimeout: timeouts.headersMs,
     requestTimeout: timeouts.requestMs,
@@ -42,7 +46,7 @@ export function createRawServer(timeouts: Timeouts, connections: number, listene
     keepAliveTimeout: 5_000,
     requireHostHeader: false, // node's own refusal returns no reason
   });
-  const waiting = evictConnections(server, { limit: connections, cut: cutEvicted });
+  const waiting = evictConnections(server, { ...connections, cut: cutEvicted });
   server.setTimeout(timeouts.idleMs);
   const open = new Set<ServerResponse>();
   server.on('request', (_req, res: ServerResponse) => {

@@ -8,6 +8,7 @@ import type { Metrics } from '../runtime/metrics.ts';
 import { createApp } from './app.ts';
 import type { Route } from './endpoint.ts';
 import { createKeyCache } from './key-cache.ts';
+import { localAccess } from './local-access.ts';
 import { isLoopback } from './loopback.ts';
 import { createRawServer, type RawServer, TIMEOUTS, type Timeouts } from './raw-server.ts';
 
@@ -21,9 +22,20 @@ export interface HttpOptions {
   readonly logger?: Logger;
   readonly clock?: () => number;
   readonly connections?: number;
+  /** Of one address, off loopback: there all clients have the same. */
+  readonly connectionsPerAddress?: number;
+  /** That are answered at the same time. */
+  readonly requestsPerKey?: number;
   readonly timeouts?: Partial<Timeouts>;
   /** The project that who shows no key writes; `default` unless given. */
   readonly project?: string;
+  /**
+   * Reads the token of the installation, which a server on loopback asks for where no key is shown; `anyone` lets in whoever can
+   * connect there, in tests.
+   */
+  readonly token: (() => Promise<string>) | 'anyone';
+  /** Names that the server answers to, besides those of loopback there; any off loopback unless given. */
+  readonly hosts?: readonly string[];
 }
 
 export interface HttpServer {
@@ -33,8 +45,8 @@ export interface HttpServer {
 }
 
 /**
- * Serves routes by fastify over a node server with bounds of its own. Off loopback every request needs an API key, and at least
- * one must exist. @throws BindRefused, ListenFailed.
+ * Serves routes by fastify over a node server with bounds of its own. Every request needs an API key, and off loopback at least
+ * one must exist; on loopback the token of the installation does as well. @throws BindRefused, ListenFailed.
  */
 export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   const { host, port, routes, db, metrics, clock = Date.now, connections = DEFAULT_LIMITS.connections } = options;
@@ -46,13 +58,17 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     auth: {
       ...{ keys: local ? 'optional' : 'required', verify: createKeyCache(db, clock) },
       ...(options.project === undefined ? {} : { project: options.project }),
+      ...(local && options.token !== 'anyone' ? { local: localAccess(await options.token()) } : {}),
     },
+    hosts: options.hosts ?? [],
+    requestsPerKey: options.requestsPerKey ?? Number.POSITIVE_INFINITY,
     metrics,
     ...(options.logger ? { logger: options.logger } : {}),
     refuseFirst: (request) => raw?.refuseFirst(request),
     server: {
       serverFactory: (listener) => {
-        raw = createRawServer({ ...TIMEOUTS, ...options.timeouts }, connections, listener);
+        const perAddress = local ? connections : (options.connectionsPerAddress ?? connections);
+        raw = createRawServer({ ...TIMEOUTS, ...options.timeouts }, { limit: connections, perAddress }, listener);
         return raw.server;
       },
       clientErrorHandler: (error, socket) => raw?.unread(error, socket),

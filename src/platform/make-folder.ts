@@ -3,21 +3,22 @@ import { dirname } from 'node:path';
 
 /**
  * Makes a folder and those above it; one that is there is fine. Not by `recursive: true`, which never returns where a file system
- * denies by ENOENT (/proc): it takes that to mean that the folder above is missing, for ever. @throws what node:fs throws.
+ * denies by ENOENT (/proc): it takes that to mean that the folder above is missing, for ever. @param mode of the folder itself.
+ * @throws what node:fs throws.
  */
-export async function makeFolder(folder: string): Promise<void> {
+export async function makeFolder(folder: string, mode?: number): Promise<void> {
   try {
-    await makeOne(folder);
+    await makeOne(folder, mode);
   } catch (error) {
     if (codeOf(error) !== 'ENOENT' || dirname(folder) === folder) throw error;
     await makeFolder(dirname(folder));
-    await makeOne(folder);
+    await makeOne(folder, mode);
   }
 }
 
-async function makeOne(folder: string): Promise<void> {
+async function makeOne(folder: string, mode: number | undefined): Promise<void> {
   try {
-    await mkdir(folder);
+    await mkdir(folder, { mode });
   } catch (error) {
     if (codeOf(error) === 'EEXIST' && (await stat(folder)).isDirectory()) return;
     throw error;

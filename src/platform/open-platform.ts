@@ -141,9 +141,12 @@ async function refuseAnotherLog(db: Db, identity: string): Promise<void> {
   if (held !== identity) throw new LogMismatch(held, identity);
 }
 
+// Of root the embedded server runs under another account, which has to get through to its own folder.
+const MODE = process.getuid?.() === 0 ? 0o711 : 0o700;
+
 async function ensureWritable(variable: 'ESPALIER_HOME' | 'ESPALIER_BLOBS', folder: string): Promise<void> {
   try {
-    await makeFolder(folder);
+    await makeFolder(folder, MODE);
     await access(folder, constants.W_OK);
   } catch (error) {
     throw new FolderUnusable(variable, folder, error);

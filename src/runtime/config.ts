@@ -27,6 +27,8 @@ export interface Config {
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
+  /** Names that the server answers to, in lower case; empty for its own on loopback, else for any. */
+  readonly allowedHosts: readonly string[];
   readonly logLevel: LogLevel;
   /** The most events folded to show the read models as of a moment. */
   readonly asOfLimit: number;
@@ -66,6 +68,10 @@ export interface RequestLimits {
   readonly ingestBytes: number;
   /** Open connections; for one too many the longest idle one is cut. */
   readonly connections: number;
+  /** Of one address, off loopback. */
+  readonly connectionsPerAddress: number;
+  /** Requests of one key that are answered at the same time. */
+  readonly requestsPerKey: number;
 }
 
 const MIB = 1_048_576;
@@ -79,6 +85,16 @@ const url = (protocols: readonly string[]) =>
   z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
     message: `must be a URL that begins with ${protocols.map((p) => `${p}//`).join(' or ')}`,
   });
+const names = z
+  .string()
+  .transform((text) => text.split(',').map((name) => name.trim().toLowerCase()))
+  .pipe(
+    z
+      .array(
+        z.string().regex(/^([a-z0-9._-]{1,253}|\[[0-9a-f:.]+\])$/, 'must be a list of names without scheme and port, NAME,NAME'),
+      )
+      .min(1),
+  );
 const brokers = z
   .string()
   .transform((text) => text.split(',').map((broker) => broker.trim()))
@@ -142,6 +158,21 @@ export const VARIABLES = {
     about: 'bytes of all ingest bodies in memory at once',
   },
   ESPALIER_MAX_CONNECTIONS: { rule: count(1, 100_000), unset: '1024', about: 'open HTTP connections' },
+  ESPALIER_MAX_CONNECTIONS_PER_ADDRESS: {
+    rule: count(1, 100_000),
+    unset: '256',
+    about: 'of them, those of one address, off loopback; behind a proxy all clients have its address',
+  },
+  ESPALIER_MAX_REQUESTS_PER_KEY: {
+    rule: count(1, 100_000),
+    unset: '256',
+    about: 'requests of one API key that are answered at once, waits and event streams among them',
+  },
+  ESPALIER_ALLOWED_HOSTS: {
+    rule: names,
+    unset: 'names of loopback on loopback, else any',
+    about: 'names that the server answers to, without a port, NAME,NAME; on loopback besides its own',
+  },
   OPENAI_API_KEY: { rule: z.string(), unset: 'no key is sent', about: 'key for the OpenAI-compatible policy' },
   OPENAI_BASE_URL: {
     rule: url(['http:', 'https:']),
@@ -193,6 +224,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     project: read(env, 'ESPALIER_PROJECT') ?? 'default',
     host: read(env, 'ESPALIER_HOST') ?? '127.0.0.1',
     port: read(env, 'ESPALIER_PORT') ?? 4_000,
+    allowedHosts: read(env, 'ESPALIER_ALLOWED_HOSTS') ?? [],
     logLevel: read(env, 'ESPALIER_LOG_LEVEL') ?? 'info',
     asOfLimit: read(env, 'ESPALIER_ASOF_LIMIT') ?? 200_000,
     blobs: blobs === undefined ? join(home, 'blobs') : resolve(blobs),
@@ -204,6 +236,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
       ingestRequests: read(env, 'ESPALIER_MAX_INGEST_REQUESTS') ?? DEFAULT_LIMITS.ingestRequests,
       ingestBytes: read(env, 'ESPALIER_MAX_INGEST_BYTES') ?? DEFAULT_LIMITS.ingestBytes,
       connections: read(env, 'ESPALIER_MAX_CONNECTIONS') ?? DEFAULT_LIMITS.connections,
+      connectionsPerAddress: read(env, 'ESPALIER_MAX_CONNECTIONS_PER_ADDRESS') ?? DEFAULT_LIMITS.connectionsPerAddress,
+      requestsPerKey: read(env, 'ESPALIER_MAX_REQUESTS_PER_KEY') ?? DEFAULT_LIMITS.requestsPerKey,
     },
     openai: { apiKey: read(env, 'OPENAI_API_KEY') ?? null, baseUrl: read(env, 'OPENAI_BASE_URL') ?? null },
     python: read(env, 'ESPALIER_PYTHON') ?? null,
@@ -220,6 +254,8 @@ export const DEFAULT_LIMITS: RequestLimits = {
   ingestRequests: 32, // each holds its body in memory; the log's own queue is what takes them in
   ingestBytes: 128 * MIB, // about four bodies of the largest size; parsed JSON takes three to five times its bytes
   connections: 1_024,
+  connectionsPerAddress: 256, // a quarter: no address alone keeps the others out
+  requestsPerKey: 256, // a cluster of collectors with one key; each waits for an answer of its own
 };
 
 function read<V extends Variable>(

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { LOCAL } from './local-token.ts';
 
 /** What a client of the live events received, over all its connections. */
 export interface LiveClient {
@@ -42,7 +43,7 @@ export function followEvents(url: string): LiveClient {
   async function followOnce(): Promise<void> {
     const response = await fetch(`${url}/graphql`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...LOCAL },
       body: JSON.stringify({ query: QUERY, variables: { after: received.at(-1)?.position ?? '' } }),
       signal: closing.signal,
     });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { openPlatform, type Platform } from '../platform/open-platform.ts';
 import { readConfig } from '../runtime/config.ts';
 import { createTestDatabase } from './database.ts';
+import { writeLocalToken } from './local-token.ts';
 
 /**
  * Opens a whole platform on a database and a folder of its own; `close` removes both. @param brokers given, the log is theirs.
@@ -11,6 +12,7 @@ import { createTestDatabase } from './database.ts';
 export async function openTestPlatform(brokers?: readonly string[]): Promise<Platform & { readonly home: string }> {
   const database = await createTestDatabase();
   const home = await mkdtemp(join(tmpdir(), 'espalier-home-'));
+  await writeLocalToken(home);
   const config = readConfig({
     ESPALIER_HOME: home,
     DATABASE_URL: database.url,

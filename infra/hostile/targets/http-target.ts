@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { EventBuilder } from '../../../src/testing/event-builder.ts';
+import { LOCAL } from '../../../src/testing/local-token.ts';
 import { type Damage, damage, damaged } from '../hostile-values.ts';
 import { statusesIn, talk } from '../raw-client.ts';
 import { Broken, LIMIT_MS, target } from '../target.ts';
@@ -17,17 +18,18 @@ interface Sent {
 }
 
 const CRLF = '\r\n';
+const TOKEN = `Authorization: ${LOCAL.authorization}`;
 const post = (headers: readonly string[], body: string | Buffer, path = '/v1/events') =>
   Buffer.concat([
     Buffer.from(
-      [`POST ${path} HTTP/1.1`, 'Host: localhost', 'Content-Type: application/json', ...headers, '', ''].join(CRLF),
+      [`POST ${path} HTTP/1.1`, 'Host: localhost', TOKEN, 'Content-Type: application/json', ...headers, '', ''].join(CRLF),
       'latin1',
     ),
     Buffer.from(body),
   ]);
 const sized = (body: string | Buffer, path?: string) => post([`Content-Length: ${Buffer.byteLength(body)}`], body, path);
 const get = (path: string, ...headers: readonly string[]) =>
-  Buffer.from([`GET ${path} HTTP/1.1`, 'Host: localhost', ...headers, '', ''].join(CRLF), 'latin1');
+  Buffer.from([`GET ${path} HTTP/1.1`, 'Host: localhost', TOKEN, ...headers, '', ''].join(CRLF), 'latin1');
 const chunked = (chunks: string) => post(['Transfer-Encoding: chunked'], chunks);
 const plain = (bytes: Buffer | string): Sent => ({ bytes: Buffer.from(bytes), cuts: [], behind: 'end' });
 /** Whole requests, and a last one that asks for the end of the connection. */

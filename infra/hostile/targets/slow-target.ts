@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
+import { LOCAL } from '../../../src/testing/local-token.ts';
 import { type Client, statusesIn, talk } from '../raw-client.ts';
 import type { Stage } from '../stage.ts';
 import { Broken, target } from '../target.ts';
@@ -15,7 +16,8 @@ const KINDS = [
 ] as const;
 type Kind = (typeof KINDS)[number];
 
-const HEAD = 'POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
+const MINE = `Host: localhost\r\nAuthorization: ${LOCAL.authorization}\r\n`;
+const HEAD = `POST /v1/events HTTP/1.1\r\n${MINE}Content-Type: application/json\r\n`;
 const text = (...pieces: readonly string[]) => pieces.map((piece) => Buffer.from(piece));
 const UNREAD = 400; // answers
 const CLIENTS: Readonly<Record<Kind, Client>> = {
@@ -24,7 +26,7 @@ const CLIENTS: Readonly<Record<Kind, Client>> = {
   'dripping headers': { pieces: text('GET / HTTP/1.1\r\nX: ', ...'x'.repeat(200)), pauseMs: 500, behind: 'wait', reads: 'all' },
   'half body': { pieces: text(`${HEAD}Content-Length: 100\r\n\r\n{`), pauseMs: 0, behind: 'wait', reads: 'all' },
   'half operation': {
-    pieces: text('POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\n{'),
+    pieces: text(`POST /graphql HTTP/1.1\r\n${MINE}Content-Length: 900000\r\n\r\n{`),
     pauseMs: 0,
     behind: 'wait',
     reads: 'all',
@@ -37,7 +39,7 @@ const CLIENTS: Readonly<Record<Kind, Client>> = {
   },
   // Some 20 MB of answers, more than the kernel takes in between.
   'reads nothing': {
-    pieces: text('GET /v1/schemas HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(UNREAD)),
+    pieces: text(`GET /v1/schemas HTTP/1.1\r\n${MINE}\r\n`.repeat(UNREAD)),
     pauseMs: 0,
     behind: 'wait',
     reads: 'nothing',

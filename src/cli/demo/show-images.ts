@@ -6,6 +6,7 @@ import { readHistoryImagesOfRun } from '../../projections/images/read-history-im
 import { readImageTotalsOfRuns } from '../../projections/images/read-image-totals.ts';
 import { readHistories, readSegments } from '../../projections/images/read-segments.ts';
 import { rebuildImage } from '../../projections/images/rebuild-image.ts';
+import { pageLink } from '../page-link.ts';
 import { say } from '../terminal.ts';
 import { shownPath } from './shown-path.ts';
 
@@ -38,7 +39,7 @@ export async function showImages(platform: Platform, runId: string, url: string)
   );
   say(`The longest, ${longest.width}x${longest.height} px, drawn again from the record: ${shownPath(file)}`);
   for (const id of history) say(`  ${shorten(texts.get(id) ?? '')}`);
-  say(`  ${url}/images/${longest.id}.png`);
+  say(`  ${await pageLink(platform.config, url, `/images/${longest.id}.png`)}`);
 }
 
 function shorten(text: string): string {

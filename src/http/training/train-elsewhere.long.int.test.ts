@@ -13,6 +13,7 @@ import type { Packed } from '../../events/schemas/values.ts';
 import { readLedgers } from '../../projections/training-pool/read-ledger.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { SILENT } from '../../runtime/logger.ts';
+import { LOCAL, LOCAL_TOKEN } from '../../testing/local-token.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { consumersForTests } from '../../testing/python.ts';
 import { PACKAGE } from '../../training/backends/torch/python-process.ts';
@@ -110,7 +111,7 @@ const MEMBERS = 4;
     async function declare(policyId: string): Promise<void> {
       const { weights } = await weightsOf(0, join(folder, 'first'));
       const response = await fetch(`${server.url}/v1/training/policies/${policyId}`, {
-        ...{ method: 'PUT', headers: { 'content-type': 'application/json' } },
+        ...{ method: 'PUT', headers: { 'content-type': 'application/json', ...LOCAL } },
         body: JSON.stringify({ backend: policyId.toLowerCase(), weights, rules: { groupsPerBatch: GROUPS } }),
       });
       expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('registered')]);
@@ -180,6 +181,7 @@ async function run(...args: readonly string[]): Promise<string> {
   const file = first === '-m' ? [] : [fileURLToPath(new URL(`../../../examples/${first}`, import.meta.url))];
   const env = {
     ...process.env,
+    ESPALIER_TOKEN: LOCAL_TOKEN,
     PYTHONPATH: PACKAGE,
     HF_HUB_OFFLINE: '1',
     TRL_EXPERIMENTAL_SILENCE: '1',

@@ -6,6 +6,7 @@ import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import type { HttpServer } from '../../http/server.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { SILENT } from '../../runtime/logger.ts';
+import { LOCAL } from '../../testing/local-token.ts';
 import { aTrainPlan } from '../../testing/train-plan.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { LINEAR_SETTINGS, type TrainingSettings, trainingSettings } from '../../training/backends/training-settings.ts';
@@ -58,7 +59,7 @@ async function batchesOf(policyId: string, rewards: 'now' | 'trained'): Promise<
     samples { steps { advantage value step { tree { id } rewards { id } } } } } } } } }`;
   const response = await fetch(`${server.url}/graphql`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...LOCAL },
     body: JSON.stringify({ query, variables: { id: policyId } }),
   });
   const { data, errors } = await response.json();

@@ -1,0 +1,36 @@
+"""Finds an installation and what it asks for: an API key, or on this machine the token of the installation."""
+
+import ipaddress
+import os
+import pathlib
+import urllib.parse
+
+DEFAULT_URL = "http://127.0.0.1:4000"
+
+
+def find_url():
+    """The address of the server: ESPALIER_URL, or that of `espalier up` on this machine."""
+    return os.environ.get("ESPALIER_URL") or DEFAULT_URL
+
+
+def find_token(url):
+    """What to show the server of an address: ESPALIER_TOKEN (a key, or a token), or for a server on loopback the token in the folder
+    ESPALIER_HOME (`.espalier` unless set). None where there is none. The token of this machine is shown to no other."""
+    given = os.environ.get("ESPALIER_TOKEN")
+    if given:
+        return given.strip()
+    if not _is_loopback(urllib.parse.urlsplit(url).hostname or ""):
+        return None
+    try:
+        return pathlib.Path(os.environ.get("ESPALIER_HOME") or ".espalier", "token").read_text().strip() or None
+    except FileNotFoundError:
+        return None
+
+
+def _is_loopback(host):
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,37 @@
+import os
+import pathlib
+import tempfile
+import unittest
+from unittest import mock
+
+from espalier_rl.installation import find_token, find_url
+
+
+class Installation(unittest.TestCase):
+    def setUp(self):
+        self.home = tempfile.TemporaryDirectory()
+        self.addCleanup(self.home.cleanup)
+        pathlib.Path(self.home.name, "token").write_text("local\n")
+
+    def found(self, url, **env):
+        with mock.patch.dict(os.environ, {"ESPALIER_HOME": self.home.name, **env}, clear=True):
+            return find_token(url)
+
+    def test_the_token_of_this_machine_is_shown_to_servers_on_loopback_and_to_no_other(self):
+        for url in ["http://127.0.0.1:4000", "http://localhost", "http://[::1]:1", "http://127.9.9.9"]:
+            self.assertEqual(self.found(url), "local", url)
+        for url in ["http://10.0.0.1:4000", "https://lab.example", "http://localhost.example", "http://127.0.0.1.example", "x"]:
+            self.assertIsNone(self.found(url), url)
+
+    def test_what_the_environment_gives_goes_before_the_file(self):
+        self.assertEqual(self.found("https://lab.example", ESPALIER_TOKEN="key"), "key")
+        self.assertEqual(self.found("http://localhost", ESPALIER_TOKEN="key"), "key")
+
+    def test_an_installation_without_a_token_has_none(self):
+        self.assertIsNone(self.found("http://localhost", ESPALIER_HOME=self.home.name + "/none"))
+
+    def test_the_server_is_that_of_the_environment_or_of_this_machine(self):
+        with mock.patch.dict(os.environ, {"ESPALIER_URL": "http://lab:1"}, clear=True):
+            self.assertEqual(find_url(), "http://lab:1")
+        with mock.patch.dict(os.environ, {}, clear=True):
+            self.assertEqual(find_url(), "http://127.0.0.1:4000")

@@ -1,0 +1,27 @@
+import type { Command } from 'commander';
+import { linkTo } from '../http/local-access.ts';
+import { readConfig } from '../runtime/config.ts';
+import { installationToken, renewInstallationToken, tokenFile } from '../runtime/installation-token.ts';
+import { say } from './terminal.ts';
+import { wantsJson } from './with-platform.ts';
+
+/** `espalier token`: what programs and browsers of this machine show a server on loopback. */
+export function addToken(program: Command): void {
+  const command = program
+    .command('token')
+    .option('--link [url]', 'print a link that lets a browser in, at this server or the one of ESPALIER_PORT')
+    .option('--renew', 'make another token first: servers take it when they are started again');
+  command.action(async ({ link, renew }: { readonly link?: string | true; readonly renew?: true }) => {
+    const { home, host, port } = readConfig();
+    const token = renew ? await renewInstallationToken(home) : await installationToken(home);
+    const url = link === undefined ? null : linkTo(link === true ? `http://${host}:${port}` : originOf(link), '/', token);
+    if (wantsJson(command)) return say(JSON.stringify({ token, file: tokenFile(home), ...(url === null ? {} : { link: url }) }));
+    say(url ?? token);
+  });
+}
+
+function originOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.origin;
+  throw new Error(`--link takes the address of a server, such as http://127.0.0.1:4000, not ${JSON.stringify(text)}`);
+}

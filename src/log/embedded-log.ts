@@ -1,4 +1,5 @@
 import { openPool } from '../postgres/pool.ts';
+import { doubling, retry } from '../runtime/retry.ts';
 import { EmbeddedAppender } from './embedded-log-appender.ts';
 import { logFault } from './embedded-log-fault.ts';
 import { subscribeEmbedded } from './embedded-log-subscription.ts';
@@ -64,7 +65,11 @@ export async function openEmbeddedLog({
     },
     async ends(topics) {
       refuseClosed();
-      return readEnds(pool, topics);
+      return retry(() => readEnds(pool, topics), {
+        pauseMs: doubling(50, 2_000),
+        again: ({ error, elapsedMs, pauseMs }) =>
+          error instanceof LogError && error.retryable && !closed && elapsedMs + pauseMs <= patienceMs,
+      });
     },
     async extents(topics) {
       refuseClosed();

@@ -90,8 +90,9 @@ export async function openUsers(serverFolder: string, account: Account): Promise
     anyone() {
       const reader = openEnd(pipe, constants.O_RDONLY);
       try {
-        // Whatever is read here belongs to an arrival, which asks again.
-        return reader !== undefined && readSync(reader, Buffer.alloc(4_096)) > 0;
+        // What is read here belongs to an arrival, which asks again and holds the pipe open, or to one that has gone since.
+        while (reader !== undefined && readSync(reader, Buffer.alloc(4_096)) > 0);
+        return false;
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return true; // open, and silent
         throw error;

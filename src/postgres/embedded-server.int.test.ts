@@ -201,9 +201,48 @@ describe('the end of the last user', () => {
     const first = await start();
     await value(first.url, 'create table kept as select 7 as n');
     process.kill(await postmasterPid(), 'SIGKILL');
-    const second = await start();
-    expect(second.started).toBe(true);
+    const second = await start(); // or the first has started it again already
     expect(await value(second.url, 'select n from kept')).toBe(7);
+  });
+});
+
+describe('a server with users', () => {
+  test('a server that was killed is started again by a user of it, at the same address, and committed data survives', async () => {
+    const users = [await startElsewhere(), await startElsewhere()] as const;
+    await value(users[0].url, 'create table kept as select 7 as n');
+    const before = await postmasterPid();
+    users[0].process.kill('SIGKILL'); // the one that started it
+    process.kill(before, 'SIGKILL');
+    const kept = () => value(users[1].url, 'select n from kept').catch(() => undefined);
+    await until('it answers again', async () => (await kept()) === 7);
+    const after = await postmasterPid();
+    expect(after).not.toBe(before);
+    users[1].process.kill('SIGKILL');
+    await until('the postmaster ended behind its last user', () => !exists(after));
+  });
+
+  test('a guard that was killed is replaced by a user, so that the server stops behind the last one', async () => {
+    const user = await startElsewhere();
+    const pid = await postmasterPid();
+    const killed = await signalGuardOf(pid, 'SIGKILL');
+    await until('there is another guard', async () => (await guards()).filter((guard) => !killed.includes(guard)).length === 2);
+    expect(await value(user.url, 'select 1')).toBe(1);
+    user.process.kill('SIGKILL');
+    await until('the postmaster ended', async () => !(await readdir(join(folder, 'data'))).includes('postmaster.pid'));
+  });
+
+  test('a guard that is frozen keeps nobody from entering, and the server stops behind the last user', async () => {
+    const first = await startElsewhere();
+    const pid = await postmasterPid();
+    const frozen = await signalGuardOf(pid, 'SIGSTOP');
+    const second = await start('none');
+    expect(second).toMatchObject({ url: first.url, started: false });
+    first.process.kill('SIGKILL');
+    await once(first.process, 'exit');
+    await second.close();
+    await expect(connect(first.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    for (const part of frozen) process.kill(part, 'SIGCONT');
+    await until('the frozen guard ended', () => frozen.every((part) => !exists(part)));
   });
 });
 
@@ -219,7 +258,7 @@ describe('obstacles', () => {
     const port = Number(new URL(first.url).port);
     const again = await startEmbeddedPostgres({ folder, port });
     opened.push(again);
-    expect([again.started, Number(new URL(again.url).port)]).toEqual([true, port]);
+    expect(Number(new URL(again.url).port)).toBe(port);
     await answer;
     await client.end().catch(() => undefined);
   });
@@ -318,6 +357,17 @@ async function postmasterPid(): Promise<number> {
 
 /** Kills the guard, and the part of it that waits for the last user. */
 async function killGuardOf(postmaster: number): Promise<void> {
+  await signalGuardOf(postmaster, 'SIGKILL');
+}
+
+/** Lists the processes of the guards of this folder. */
+async function guards(): Promise<readonly number[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-e', '-o', 'pid=,args=']);
+  const lines = stdout.split('\n').filter((line) => line.includes(`guard ${join(folder, 'users')} `));
+  return lines.map((line) => Number.parseInt(line, 10));
+}
+
+async function signalGuardOf(postmaster: number, signal: 'SIGKILL' | 'SIGSTOP'): Promise<readonly number[]> {
   const run = promisify(execFile);
   const guard = Number((await run('ps', ['-o', 'ppid=', '-p', String(postmaster)])).stdout);
   const { stdout } = await run('ps', ['-e', '-o', 'pid=,ppid=']);
@@ -326,7 +376,8 @@ async function killGuardOf(postmaster: number): Promise<void> {
     .split('\n')
     .map((line) => line.trim().split(/\s+/).map(Number));
   const parts = pairs.filter(([pid, parent]) => parent === guard && pid !== postmaster).map(([pid]) => pid ?? 0);
-  for (const pid of [guard, ...parts]) process.kill(pid, 'SIGKILL');
+  for (const pid of [guard, ...parts]) process.kill(pid, signal);
+  return [guard, ...parts];
 }
 
 function exists(pid: number): boolean {

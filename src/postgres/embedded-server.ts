@@ -6,6 +6,7 @@ import { findPostgresBinaries, type PostgresBinaries } from './embedded-server-b
 import { EmbeddedServerError, folderError, outputError, REMEDY } from './embedded-server-error.ts';
 import { type Durability, ensureDataFolder, passwordOf, SUPERUSER } from './embedded-server-folder.ts';
 import { type Guard, type GuardStart, startGuard } from './embedded-server-guard.ts';
+import { keepServer } from './embedded-server-keeper.ts';
 import { findPostmaster, type Postmaster, startPostmaster } from './embedded-server-process.ts';
 import { openUsers } from './embedded-server-users.ts';
 import { connect } from './pool.ts';
@@ -22,7 +23,8 @@ export interface EmbeddedPostgres {
 /**
  * Starts a real Postgres 18 on a folder, or attaches to the one that already runs there. The folder holds `data/`, `password`
  * (0600), `users/` and `postgres.log`. The server belongs to the folder, not to the process that started it: it stops behind its
- * last user, however each of them ends, SIGKILL included, and what was committed stays.
+ * last user, however each of them ends, SIGKILL included, and what was committed stays. A server or a guard that is killed while
+ * it has users is replaced by one of them, at the same address.
  * @throws EmbeddedServerError with the remedy.
  */
 export async function startEmbeddedPostgres(options: {
@@ -43,10 +45,6 @@ export async function startEmbeddedPostgres(options: {
 const READY_MS = 120_000; // crash recovery of a big folder takes minutes at worst; an ordinary start 0.1 s
 const LAUNCHES = 5;
 
-/**
- * Postgres itself decides who starts it: the postmaster makes `postmaster.pid` exclusively, so of several processes one wins and
- * the others find a running server on their next look.
- */
 async function startOrAttach(
   folder: string,
   binaries: PostgresBinaries,
@@ -57,24 +55,53 @@ async function startOrAttach(
   const data = await ensureDataFolder(folder, binaries, account, durability);
   const password = await passwordOf(folder);
   const users = await openUsers(folder, account);
-  const shared = { folder, data, account, users };
+  const server = { folder, data, account, users, password, durability, postgres: binaries.postgres };
+  const { url, started } = await attach(server, port);
+  const keeping = keepServer(server, (again) => attach(server, again), Number(new URL(url).port));
+  return {
+    url,
+    started,
+    close: once(async () => {
+      await keeping.close();
+      await leave(server);
+    }),
+  };
+}
+
+interface Server extends Omit<GuardStart, 'server'> {
+  readonly password: string;
+  readonly durability: Durability;
+  readonly postgres: string;
+}
+
+/**
+ * Becomes a user of the server, which is started where none runs. Postgres itself decides who starts it: the postmaster makes
+ * `postmaster.pid` exclusively, so of several processes one wins and the others find a running server on their next look. A guard
+ * that was killed, or does not answer because it is stopped, gets another one next to it.
+ */
+async function attach(server: Server, port: number | undefined): Promise<{ readonly url: string; readonly started: boolean }> {
+  const { folder, data, users, password } = server;
   const deadline = Date.now() + READY_MS;
   let own: Guard | undefined;
   let started: number | undefined;
   let output: string | undefined;
+  let unanswered: number | undefined;
   try {
     for (let launches = 0; Date.now() < deadline; ) {
       const found = await findPostmaster(data);
       if (found?.status === 'ready') {
         const answer = await users.join(found.pid);
-        if (answer === 'unguarded') await startGuard({ ...shared, server: found.pid }); // its guard was killed
+        unanswered = answer === 'unanswered' ? (unanswered ?? Date.now()) : undefined;
+        const isFrozen = unanswered !== undefined && Date.now() - unanswered > GUARD_MS;
+        if (answer === 'unguarded' || isFrozen) await startGuard({ ...server, server: found.pid });
+        if (isFrozen) unanswered = undefined;
         const url = answer === 'joined' ? await openedUrl(found, password) : undefined;
-        if (url !== undefined) return { url, started: found.pid === started, close: closeOnce(shared) };
+        if (url !== undefined) return { url, started: found.pid === started };
       } else if (!found && !own) {
         if (output !== undefined && stillEnding(output)) await delay(ENDING_MS);
         else if (++launches > LAUNCHES || (output !== undefined && !worthAnotherTry(output)))
           throw outputError(folder, 'postgres', output ?? '');
-        own = await startPostmaster({ ...shared, postgres: binaries.postgres, durability, port });
+        own = await startPostmaster({ ...server, port });
         started = own.pid;
       }
       const ended = await Promise.race([own?.ended, delay(LOOK_MS)]);
@@ -88,11 +115,12 @@ async function startOrAttach(
       `Postgres in ${folder} was not ready after ${READY_MS / 1000} s; see postgres.log there, or ${REMEDY}`,
     );
   } catch (error) {
-    await leave(shared);
+    await leave(server);
     throw error;
   }
 }
 
+const GUARD_MS = 2_000; // a guard answers within milliseconds
 const LOOK_MS = 20;
 const ENDING_MS = 100;
 
@@ -109,31 +137,32 @@ function stillEnding(output: string): boolean {
   return /shared memory block .* is still in use/.test(output);
 }
 
-function closeOnce(shared: Shared): () => Promise<void> {
+function once(close: () => Promise<void>): () => Promise<void> {
   let closed: Promise<void> | undefined;
   return () => {
-    closed ??= leave(shared);
+    closed ??= close();
     return closed;
   };
 }
 
-type Shared = Omit<GuardStart, 'server'>;
 const STOP_MS = 20_000; // a fast shutdown takes well under a second, its checkpoint on a slow disk some seconds
 
 /**
- * Ends being a user. Where nobody else is one, waits until the guard has stopped the server; a guard that was killed is replaced
- * first.
+ * Ends being a user. Where nobody else is one, waits until the guard has stopped the server; a guard that was killed or stopped
+ * is replaced first.
  */
-async function leave(shared: Shared): Promise<void> {
-  const { data, users } = shared;
+async function leave(server: Server): Promise<void> {
+  const { data, users } = server;
   await users.leave();
   const deadline = Date.now() + STOP_MS;
+  let frozen = Date.now() + GUARD_MS;
   for (let forced = false; !users.anyone(); ) {
     const found = await findPostmaster(data);
     if (!found) return;
-    if (!users.guarded()) {
-      await startGuard({ ...shared, server: found.pid });
+    if (!users.guarded() || (Date.now() > frozen && found.status !== 'stopping')) {
+      await startGuard({ ...server, server: found.pid });
       await users.leave();
+      frozen = Date.now() + GUARD_MS;
     }
     if (Date.now() > deadline && !forced) {
       process.kill(found.pid, 'SIGQUIT'); // without a checkpoint: the next start recovers from the WAL

@@ -111,6 +111,11 @@ export type Envelope<T extends EventType = EventType> = T extends EventType
   ? Metadata & { readonly type: T; readonly data: DataOf<T> }
   : never;
 
+/** What identifies an event: its id in its stream. Only there is an order in which one of two came first. */
+export function identityOf({ stream, id }: { readonly stream: string; readonly id: string }): string {
+  return `${stream} ${id}`;
+}
+
 /** Where an envelope lies in the log. Offsets stay below 2^53, so a number holds them exactly. */
 export interface Delivery<E extends Envelope = Envelope> {
   readonly topic: string;

@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: d3bc3dc3637078b1
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: e67df0af3d94ae19
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 

@@ -224,7 +224,7 @@ export async function soundnessOf({ db }: Database, runId: string, planned = pla
 }
 
 // Where a row's event lies in the log is not what it says; cursors of another log have other numbers.
-const PLACES = ['offset', 'partition', 'log_offset'];
+const PLACES = ['offset', 'partition', 'log_offset', 'received_at'];
 
 /** Reads the read models of a platform, and those that its journal folds into when it is read into an empty database. */
 export async function liveAndRebuilt({ database }: Platform): Promise<{ readonly live: object; readonly rebuilt: object }> {

@@ -1,7 +1,7 @@
 import { cutText } from '../../domain/text/cut-text.ts';
 import { catalogue } from '../../events/catalogue.ts';
 import { contentHash, parseEnvelope, type Refusal } from '../../events/codec.ts';
-import type { Envelope } from '../../events/envelope.ts';
+import { type Envelope, identityOf } from '../../events/envelope.ts';
 import { wellFormed } from '../../events/well-formed.ts';
 import { PROBLEM_LIMIT, type Problem, type Reply, refuse } from '../reply.ts';
 import { unsafePart } from './unsafe-part.ts';
@@ -90,8 +90,9 @@ export function dropRepetitions(
   const first = new Map<string, Sent>();
   const problems: Problem[] = [];
   for (const item of sent) {
-    const before = first.get(item.event.id);
-    if (!before) first.set(item.event.id, item);
+    const identity = identityOf(item.event);
+    const before = first.get(identity);
+    if (!before) first.set(identity, item);
     else if (contentHash(before.event) !== contentHash(item.event))
       problems.push({
         ...conflictOf(item),
@@ -107,7 +108,7 @@ export function conflictOf({ index, event }: Sent): Problem {
     index,
     id: event.id,
     path: 'id',
-    message: 'another event was appended under this id, and says something else',
+    message: 'another event of its stream was appended under this id, and says something else',
     remedy: 'give a new fact a new id; an event that was appended is never changed',
   };
 }

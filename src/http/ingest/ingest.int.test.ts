@@ -170,6 +170,24 @@ describe('idempotence of POST /v1/events', () => {
     await refused(api, () => api.post([event, { ...event, data: { ...event.data, seed: 99 } }]), 409, { index: 1, id: event.id });
   });
 
+  test('an id that another stream took stays free for this one, in one request, at once, and after the journal has both', async () => {
+    const { builder, runId } = givenRun();
+    const other = givenRun();
+    const [, opened] = other.builder.events;
+    if (!opened) throw new Error('a run and a tree are two events');
+    const data = { runId, metric: 'taken', value: 1, at: 0 };
+    const taken = { ...builder.record('MetricRecorded', data, runId), id: opened.id } as Envelope; // of another stream
+    const events = [...builder.events.slice(0, 2), taken];
+    const first = await appended(api, [...events, ...other.builder.events.slice(0, 1)]);
+    expect(await api.post([taken, opened])).toMatchObject({ status: 200, body: { appended: 1, duplicates: 1 } });
+    await api.projected(first.body.position ?? '');
+    const fresh = await api.serve();
+    expect(await api.post([opened, taken], {}, fresh.url)).toMatchObject({ status: 200, body: { appended: 0, duplicates: 2 } });
+    await refused(api, () => api.post([{ ...taken, data: { ...data, value: 2 } } as Envelope], {}, fresh.url), 409, {
+      id: taken.id,
+    });
+  });
+
   test('concurrent copies of a request are appended once', async () => {
     const { builder, tree } = givenRun();
     builder.walk(tree, 0, 3, 1);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { EventRefused, prepareEvents } from '../../append/prepare-events.ts';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import { clearHash, contentHash } from '../../events/codec.ts';
-import { DEFAULT_STAMP, type Envelope, type Stamp } from '../../events/envelope.ts';
+import { DEFAULT_STAMP, type Envelope, identityOf, type Stamp } from '../../events/envelope.ts';
 import { jsonSchemas } from '../../events/json-schema.ts';
 import { type EventLog, type LogRecord, RECORD_LIMIT, type Receipt, RecordTooLarge } from '../../log/event-log.ts';
 import { formatPosition, positionAfter } from '../../log/position.ts';
@@ -46,11 +46,11 @@ const RECENT = 50_000; // entries; together some 20 MB
 
 /**
  * Makes the endpoint for events: checks a request whole, appends all its events or none, and answers `{accepted, appended,
- * duplicates, position}`; the position can be waited for. An id that is on record with the same content is accepted again and not
- * appended again; with other content the request is refused. Two requests with an id in common go one after the other. Several
- * servers do not see each other's last appends before the journal does: what slips through there is met by the journal, which
- * keeps the first and quarantines a conflict. When the log fails in the middle of an append the answer is 503 and some events may
- * be durable: sending all again completes the rest.
+ * duplicates, position}`; the position can be waited for. An id that is on record in its stream with the same content is accepted
+ * again and not appended again; with other content the request is refused. Two requests with an id in common go one after the
+ * other. Several servers do not see each other's last appends before the journal does: what slips through there is met by the
+ * journal, which keeps the first and quarantines a conflict. When the log fails in the middle of an append the answer is 503 and
+ * some events may be durable: sending all again completes the rest.
  */
 export function ingestEndpoint(options: IngestOptions): Endpoint {
   const { db, log, blobs, limits, metrics, clock = Date.now } = options;
@@ -121,18 +121,18 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     if (prepared.kind === 'refused') return prepared.reply;
     const misplaced = await checkStreamTopics(distinct.events, db, recentStreams); // the last check: what passes is claimed
     if (misplaced.length > 0) return taken(misplaced);
-    const ids = prepared.records.map(({ sent }) => sent.event.id);
+    const ids = prepared.records.map(({ sent }) => identityOf(sent.event));
     return exclusive.run(ids, () => appendNew(prepared.records, checked.events.length));
   }
 
   async function appendNew(prepared: readonly Prepared[], accepted: number): Promise<Reply> {
-    const before = await findBefore(prepared.map(({ sent }) => sent.event.id));
+    const before = await findBefore(prepared.map(({ sent }) => sent.event));
     const conflicts = prepared.filter(({ sent, hash, event }) => {
-      const found = before.get(sent.event.id);
+      const found = before.get(identityOf(sent.event));
       return found && found.hash !== (found.forgotten ? clearHash(event) : hash);
     });
     if (conflicts.length > 0) return conflict(conflicts.map(({ sent }) => conflictOf(sent)));
-    const fresh = prepared.filter(({ sent }) => !before.has(sent.event.id));
+    const fresh = prepared.filter(({ sent }) => !before.has(identityOf(sent.event)));
     let receipts: readonly Receipt[];
     try {
       receipts = fresh.length === 0 ? [] : await log.append(fresh.map(({ record }) => record));
@@ -143,7 +143,7 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     for (const [i, { sent, hash }] of fresh.entries()) {
       const receipt = receipts[i];
       if (!receipt) throw new Error(`the log gave ${receipts.length} receipts for ${fresh.length} records`);
-      recentEvents.set(sent.event.id, { hash, forgotten: false, receipt });
+      recentEvents.set(identityOf(sent.event), { hash, forgotten: false, receipt });
       for (const declared of declarationsOf(sent.event)) recentDeclarations.set(`${declared.kind} ${declared.id}`, declared);
       appendedTotal.add(1, { type: sent.event.type });
     }
@@ -153,15 +153,15 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     return json(200, { accepted, appended: fresh.length, duplicates, position });
   }
 
-  async function findBefore(ids: readonly string[]): Promise<ReadonlyMap<string, Appended>> {
+  async function findBefore(events: readonly Envelope[]): Promise<ReadonlyMap<string, Appended>> {
     const found = new Map<string, Appended>();
-    for (const id of ids) {
-      const recent = recentEvents.get(id);
-      if (recent) found.set(id, recent);
+    for (const event of events) {
+      const recent = recentEvents.get(identityOf(event));
+      if (recent) found.set(identityOf(event), recent);
     }
     const journalled = await findJournalled(
       db,
-      ids.filter((id) => !found.has(id)),
+      events.filter((event) => !found.has(identityOf(event))),
     );
     return new Map([...found, ...journalled]);
   }

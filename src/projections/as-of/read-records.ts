@@ -79,10 +79,10 @@ async function* readPartition(
       (select e.topic, e.partition, e."offset", e.body, null::bytea as bytes, null::jsonb as released from events e
        where ${within('e', from)} ${ofTypes(types)} order by e."offset" limit ${BATCH})
       union all
-      (select a.topic, a.partition, a."offset", e.body, null, null from anomalies a join events e using (event_id)
+      (select a.topic, a.partition, a."offset", e.body, null, null from anomalies a join events e using (event_id, stream)
        where ${within('a', from)} and a.kind = 'duplicate' ${ofTypes(types)} order by a."offset" limit ${BATCH})
       union all
-      (select r.topic, r.partition, r."offset", e.body, null, ${RELEASED} from quarantine_releases r join events e using (event_id)
+      (select r.topic, r.partition, r."offset", e.body, null, ${RELEASED} from quarantine_releases r join events e using (event_id, stream)
        where ${within('r', from)} and ${ELSEWHERE} ${ofTypes(types)} order by r."offset" limit ${BATCH})
       ${unread(from)}
       order by "offset" limit ${BATCH}`.execute(db);
@@ -115,10 +115,10 @@ async function* readStreams(
       select e.topic, e.partition, e."offset", e.body, null::bytea as bytes, null::jsonb as released from events e
       where e.stream = ${of} ${ofTypes(types)}
       union all
-      select a.topic, a.partition, a."offset", e.body, null, null from anomalies a join events e using (event_id)
+      select a.topic, a.partition, a."offset", e.body, null, null from anomalies a join events e using (event_id, stream)
       where a.stream = ${of} and a.kind = 'duplicate' ${ofTypes(types)}
       union all
-      select r.topic, r.partition, r."offset", e.body, null, ${RELEASED} from quarantine_releases r join events e using (event_id)
+      select r.topic, r.partition, r."offset", e.body, null, ${RELEASED} from quarantine_releases r join events e using (event_id, stream)
       where r.stream = ${of} and ${ELSEWHERE} ${ofTypes(types)}
       ${unread}
     ) f join ${horizon(position)} using (topic, partition)

@@ -36,10 +36,10 @@ export async function absencesOf(
        or e.event_id is not null and exists (
             select from anomalies n
             where n.topic = ${topic} and n.partition = ${partition} and n."offset" = a."offset"
-              and n.kind = 'duplicate' and n.event_id = a.event_id
+              and n.kind = 'duplicate' and n.event_id = a.event_id and n.stream = e.stream
             union all
             select from quarantine_releases r
-            where r.topic = ${topic} and r.partition = ${partition} and r."offset" = a."offset" and r.event_id = a.event_id)`.execute(
+            where r.topic = ${topic} and r.partition = ${partition} and r."offset" = a."offset" and r.event_id = a.event_id and r.stream = e.stream)`.execute(
     db,
   );
   return new Map(

@@ -1,11 +1,11 @@
 import { clearHash, contentHash, decode } from '../../events/codec.ts';
-import type { Delivery, Envelope, Sealed } from '../../events/envelope.ts';
+import { type Delivery, type Envelope, identityOf, type Sealed } from '../../events/envelope.ts';
 import type { Poison } from '../projection.ts';
 import { type AnomalyRow, anomaly, type EventRow, eventRow, type ReleaseRow, releaseRow } from './rows.ts';
 
 /** What the journal holds of what a batch speaks of; the fold adds what the batch itself brings, in its order. */
 export interface Known {
-  /** Event id → the record that was appended under it first. */
+  /** Identity of an event → the record that was appended under it first. */
   readonly bodies: Map<string, string>;
   /** Stream → its last position. */
   readonly positions: Map<string, number>;
@@ -50,7 +50,8 @@ export function foldBatch(batch: readonly Delivery[], { bodies, positions, seque
       );
       continue;
     }
-    const before = bodies.get(event.id);
+    const identity = identityOf(event);
+    const before = bodies.get(identity);
     if (before !== undefined) {
       if (isRepetition(before, delivery)) {
         if (event.released) releases.push(releaseRow(delivery, event.released, receive(delivery)));
@@ -62,11 +63,11 @@ export function foldBatch(batch: readonly Delivery[], { bodies, positions, seque
           delivery,
           code: 'conflict',
           field: 'id',
-          reason: 'another event was appended under this id before; give a new fact a new id',
+          reason: 'another event of this stream was appended under this id before; give a new fact a new id',
         });
       continue;
     }
-    bodies.set(event.id, delivery.body);
+    bodies.set(identity, delivery.body);
     const receivedAt = receive(delivery);
     if (event.released) releases.push(releaseRow(delivery, event.released, receivedAt));
     const producerKey = `${event.stream} ${event.producer.name}`;

@@ -7,19 +7,19 @@ export interface Place {
 const OFFSETS = 2 ** 40; // a trillion records per partition, and room for 8,000 partitions below 2^53
 
 /**
- * Remembers where each UUID was first seen, in 16 bytes each (a Map takes about 150). It keeps half of an id, the 64 bits that
- * differ between random and between derived ones: two ids of the same half pass for one, about once in a million logs of ten
- * million events, so that who asks compares the whole id at the place.
+ * Remembers where each event was first seen, in 16 bytes each (a Map takes about 150). Of its id and its stream it keeps the
+ * halves that differ between random and between derived ones, mixed: two events of the same mix pass for one, about once in a
+ * million logs of ten million events, so that who asks compares both ids at the place.
  */
 export class IdPlaces {
   #halves = new BigUint64Array(1 << 12);
   #places = new Float64Array(1 << 12);
   #count = 0;
 
-  /** Returns where an id, or one of the same half, was seen before; remembers the place when it was not. */
-  seen(id: string, place: Place): Place | undefined {
+  /** Returns where an event, or one of the same mix, was seen before; remembers the place when it was not. */
+  seen({ stream, id }: { readonly stream: string; readonly id: string }, place: Place): Place | undefined {
     if (2 * this.#count >= this.#halves.length) this.#grow();
-    const half = halfOf(id);
+    const half = (halfOf(id) ^ halfOf(stream)) | USED;
     const slot = this.#slotOf(half);
     if (this.#halves[slot] === half) {
       const found = this.#places[slot] ?? 0;
@@ -55,7 +55,9 @@ export class IdPlaces {
   }
 }
 
-/** The last 64 bits of a UUID; never zero, since two of them are the variant. */
+const USED = 1n << 63n; // a bit of the variant, which is the same in both: no mix is zero
+
+/** Returns the last 64 bits of a UUID. */
 function halfOf(id: string): bigint {
   return BigInt(`0x${id.slice(19, 23)}${id.slice(24)}`);
 }

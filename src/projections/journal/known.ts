@@ -2,25 +2,22 @@ import { sql } from 'kysely';
 import type { Delivery } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
 import type { Known } from './fold-batch.ts';
+import { readBodiesOf } from './read-bodies.ts';
 
 /** Loads what the journal holds of the events and streams of a batch, in four look-ups. */
 export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<Known> {
   const streams = [...new Set(batch.map((d) => d.event.stream))];
   return {
-    bodies: await bodiesOf(batch, trx),
+    bodies: new Map(
+      await readBodiesOf(
+        trx,
+        batch.map((d) => d.event),
+      ),
+    ),
     positions: await positionsOf(streams, trx),
     sequences: await sequencesOf(streams, trx),
     received: await receivedOf(batch, trx),
   };
-}
-
-async function bodiesOf(batch: readonly Delivery[], trx: Trx): Promise<Map<string, string>> {
-  const ids = batch.map((d) => d.event.id);
-  const { rows } = await sql<{
-    eventId: string;
-    body: string;
-  }>`select event_id, body from events where event_id = any(${ids}::uuid[])`.execute(trx);
-  return new Map(rows.map((row) => [row.eventId, row.body]));
 }
 
 async function positionsOf(streams: readonly string[], trx: Trx): Promise<Map<string, number>> {

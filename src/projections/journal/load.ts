@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Delivery } from '../../events/envelope.ts';
+import { type Delivery, identityOf } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { type Load, LoadEnds } from '../projection.ts';
 import { foldBatch } from './fold-batch.ts';
@@ -8,7 +8,7 @@ import { writeRows } from './write-rows.ts';
 
 /** Loads the journal: it remembers where each event lies, and reads one again only when another comes under its id. */
 export const journalLoad: Load = {
-  deferred: ['events_event_id_key'],
+  deferred: ['events_event_id_stream_key'],
   open() {
     const ids = new IdPlaces();
     const partitions: string[] = []; // their numbers are their places in this list
@@ -35,25 +35,26 @@ async function bodiesSeen(
   const first = new Set<string>(); // of this batch: the fold knows them
   for (const { topic, partition, offset, event, supersededBy } of batch) {
     if (supersededBy !== undefined) continue;
-    if (first.has(event.id) || bodies.has(event.id)) continue;
+    const identity = identityOf(event);
+    if (first.has(identity) || bodies.has(identity)) continue;
     const name = `${topic} ${partition}`;
     let number = partitions.indexOf(name);
     if (number < 0) number = partitions.push(name) - 1;
-    const seen = ids.seen(event.id, { partition: number, offset });
-    if (seen === undefined) first.add(event.id);
-    else bodies.set(event.id, await bodyAt(event.id, seen, partitions, trx));
+    const seen = ids.seen(event, { partition: number, offset });
+    if (seen === undefined) first.add(identity);
+    else bodies.set(identity, await bodyAt(identity, seen, partitions, trx));
   }
   return bodies;
 }
 
-async function bodyAt(eventId: string, { partition, offset }: Place, partitions: readonly string[], trx: Trx): Promise<string> {
+async function bodyAt(identity: string, { partition, offset }: Place, partitions: readonly string[], trx: Trx): Promise<string> {
   const [topic, number] = (partitions[partition] ?? '').split(' ');
-  const { rows } = await sql<{ eventId: string; body: string }>`
-    select event_id, body from events where topic = ${topic} and partition = ${Number(number)}::int and "offset" = ${offset}`.execute(
+  const { rows } = await sql<{ id: string; stream: string; body: string }>`
+    select event_id as id, stream, body from events where topic = ${topic} and partition = ${Number(number)}::int and "offset" = ${offset}`.execute(
     trx,
   );
   const [row] = rows;
-  // Of another partition and not committed yet, refused there, or another id of the same half.
-  if (row?.eventId !== eventId) throw new LoadEnds(`event ${eventId} was seen before, and is not where it was`);
+  // Of another partition and not committed yet, refused there, or another event of the same mix.
+  if (!row || identityOf(row) !== identity) throw new LoadEnds(`event ${identity} was seen before, and is not where it was`);
   return row.body;
 }

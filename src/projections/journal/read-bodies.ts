@@ -1,11 +1,17 @@
 import { sql } from 'kysely';
+import { identityOf } from '../../events/envelope.ts';
 import type { Db } from '../../postgres/database.ts';
 
-/** Reads the records of events, byte for byte, by event id; ids that the journal does not hold are left out. */
-export async function readBodiesById(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await sql<{ id: string; body: string }>`
-    select event_id as id, body from events where event_id = any(${[...ids]}::uuid[])`.execute(db);
-  return new Map(rows.map(({ id, body }) => [id, body]));
+/** Reads the records of events, byte for byte, by `identityOf`; events that the journal does not hold are left out. */
+export async function readBodiesOf(
+  db: Db,
+  events: readonly { readonly stream: string; readonly id: string }[],
+): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await sql<{ id: string; stream: string; body: string }>`
+    select e.event_id as id, e.stream, e.body from events e
+    join unnest(${events.map(({ id }) => id)}::uuid[], ${events.map(({ stream }) => stream)}::uuid[]) as asked (id, stream)
+      on e.event_id = asked.id and e.stream = asked.stream`.execute(db);
+  return new Map(rows.map((row) => [identityOf(row), row.body]));
 }
 
 /** Reads the records of all events of a type, byte for byte, by stream and position. */

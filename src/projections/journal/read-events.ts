@@ -66,7 +66,7 @@ export async function readTail(db: Db, from: Offsets, filter: TailFilter, limit:
        order by e."offset" limit ${limit})
       union all
       (select e.event_id, r."offset", e.type, e.stream, e.position, e.body, r.received_at, r.from_offset
-       from quarantine_releases r join events e on e.event_id = r.event_id
+       from quarantine_releases r join events e on e.event_id = r.event_id and e.stream = r.stream
        where r.topic = c.topic and r.partition = c.partition and r."offset" >= coalesce(a.next, 0) and r."offset" < c.next_offset
          and (e.topic, e.partition, e."offset") <> (r.topic, r.partition, r."offset") ${chosen}
        order by r."offset" limit ${limit})

@@ -21,8 +21,8 @@ export async function readPlacedRecords(db: Db, streams: readonly string[]): Pro
     from (
       select e.stream, e.topic, e.partition, e."offset", e.body from events e where e.stream = any(${[...streams]}::uuid[])
       union all
-      select e.stream, r.topic, r.partition, r."offset", e.body
-      from quarantine_releases r join events e using (event_id)
+      select stream, r.topic, r.partition, r."offset", e.body
+      from quarantine_releases r join events e using (event_id, stream)
       where r.stream = any(${[...streams]}::uuid[]) and (e.topic, e.partition, e."offset") <> (r.topic, r.partition, r."offset")
     ) p
     left join (

@@ -1,11 +1,12 @@
 -- The journal: every event in its log order (topic, partition, "offset") and in its stream's order (stream, position).
 -- `body` is the record as it lay in the log, byte for byte, so that replay and the as-of queries read what was appended.
+-- An event is identified by its id in its stream: only there is an order in which one of two came first.
 -- `received_at` is when the log took it, never less than before in the partition; null where no log said so.
 create table events (
   topic          text        not null,
   partition      integer     not null,
   "offset"       bigint      not null,
-  event_id       uuid        not null unique,
+  event_id       uuid        not null,
   type           text        not null,
   stream         uuid        not null,
   position       bigint      not null,
@@ -15,7 +16,8 @@ create table events (
   occurred_at    timestamptz not null,
   body           text        not null,
   received_at    timestamptz,
-  primary key (topic, partition, "offset")
+  primary key (topic, partition, "offset"),
+  unique (event_id, stream)
 );
 create unique index events_stream on events (stream, position);
 create index events_correlation on events (correlation_id, topic, partition, "offset");
@@ -46,8 +48,8 @@ create table anomalies (
 );
 
 -- Where an event was appended again because it waited in a quarantine: `from_offset` is the record that waited, "offset" the one
--- by which it takes effect. The event itself is the row of `events` with its id, which lies here too where the journal was the
--- one that refused it.
+-- by which it takes effect. The event itself is the row of `events` with its id and stream, which lies here too where the journal
+-- was the one that refused it.
 create table quarantine_releases (
   topic       text        not null,
   partition   integer     not null,

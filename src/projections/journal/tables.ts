@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 28313089ba70357f
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: cfc233315d40460f
 import type { Instant } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 

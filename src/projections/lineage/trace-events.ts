@@ -30,20 +30,27 @@ export async function readMakers(
   return { total: rows[0]?.total ?? 0, first: rows.map(({ total: _, ...place }) => place) };
 }
 
-/** Finds an event of the journal: where it lies, what it names, what caused it and what it caused. */
+/**
+ * Finds an event of the journal: where it lies, what it names, what caused it and what it caused. An id identifies an event in
+ * its stream: of several streams that hold one, the first in the log is shown and the others are named.
+ */
 export const findEvent: Finder = async (db, id) => {
-  const event = await sql<{ type: string; place: string; at: Date; correlation: string }>`
-    select type, ${PLACE} as place, occurred_at as at, correlation_id as correlation from events where event_id = ${id}`.execute(
-    db,
-  );
+  const event = await sql<{ stream: string; type: string; place: string; at: Date; correlation: string }>`
+    select stream, type, ${PLACE} as place, occurred_at as at, correlation_id as correlation from events
+    where event_id = ${id} order by topic, partition, "offset" limit 1`.execute(db);
   const found = event.rows[0];
   if (!found) return null;
   const named = sql`
     select f.value #>> '{}' as id, f.key as text from events e, jsonb_each(e.body::jsonb -> 'data') f
-    where e.event_id = ${id} and f.value #>> '{}' ~ '^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{64})$' order by f.key`;
+    where e.event_id = ${id} and e.stream = ${found.stream} and f.value #>> '{}' ~ '^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{64})$' order by f.key`;
   const cause = sql`
     select c.event_id as id, c.type || ' at ' || c.topic || '.' || c.partition || '@' || c."offset" as text
-    from events e join events c on c.event_id::text = e.body::jsonb ->> 'causationId' where e.event_id = ${id}`;
+    from events e join events c on c.event_id::text = e.body::jsonb ->> 'causationId'
+    where e.event_id = ${id} and e.stream = ${found.stream}
+    order by c.stream = e.stream desc, c.correlation_id = e.correlation_id desc, c.topic, c.partition, c."offset" limit 1`;
+  const others = sql`
+    select stream as id, type || ' at ' || ${PLACE} as text from events
+    where event_id = ${id} and stream <> ${found.stream} order by topic, partition, "offset"`;
   const caused = sql`
     select event_id as id, type || ' at ' || ${PLACE} as text from events
     where correlation_id = ${found.correlation} and position(${id} in body) > 0 and body::jsonb ->> 'causationId' = ${id}
@@ -57,6 +64,7 @@ export const findEvent: Finder = async (db, id) => {
     usedBy: [
       { relation: 'names', query: named },
       { relation: 'caused', query: caused },
+      { relation: 'has the id of another event in stream', query: others },
     ],
     seed: null,
   };

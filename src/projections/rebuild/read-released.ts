@@ -27,7 +27,7 @@ export async function readStreamBehind(
     select e."offset", e.body, e.occurred_at as at from events e
     where e.stream = ${stream}::uuid and e.topic = ${topic} and e.partition = ${partition} and e."offset" > ${offset}
       and e."offset" <> all(${[...leftOut]}::bigint[])
-      and not exists (select from public.quarantine q where q.event_id = e.event_id and q.released_at is null
+      and not exists (select from public.quarantine q where q.event_id = e.event_id and q.stream = e.stream::text and q.released_at is null
         and q.projection in (select name from public.projections))
     order by e."offset"`.execute(db);
   return rows;

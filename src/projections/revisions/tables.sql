@@ -1,6 +1,6 @@
 -- One row per judgement. A verdict is looked up by what the judge was asked; `run_id` is the run that its tree belongs to.
 create table judgements (
-  judgement_id uuid        not null primary key,
+  judgement_id uuid        not null,
   tree_id      uuid        not null,
   run_id       uuid        not null,
   leaf_step_id uuid        not null,
@@ -13,7 +13,8 @@ create table judgements (
   reused_from  uuid,
   judged_at    timestamptz not null,
   log_offset   bigint      not null,
-  blobs        jsonb --: Blobs
+  blobs        jsonb, --: Blobs
+  primary key (tree_id, judgement_id)
 );
 create index judgements_tree on judgements (tree_id, log_offset);
 create index judgements_prompt on judgements (prompt_hash, judge);

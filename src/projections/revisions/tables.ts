@@ -1,9 +1,9 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: f0f1b3411bf6907e
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 78068144bd3ece54
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
 export const tables = {
-  judgements: table('judgements', ['judgementId'], {
+  judgements: table('judgements', ['treeId', 'judgementId'], {
     judgementId: column<string>('uuid'),
     treeId: column<string>('uuid'),
     runId: column<string>('uuid'),

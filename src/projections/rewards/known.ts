@@ -12,7 +12,7 @@ interface Facts {
   /** Step → its tree. */
   readonly steps: Map<string, string>;
   readonly rewards: Map<string, { readonly treeId: string; revisions: number }>;
-  /** Revisions that were applied before, by their event. */
+  /** Revisions that were applied before: their tree and event, with a blank between. */
   readonly revised: Set<string>;
 }
 
@@ -29,7 +29,7 @@ export function knownFacts({ runs, steps, rewards, revised }: Facts = noFacts())
       return reward?.treeId === treeId ? reward : undefined;
     },
     addReward: ({ data: { rewardId, treeId } }) => addNew(rewards, rewardId, { treeId, revisions: 0 }),
-    addRevision: ({ id }) => !revised.has(id) && Boolean(revised.add(id)),
+    addRevision: ({ stream, id }) => !revised.has(`${stream} ${id}`) && Boolean(revised.add(`${stream} ${id}`)),
     addEnd: ({ rolloutId }) => !ended.has(rolloutId) && Boolean(ended.add(rolloutId)),
   };
 }
@@ -54,9 +54,10 @@ export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<K
   const rewards = await sql<{ rewardId: string; treeId: string; revisions: number }>`
     select reward_id, tree_id, revisions from rewards where reward_id = any(${[...wanted.rewards]}::uuid[])`.execute(trx);
   for (const { rewardId, treeId, revisions } of rewards.rows) known.rewards.set(rewardId, { treeId, revisions });
-  const revised = await sql<{ eventId: string }>`
-    select event_id from reward_revisions where event_id = any(${wanted.revisions}::uuid[])`.execute(trx);
-  for (const { eventId } of revised.rows) known.revised.add(eventId);
+  const revised = await sql<{ treeId: string; eventId: string }>`
+    select tree_id, event_id from reward_revisions
+    where tree_id = any(${[...wanted.trees]}::uuid[]) and event_id = any(${wanted.revisions}::uuid[])`.execute(trx);
+  for (const { treeId, eventId } of revised.rows) known.revised.add(`${treeId} ${eventId}`);
   return knownFacts(known);
 }
 

@@ -35,12 +35,12 @@ export interface JudgedTree {
  */
 export async function readJudged(db: Db, treeId: string): Promise<JudgedTree> {
   const { rows } = await sql<Row>`
-    select e.event_id, p.topic, p.partition, p."offset", e.type, e.body::jsonb -> 'data' as data
+    select event_id, p.topic, p.partition, p."offset", e.type, e.body::jsonb -> 'data' as data
     from (
-      select event_id, topic, partition, "offset" from events where stream = ${treeId}
+      select event_id, stream, topic, partition, "offset" from events where stream = ${treeId}
       union
-      select event_id, topic, partition, "offset" from quarantine_releases where stream = ${treeId}
-    ) p join events e using (event_id)
+      select event_id, stream, topic, partition, "offset" from quarantine_releases where stream = ${treeId}
+    ) p join events e using (event_id, stream)
     where e.type in ('RewardAssigned', 'RewardRevised', 'RolloutFinished') order by p.topic, p.partition, p."offset"`.execute(db);
   const revised = new Set<string>();
   const rewards = new Map<string, JudgedReward & { readonly judgements: Judgement[] }>();

@@ -20,7 +20,7 @@ create index rewards_step on rewards (step_id);
 create index rewards_rollout on rewards (rollout_id);
 
 create table reward_revisions (
-  event_id        uuid             not null primary key,
+  event_id        uuid             not null,
   reward_id       uuid             not null,
   tree_id         uuid             not null,
   ordinal         integer          not null,
@@ -28,7 +28,8 @@ create table reward_revisions (
   scorer          text             not null,
   scorer_revision text             not null,
   reason          text             not null,
-  occurred_at     timestamptz      not null
+  occurred_at     timestamptz      not null,
+  primary key (tree_id, event_id)
 );
 create unique index reward_revisions_reward on reward_revisions (reward_id, ordinal);
 

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: da584152fc8d1de6
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: d1a7ba0f58a50827
 import type { Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -18,7 +18,7 @@ export const tables = {
     assignedAt: column<Instant>('timestamptz'),
     revisedAt: column<Instant | null>('timestamptz'),
   }),
-  rewardRevisions: table('reward_revisions', ['eventId'], {
+  rewardRevisions: table('reward_revisions', ['treeId', 'eventId'], {
     eventId: column<string>('uuid'),
     rewardId: column<string>('uuid'),
     treeId: column<string>('uuid'),

@@ -24,11 +24,12 @@ create table runs (
 create index runs_started on runs (started_at, run_id);
 
 create table metrics (
-  event_id    uuid             not null primary key,
+  event_id    uuid             not null,
   run_id      uuid             not null,
   metric      text             not null,
   value       double precision not null,
   at          bigint,
-  occurred_at timestamptz      not null
+  occurred_at timestamptz      not null,
+  primary key (run_id, event_id)
 );
 create index metrics_run on metrics (run_id, metric, at);

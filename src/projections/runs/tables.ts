@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 1ba28ded597762b2
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 368be0a25a62d647
 import type { Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -25,7 +25,7 @@ export const tables = {
     outcome: column<string | null>('text'),
     message: column<string | null>('text'),
   }),
-  metrics: table('metrics', ['eventId'], {
+  metrics: table('metrics', ['runId', 'eventId'], {
     eventId: column<string>('uuid'),
     runId: column<string>('uuid'),
     metric: column<string>('text'),

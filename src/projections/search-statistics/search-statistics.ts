@@ -8,16 +8,19 @@ import { tables } from './tables.ts';
 
 /**
  * Folds back-ups into visits and value sums per step (value = valueSum / visits). Values are added one by one in log order, so
- * that any cut into batches yields the same bits; a back-up that was counted before (its event id is known) is not counted again.
+ * that any cut into batches yields the same bits; a back-up that was counted before (its event is known in its tree) is not
+ * counted again.
  */
 export const searchStatistics: Projection = { name: 'search-statistics', version: 1, handles: ['ValueBackedUp'], project };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const backups = batch.filter((delivery) => isOf(delivery, 'ValueBackedUp'));
+  const trees = [...new Set(backups.map((d) => d.event.stream))];
   const ids = backups.map((d) => d.event.id);
-  const counted = await sql<{ eventId: string }>`select event_id from backups where event_id = any(${ids}::uuid[])`.execute(trx);
-  const seen = new Set(counted.rows.map((row) => row.eventId));
-  const fresh = backups.filter(({ event }) => !seen.has(event.id) && seen.add(event.id));
+  const counted = await sql<{ treeId: string; eventId: string }>`
+    select tree_id, event_id from backups where tree_id = any(${trees}::uuid[]) and event_id = any(${ids}::uuid[])`.execute(trx);
+  const seen = new Set(counted.rows.map(({ treeId, eventId }) => `${treeId} ${eventId}`));
+  const fresh = backups.filter(({ event: { stream, id } }) => !seen.has(`${stream} ${id}`) && seen.add(`${stream} ${id}`));
   if (fresh.length === 0) return [];
 
   const nodes = await statisticsOf([...new Set(fresh.flatMap(({ event }) => event.data.path))], trx);

@@ -1,12 +1,13 @@
 -- One row per back-up; `path` is root first. Keeping them makes "as of simulation n" a sum over the first n.
 create table backups (
-  event_id     uuid             not null primary key,
+  event_id     uuid             not null,
   tree_id      uuid             not null,
   simulation   bigint           not null,
   leaf_step_id uuid             not null,
   value        double precision not null,
   path         uuid[]           not null,
-  log_offset   bigint           not null
+  log_offset   bigint           not null,
+  primary key (tree_id, event_id)
 );
 create index backups_tree on backups (tree_id, log_offset);
 

@@ -1,8 +1,8 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: fd874b95af697a6e
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: dc30ae862d4cba62
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
 export const tables = {
-  backups: table('backups', ['eventId'], {
+  backups: table('backups', ['treeId', 'eventId'], {
     eventId: column<string>('uuid'),
     treeId: column<string>('uuid'),
     simulation: column<number>('bigint'),

@@ -93,13 +93,14 @@ create table tool_calls (
 create index tool_calls_tree on tool_calls (tree_id);
 
 create table divergences (
-  event_id    uuid        not null primary key,
+  event_id    uuid        not null,
   tree_id     uuid        not null,
   step_id     uuid        not null,
   field       text        not null,
   recorded    text        not null,
   replayed    text        not null,
   occurred_at timestamptz not null,
-  blobs       jsonb --: Blobs
+  blobs       jsonb, --: Blobs
+  primary key (tree_id, event_id)
 );
 create index divergences_tree on divergences (tree_id);

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: a9b611ba397181e9
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: d1e391015ec6963e
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -81,7 +81,7 @@ export const tables = {
     durationMs: column<number>('double precision'),
     blobs: column<Json<Blobs> | null>('jsonb'),
   }),
-  divergences: table('divergences', ['eventId'], {
+  divergences: table('divergences', ['treeId', 'eventId'], {
     eventId: column<string>('uuid'),
     treeId: column<string>('uuid'),
     stepId: column<string>('uuid'),

@@ -4,11 +4,11 @@ import { sha256Hex } from '../../../digest/sha256.ts';
 import { isUuid } from '../../../domain/ids.ts';
 import { catalogue } from '../../../events/catalogue.ts';
 import { type Decoded, decode, sameContent } from '../../../events/codec.ts';
-import { DEFAULT_STAMP, type Envelope } from '../../../events/envelope.ts';
+import { DEFAULT_STAMP, type Envelope, identityOf } from '../../../events/envelope.ts';
 import { streamOf, streamTaken } from '../../../events/stream-of.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { unsealerOf } from '../../../postgres/stream-keys.ts';
-import { readBodiesById } from '../../../projections/journal/read-bodies.ts';
+import { readBodiesOf } from '../../../projections/journal/read-bodies.ts';
 import { readStreamTopics } from '../../../projections/journal/read-stream-topics.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { LinedDraft } from './lined-draft.ts';
@@ -26,12 +26,13 @@ export async function newToRecord(
   drafts: readonly LinedDraft[],
   homes: Map<string, string>,
 ): Promise<readonly LinedDraft[]> {
-  const bodies = await readBodiesById(
+  const streams = drafts.map(({ draft }) => streamOf(draft.type, draft.data) ?? ''); // the schema refuses what is none
+  const asked = drafts.map(({ draft }, i) => ({ id: draft.id, stream: streams[i] ?? '' }));
+  const bodies = await readBodiesOf(
     db,
-    drafts.map(({ draft }) => draft.id),
+    asked.filter(({ stream }) => isUuid(stream)),
   );
   const unseal = await unsealerOf(db, bodies.values());
-  const streams = drafts.map(({ draft }) => streamOf(draft.type, draft.data) ?? ''); // the schema refuses what is none
   const journalled = await readStreamTopics(db, streams.filter(isUuid));
   const fresh: LinedDraft[] = [];
   for (const lined of drafts) {
@@ -40,7 +41,7 @@ export async function newToRecord(
     const home = homes.get(event.stream) ?? journalled.get(event.stream) ?? topic;
     if (home !== topic) throw misplaced(path, lined, streamTaken(event.stream, home, topic).message);
     homes.set(event.stream, home);
-    const body = bodies.get(event.id);
+    const body = bodies.get(identityOf(event));
     if (body === undefined) fresh.push(lined);
     else if (!sameEvent(decode(Buffer.from(body, 'utf8'), unseal), event)) throw conflict(path, lined);
   }

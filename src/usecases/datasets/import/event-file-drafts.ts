@@ -1,6 +1,6 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { blobReferences } from '../../../events/blob-references.ts';
-import type { Envelope } from '../../../events/envelope.ts';
+import { type Envelope, identityOf } from '../../../events/envelope.ts';
 import type { CarriedBlob } from '../carried-blob.ts';
 import { HEADER, parseEventLine } from '../event-line.ts';
 import { isTreeEvent, TreeShape } from '../tree-shape.ts';
@@ -91,7 +91,7 @@ class FileRules {
   readonly #runs = new Set<string>();
   readonly #passed = new Set<string>();
   #tree: { readonly id: string; readonly shape: TreeShape; readonly lines: Map<string, number> } | undefined;
-  /** Ids of the events since the last change of tree. */
+  /** Identities of the events since the last change of tree. */
   #ids = new Set<string>();
 
   /**
@@ -108,8 +108,8 @@ class FileRules {
   refuse(event: Envelope, line: number): string | null {
     const refused = isTreeEvent(event) ? this.#enterTree(event.data.treeId) : this.#refuseRunEvent(event);
     if (refused) return refused;
-    if (this.#ids.has(event.id)) return 'occurs twice in the file';
-    this.#ids.add(event.id);
+    if (this.#ids.has(identityOf(event))) return 'occurs twice in the file';
+    this.#ids.add(identityOf(event));
     if (!isTreeEvent(event) || !this.#tree) return null;
     this.#tree.lines.set(event.id, line);
     return this.#tree.shape.refuse(event);

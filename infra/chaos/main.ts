@@ -19,7 +19,7 @@ before their parents and are released from quarantine, and read models are rebui
   --only     what to kill and pause: ${ROLES.join(', ')}
   --faults    what is done besides kills; all of these unless said otherwise:
 ${Object.entries(FAULTS)
-  .map(([fault, what]) => `             ${fault.padEnd(11)}${what}`)
+  .map(([fault, what]) => `             ${fault.padEnd(17)}${what}`)
   .join('\n')}
   --each     at most so many kills in one training
   --json     the report as JSON on stdout

@@ -16,6 +16,7 @@ import type { TrainPlan } from '../../src/usecases/train/train-plan.ts';
 import { type Check, checkRecord, type Outcome, outcomeOf } from './check-record.ts';
 import { type Disturbance, type Done, disturb } from './disturb.ts';
 import { type Means, NO_MEANS } from './faults.ts';
+import { loseRecords } from './lose-records.ts';
 import { type ProcessGroup, startProcessGroup } from './process-group.ts';
 import { startProducer } from './producer.ts';
 import { startReleaser } from './releaser.ts';
@@ -70,12 +71,19 @@ export async function trainDisturbed(
     await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 120_000 });
     await group.dismiss();
     const { acknowledged } = producer;
-    const checks = [
+    const checks: Check[] = [
       ...(await checkRecord(platform, { ...{ policyId, acknowledged, expected }, runId: run.runId })),
       released,
       noneExited(group),
     ];
-    return { done, checks, exited: countBy(group.exited.map(({ role }) => role)), repeated: producer.repeated() };
+    const faults: Done[] = [...done];
+    if (disturbance.faults.includes('records-deleted')) {
+      const lost = await loseRecords(platform);
+      checks.push(lost.check);
+      faults.push(lost.done);
+      disturbance.onDone?.(lost.done);
+    }
+    return { done: faults, checks, exited: countBy(group.exited.map(({ role }) => role)), repeated: producer.repeated() };
   } catch (error) {
     throw new Error(`${error instanceof Error ? error.message : String(error)}\nstderr tail:\n${group.stderrTail()}`, {
       cause: error,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type Adoption, adoptPartitions, planAdoption } from '../usecases/log/adopt-partitions.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { say, table } from './terminal.ts';
+import { type Lines, say, table } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 /** `espalier log`: what concerns the log itself; `adopt-partitions` takes partitions that were added to topics into use. */
@@ -33,12 +33,12 @@ export function addLog(program: Command): void {
   );
 }
 
-function describe({ topics, appenders }: Adoption, verb: string): string {
+function describe({ topics, appenders }: Adoption, verb: string): Lines {
   if (topics.length === 0) return 'every partition of every topic is in use; nothing to adopt';
   const rows = topics.map(({ topic, used, has, streams }) => [topic, used, has, streams]);
   const waited = appenders.map(({ name, age }) => `${name} (seen ${Math.round(age / 1_000)} s ago)`);
   return [
     table(['topic', 'in use', verb === 'adopted' ? 'in use now' : 'afterwards', 'streams that stay'], rows),
     `${topics.length} ${topics.length === 1 ? 'topic' : 'topics'} ${verb}; processes that append: ${waited.join(', ') || 'none'}`,
-  ].join('\n');
+  ];
 }

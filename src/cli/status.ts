@@ -24,7 +24,7 @@ export function addStatus(program: Command): void {
     const status = await readStatus(platform);
     if (platform.logFaults.length > 0) process.exitCode = 1;
     if (wantsJson(command)) return say(JSON.stringify(status));
-    if (platform.logFaults.length > 0) say(`${new LogChanged(platform.logFaults).message}\n`);
+    if (platform.logFaults.length > 0) say([new LogChanged(platform.logFaults).message, '']);
     say(`log ${platform.mode.log}, database ${platform.mode.database}; ${totals(status.ends)}`);
     say();
     say(

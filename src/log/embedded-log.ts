@@ -3,7 +3,7 @@ import { doubling, retry } from '../runtime/retry.ts';
 import { EmbeddedAppender } from './embedded-log-appender.ts';
 import { logFault } from './embedded-log-fault.ts';
 import { subscribeEmbedded } from './embedded-log-subscription.ts';
-import { ensureTopics, findTopics, readEnds, readExtents, refuseUnknown } from './embedded-log-topics.ts';
+import { ensureTopics, findTopics, readBegunSince, readEnds, readExtents, refuseUnknown } from './embedded-log-topics.ts';
 import { type EventLog, LogError, type Subscription } from './event-log.ts';
 
 export interface EmbeddedLogOptions {
@@ -75,8 +75,9 @@ export async function openEmbeddedLog({
       refuseClosed();
       return readExtents(pool, topics);
     },
-    async begunSince() {
-      return new Map();
+    async begunSince(times) {
+      refuseClosed();
+      return readBegunSince(pool, times);
     },
     close() {
       closed ??= closeAll();

@@ -115,7 +115,7 @@ export interface EventLog {
   extents(topics: readonly string[]): Promise<Extents>;
   /**
    * Returns, by topic, the partitions that hold records of which none was appended before its topic's time (ms since 1970): a
-   * topic that held records then was made again under its name. A topic of tables, which nobody makes again, is not listed.
+   * topic that held records then was made again under its name.
    */
   begunSince(times: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, ReadonlySet<number>>>;
   close(): Promise<void>;

@@ -36,3 +36,49 @@ export function forgetCodec(codec: 'zstd'): () => void {
   };
   return installCodecs;
 }
+
+/** Adds partitions to topics, as an administrator of a cluster does. */
+export async function growTopics(brokers: readonly string[], topics: readonly string[], count: number): Promise<void> {
+  await withAdmin(brokers, (admin) =>
+    admin.createPartitions({ topicPartitions: topics.map((topic) => ({ topic, count })) }).then(() => undefined),
+  );
+}
+
+/** Deletes the first half of what each partition of a topic holds. Returns how many records are gone. */
+export async function deleteHalf(brokers: readonly string[], topic: string): Promise<number> {
+  return withAdmin(brokers, async (admin) => {
+    const offsets = (await admin.fetchTopicOffsets(topic)).map(({ partition, high }) => ({
+      partition,
+      offset: String(Math.ceil(Number(high) / 2)),
+    }));
+    const partitions = offsets.filter(({ offset }) => offset !== '0');
+    await admin.deleteTopicRecords({ topic, partitions });
+    return partitions.reduce((sum, { offset }) => sum + Number(offset), 0);
+  });
+}
+
+/** Deletes a topic and makes it again, empty. */
+export async function remakeTopic(brokers: readonly string[], topic: string, numPartitions: number): Promise<void> {
+  await withAdmin(brokers, async (admin) => {
+    await admin.deleteTopics({ topics: [topic] });
+    // The broker deletes behind its answer: until it has, the name is taken.
+    for (let made = false; !made; )
+      made = await admin.createTopics({ topics: [{ topic, numPartitions }] }).catch((error: unknown) => {
+        if (String(error).includes('already exists') || String(error).includes('creation errors')) return false;
+        throw error;
+      });
+  });
+}
+
+async function withAdmin<T>(
+  brokers: readonly string[],
+  use: (admin: ReturnType<InstanceType<typeof Kafka>['admin']>) => Promise<T>,
+): Promise<T> {
+  const admin = new Kafka({ brokers: [...brokers], clientId: 'testing', logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  try {
+    return await use(admin);
+  } finally {
+    await admin.disconnect();
+  }
+}

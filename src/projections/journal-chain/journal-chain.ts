@@ -5,7 +5,7 @@ import type { Trx } from '../../postgres/database.ts';
 import type { Poison, Projection } from '../projection.ts';
 import { CHAIN_START, chainDigest, DIGEST_BYTES } from './chain.ts';
 
-const BLOCK = 256; // offsets; a block is rewritten while it fills
+export const BLOCK = 256; // offsets; a block is rewritten while it fills
 
 /**
  * Chains the records of each partition, so that what was changed, taken away or put in afterwards is seen (`espalier verify`).

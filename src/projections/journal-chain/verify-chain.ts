@@ -31,7 +31,7 @@ const BLOCKS_AT_ONCE = 16;
  * differs is named; the chain goes on from the recorded digest, so that one changed record is one fault. The chain covers place,
  * id and body: the other columns are compared with the body, positions with the places. What the journal did not keep at a place
  * (a second append, what it set aside) is no fault where it says so itself.
- * @param visit hears every body, so that what it refers to can be checked in the same pass.
+ * @param visit is called with every event, so that what it refers to and where it lies can be checked in the same pass.
  */
 export async function verifyChain(
   db: Db,
@@ -42,7 +42,7 @@ export async function verifyChain(
   }: {
     readonly signal: AbortSignal;
     readonly progress?: (events: number) => void;
-    readonly visit?: (body: string) => void;
+    readonly visit?: (row: JournalRow, topic: string, partition: number) => void;
   },
 ): Promise<ChainReport> {
   const faults: ChainFault[] = [];
@@ -55,7 +55,7 @@ export async function verifyChain(
     const at = (entry: { readonly offset: number; readonly eventId: string }) => ({ topic, partition, ...entry });
     const hear = (row: JournalRow) => {
       events++;
-      visit?.(row.body);
+      visit?.(row, topic, partition);
     };
     const compare = (row: JournalRow) => {
       const columns = columnsOffBody(row);

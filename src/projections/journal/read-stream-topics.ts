@@ -19,3 +19,24 @@ export async function readDividedStreams(
     group by stream having min(topic) <> max(topic) order by stream`.execute(db);
   return rows;
 }
+
+/** Reads the streams that lie in more than one partition of a topic: the order of their events is lost. */
+export async function readSplitStreams(
+  db: Db,
+): Promise<readonly { readonly stream: string; readonly topic: string; readonly partitions: readonly number[] }[]> {
+  const { rows } = await sql<{ stream: string; topic: string; partitions: number[] }>`
+    select stream, topic, array_agg(distinct partition order by partition) as partitions from events
+    group by stream, topic having min(partition) <> max(partition) order by topic, stream`.execute(db);
+  return rows;
+}
+
+/** Reads the event ids that several streams hold: each is another fact, and one of them took an id that was not its own. */
+export async function readSharedIds(
+  db: Db,
+): Promise<readonly { readonly eventId: string; readonly streams: readonly string[] }[]> {
+  const { rows } = await sql<{ eventId: string; streams: string[] }>`
+    select event_id, array_agg(stream::text || ' of ' || topic order by topic, stream) as streams from events
+    where type <> 'SegmentRendered' -- named by its content: who draws the same records the same
+    group by event_id having count(*) > 1 order by event_id`.execute(db);
+  return rows;
+}

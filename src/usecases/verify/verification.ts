@@ -2,8 +2,8 @@ import type { DoubtfulRevision } from './verify-revisions.ts';
 
 /** Something of the record that is not as it was written. */
 export interface Fault {
-  readonly what: 'event' | 'blob' | 'batch' | 'checkpoint' | 'dataset' | 'release' | 'prompt';
-  readonly kind: 'changed' | 'missing' | 'inserted' | 'renumbered' | 'unchained' | 'unknown' | 'unrecorded';
+  readonly what: 'event' | 'blob' | 'batch' | 'checkpoint' | 'dataset' | 'release' | 'prompt' | 'log' | 'read model' | 'anchor';
+  readonly kind: 'changed' | 'missing' | 'inserted' | 'renumbered' | 'unchained' | 'unknown' | 'unrecorded' | 'moved' | 'foreign';
   /**
    * The event's place and id (and the columns that contradict it), the blob's name, the batch's id, the policy's version with its
    * checkpoint, the file (and the fields), the quarantine and place of a release that no record holds,
@@ -19,6 +19,8 @@ export interface Verification {
   readonly checkpoints: number;
   readonly files: number;
   readonly prompts: number;
+  /** Chain heads that were anchored; null where no anchor was asked for, or something is at fault. */
+  readonly anchored: number | null;
   readonly faulty: number;
   /** The first faults. */
   readonly faults: readonly Fault[];

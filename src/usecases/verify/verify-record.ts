@@ -4,15 +4,18 @@ import { decode } from '../../events/codec.ts';
 import type { Sealed } from '../../events/envelope.ts';
 import { manifestHashOf } from '../../events/manifest-hash.ts';
 import type { Platform } from '../../platform/open-platform.ts';
+import { readLayouts } from '../../postgres/log-layouts.ts';
 import { destroyedKeys } from '../../postgres/stream-keys.ts';
 import { readBodiesOfType } from '../../projections/journal/read-bodies.ts';
 import { readDividedStreams } from '../../projections/journal/read-stream-topics.ts';
 import { verifyChain } from '../../projections/journal-chain/verify-chain.ts';
 import { describePlace } from '../../projections/place.ts';
 import { readUnrecordedReleases } from '../../projections/rebuild/unrecorded-releases.ts';
+import { type AnchorFiles, compareWithAnchor, writeAnchor } from './anchor.ts';
 import type { Fault, Verification } from './verification.ts';
 import { verifyCheckpoints } from './verify-checkpoints.ts';
 import { verifyFiles } from './verify-files.ts';
+import { checkPlaces, verifyLog } from './verify-log.ts';
 import { verifyPrompts } from './verify-prompts.ts';
 import { findDoubtfulRevisions } from './verify-revisions.ts';
 
@@ -24,15 +27,19 @@ const SEALED_BLOBS = ',"blobs":["';
  * Checks that the record is what was written: the hash chain of every partition of the journal, every blob against its name
  * (those that events refer to must be there: long texts, tokens, checkpoints), the chained manifests of all batches, checkpoints
  * with the weights in them, files of released datasets, with the manifests next to them, against their releases, and every prompt
- * against the digest of what was sent. Besides that it names revisions that were mined from what the record speaks against.
+ * against the digest of what was sent. The log, the journal and the read models must agree. With an anchor the chains are
+ * compared with the heads that were signed before, and anchored again when nothing is at fault. Besides that it names revisions
+ * that were mined from what the record speaks against.
  */
 export async function verifyRecord(
   platform: Platform,
   {
     files,
     signal,
+    anchor,
     progress,
   }: {
+    readonly anchor?: AnchorFiles;
     readonly files: readonly string[];
     readonly signal: AbortSignal;
     readonly progress?: (events: number) => void;
@@ -46,10 +53,13 @@ export async function verifyRecord(
   };
   const referenced = new Set<string>();
   const sealed = new Map<string, Set<string>>(); // key → blobs of what it sealed
+  const checkPlace = checkPlaces(await readLayouts(platform.database.db), fault);
   const chain = await verifyChain(platform.database.db, {
     signal,
     ...(progress ? { progress } : {}),
-    visit: (body) => {
+    visit: (row, topic, partition) => {
+      checkPlace(row, topic, partition);
+      const { body } = row;
       for (const [, name] of body.matchAll(BLOB)) if (name) referenced.add(name);
       if (!body.includes(SEALED_BLOBS)) return;
       const { key, blobs = [] } = (JSON.parse(body) as { sealed?: Sealed }).sealed ?? { key: '' }; // decoded by the journal
@@ -69,13 +79,16 @@ export async function verifyRecord(
   // What was appended before streams were kept in one topic: their positions follow the order in which the topics were folded.
   for (const { stream, topics } of await readDividedStreams(platform.database.db))
     fault({ what: 'event', kind: 'renumbered', place: `stream ${stream} lies in the topics ${topics.join(' and ')}` });
+  await verifyLog(platform, { isIntact: chain.faulty === 0 }, fault);
   const batches = await verifyBatches(platform, fault);
   const checkpoints = await verifyCheckpoints(platform, signal, fault);
   const checked = await verifyFiles(platform, files, fault);
   const prompts = await verifyPrompts(platform, signal, fault);
   const doubtful = await findDoubtfulRevisions(platform, signal);
   const doubts = { doubtful: doubtful.length, doubtfulRevisions: doubtful.slice(0, SHOWN) };
-  const counts = { events: chain.events, blobs, batches, checkpoints, files: checked, prompts };
+  if (anchor) await compareWithAnchor(platform, anchor, fault);
+  const anchored = anchor && faulty === 0 ? await writeAnchor(platform, anchor, new Date().toISOString()) : null;
+  const counts = { anchored, events: chain.events, blobs, batches, checkpoints, files: checked, prompts };
   return { ...counts, faulty, faults, ...doubts };
 }
 

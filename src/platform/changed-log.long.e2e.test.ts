@@ -1,0 +1,146 @@
+import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
+import { prepareEvents } from '../append/prepare-events.ts';
+import { TOPICS } from '../events/catalogue.ts';
+import { DEFAULT_STAMP } from '../events/envelope.ts';
+import { openKafkaLog } from '../log/kafka-log.ts';
+import { deleteHalf, growTopics, remakeTopic } from '../log/kafka-log-testing.ts';
+import { formatPosition } from '../log/position.ts';
+import { prefixedLog } from '../log/prefixed-log.ts';
+import { runProjections } from '../projections/runner.ts';
+import { waitUntilProjected } from '../projections/wait-until.ts';
+import { environmentOf } from '../testing/crashing-run.ts';
+import { EventBuilder } from '../testing/event-builder.ts';
+import { kafkaForTests } from '../testing/kafka.ts';
+import { describeWithKafka } from '../testing/kafka-describe.ts';
+import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
+import type { Platform } from './open-platform.ts';
+import { openRecordedLog } from './open-recorded-log.ts';
+
+const WITHIN_MS = 10_000;
+const [FIRST, SECOND, THIRD] = ['1', '2', '3'].map((n) => n.repeat(8) + '-1111-4111-8111-111111111111') as [
+  string,
+  string,
+  string,
+];
+
+describeWithKafka('a log on Kafka that changed', () => {
+  let platform: Platform & { readonly home: string };
+  let brokers: readonly string[];
+  let env: Readonly<Record<string, string>>;
+  const topicOf = (topic: string) => `${platform.config.kafkaPrefix}${topic}`;
+  beforeEach(async () => {
+    ({ brokers } = await kafkaForTests());
+    platform = await openTestPlatform(brokers);
+    env = environmentOf(platform);
+  }, 60_000);
+  afterEach(async () => {
+    await platform.close();
+  });
+  afterAll(killRunning);
+
+  const espalier = async (...args: string[]) => {
+    const { code, stdout, stderr } = await runEspalier(args, env);
+    return { code, said: `${stdout}${stderr}` };
+  };
+  const done = async (...args: string[]) => {
+    const { code, said } = await espalier(...args);
+    if (code !== 0) throw new Error(`${args.join(' ')}: ${said}`);
+    return said;
+  };
+  const collect = (run: string) =>
+    done('collect', '--run', run, '--tasks', '12', '--rollouts', '2', '--policy', 'planner:0.5', '--seed', '3');
+
+  /** Starts a worker; returns how it ended and what it said, which must not take long. */
+  async function worker(name: string) {
+    const began = performance.now();
+    const child = startProcess(`workers/${name}.ts`, [], env);
+    const code = await child.ended;
+    return { code, said: child.stderr(), ms: performance.now() - began };
+  }
+
+  test('partitions that are added change nothing, and serve new streams after they were adopted', async () => {
+    await collect(FIRST);
+    const partitionsOf = async (run: string) => {
+      const { rows } = await platform.database.pool.query(
+        "select stream, array_agg(distinct partition) as partitions from events where correlation_id = $1 and topic = 'trees' group by stream order by stream",
+        [run],
+      );
+      return rows.map(({ stream, partitions }) => [stream, ...partitions]);
+    };
+    const before = await partitionsOf(FIRST);
+    const drawn = await done('tree', String(before[0]?.[0]));
+    const position = formatPosition(await platform.log.ends(TOPICS));
+    await growTopics(brokers, TOPICS.map(topicOf), 7);
+    expect(formatPosition(await platform.log.ends(TOPICS))).toBe(position);
+    await collect(SECOND);
+    expect(await done('verify')).toMatch(/^intact/);
+    expect((await partitionsOf(SECOND)).flatMap(([, ...partitions]) => partitions).every((partition) => partition < 4)).toBe(
+      true,
+    );
+    expect(await done('log', 'adopt-partitions', '--dry-run')).toMatch(/trees +4 +7 +24\n/);
+    expect(await done('log', 'adopt-partitions')).toMatch(/5 topics adopted/);
+    expect(await done('log', 'adopt-partitions')).toBe('every partition of every topic is in use; nothing to adopt\n');
+    await collect(THIRD);
+    expect((await partitionsOf(THIRD)).some(([, partition]) => Number(partition) >= 4)).toBe(true);
+    expect(await done('tree', String(before[0]?.[0]))).toBe(drawn);
+    await done('score', '--run', FIRST, '--scorer', 'environment-outcome@1');
+    expect(await partitionsOf(FIRST)).toEqual(before);
+    expect(await done('verify')).toMatch(/^intact/);
+    expect(await done('replay', 'projections')).toMatch(/equal/);
+  }, 240_000);
+
+  test('a topic that lost records is refused by every worker and command within ten seconds, and verify names the loss', async () => {
+    await collect(FIRST);
+    const gone = await deleteHalf(brokers, topicOf('trees'));
+    expect(gone).toBeGreaterThan(10);
+    const refusal = /the log is not as it was recorded: trees\.\d no longer holds the records from 0 to \d+.*restore the topics/;
+    for (const name of ['project', 'api', 'batch', 'relay']) {
+      const { code, said, ms } = await worker(name);
+      expect([name, code]).toEqual([name, 1]);
+      expect(said).toMatch(refusal);
+      expect(ms).toBeLessThan(WITHIN_MS);
+    }
+    for (const args of [['replay', 'projections'], ['rebuild', 'journal'], ['collect', '--resume', FIRST], ['up']]) {
+      const began = performance.now();
+      const { code, said } = await espalier(...args);
+      expect([args[0], code]).toEqual([args[0], 1]);
+      expect(said).toMatch(refusal);
+      expect(performance.now() - began).toBeLessThan(WITHIN_MS);
+    }
+    const verified = await espalier('verify');
+    expect(verified.code).toBe(1);
+    expect(verified.said).toMatch(/1 faults in \d+ events.*\nlog missing: trees\.\d no longer holds the records from 0/);
+    expect((await espalier('status')).said).toMatch(refusal);
+    await done('export', '--format', 'jsonl', '--out', `${platform.home}/kept.jsonl`);
+  }, 240_000);
+
+  test('a topic that was made again is refused: empty, by its end; filled since, by the times of its records', async () => {
+    const builder = new EventBuilder('made again');
+    builder.walk(builder.tree(builder.run(), 'a'), 0, 4, 1);
+    const records = await prepareEvents(builder.events, platform.blobs, DEFAULT_STAMP);
+    await platform.log.append(records);
+    const runner = await runProjections({ log: platform.log, database: platform.database });
+    await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });
+    await runner.close();
+    const bare = prefixedLog(await openKafkaLog({ brokers, clientId: 'again' }), platform.config.kafkaPrefix);
+    const open = () =>
+      openRecordedLog(bare, platform.database.db, {
+        name: 'again',
+        topics: TOPICS,
+        partitions: 4,
+        onFaults: 'refuse',
+        clocksMs: 0,
+      });
+    try {
+      await open(); // which notes that the partitions hold records
+      await remakeTopic(brokers, topicOf('trees'), 4);
+      await expect(open()).rejects.toThrow(/trees\.\d ends at 0, and was folded up to/);
+      await bare.append(records.filter(({ topic }) => topic === 'trees'));
+      await bare.append(records.filter(({ topic }) => topic === 'trees'));
+      await expect(open()).rejects.toThrow(/every record of trees\.\d is younger than the ones that were folded from it/);
+    } finally {
+      await bare.close();
+    }
+  }, 120_000);
+});

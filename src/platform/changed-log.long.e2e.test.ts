@@ -18,7 +18,7 @@ import type { Platform } from './open-platform.ts';
 import { openRecordedLog } from './open-recorded-log.ts';
 
 const WITHIN_MS = 10_000;
-const [FIRST, SECOND, THIRD] = ['1', '2', '3'].map((n) => n.repeat(8) + '-1111-4111-8111-111111111111') as [
+const [FIRST, SECOND, THIRD] = ['1', '2', '3'].map((n) => `${n.repeat(8)}-1111-4111-8111-111111111111`) as [
   string,
   string,
   string,

@@ -28,7 +28,10 @@ export function useTestPlatform({
     await runner?.close();
     await platform.close();
   });
-  return lazily(['config', 'databaseUrl', 'database', 'log', 'logFaults', 'blobs', 'stamp', 'mode', 'home', 'close'], () => platform);
+  return lazily(
+    ['config', 'databaseUrl', 'database', 'log', 'logFaults', 'blobs', 'stamp', 'mode', 'home', 'close'],
+    () => platform,
+  );
 }
 
 /** Returns an object whose fields are read from another one when they are asked for. */

@@ -72,7 +72,7 @@ export function createContext(
   };
   signal.addEventListener('abort', left, { once: true });
   const loaders = createLoaders(sources.db, texts, sources.blobs);
-  const place = new Place(callers.turns, asking, signal);
+  const place = new Place(callers.turns, asking, signal, budgets.server.waitMs);
   const beginSubscription = () => callers.beginSubscription(asking);
   return { sources, loaders, texts, moment: null, moments, meter, place, beginSubscription, signal };
 }

@@ -28,7 +28,10 @@ export interface Budgets {
   readonly connection: CallerBudget;
   readonly key: CallerBudget;
   /** What all callers together may use of this process. */
-  readonly server: Pick<CallerBudget, 'running' | 'subscriptions'>;
+  readonly server: Pick<CallerBudget, 'running' | 'subscriptions'> & {
+    /** How long a query may wait for its turn, ms. */
+    readonly waitMs: number;
+  };
 }
 
 const MIB = 2 ** 20;
@@ -40,7 +43,7 @@ export const BUDGETS: Budgets = {
   // One processor answers some 100,000 rows a second.
   connection: { rowsPerMinute: 3_000_000, queries: 64, running: 2, subscriptions: 16 },
   key: { rowsPerMinute: 6_000_000, queries: 128, running: 3, subscriptions: 64 },
-  server: { running: 4, subscriptions: 256 },
+  server: { running: 4, subscriptions: 256, waitMs: 30_000 },
 };
 
 export type BudgetOverrides = { readonly [Part in keyof Budgets]?: Partial<Budgets[Part]> };

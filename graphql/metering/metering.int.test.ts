@@ -129,6 +129,13 @@ describe('the budget of a caller', () => {
     expect((await ask('{ position }', {}, first)).errors).toBeUndefined();
   });
 
+  test('a query that waits longer for its turn than is allowed is refused, to be sent again', async () => {
+    const { fetch } = await within({ server: { running: 0, waitMs: 1 } });
+    const answer = await fetch({ query: '{ position }' }, {}, first);
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '5']);
+    expect(await answer.json()).toEqual(refused('milliseconds of waiting for a turn', '1', 1));
+  });
+
   test('subscriptions are as many as the budget of their connection, key and server, and one that ends makes room', async () => {
     const limits = { connection: { subscriptions: 2 }, key: { subscriptions: 3 }, server: { subscriptions: 4 } };
     const limited = await within(limits);

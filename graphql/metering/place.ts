@@ -1,5 +1,6 @@
 import type { Account } from './account.ts';
 import { once } from './once.ts';
+import { overBudget } from './over-budget.ts';
 import type { Asking, Turn, Turns } from './turns.ts';
 
 /** The place of one query among those of its callers: admitted, then in turn, except while it waits for something else. */
@@ -7,12 +8,15 @@ export class Place {
   readonly #turns: Turns;
   readonly #asking: Asking;
   readonly #signal: AbortSignal;
+  readonly #waitMs: number;
   #turn: Turn | undefined;
   #away = 0;
   #left: (() => void) | undefined;
 
-  constructor(turns: Turns, asking: Asking, signal: AbortSignal) {
+  /** @param waitMs how long it may wait for a turn. */
+  constructor(turns: Turns, asking: Asking, signal: AbortSignal, waitMs: number) {
     this.#turns = turns;
+    this.#waitMs = waitMs;
     this.#asking = asking;
     this.#signal = signal;
   }
@@ -24,7 +28,7 @@ export class Place {
       for (const end of ends) end();
     });
     try {
-      this.#turn = await this.#turns.take(this.#asking, this.#signal);
+      this.#turn = await this.#wait();
     } catch (error) {
       this.#left();
       throw error;
@@ -41,11 +45,23 @@ export class Place {
       return await wait();
     } finally {
       if (--this.#away === 0 && !this.#over()) {
-        const turn = await this.#turns.take(this.#asking, this.#signal);
+        const turn = await this.#wait();
         if (this.#over())
           turn(); // the query ended without this field
         else this.#turn = turn;
       }
+    }
+  }
+
+  async #wait(): Promise<Turn> {
+    const late = AbortSignal.timeout(this.#waitMs);
+    try {
+      return await this.#turns.take(this.#asking, AbortSignal.any([this.#signal, late]));
+    } catch (error) {
+      if (!late.aborted) throw error;
+      const remedy = 'the server answers other queries; ask again later, for less at once';
+      const used = this.#waitMs;
+      throw overBudget({ budget: 'milliseconds of waiting for a turn', used, allowed: used, remedy, retryAfter: 5 });
     }
   }
 

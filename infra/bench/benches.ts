@@ -1,5 +1,6 @@
 import { benchAppend } from './append.ts';
 import { benchAsOf } from './as-of.ts';
+import { benchHealthzUnderQueries } from './healthz-under-queries.ts';
 import { benchLag } from './lag.ts';
 import { benchLeases } from './leases.ts';
 import type { Outcome } from './outcome.ts';
@@ -25,6 +26,7 @@ export const BENCHES = {
   planner: benchPlanner,
   rebuild: benchRebuild,
   'as-of': benchAsOf,
+  'healthz-under-queries': benchHealthzUnderQueries,
 } satisfies Record<string, (stage: Stage) => Promise<Outcome>>;
 
 /** Returns whether a bench has this name. */

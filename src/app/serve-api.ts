@@ -1,11 +1,10 @@
-import { createGraphql } from '../../graphql/create-graphql.ts';
+import { openQueryThread } from '../../graphql/thread/open-query-thread.ts';
 import { apiRoutes } from '../http/api-routes.ts';
 import { type HttpServer, startHttp } from '../http/server.ts';
 import type { Declare } from '../http/training/declare-policy.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { countNotices } from '../postgres/notices.ts';
 import { dropLeftSnapshots } from '../projections/as-of/snapshot-owner.ts';
-import { keepSnapshots } from '../projections/as-of/snapshots.ts';
 import { CURSOR_CHANNEL } from '../projections/runner.ts';
 import { installationToken } from '../runtime/installation-token.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -18,11 +17,15 @@ import { openLeaseService } from '../usecases/train/open-lease-service.ts';
 export async function serveApi(platform: Platform, logger: Logger): Promise<HttpServer> {
   const { config, database, log, blobs } = platform;
   const notices = await countNotices(platform.databaseUrl, [CURSOR_CHANNEL]);
-  const snapshots = keepSnapshots(database, platform.databaseUrl, { records: config.asOfLimit });
+  const { databaseUrl } = platform;
+  const queries = openQueryThread({
+    data: { config: { blobs: config.blobs, asOfLimit: config.asOfLimit }, databaseUrl },
+    log,
+    logger,
+  });
   try {
     await dropLeftSnapshots(platform.databaseUrl, database.db); // a server that was killed kept some
     const metrics = createMetrics({ process: true });
-    const graphql = await createGraphql({ db: database.db, log, blobs, notices, snapshots, logger });
     const segmentCache = segmentCacheOf(platform);
     const declare: Declare = (policyId, declaration) => declarePolicy(platform, policyId, declaration);
     const training = { service: openLeaseService(platform), notices, declare };
@@ -34,7 +37,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
       stamp: platform.stamp,
       limits: config.limits,
       logger,
-      graphql,
+      graphql: queries.listener,
       segmentCache,
       training,
     });
@@ -54,11 +57,12 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
       url: server.url,
       async close() {
         await server.close();
-        await snapshots.close();
+        await queries.close();
         await notices.close();
       },
     };
   } catch (error) {
+    await queries.close();
     await notices.close();
     throw error;
   }

@@ -38,12 +38,6 @@ export async function readPromptsHeld(trx: Trx, query: TrajectoryQuery): Promise
 
 const FETCH = 1_000; // rows per round trip: a row is about 150 bytes, so the cursor costs little memory and few trips
 
-/** Counts the trajectories of a query in the snapshot of the transaction. */
-export async function countSelected(trx: Trx, query: TrajectoryQuery): Promise<number> {
-  const { rows } = await sql<{ count: number }>`select count(*) as count ${fromWhere(query)}`.execute(trx);
-  return rows[0]?.count ?? 0;
-}
-
 /**
  * Streams the chosen rollouts tree by tree through a server-side cursor: Postgres sorts once and this process holds one tree's
  * worth. The order is by content that does not depend on when events arrived: run, task alias (code units), tree, ordinal,
@@ -76,7 +70,8 @@ export async function* selectTrees(trx: Trx, query: TrajectoryQuery): AsyncGener
   await sql`close selected_trajectories`.execute(trx);
 }
 
-function fromWhere(query: TrajectoryQuery): RawBuilder<unknown> {
+/** Joins the chosen rollouts `r` with their trees `t` and returns `v`. */
+export function fromWhere(query: TrajectoryQuery): RawBuilder<unknown> {
   return sql`
     from rollouts r
     join trees t on t.tree_id = r.tree_id
@@ -85,16 +80,22 @@ function fromWhere(query: TrajectoryQuery): RawBuilder<unknown> {
 }
 
 function conditions(query: TrajectoryQuery): RawBuilder<unknown>[] {
-  const { runs, environments, tasks, splits, outcomes, success, returnMin, returnMax, policies } = query;
+  const { tasks, splits, returnMin, returnMax } = query;
+  const all = ofRollouts(query);
+  if (tasks) all.push(sql`(t.task_id = any(${tasks.filter(isUuid)}::uuid[]) or t.alias = any(${[...tasks]}::text[]))`);
+  if (splits) all.push(sql`t.split = any(${[...splits]}::text[])`);
+  if (returnMin !== null) all.push(sql`v.value >= ${returnMin}`);
+  if (returnMax !== null) all.push(sql`v.value <= ${returnMax}`);
+  return all;
+}
+
+/** The conditions of a query that its rollouts `r` alone decide. */
+export function ofRollouts({ runs, environments, outcomes, success, policies, ...query }: TrajectoryQuery): RawBuilder<unknown>[] {
   const all: RawBuilder<unknown>[] = [];
   if (runs) all.push(sql`r.run_id = any(${[...runs]}::uuid[])`);
   if (environments) all.push(sql`r.environment = any(${[...environments]}::text[])`);
-  if (tasks) all.push(sql`(t.task_id = any(${tasks.filter(isUuid)}::uuid[]) or t.alias = any(${[...tasks]}::text[]))`);
-  if (splits) all.push(sql`t.split = any(${[...splits]}::text[])`);
   if (outcomes) all.push(sql`r.outcome = any(${[...outcomes]}::text[])`);
   if (success !== null) all.push(sql`r.success = ${success}`);
-  if (returnMin !== null) all.push(sql`v.value >= ${returnMin}`);
-  if (returnMax !== null) all.push(sql`v.value <= ${returnMax}`);
   if (policies) {
     const alternatives = policies.map(({ policyId, version }) =>
       version === null ? sql`r.policy_id = ${policyId}` : sql`(r.policy_id = ${policyId} and r.policy_version = ${version})`,

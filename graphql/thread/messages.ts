@@ -1,0 +1,37 @@
+import type { Offsets } from '../../src/log/event-log.ts';
+import type { Config, LogLevel } from '../../src/runtime/config.ts';
+import type { ServerContext } from '../context.ts';
+
+/** What the thread is started with. */
+export interface ThreadData {
+  readonly config: Pick<Config, 'blobs' | 'asOfLimit'>;
+  readonly databaseUrl: string;
+}
+
+/** What the server sends to the thread that answers queries. */
+export type ToThread =
+  | {
+      readonly kind: 'request';
+      readonly id: number;
+      readonly method: string;
+      readonly url: string;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: Uint8Array | null;
+      readonly context: ServerContext;
+    }
+  /** The client took so many bytes of the answer. */
+  | { readonly kind: 'taken'; readonly id: number; readonly bytes: number }
+  /** The client left. */
+  | { readonly kind: 'left'; readonly id: number }
+  | { readonly kind: 'ends'; readonly id: number; readonly ends: Offsets | Error }
+  | { readonly kind: 'close' };
+
+/** What the thread says. */
+export type FromThread =
+  | { readonly kind: 'head'; readonly id: number; readonly status: number; readonly headers: Readonly<Record<string, string>> }
+  | { readonly kind: 'part'; readonly id: number; readonly bytes: Uint8Array }
+  | { readonly kind: 'end'; readonly id: number }
+  | { readonly kind: 'failed'; readonly id: number; readonly error: unknown }
+  /** Asks for the ends of the log, which the server has open. */
+  | { readonly kind: 'ends'; readonly id: number; readonly topics: readonly string[] }
+  | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string; readonly fields: unknown };

@@ -1,0 +1,97 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { serveApi } from '../../src/app/serve-api.ts';
+import { localPrincipal } from '../../src/postgres/principal.ts';
+import { SILENT } from '../../src/runtime/logger.ts';
+import { EventBuilder } from '../../src/testing/event-builder.ts';
+import { givenEvents } from '../../src/testing/given-events.ts';
+import { openTestPlatform } from '../../src/testing/open-test-platform.ts';
+import { openQueryThread } from './open-query-thread.ts';
+
+let platform: Awaited<ReturnType<typeof openTestPlatform>>;
+let server: Awaited<ReturnType<typeof serveApi>>;
+const builder = new EventBuilder('thread');
+const tree = builder.tree(builder.run('threaded'), 'deep');
+const { steps } = builder.walk(tree, 0, 2_000, 1);
+
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  await givenEvents(platform.database.db, builder.events);
+  server = await serveApi(platform, SILENT);
+});
+afterAll(async () => {
+  await server.close();
+  await platform.close();
+});
+
+async function ask(query: string, init: RequestInit = {}) {
+  return fetch(`${server.url}/graphql`, {
+    ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+    body: JSON.stringify({ query }),
+    ...init,
+  });
+}
+
+test('a query is answered by the thread with data of the database and of the log that the server has open', async () => {
+  const answer = await ask('{ position runs { nodes { name } } }');
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+  expect(await answer.json()).toEqual({
+    data: { position: expect.stringMatching(/runs\.0:0/), runs: { nodes: [{ name: 'threaded' }] } },
+  });
+});
+
+test('an answer of many megabytes arrives whole', async () => {
+  const fields = Array.from({ length: 40 }, (_, i) => `a${i}: observation`).join(' ');
+  const answer = await ask(`{ path(leaf: "${steps.at(-1)}") { id ${fields} } }`);
+  const text = await answer.text();
+  expect(text.length).toBeGreaterThan(2_000_000);
+  expect(JSON.parse(text).data.path).toHaveLength(2_001);
+});
+
+test('a refusal keeps its status and its headers, and a page for a browser is served', async () => {
+  const refused = await ask('{ runs(first: 500) { nodes { trees(first: 500) { nodes { id } } } } }');
+  expect([refused.status, (await refused.json()).errors[0].extensions.limit]).toEqual([400, 'cost']);
+  const page = await fetch(`${server.url}/graphql`, { headers: { accept: 'text/html' } });
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')]);
+  expect((await fetch(`${server.url}/graphql?query=%7Bposition%7D`)).status).toBe(200);
+});
+
+test('subscriptions of one client over the budget of its key are refused, each on a connection of its own', async () => {
+  const left = new AbortController();
+  const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };
+  const refusals: string[] = [];
+  await new Promise<void>((resolve, reject) => {
+    for (let i = 0; i < 70; i++)
+      ask('subscription { events { id } }', { headers, signal: left.signal })
+        .then((answer) => answer.text()) // of one that is open it does not end
+        .then((text) => {
+          if (refusals.push(text) === 6) resolve();
+        })
+        .catch(reject);
+  });
+  left.abort();
+  for (const text of refusals) expect(text).toMatch(/subscriptions of a key.* allows 64, and 65 are used; follow several runs/);
+});
+
+test('a thread that ends fails what it was answering with 503 and the remedy, and the next query starts another one', async () => {
+  const queries = openQueryThread({
+    data: { config: { blobs: '', asOfLimit: 1 }, databaseUrl: '' },
+    ...{ log: platform.log, logger: SILENT, program: 'graphql/testing/dying-thread.ts' },
+  });
+  const dying = createServer((req, res) => void queries.listener(req, res, { principal: localPrincipal() })).listen(0);
+  await once(dying, 'listening');
+  const address = dying.address();
+  const url = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
+  for (const _ of [1, 2]) {
+    expect(await (await fetch(`${url}/live`)).text()).toBe('alive');
+    const died = await fetch(`${url}/die`);
+    expect([died.status, await died.json()]).toEqual([
+      503,
+      { errors: [expect.objectContaining({ extensions: { code: 'UNAVAILABLE' } })] },
+    ]);
+  }
+  await queries.close();
+  dying.closeAllConnections();
+  dying.close();
+});

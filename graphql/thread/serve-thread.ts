@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import type { MessagePort } from 'node:worker_threads';
+import { openFileBlobStore } from '../../src/blobs/file-blob-store.ts';
+import type { EventLog, Offsets } from '../../src/log/event-log.ts';
+import { openDatabase } from '../../src/postgres/database.ts';
+import { countNotices } from '../../src/postgres/notices.ts';
+import { keepSnapshots } from '../../src/projections/as-of/snapshots.ts';
+import { CURSOR_CHANNEL } from '../../src/projections/runner.ts';
+import type { Fields, Logger } from '../../src/runtime/logger.ts';
+import { createGraphql } from '../create-graphql.ts';
+import { answerRequest } from './answer-request.ts';
+import type { FromThread, ThreadData, ToThread } from './messages.ts';
+
+const QUERY_CONNECTIONS = 6; // of the database, for the statements of the few queries that run at once
+const TAIL_CONNECTIONS = 2; // for all subscriptions: their statements are short, and wait for each other, not for queries
+const CONNECT_MS = 60_000; // a statement waits for those before it
+
+/** Answers the queries that a server passes on, with database connections of its own, until the server closes it. */
+export async function serveThread(port: MessagePort, { config, databaseUrl }: ThreadData): Promise<void> {
+  const say = (message: FromThread, moved: readonly ArrayBuffer[] = []) => port.postMessage(message, [...moved]);
+  const requests = new Map<number, ReturnType<typeof answerRequest>>();
+  const ends = askEnds(say);
+  const open = openAll(databaseUrl, config, ends.log, loggerTo(say));
+  port.on('message', (message: ToThread) => {
+    if (message.kind === 'request') {
+      const answering = answerRequest(message, open, say);
+      requests.set(message.id, answering);
+      void answering.done.finally(() => requests.delete(message.id));
+    } else if (message.kind === 'taken') requests.get(message.id)?.taken(message.bytes);
+    else if (message.kind === 'left') requests.get(message.id)?.leave();
+    else if (message.kind === 'ends') ends.answered(message.id, message.ends);
+    else port.close();
+  });
+  await once(port, 'close');
+  for (const { leave } of requests.values()) leave();
+  await (await open).close();
+}
+
+async function openAll(url: string, config: ThreadData['config'], log: Pick<EventLog, 'ends'>, logger: Logger) {
+  const name = (of: string) => ({ applicationName: `espalier ${of}`, connectMs: CONNECT_MS });
+  const database = await openDatabase(url, { ...name('queries'), max: QUERY_CONNECTIONS });
+  const tails = await openDatabase(url, { ...name('tails'), max: TAIL_CONNECTIONS });
+  const notices = await countNotices(url, [CURSOR_CHANNEL]);
+  const snapshots = keepSnapshots(database, url, { records: config.asOfLimit });
+  const blobs = openFileBlobStore(config.blobs);
+  const graphql = await createGraphql({ db: database.db, tails: tails.db, log, blobs, notices, snapshots, logger });
+  return {
+    graphql,
+    async close() {
+      await snapshots.close();
+      await notices.close();
+      await tails.close();
+      await database.close();
+    },
+  };
+}
+
+/** The log as the server knows it: its client is open there already. */
+function askEnds(say: (message: FromThread) => void) {
+  const waiting = new Map<number, { readonly resolve: (ends: Offsets) => void; readonly reject: (error: Error) => void }>();
+  let asked = 0;
+  const ends = (topics: readonly string[]) =>
+    new Promise<Offsets>((resolve, reject) => {
+      const id = ++asked;
+      waiting.set(id, { resolve, reject });
+      say({ kind: 'ends', id, topics });
+    });
+  return {
+    log: { ends },
+    answered(id: number, answer: Offsets | Error) {
+      const waiter = waiting.get(id);
+      waiting.delete(id);
+      if (answer instanceof Error) waiter?.reject(answer);
+      else waiter?.resolve(answer);
+    },
+  };
+}
+
+function loggerTo(say: (message: FromThread) => void, bound: Fields = {}): Logger {
+  const at = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, fields: Fields) =>
+    say({ kind: 'log', level, message, fields: { ...bound, ...fields } });
+  return {
+    ...({ debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') } as Omit<Logger, 'with'>),
+    with: (fields) => loggerTo(say, { ...bound, ...fields }),
+  };
+}

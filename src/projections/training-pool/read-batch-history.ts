@@ -26,6 +26,26 @@ export async function* readBatchHistory(trx: Trx, policies: readonly string[] | 
   for await (const rows of rejections) for (const row of rows) yield { kind: 'rejected', ...row };
 }
 
+/** What the read model counts of the history of batches. */
+export interface BatchHistoryCounts {
+  readonly batches: number;
+  /** By the plans of the batches. */
+  readonly samples: number;
+  readonly trained: number;
+  readonly rejected: number;
+}
+
+/** Counts the history of batches from what each table says of itself: a join would pass over what the other one lacks. */
+export async function countBatchHistory(trx: Trx, policies: readonly string[] | null): Promise<BatchHistoryCounts> {
+  const { rows } = await sql<BatchHistoryCounts>`
+    select count(*) as batches, coalesce(sum(b.samples), 0)::bigint as samples,
+      (select count(*) from batch_acks a left join batches b on b.batch_id = a.batch_id
+       where ${ofPolicies(sql`b.policy_id`, policies)}) as trained,
+      (select count(*) from sample_rejections where ${ofPolicies(sql`policy_id`, policies)}) as rejected
+    from batches b where ${ofPolicies(sql`b.policy_id`, policies)}`.execute(trx);
+  return rows[0] ?? { batches: 0, samples: 0, trained: 0, rejected: 0 };
+}
+
 type BatchRow = Omit<BatchRecord, 'kind' | 'chained' | 'samples' | 'leases' | 'update'> & {
   readonly update: (Omit<UpdateRecord, 'ackedAt'> & { readonly ackedAt: string }) | null;
 };

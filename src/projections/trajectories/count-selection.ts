@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
 import { fromWhere, ofRollouts } from './select-trajectories.ts';
 import type { TrajectoryQuery } from './trajectory-query.ts';
@@ -28,11 +28,13 @@ export interface SelectionGap {
 }
 
 /**
- * Finds what the read models lack of a query, which a join would pass over in silence: trees and returns of finished rollouts, the
- * leaves where these ended, and parents of the steps of their trees.
+ * Finds what the read models lack of a query, which a join would pass over in silence: rollouts whose returns are known, trees
+ * and returns of finished rollouts, the leaves where these ended, and parents of the steps of their trees. What a projection
+ * refused waits in its quarantine, and is not missing: `espalier quarantine list` says why.
  */
 export async function findSelectionGaps(trx: Trx, query: TrajectoryQuery): Promise<readonly SelectionGap[]> {
   const finished = sql.join([sql`r.finished_at is not null`, ...ofRollouts(query)], sql` and `);
+  const ofRuns = query.runs ? sql`v.run_id = any(${[...query.runs]}::uuid[])` : sql`true`;
   const { rows } = await sql<SelectionGap>`
     with chosen as (select r.rollout_id, r.tree_id, r.leaf_step_id ${fromWhere(query)})
     select * from (
@@ -41,6 +43,12 @@ export async function findSelectionGaps(trx: Trx, query: TrajectoryQuery): Promi
       union all
       select 'returns of finished rollouts', count(*), min('rollout ' || r.rollout_id)
       from rollouts r where ${finished} and not exists (select from returns v where v.rollout_id = r.rollout_id)
+        and not ${waits(sql`r.tree_id`, 'rewards')}
+      union all
+      select 'finished rollouts of returns', count(*), min('rollout ' || v.rollout_id)
+      from returns v where ${ofRuns}
+        and not exists (select from rollouts r where r.rollout_id = v.rollout_id and r.finished_at is not null)
+        and not ${waits(sql`v.tree_id`, 'step-tree')}
       union all
       select 'leaves of finished rollouts', count(*), min('rollout ' || c.rollout_id)
       from chosen c where not exists (select from steps s where s.step_id = c.leaf_step_id)
@@ -51,6 +59,11 @@ export async function findSelectionGaps(trx: Trx, query: TrajectoryQuery): Promi
       where s.depth > 0 and p.step_id is null
     ) gaps where missing > 0`.execute(trx);
   return rows;
+}
+
+/** Whether events of a tree wait in the quarantine of a projection. */
+function waits(treeId: RawBuilder<unknown>, projection: string): RawBuilder<unknown> {
+  return sql`exists (select from quarantine q where q.stream = ${treeId}::text and q.projection = ${projection} and q.released_at is null)`;
 }
 
 /** The leaf at which a rollout ended, and its depth. */

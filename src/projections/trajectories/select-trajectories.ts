@@ -90,7 +90,14 @@ function conditions(query: TrajectoryQuery): RawBuilder<unknown>[] {
 }
 
 /** The conditions of a query that its rollouts `r` alone decide. */
-export function ofRollouts({ runs, environments, outcomes, success, policies, ...query }: TrajectoryQuery): RawBuilder<unknown>[] {
+export function ofRollouts({
+  runs,
+  environments,
+  outcomes,
+  success,
+  policies,
+  ...query
+}: TrajectoryQuery): RawBuilder<unknown>[] {
   const all: RawBuilder<unknown>[] = [];
   if (runs) all.push(sql`r.run_id = any(${[...runs]}::uuid[])`);
   if (environments) all.push(sql`r.environment = any(${[...environments]}::text[])`);

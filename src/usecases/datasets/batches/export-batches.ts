@@ -1,6 +1,10 @@
 import type { Db } from '../../../postgres/database.ts';
 import type { BatchRecord, HistoryRecord } from '../../../projections/training-pool/batch-history.ts';
-import { readBatchHistory } from '../../../projections/training-pool/read-batch-history.ts';
+import {
+  type BatchHistoryCounts,
+  countBatchHistory,
+  readBatchHistory,
+} from '../../../projections/training-pool/read-batch-history.ts';
 import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
 import { DatasetError } from '../dataset-error.ts';
 import { AtomicFile, type Existing, refuseExisting } from '../export/atomic-file.ts';
@@ -73,6 +77,7 @@ export async function exportBatches(options: BatchExportOptions): Promise<BatchM
         onProgress(counted.add(record));
       }
       await writer.finish();
+      refuseDifference(await countBatchHistory(trx, policies), counted.counts());
       return { tally: counted, position: at };
     });
     if (tally.records === 0)
@@ -98,6 +103,16 @@ export async function exportBatches(options: BatchExportOptions): Promise<BatchM
   } finally {
     await file.discard();
   }
+}
+
+function refuseDifference(counted: BatchHistoryCounts, { rejected, ...written }: BatchCounts): void {
+  const inFile = { ...written, rejected: Object.values(rejected).reduce((sum, count) => sum + count, 0) };
+  for (const what of ['batches', 'samples', 'trained', 'rejected'] as const)
+    if (counted[what] !== inFile[what])
+      throw new DatasetError(
+        'incomplete',
+        `the read model counts ${counted[what]} ${what}, and yields ${inFile[what]} of them; compare it with the log (espalier replay projections), then export again`,
+      );
 }
 
 interface Writer {

@@ -7,11 +7,12 @@ import { prompts } from '../../../projections/prompts/prompts.ts';
 import { rewards } from '../../../projections/rewards/rewards.ts';
 import { runs } from '../../../projections/runs/runs.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
-import { countSelected, readPromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
+import { readPromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { DatasetError } from '../dataset-error.ts';
 import { AtomicFile, type Existing, refuseExisting } from './atomic-file.ts';
 import type { ChatTokenizer } from './chat-tokenizer.ts';
+import { countWhole, refuseDifference } from './check-whole.ts';
 import { type ExportFormat, FORMAT_VERSIONS } from './format.ts';
 import { type ExportCounts, type Manifest, manifestPath, manifestText } from './manifest.ts';
 import { describeQuery } from './parse-trajectory-query.ts';
@@ -53,13 +54,15 @@ export async function exportTrajectories(options: ExportOptions): Promise<Manife
   const file = await AtomicFile.open(out, existing);
   try {
     const { counts, position } = await readSnapshot(db, projectionsOf(format), { waitMs, signal }, async (trx, at) => {
-      const total = await countSelected(trx, query);
+      const counted = await countWhole(trx, query);
+      const { trajectories: total } = counted;
       if (total === 0 && options.empty === 'refuse') throw nothingMatches(query);
       onProgress({ done: 0, total });
       const pictures = openPictures(trx, blobs, await readPromptsHeld(trx, query));
       const job = { trx, blobs, query, format, tokenizer, file, pictures, folder, signal };
       const written = await writeFormat({ ...job, onDone: (done) => onProgress({ done, total }) });
-      if (written.trajectories !== total) throw incomplete(total, written.trajectories);
+      // each step of `jsonl` is one event, however many paths share it: its writer compares tree by tree
+      refuseDifference(format.kind === 'jsonl' ? { ...counted, steps: written.steps } : counted, written);
       return { counts: folder.size === 0 ? written : { ...written, pictures: folder.size }, position: at };
     });
     await folder.publish();
@@ -87,13 +90,6 @@ async function publish(
 function projectionsOf(format: ExportFormat): readonly Projection[] {
   const read = [stepTree, rewards];
   return format.kind === 'jsonl' ? [...read, journal] : [...read, runs, prompts, images];
-}
-
-function incomplete(selected: number, written: number): DatasetError {
-  return new DatasetError(
-    'incomplete',
-    `${selected} trajectories match, and the record yields ${written} of them; compare the read models with the log (espalier replay projections), then export again`,
-  );
 }
 
 function nothingMatches(query: TrajectoryQuery): DatasetError {

@@ -6,6 +6,7 @@ import { type SelectedTree, selectTrees } from '../../../projections/trajectorie
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { type CarriedBlob, readCarried } from '../carried-blob.ts';
 import { inlinePayloads } from '../inline-payloads.ts';
+import { checkEvents } from './check-whole.ts';
 import { keepTouched } from './keep-events.ts';
 import { readPlaced } from './read-placed.ts';
 import { batchTrees } from './stream-trajectories.ts';
@@ -42,6 +43,7 @@ export async function* streamEvents(
   };
   let run: { readonly id: string; readonly end: readonly Envelope[] } | undefined;
   for await (const batch of batchTrees(trx, selectTrees(trx, query))) {
+    const whole = await checkEvents(trx, batch, scope);
     const placed = await readPlaced(
       trx,
       batch.map(({ treeId }) => treeId),
@@ -59,6 +61,7 @@ export async function* streamEvents(
       const kept = scope === 'trees' ? taken.events : keepTouched(taken.events, chosen);
       const segments = await readSegments(trx, kept, drawn);
       if (segments.length > 0) yield part(segments, 0);
+      whole.refuseLoss(tree, kept);
       yield part(kept, taken.leftOut + unreadable, tree);
     }
   }

@@ -28,7 +28,7 @@ export async function* streamTrajectories(trx: Trx, query: TrajectoryQuery, blob
     );
     for (const { treeId, rollouts } of batch) {
       const tree = trees.get(treeId);
-      if (!tree) continue;
+      if (!tree) throw new Error(`tree ${treeId} was there when counted in the same snapshot`);
       const config = await configOf(tree.head.runId);
       const prompts = await readPromptsOf(trx, blobs, stepsOf(tree, rollouts));
       for (const selected of rollouts) yield { ...(await composeTrajectory(tree, selected, prompts, blobs)), config };

@@ -12,6 +12,7 @@ import { readPromptsHeld } from '../../../projections/trajectories/select-trajec
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { DatasetError } from '../dataset-error.ts';
 import { AtomicFile, type Existing, refuseExisting } from '../export/atomic-file.ts';
+import { countWhole } from '../export/check-whole.ts';
 import { manifestPath } from '../export/manifest.ts';
 import { describeQuery } from '../export/parse-trajectory-query.ts';
 import { PictureFolder } from '../export/picture-folder.ts';
@@ -80,6 +81,7 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
       runs: from,
       position,
     } = await readSnapshot(db, PROJECTIONS, { waitMs, signal }, async (trx, at) => {
+      await countWhole(trx, query); // a tree that is not whole is mined to other examples
       const job = {
         ...{ trx, blobs, query, format, parameters, general, file, folder, signal },
         pictures: openPictures(trx, blobs, await readPromptsHeld(trx, query)),

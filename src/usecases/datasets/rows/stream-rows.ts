@@ -30,7 +30,7 @@ export async function* streamRows(
     const judgements = await readMinedJudgements(trx, ids);
     for (const { treeId, runId, rollouts } of batch) {
       const recorded = trees.get(treeId);
-      if (!recorded) continue;
+      if (!recorded) throw new Error(`tree ${treeId} was there when counted in the same snapshot`);
       const ofTree = <Row extends { readonly treeId: string }>(row: Row) => row.treeId === treeId;
       const config = await configOf(runId);
       const context: RowContext = {

@@ -1,0 +1,81 @@
+import type { Envelope } from '../../../events/envelope.ts';
+import type { Trx } from '../../../postgres/database.ts';
+import { readTreeSizes } from '../../../projections/step-tree/read-steps.ts';
+import {
+  countSelection,
+  findSelectionGaps,
+  readLeafDepths,
+  type SelectionCounts,
+} from '../../../projections/trajectories/count-selection.ts';
+import type { SelectedTree } from '../../../projections/trajectories/select-trajectories.ts';
+import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
+import { DatasetError } from '../dataset-error.ts';
+
+const COMPARE = 'compare the read models with the log (espalier replay projections), see what waits (espalier quarantine list)';
+
+/** Counts a query. @throws DatasetError `incomplete` where the read models lack something of it. */
+export async function countWhole(trx: Trx, query: TrajectoryQuery): Promise<SelectionCounts> {
+  const gaps = await findSelectionGaps(trx, query);
+  if (gaps.length === 0) return countSelection(trx, query);
+  const lacking = gaps.map(({ what, missing, first }) => `${missing} ${what} (the first: ${first})`).join(', ');
+  throw new DatasetError(
+    'incomplete',
+    `the read models lack ${lacking}; ${COMPARE}, then export again, or choose other runs (--run)`,
+  );
+}
+
+/** Compares what was written with what the read models count. @throws DatasetError `incomplete` with the difference. */
+export function refuseDifference(counted: Partial<SelectionCounts>, written: SelectionCounts): void {
+  for (const what of ['trajectories', 'trees', 'steps'] as const) {
+    const selected = counted[what];
+    if (selected !== undefined && selected !== written[what])
+      throw new DatasetError(
+        'incomplete',
+        `${selected} ${what} match, and the record yields ${written[what]} of them; ${COMPARE}, then export again`,
+      );
+  }
+}
+
+/** Checks that events hold what the read models count of some trees. */
+export interface EventCheck {
+  /** @throws DatasetError `incomplete` that names the rollout or the tree, and the difference. */
+  refuseLoss(tree: SelectedTree, events: readonly Envelope[]): void;
+}
+
+/**
+ * Reads what the events of trees have to yield: for each chosen rollout that ends in them a path as long as its leaf is deep (the
+ * others are missed by the count of trajectories), and where whole trees are written as many steps as each of them has.
+ */
+export async function checkEvents(
+  trx: Trx,
+  trees: readonly SelectedTree[],
+  scope: 'trajectories' | 'trees',
+): Promise<EventCheck> {
+  const rollouts = trees.flatMap((tree) => tree.rollouts.map(({ rolloutId }) => rolloutId));
+  const leaves = new Map((await readLeafDepths(trx, rollouts)).map((leaf) => [leaf.rolloutId, leaf]));
+  const ids = trees.map(({ treeId }) => treeId);
+  const sizes = scope === 'trees' ? await readTreeSizes(trx, ids) : [];
+  const stepsOf = new Map(sizes.map(({ treeId, steps }) => [treeId, steps - 1])); // the root is no step that was taken
+  return {
+    refuseLoss({ treeId, rollouts: chosen }, events) {
+      const parents = new Map<string, string>();
+      for (const event of events) if (event.type === 'StepTaken') parents.set(event.data.stepId, event.data.parentStepId);
+      const expected = stepsOf.get(treeId);
+      if (expected !== undefined && expected !== parents.size) throw lost(`tree ${treeId}`, expected, parents.size);
+      const ended = new Set(events.flatMap((event) => (event.type === 'RolloutFinished' ? event.data.rolloutId : [])));
+      for (const { rolloutId } of chosen.filter((rollout) => ended.has(rollout.rolloutId))) {
+        const { leafStepId = '', depth = 0 } = leaves.get(rolloutId) ?? {};
+        let length = 0;
+        for (let at = parents.get(leafStepId); at !== undefined && length <= depth; at = parents.get(at)) length++;
+        if (length !== depth) throw lost(`rollout ${rolloutId} of tree ${treeId}`, depth, length);
+      }
+    },
+  };
+}
+
+function lost(what: string, counted: number, found: number): DatasetError {
+  return new DatasetError(
+    'incomplete',
+    `${what} has ${counted} steps, and the events of the journal yield ${found} of them; ${COMPARE}, then export again`,
+  );
+}

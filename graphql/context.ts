@@ -6,6 +6,7 @@ import type { Notices } from '../src/postgres/notices.ts';
 import type { Principal } from '../src/postgres/principal.ts';
 import type { Snapshots } from '../src/projections/as-of/snapshots.ts';
 import type { Projection } from '../src/projections/projection.ts';
+import { asSeenBy } from '../src/projections/visible/see-projects.ts';
 import { Moments } from './as-of/moments.ts';
 import { LargeTexts } from './large-text.ts';
 import { createLoaders, type Loaders } from './loaders/create-loaders.ts';
@@ -54,7 +55,10 @@ export interface Context extends ServerContext {
   readonly signal: AbortSignal;
 }
 
-/** Makes the context of one request: loaders and blobs remember within it, and never beyond it. */
+/**
+ * Makes the context of one request, which reads what the principal sees: loaders and blobs remember within it, and never beyond
+ * it.
+ */
 export function createContext(
   given: Sources,
   budgets: Budgets,
@@ -63,7 +67,7 @@ export function createContext(
 ): Omit<Context, keyof ServerContext> {
   const asking = callers.accountsOf({ key: principal.keyId ?? 'local', connection });
   const meter = new QueryMeter(budgets.query, [asking.key, asking.connection]);
-  const sources = { ...given, db: metered(given.db, meter) };
+  const sources = { ...given, db: asSeenBy(metered(given.db, meter), principal), tails: asSeenBy(given.tails, principal) };
   const texts = new LargeTexts(sources.blobs);
   const moments = new Moments<Context>();
   const left = () => {

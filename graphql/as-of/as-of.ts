@@ -5,6 +5,7 @@ import { metered } from '../../src/postgres/metered.ts';
 import { AsOfError } from '../../src/projections/as-of/as-of-error.ts';
 import type { Moment } from '../../src/projections/as-of/moment.ts';
 import type { Snapshot } from '../../src/projections/as-of/snapshots.ts';
+import { asSeenBy } from '../../src/projections/visible/see-projects.ts';
 import type { Context } from '../context.ts';
 import { refusal } from '../errors.ts';
 import { argumentPosition } from '../live/log-end.ts';
@@ -50,9 +51,9 @@ async function take(moment: Moment, { sources, signal }: Context, info: GraphQLR
 
 /** The context of now, over other read models and a log that ends there. What one request may spend stays one budget. */
 function contextAt(context: Context, snapshot: Snapshot): Context {
-  const { sources, texts, loaders, meter } = context;
+  const { sources, texts, loaders, meter, principal } = context;
   const { position } = snapshot;
-  const db = metered(snapshot.db, meter);
+  const db = asSeenBy(metered(snapshot.db, meter), principal);
   const log = {
     ends: async (topics: readonly string[]): Promise<Offsets> =>
       new Map([...position].filter(([topic]) => topics.includes(topic))),

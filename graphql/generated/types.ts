@@ -1198,6 +1198,21 @@ export type QuarantineFilter = {
   readonly released?: InputMaybe<Scalars['Boolean']['input']>;
 };
 
+/** A tenant of the installation: runs, policies, datasets and keys belong to one. */
+export type Project = {
+  readonly __typename?: 'Project';
+  /** Its name. */
+  readonly name: Scalars['String']['output'];
+  /** Its runs. */
+  readonly runs: Scalars['SafeInt']['output'];
+  /** The trees of its runs. */
+  readonly trees: Scalars['SafeInt']['output'];
+  /** Its dataset releases. */
+  readonly datasets: Scalars['SafeInt']['output'];
+  /** Its policies. */
+  readonly policies: Scalars['SafeInt']['output'];
+};
+
 /** The prompt that a step or a judgement was asked with. It is put together from the record and compared with the digest that was recorded when it was sent. */
 export type Prompt = {
   readonly __typename?: 'Prompt';
@@ -1347,6 +1362,8 @@ export type Query = {
   readonly anomalies: AnomalyConnection;
   /** Records that a projection could not fold, the latest first. */
   readonly quarantine: QuarantineConnection;
+  /** The projects that the caller sees, by name. */
+  readonly projects: ReadonlyArray<Project>;
   /** The end of the log now, such as `runs.0:3,trees.2:41`: topic.partition:next offset. `waitFor` and `events` take it. */
   readonly position: Scalars['String']['output'];
   /** How far each projection is behind the log. */
@@ -2158,6 +2175,10 @@ export type Run = {
   readonly message?: Maybe<Scalars['String']['output']>;
   /** The experiment it belongs to. */
   readonly experiment?: Maybe<Experiment>;
+  /** The project that it belongs to; null until that is projected. */
+  readonly project?: Maybe<Scalars['String']['output']>;
+  /** Who owns it: `local`, or `key:` and the id of an API key; null until that is projected. */
+  readonly owner?: Maybe<Scalars['String']['output']>;
   /** What it amounts to so far. */
   readonly totals: RunTotals;
   /** What showing histories as images amounts to so far. */
@@ -3436,6 +3457,7 @@ export type ResolversTypes = {
   QuarantinedRecord: ResolverTypeWrapper<QuarantineRecord>;
   AnomalyFilter: AnomalyFilter;
   QuarantineFilter: QuarantineFilter;
+  Project: ResolverTypeWrapper<Project>;
   Prompt: ResolverTypeWrapper<PromptModel>;
   PromptAnswer: ResolverTypeWrapper<Omit<PromptAnswer, 'tokens'> & { tokens?: Maybe<ResolversTypes['Tokens']> }>;
   PromptMessage: ResolverTypeWrapper<PromptMessageModel>;
@@ -3599,6 +3621,7 @@ export type ResolversParentTypes = {
   QuarantinedRecord: QuarantineRecord;
   AnomalyFilter: AnomalyFilter;
   QuarantineFilter: QuarantineFilter;
+  Project: Project;
   Prompt: PromptModel;
   PromptAnswer: Omit<PromptAnswer, 'tokens'> & { tokens?: Maybe<ResolversParentTypes['Tokens']> };
   PromptMessage: PromptMessageModel;
@@ -4181,6 +4204,14 @@ export type QuarantinedRecordResolvers<ContextType = Context, ParentType extends
   releasedOffset?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
 };
 
+export type ProjectResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Project'] = ResolversParentTypes['Project']> = {
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  runs?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  trees?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  datasets?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  policies?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
 export type PromptResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Prompt'] = ResolversParentTypes['Prompt']> = {
   sha256?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   messages?: Resolver<ReadonlyArray<ResolversTypes['PromptMessage']>, ParentType, ContextType>;
@@ -4257,6 +4288,7 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
   recall?: Resolver<ResolversTypes['Touched'], ParentType, ContextType, RequireFields<QueryRecallArgs, 'what'>>;
   anomalies?: Resolver<ResolversTypes['AnomalyConnection'], ParentType, ContextType, Partial<QueryAnomaliesArgs>>;
   quarantine?: Resolver<ResolversTypes['QuarantineConnection'], ParentType, ContextType, Partial<QueryQuarantineArgs>>;
+  projects?: Resolver<ReadonlyArray<ResolversTypes['Project']>, ParentType, ContextType>;
   position?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   lag?: Resolver<ReadonlyArray<ResolversTypes['ProjectionLag']>, ParentType, ContextType>;
   waitFor?: Resolver<ResolversTypes['Reached'], ParentType, ContextType, RequireFields<QueryWaitForArgs, 'position' | 'timeoutMs'>>;
@@ -4476,6 +4508,8 @@ export type RunResolvers<ContextType = Context, ParentType extends ResolversPare
   outcome?: Resolver<Maybe<ResolversTypes['RunOutcome']>, ParentType, ContextType>;
   message?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   experiment?: Resolver<Maybe<ResolversTypes['Experiment']>, ParentType, ContextType>;
+  project?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  owner?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   totals?: Resolver<ResolversTypes['RunTotals'], ParentType, ContextType>;
   imageTotals?: Resolver<ResolversTypes['ImageTotals'], ParentType, ContextType>;
   renderSpecs?: Resolver<ReadonlyArray<ResolversTypes['RenderSpec']>, ParentType, ContextType>;
@@ -4945,6 +4979,7 @@ export type Resolvers<ContextType = Context> = {
   PartitionLag?: PartitionLagResolvers<ContextType>;
   Anomaly?: AnomalyResolvers<ContextType>;
   QuarantinedRecord?: QuarantinedRecordResolvers<ContextType>;
+  Project?: ProjectResolvers<ContextType>;
   Prompt?: PromptResolvers<ContextType>;
   PromptAnswer?: PromptAnswerResolvers<ContextType>;
   PromptMessage?: PromptMessageResolvers<ContextType>;

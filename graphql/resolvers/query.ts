@@ -1,5 +1,6 @@
 import { formatPosition } from '../../src/log/position.ts';
 import { countAnomalies, readAnomalies } from '../../src/projections/journal/read-anomalies.ts';
+import { readProjects } from '../../src/projections/owners/read-owners.ts';
 import { countQuarantine, readQuarantine } from '../../src/projections/read-quarantine.ts';
 import { countExperiments, EXPERIMENT_ORDERINGS, readExperiments } from '../../src/projections/runs/read-experiments.ts';
 import { readLineages } from '../../src/projections/training-pool/read-lineages.ts';
@@ -67,6 +68,8 @@ export const Query: QueryResolvers = {
       async () => only(await countQuarantine(db, filter)),
     );
   },
+  projects: async (_, _args, { sources: { db } }) =>
+    (await readProjects(db)).map(({ project: name, ...totals }) => ({ name, ...totals })),
   position: async (_, _args, { sources }) => formatPosition(await logEnd(sources)),
   lag: (_, _args, { sources }) => measureLag(sources),
   waitFor: (_, { position, timeoutMs }, { sources, signal, moment, place }) => {

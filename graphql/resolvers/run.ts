@@ -1,6 +1,7 @@
 import { readEvaluations } from '../../src/projections/evaluations/read-evaluations.ts';
 import { readImageTotalsOfRuns } from '../../src/projections/images/read-image-totals.ts';
 import { readRenderSpecsOfRuns } from '../../src/projections/images/read-render-specs.ts';
+import { readOwners } from '../../src/projections/owners/read-owners.ts';
 import { readDrift } from '../../src/projections/prompts/read-drift.ts';
 import { readReplays } from '../../src/projections/replays/read-replays.ts';
 import { originOf, readForksOfRuns } from '../../src/projections/runs/read-forks.ts';
@@ -41,7 +42,16 @@ const forks = loadedBy((db) => many((ids) => readForksOfRuns(db, ids), runOf));
 const drift = loadedBy((db) => one((ids) => readDrift(db, ids), runOf));
 const replays = loadedBy((db) => many((ids) => readReplays(db, ids), runOf));
 
+const owner = loadedBy((db) =>
+  one(
+    async (ids) => [...(await readOwners(db, 'runs', ids)).values()],
+    ({ stream }) => stream,
+  ),
+);
+
 export const Run: RunResolvers = {
+  project: async ({ id }, _, context) => (await owner(context).load(id))?.project ?? null,
+  owner: async ({ id }, _, context) => (await owner(context).load(id))?.principal ?? null,
   experiment: ({ experimentId }, _, { loaders }) => (experimentId === null ? null : loaders.experiment.load(experimentId)),
   totals: async ({ id }, _, context) => known(await totals(context).load(id), id),
   imageTotals: async ({ id }, _, context) => known(await imageTotals(context).load(id), id),

@@ -34,17 +34,17 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
       log,
       blobs,
       metrics,
-      stamp: platform.stamp,
       limits: config.limits,
       logger,
       graphql: queries.listener,
       segmentCache,
       training,
     });
-    const { host, port, limits, home, allowedHosts: hosts } = config;
+    const { host, port, project, limits, home, allowedHosts: hosts } = config;
     const server = await startHttp({
       host,
       port,
+      project,
       db: database.db,
       metrics,
       logger,

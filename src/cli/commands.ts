@@ -133,6 +133,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'take partitions that were added to topics of Kafka into use',
     load: async () => (await import('./log.ts')).addLog,
   },
+  projects: {
+    summary: 'list the projects and what belongs to each',
+    load: async () => (await import('./projects.ts')).addProjects,
+  },
   quarantine: {
     summary: 'events that could not be folded: list, release',
     load: async () => (await import('./quarantine.ts')).addQuarantine,

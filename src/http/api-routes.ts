@@ -1,5 +1,4 @@
 import type { BlobStore } from '../blobs/blob-store.ts';
-import type { Stamp } from '../events/envelope.ts';
 import type { SegmentCache } from '../images/segment-cache.ts';
 import type { EventLog } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
@@ -22,8 +21,6 @@ export interface ApiOptions {
   readonly log: EventLog;
   readonly blobs: BlobStore;
   readonly metrics: Metrics;
-  /** Stamps what arrives without a key; the default one unless given. */
-  readonly stamp?: Stamp;
   readonly limits: RequestLimits;
   readonly logger?: Logger;
   /** The drawn segments that this process keeps; one of its own unless given. */

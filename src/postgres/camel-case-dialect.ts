@@ -23,7 +23,7 @@ export class CamelCaseDialect extends PostgresDialect {
   }
 }
 
-class SnakeCaseCompiler extends PostgresQueryCompiler {
+export class SnakeCaseCompiler extends PostgresQueryCompiler {
   protected override sanitizeIdentifier(identifier: string): string {
     return super.sanitizeIdentifier(snakeCase(identifier));
   }

@@ -4,6 +4,7 @@ import { evaluations } from './evaluations/evaluations.ts';
 import { images } from './images/images.ts';
 import { journal } from './journal/journal.ts';
 import { journalChain } from './journal-chain/journal-chain.ts';
+import { owners } from './owners/owners.ts';
 import type { Projection } from './projection.ts';
 import { prompts } from './prompts/prompts.ts';
 import { replays } from './replays/replays.ts';
@@ -18,6 +19,7 @@ import { trainingPool } from './training-pool/training-pool.ts';
 export const projections: readonly Projection[] = [
   journal,
   journalChain,
+  owners,
   runs,
   stepTree,
   rewards,

@@ -7,7 +7,7 @@ import { readProjectionStatuses } from '../../projections/projection-statuses.ts
 import type { DeclaredKind } from '../../projections/read-declarations.ts';
 
 /** Which projection answers for which kind, and the topic on which its events lie. */
-const HOMES: Readonly<Record<DeclaredKind, { readonly projection: string; readonly topic: Topic }>> = {
+const HOMES: Readonly<Record<DeclaredKind, Home>> = {
   run: { projection: 'runs', topic: 'runs' },
   tree: { projection: 'step-tree', topic: 'trees' },
   step: { projection: 'step-tree', topic: 'trees' },
@@ -21,6 +21,18 @@ const HOMES: Readonly<Record<DeclaredKind, { readonly projection: string; readon
   dataset: { projection: 'datasets', topic: 'datasets' },
 };
 
+/** A projection that is waited for, and the topic whose end it is to reach. */
+export interface Home {
+  readonly projection: string;
+  readonly topic: Topic;
+}
+
+/** Makes the wait for the projections that answer for some kinds. */
+export function createCaughtUp(db: Db, log: EventLog, limitMs?: number): (kinds: ReadonlySet<DeclaredKind>) => Promise<boolean> {
+  const folded = createFolded(db, log, limitMs);
+  return (kinds) => folded([...kinds].map((kind) => HOMES[kind]));
+}
+
 const LIMIT_MS = 2_000;
 const POLL_MS = 25; // a projection under load is 10–100 ms behind
 
@@ -28,13 +40,12 @@ const POLL_MS = 25; // a projection under load is 10–100 ms behind
  * Makes the wait for read models: takes the end of the log now and polls the cursors until they are there. False when that takes
  * longer than the limit, or when a projection is stopped.
  */
-export function createCaughtUp(
+export function createFolded(
   db: Db,
-  log: EventLog,
+  log: Pick<EventLog, 'ends'>,
   limitMs = LIMIT_MS,
-): (kinds: ReadonlySet<DeclaredKind>) => Promise<boolean> {
-  return async (kinds) => {
-    const homes = [...kinds].map((kind) => HOMES[kind]);
+): (homes: readonly Home[]) => Promise<boolean> {
+  return async (homes) => {
     const ends = await log.ends([...new Set(homes.map(({ topic }) => topic))]);
     const until = performance.now() + limitMs;
     for (;;) {

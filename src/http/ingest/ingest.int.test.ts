@@ -29,7 +29,7 @@ describe('accepted bodies of POST /v1/events', () => {
 
   test('the server stamps who appended an event and for which project, and refuses an event that says so itself', async () => {
     const { builder } = givenRun();
-    const { url } = await api.serve({ api: { stamp: { principal: 'local', project: 'atlas' } } });
+    const { url } = await api.serve({ project: 'atlas' });
     expect(await api.post(builder.events, {}, url)).toMatchObject({ status: 200, body: { appended: 2 } });
     await api.projected((await api.post(builder.events, {}, url)).body.position ?? '');
     const bodies = await api.database.db

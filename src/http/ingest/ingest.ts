@@ -2,13 +2,16 @@ import { z } from 'zod';
 import { EventRefused, prepareEvents } from '../../append/prepare-events.ts';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import { clearHash, contentHash } from '../../events/codec.ts';
-import { DEFAULT_STAMP, type Envelope, identityOf, type Stamp } from '../../events/envelope.ts';
+import { type Envelope, identityOf, type Stamp } from '../../events/envelope.ts';
 import { jsonSchemas } from '../../events/json-schema.ts';
 import { type EventLog, type LogRecord, RECORD_LIMIT, type Receipt, RecordTooLarge } from '../../log/event-log.ts';
 import { formatPosition, positionAfter } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
+import type { Principal } from '../../postgres/principal.ts';
 import { type Appended, findJournalled } from '../../projections/journal/journalled.ts';
+import { readForeignPayloads } from '../../projections/owners/read-owners.ts';
 import type { Declaration } from '../../projections/read-declarations.ts';
+import { asSeenBy } from '../../projections/visible/see-projects.ts';
 import { openCache } from '../../runtime/cache.ts';
 import type { RequestLimits } from '../../runtime/config.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
@@ -16,11 +19,14 @@ import { type Endpoint, endpoint, type JsonSchema } from '../endpoint.ts';
 import { refusals } from '../openapi.ts';
 import { json, type Problem, type Reply, refuse } from '../reply.ts';
 import { createBodyBudget } from './body-budget.ts';
-import { createCaughtUp } from './caught-up.ts';
+import { createCaughtUp, createFolded } from './caught-up.ts';
 import { checkEvents, conflictOf, dropRepetitions, type Sent } from './check-events.ts';
-import { checkReferences } from './check-references.ts';
+import { checkOwners, type KnownOwner, type OwnersWorld } from './check-owners.ts';
+import { checkReferences, type ReferenceWorld } from './check-references.ts';
 import { createExclusive } from './exclusive.ts';
+import { foreignPolicies } from './foreign-policies.ts';
 import { createGate } from './gate.ts';
+import type { Known } from './known-references.ts';
 import { missingBlobs } from './missing-blobs.ts';
 import { mediaOf, parseBody, unknownMedia } from './parse-body.ts';
 import { busy } from './read-body.ts';
@@ -34,8 +40,6 @@ export interface IngestOptions {
   readonly blobs: BlobStore;
   readonly limits: Pick<RequestLimits, 'bodyBytes' | 'eventsPerRequest' | 'ingestRequests' | 'ingestBytes'>;
   readonly metrics: Metrics;
-  /** Stamps what arrives without a key; the default one unless given. */
-  readonly stamp?: Stamp;
   /** How long to wait for the read models when something an event refers to is not there. */
   readonly catchUpMs?: number;
   /** Milliseconds since 1970. */
@@ -56,12 +60,14 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
   const { db, log, blobs, limits, metrics, clock = Date.now } = options;
   const exclusive = createExclusive();
   const recentEvents = openCache<Appended>({ max: RECENT });
-  const recentDeclarations = openCache<Declaration>({ max: RECENT });
+  const recentDeclarations = openCache<{ readonly declaration: Declaration; readonly project: string }>({ max: RECENT });
   const recentStreams = openCache<string>({ max: RECENT }); // their topics
-  const world = {
+  const caughtUp = createCaughtUp(db, log, options.catchUpMs);
+  const folded = createFolded(db, log, options.catchUpMs);
+  const owners: OwnersWorld = {
     db,
-    recent: { get: (kind: string, id: string) => recentDeclarations.get(`${kind} ${id}`) },
-    caughtUp: createCaughtUp(db, log, options.catchUpMs),
+    recent: openCache<KnownOwner>({ max: RECENT }),
+    caughtUp: (topics) => folded([...topics].map((topic) => ({ projection: 'owners', topic }))),
   };
   const appendedTotal = metrics.counter('events_appended_total', 'Events appended through POST /v1/events', ['type']);
   const duplicatesTotal = metrics.counter('events_duplicate_total', 'Events accepted again through POST /v1/events');
@@ -92,40 +98,62 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
       200: { description: 'Every event is on record.', content: { 'application/json': accepted } },
       ...refusals({
         400: 'The body is no UTF-8, no JSON or empty, or an event does not fit its schema.',
+        403: 'An event is sent to a stream that belongs to another key or project, or the key lacks its scope.',
         408: 'The body arrived too slowly while the request bodies take too much memory.',
         409: 'An id belongs to another event, or names a stream of another topic.',
         413: 'The body, the number of events, or one event is over its limit.',
         415: 'Another Content-Type or Content-Encoding.',
         422: 'Events refer to what is not on record.',
         429: 'Too many requests, or too many bytes of bodies: send again after Retry-After seconds.',
-        503: 'The log does not answer, and some of the events may be durable: send all again.',
+        503: 'The log does not answer, and some of the events may be durable; or the projections are too far behind to say who owns a stream: send all again.',
       }),
     },
     components: eventSchemas,
-    handle: ({ body }) => ingest(body, options.stamp ?? DEFAULT_STAMP),
+    handle: ({ body, principal }) => ingest(body, principal),
   });
 
-  async function ingest(values: readonly unknown[], stamp: Stamp): Promise<Reply> {
+  async function ingest(values: readonly unknown[], principal: Principal): Promise<Reply> {
     const checked = checkEvents(values, clock());
     if (checked.kind === 'refused') return checked.reply;
     const misnamed = wrongDigests(checked.events);
     if (misnamed.length > 0) return wrongNames(misnamed);
     const distinct = dropRepetitions(checked.events);
     if (distinct.kind === 'conflict') return conflict(distinct.problems);
-    const references = await checkReferences(distinct.events, world);
+    const owned = await checkOwners(distinct.events, principal, owners);
+    if (owned.kind === 'forbidden') return notOwned(owned.problems);
+    if (owned.kind === 'unknown') return unknownReferences(owned.problems);
+    if (owned.kind === 'undecided') return undecidedOwners();
+    const elsewhere = await foreignPolicies(distinct.events, principal, db);
+    if (elsewhere.length > 0) return notOwned(elsewhere);
+    const references = await checkReferences(distinct.events, worldOf(principal));
     if (references.kind === 'wrong') return unknownReferences(references.problems);
     if (references.kind === 'undecided') undecidedTotal.add(1, {});
-    const missing = await missingBlobs(distinct.events, blobs);
+    const missing = await missingBlobs(distinct.events, blobs, (named) => foreignPayloads(named, principal));
     if (missing.length > 0) return unknownReferences(missing);
-    const prepared = await prepare(distinct.events, blobs, stamp);
+    const prepared = await prepare(distinct.events, blobs, { principal: principal.principal, project: principal.project });
     if (prepared.kind === 'refused') return prepared.reply;
     const misplaced = await checkStreamTopics(distinct.events, db, recentStreams); // the last check: what passes is claimed
     if (misplaced.length > 0) return taken(misplaced);
+    if (!owned.claim()) return undecidedOwners();
     const ids = prepared.records.map(({ sent }) => identityOf(sent.event));
-    return exclusive.run(ids, () => appendNew(prepared.records, checked.events.length));
+    return exclusive.run(ids, () => appendNew(prepared.records, checked.events.length, principal.project));
   }
 
-  async function appendNew(prepared: readonly Prepared[], accepted: number): Promise<Reply> {
+  /** What events may refer to: a key's belong to the project that it writes, and so does what they name. */
+  function worldOf({ keyId, project }: Principal): ReferenceWorld {
+    const visible = keyId === null ? db : asSeenBy(db, { projects: [project] });
+    const get: Known['get'] = (kind, id) => {
+      const recent = recentDeclarations.get(`${kind} ${id}`);
+      return recent && (keyId === null || recent.project === project) ? recent.declaration : undefined;
+    };
+    return { db: visible, recent: { get }, caughtUp };
+  }
+
+  async function foreignPayloads(sha256s: readonly string[], { keyId, project }: Principal): Promise<ReadonlySet<string>> {
+    return keyId === null ? new Set() : readForeignPayloads(db, sha256s, [project]);
+  }
+
+  async function appendNew(prepared: readonly Prepared[], accepted: number, project: string): Promise<Reply> {
     const before = await findBefore(prepared.map(({ sent }) => sent.event));
     const conflicts = prepared.filter(({ sent, hash, event }) => {
       const found = before.get(identityOf(sent.event));
@@ -144,7 +172,8 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
       const receipt = receipts[i];
       if (!receipt) throw new Error(`the log gave ${receipts.length} receipts for ${fresh.length} records`);
       recentEvents.set(identityOf(sent.event), { hash, forgotten: false, receipt });
-      for (const declared of declarationsOf(sent.event)) recentDeclarations.set(`${declared.kind} ${declared.id}`, declared);
+      for (const declared of declarationsOf(sent.event))
+        recentDeclarations.set(`${declared.kind} ${declared.id}`, { declaration: declared, project });
       appendedTotal.add(1, { type: sent.event.type });
     }
     const duplicates = accepted - fresh.length;
@@ -269,6 +298,21 @@ function taken(problems: readonly Problem[]): Reply {
   return refuse(409, 'an id names a stream of another topic; nothing was appended', 'give each its own id and send all again', {
     problems,
   });
+}
+
+function notOwned(problems: readonly Problem[]): Reply {
+  const [first] = problems;
+  const message = `${first?.message ?? 'an event belongs to another'}; nothing was appended`;
+  return refuse(403, message, first?.remedy ?? 'send it with the key that opened the stream', { problems });
+}
+
+function undecidedOwners(): Reply {
+  return refuse(
+    503,
+    'the projections are behind the log, and who owns a stream is not decided yet; nothing was appended',
+    'send all again; GET /readyz says how far the projections are',
+    { headers: { 'retry-after': '1' } },
+  );
 }
 
 function unknownReferences(problems: readonly Problem[]): Reply {

@@ -3,13 +3,22 @@ import { blobRef } from '../../events/schemas/values.ts';
 import type { Problem } from '../reply.ts';
 import type { Sent } from './check-events.ts';
 
-/** Finds references to payloads that the blob store does not hold: an event must not point at nothing. */
-export async function missingBlobs(events: readonly Sent[], blobs: BlobStore): Promise<readonly Problem[]> {
+/**
+ * Finds references to payloads that the blob store does not hold: an event must not point at nothing.
+ * @param foreign returns those of some payloads that belong to other projects, which are not there for who sends the event.
+ */
+export async function missingBlobs(
+  events: readonly Sent[],
+  blobs: BlobStore,
+  foreign: (sha256s: readonly string[]) => Promise<ReadonlySet<string>>,
+): Promise<readonly Problem[]> {
+  const named = events.flatMap(({ event }) => [...blobsOf(event.data, 'data')].map(({ sha256 }) => sha256));
+  const hidden = await foreign(named);
   const problems: Problem[] = [];
   const held = new Map<string, boolean>();
   for (const { index, event } of events) {
     for (const { path, sha256 } of blobsOf(event.data, 'data')) {
-      const there = held.get(sha256) ?? (await blobs.has(sha256));
+      const there = held.get(sha256) ?? (!hidden.has(sha256) && (await blobs.has(sha256)));
       held.set(sha256, there);
       if (there) continue;
       problems.push({

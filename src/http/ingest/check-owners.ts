@@ -1,0 +1,183 @@
+import { catalogue, type EventType, type Topic } from '../../events/catalogue.ts';
+import type { Envelope } from '../../events/envelope.ts';
+import type { Db } from '../../postgres/database.ts';
+import { may, type Principal, sees } from '../../postgres/principal.ts';
+import { opens, rootOf } from '../../projections/owners/owners.ts';
+import { type Owner, readOwners } from '../../projections/owners/read-owners.ts';
+import type { Cache } from '../../runtime/cache.ts';
+import type { Problem } from '../reply.ts';
+import type { Sent } from './check-events.ts';
+
+/** An owner as this process knows it. One that it only claimed is looked up until the record has decided. */
+export interface KnownOwner extends Pick<Owner, 'principal' | 'project'> {
+  readonly from: 'record' | 'claim';
+}
+
+export interface OwnersWorld {
+  readonly db: Db;
+  /** By topic and stream. */
+  readonly recent: Cache<KnownOwner>;
+  /** Waits, within a limit, until the owners of all that these topics hold now are folded; returns whether they are. */
+  readonly caughtUp: (topics: ReadonlySet<Topic>) => Promise<boolean>;
+}
+
+export type OwnersChecked =
+  /** `claim` takes the streams that the events open for the principal; false when another took one meanwhile. */
+  | { readonly kind: 'owned'; readonly claim: () => boolean }
+  | { readonly kind: 'forbidden'; readonly problems: readonly Problem[] }
+  | { readonly kind: 'unknown'; readonly problems: readonly Problem[] }
+  /** The owners are too far behind the log to say: nothing is accepted on trust. */
+  | { readonly kind: 'undecided' };
+
+/**
+ * Checks that a key may append events where it does. A stream belongs to who opened it, a tree to the owner of its run, opened or
+ * not; others of the project add to it what their scope is for. A key sees its project alone: a stream of another one is not
+ * there for it. Who works on this machine without a key is an administrator.
+ */
+export async function checkOwners(events: readonly Sent[], principal: Principal, world: OwnersWorld): Promise<OwnersChecked> {
+  const mine = { principal: principal.principal, project: principal.project, from: 'claim' } as const;
+  const claim = () => {
+    const keys = [...new Set(events.filter(({ event }) => claims(event)).map(({ event }) => keyOf(event)))];
+    const taken = (key: string) => (world.recent.get(key) ?? mine).principal !== mine.principal;
+    if (principal.keyId !== null && !may(principal, 'admin') && keys.some(taken)) return false;
+    for (const key of keys) if (!world.recent.has(key)) world.recent.set(key, mine);
+    return true;
+  };
+  if (principal.keyId === null) return { kind: 'owned', claim };
+
+  const opened = new Set(events.filter(({ event }) => claims(event)).map(({ event }) => keyOf(event)));
+  const needed = events.flatMap(({ event }) => (event.type === 'SegmentRendered' ? [] : [placeOf(event), ...rootPlaceOf(event)]));
+  let known = await find(needed, world);
+  // A stream that is opened here could have been opened a moment ago by another: trees follow from their run, the others wait.
+  const open = needed.filter(({ key, topic }) => !known.has(key) && (!opened.has(key) || topic !== 'trees'));
+  if (open.length > 0) {
+    if (!(await world.caughtUp(new Set(open.map(({ topic }) => topic))))) return { kind: 'undecided' };
+    known = await find(needed, world);
+  }
+  const judged = events.flatMap((sent) => {
+    const { event } = sent;
+    if (event.type === 'SegmentRendered') return [judgeScope(sent, principal)]; // named by its content: nobody owns it
+    const own = {
+      what: `stream ${event.stream}`,
+      owner: known.get(keyOf(event)) ?? (opened.has(keyOf(event)) ? mine : undefined),
+    };
+    const root = rootOf(event);
+    const rootKey = `runs ${root}`;
+    const above = { what: `run ${root}`, owner: known.get(rootKey) ?? (opened.has(rootKey) ? mine : undefined) };
+    return [judgeScope(sent, principal), ...(root === null ? [own] : [above, own]).map((place) => judge(sent, principal, place))];
+  });
+  const forbidden = judged.flatMap((found) => (found?.kind === 'forbidden' ? [found.problem] : []));
+  if (forbidden.length > 0) return { kind: 'forbidden', problems: forbidden };
+  const unknown = judged.flatMap((found) => (found?.kind === 'unknown' ? [found.problem] : []));
+  return unknown.length > 0 ? { kind: 'unknown', problems: unknown } : { kind: 'owned', claim };
+}
+
+/** What others than the owner of a stream may add to it with the scope `judge`: what they found of it. */
+const JUDGED: ReadonlySet<EventType> = new Set<EventType>([
+  ...(['RewardAssigned', 'RewardRevised', 'StepJudged', 'RevisionComposed', 'RevisionVerified', 'RevisionRejected'] as const),
+  ...(['ReplayFinished', 'ReplayDiverged'] as const),
+]);
+
+function isJudgement(event: Envelope): boolean {
+  return JUDGED.has(event.type) || (event.type === 'PromptShown' && event.data.judgementId !== undefined);
+}
+
+interface Found {
+  readonly kind: 'forbidden' | 'unknown';
+  readonly problem: Problem;
+}
+/** A run, a tree or another stream, and who it belongs to. */
+interface Held {
+  readonly what: string;
+  readonly owner: Pick<KnownOwner, 'principal' | 'project'> | undefined;
+}
+
+function problemOf({ index, event }: Sent, message: string, remedy: string, path?: string): Problem {
+  return { index, id: event.id, path: path ?? `data.${catalogue[event.type].stream}`, message, remedy };
+}
+
+function judgeScope(sent: Sent, principal: Principal): Found | undefined {
+  const needs = isJudgement(sent.event) ? (['judge', 'ingest'] as const) : (['ingest'] as const);
+  if (needs.some((scope) => may(principal, scope))) return undefined;
+  const problem = problemOf(sent, `${sent.event.type} needs the scope ${needs.join(' or ')}`, withScope('ingest'), 'type');
+  return { kind: 'forbidden', problem };
+}
+
+function judge(sent: Sent, principal: Principal, { what, owner }: Held): Found | undefined {
+  const { type, stream } = sent.event;
+  const forbidden = (message: string, remedy: string): Found => ({
+    kind: 'forbidden',
+    problem: problemOf(sent, message, remedy),
+  });
+  const unknown = (): Found => ({
+    kind: 'unknown',
+    problem: problemOf(sent, `no ${what} is on record`, 'append what opens it first, or earlier in the same request'),
+  });
+  if (owner === undefined) return unknown();
+  if (owner.project !== principal.project) {
+    if (sees(principal, owner.project))
+      return forbidden(
+        `the ${what} belongs to project ${owner.project}, and this request writes ${principal.project}`,
+        `send the header espalier-project: ${owner.project}`,
+      );
+    if (opens(sent.event) && what.endsWith(stream))
+      return forbidden(`the id ${stream} is taken`, 'choose another: a random UUID is never taken');
+    return unknown();
+  }
+  if (owner.principal === principal.principal || may(principal, 'admin')) return undefined;
+  if (!isJudgement(sent.event))
+    return forbidden(
+      `the ${what} belongs to another key: ${type} is accepted from its owner alone`,
+      'send it with the key that opened it, or with one of the scope admin',
+    );
+  if (may(principal, 'judge')) return undefined;
+  return forbidden(`the ${what} belongs to another key, and ${type} of others needs the scope judge`, withScope('judge'));
+}
+
+function withScope(scope: string): string {
+  return `make a key with it: \`espalier keys create --name NAME --scopes ${scope}\``;
+}
+
+interface Place {
+  readonly key: string;
+  readonly topic: Topic;
+  readonly stream: string;
+}
+
+function placeOf(event: Envelope): Place {
+  return { key: keyOf(event), topic: catalogue[event.type].topic, stream: event.stream };
+}
+
+function rootPlaceOf(event: Envelope): readonly Place[] {
+  const root = rootOf(event);
+  return root === null ? [] : [{ key: `runs ${root}`, topic: 'runs', stream: root }];
+}
+
+function keyOf(event: Envelope): string {
+  return `${catalogue[event.type].topic} ${event.stream}`;
+}
+
+/** What is named by its content has no owner. */
+function claims(event: Envelope): boolean {
+  return opens(event) && event.type !== 'SegmentRendered';
+}
+
+/** Finds owners: those that the record decided from memory, the others in the read model, and what was claimed here last. */
+async function find(places: readonly Place[], { db, recent }: OwnersWorld): Promise<ReadonlyMap<string, KnownOwner>> {
+  const found = new Map<string, KnownOwner>();
+  const asked = new Map<Topic, Set<string>>();
+  for (const { key, topic, stream } of places) {
+    const known = recent.get(key);
+    if (known) found.set(key, known);
+    if (known?.from === 'record') continue;
+    const streams = asked.get(topic) ?? new Set();
+    asked.set(topic, streams.add(stream));
+  }
+  for (const [topic, streams] of asked)
+    for (const { stream, principal, project } of (await readOwners(db, topic, [...streams])).values()) {
+      const owner = { principal, project, from: 'record' } as const;
+      found.set(`${topic} ${stream}`, owner);
+      recent.set(`${topic} ${stream}`, owner);
+    }
+  return found;
+}

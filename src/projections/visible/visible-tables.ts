@@ -1,0 +1,154 @@
+import { snakeCase } from '../../postgres/camel-case.ts';
+import type { Tables } from '../../postgres/tables.ts';
+
+/** Which rows of a table belong to some projects: a condition on the row `t`, or everything, or nothing. */
+type Rule = ((projects: string) => string) | 'all' | 'none';
+
+/** The stream in a column belongs to one of the projects; a tree to those of its run. */
+const stream =
+  (column: string, topic: string): Rule =>
+  (projects) =>
+    owned(`t.${column}`, topic, projects);
+
+function owned(id: string, topic: string, projects: string): string {
+  return `exists (select from public.owners o left join public.owners r on r.stream = o.root and r.topic = 'runs'
+    where o.stream = ${id} and o.topic = ${topic} and coalesce(r.project, o.project) = any(${projects}))`;
+}
+
+const run = stream('run_id', "'runs'");
+const tree = stream('tree_id', "'trees'");
+const dataset = stream('dataset_id', "'datasets'");
+const lineage = stream('lineage_id', "'training'");
+/** Where a row names a rollout alone, the tree of that decides. */
+const rollout: Rule = (projects) =>
+  `exists (select from public.rollouts w where w.rollout_id = t.rollout_id and ${owned('w.tree_id', "'trees'", projects)})`;
+/** A segment is drawn once for all that show it: its event belongs to the run that it was appended for. */
+const record: Rule = (projects) =>
+  `case when t.topic = 'images' then ${owned('t.correlation_id', "'runs'", projects)}
+    else ${owned('t.stream', 't.topic', projects)} end`;
+const ofTopic = stream('stream', 't.topic');
+const ofAnyTopic: Rule = (projects) =>
+  `exists (select from public.owners o left join public.owners r on r.stream = o.root and r.topic = 'runs'
+    where o.stream = t.stream and coalesce(r.project, o.project) = any(${projects}))`;
+
+/**
+ * Every table that a statement can name has a rule here; one without does not compile. What is named by the digest of its content
+ * (texts of prompts, segments, render specs) is open to who knows the digest, which only rows of the project hold.
+ */
+const RULES: Readonly<Record<keyof Tables, Rule>> = {
+  // journal
+  events: record,
+  streams: ofAnyTopic,
+  streamProducers: ofAnyTopic,
+  anomalies: ofTopic,
+  quarantineReleases: ofTopic,
+  chainBlocks: 'none',
+  // runs
+  experiments: stream('experiment_id', "'runs'"),
+  runs: run,
+  metrics: run,
+  // step-tree
+  trees: tree,
+  steps: tree,
+  rollouts: tree,
+  toolCalls: tree,
+  divergences: tree,
+  // rewards
+  rewards: tree,
+  rewardRevisions: tree,
+  rewardEdges: tree,
+  rewardTrees: tree,
+  returns: tree,
+  // search-statistics
+  backups: tree,
+  nodeStatistics: tree,
+  // revisions, evaluations, replays
+  judgements: tree,
+  revisions: tree,
+  evaluations: run,
+  replays: run,
+  // images, prompts
+  renderSpecs: 'all',
+  runRenderSpecs: run,
+  segments: 'all',
+  historyImages: tree,
+  prompts: tree,
+  promptBlocks: 'all',
+  // datasets
+  datasets: dataset,
+  datasetDigests: dataset,
+  datasetExamples: dataset,
+  // training-pool
+  trainingRuns: run,
+  groups: tree,
+  samples: tree,
+  sampleSteps: rollout,
+  sampleRewards: rollout,
+  lineages: lineage,
+  batches: lineage,
+  batchSamples: tree,
+  sampleRejections: lineage,
+  leases: lineage,
+  batchAcks: lineage,
+  batchAbandonments: lineage,
+  checkpoints: lineage,
+  policyVersions: lineage,
+  // owners
+  owners: (projects) => `t.project = any(${projects})`,
+  payloadProjects: (projects) => `t.project = any(${projects})`,
+  // how far the projections are, which says nothing of what they fold
+  projections: 'all',
+  projectionBuilds: 'all',
+  cursors: 'all',
+  // what was refused may name no stream that could be one
+  quarantine: (projects) =>
+    `case when t.stream ~ '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$' then ${owned('t.stream::uuid', 't.topic', projects)}
+      else false end`,
+  // what belongs to the installation
+  apiKeys: 'none',
+  logTopics: 'none',
+  logPartitions: 'none',
+  logRecords: 'none',
+  logGroups: 'none',
+  logCursors: 'none',
+  logIdentity: 'none',
+  logAdoptions: 'none',
+  logAppenders: 'none',
+  logLayouts: 'none',
+  logMembers: 'none',
+  logPartitionsSeen: 'none',
+  runEpochs: run,
+  streamEpochs: ofTopic,
+  superseded: ofTopic,
+  payloadPolicies: (projects) => `t.project = any(${projects})`,
+  streamKeys: ofAnyTopic,
+  deskDatabase: 'none',
+  // the lease service decides by its own tables; its endpoints ask for the lineage first
+  leaseDesk: lineage,
+  leaseGrants: lineage,
+  leaseAcks: lineage,
+  leaseAbandonments: lineage,
+  outbox: 'none',
+  outboxStreams: 'none',
+};
+
+/**
+ * The journal shows an event when its stream has an owner: a reader that goes on behind it must not pass one whose owner is not
+ * folded yet. So its cursor counts as far as that of the owners is.
+ */
+const CURSORS = `select t.projection, t.version, t.topic, t.partition,
+  case when t.projection = 'journal' and exists (select from projections p where p.name = 'owners')
+    then least(t.next_offset, coalesce((select c.next_offset from cursors c join projections p on p.name = c.projection
+      and p.version = c.version where p.name = 'owners' and (c.topic, c.partition) = (t.topic, t.partition)), 0))
+    else t.next_offset end as next_offset, t.updated_at from cursors t`;
+
+/** Returns, for each table that is not open to everyone, the rows of some projects (a literal of Postgres) as a query. */
+export function visibleTables(projects: string): ReadonlyMap<string, string> {
+  const rows = Object.entries(RULES).flatMap(([name, rule]): [string, string][] => {
+    const table = snakeCase(name);
+    if (table === 'cursors') return [[table, CURSORS]];
+    if (rule === 'all') return [];
+    return [[table, `select t.* from ${table} t where ${rule === 'none' ? 'false' : rule(projects)}`]];
+  });
+  return new Map(rows);
+}

@@ -124,7 +124,7 @@ function inTurn(faults: readonly Fault[], seed: number): readonly Fault[] {
 }
 
 function again({ updates, roles, faults }: CampaignOptions, log: string, seed: number, kills: number): string {
-  return `npm run chaos -- --kills ${kills} --each ${kills} --seed ${seed} --updates ${updates} --log ${log} --only ${[...new Set(roles)].join(',')} --faults ${faults.join(',')}`;
+  return `npm run chaos -- --kills ${kills} --each ${kills} --seed ${seed} --updates ${updates} --log ${log} --only ${[...new Set(roles)].join(',')} --faults '${faults.join(',')}'`;
 }
 
 function timeLeft({ began, killed, wanted }: Share['clock'], more: number): string {

@@ -6,6 +6,8 @@ import type { NoDisk, SmallDisk } from './small-disk.ts';
 export const FAULTS = {
   kill: 'SIGKILL to a process of the group; a supervisor starts the next',
   pause: 'SIGSTOP, later SIGCONT',
+  freeze: 'SIGSTOP to one of two processes of a role until the other has its work, then SIGCONT',
+  'owner-ends': 'the process that started the server of the database ends, by SIGKILL or SIGTERM',
   cut: 'every connection to the database breaks, and new ones are refused for a moment',
   crash: 'SIGKILL to one process of the database: it ends all others and recovers from its log',
   statement: 'one connection breaks at the worst statement: a commit that is not answered, a COPY cut in half',
@@ -20,7 +22,7 @@ export type Fault = keyof typeof FAULTS;
 export const FAULT_NAMES = Object.keys(FAULTS) as readonly Fault[]; // the keys of a constant
 
 /** Those that everybody feels for seconds: placed one by one in a training. The others are drawn between the kills. */
-export const HEAVY = ['postmaster', 'broker', 'disk', 'restore', 'partitions-grow'] as const;
+export const HEAVY = ['postmaster', 'broker', 'disk', 'restore', 'partitions-grow', 'freeze', 'owner-ends'] as const;
 export type HeavyFault = (typeof HEAVY)[number];
 
 /** What the laboratory can do to the servers of a training; null where they are not its own. */
@@ -40,7 +42,8 @@ export const NO_MEANS: Means = {
 
 /** Returns why a fault cannot be injected; null when it can. */
 export function whyNot(fault: Fault, log: 'embedded' | 'kafka', means: Means): string | null {
-  if (fault === 'postmaster' && !means.postgres) return 'DATABASE_URL names a server that is not the own';
+  if ((fault === 'postmaster' || fault === 'owner-ends') && !means.postgres)
+    return 'DATABASE_URL names a server that is not the own';
   if (fault === 'broker' && log === 'embedded') return 'the log lies in Postgres: see postmaster';
   if (fault === 'broker' && !means.broker) return 'KAFKA_BROKERS names brokers that are not the own';
   if ((fault === 'partitions-grow' || fault === 'records-deleted') && log === 'embedded')

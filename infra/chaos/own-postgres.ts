@@ -3,12 +3,18 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/postgres/embedded-server.ts';
 import { connect } from '../../src/postgres/pool.ts';
+import { type ChildProcess, startProcess } from '../../src/testing/worker-process.ts';
 
 /** The laboratory's own server, which may be killed and comes back on the same folder and port. */
 export interface OwnPostgres {
   readonly url: string;
   /** Kills the postmaster with SIGKILL; its children see it and end. Starts it again, over what they leave behind. */
   kill(): Promise<void>;
+  /**
+   * Ends the process that was first to use the server, while others use it, and starts one that will be ended next. @throws Error
+   * when the server ended with it.
+   */
+  endOwner(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
   /** Makes sure that it runs and answers: starts it again when it gave up (a full disk). Returns whether it had. */
   revive(): Promise<boolean>;
   close(): Promise<void>;
@@ -16,6 +22,7 @@ export interface OwnPostgres {
 
 /** Starts a server with durable commits in a folder. */
 export async function startOwnPostgres(folder: string): Promise<OwnPostgres> {
+  let owner = await startOwner(folder);
   const servers: EmbeddedPostgres[] = [await startEmbeddedPostgres({ folder, durability: 'fsync' })];
   const url = servers[0]?.url ?? '';
   const port = Number(new URL(url).port);
@@ -31,6 +38,15 @@ export async function startOwnPostgres(folder: string): Promise<OwnPostgres> {
       process.kill(await pid(), 'SIGKILL');
       await start();
     },
+    async endOwner(signal) {
+      if (hasEnded.has(owner)) owner = await startOwner(folder); // with the processes of a training before
+      const before = await pid();
+      owner.kill(signal);
+      await owner.ended;
+      if ((await pid()) !== before || !(await answers(url)))
+        throw new Error(`the server of ${folder} ended with the process that started it (${signal})`);
+      owner = await startOwner(folder);
+    },
     async revive() {
       let started = false;
       for (let tries = 0; !(await answers(url)); tries++) {
@@ -40,9 +56,20 @@ export async function startOwnPostgres(folder: string): Promise<OwnPostgres> {
       return started;
     },
     async close() {
+      owner.kill('SIGKILL');
+      await owner.ended;
       for (const server of servers) await server.close();
     },
   };
+}
+
+const hasEnded = new WeakSet<ChildProcess>();
+
+async function startOwner(folder: string): Promise<ChildProcess> {
+  const owner = startProcess('infra/chaos/own-server.ts', [folder], {});
+  void owner.ended.then(() => hasEnded.add(owner));
+  await owner.saying(/^using the server$/);
+  return owner;
 }
 
 async function answers(url: string): Promise<boolean> {

@@ -4,6 +4,9 @@ import { type ChildProcess, startProcess } from '../../src/testing/worker-proces
 
 export const ROLES = ['collector', 'projector', 'batcher', 'trainer', 'relay', 'api'] as const;
 export type Role = (typeof ROLES)[number];
+/** Roles of which two processes work side by side: the others wait for a lease, a run or a port. */
+export const FREEZABLE = ['projector', 'batcher', 'relay'] as const;
+export type FreezableRole = (typeof FREEZABLE)[number];
 
 /** The processes of one training, one of each role. What dies is started again, as a supervisor would. */
 export interface ProcessGroup {
@@ -17,6 +20,11 @@ export interface ProcessGroup {
   outage<T>(meanwhile: () => Promise<T>): Promise<T>;
   /** Stops with SIGSTOP, and lets it go on when `meanwhile` is over. */
   pause(role: Role, meanwhile: () => Promise<void>): Promise<void>;
+  /**
+   * Starts another process of a role, stops the first with SIGSTOP, lets it go on when `meanwhile` is over, and ends it after
+   * `together`, in which both are at work.
+   */
+  freeze(role: FreezableRole, meanwhile: () => Promise<void>, together: () => Promise<void>): Promise<void>;
   /** Whether the collector came to the end of its run. */
   collected(): boolean;
   /** Processes that ended without being asked to. */
@@ -72,6 +80,7 @@ export function startProcessGroup(platform: Platform & { readonly home: string }
     api: ['workers/api.ts'],
   };
   const members = new Map<Role, Member>();
+  const extra = new Set<ChildProcess>(); // frozen ones, next to those that replaced them
   const exited: Exited[] = [];
   let [begun, under] = [0, 0]; // outages so far, and those that last
   let isCollected = false;
@@ -97,7 +106,7 @@ export function startProcessGroup(platform: Platform & { readonly home: string }
       .split('\n')
       .some((line) => READY[role].test(line));
     exited.push({ role, end, words: tail(child), at: hadBegun ? 'work' : begun > outages ? 'start' : 'no reason' });
-    start(role);
+    if (members.get(role)?.child === child) start(role);
   }
   for (const role of ROLES) start(role);
 
@@ -138,6 +147,25 @@ export function startProcessGroup(platform: Platform & { readonly home: string }
       await meanwhile();
       member?.child.kill('SIGCONT');
     },
+    async freeze(role, meanwhile, together) {
+      const frozen = members.get(role);
+      if (!frozen) return;
+      await frozen.child.saying(READY[role]);
+      start(role);
+      extra.add(frozen.child);
+      await members.get(role)?.child.saying(READY[role]);
+      try {
+        frozen.child.kill('SIGSTOP');
+        await meanwhile();
+        frozen.child.kill('SIGCONT');
+        await together();
+      } finally {
+        frozen.stopping = true;
+        frozen.child.kill('SIGKILL');
+        await frozen.child.ended;
+        extra.delete(frozen.child);
+      }
+    },
     async dismiss() {
       // One that is still starting has no handler of its own for the signal yet.
       await Promise.all([...members].map(([role, { child }]) => child.saying(READY[role])));
@@ -151,7 +179,7 @@ export function startProcessGroup(platform: Platform & { readonly home: string }
     },
     async abandon() {
       isOver = true;
-      for (const { child } of members.values()) child.kill('SIGKILL');
+      for (const child of [...extra, ...[...members.values()].map((member) => member.child)]) child.kill('SIGKILL');
       await Promise.all([...members.values()].map(({ child }) => child.ended));
     },
     stderrTail: () => [...members].map(([role, { child }]) => `${role} (${child.pid}): ${tail(child)}`).join('\n'),

@@ -7,6 +7,7 @@ import { reasonOf } from '../projections/fault.ts';
 import type { Projection } from '../projections/projection.ts';
 import { lagOf, type ProjectionStatus, readProjectionStatuses } from '../projections/projection-statuses.ts';
 import { json, type Reply } from './reply.ts';
+import type { StallWatch } from './stalled-projections.ts';
 
 export interface HealthWorld {
   readonly db: Db;
@@ -16,8 +17,11 @@ export interface HealthWorld {
 
 const LIMIT_MS = 2_000; // supervisors give a probe some seconds
 
-/** Answers `GET /readyz`: 200 when the database and the log answer and no projection is stopped, else 503 with every reason. */
-export async function readiness({ db, log, projections }: HealthWorld): Promise<Reply> {
+/**
+ * Answers `GET /readyz`: 200 when the database and the log answer and every projection runs and moves, else 503 with every
+ * reason. That one does not move shows only by a second look: a supervisor looks every few seconds.
+ */
+export async function readiness({ db, log, projections }: HealthWorld, stalls: StallWatch): Promise<Reply> {
   const reasons: string[] = [];
   const ask = async <T>(name: string, question: Promise<T>): Promise<T | undefined> => {
     try {
@@ -39,6 +43,7 @@ export async function readiness({ db, log, projections }: HealthWorld): Promise<
     const missing = projections.filter(({ name }) => !statuses.some((status) => status.name === name));
     for (const { name } of missing) reasons.push(`projection ${name} is not installed; start a projection worker once`);
   }
+  if (statuses && ends) reasons.push(...stalls.look(projections, statuses, ends));
   const lag = statuses && ends ? lagByProjection(projections, statuses, ends) : null;
   return json(reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons, lag });
 }

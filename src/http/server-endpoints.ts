@@ -4,6 +4,7 @@ import type { Metrics } from '../runtime/metrics.ts';
 import { type Endpoint, endpoint } from './endpoint.ts';
 import { type HealthWorld, readiness } from './health.ts';
 import { json, type Reply, text } from './reply.ts';
+import { watchStalls } from './stalled-projections.ts';
 
 const ready = z.object({
   ready: z.boolean(),
@@ -16,6 +17,7 @@ const ready = z.object({
 
 /** Returns the endpoints about the server itself: schemas of its events, health and measurements. */
 export function serverEndpoints(world: HealthWorld & { readonly metrics: Metrics }): readonly Endpoint[] {
+  const stalls = watchStalls();
   let schemas: Reply | undefined; // 40 ms of a start that rarely needs them
   return [
     endpoint({
@@ -51,7 +53,7 @@ export function serverEndpoints(world: HealthWorld & { readonly metrics: Metrics
         200: { description: 'Ready.', content: { 'application/json': ready } },
         503: { description: 'Not ready.', content: { 'application/json': ready } },
       },
-      handle: () => readiness(world),
+      handle: () => readiness(world, stalls),
     }),
     endpoint({
       method: 'GET',

@@ -9,6 +9,12 @@ export interface BlobStore {
   has(sha256: string): Promise<boolean>;
 }
 
+/** A store from which what nobody refers to is deleted. */
+export interface Deletes {
+  /** Deletes a blob that nobody put within the last `graceMs`; returns whether it is gone. One that is not there is gone. */
+  remove(sha256: string, graceMs: number): Promise<boolean>;
+}
+
 export class BlobMissing extends Error {
   override readonly name = 'BlobMissing';
 }

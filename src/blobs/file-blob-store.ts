@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { access, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { access, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { sha256Hex } from '../digest/sha256.ts';
 import type { BlobRef } from '../events/schemas/values.ts';
-import { BlobCorrupt, BlobMissing, type BlobStore } from './blob-store.ts';
+import { BlobCorrupt, BlobMissing, type BlobStore, type Deletes } from './blob-store.ts';
 
 const NAME = /^[0-9a-f]{64}$/;
 
@@ -12,12 +12,13 @@ const NAME = /^[0-9a-f]{64}$/;
  * synced and renamed, so several processes may put the same one at once. @throws RangeError on a name that is no SHA-256 in
  * lower-case hex.
  */
-export function openFileBlobStore(folder: string): BlobStore {
+export function openFileBlobStore(folder: string): BlobStore & Deletes {
   return {
     async put(bytes, mediaType): Promise<BlobRef> {
       const sha256 = sha256Hex(bytes);
       const path = pathOf(folder, sha256);
-      if (!(await isThere(path))) await writeWhole(path, bytes);
+      if (await isThere(path)) await touch(path, bytes);
+      else await writeWhole(path, bytes);
       return { blob: sha256, size: bytes.byteLength, mediaType };
     },
     async get(sha256) {
@@ -30,7 +31,31 @@ export function openFileBlobStore(folder: string): BlobStore {
       return bytes;
     },
     has: async (sha256) => isThere(pathOf(folder, sha256)),
+    async remove(sha256, graceMs) {
+      const path = pathOf(folder, sha256);
+      try {
+        if (Date.now() - (await stat(path)).mtimeMs < graceMs) return false;
+        await rm(path);
+      } catch (error) {
+        if (!isMissing(error)) throw error;
+      }
+      return true;
+    },
   };
+}
+
+/**
+ * Notes that a blob was put again: who deletes what nobody refers to leaves it, since an event that names it may be on its way.
+ * One that was deleted in this moment is written.
+ */
+async function touch(path: string, bytes: Uint8Array): Promise<void> {
+  const now = new Date();
+  try {
+    await utimes(path, now, now);
+  } catch (error) {
+    if (!isMissing(error)) return; // a file of another user: a blob that is put again is only kept for longer
+    await writeWhole(path, bytes);
+  }
 }
 
 /** Lists the names of all blobs of a folder, in no order. A name may belong to damaged content: `get` detects it. */

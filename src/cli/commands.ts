@@ -50,6 +50,14 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
       'give up the next batch of a policy for ever: its samples are not trained, the batch after it is trained on the same version',
     load: async () => (await import('./abandon.ts')).addAbandon,
   },
+  seal: {
+    summary: 'turn on or off that texts and tokens of a project are encrypted by a key per stream, so that they can be forgotten',
+    load: async () => (await import('./seal.ts')).addSeal,
+  },
+  forget: {
+    summary: 'forget the texts and tokens of runs, trees or a project: destroy their keys and clear the read models',
+    load: async () => (await import('./forget.ts')).addForget,
+  },
   status: { summary: 'show log, projections, quarantine and runs', load: async () => (await import('./status.ts')).addStatus },
   tree: {
     summary: 'draw a tree: what its rollouts did, merged where they did the same',

@@ -25,6 +25,7 @@ export const catalogue = {
   RunResumed: { topic: 'runs', version: 1, stream: 'runId', data: runs.runResumed },
   RunFinished: { topic: 'runs', version: 1, stream: 'runId', data: runs.runFinished },
   MetricRecorded: { topic: 'runs', version: 1, stream: 'runId', data: runs.metricRecorded },
+  PayloadForgotten: { topic: 'runs', version: 1, stream: 'runId', data: runs.payloadForgotten },
   EvaluationFinished: { topic: 'runs', version: 1, stream: 'runId', data: evaluations.evaluationFinished },
   RenderSpecRegistered: { topic: 'runs', version: 1, stream: 'runId', data: images.renderSpecRegistered },
   ReplayFinished: { topic: 'runs', version: 1, stream: 'runId', data: replays.replayFinished },

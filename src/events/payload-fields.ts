@@ -12,6 +12,7 @@ export const payloadFields: { readonly [Type in EventType]: readonly string[] } 
   RunResumed: [],
   RunFinished: ['message'],
   MetricRecorded: [],
+  PayloadForgotten: [],
   EvaluationFinished: [],
   RenderSpecRegistered: [],
   ReplayFinished: ['differences.*.recorded', 'differences.*.replayed'],

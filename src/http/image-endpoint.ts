@@ -55,6 +55,7 @@ export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
       304: { description: 'The client has it.', headers: KEPT },
       ...refusals({
         404: 'No step on record was shown this image.',
+        410: 'The image is forgotten, as the text that it showed.',
         422: 'The image is too large to be drawn here.',
         500: 'The record does not give the image: the message names what is damaged.',
         503: 'Too many images are being drawn: ask again after Retry-After seconds.',
@@ -88,6 +89,8 @@ async function reply(result: Rebuilt, shown: HistoryImageRecord, logger: Logger)
         headers: { 'content-type': 'image/png', ...headersOf(shown.id) },
         body: await encodePng(result.image),
       };
+    case 'forgotten':
+      return refuse(410, `the image of step ${shown.stepId} is forgotten: the text that it showed was`, 'nothing brings it back');
     case 'too-large':
       return refuse(
         422,

@@ -87,6 +87,54 @@ export async function unsealerOf(db: Db, records: Iterable<string | Uint8Array>)
   };
 }
 
+/** Returns whether something that a stream held is forgotten. */
+export async function isForgotten(db: Db, stream: string): Promise<boolean> {
+  return (await forgottenAmong(db, [stream])).size > 0;
+}
+
+/** Returns those of these streams of which something is forgotten. */
+export async function forgottenAmong(db: Db, streams: readonly string[]): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ stream: string }>`
+    select distinct stream from public.stream_keys where stream = any(${[...streams]}::uuid[]) and secret is null`.execute(db);
+  return new Set(rows.map(({ stream }) => stream));
+}
+
+export async function countDestroyedKeys(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from public.stream_keys where secret is null`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
+/** Destroys the keys of streams; done again it does nothing. Returns all keys that these streams ever had. */
+export async function destroyKeys(db: Db, streams: readonly string[]): Promise<readonly string[]> {
+  await sql`
+    update public.stream_keys set secret = null, destroyed_at = clock_timestamp()
+    where stream = any(${[...streams]}::uuid[]) and secret is not null`.execute(db);
+  const { rows } = await sql<{ keyId: string }>`
+    select key_id from public.stream_keys where stream = any(${[...streams]}::uuid[]) order by key_id`.execute(db);
+  return rows.map(({ keyId }) => keyId);
+}
+
+/** Reads all keys that streams ever had. */
+export async function keysOf(
+  db: Db,
+  streams: readonly string[],
+): Promise<readonly { readonly keyId: string; readonly stream: string; readonly destroyed: boolean }[]> {
+  const { rows } = await sql<{ keyId: string; stream: string; destroyed: boolean }>`
+    select key_id, stream, secret is null as destroyed from public.stream_keys
+    where stream = any(${[...streams]}::uuid[]) order by key_id`.execute(db);
+  return rows;
+}
+
+/** Counts the keys of streams that are in force. */
+export async function countKeys(db: Db, streams: readonly string[]): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from public.stream_keys where stream = any(${[...streams]}::uuid[]) and secret is not null`.execute(
+    db,
+  );
+  return rows[0]?.count ?? 0;
+}
+
 /** Returns which of these keys are destroyed. */
 export async function destroyedKeys(db: Db, keyIds: readonly string[]): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ keyId: string }>`

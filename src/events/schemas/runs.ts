@@ -58,6 +58,16 @@ export const runFinished = eventData('A run finished: its outcome and its totals
   steps: count.describe('Number of actions taken in the run.'),
 });
 
+/** Written when nothing of it can be read any more: a forgetting that was ended in between is continued, and then recorded. */
+export const payloadForgotten = eventData('Payload of a run was forgotten: its keys are destroyed, and no read model holds it.', {
+  runId,
+  trees: z.array(id).max(5_000).describe('UUIDs of the trees of the run whose payload was forgotten.'),
+  keys: z.array(id).max(5_000).describe('UUIDs of the keys that were destroyed, those of shared history segments included.'),
+  blobs: count.describe('Number of blobs that were deleted with the payload.'),
+  by: name.describe('Who asked for it: the name of a person or a program.'),
+  reason: z.string().min(1).max(2_000).describe('Reason that was given.'),
+});
+
 export const metricRecorded = eventData('A metric of a run was measured.', {
   runId,
   metric: name.describe('Name of the metric.'),

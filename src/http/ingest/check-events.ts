@@ -67,6 +67,12 @@ function notYours(path: (typeof STAMPED)[number]): Omit<Problem, 'index'> {
   };
 }
 
+const NOT_FORGOTTEN = {
+  path: 'type',
+  message: 'is written by the platform alone, when payload is forgotten',
+  remedy: 'forget it by `espalier forget`',
+};
+
 const NOT_SEALED = {
   path: 'sealed',
   message: 'is written by the platform alone',
@@ -121,6 +127,7 @@ function check(value: unknown, index: number, now: number): Sent | Problem {
   if (catalogue[parsed.event.type].topic === 'training') return { index, id: parsed.event.id, ...NOT_HERE };
   if (OF_COLLECTORS.has(parsed.event.type)) return { index, id: parsed.event.id, path: 'type', ...NOT_A_COLLECTOR };
   if (parsed.event.epoch !== undefined) return { index, id: parsed.event.id, path: 'epoch', ...NOT_A_COLLECTOR };
+  if (parsed.event.type === 'PayloadForgotten') return { index, id: parsed.event.id, ...NOT_FORGOTTEN };
   const ahead = Date.parse(parsed.event.occurredAt) - now;
   if (ahead > LARGEST_SKEW_MS) return { index, id: parsed.event.id, ...aheadOf(ahead) };
   if (parsed.event.released) return { index, id: parsed.event.id, ...NOT_A_RELEASE };

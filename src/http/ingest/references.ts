@@ -44,6 +44,7 @@ export function referencesOf(event: Envelope): readonly Reference[] {
       return []; // the endpoint refuses them before it looks at references
     case 'RunFinished':
     case 'MetricRecorded':
+    case 'PayloadForgotten':
     case 'EvaluationFinished':
     case 'ReplayFinished':
     case 'TreeOpened':

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { sql } from 'kysely';
 import type { Offsets } from '../../log/event-log.ts';
 import type { Db, Trx } from '../../postgres/database.ts';
+import { countDestroyedKeys } from '../../postgres/stream-keys.ts';
 import { topicsOf } from '../apply-slice.ts';
 import { tablesFileOf } from '../install.ts';
 import { journal } from '../journal/journal.ts';
@@ -22,7 +23,8 @@ export type ShownVersions = ReadonlyMap<string, number>;
  */
 export async function readShownVersions(db: Db): Promise<ShownVersions> {
   const live = await readLiveVersions(db);
-  return new Map(SHOWN.map(({ name, version }) => [name, live.get(name) ?? version]));
+  const versions = SHOWN.map(({ name, version }): [string, number] => [name, live.get(name) ?? version]);
+  return new Map([...versions, ['destroyed keys', await countDestroyedKeys(db)]]); // what was folded before may show what they sealed
 }
 
 /** Returns the projections among these that are folded into a snapshot. */
@@ -51,6 +53,13 @@ export async function createSnapshotSchema(
     if (projections.includes(journal)) await showJournal(trx, position, shown);
     await stand(trx, projections, position);
   });
+}
+
+/** Drops the snapshots of all processes: each folds again what it is asked for. */
+export async function dropAllSnapshots(db: Db): Promise<void> {
+  const { rows } = await sql<{ schema: string }>`
+    select nspname as schema from pg_namespace where nspname ~ '^as_of_[0-9]+_[0-9]+$'`.execute(db);
+  for (const { schema } of rows) await dropSnapshotSchema(db, schema);
 }
 
 /** Drops what a snapshot made. A name that is none of ours is a bug: a schema goes with all that it holds. */

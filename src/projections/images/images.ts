@@ -38,7 +38,8 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
       keepFirst(specs, renderSpecId, specRow(delivery.event));
       keepFirst(runSpecs, `${runId} ${renderSpecId}`, runSpecRow(delivery.event));
     }
-    if (isOf(delivery, 'SegmentRendered')) {
+    // A forgotten segment is not kept: who draws its text again records it again.
+    if (isOf(delivery, 'SegmentRendered') && !delivery.event.sealed) {
       const { segmentId: id, renderSpecId, text } = delivery.event.data;
       // A text in the blob store is compared by who reads it: a fold reads no blobs.
       if (typeof text === 'string' && segmentId(renderSpecId, text) !== id) {

@@ -1,6 +1,7 @@
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import { textReader } from '../../blobs/read-text.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
+import { streamOf } from '../../events/stream-of.ts';
 import { composeHistory, type HistoryImage } from '../../images/compose-history.ts';
 import { RenderRefused } from '../../images/history-sizes.ts';
 import { segmentId } from '../../images/image-id.ts';
@@ -9,6 +10,7 @@ import { parseRenderSpec, type RenderSpec, renderSpecId } from '../../images/ren
 import { type RenderedSegment, segmentBytes } from '../../images/rendered-segment.ts';
 import { segmentDigest } from '../../images/segment-digest.ts';
 import type { Db } from '../../postgres/database.ts';
+import { isForgotten } from '../../postgres/stream-keys.ts';
 import type { HistoryImageRecord } from './read-history-images.ts';
 import { readRenderSpecs } from './read-render-specs.ts';
 import { readHistories, readSegments, type SegmentRecord } from './read-segments.ts';
@@ -24,6 +26,8 @@ export type Rebuilt =
   | { readonly kind: 'image'; readonly image: HistoryImage }
   /** The record does not give the image: what of it is wrong, and how. */
   | { readonly kind: 'damaged'; readonly what: 'render-spec' | 'segment' | 'image'; readonly id: string; readonly detail: string }
+  /** A segment was forgotten. */
+  | { readonly kind: 'forgotten'; readonly id: string; readonly detail: string }
   | { readonly kind: 'too-large'; readonly detail: string };
 
 const PIXEL_LIMIT = 2 ** 25; // of the stack before the resize: about 85,000 lines at the width of a history, some 0.7 s
@@ -83,7 +87,12 @@ async function drawSegments(
     const records = new Map((await readSegments(db, wanted)).map((record) => [record.id, record]));
     for (const id of wanted) {
       const record = records.get(id);
-      if (!record) return segmentDamage(id, 'is not on record; was its SegmentRendered appended?');
+      if (!record) {
+        if (await isForgotten(db, streamOf('SegmentRendered', { segmentId: id }) ?? '')) {
+          return { kind: 'forgotten', id, detail: `segment ${id} is forgotten` };
+        }
+        return segmentDamage(id, 'is not on record; was its SegmentRendered appended?');
+      }
       textBytes += record.blobs?.text?.size ?? 0;
       if (textBytes > TEXT_LIMIT) return { kind: 'too-large', detail: `its texts are over ${TEXT_LIMIT} bytes` };
       const text = await textOf(record, blobs);

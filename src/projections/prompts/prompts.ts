@@ -32,7 +32,8 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
     if (!isOf(delivery, 'PromptShown')) continue;
     const refused = fold(delivery, known, rows);
     if (refused) poison.push({ delivery, ...refused });
-    else
+    else if (!delivery.event.sealed)
+      // of a forgotten prompt no block is left
       for (const block of delivery.event.data.blocks) {
         const digest = typeof block === 'string' ? blockDigest(block) : block.blob;
         if (!blocks.has(digest)) blocks.set(digest, blockRow(digest, block));

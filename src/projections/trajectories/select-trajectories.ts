@@ -38,6 +38,14 @@ export async function readPromptsHeld(trx: Trx, query: TrajectoryQuery): Promise
 
 const FETCH = 1_000; // rows per round trip: a row is about 150 bytes, so the cursor costs little memory and few trips
 
+/** Counts the trajectories of a query in whose tree something is forgotten. */
+export async function countForgotten(trx: Trx, query: TrajectoryQuery): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count ${fromWhere(query)}
+      and exists (select 1 from public.stream_keys k where k.stream = r.tree_id and k.secret is null)`.execute(trx);
+  return rows[0]?.count ?? 0;
+}
+
 /**
  * Streams the chosen rollouts tree by tree through a server-side cursor: Postgres sorts once and this process holds one tree's
  * worth. The order is by content that does not depend on when events arrived: run, task alias (code units), tree, ordinal,

@@ -2,6 +2,7 @@ import { configureEstimator } from '../../domain/training/advantages/estimators.
 import { findWalkFault } from '../../domain/training/planning/record-fault.ts';
 import type { Offsets } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
+import { forgottenAmong } from '../../postgres/stream-keys.ts';
 import { readPaths } from '../../projections/step-tree/read-paths.ts';
 import {
   type BatchManifest,
@@ -31,6 +32,7 @@ export async function readBatchRows(
 ): Promise<BatchRows> {
   const batch = await readManifest(db, batchId);
   const ids = batch.groups.flatMap(({ rolloutIds }) => rolloutIds);
+  await refuseForgotten(db, batch);
   const rollouts = new Map((await readRolloutsOfBatch(db, blobs, ids)).map((row) => [row.rolloutId, row]));
   const leaves = [...rollouts.values()].map(({ leafStepId }) => leafStepId);
   const paths = await readPaths(db, leaves);
@@ -46,6 +48,19 @@ export async function readBatchRows(
     rolloutIds.map((rolloutId) => trajectoryOf(world, group, rolloutId)),
   );
   return { batch, trajectories };
+}
+
+/** Placeholders are no tokens to train on. */
+async function refuseForgotten(db: Db, { batchId, groups }: BatchManifest): Promise<void> {
+  const forgotten = await forgottenAmong(
+    db,
+    groups.map(({ treeId }) => treeId),
+  );
+  if (forgotten.size === 0) return;
+  throw new RowsError(
+    'incomplete',
+    `the payload of ${forgotten.size} of the ${groups.length} groups of batch ${batchId} is forgotten`,
+  );
 }
 
 const NO_SCORES: ReadonlyMap<string, number> = new Map();

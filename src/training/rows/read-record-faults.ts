@@ -8,6 +8,7 @@ import {
 } from '../../domain/training/planning/record-fault.ts';
 import { findTokenValueFault, type TokenValues } from '../../domain/training/planning/token-fault.ts';
 import type { Db } from '../../postgres/database.ts';
+import { forgottenAmong } from '../../postgres/stream-keys.ts';
 import { readPaths } from '../../projections/step-tree/read-paths.ts';
 import { chosenOf } from '../backends/linear/decisions.ts';
 import { sampledTokens } from '../backends/step-rows-of.ts';
@@ -40,12 +41,17 @@ export async function readRecordFaults(
     [...walks.values()].map(({ leafStepId }) => leafStepId),
   );
   const faults = new Map<string, string>();
+  const forgotten = await forgottenAmong(
+    db,
+    [...walks.values()].map(({ treeId }) => treeId),
+  );
   const whole: Walked[] = [];
   for (const rolloutId of rollouts) {
     const walk = walks.get(rolloutId);
     const path = paths.get(walk?.leafStepId ?? '') ?? [];
     const fault = walk ? findWalkFault(walk, path) : `the end of rollout ${rolloutId} is not in its tree: it was refused there`;
     if (fault !== null) faults.set(rolloutId, fault);
+    else if (walk && forgotten.has(walk.treeId)) faults.set(rolloutId, `the payload of tree ${walk.treeId} is forgotten`);
     else if (walk) whole.push({ walk, path, own: path.slice(path.indexOf(walk.fromStepId) + 1) });
   }
   const steps = await findStepFaults(db, [...new Set(whole.flatMap(({ path }) => path))], learner);

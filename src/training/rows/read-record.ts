@@ -34,13 +34,14 @@ export interface RolloutRow
 
 /** The path of a finished rollout, as its end and its tree say it. */
 export interface WalkRow extends RecordedWalk {
+  readonly treeId: string;
   readonly leafStepId: string;
 }
 
 /** Reads the walks of finished rollouts, in no order; those that are unknown or go on are left out. */
 export async function readWalks(db: Db, ids: readonly string[]): Promise<readonly WalkRow[]> {
   const { rows } = await sql<WalkRow>`
-    select r.rollout_id, t.root_step_id, r.from_step_id, r.leaf_step_id, r.steps as taken
+    select r.rollout_id, r.tree_id, t.root_step_id, r.from_step_id, r.leaf_step_id, r.steps as taken
     from rollouts r join trees t on t.tree_id = r.tree_id
     where r.rollout_id = any(${[...ids]}::uuid[]) and r.leaf_step_id is not null`.execute(db);
   return rows;

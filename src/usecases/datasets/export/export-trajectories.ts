@@ -7,7 +7,7 @@ import { prompts } from '../../../projections/prompts/prompts.ts';
 import { rewards } from '../../../projections/rewards/rewards.ts';
 import { runs } from '../../../projections/runs/runs.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
-import { readPromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
+import { countForgotten, readPromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { DatasetError } from '../dataset-error.ts';
 import { AtomicFile, type Existing, refuseExisting } from './atomic-file.ts';
@@ -57,6 +57,8 @@ export async function exportTrajectories(options: ExportOptions): Promise<Manife
       const counted = await countWhole(trx, query);
       const { trajectories: total } = counted;
       if (total === 0 && options.empty === 'refuse') throw nothingMatches(query);
+      const forgotten = await countForgotten(trx, query);
+      if (forgotten > 0) throw payloadForgotten(forgotten, total);
       onProgress({ done: 0, total });
       const pictures = openPictures(trx, blobs, await readPromptsHeld(trx, query));
       const job = { trx, blobs, query, format, tokenizer, file, pictures, folder, signal };
@@ -71,6 +73,13 @@ export async function exportTrajectories(options: ExportOptions): Promise<Manife
     await folder.discard();
     await file.discard();
   }
+}
+
+function payloadForgotten(forgotten: number, total: number): DatasetError {
+  return new DatasetError(
+    'forgotten',
+    `the payload of ${forgotten} of the ${total} trajectories is forgotten; choose others, by --run or another filter`,
+  );
 }
 
 async function publish(

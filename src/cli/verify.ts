@@ -59,10 +59,21 @@ const DOUBTS = {
 } as const;
 
 function describeVerification(found: Verification): Lines {
-  const { doubtful, doubtfulRevisions } = found;
-  if (doubtful === 0) return describeFaults(found);
+  return [describeFaults(found), describeForeign(found), describeDoubts(found)];
+}
+
+function describeForeign({ foreign, foreignIds }: Verification): Lines {
+  if (foreign === 0) return [];
   return [
-    describeFaults(found),
+    `${foreign} event ids are held by several streams; each event is a fact of its own stream:`,
+    ...foreignIds.map(({ eventId, streams }) => `event ${eventId}: ${streams.join(', ')}`),
+    ...(foreign > foreignIds.length ? [`… ${foreign - foreignIds.length} more`] : []),
+  ];
+}
+
+function describeDoubts({ doubtful, doubtfulRevisions }: Verification): Lines {
+  if (doubtful === 0) return [];
+  return [
     `${doubtful} revisions are as they were written and do not hold; exports leave them out, and \`espalier revise\` adds what does:`,
     ...doubtfulRevisions.map(
       ({ revisionId, state, treeId, why }) => `revision ${revisionId} (${state}) of tree ${treeId}: ${DOUBTS[why]}`,

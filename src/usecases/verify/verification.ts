@@ -25,6 +25,12 @@ export interface Verification {
   /** The first faults. */
   readonly faults: readonly Fault[];
   /**
+   * How many event ids several streams hold, and the first of them with the streams. Each event is a fact of its own stream, so
+   * that they are no fault of the record; an id that was derived was taken by somebody else than its stream.
+   */
+  readonly foreign: number;
+  readonly foreignIds: readonly { readonly eventId: string; readonly streams: readonly string[] }[];
+  /**
    * How many revisions are as they were written and do not hold by the record; and the first of them. They are no fault of the
    * record.
    */

@@ -86,6 +86,19 @@ describe('verify compares log, journal and read models', () => {
     );
   });
 
+  test('an event under the id of an event of another stream is named with both streams, and is no fault', async () => {
+    const [victim] = builder.events.filter(({ type }) => type === 'StepTaken');
+    const runId = builder.run('another');
+    const forged = builder.events.at(-1);
+    if (!victim || !forged) throw new Error('a walk has steps, and a run begins with an event');
+    const events = [{ ...forged, id: victim.id }];
+    await platform.log.append(await prepareEvents(events, platform.blobs, DEFAULT_STAMP));
+    await settled();
+    const { faulty, foreign, foreignIds } = await verifyRecord(platform, { files: [], signal });
+    const streams = [`${runId} of runs`, `${victim.stream} of trees`];
+    expect({ faulty, foreign, foreignIds }).toEqual({ faulty: 0, foreign: 1, foreignIds: [{ eventId: victim.id, streams }] });
+  });
+
   test('offsets that were passed without being folded are named as holes', async () => {
     await runner.close();
     builder.run('passed over');

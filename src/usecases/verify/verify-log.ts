@@ -2,7 +2,7 @@ import { TOPICS } from '../../events/catalogue.ts';
 import { type Layouts, mayLieAt, partitionsInUse } from '../../log/layout.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { compareReadModels } from '../../projections/compare-read-models.ts';
-import { readSharedIds, readSplitStreams } from '../../projections/journal/read-stream-topics.ts';
+import { readSplitStreams } from '../../projections/journal/read-stream-topics.ts';
 import type { JournalRow } from '../../projections/journal-chain/columns-off-body.ts';
 import { readHoles } from '../../projections/journal-chain/read-holes.ts';
 import type { Fault } from './verification.ts';
@@ -11,7 +11,7 @@ const ROWS_SHOWN = 20; // of each table
 
 /**
  * Names how the log, the journal and the read models do not agree: topics that changed or lost records, offsets that were passed
- * without a trace, streams and ids that lie in two places, and rows without events or events without rows. Read models are
+ * without a trace, streams that lie in two places, and rows without events or events without rows. Read models are
  * compared with an intact journal only: what was changed in it is named already.
  */
 export async function verifyLog(
@@ -34,8 +34,6 @@ export async function verifyLog(
       kind: 'moved',
       place: `stream ${stream} lies in the partitions ${partitions.join(' and ')} of ${topic}`,
     });
-  for (const { eventId, streams } of await readSharedIds(db))
-    fault({ what: 'event', kind: 'foreign', place: `event ${eventId} is in the streams ${streams.join(' and ')}` });
   if (!journal.isIntact) return;
   for (const { table, kind, id, projection } of await compareReadModels(db, ROWS_SHOWN))
     fault({ what: 'read model', kind, place: `${projection}: ${table} ${id}` });

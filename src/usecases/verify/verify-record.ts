@@ -7,7 +7,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { readLayouts } from '../../postgres/log-layouts.ts';
 import { destroyedKeys } from '../../postgres/stream-keys.ts';
 import { readBodiesOfType } from '../../projections/journal/read-bodies.ts';
-import { readDividedStreams } from '../../projections/journal/read-stream-topics.ts';
+import { readDividedStreams, readSharedIds } from '../../projections/journal/read-stream-topics.ts';
 import { verifyChain } from '../../projections/journal-chain/verify-chain.ts';
 import { describePlace } from '../../projections/place.ts';
 import { readUnrecordedReleases } from '../../projections/rebuild/unrecorded-releases.ts';
@@ -29,7 +29,7 @@ const SEALED_BLOBS = ',"blobs":["';
  * with the weights in them, files of released datasets, with the manifests next to them, against their releases, and every prompt
  * against the digest of what was sent. The log, the journal and the read models must agree. With an anchor the chains are
  * compared with the heads that were signed before, and anchored again when nothing is at fault. Besides that it names revisions
- * that were mined from what the record speaks against.
+ * that were mined from what the record speaks against, and event ids that several streams hold.
  */
 export async function verifyRecord(
   platform: Platform,
@@ -89,7 +89,9 @@ export async function verifyRecord(
   if (anchor) await compareWithAnchor(platform, anchor, fault);
   const anchored = anchor && faulty === 0 ? await writeAnchor(platform, anchor, new Date().toISOString()) : null;
   const counts = { anchored, events: chain.events, blobs, batches, checkpoints, files: checked, prompts };
-  return { ...counts, faulty, faults, ...doubts };
+  const shared = await readSharedIds(platform.database.db);
+  const foreign = { foreign: shared.length, foreignIds: shared.slice(0, SHOWN) };
+  return { ...counts, faulty, faults, ...foreign, ...doubts };
 }
 
 async function verifyBlobs(

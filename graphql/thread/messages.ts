@@ -6,6 +6,8 @@ import type { ServerContext } from '../context.ts';
 export interface ThreadData {
   readonly config: Pick<Config, 'blobs' | 'asOfLimit'>;
   readonly databaseUrl: string;
+  /** The same database with sessions of one's own: notices and snapshots. */
+  readonly directUrl: string;
 }
 
 /** What the server sends to the thread that answers queries. */

@@ -16,11 +16,11 @@ const TAIL_CONNECTIONS = 2; // for all subscriptions: their statements are short
 const CONNECT_MS = 60_000; // a statement waits for those before it
 
 /** Answers the queries that a server passes on, with database connections of its own, until the server closes it. */
-export async function serveThread(port: MessagePort, { config, databaseUrl }: ThreadData): Promise<void> {
+export async function serveThread(port: MessagePort, { config, ...urls }: ThreadData): Promise<void> {
   const say = (message: FromThread, moved: readonly ArrayBuffer[] = []) => port.postMessage(message, [...moved]);
   const requests = new Map<number, ReturnType<typeof answerRequest>>();
   const ends = askEnds(say);
-  const open = openAll(databaseUrl, config, ends.log, loggerTo(say));
+  const open = openAll(urls, config, ends.log, loggerTo(say));
   port.on('message', (message: ToThread) => {
     if (message.kind === 'request') {
       const answering = answerRequest(message, open, say);
@@ -36,12 +36,17 @@ export async function serveThread(port: MessagePort, { config, databaseUrl }: Th
   await (await open).close();
 }
 
-async function openAll(url: string, config: ThreadData['config'], log: Pick<EventLog, 'ends'>, logger: Logger) {
+async function openAll(
+  { databaseUrl: url, directUrl }: Omit<ThreadData, 'config'>,
+  config: ThreadData['config'],
+  log: Pick<EventLog, 'ends'>,
+  logger: Logger,
+) {
   const name = (of: string) => ({ applicationName: `espalier ${of}`, connectMs: CONNECT_MS });
   const database = await openDatabase(url, { ...name('queries'), max: QUERY_CONNECTIONS });
   const tails = await openDatabase(url, { ...name('tails'), max: TAIL_CONNECTIONS });
-  const notices = await countNotices(url, [CURSOR_CHANNEL]);
-  const snapshots = keepSnapshots(database, url, { records: config.asOfLimit });
+  const notices = await countNotices(directUrl, [CURSOR_CHANNEL]);
+  const snapshots = keepSnapshots(database, directUrl, { records: config.asOfLimit });
   const blobs = openFileBlobStore(config.blobs);
   const graphql = await createGraphql({ db: database.db, tails: tails.db, log, blobs, notices, snapshots, logger });
   return {

@@ -21,6 +21,7 @@ export async function openStagePlatform(stage: Stage): Promise<Platform> {
   return {
     config,
     databaseUrl: database.url,
+    directUrl: database.url,
     database,
     log,
     logFaults: [],

@@ -16,15 +16,15 @@ import { openLeaseService } from '../usecases/train/open-lease-service.ts';
 /** Serves every endpoint of the platform over HTTP: GraphQL, ingest, training, health, metrics. */
 export async function serveApi(platform: Platform, logger: Logger): Promise<HttpServer> {
   const { config, database, log, blobs } = platform;
-  const notices = await countNotices(platform.databaseUrl, [CURSOR_CHANNEL]);
-  const { databaseUrl } = platform;
+  const notices = await countNotices(platform.directUrl, [CURSOR_CHANNEL]);
+  const { databaseUrl, directUrl } = platform;
   const queries = openQueryThread({
-    data: { config: { blobs: config.blobs, asOfLimit: config.asOfLimit }, databaseUrl },
+    data: { config: { blobs: config.blobs, asOfLimit: config.asOfLimit }, databaseUrl, directUrl },
     log,
     logger,
   });
   try {
-    await dropLeftSnapshots(platform.databaseUrl, database.db); // a server that was killed kept some
+    await dropLeftSnapshots(platform.directUrl, database.db); // a server that was killed kept some
     const metrics = createMetrics({ process: true });
     const segmentCache = segmentCacheOf(platform);
     const declare: Declare = (policyId, declaration) => declarePolicy(platform, policyId, declaration);

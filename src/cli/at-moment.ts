@@ -32,14 +32,14 @@ export function parseMoment(text: string): Moment {
 
 /** Does something with the read models of now, or of a moment: then they are folded for this command and dropped after. */
 export async function atMoment<T>(
-  { database, databaseUrl, config }: Pick<Platform, 'database' | 'databaseUrl' | 'config'>,
+  { database, directUrl, config }: Pick<Platform, 'database' | 'directUrl' | 'config'>,
   moment: Moment | undefined,
   of: Entities | 'all',
   signal: AbortSignal,
   use: (db: Db) => Promise<T>,
 ): Promise<T> {
   if (moment === undefined) return use(database.db);
-  const snapshots = keepSnapshots(database, databaseUrl, { records: config.asOfLimit });
+  const snapshots = keepSnapshots(database, directUrl, { records: config.asOfLimit });
   try {
     const { db } = await snapshots.at(moment, of, signal);
     return await use(db);

@@ -9,6 +9,8 @@ import { type EventLog, LogError, type Subscription } from './event-log.ts';
 export interface EmbeddedLogOptions {
   /** The address of a migrated database (migrations/0002-log.sql). */
   readonly url: string;
+  /** The same database with sessions of one's own, for subscriptions; by default `url`. */
+  readonly directUrl?: string;
   /** How long a lost connection is tried again before appends and subscriptions fail, ms. */
   readonly patienceMs?: number;
   /** How long a member of a group may be silent before its partitions go to others, ms. */
@@ -27,6 +29,7 @@ const CONNECTIONS = 3; // one for appends, the others for ends and ensureTopics;
  */
 export async function openEmbeddedLog({
   url,
+  directUrl = url,
   patienceMs = PATIENCE_MS,
   leaseMs = LEASE_MS,
 }: EmbeddedLogOptions): Promise<EventLog> {
@@ -52,7 +55,7 @@ export async function openEmbeddedLog({
         throw logFault(`subscribing as group ${options.group}`, error);
       });
       refuseUnknown(options.topics, found);
-      const subscription = await subscribeEmbedded(url, [...found.values()], options, { patienceMs, leaseMs });
+      const subscription = await subscribeEmbedded(directUrl, [...found.values()], options, { patienceMs, leaseMs });
       subscriptions.add(subscription);
       const forget = () => subscriptions.delete(subscription);
       subscription.finished.then(forget, forget);

@@ -15,9 +15,10 @@ import { readMasterKey, useKeyWrapping } from '../postgres/key-wrapping.ts';
 import { claimLogIdentity } from '../postgres/log-identity.ts';
 import { migrate } from '../postgres/migrate.ts';
 import { readPayloadPolicies } from '../postgres/payload-policies.ts';
+import { refusePooledSessions } from '../postgres/pooled-sessions.ts';
 import { siblingDatabase } from '../postgres/sibling-database.ts';
 import { keysOfStreams } from '../postgres/stream-keys.ts';
-import { installProjections } from '../projections/install.ts';
+import { installProjections, refuseNewerProjections } from '../projections/install.ts';
 import type { Config } from '../runtime/config.ts';
 import type { LogFault } from './log-faults.ts';
 import { makeFolder } from './make-folder.ts';
@@ -27,6 +28,8 @@ import { type OnLogFaults, openRecordedLog } from './open-recorded-log.ts';
 export interface Platform {
   readonly config: Config;
   readonly databaseUrl: string;
+  /** The same database with sessions of one's own: LISTEN, session locks, settings of a connection. */
+  readonly directUrl: string;
   readonly database: Database;
   readonly log: EventLog;
   /** How the log is not as it was recorded; empty unless faults were to be reported. */
@@ -80,10 +83,13 @@ export async function openPlatform(config: Config, name: string, onFaults: OnLog
     }
     const database = await openDatabase(databaseUrl, { applicationName: `espalier ${name}`, max: 16 });
     closers.push(() => database.close());
+    const directUrl = config.databaseUrl === null ? databaseUrl : (config.databaseDirectUrl ?? databaseUrl);
+    await refusePooledSessions(database.pool, directUrl);
+    await refuseNewerProjections(database.pool);
     await migrate(database.pool);
     await installProjections(database.pool);
     useKeyWrapping(config.masterKeyFile === null ? null : await readMasterKey(config.masterKeyFile));
-    const bare = kafka ?? (await openEmbeddedLog({ url: databaseUrl }));
+    const bare = kafka ?? (await openEmbeddedLog({ url: databaseUrl, directUrl }));
     if (!kafka) closers.push(() => bare.close());
     await refuseAnotherLog(database.db, await bare.identity());
     const { log: clear, faults: logFaults } = await openRecordedLog(bare, database.db, {
@@ -97,7 +103,7 @@ export async function openPlatform(config: Config, name: string, onFaults: OnLog
       log: config.kafkaBrokers ? 'kafka' : 'embedded',
     } as const;
     const stamp = { principal: DEFAULT_STAMP.principal, project: config.project };
-    return { config, databaseUrl, database, log, logFaults, blobs, stamp, mode, close };
+    return { config, databaseUrl, directUrl, database, log, logFaults, blobs, stamp, mode, close };
   } catch (error) {
     await close().catch(() => undefined); // the fault that led here is the one to report
     throw error;

@@ -24,7 +24,14 @@ export async function openDatabase(url: string, options: PoolOptions = {}): Prom
     throw new DatabaseUnreachable(url, error);
   }
   const db = new Kysely<Tables>({ dialect: new CamelCaseDialect(pool) });
-  return { db, pool, close: () => db.destroy() };
+  return {
+    db,
+    pool,
+    async close() {
+      await db.destroy();
+      if (!pool.ending) await pool.end(); // kysely leaves a pool alone through which it has sent nothing
+    },
+  };
 }
 
 export class DatabaseUnreachable extends Error {

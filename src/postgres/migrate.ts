@@ -5,46 +5,67 @@ import type pg from 'pg';
 const FOLDER = fileURLToPath(new URL('../../migrations/', import.meta.url));
 const LOCK = 0x65_73_70_61; // 'espa': one migrator at a time over the whole database
 
-/**
- * Applies the plain SQL files of `migrations/` that the database has not seen, in name order, each in its own transaction, under
- * an advisory lock so that many workers may start at once. Returns the names applied. @throws when an applied file was edited
- * since.
- */
-export async function migrate(pool: pg.Pool, folder = FOLDER): Promise<readonly string[]> {
-  const client = await pool.connect();
-  try {
-    await client.query('select pg_advisory_lock($1)', [LOCK]);
-    await client.query(
-      'create table if not exists migrations (name text primary key, sql text not null, applied_at timestamptz not null default now())',
+/** The database was migrated by a newer release than this one. */
+export class SchemaNewer extends Error {
+  override readonly name = 'SchemaNewer';
+  constructor(what: string) {
+    super(
+      `${what}: a newer release has upgraded this database, and this one would write into tables that it does not know; start the newer release, or restore the backup from before the upgrade`,
     );
-    const seen = new Map<string, string>();
-    for (const row of (await client.query<{ name: string; sql: string }>('select name, sql from migrations')).rows)
-      seen.set(row.name, row.sql);
-    const applied: string[] = [];
-    for (const name of (await readdir(folder)).filter((f) => f.endsWith('.sql')).sort()) {
-      const sql = await readFile(`${folder}/${name}`, 'utf8');
-      const before = seen.get(name);
-      if (before === sql) continue;
-      if (before !== undefined)
-        throw new Error(`migration ${name} was changed after it was applied; restore it and add a new file instead`);
-      await apply(client, name, sql);
-      applied.push(name);
-    }
-    return applied;
-  } finally {
-    await client.query('select pg_advisory_unlock($1)', [LOCK]).catch(() => undefined);
-    client.release();
   }
 }
 
-async function apply(client: pg.PoolClient, name: string, sql: string): Promise<void> {
-  await client.query('begin');
+/**
+ * Applies the plain SQL files of `migrations/` that the database has not seen, in name order, each in its own transaction, under
+ * an advisory lock of that transaction so that many workers may start at once, through a pooler too. Returns the names applied.
+ * @throws SchemaNewer, before anything is written, when the database has seen a file that is not here; when an applied file was
+ * edited since.
+ */
+export async function migrate(pool: pg.Pool, folder = FOLDER): Promise<readonly string[]> {
+  const names = (await readdir(folder)).filter((f) => f.endsWith('.sql')).sort();
+  const seen = await readApplied(pool);
+  const unknown = [...seen.keys()].filter((name) => !names.includes(name)).sort();
+  if (unknown.length > 0) throw new SchemaNewer(`the database has the migration ${unknown.at(-1)}, which is not known here`);
+  const applied: string[] = [];
+  for (const name of names) {
+    const sql = await readFile(`${folder}/${name}`, 'utf8');
+    const before = seen.get(name);
+    if (before === sql) continue;
+    if (before !== undefined)
+      throw new Error(`migration ${name} was changed after it was applied; restore it and add a new file instead`);
+    if (await apply(pool, name, sql)) applied.push(name);
+  }
+  return applied;
+}
+
+/** Returns the texts of the files that were applied, by name. */
+async function readApplied(pool: pg.Pool): Promise<ReadonlyMap<string, string>> {
+  const there = await pool.query<{ there: boolean }>("select to_regclass('public.migrations') is not null as there");
+  if (!there.rows[0]?.there) return new Map();
+  const { rows } = await pool.query<{ name: string; sql: string }>('select name, sql from migrations');
+  return new Map(rows.map(({ name, sql }) => [name, sql]));
+}
+
+/** Returns false where another process applied the file meanwhile. */
+async function apply(pool: pg.Pool, name: string, sql: string): Promise<boolean> {
+  const client = await pool.connect();
   try {
-    await client.query(sql);
-    await client.query('insert into migrations (name, sql) values ($1, $2)', [name, sql]);
+    await client.query('begin');
+    await client.query('select pg_advisory_xact_lock($1)', [LOCK]);
+    await client.query(
+      'create table if not exists migrations (name text primary key, sql text not null, applied_at timestamptz not null default now())',
+    );
+    const { rowCount } = await client.query('select from migrations where name = $1', [name]);
+    if (rowCount === 0) {
+      await client.query(sql);
+      await client.query('insert into migrations (name, sql) values ($1, $2)', [name, sql]);
+    }
     await client.query('commit');
+    return rowCount === 0;
   } catch (error) {
     await client.query('rollback');
     throw new Error(`migration ${name} failed: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  } finally {
+    client.release();
   }
 }

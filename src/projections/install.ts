@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type pg from 'pg';
-import { type Projection, schemaNameOf } from './projection.ts';
+import { SchemaNewer } from '../postgres/migrate.ts';
+import { codeVersionOf, type Projection, schemaNameOf } from './projection.ts';
 import { projections as registered } from './registry.ts';
 
 const LOCK = 0x65_73_70_62; // one installer at a time
@@ -22,6 +23,22 @@ export async function installProjections(pool: pg.Pool, projections: readonly Pr
     throw error;
   } finally {
     client.release();
+  }
+}
+
+/**
+ * Refuses a database whose read models a newer release folds, before anything is written to it: this code would show them by
+ * columns that it does not know. @throws SchemaNewer.
+ */
+export async function refuseNewerProjections(pool: pg.Pool, projections: readonly Projection[] = registered): Promise<void> {
+  const there = await pool.query<{ there: boolean }>("select to_regclass('public.projections') is not null as there");
+  if (!there.rows[0]?.there) return;
+  const { rows } = await pool.query<{ name: string; version: number }>('select name, version from projections order by name');
+  for (const { name, version } of rows) {
+    const known = projections.find((projection) => projection.name === name);
+    if (known && codeVersionOf(version) <= known.version) continue;
+    const here = known ? `known here up to version ${known.version}` : 'not known here';
+    throw new SchemaNewer(`the read model ${name} is live in version ${codeVersionOf(version)} and ${here}`);
   }
 }
 

@@ -9,6 +9,11 @@ export interface Config {
   readonly home: string;
   /** Postgres to use; null starts the embedded server under `home`. */
   readonly databaseUrl: string | null;
+  /**
+   * The same database past the pooler that `databaseUrl` leads to, for what needs a session of its own; null where that is no
+   * pooler.
+   */
+  readonly databaseDirectUrl: string | null;
   /** Kafka brokers to use; null keeps the log in Postgres tables. */
   readonly kafkaBrokers: readonly string[] | null;
   /** Prefixes the name of every topic and consumer group in Kafka, so that installations share a cluster without meeting. */
@@ -107,6 +112,11 @@ const brokers = z
 export const VARIABLES = {
   ESPALIER_HOME: { rule: z.string(), unset: '.espalier', about: 'folder of the embedded database, blobs and exports' },
   DATABASE_URL: { rule: url(['postgres:', 'postgresql:']), unset: 'the embedded server', about: 'Postgres to use' },
+  DATABASE_DIRECT_URL: {
+    rule: url(['postgres:', 'postgresql:']),
+    unset: 'DATABASE_URL',
+    about: 'the same database past the pooler that DATABASE_URL leads to: for LISTEN, snapshots and readers of the embedded log',
+  },
   KAFKA_BROKERS: { rule: brokers, unset: 'the log in Postgres tables', about: 'Kafka brokers, host:port,host:port' },
   ESPALIER_KAFKA_PREFIX: {
     rule: z.string().regex(/^[A-Za-z0-9._-]{0,100}$/, 'takes letters, digits, dots, underscores and dashes, 100 at most'),
@@ -216,6 +226,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
   return {
     home,
     databaseUrl: read(env, 'DATABASE_URL') ?? null,
+    databaseDirectUrl: read(env, 'DATABASE_DIRECT_URL') ?? null,
     kafkaBrokers: read(env, 'KAFKA_BROKERS') ?? null,
     kafkaPrefix: read(env, 'ESPALIER_KAFKA_PREFIX') ?? 'espalier.',
     kafkaSessionMs: read(env, 'ESPALIER_KAFKA_SESSION_MS') ?? 30_000,
@@ -275,7 +286,12 @@ function reasonOf(error: z.ZodError, variable: Variable): string {
   return issue?.message ?? 'is not valid';
 }
 
-const SECRET: ReadonlySet<Variable> = new Set<Variable>(['OPENAI_API_KEY', 'DATABASE_URL', 'ESPALIER_CHILD_ENV']);
+const SECRET: ReadonlySet<Variable> = new Set<Variable>([
+  'OPENAI_API_KEY',
+  'DATABASE_URL',
+  'DATABASE_DIRECT_URL',
+  'ESPALIER_CHILD_ENV',
+]);
 
 function shown(variable: Variable, value: string): string {
   return SECRET.has(variable) ? 'the text given' : JSON.stringify(value.slice(0, 80));

@@ -18,8 +18,8 @@ export interface Batching extends Running {
 }
 
 /** Plans the batches of every declared policy in this process until closed, and says once what was planned or waits. */
-export async function batch({ database, databaseUrl, log, blobs, stamp }: Platform, logger: Logger): Promise<Batching> {
-  const notices = await countNotices(databaseUrl, [CURSOR_CHANNEL]);
+export async function batch({ database, directUrl, log, blobs, stamp }: Platform, logger: Logger): Promise<Batching> {
+  const notices = await countNotices(directUrl, [CURSOR_CHANNEL]);
   const stopping = new AbortController();
   const producer = { name: 'batcher', version: CODE_VERSION };
   const world = { db: database.db, log, blobs, stamp, producer, clock: Date.now, catchUpMs: CATCH_UP_MS };

@@ -7,7 +7,7 @@ import { openLeaseService } from './open-lease-service.ts';
 
 /** Relays the outbox and ends leases that ran out, until closed. Any number of processes may do so. */
 export async function relay(platform: Platform, logger: Logger): Promise<Running> {
-  const { database, log, databaseUrl } = platform;
+  const { database, log, directUrl: databaseUrl } = platform;
   const service = openLeaseService(platform);
   return runRelay({
     ...{ db: database.db, log, databaseUrl },

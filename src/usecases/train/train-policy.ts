@@ -60,7 +60,7 @@ async function trainFromRecord(platform: Platform, training: PolicyTraining): Pr
   const backend = await openBackend(plan.data, platform.config, signal);
   const chats = plan.data.backend === 'torch' ? 'with-chats' : 'without-chats';
   if (lineage.newestVersion === null) await makeFirst(platform, policyId, backend);
-  const notices = await countNotices(platform.databaseUrl, [CURSOR_CHANNEL]);
+  const notices = await countNotices(platform.directUrl, [CURSOR_CHANNEL]);
   const keeping = keepAfterwards(platform, plan.data.backend, training);
   try {
     const { untilVersion } = training;

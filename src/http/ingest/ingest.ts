@@ -20,6 +20,7 @@ import { refusals } from '../openapi.ts';
 import { json, type Problem, type Reply, refuse } from '../reply.ts';
 import { createBodyBudget } from './body-budget.ts';
 import { createCaughtUp, createFolded } from './caught-up.ts';
+import { underivableIds } from './check-derived-ids.ts';
 import { checkEvents, conflictOf, dropRepetitions, type Sent } from './check-events.ts';
 import { checkOwners, type KnownOwner, type OwnersWorld } from './check-owners.ts';
 import { checkReferences, type ReferenceWorld } from './check-references.ts';
@@ -117,6 +118,8 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     if (checked.kind === 'refused') return checked.reply;
     const misnamed = wrongDigests(checked.events);
     if (misnamed.length > 0) return wrongNames(misnamed);
+    const underivable = underivableIds(checked.events, principal);
+    if (underivable.length > 0) return wrongNames(underivable);
     const distinct = dropRepetitions(checked.events);
     if (distinct.kind === 'conflict') return conflict(distinct.problems);
     const owned = await checkOwners(distinct.events, principal, owners);
@@ -284,7 +287,7 @@ function tooLarge(events: readonly Prepared[], { limit, appended }: Pick<RecordT
 function wrongNames(problems: readonly Problem[]): Reply {
   return refuse(
     400,
-    'what is named by its content has another name; nothing was appended',
+    'what is named by its content or its cause has another name; nothing was appended',
     'correct the names and send all again',
     { problems },
   );

@@ -1,0 +1,68 @@
+import { expect, test } from '@jest/globals';
+import { derivedId } from '../../events/derived-id.ts';
+import type { Envelope } from '../../events/envelope.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
+import { underivableIds } from './check-derived-ids.ts';
+
+const RUN = '3c8f1d1e-8b1a-4f51-9d0e-7f1f4a3b2c1d'; // drawn, as a key's own
+const KEY = { principal: 'key:1', project: 'default' };
+
+/** A run with a tree, a rollout and a step with reward and tool call, under the ids that a collector derives. */
+function derived(): readonly Envelope[] {
+  const builder = new EventBuilder('derived');
+  builder.run('own', { runId: RUN });
+  const treeId = derivedId('tree', RUN, 3, 'a');
+  const rootStepId = derivedId('root', treeId);
+  const tree = { ...builder.tree(RUN, 'a', { treeId, rootStepId }), treeId, rootStepId };
+  builder.rollout(tree, 2);
+  const rolloutId = derivedId('rollout', treeId, 2);
+  Object.assign(builder.events.at(-1)?.data ?? {}, { rolloutId });
+  const stepId = derivedId('step', rolloutId, 1);
+  builder.step(tree, rolloutId, tree.rootStepId, 1, { stepId });
+  builder.step(tree, null, tree.rootStepId, 1, { stepId: derivedId('candidate', tree.rootStepId, 4) });
+  builder.reward(tree, stepId, 1, { rewardId: derivedId('reward', stepId, 'environment') });
+  return builder.events;
+}
+
+const problemsOf = (events: readonly Envelope[], stamp = KEY) =>
+  underivableIds(
+    events.map((event, index) => ({ index, event })),
+    stamp,
+  );
+
+test('ids that follow from the data of their events are accepted from a key', () => {
+  expect(problemsOf(derived())).toEqual([]);
+});
+
+test('a derived id that belongs to something else is refused from a key, by its field and with the remedy', () => {
+  const foreign = derivedId('tree', '11111111-1111-4111-8111-111111111111', 0, 'a'); // of a run that is not in the event
+  const fields = ['treeId', 'rootStepId', 'rolloutId', 'stepId', 'rewardId'];
+  const given = ['TreeOpened', 'TreeOpened', 'RolloutStarted', 'StepTaken', 'RewardAssigned'];
+  for (const [i, field] of fields.entries()) {
+    const event = derived().find(({ type }) => type === given[i]);
+    if (!event) throw new Error(`no ${given[i]} was recorded`);
+    const forged = { ...event, data: { ...event.data, [field]: foreign } } as Envelope;
+    expect(problemsOf([forged])).toEqual([
+      {
+        ...{ index: 0, id: event.id, path: `data.${field}` },
+        message: 'is a UUID of version 8, the form of derived ids, and does not follow from the data of the event',
+        remedy: expect.stringMatching(/^draw a random UUID \(version 4 or 7\) and keep it for repetitions, or derive it from /),
+      },
+    ]);
+  }
+});
+
+test('a run and an experiment have no derivation that a key could name', () => {
+  const builder = new EventBuilder('named');
+  builder.run('forged', { runId: derivedId('train run', 'policy', 3) });
+  expect(problemsOf(builder.events)).toMatchObject([{ index: 0, path: 'data.runId' }]);
+});
+
+test('random ids are accepted from a key, and any id from the programs of the installation', () => {
+  const [started, opened] = derived();
+  if (opened?.type !== 'TreeOpened' || !started) throw new Error('a run and a tree begin the record');
+  const random = { ...opened.data, treeId: '0190c2de-5f00-7000-8000-00000000000a', rootStepId: RUN };
+  expect(problemsOf([started, { ...opened, data: random }])).toEqual([]);
+  const forged = { ...opened, data: { ...opened.data, treeId: derivedId('tree', 'other', 0, 'a') } };
+  expect(problemsOf([forged], { principal: 'local', project: 'default' })).toEqual([]);
+});

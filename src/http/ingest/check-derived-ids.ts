@@ -1,0 +1,113 @@
+import { derivedId } from '../../events/derived-id.ts';
+import { DEFAULT_STAMP, type Envelope, type Stamp } from '../../events/envelope.ts';
+import type { Problem } from '../reply.ts';
+import type { Sent } from './check-events.ts';
+
+/** An id by which an event declares something, and the derivations that it may come from. */
+interface Given {
+  readonly field: string;
+  readonly id: string;
+  /** What the id is derived from, for the remedy; null for what only the platform derives. */
+  readonly from: string | null;
+  readonly forms: () => Iterable<string>;
+}
+
+/** Ordinals that are tried where the event does not say which: tasks of a run, candidates of a node. */
+const TASKS = 4_096;
+const CANDIDATES = 256;
+
+/**
+ * Finds ids of version 8, the form of derived ids, that do not follow from the data of the event that declares them. Whoever
+ * knows a run can compute what its trees, rollouts and steps will be called; a key may not take those for something else. Ids of
+ * other versions are free: nobody can guess a random one before it is on record.
+ */
+export function underivableIds(events: readonly Sent[], { principal }: Pick<Stamp, 'principal'>): readonly Problem[] {
+  // The platform's own programs derive ids by rules of which an event holds no trace.
+  if (principal === DEFAULT_STAMP.principal) return [];
+  const problems: Problem[] = [];
+  for (const { index, event } of events) {
+    const wrong = givenBy(event).find(({ id, forms }) => isDerived(id) && !includes(forms(), id));
+    if (wrong) problems.push({ index, id: event.id, ...problemOf(wrong) });
+    if (problems.length > 0) break; // a search for the ordinal takes milliseconds: one answer is enough
+  }
+  return problems;
+}
+
+function problemOf({ field, from }: Given): Pick<Problem, 'path' | 'message' | 'remedy'> {
+  const own = from === null ? '' : `, or derive it from ${from} as docs/concepts/identity.md says`;
+  return {
+    path: `data.${field}`,
+    message: 'is a UUID of version 8, the form of derived ids, and does not follow from the data of the event',
+    remedy: `draw a random UUID (version 4 or 7) and keep it for repetitions${own}`,
+  };
+}
+
+function givenBy(event: Envelope): readonly Given[] {
+  switch (event.type) {
+    case 'ExperimentDeclared':
+      return [unknown('experimentId', event.data.experimentId)];
+    case 'RunStarted':
+      return [unknown('runId', event.data.runId)];
+    case 'TreeOpened': {
+      const { treeId, runId, task, rootStepId } = event.data;
+      const trees = function* () {
+        yield derivedId('tree', runId, task.alias);
+        for (let i = 0; i < TASKS; i++) yield derivedId('tree', runId, i, task.alias);
+      };
+      return [
+        { field: 'treeId', id: treeId, from: 'run, index of the task and alias', forms: trees },
+        { field: 'rootStepId', id: rootStepId, from: 'tree', forms: () => [derivedId('root', treeId)] },
+      ];
+    }
+    case 'RolloutStarted': {
+      const { rolloutId, treeId, ordinal, fromStepId } = event.data;
+      const forms = () => [derivedId('rollout', treeId, ordinal), derivedId('rollout', treeId, fromStepId)];
+      return [{ field: 'rolloutId', id: rolloutId, from: 'tree and ordinal', forms }];
+    }
+    case 'StepTaken': {
+      const { stepId, treeId, parentStepId, rolloutId, depth } = event.data;
+      const forms = function* () {
+        if (rolloutId !== null) yield derivedId('step', rolloutId, depth);
+        yield derivedId('step', treeId, 'prefix', depth);
+        for (let i = 0; i < CANDIDATES; i++) yield derivedId('candidate', parentStepId, i);
+      };
+      return [{ field: 'stepId', id: stepId, from: 'rollout and depth', forms }];
+    }
+    case 'RewardAssigned': {
+      const { rewardId, stepId, rolloutId, component } = event.data;
+      const subjects = [stepId, rolloutId].filter((id) => id !== null);
+      const forms = () => subjects.map((id) => derivedId('reward', id, component));
+      return [{ field: 'rewardId', id: rewardId, from: 'step or rollout, and component', forms }];
+    }
+    case 'ToolCalled': {
+      const { toolCallId, stepId, ordinal } = event.data;
+      return [
+        { field: 'toolCallId', id: toolCallId, from: 'step and ordinal', forms: () => [derivedId('tool-call', stepId, ordinal)] },
+      ];
+    }
+    case 'DatasetReleased': {
+      const { datasetId, name, version } = event.data;
+      return [
+        { field: 'datasetId', id: datasetId, from: 'name and version', forms: () => [derivedId('dataset', name, version)] },
+      ];
+    }
+    case 'RevisionComposed':
+      return [unknown('revisionId', event.data.revisionId)];
+    default:
+      return []; // declares no id, or one that is a digest and is compared with what it names
+  }
+}
+
+/** An id that the platform's programs derive from more than the event holds. */
+function unknown(field: string, id: string): Given {
+  return { field, id, from: null, forms: () => [] };
+}
+
+function isDerived(id: string): boolean {
+  return id[14] === '8';
+}
+
+function includes(ids: Iterable<string>, wanted: string): boolean {
+  for (const id of ids) if (id === wanted) return true;
+  return false;
+}

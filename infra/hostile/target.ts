@@ -18,6 +18,8 @@ export interface Target<C = unknown> {
   readonly always: readonly C[];
   readonly cases: fc.Arbitrary<C>;
   readonly way: Way<C>;
+  /** Ends what the cases share, behind the last of them. */
+  readonly close?: () => Promise<void>;
 }
 
 /** Who answers, and how. All of them are processes of their own. @throws Broken when a rule does not hold. */

@@ -1,4 +1,5 @@
 import type { Target } from './target.ts';
+import { browserTarget } from './targets/browser-target.ts';
 import { budgetTarget } from './targets/budget-target.ts';
 import { eventsTarget } from './targets/events-target.ts';
 import { fileTarget } from './targets/file-target.ts';
@@ -16,5 +17,6 @@ import { trainingTarget } from './targets/training-target.ts';
 /** Every way into the platform. */
 export const targets: readonly Target[] = [
   ...[eventsTarget, graphqlTarget, trainingTarget, policyTarget, imageTarget, httpTarget, slowTarget, budgetTarget],
+  browserTarget,
   ...[importTarget, prepareTarget, toolTarget, renderTarget, fileTarget],
 ];

@@ -63,7 +63,9 @@ export async function tryTarget(stage: Stage, target: Target, { cases, seed, alw
   });
   const step = always === 'all' ? 1 : Math.ceil(target.always.length / always);
   const examples = target.always.filter((_, i) => i % step === seed % step).map((one): [unknown] => [one]);
-  const report = await fc.check(property, { seed, numRuns: Math.max(cases, examples.length), examples, endOnFailure: true });
+  const report = await fc
+    .check(property, { seed, numRuns: Math.max(cases, examples.length), examples, endOnFailure: true })
+    .finally(() => target.close?.());
   const after = memoryOf(stage.pid(process));
   const peakMb = after.peak - before;
   const faults = [

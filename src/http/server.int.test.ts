@@ -57,7 +57,6 @@ describe('keys off loopback', () => {
     ['POST', '/graphql', ['read', 'admin']],
     ['GET', '/metrics', ['read', 'admin']],
     ['GET', '/v1/schemas', SCOPES],
-    ['GET', '/healthz', SCOPES],
     ['GET', '/readyz', SCOPES],
     ['GET', '/', SCOPES],
     ['GET', '/nothing', SCOPES],

@@ -1,4 +1,5 @@
 import { openQueryThread } from '../../graphql/thread/open-query-thread.ts';
+import type { Stamp } from '../events/envelope.ts';
 import { apiRoutes } from '../http/api-routes.ts';
 import { type HttpServer, startHttp } from '../http/server.ts';
 import type { Declare } from '../http/training/declare-policy.ts';
@@ -28,7 +29,11 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
     const metrics = createMetrics({ process: true });
     const segmentCache = segmentCacheOf(platform);
     const declare: Declare = (policyId, declaration) => declarePolicy(platform, policyId, declaration);
-    const training = { service: openLeaseService(platform), notices, declare };
+    const as = (stamp: Stamp) => ({
+      service: openLeaseService({ ...platform, stamp }),
+      declare: ((policyId, declaration) => declarePolicy({ ...platform, stamp }, policyId, declaration)) satisfies Declare,
+    });
+    const training = { service: openLeaseService(platform), notices, declare, as };
     const routes = apiRoutes({
       db: database.db,
       log,

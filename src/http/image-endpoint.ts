@@ -6,6 +6,7 @@ import { SegmentCache } from '../images/segment-cache.ts';
 import type { Db } from '../postgres/database.ts';
 import { findHistoryImage, type HistoryImageRecord } from '../projections/images/read-history-images.ts';
 import { type Rebuilt, rebuildImage } from '../projections/images/rebuild-image.ts';
+import { asSeenBy } from '../projections/visible/see-projects.ts';
 import { type Logger, SILENT } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { type Endpoint, endpoint } from './endpoint.ts';
@@ -40,7 +41,7 @@ export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
   let asked = 0;
   const rebuilt = metrics.counter('images_rebuilt_total', 'History images drawn again from the record', ['outcome']);
   addSegmentCacheGauges(metrics, cache);
-  const world = { db, blobs, draw: (...drawn: Parameters<SegmentCache['get']>) => cache.get(...drawn).entry.segment };
+  const world = { blobs, draw: (...drawn: Parameters<SegmentCache['get']>) => cache.get(...drawn).entry.segment };
 
   return endpoint({
     method: 'GET',
@@ -61,8 +62,9 @@ export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
         503: 'Too many images are being drawn: ask again after Retry-After seconds.',
       }),
     },
-    async handle({ req, params: { id: imageId } }) {
-      const shown = await findHistoryImage(db, imageId);
+    async handle({ req, params: { id: imageId }, principal }) {
+      const visible = asSeenBy(db, principal);
+      const shown = await findHistoryImage(visible, imageId);
       if (!shown)
         return refuse(404, `no step on record was shown the image ${imageId}`, 'ask GraphQL: step { historyImage { url } }');
       if (isKept(req.headers['if-none-match'], imageId)) return { status: 304, headers: headersOf(imageId), body: '' };
@@ -70,7 +72,7 @@ export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
       if (!ticket) return refuse(503, 'too many images are being drawn', 'ask again', { headers: { 'retry-after': '1' } });
       try {
         return await lanes.run([`${asked++ % LANES}`], async () => {
-          const result = await rebuildImage(world, shown);
+          const result = await rebuildImage({ ...world, db: visible }, shown);
           rebuilt.add(1, { outcome: result.kind });
           return reply(result, shown, logger);
         });

@@ -3,7 +3,7 @@ import { jsonSchemas } from '../events/json-schema.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { type Endpoint, endpoint } from './endpoint.ts';
 import { type HealthWorld, readiness } from './health.ts';
-import { json, type Reply, text } from './reply.ts';
+import { json, type Reply, refuse, text } from './reply.ts';
 import { watchStalls } from './stalled-projections.ts';
 
 const ready = z.object({
@@ -61,7 +61,13 @@ export function serverEndpoints(world: HealthWorld & { readonly metrics: Metrics
       needs: ['read'],
       summary: 'Measurements for Prometheus.',
       answers: { 200: { description: 'In the text format of Prometheus.', content: { 'text/plain': { type: 'string' } } } },
-      async handle() {
+      async handle({ principal }) {
+        if (principal.projects !== 'all')
+          return refuse(
+            403,
+            'measurements are of all projects, and the key sees some',
+            'make a key for the monitor: `espalier keys create --name NAME --scopes read --project "*"`',
+          );
         const { contentType, body } = await world.metrics.expose();
         return text(200, body, contentType);
       },

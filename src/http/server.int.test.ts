@@ -47,7 +47,8 @@ describe('keys off loopback', () => {
   let url: string;
   const keys = new Map<string, string>();
   beforeAll(async () => {
-    for (const scope of SCOPES) keys.set(scope, (await createKey(api.database.db, { name: scope, scopes: [scope] })).key);
+    for (const scope of SCOPES)
+      keys.set(scope, (await createKey(api.database.db, { name: scope, scopes: [scope], projects: 'all' })).key);
     const server = await api.serve({ host: '0.0.0.0', api: graphql ?? {} });
     url = server.url.replace('0.0.0.0', '127.0.0.1');
   });
@@ -98,7 +99,7 @@ describe('keys off loopback', () => {
       name: 'ingest',
       scopes: ['ingest'],
       project: 'default',
-      projects: ['default'],
+      projects: 'all',
       quota: { requestsPerMinute: null, bytesPerMinute: null },
       createdAt: expect.any(Date),
       expiresAt: null,

@@ -1,3 +1,6 @@
+import type { Stamp } from '../../events/envelope.ts';
+import type { Principal } from '../../postgres/principal.ts';
+import { openCache } from '../../runtime/cache.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { createJsonBodies } from '../json-body.ts';
 import { abandonBatch, abandonLeasedBatch } from './abandon-batch.ts';
@@ -5,6 +8,7 @@ import { acknowledgeBatch } from './acknowledge-batch.ts';
 import { declarationSchemaEndpoint } from './declaration-schema.ts';
 import { type Declare, declarePolicyEndpoint } from './declare-policy.ts';
 import { leaseBatch } from './lease-batch.ts';
+import { ofProject } from './of-project.ts';
 import { createPackedRows } from './packed-rows.ts';
 import { registerPolicy } from './register-policy.ts';
 import { renewLease } from './renew-lease.ts';
@@ -15,6 +19,8 @@ import type { TrainingWorld } from './training-endpoint.ts';
 export type TrainingLeases = Pick<TrainingWorld, 'service' | 'notices'> & {
   /** Left out, trainings are declared by the programs that run here alone. */
   readonly declare?: Declare;
+  /** The same for who shows a key: what it decides is stamped with that. Left out, it is stamped as what is decided here. */
+  readonly as?: (stamp: Stamp) => Pick<TrainingLeases, 'service' | 'declare'>;
 };
 
 const ENDPOINTS = [
@@ -34,9 +40,26 @@ export function trainingRoutes(
   { declare, ...leases }: TrainingLeases,
   { db, blobs }: Pick<TrainingWorld, 'db' | 'blobs'>,
 ): readonly Endpoint[] {
-  const world = { ...leases, db, blobs, packed: createPackedRows({ db, blobs }), bodies: createJsonBodies(BODIES) };
+  const packed = createPackedRows({ db, blobs });
+  const world = { ...leases, db, blobs, packed, bodies: createJsonBodies(BODIES) };
+  const made = openCache<readonly Endpoint[] & object>({ max: 1_000 });
+  const endpointsOf = ({ principal, project }: Principal): readonly Endpoint[] => {
+    const key = `${principal} ${project}`;
+    const found = made.get(key) ?? endpoints({ ...world, ...leases.as?.({ principal, project }) }, declare);
+    made.set(key, found);
+    return found;
+  };
+  const own = endpoints(world, declare);
+  return own.map((each, index) => (each.needs === 'any-key' ? each : ofProject(each, index, db, endpointsOf)));
+}
+
+function endpoints(
+  { declare, ...world }: TrainingWorld & { readonly declare?: Declare },
+  otherwise: Declare | undefined,
+): readonly Endpoint[] {
+  const declaring = declare ?? otherwise;
   return [
-    ...(declare ? [declarePolicyEndpoint(world, declare), declarationSchemaEndpoint()] : []),
+    ...(declaring ? [declarePolicyEndpoint(world, declaring), declarationSchemaEndpoint()] : []),
     ...ENDPOINTS.map((make) => make(world)),
   ];
 }

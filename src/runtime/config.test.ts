@@ -7,6 +7,7 @@ describe('readConfig', () => {
     expect(readConfig({})).toEqual({
       home: resolve('.espalier'),
       databaseUrl: null,
+      databaseDirectUrl: null,
       kafkaBrokers: null,
       kafkaPrefix: 'espalier.',
       kafkaSessionMs: 30_000,
@@ -39,6 +40,7 @@ describe('readConfig', () => {
     const config = readConfig({
       ESPALIER_HOME: '/data',
       DATABASE_URL: 'postgres://u:p@db:5432/e',
+      DATABASE_DIRECT_URL: 'postgres://u:p@db:5433/e',
       KAFKA_BROKERS: 'a:9092, b:9093',
       ESPALIER_KAFKA_PREFIX: 'lab.',
       ESPALIER_KAFKA_SESSION_MS: '6000',
@@ -67,6 +69,7 @@ describe('readConfig', () => {
     expect(config).toEqual({
       home: '/data',
       databaseUrl: 'postgres://u:p@db:5432/e',
+      databaseDirectUrl: 'postgres://u:p@db:5433/e',
       kafkaBrokers: ['a:9092', 'b:9093'],
       kafkaPrefix: 'lab.',
       kafkaSessionMs: 6_000,

@@ -6,6 +6,7 @@ import { localPrincipal } from '../../src/postgres/principal.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
 import { EventBuilder } from '../../src/testing/event-builder.ts';
 import { givenEvents } from '../../src/testing/given-events.ts';
+import { LOCAL } from '../../src/testing/local-token.ts';
 import { openTestPlatform } from '../../src/testing/open-test-platform.ts';
 import { openQueryThread } from './open-query-thread.ts';
 
@@ -27,7 +28,7 @@ afterAll(async () => {
 
 async function ask(query: string, init: RequestInit = {}) {
   return fetch(`${server.url}/graphql`, {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+    ...{ method: 'POST', headers: { 'content-type': 'application/json', ...LOCAL } },
     body: JSON.stringify({ query }),
     ...init,
   });
@@ -52,14 +53,14 @@ test('an answer of many megabytes arrives whole', async () => {
 test('a refusal keeps its status and its headers, and a page for a browser is served', async () => {
   const refused = await ask('{ runs(first: 500) { nodes { trees(first: 500) { nodes { id } } } } }');
   expect([refused.status, (await refused.json()).errors[0].extensions.limit]).toEqual([400, 'cost']);
-  const page = await fetch(`${server.url}/graphql`, { headers: { accept: 'text/html' } });
+  const page = await fetch(`${server.url}/graphql`, { headers: { accept: 'text/html', ...LOCAL } });
   expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')]);
-  expect((await fetch(`${server.url}/graphql?query=%7Bposition%7D`)).status).toBe(200);
+  expect((await fetch(`${server.url}/graphql?query=%7Bposition%7D`, { headers: LOCAL })).status).toBe(200);
 });
 
 test('subscriptions of one client over the budget of its key are refused, each on a connection of its own', async () => {
   const left = new AbortController();
-  const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };
+  const headers = { 'content-type': 'application/json', accept: 'text/event-stream', ...LOCAL };
   const refusals: string[] = [];
   await new Promise<void>((resolve, reject) => {
     for (let i = 0; i < 70; i++)

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { LOCAL } from '../../src/testing/local-token.ts';
 
 /** What is asked while others ask for as much as is allowed. */
 export interface Probe {
@@ -109,7 +110,11 @@ async function askAll(url: string, key: string, probes: readonly Probe[], half: 
 function ask(agent: Agent, url: string, method: string, body: string | null, more: Headers = {}): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const length = body === null ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-    const asking = request(url, { method, agent, headers: { accept: 'application/json', ...length, ...more } }, resolve);
+    const asking = request(
+      url,
+      { method, agent, headers: { ...LOCAL, accept: 'application/json', ...length, ...more } },
+      resolve,
+    );
     asking.on('error', reject);
     asking.end(body ?? undefined);
   });

@@ -4,7 +4,7 @@ import type { ServerContext } from '../context.ts';
 
 /** What the thread is started with. */
 export interface ThreadData {
-  readonly config: Pick<Config, 'blobs' | 'asOfLimit'>;
+  readonly config: Pick<Config, 'blobs' | 'asOfLimit' | 'masterKeyFile'>;
   readonly databaseUrl: string;
   /** The same database with sessions of one's own: notices and snapshots. */
   readonly directUrl: string;

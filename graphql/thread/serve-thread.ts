@@ -3,6 +3,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { openFileBlobStore } from '../../src/blobs/file-blob-store.ts';
 import type { EventLog, Offsets } from '../../src/log/event-log.ts';
 import { openDatabase } from '../../src/postgres/database.ts';
+import { readMasterKey, useKeyWrapping } from '../../src/postgres/key-wrapping.ts';
 import { countNotices } from '../../src/postgres/notices.ts';
 import { keepSnapshots } from '../../src/projections/as-of/snapshots.ts';
 import { CURSOR_CHANNEL } from '../../src/projections/runner.ts';
@@ -42,6 +43,8 @@ async function openAll(
   log: Pick<EventLog, 'ends'>,
   logger: Logger,
 ) {
+  // a thread has modules of its own: what the server knows of the master key is not known here
+  useKeyWrapping(config.masterKeyFile === null ? null : await readMasterKey(config.masterKeyFile));
   const name = (of: string) => ({ applicationName: `espalier ${of}`, connectMs: CONNECT_MS });
   const database = await openDatabase(url, { ...name('queries'), max: QUERY_CONNECTIONS });
   const tails = await openDatabase(url, { ...name('tails'), max: TAIL_CONNECTIONS });

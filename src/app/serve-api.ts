@@ -19,8 +19,9 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
   const { config, database, log, blobs } = platform;
   const notices = await countNotices(platform.directUrl, [CURSOR_CHANNEL]);
   const { databaseUrl, directUrl } = platform;
+  const { blobs: folder, asOfLimit, masterKeyFile } = config;
   const queries = openQueryThread({
-    data: { config: { blobs: config.blobs, asOfLimit: config.asOfLimit }, databaseUrl, directUrl },
+    data: { config: { blobs: folder, asOfLimit, masterKeyFile }, databaseUrl, directUrl },
     log,
     logger,
   });

@@ -15,7 +15,7 @@ import { firstDifference } from './declaration/first-difference.ts';
 import { isOwn, planRulesOf, trainerOf } from './declaration/trainer-of.ts';
 import { makeFirstVersion } from './make-first-version.ts';
 
-const CATCH_UP_MS = 10_000;
+const CATCH_UP_MS = 30_000; // a member that is frozen keeps its partitions for 10 s
 const PRODUCER = { name: 'training-api', version: CODE_VERSION };
 
 /** `first`: the version to register; null where the trainer makes it, as it begins. */

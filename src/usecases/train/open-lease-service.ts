@@ -4,7 +4,7 @@ import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { createLeaseService, type LeaseService } from '../../training/leases/lease-service.ts';
 import { createRelay } from '../../training/outbox/relay.ts';
 
-const CATCH_UP_MS = 10_000;
+const CATCH_UP_MS = 30_000; // a member that is frozen keeps its partitions for 10 s
 
 /**
  * Opens the lease service of a platform. Its calls answer when their events are in the log: this process relays what it decides.

@@ -1,8 +1,8 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { type ApiKey, createKey, listKeys, revokeKey, SCOPES, type Scope } from '../postgres/keys.ts';
 import { PROJECT } from '../postgres/principal.ts';
 import { say, table } from './terminal.ts';
-import { wantsJson, withPlatform } from './with-platform.ts';
+import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 interface CreateFlags {
   readonly name: string;
@@ -43,8 +43,8 @@ function addCreate(keys: Command): void {
     .option('--scopes <list>', `some of ${SCOPES.join(',')}`, scopesNamed, ['read'] as readonly Scope[])
     .option('--project <list>', 'projects that it sees, the first of which it writes; * for all', projectsNamed, ['default'])
     .option('--expires <when>', 'when it ends: 90d, 12h, 30m, or a time as ISO 8601', momentNamed)
-    .option('--rate <n>', 'requests that it may make in a minute', positive)
-    .option('--bytes <n>', 'bytes that it may send in a minute', positive);
+    .option('--rate <n>', 'requests that it may make in a minute', wholeNumber('--rate', 1, 2_147_483_647))
+    .option('--bytes <n>', 'bytes that it may send in a minute', wholeNumber('--bytes', 1, 2_147_483_647));
   create.action(async ({ name, scopes, project: projects, expires: expiresAt = undefined, rate, bytes }: CreateFlags) => {
     const quota = { requestsPerMinute: rate ?? null, bytesPerMinute: bytes ?? null };
     await withPlatform('keys', async ({ database }) => {
@@ -72,7 +72,7 @@ function rowOf({ keyId, name, scopes, projects, quota, createdAt, expiresAt, rev
 function scopesNamed(text: string): readonly Scope[] {
   return text.split(',').map((name) => {
     const scope = SCOPES.find((candidate) => candidate === name.trim());
-    if (!scope) throw new InvalidArgumentError(`there is no scope ${JSON.stringify(name)}; there are ${SCOPES.join(', ')}`);
+    if (!scope) throw new Error(`--scopes: there is no scope ${JSON.stringify(name)}; there are ${SCOPES.join(', ')}`);
     return scope;
   });
 }
@@ -81,8 +81,8 @@ function projectsNamed(text: string): readonly string[] | 'all' {
   if (text.trim() === '*') return 'all';
   return text.split(',').map((name) => {
     if (PROJECT.test(name.trim())) return name.trim();
-    throw new InvalidArgumentError(
-      `${JSON.stringify(name)} names no project: 1 to 63 lower-case letters, digits and dashes, the first no dash; * alone for all`,
+    throw new Error(
+      `--project: ${JSON.stringify(name)} names no project: 1 to 63 lower-case letters, digits and dashes, the first no dash; * alone for all`,
     );
   });
 }
@@ -92,14 +92,8 @@ const UNITS = { d: 86_400_000, h: 3_600_000, m: 60_000 } as const;
 function momentNamed(text: string): Date {
   const [, count, unit] = /^(\d{1,6})([dhm])$/.exec(text.trim()) ?? [];
   const at = unit ? Date.now() + Number(count) * UNITS[unit as keyof typeof UNITS] : Date.parse(text);
-  if (!Number.isFinite(at)) throw new InvalidArgumentError('write 90d, 12h, 30m, or a time as 2027-01-31T00:00:00Z');
-  if (at <= Date.now()) throw new InvalidArgumentError('it has passed; write a time to come');
+  if (!Number.isFinite(at))
+    throw new Error(`--expires takes 90d, 12h, 30m, or a time as 2027-01-31T00:00:00Z, not ${JSON.stringify(text)}`);
+  if (at <= Date.now()) throw new Error(`--expires: ${text} has passed; write a time to come`);
   return new Date(at);
-}
-
-function positive(text: string): number {
-  const number = Number(text);
-  if (!/^\d+$/.test(text) || number < 1 || number > 2 ** 31 - 1)
-    throw new InvalidArgumentError('write a whole number from 1 to 2147483647');
-  return number;
 }

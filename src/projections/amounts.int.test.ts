@@ -74,7 +74,7 @@ test('a value beyond the limit waits in the quarantine of every projection that 
   const waiting = await database.db.selectFrom('quarantine').select(['projection', 'code', 'field', 'reason']).execute();
   const reason = 'must lie between -1e+100 and 1e+100, so that no sum leaves the range of a number';
   expect(new Set(waiting.map(({ projection }) => projection))).toEqual(
-    new Set(['journal', 'journal-chain', 'rewards', 'training-pool']),
+    new Set(['journal', 'journal-chain', 'owners', 'rewards', 'training-pool']),
   );
   for (const row of waiting) expect(row).toMatchObject({ code: 'invalid', field: 'data.value', reason });
   const [sum] = await database.db.selectFrom('nodeStatistics').select('valueSum').distinct().execute();

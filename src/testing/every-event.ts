@@ -10,11 +10,6 @@ export function everyEvent(): readonly Envelope[] {
   const sha = (digit: string) => digit.repeat(64);
   builder.record('ExperimentDeclared', { experimentId, name: 'depth', question: 'Does depth help? 深さ' }, experimentId);
   const runId = builder.run('run', { experimentId, config: { nested: [1, { a: null }, 'text'] } });
-  builder.record(
-    'PayloadForgotten',
-    { runId, trees: [builder.id('forgotten tree')], keys: [builder.id('key')], blobs: 2, by: 'operator', reason: 'asked for' },
-    runId,
-  );
   builder.record('MetricRecorded', { runId, metric: 'loss', value: -0.125, at: 7 }, runId);
   const tree = builder.tree(runId, 'stick', {
     instruction: { blob: sha('a'), size: 70_000, mediaType: 'text/plain; charset=utf-8' },
@@ -208,6 +203,11 @@ export function everyEvent(): readonly Envelope[] {
   );
   builder.record('RunResumed', { runId, epoch: 2, codeVersion: '0.1.0' }, runId);
   builder.record('TreeResumed', { treeId, runId, epoch: 2 }, runId);
+  builder.record(
+    'PayloadForgotten',
+    { runId, trees: [builder.id('forgotten tree')], keys: [builder.id('key')], blobs: 2, by: 'operator', reason: 'asked for' },
+    runId,
+  );
   return builder.events.map((event) => ({ ...event, causationId: builder.id('cause'), repaired: ['data.nothing'] }));
 }
 

@@ -4,8 +4,8 @@ import { LOCAL } from './local-token.ts';
 /** What a client of the live events received, over all its connections. */
 export interface LiveClient {
   readonly received: readonly { readonly id: string; readonly stream: string; readonly position: string }[];
-  /** How often the stream broke and was opened again. */
-  breaks(): number;
+  /** How often the stream was opened: once, and again after each break. */
+  opened(): number;
   close(): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export function followEvents(url: string): LiveClient {
   const finished = run();
   return {
     received,
-    breaks: () => Math.max(0, opened - 1),
+    opened: () => opened,
     async close() {
       closing.abort();
       await finished;

@@ -63,7 +63,7 @@ export async function benchHealthzUnderQueries(stage: Stage): Promise<Outcome> {
     subscription: JSON.stringify({ query: 'subscription { events { id data } }' }),
   });
   return {
-    bench: 'healthz',
+    bench: 'healthz-under-queries',
     figures: [
       ...['GET /healthz', 'POST /v1/events', 'lease claim'].flatMap((name) => figuresOf(name, loaded, true)),
       ...figuresOf('small query', loaded, false),

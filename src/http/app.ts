@@ -3,11 +3,13 @@ import fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerO
 import type { z } from 'zod';
 import { type Logger, SILENT } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
+import { addAccessLog } from './access-log.ts';
 import { addRoutes, pathOf } from './add-routes.ts';
 import { type AuthContext, authorize } from './authorize.ts';
 import { boundRequests } from './bound-requests.ts';
 import type { Route } from './endpoint.ts';
 import { faultReply } from './fault-reply.ts';
+import { keyQuotas } from './key-quotas.ts';
 import { landingEndpoint } from './landing.ts';
 import { refuseForeignPage, refuseOtherHost } from './loopback.ts';
 import { addOpenApi, documentEndpoint } from './openapi.ts';
@@ -23,6 +25,8 @@ export interface AppOptions {
   readonly requestsPerKey?: number;
   readonly metrics: Metrics;
   readonly logger?: Logger;
+  /** Milliseconds since 1970. */
+  readonly clock?: () => number;
   /** What is refused before all else, on any path; none unless given. */
   readonly refuseFirst?: (request: FastifyRequest) => Reply | undefined;
   readonly server?: Pick<FastifyServerOptions, 'serverFactory' | 'clientErrorHandler'>;
@@ -37,6 +41,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { auth, hosts = [], logger = SILENT, refuseFirst } = options;
   const local = auth.keys === 'optional';
   const refuseOver = boundRequests(options.requestsPerKey ?? Number.POSITIVE_INFINITY);
+  const refuseBeyondQuota = keyQuotas(options.clock);
   const app = fastify({
     ...options.server,
     exposeHeadRoutes: false, // a HEAD request is answered by the route of GET; see `send`
@@ -62,6 +67,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       if (refused) return send(reply, refused);
     });
   measure(app, options.metrics);
+  addAccessLog(app, logger, options.metrics);
   app.addHook('onRequest', async (request, reply) => {
     const { originalUrl, routeOptions } = request;
     const { method = 'GET', httpVersion, headers } = request.raw;
@@ -76,7 +82,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     const authorized = await authorize(auth, headers, routeOptions.config.needs ?? 'any-key');
     if (authorized.kind === 'refused') return send(reply, authorized.reply);
     request.principal = authorized.principal;
-    const over = refuseOver(authorized.principal, reply.raw);
+    const over = refuseBeyondQuota(authorized.principal, reply.raw) ?? refuseOver(authorized.principal, reply.raw);
     if (over) return send(reply, over);
   });
   app.setErrorHandler((error, { method, originalUrl }, reply) => {

@@ -92,6 +92,25 @@ describe('keys off loopback', () => {
     expect(await ask()).toBe(401);
   });
 
+  test('a key beyond its quota is refused with the seconds to wait, and every answer carries an id of its request', async () => {
+    const quota = { requestsPerMinute: 2, bytesPerMinute: null };
+    const { key, apiKey } = await createKey(api.database.db, { name: 'slow', scopes: ['read'], projects: 'all', quota });
+    const server = await api.serve({ host: '0.0.0.0', clock: () => 0 });
+    const ask = (path: string, id = '') =>
+      fetch(server.url.replace('0.0.0.0', '127.0.0.1') + path, {
+        headers: { authorization: `Bearer ${key}`, ...(id ? { 'x-request-id': id } : {}) },
+      });
+    expect((await ask('/v1/schemas', 'mine-1')).headers.get('x-request-id')).toBe('mine-1');
+    expect((await ask('/metrics')).headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    const refused = await ask('/v1/schemas');
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '30']);
+    const { key: reader } = await createKey(api.database.db, { name: 'reader', scopes: ['read'], projects: 'all' });
+    const metrics = await fetch(`${server.url.replace('0.0.0.0', '127.0.0.1')}/metrics`, {
+      headers: { authorization: `Bearer ${reader}` },
+    });
+    expect(await metrics.text()).toContain(`espalier_requests_by_key_total{key="${apiKey.keyId}",status="429"} 1`);
+  });
+
   test('a listing of keys omits the secret, and only hashes are stored', async () => {
     const listed = await listKeys(api.database.db);
     expect(listed.find(({ name }) => name === 'ingest')).toEqual({

@@ -63,6 +63,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     hosts: options.hosts ?? [],
     requestsPerKey: options.requestsPerKey ?? Number.POSITIVE_INFINITY,
     metrics,
+    clock,
     ...(options.logger ? { logger: options.logger } : {}),
     refuseFirst: (request) => raw?.refuseFirst(request),
     server: {

@@ -1,4 +1,4 @@
-import type { ApiKey, Scope } from './keys.ts';
+import type { ApiKey, Quota, Scope } from './keys.ts';
 
 /** A project in an envelope, a key or a flag: a tenant of the installation. */
 export const PROJECT = /^[a-z0-9][a-z0-9-]{0,62}$/;
@@ -18,6 +18,8 @@ export interface Principal {
   /** Null for who is on this machine and shows no key. */
   readonly keyId: string | null;
   readonly name: string;
+  /** How much it may ask for in a minute; without a limit where it is left out. */
+  readonly quota?: Quota;
 }
 
 /** Returns who works on this machine itself: an administrator of every project. */
@@ -26,8 +28,8 @@ export function localPrincipal(project: string = DEFAULT_PROJECT): Principal {
 }
 
 /** Returns who shows a key. */
-export function principalOf({ keyId, name, scopes, project, projects }: ApiKey): Principal {
-  return { principal: `key:${keyId}`, projects, project, scopes, keyId, name };
+export function principalOf({ keyId, name, scopes, project, projects, quota }: ApiKey): Principal {
+  return { principal: `key:${keyId}`, projects, project, scopes, keyId, name, quota };
 }
 
 /** Returns the same principal writing another of its projects; undefined when that is none of them. */

@@ -7,7 +7,7 @@ import { pathOf } from './add-routes.ts';
 const REQUEST_ID = /^[\w.-]{1,128}$/;
 
 /**
- * Gives every request an id (that of its header `x-request-id`, or a new one), which its answer carries; writes a line of the
+ * Assigns every request an id (that of its header `x-request-id`, or a new one), which its answer carries; writes a line of the
  * access log when it has ended, at the level debug, with request id and key id; and counts requests by key.
  */
 export function addAccessLog(app: FastifyInstance, logger: Logger, metrics: Metrics): void {

@@ -106,11 +106,15 @@ async function eventsOf({ database }: Home): Promise<Readonly<Record<Counted, nu
   return { ...none, ...Object.fromEntries(rows.map(({ type, count }) => [type, Number(count)])) };
 }
 
-/** Counts what happened by type: an event that a killed process appended without knowing, and that was appended again, is one. */
+/**
+ * Counts what happened by type: an event that a killed process appended without knowing, and that was appended again, is one.
+ * Those that say that a killed process was replaced are left out.
+ */
 async function distinctEvents({ database }: Home): Promise<Readonly<Record<string, number>>> {
   const rows = await database.db
     .selectFrom('events')
     .select((e) => ['type', e.fn.count<number>('eventId').distinct().as('count')])
+    .where('type', 'not in', ['RunResumed', 'TreeResumed'])
     .groupBy('type')
     .orderBy('type')
     .execute();

@@ -28,7 +28,8 @@ afterEach(async () => {
 
 /** Runs an example by the command that its guide documents. */
 async function example(file: string, ...args: readonly string[]) {
-  const child = spawn('python3', [`examples/${file}`, url, ...args], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+  const env = { ...process.env, ESPALIER_HOME: home }; // where it finds the token
+  const child = spawn('python3', [`examples/${file}`, url, ...args], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   return { stdout, stderr, code };

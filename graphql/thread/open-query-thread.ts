@@ -31,6 +31,9 @@ export interface QueryThread {
   close(): Promise<void>;
 }
 
+/** Methods of which the fetch standard makes no request. */
+const NO_REQUESTS = new Set(['TRACE', 'TRACK', 'CONNECT']);
+
 /**
  * Has queries answered in a thread, so that the event loop of the server is free for health, ingest and leases while large
  * answers are computed and written, and so that a query which takes all memory ends that thread alone. The thread starts with the
@@ -44,6 +47,10 @@ export function openQueryThread({ data, log, logger, program = PROGRAM }: QueryT
   async function listener(req: IncomingMessage, res: ServerResponse, context: ServerContext): Promise<void> {
     const id = ++asked;
     const { method = 'GET', headers } = req;
+    if (NO_REQUESTS.has(method)) {
+      res.writeHead(405, { allow: 'GET, POST' }).end();
+      return;
+    }
     const body = method === 'GET' || method === 'HEAD' ? null : await buffer(req);
     if (res.destroyed) return;
     const worker = running();

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { serveApi } from '../../src/app/serve-api.ts';
 import { localPrincipal } from '../../src/postgres/principal.ts';
@@ -48,6 +48,14 @@ test('an answer of many megabytes arrives whole', async () => {
   const text = await answer.text();
   expect(text.length).toBeGreaterThan(2_000_000);
   expect(JSON.parse(text).data.path).toHaveLength(2_001);
+});
+
+test('a method of which no request can be made is refused', async () => {
+  const { hostname, port } = new URL(server.url);
+  const asked = request({ hostname, port, method: 'TRACE', path: '/graphql?query=key', headers: LOCAL }).end();
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  answer.resume();
+  expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'GET, POST']);
 });
 
 test('a refusal keeps its status and its headers, and a page for a browser is served', async () => {

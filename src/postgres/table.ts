@@ -17,8 +17,17 @@ export interface Table<Of extends Columns = Columns> {
   readonly columns: Of;
 }
 
+const declared = new Map<string, Table>();
+
 export function table<Of extends Columns>(name: string, key: readonly (keyof Of & string)[], columns: Of): Table<Of> {
-  return { name, key, columns };
+  const made = { name, key, columns };
+  declared.set(name, made);
+  return made;
+}
+
+/** Returns every table of the modules that this process has loaded, by its name in Postgres. */
+export function declaredTables(): ReadonlyMap<string, Table> {
+  return declared;
 }
 export function column<T>(type: string): Column<T> {
   return { type, hasDefault: false };

@@ -1,4 +1,5 @@
 import { snakeCase } from '../../postgres/camel-case.ts';
+import { declaredTables } from '../../postgres/table.ts';
 import type { Tables } from '../../postgres/tables.ts';
 
 /** Which rows of a table belong to some projects: a condition on the row `t`, or everything, or nothing. */
@@ -31,11 +32,16 @@ const ofAnyTopic: Rule = (projects) =>
   `exists (select from public.owners o left join public.owners r on r.stream = o.root and r.topic = 'runs'
     where o.stream = t.stream and coalesce(r.project, o.project) = any(${projects}))`;
 
+/** Tables whose rows name no run and no tree: a rule for each must be written. The others follow their tree, or else their run. */
+type Unnamed = {
+  [Name in keyof Tables]: Tables[Name] extends { runId: unknown } | { treeId: unknown } ? never : Name;
+}[keyof Tables];
+
 /**
- * Every table that a statement can name has a rule here; one without does not compile. What is named by the digest of its content
+ * Every table that a statement can name has a rule; one without does not compile. What is named by the digest of its content
  * (texts of prompts, segments, render specs) is open to who knows the digest, which only rows of the project hold.
  */
-const RULES: Readonly<Record<keyof Tables, Rule>> = {
+const RULES: Readonly<Record<Unnamed, Rule> & Partial<Record<keyof Tables, Rule>>> = {
   // journal
   events: record,
   streams: ofAnyTopic,
@@ -144,11 +150,19 @@ const CURSORS = `select t.projection, t.version, t.topic, t.partition,
 
 /** Returns, for each table that is not open to everyone, the rows of some projects (a literal of Postgres) as a query. */
 export function visibleTables(projects: string): ReadonlyMap<string, string> {
-  const rows = Object.entries(RULES).flatMap(([name, rule]): [string, string][] => {
-    const table = snakeCase(name);
+  const written = Object.entries(RULES).map(([name, rule]) => [snakeCase(name), rule] as const);
+  const rows = [...new Map([...usual(), ...written])].flatMap(([table, rule]): [string, string][] => {
     if (table === 'cursors') return [[table, CURSORS]];
     if (rule === 'all') return [];
     return [[table, `select t.* from ${table} t where ${rule === 'none' ? 'false' : rule(projects)}`]];
   });
   return new Map(rows);
+}
+
+/** Returns the rule of every table whose rows name a tree or a run. */
+function usual(): readonly (readonly [string, Rule])[] {
+  return [...declaredTables().values()].flatMap(({ name, columns }): (readonly [string, Rule])[] => {
+    if ('treeId' in columns) return [[name, tree]];
+    return 'runId' in columns ? [[name, run]] : [];
+  });
 }

@@ -48,7 +48,8 @@ export function openQueryThread({ data, log, logger, program = PROGRAM }: QueryT
     const id = ++asked;
     const { method = 'GET', headers } = req;
     if (NO_REQUESTS.has(method)) {
-      res.writeHead(405, { allow: 'GET, POST' }).end();
+      const body = JSON.stringify({ errors: [{ message: `${method} is no method of /graphql; send GET or POST` }] });
+      res.writeHead(405, { allow: 'GET, POST', 'content-type': 'application/json; charset=utf-8' }).end(body);
       return;
     }
     const body = method === 'GET' || method === 'HEAD' ? null : await buffer(req);

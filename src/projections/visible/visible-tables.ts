@@ -32,7 +32,9 @@ const ofAnyTopic: Rule = (projects) =>
   `exists (select from public.owners o left join public.owners r on r.stream = o.root and r.topic = 'runs'
     where o.stream = t.stream and coalesce(r.project, o.project) = any(${projects}))`;
 
-/** Tables whose rows name no run and no tree: a rule for each must be written. The others follow their tree, or else their run. */
+/**
+ * Tables whose rows name no run and no tree: a rule for each must be written. The others follow their tree, or else their run.
+ */
 type Unnamed = {
   [Name in keyof Tables]: Tables[Name] extends { runId: unknown } | { treeId: unknown } ? never : Name;
 }[keyof Tables];

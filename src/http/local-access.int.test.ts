@@ -44,12 +44,17 @@ describe('a server on loopback', () => {
   });
 
   test('the token opens everything, and a key what its scopes open', async () => {
-    const { key } = await createKey(api.database.db, { name: 'reader', scopes: ['read'] });
+    const { key } = await createKey(api.database.db, { name: 'monitor', scopes: ['read'], projects: 'all' });
     for (const authorization of [LOCAL.authorization, `Bearer ${key}`])
       expect([await status('/metrics', { authorization }), await status('/v1/schemas', { authorization })]).toEqual([200, 200]);
     const post = (authorization: string) =>
       fetch(`${server.url}/v1/events`, { method: 'POST', body: '[]', headers: { authorization } });
     expect([(await post(LOCAL.authorization)).status, (await post(`Bearer ${key}`)).status]).toEqual([415, 403]);
+  });
+
+  test('measurements, which are of all projects, are refused to a key of one', async () => {
+    const { key } = await createKey(api.database.db, { name: 'reader', scopes: ['read'] });
+    expect(await status('/metrics', { authorization: `Bearer ${key}` })).toBe(403);
   });
 
   test.each([`Bearer ${LOCAL_TOKEN}x`, `Bearer ${LOCAL_TOKEN.slice(0, -1)}`, 'Bearer ', `Basic ${LOCAL_TOKEN}`])(

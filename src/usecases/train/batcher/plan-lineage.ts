@@ -5,10 +5,11 @@ import type { Stamp } from '../../../events/envelope.ts';
 import type { EventLog } from '../../../log/event-log.ts';
 import { formatPosition } from '../../../log/position.ts';
 import { nextSequence } from '../../../platform/next-sequence.ts';
-import type { Db } from '../../../postgres/database.ts';
+import type { Db, Trx } from '../../../postgres/database.ts';
 import { type Held, whileHeld } from '../../../postgres/hold-transaction.ts';
 import { topicsOf } from '../../../projections/apply-slice.ts';
 import { journal } from '../../../projections/journal/journal.ts';
+import { prompts } from '../../../projections/prompts/prompts.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
 import { holdLineage } from '../../../projections/training-pool/hold-lineage.ts';
 import { readLineages } from '../../../projections/training-pool/read-lineages.ts';
@@ -61,7 +62,7 @@ async function planHeld(world: BatcherWorld, policyId: string, held: Held, signa
     signal,
     projections: [trainingPool, stepTree, journal],
   });
-  const drafts = await decide(world, policyId, finishedRuns);
+  const drafts = await decide(world, { policyId, finishedRuns }, signal);
   if (drafts.length === 0) return { kind: 'idle' };
   const appender = createAppender({
     ...world,
@@ -77,25 +78,40 @@ async function planHeld(world: BatcherWorld, policyId: string, held: Held, signa
   return { kind: 'planned', batches: batches.length, samples, rejected: drafts.length - batches.length };
 }
 
-/** Reads lineage, pool and position at one moment, and says what follows. */
-async function decide({ db, blobs }: BatcherWorld, policyId: string, finishedRuns: readonly string[]): Promise<readonly Draft[]> {
-  return db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .execute(async (trx) => {
-      const [lineage] = await readLineages(trx, [policyId]);
-      if (lineage === undefined || lineage.newestVersion === null) return []; // nobody trains it yet
-      const { rules, estimator } = understandLineage(lineage);
-      const { readiness } = estimator;
-      const groups = await readPool(trx, { policyId, rules, waitsFor: readiness.waitsFor, finishedRuns });
-      const { planned, trained, abandoned, newestVersion, seed } = lineage;
-      const state = { policyId, newestVersion, planned, trained, abandoned };
-      const request = { state, rules, readiness, seed, groups };
-      const decisions = await planReadable({ db: trx, blobs }, request, learnerOf(lineage.trainer));
-      if (decisions.length === 0) return [];
-      const position = formatPosition((await readCursors(trx)).get(trainingPool.name) ?? new Map());
-      return writePlan(decisions, { ...lineage, rules, position, previousHash: lineage.lastManifest });
-    });
+/**
+ * Reads lineage, pool and position at one moment, and says what follows. The record of a sample is looked at behind a wait of its
+ * own: the pool may hold groups that were closed since the first one, before the read models of their steps do, and what is not
+ * folded yet would pass for a fault.
+ */
+async function decide(
+  { db, blobs, catchUpMs }: BatcherWorld,
+  { policyId, finishedRuns }: { readonly policyId: string; readonly finishedRuns: readonly string[] },
+  signal: AbortSignal,
+): Promise<readonly Draft[]> {
+  const read = await atOneMoment(db, async (trx) => {
+    const [lineage] = await readLineages(trx, [policyId]);
+    if (lineage === undefined || lineage.newestVersion === null) return null; // nobody trains it yet
+    const { rules, estimator } = understandLineage(lineage);
+    const { readiness } = estimator;
+    const groups = await readPool(trx, { policyId, rules, waitsFor: readiness.waitsFor, finishedRuns });
+    const { planned, trained, abandoned, newestVersion, seed } = lineage;
+    const state = { policyId, newestVersion, planned, trained, abandoned };
+    const cursors = (await readCursors(trx)).get(trainingPool.name) ?? new Map();
+    return { lineage, request: { state, rules, readiness, seed, groups }, cursors };
+  });
+  if (read === null || planBatches(read.request).length === 0) return [];
+  const { lineage, request, cursors } = read;
+  await waitUntilProjected(db, cursors, { timeoutMs: catchUpMs, signal, projections: OF_RECORDS });
+  const decisions = await atOneMoment(db, (trx) => planReadable({ db: trx, blobs }, request, learnerOf(lineage.trainer)));
+  const { rules } = request;
+  return writePlan(decisions, { ...lineage, rules, position: formatPosition(cursors), previousHash: lineage.lastManifest });
+}
+
+/** Hold what `readRecordFaults` asks for. */
+const OF_RECORDS = [stepTree, prompts];
+
+function atOneMoment<T>(db: Db, read: (trx: Trx) => Promise<T>): Promise<T> {
+  return db.transaction().setIsolationLevel('repeatable read').execute(read);
 }
 
 /**

@@ -2337,7 +2337,7 @@ export type RunTotals = {
   readonly steps: Scalars['SafeInt']['output'];
   /** Rollouts that the environment called a success. */
   readonly successes: Scalars['SafeInt']['output'];
-  /** Successes per rollout that the environment judged. */
+  /** Successes per finished rollout, as in an evaluation: one that failed, was cut off or was not judged is none. Null where the environment judges none. */
   readonly successRate?: Maybe<Scalars['Float']['output']>;
   /** The mean return of its finished rollouts. */
   readonly meanReturn?: Maybe<Scalars['Float']['output']>;
@@ -2350,14 +2350,22 @@ export type DepthTotals = {
   readonly taskDepth?: Maybe<Scalars['Int']['output']>;
   /** Trees of such tasks. */
   readonly trees: Scalars['SafeInt']['output'];
-  /** Their rollouts. */
+  /** Such tasks. */
+  readonly tasks: Scalars['SafeInt']['output'];
+  /** Their rollouts, also those that go on. */
   readonly rollouts: Scalars['SafeInt']['output'];
+  /** Those that are finished. */
+  readonly finished: Scalars['SafeInt']['output'];
   /** Those that succeeded. */
   readonly successes: Scalars['SafeInt']['output'];
-  /** Successes per rollout that the environment judged. */
+  /** Successes per finished rollout, as in an evaluation: one that failed, was cut off or was not judged is none. Null where the environment judges none. */
   readonly successRate?: Maybe<Scalars['Float']['output']>;
   /** The mean return of the finished ones. */
   readonly meanReturn?: Maybe<Scalars['Float']['output']>;
+  /** The mean steps of the finished ones, from where each began. */
+  readonly meanSteps?: Maybe<Scalars['Float']['output']>;
+  /** The steps of the longest finished one. */
+  readonly maxSteps?: Maybe<Scalars['Int']['output']>;
 };
 
 /** One point of a metric of a run. */
@@ -4555,10 +4563,14 @@ export type RunTotalsResolvers<ContextType = Context, ParentType extends Resolve
 export type DepthTotalsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['DepthTotals'] = ResolversParentTypes['DepthTotals']> = {
   taskDepth?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
   trees?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  tasks?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   rollouts?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  finished?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   successes?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   successRate?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
   meanReturn?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  meanSteps?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  maxSteps?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
 };
 
 export type MetricResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Metric'] = ResolversParentTypes['Metric']> = {

@@ -1,12 +1,15 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 
+/** What became of a sample. */
+export type SampleState = 'trained' | 'rejected' | 'abandoned' | 'group' | 'ready' | 'planned' | 'leased';
+
 /** A rollout as a training sample: what became of it. Lengths are tokens. */
 export interface SampleRecord {
   readonly rolloutId: string;
   readonly treeId: string;
   readonly policyId: string;
-  readonly state: 'trained' | 'rejected' | 'abandoned' | 'group' | 'ready' | 'planned' | 'leased';
+  readonly state: SampleState;
   /** Why it is never trained on, where it was rejected. */
   readonly reason: string | null;
   readonly rule: string | null;

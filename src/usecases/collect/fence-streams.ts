@@ -1,5 +1,6 @@
 import { createAppender, type Draft } from '../../append/appender.ts';
 import { derivedId } from '../../events/derived-id.ts';
+import type { Offsets } from '../../log/event-log.ts';
 import { positionAfter } from '../../log/position.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
 import { nextSequence } from '../../platform/next-sequence.ts';
@@ -8,10 +9,13 @@ import { waitUntilProjected } from '../../projections/wait-until.ts';
 
 const CATCH_UP_MS = 60_000;
 
-/** Takes over streams of a run from the collectors before. False where there was none: then nothing is recorded. */
+/**
+ * Takes over streams of a run from the collectors before, and returns the place behind them. Null where there was none: then
+ * nothing is recorded.
+ */
 export interface Fences {
-  run(): Promise<boolean>;
-  tree(treeId: string): Promise<boolean>;
+  run(): Promise<Offsets | null>;
+  tree(treeId: string): Promise<Offsets | null>;
 }
 
 /**
@@ -30,11 +34,11 @@ export function openFences(
     sequenceOf: (stream, topic) => nextSequence(database.db, producer.name, stream, topic),
   });
 
-  async function fence(draft: Draft): Promise<boolean> {
-    if (epoch === 1) return false;
+  async function fence(draft: Draft): Promise<Offsets | null> {
+    if (epoch === 1) return null;
     const position = positionAfter(await appender.append([draft]));
     await waitUntilProjected(database.db, position, { timeoutMs: CATCH_UP_MS, signal });
-    return true;
+    return position;
   }
 
   return {

@@ -2,10 +2,10 @@ import { createAppender, type Draft } from '../../../append/appender.ts';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { type Decision, type PlanRequest, planBatches } from '../../../domain/training/planning/plan-batches.ts';
 import type { Stamp } from '../../../events/envelope.ts';
-import type { EventLog } from '../../../log/event-log.ts';
+import type { EventLog, Offsets } from '../../../log/event-log.ts';
 import { formatPosition } from '../../../log/position.ts';
 import { nextSequence } from '../../../platform/next-sequence.ts';
-import type { Db, Trx } from '../../../postgres/database.ts';
+import type { Db } from '../../../postgres/database.ts';
 import { type Held, whileHeld } from '../../../postgres/hold-transaction.ts';
 import { topicsOf } from '../../../projections/apply-slice.ts';
 import { journal } from '../../../projections/journal/journal.ts';
@@ -15,7 +15,7 @@ import { holdLineage } from '../../../projections/training-pool/hold-lineage.ts'
 import { readLineages } from '../../../projections/training-pool/read-lineages.ts';
 import { readFinishedRuns, readPool } from '../../../projections/training-pool/read-pool.ts';
 import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
-import { readCursors, waitUntilProjected } from '../../../projections/wait-until.ts';
+import { readCursors, readProjected, waitUntilProjected } from '../../../projections/wait-until.ts';
 import { type Learner, readRecordFaults } from '../../../training/rows/read-record-faults.ts';
 import { understandLineage } from './understand-lineage.ts';
 import { writePlan } from './write-plan.ts';
@@ -60,9 +60,9 @@ async function planHeld(world: BatcherWorld, policyId: string, held: Held, signa
   await waitUntilProjected(world.db, ends, {
     timeoutMs: world.catchUpMs,
     signal,
-    projections: [trainingPool, stepTree, journal],
+    projections: [...OF_POOL, stepTree, journal],
   });
-  const drafts = await decide(world, { policyId, finishedRuns }, signal);
+  const drafts = await decide(world, { policyId, finishedRuns, ends }, signal);
   if (drafts.length === 0) return { kind: 'idle' };
   const appender = createAppender({
     ...world,
@@ -85,34 +85,44 @@ async function planHeld(world: BatcherWorld, policyId: string, held: Held, signa
  */
 async function decide(
   { db, blobs, catchUpMs }: BatcherWorld,
-  { policyId, finishedRuns }: { readonly policyId: string; readonly finishedRuns: readonly string[] },
+  { policyId, finishedRuns, ends }: PlanInput,
   signal: AbortSignal,
 ): Promise<readonly Draft[]> {
-  const read = await atOneMoment(db, async (trx) => {
-    const [lineage] = await readLineages(trx, [policyId]);
-    if (lineage === undefined || lineage.newestVersion === null) return null; // nobody trains it yet
-    const { rules, estimator } = understandLineage(lineage);
-    const { readiness } = estimator;
-    const groups = await readPool(trx, { policyId, rules, waitsFor: readiness.waitsFor, finishedRuns });
-    const { planned, trained, abandoned, newestVersion, seed } = lineage;
-    const state = { policyId, newestVersion, planned, trained, abandoned };
-    const cursors = (await readCursors(trx)).get(trainingPool.name) ?? new Map();
-    return { lineage, request: { state, rules, readiness, seed, groups }, cursors };
-  });
+  const read = await readProjected(
+    db,
+    ends,
+    async (trx) => {
+      const [lineage] = await readLineages(trx, [policyId]);
+      if (lineage === undefined || lineage.newestVersion === null) return null; // nobody trains it yet
+      const { rules, estimator } = understandLineage(lineage);
+      const { readiness } = estimator;
+      const groups = await readPool(trx, { policyId, rules, waitsFor: readiness.waitsFor, finishedRuns });
+      const { planned, trained, abandoned, newestVersion, seed } = lineage;
+      const state = { policyId, newestVersion, planned, trained, abandoned };
+      const cursors = (await readCursors(trx)).get(trainingPool.name) ?? new Map();
+      return { lineage, request: { state, rules, readiness, seed, groups }, cursors };
+    },
+    OF_POOL,
+  );
   if (read === null || planBatches(read.request).length === 0) return [];
   const { lineage, request, cursors } = read;
   await waitUntilProjected(db, cursors, { timeoutMs: catchUpMs, signal, projections: OF_RECORDS });
-  const decisions = await atOneMoment(db, (trx) => planReadable({ db: trx, blobs }, request, learnerOf(lineage.trainer)));
+  const learner = learnerOf(lineage.trainer);
+  const decisions = await readProjected(db, cursors, (trx) => planReadable({ db: trx, blobs }, request, learner), OF_RECORDS);
   const { rules } = request;
   return writePlan(decisions, { ...lineage, rules, position: formatPosition(cursors), previousHash: lineage.lastManifest });
 }
 
+interface PlanInput {
+  readonly policyId: string;
+  readonly finishedRuns: readonly string[];
+  /** Where the log ended when `finishedRuns` were over. */
+  readonly ends: Offsets;
+}
+
+const OF_POOL = [trainingPool];
 /** Hold what `readRecordFaults` asks for. */
 const OF_RECORDS = [stepTree, prompts];
-
-function atOneMoment<T>(db: Db, read: (trx: Trx) => Promise<T>): Promise<T> {
-  return db.transaction().setIsolationLevel('repeatable read').execute(read);
-}
 
 /**
  * Plans batches whose rows can be read and trained on. Of a sample its record is looked at when it would be planned: most are

@@ -7,9 +7,9 @@ import { readBatchRows } from './read-batch-rows.ts';
 import type { BlobReader } from './read-blob.ts';
 
 /**
- * Reads a planned batch with the rewards in force, and their position: both in one snapshot, so that the same
- * rows can be read again when a reward was revised since. @param position what the snapshot must hold: without it, what a database
- * lost by a crash would pass for what was never recorded. @throws RowsError; ProjectionsBehind.
+ * Reads a planned batch with the rewards in force, and their position: both in one snapshot, so that the same rows can be read
+ * again when a reward was revised since. @param position what the snapshot must hold: without it, what a database lost by a crash
+ * would pass for what was never recorded. @throws RowsError; ProjectionsBehind.
  */
 export async function readRowsOfNow(
   db: Db,

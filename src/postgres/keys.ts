@@ -90,6 +90,14 @@ export async function listKeys(db: Db): Promise<readonly ApiKey[]> {
   return rows.map(fromRow);
 }
 
+/** Returns the keys behind principals, revoked ones too, by principal; those that this database does not know are left out. */
+export async function readKeysOfPrincipals(db: Db, principals: readonly string[]): Promise<ReadonlyMap<string, ApiKey>> {
+  const ids = principals.map((principal) => principal.slice('key:'.length)).filter(isUuid);
+  if (ids.length === 0) return new Map();
+  const rows = await db.selectFrom('apiKeys').select(COLUMNS).where('keyId', 'in', ids).execute();
+  return new Map(rows.map((row) => [`key:${row.keyId}`, fromRow(row)]));
+}
+
 /** Returns whether at least one key could be used now. */
 export async function hasActiveKey(db: Db): Promise<boolean> {
   const row = await db.selectFrom('apiKeys').select('keyId').where(active).limit(1).executeTakeFirst();

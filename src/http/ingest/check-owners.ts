@@ -1,7 +1,8 @@
-import { catalogue, type EventType, type Topic } from '../../events/catalogue.ts';
+import { catalogue, type Topic } from '../../events/catalogue.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import type { Db } from '../../postgres/database.ts';
 import { may, type Principal, sees } from '../../postgres/principal.ts';
+import { isJudgement } from '../../projections/owners/is-judgement.ts';
 import { opens, rootOf } from '../../projections/owners/owners.ts';
 import { type Owner, readOwners } from '../../projections/owners/read-owners.ts';
 import type { Cache } from '../../runtime/cache.ts';
@@ -70,16 +71,6 @@ export async function checkOwners(events: readonly Sent[], principal: Principal,
   if (forbidden.length > 0) return { kind: 'forbidden', problems: forbidden };
   const unknown = judged.flatMap((found) => (found?.kind === 'unknown' ? [found.problem] : []));
   return unknown.length > 0 ? { kind: 'unknown', problems: unknown } : { kind: 'owned', claim };
-}
-
-/** What others than the owner of a stream may add to it with the scope `judge`: what they found of it. */
-const JUDGED: ReadonlySet<EventType> = new Set<EventType>([
-  ...(['RewardAssigned', 'RewardRevised', 'StepJudged', 'RevisionComposed', 'RevisionVerified', 'RevisionRejected'] as const),
-  ...(['ReplayFinished', 'ReplayDiverged'] as const),
-]);
-
-function isJudgement(event: Envelope): boolean {
-  return JUDGED.has(event.type) || (event.type === 'PromptShown' && event.data.judgementId !== undefined);
 }
 
 interface Found {

@@ -1213,6 +1213,23 @@ export type Project = {
   readonly policies: Scalars['SafeInt']['output'];
 };
 
+/** Who asks, and what that may see and do. */
+export type Viewer = {
+  readonly __typename?: 'Viewer';
+  /** What events that it appends are stamped with: `local`, or `key:` and the id of an API key. */
+  readonly principal: Scalars['String']['output'];
+  /** The name of the key. */
+  readonly name: Scalars['String']['output'];
+  /** What it may do; `admin` includes all else. */
+  readonly scopes: ReadonlyArray<Scalars['String']['output']>;
+  /** The project that it writes. */
+  readonly project: Scalars['String']['output'];
+  /** The projects that it sees; null for all. */
+  readonly projects?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
+  /** The principals of the keys that it replaces, the first of them first: what they opened is its own. */
+  readonly replaces: ReadonlyArray<Scalars['String']['output']>;
+};
+
 /** The prompt that a step or a judgement was asked with. It is put together from the record and compared with the digest that was recorded when it was sent. */
 export type Prompt = {
   readonly __typename?: 'Prompt';
@@ -1364,6 +1381,8 @@ export type Query = {
   readonly quarantine: QuarantineConnection;
   /** The projects that the caller sees, by name. */
   readonly projects: ReadonlyArray<Project>;
+  /** Who asks. */
+  readonly viewer: Viewer;
   /** The end of the log now, such as `runs.0:3,trees.2:41`: topic.partition:next offset. `waitFor` and `events` take it. */
   readonly position: Scalars['String']['output'];
   /** How far each projection is behind the log. */
@@ -3466,6 +3485,7 @@ export type ResolversTypes = {
   AnomalyFilter: AnomalyFilter;
   QuarantineFilter: QuarantineFilter;
   Project: ResolverTypeWrapper<Project>;
+  Viewer: ResolverTypeWrapper<Viewer>;
   Prompt: ResolverTypeWrapper<PromptModel>;
   PromptAnswer: ResolverTypeWrapper<Omit<PromptAnswer, 'tokens'> & { tokens?: Maybe<ResolversTypes['Tokens']> }>;
   PromptMessage: ResolverTypeWrapper<PromptMessageModel>;
@@ -3630,6 +3650,7 @@ export type ResolversParentTypes = {
   AnomalyFilter: AnomalyFilter;
   QuarantineFilter: QuarantineFilter;
   Project: Project;
+  Viewer: Viewer;
   Prompt: PromptModel;
   PromptAnswer: Omit<PromptAnswer, 'tokens'> & { tokens?: Maybe<ResolversParentTypes['Tokens']> };
   PromptMessage: PromptMessageModel;
@@ -4220,6 +4241,15 @@ export type ProjectResolvers<ContextType = Context, ParentType extends Resolvers
   policies?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
 };
 
+export type ViewerResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Viewer'] = ResolversParentTypes['Viewer']> = {
+  principal?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  scopes?: Resolver<ReadonlyArray<ResolversTypes['String']>, ParentType, ContextType>;
+  project?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  projects?: Resolver<Maybe<ReadonlyArray<ResolversTypes['String']>>, ParentType, ContextType>;
+  replaces?: Resolver<ReadonlyArray<ResolversTypes['String']>, ParentType, ContextType>;
+};
+
 export type PromptResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Prompt'] = ResolversParentTypes['Prompt']> = {
   sha256?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   messages?: Resolver<ReadonlyArray<ResolversTypes['PromptMessage']>, ParentType, ContextType>;
@@ -4297,6 +4327,7 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
   anomalies?: Resolver<ResolversTypes['AnomalyConnection'], ParentType, ContextType, Partial<QueryAnomaliesArgs>>;
   quarantine?: Resolver<ResolversTypes['QuarantineConnection'], ParentType, ContextType, Partial<QueryQuarantineArgs>>;
   projects?: Resolver<ReadonlyArray<ResolversTypes['Project']>, ParentType, ContextType>;
+  viewer?: Resolver<ResolversTypes['Viewer'], ParentType, ContextType>;
   position?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   lag?: Resolver<ReadonlyArray<ResolversTypes['ProjectionLag']>, ParentType, ContextType>;
   waitFor?: Resolver<ResolversTypes['Reached'], ParentType, ContextType, RequireFields<QueryWaitForArgs, 'position' | 'timeoutMs'>>;
@@ -4992,6 +5023,7 @@ export type Resolvers<ContextType = Context> = {
   Anomaly?: AnomalyResolvers<ContextType>;
   QuarantinedRecord?: QuarantinedRecordResolvers<ContextType>;
   Project?: ProjectResolvers<ContextType>;
+  Viewer?: ViewerResolvers<ContextType>;
   Prompt?: PromptResolvers<ContextType>;
   PromptAnswer?: PromptAnswerResolvers<ContextType>;
   PromptMessage?: PromptMessageResolvers<ContextType>;

@@ -4,6 +4,7 @@ import { stampOf } from '../../events/envelope.ts';
 import type { StoredRecord } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readKeysOfPrincipals } from '../../postgres/keys.ts';
+import { owns, principalOf } from '../../postgres/principal.ts';
 import { isJudgement } from '../../projections/owners/is-judgement.ts';
 import { type Owner, readOwners } from '../../projections/owners/read-owners.ts';
 import type { Fault } from './verification.ts';
@@ -14,7 +15,7 @@ const UNOWNED: ReadonlySet<string> = new Set(['images', 'training']);
 
 /**
  * Returns, as faults, the events of records that a key appended to a stream of another owner, as the endpoints accept none: those
- * that are no judgement, of keys without the scope `admin`, and those of another project.
+ * that are no judgement, of keys without the scope `admin` that replace no owner, and those of another project.
  */
 export async function foreignEvents(
   db: Db,
@@ -34,7 +35,9 @@ export async function foreignEvents(
   if (suspects.length === 0) return [];
   const keys = await readKeysOfPrincipals(db, [...new Set(suspects.map(({ by }) => by.principal))]);
   return suspects.flatMap(({ offset, event, owner, by }): readonly Fault[] => {
-    if (owner.project === by.project && keys.get(by.principal)?.scopes.includes('admin')) return [];
+    const key = keys.get(by.principal);
+    const may = key && (key.scopes.includes('admin') || owns(principalOf(key), owner.principal));
+    if (owner.project === by.project && may) return [];
     const whose = `of ${owner.principal} in project ${owner.project}`;
     const place = `${topic}.${partition}@${offset} event ${event.id}: ${event.type} by ${by.principal} in project ${by.project}`;
     return [{ what: 'event', kind: 'foreign', place: `${place}, in the stream ${event.stream} ${whose}` }];

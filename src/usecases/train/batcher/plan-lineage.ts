@@ -9,6 +9,7 @@ import type { Db } from '../../../postgres/database.ts';
 import { type Held, whileHeld } from '../../../postgres/hold-transaction.ts';
 import { topicsOf } from '../../../projections/apply-slice.ts';
 import { journal } from '../../../projections/journal/journal.ts';
+import { owners } from '../../../projections/owners/owners.ts';
 import { prompts } from '../../../projections/prompts/prompts.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
 import { holdLineage } from '../../../projections/training-pool/hold-lineage.ts';
@@ -16,7 +17,9 @@ import { readLineages } from '../../../projections/training-pool/read-lineages.t
 import { readFinishedRuns, readPool } from '../../../projections/training-pool/read-pool.ts';
 import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
 import { readCursors, readProjected, waitUntilProjected } from '../../../projections/wait-until.ts';
+import { stampOfPolicy } from '../../../training/outbox/stamp-of-policy.ts';
 import { type Learner, readRecordFaults } from '../../../training/rows/read-record-faults.ts';
+import { lineageIdOf } from './declare-training.ts';
 import { understandLineage } from './understand-lineage.ts';
 import { writePlan } from './write-plan.ts';
 
@@ -60,12 +63,13 @@ async function planHeld(world: BatcherWorld, policyId: string, held: Held, signa
   await waitUntilProjected(world.db, ends, {
     timeoutMs: world.catchUpMs,
     signal,
-    projections: [...OF_POOL, stepTree, journal],
+    projections: [...OF_POOL, stepTree, journal, owners],
   });
   const drafts = await decide(world, { policyId, finishedRuns, ends }, signal);
   if (drafts.length === 0) return { kind: 'idle' };
   const appender = createAppender({
     ...world,
+    stamp: await stampOfPolicy(world.db, lineageIdOf(policyId), world.stamp),
     sequenceOf: (stream, topic) => nextSequence(world.db, world.producer.name, stream, topic),
   });
   for (let from = 0; from < drafts.length; from += CHUNK) {

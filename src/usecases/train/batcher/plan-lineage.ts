@@ -63,7 +63,7 @@ async function planHeld(world: BatcherWorld, policyId: string, held: Held, signa
   await waitUntilProjected(world.db, ends, {
     timeoutMs: world.catchUpMs,
     signal,
-    projections: [...OF_POOL, stepTree, journal, owners],
+    projections: [...OF_POOL, stepTree, journal],
   });
   const drafts = await decide(world, { policyId, finishedRuns, ends }, signal);
   if (drafts.length === 0) return { kind: 'idle' };
@@ -124,7 +124,7 @@ interface PlanInput {
   readonly ends: Offsets;
 }
 
-const OF_POOL = [trainingPool];
+const OF_POOL = [trainingPool, owners];
 /** Hold what `readRecordFaults` asks for. */
 const OF_RECORDS = [stepTree, prompts];
 

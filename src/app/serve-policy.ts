@@ -18,8 +18,8 @@ import { followVersions } from '../training/versions/train-versions.ts';
 /**
  * Serves a policy as a model server: `linear:FILE`, or `live:POLICY`, which answers with the newest version of a policy that is
  * being trained. Off loopback it wants API keys as every endpoint does. A key of other projects than that of the policy finds
- * nothing there: of one that is trained the project that declared it, of others the project of this process. @throws PolicySpecError for a policy that is a server
- * itself, or knows none of the actions it is asked about.
+ * nothing there: a policy that is trained belongs to the project that declared it, another one to the project of this process.
+ * @throws PolicySpecError for a policy that is a server itself, or knows none of the actions it is asked about.
  */
 export async function servePolicy(
   platform: Platform,
@@ -64,7 +64,7 @@ export async function servePolicy(
   };
 }
 
-/** Who sees all projects sees it always, others from when its owner is folded on; whom it belongs to never changes. */
+/** Who sees all projects sees it always, others from when its owner is folded on; its project never changes. */
 function seenByProjectOf(db: Db, policyId: string): SeenBy {
   const lineageId = lineageIdOf(policyId);
   let project: string | undefined;

@@ -6,7 +6,7 @@ import { type ApiKey, createKey, findKey } from './keys.ts';
 export interface Replacement {
   /** When the successor ends; by default it lasts as long as its predecessor was made for. */
   readonly expiresAt?: Date;
-  /** Until when the predecessor is accepted beside it; by default it is revoked at once. */
+  /** Until when the predecessor is accepted besides; by default it is revoked at once. */
   readonly until?: Date;
 }
 

@@ -6,6 +6,7 @@ import { newId } from '../../events/new-id.ts';
 import type { Subscription } from '../../log/event-log.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { createKey } from '../../postgres/keys.ts';
+import { replaceKey } from '../../postgres/replace-key.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
@@ -137,4 +138,18 @@ test('events that a key appended past the endpoints to the stream of another own
   const whose = `in the stream ${runId} of local in project default`;
   const forged = `event ${end[0]?.id}: RunFinished by ${ingest} in project default, ${whose}`;
   expect((await found()).faults).toEqual([expect.stringMatching(`^event foreign: runs\\.\\d@\\d+ ${forged}$`)]);
+});
+
+test('events of a key that replaces the owner of a stream are no fault', async () => {
+  const { db } = platform.database;
+  const { apiKey } = await createKey(db, { name: 'k', scopes: ['ingest'] });
+  const before = (await found()).faults;
+  const own = new EventBuilder('replaced');
+  const run = own.run();
+  await append(own.events, { principal: `key:${apiKey.keyId}`, project: 'default' });
+  const replaced = await replaceKey(db, apiKey.keyId);
+  if (replaced.kind !== 'replaced') throw new Error(`the key was not replaced: ${replaced.kind}`);
+  own.finishRun(run);
+  await append(own.events.slice(-1), { principal: `key:${replaced.apiKey.keyId}`, project: 'default' });
+  expect((await found()).faults).toEqual(before);
 });

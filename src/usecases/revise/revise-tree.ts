@@ -8,7 +8,7 @@ import { derivedId } from '../../events/derived-id.ts';
 import { judgeText } from '../../events/schemas/revisions.ts';
 import type { SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
 import { revisionContentHash } from '../../projections/revisions/revision-content.ts';
-import { checkRevision } from './revise-check.ts';
+import { type Checks, openChecks } from './revise-check.ts';
 import { probePath } from './revise-path.ts';
 import type { Verdicts } from './revise-verdicts.ts';
 import type { Outcome, RevisedTree, ReviseTree } from './revised-tree.ts';
@@ -19,7 +19,7 @@ import type { Outcome, RevisedTree, ReviseTree } from './revised-tree.ts';
  * the record holds is not done again. Null when the signal was aborted on the way: the rest is left for a resume.
  */
 export async function reviseTree(work: ReviseTree): Promise<RevisedTree | null> {
-  const { tree, plan, signal } = work;
+  const { tree, plan } = work;
   const pairing = pairPaths(tree.tree, plan);
   const transitions = new Map<string, Transition>();
   const verdicts: Verdict[] = [];
@@ -29,12 +29,33 @@ export async function reviseTree(work: ReviseTree): Promise<RevisedTree | null> 
     transitions.set(bad.leafStepId, found);
   }
   const composed = composeRevisions(pairing.pairs, transitions, { ...plan, treeId: tree.treeId });
+  const outcomes = await recordAll(work, composed.revisions);
+  return outcomes && { pairing, verdicts, composed, outcomes };
+}
+
+/** Records and executes revisions in their order. Null when the signal was aborted on the way. */
+async function recordAll(work: ReviseTree, revisions: readonly Revision[]): Promise<readonly Outcome[] | null> {
+  const { tree, kind, read, checking, recorded, signal } = work;
+  const named = revisions.map((revision) => ({ ...revision, ...namesOf(work, revision) }));
+  const open = named.filter(({ revisionId }) => (recorded.outcomes.get(revisionId) ?? 'composed') === 'composed');
+  const checks =
+    kind && checking === 'execute'
+      ? openChecks(
+          { kind, read, signal },
+          tree,
+          open.map(({ turns }) => turns),
+        )
+      : null;
   const outcomes: Outcome[] = [];
-  for (const revision of composed.revisions) {
-    if (signal.aborted) return null;
-    outcomes.push(await record(work, revision));
+  try {
+    for (const revision of named) {
+      if (signal.aborted) return null;
+      outcomes.push(await record(work, revision, checks));
+    }
+    return outcomes;
+  } finally {
+    await checks?.close();
   }
-  return { pairing, verdicts, composed, outcomes };
 }
 
 async function findTransition(
@@ -64,12 +85,20 @@ async function findTransition(
   }
 }
 
-async function record(work: ReviseTree, revision: Revision): Promise<Outcome> {
-  const { tree, plan, judge, recorded, appender, signal } = work;
-  const { goodLeafStepId, badLeafStepId } = revision;
-  const contentHash = revisionContentHash(tree, revision.turns);
+interface Names {
+  readonly contentHash: string;
+  readonly revisionId: string;
+}
+
+function namesOf({ tree, plan, judge }: ReviseTree, { goodLeafStepId, badLeafStepId, turns }: Revision): Names {
+  const contentHash = revisionContentHash(tree, turns);
   const parts = [tree.treeId, goodLeafStepId, badLeafStepId, contentHash, judgeText(judge), plan.alpha, plan.beta];
-  const revisionId: string = derivedId('revision', ...parts);
+  return { contentHash, revisionId: derivedId('revision', ...parts) };
+}
+
+async function record(work: ReviseTree, revision: Revision & Names, checks: Checks | null): Promise<Outcome> {
+  const { tree, plan, judge, recorded, appender } = work;
+  const { goodLeafStepId, badLeafStepId, contentHash, revisionId } = revision;
   const stated = recorded.outcomes.get(revisionId);
   const about = { revisionId, treeId: tree.treeId };
   if (!stated) {
@@ -93,13 +122,8 @@ async function record(work: ReviseTree, revision: Revision): Promise<Outcome> {
     ]);
   }
   if (stated && stated !== 'composed') return stated;
-  if (work.checking === 'none' || !work.kind) return 'composed';
-  const { kind: verdict, ...checked } = await checkRevision(
-    { kind: work.kind, read: work.read, signal },
-    tree,
-    revision.turns,
-    plan,
-  );
+  if (!checks) return 'composed';
+  const { kind: verdict, ...checked } = await checks.check(revision.turns, plan);
   const draft = {
     id: derivedId('revision outcome', revisionId),
     correlationId: tree.runId,

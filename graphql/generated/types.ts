@@ -3227,7 +3227,7 @@ export type Divergence = {
   readonly id: Scalars['ID']['output'];
   /** The step. */
   readonly stepId: Scalars['ID']['output'];
-  /** What differs: observation, reward or termination. */
+  /** What differs: observation, reward or termination; stateHash where nothing else does and the state is another. */
   readonly field: Scalars['String']['output'];
   /** What the record says. */
   readonly recorded: Scalars['String']['output'];

@@ -18,8 +18,7 @@ await runUntilStopped(async (signal) => {
   });
   return {
     finished: finished.then((collected) => {
-      const { message: said, ...totals } = collected; // a field of that name would take the place of the line's own message
-      logger.info('collected', { run: planned.runId, ...totals, ...(said === '' ? {} : { said }) });
+      logger.info('collected', { run: planned.runId, ...collected });
       if (collected.state === 'failed') throw new RunFailed(planned.runId, collected);
     }),
     async close() {

@@ -36,7 +36,6 @@ export default defineConfig({
           page('Cluster', '/guides/cluster'),
           page('Replay and verify', '/guides/replay-and-verify'),
           page('Quarantine', '/guides/quarantine'),
-          page('Secrets by name', '/guides/secrets'),
           page('Forget', '/guides/forget'),
           page('Add an environment', '/guides/add-an-environment'),
           page('Add an environment in Python', '/guides/add-an-environment-in-python'),
@@ -60,6 +59,7 @@ export default defineConfig({
         items: [
           page('Command line', '/reference/cli'),
           page('Declarations of training', '/reference/declaration'),
+          page('Declarations of experiments', '/reference/experiment'),
           page('Environments', '/reference/environments'),
           page('Events', '/reference/events'),
           page('GraphQL', '/reference/graphql'),

@@ -5,6 +5,7 @@ import { configurationReference } from './configuration-reference.ts';
 import { declarationReference } from './declaration-reference.ts';
 import { environmentReference } from './environment-reference.ts';
 import { eventReference } from './event-reference.ts';
+import { experimentReference } from './experiment-reference.ts';
 import { graphqlReference } from './graphql-reference.ts';
 import { httpReference } from './http-reference.ts';
 
@@ -19,6 +20,7 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
     'environments.md': environmentReference(),
     'events.md': eventReference(),
     'graphql.md': await graphqlReference(),
+    'experiment.md': experimentReference(),
     'http.md': await httpReference(),
   };
 }

@@ -37,6 +37,14 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'let a policy improve itself by what it finds: search, mine, release, train, evaluate, repeat',
     load: async () => (await import('./self-train.ts')).addSelfTrain,
   },
+  experiment: {
+    summary: 'run a whole experiment that a file declares, resume it, run it again with options changed, compare',
+    load: async () => (await import('./experiment.ts')).addExperiment,
+  },
+  sweep: {
+    summary: 'run an experiment over values of its options: each combination is an arm',
+    load: async () => (await import('./experiment.ts')).addSweep,
+  },
   train: {
     summary: 'train a policy: collect groups, plan batches, update, and measure on other tasks',
     load: async () => (await import('./train.ts')).addTrain,

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { protocolSchemas } from '../environments/server/protocol-schemas.ts';
 import { jsonSchemas } from '../events/json-schema.ts';
 import { makeFolder } from '../platform/make-folder.ts';
+import { experimentSchema } from '../usecases/experiment/declaration/experiment-schema.ts';
 import { declarationSchema } from '../usecases/train/declaration/declaration-schema.ts';
 import { say } from './terminal.ts';
 import { wantsJson } from './with-platform.ts';
@@ -11,19 +12,20 @@ import { wantsJson } from './with-platform.ts';
 /** What is no event, and is described by a JSON Schema too. */
 const OTHERS: Readonly<Record<string, () => object>> = {
   declaration: declarationSchema,
+  experiment: experimentSchema,
   environment: protocolSchemas,
 };
 
 /**
- * `espalier schemas`: the JSON Schema of every event type, for producers in other languages, of a training's declaration, and of
- * the protocol of environments.
+ * `espalier schemas`: the JSON Schema of every event type, for producers in other languages, of the declarations of trainings and
+ * experiments, and of the protocol of environments.
  */
 export function addSchemas(program: Command): void {
   const command = program
     .command('schemas')
     .argument(
       '[type]',
-      'one event type; all when left out; or declaration (how a policy is trained), environment (the protocol of environment servers)',
+      'one event type; all when left out; or declaration (how a policy is trained), experiment (the file of an experiment), environment (the protocol of environment servers)',
     )
     .option('--out <folder>', 'write <type>.schema.json files into this folder');
   command.action(async (type: string | undefined, options: { out?: string }) => {

@@ -21,6 +21,7 @@ export type Topic = (typeof TOPICS)[number];
  */
 export const catalogue = {
   ExperimentDeclared: { topic: 'runs', version: 1, stream: 'experimentId', data: runs.experimentDeclared },
+  StageFinished: { topic: 'runs', version: 1, stream: 'experimentId', data: runs.stageFinished },
   RunStarted: { topic: 'runs', version: 1, stream: 'runId', data: runs.runStarted },
   RunResumed: { topic: 'runs', version: 1, stream: 'runId', data: runs.runResumed },
   RunFinished: { topic: 'runs', version: 1, stream: 'runId', data: runs.runFinished },

@@ -8,6 +8,7 @@ import type { EventType } from './catalogue.ts';
  */
 export const payloadFields: { readonly [Type in EventType]: readonly string[] } = {
   ExperimentDeclared: [],
+  StageFinished: ['message'],
   RunStarted: [],
   RunResumed: [],
   RunFinished: ['message'],

@@ -1,4 +1,5 @@
 import { createRandom } from '../random/random.ts';
+import { quantile } from './quantile.ts';
 
 export interface Bootstrap {
   /** The share of resamples inside the interval, such as 0.95. */
@@ -39,13 +40,6 @@ export function bootstrapInterval(groups: readonly (readonly number[])[], { conf
   }).sort((a, b) => a - b);
   const tail = (1 - confidence) / 2;
   return { low: quantile(means, tail), high: quantile(means, 1 - tail) };
-}
-
-/** Interpolates between the two nearest of sorted values. */
-function quantile(sorted: readonly number[], share: number): number {
-  const at = share * (sorted.length - 1);
-  const [below, above] = [sorted[Math.floor(at)] ?? 0, sorted[Math.ceil(at)] ?? 0]; // both lie inside: 0 <= share <= 1
-  return below + (above - below) * (at - Math.floor(at));
 }
 
 function sum(values: readonly number[]): number {

@@ -70,14 +70,9 @@ export function callServer(call: Call, options: CallOptions): Promise<Answer> {
   });
 }
 
-/** Appends a path to a base URL that may have a path of its own, a key by name, or be one as a whole. */
+/** Appends a path to a base URL that may have a path of its own. */
 function urlOf(baseUrl: URL, path: string): URL {
-  if (baseUrl.protocol === 'secret:') return new URL(`${baseUrl.href}${path}`);
-  const url = new URL(`${baseUrl.origin}${withoutSlashes(baseUrl.pathname)}${path}`);
-  url.username = baseUrl.username;
-  url.password = baseUrl.password;
-  for (const [name, value] of baseUrl.searchParams) url.searchParams.append(name, value);
-  return url;
+  return new URL(`${baseUrl.origin}${withoutSlashes(baseUrl.pathname)}${path}`);
 }
 
 /** Reads the JSON of an answer with status 200. @throws EnvironmentError `protocol` that names what came instead. */
@@ -90,7 +85,7 @@ export function jsonOf(what: string, { status, body }: Answer): unknown {
   }
 }
 
-function failure(call: Call, url: URL, options: CallOptions, result: Exchange): EnvironmentError {
+function failure(call: Call, url: URL, { timeoutMs }: CallOptions, result: Exchange): EnvironmentError {
   const what = `${call.method} ${url}`;
   switch (result.kind) {
     case 'answered':
@@ -104,16 +99,12 @@ function failure(call: Call, url: URL, options: CallOptions, result: Exchange): 
         retryable: true,
       });
     case 'unsent':
-      return new EnvironmentError(
-        'unreachable',
-        `cannot reach ${url.protocol === 'secret:' ? options.baseUrl.href : url.origin}: ${reasonOf(result.cause)}`,
-        {
-          retryable: true,
-          cause: result.cause,
-        },
-      );
+      return new EnvironmentError('unreachable', `cannot reach ${url.origin}: ${reasonOf(result.cause)}`, {
+        retryable: true,
+        cause: result.cause,
+      });
     case 'late':
-      return new EnvironmentError('unreachable', `${what} has not answered within ${options.timeoutMs} ms`, { retryable: true });
+      return new EnvironmentError('unreachable', `${what} has not answered within ${timeoutMs} ms`, { retryable: true });
     case 'broken':
       return call.repeat === 'safe'
         ? new EnvironmentError('unreachable', `${what} broke off: ${reasonOf(result.cause)}`, {

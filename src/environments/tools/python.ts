@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { cutText } from '../../domain/text/cut-text.ts';
+import { SECRET_REMEDY, secretInUrl } from '../../domain/text/secret-in-url.ts';
 import { limitOf } from '../../runtime/limit.ts';
 import { retry } from '../../runtime/retry.ts';
 import { isPassingStatus, LONGEST_PAUSE_MS, retryAfterMs } from '../../runtime/retry-after.ts';
-import { isHttpAddress, sendAddress } from '../../runtime/secret-address.ts';
-import { SECRET_REMEDY, secretInUrl } from '../../runtime/secret-in-url.ts';
 import { type Tool, ToolError, type ToolResult, ToolUnavailable } from './tool.ts';
 
 export interface PythonOptions {
@@ -118,17 +117,14 @@ async function send(
   signal: AbortSignal,
 ): Promise<Sent> {
   const limit = AbortSignal.timeout(timeoutMs);
-  const { url: target, headers, hide } = sendAddress(url);
-  if (target.pathname === '/') target.pathname = '/run_code';
   try {
-    const response = await fetch(target, {
+    const response = await fetch(url, {
       method: 'POST',
-      headers: { ...headers, 'content-type': 'application/json', accept: 'application/json' },
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
       body,
       signal: AbortSignal.any([signal, limit]),
     });
-    const said = await readBounded(response);
-    const text = said === null ? null : hide(said);
+    const text = await readBounded(response);
     if (text === null) return { kind: 'final', reason: `the sandbox answered more than ${ANSWER_LIMIT} bytes` };
     if (!response.ok) {
       const reason = `the sandbox answered HTTP ${response.status}: ${cutText(text, 500)}`;
@@ -145,7 +141,7 @@ async function send(
     signal.throwIfAborted();
     const reason = limit.aborted
       ? `the sandbox has not answered within ${timeoutMs} ms`
-      : `cannot reach the sandbox: ${hide(causeOf(error))}`;
+      : `cannot reach the sandbox: ${causeOf(error)}`;
     return { kind: 'passing', reason, restMs: null };
   }
 }
@@ -170,15 +166,14 @@ function parseOrNull(text: string): unknown {
 }
 
 function runUrl(text: string): URL {
-  if (!isHttpAddress(text))
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     throw new ToolError(
       `python: ${JSON.stringify(text.slice(0, 200))} is no http URL; write for example sandbox=http://127.0.0.1:8080`,
     );
   const secret = secretInUrl(text);
   if (secret !== null) throw new ToolError(`python: the address of the sandbox holds ${secret}: ${SECRET_REMEDY}`);
-  const url = new URL(text);
   if (url.pathname === '/') url.pathname = '/run_code';
-  sendAddress(url); // a secret that is missing is noticed now
   return url;
 }
 

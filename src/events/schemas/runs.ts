@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  blobRef,
   codeVersion,
   count,
   counter,
@@ -21,6 +22,45 @@ export const experimentDeclared = eventData('An experiment was declared: a quest
   experimentId,
   name: name.describe('Name of the experiment.'),
   question: z.string().max(10_000).describe('Question that the experiment asks.'),
+  declaration: json
+    .optional()
+    .describe(
+      'Stages, arms and seeds of the experiment, as its file declares them; absent where a program declared a question alone.',
+    ),
+  rerunOf: id
+    .nullable()
+    .optional()
+    .describe('UUID of the experiment that it repeats with other options; null or absent for none.'),
+});
+
+export const stageFinished = eventData('A stage of an experiment ended, in one of its arms and one of its repetitions.', {
+  experimentId,
+  arm: name.describe('Name of the arm.'),
+  stage: name.describe('Name of the stage in the declaration.'),
+  kind: name.describe('What the stage does: `collect`, `search`, `revise`, `release`, `train`, `evaluate` or `self-train`.'),
+  seed: z.int().describe('Seed of the repetition.'),
+  key: sha256.describe(
+    'SHA-256 of what determines the outcome: options, seed, code version, fingerprints, and the digests of what it used.',
+  ),
+  outcome: z
+    .enum(['completed', 'failed'])
+    .describe('How the stage ended; a failed one may end again when the experiment is resumed.'),
+  message: z.string().max(10_000).describe('Reason of a failure; empty when it completed.'),
+  reusedFrom: id
+    .nullable()
+    .describe('UUID of the experiment whose stage of the same key was taken; null when the stage was run.'),
+  output: z
+    .strictObject({
+      digest: sha256.describe('SHA-256 of what came out, without ids and times.'),
+      runIds: z.array(id).max(10_000).describe('UUIDs of the runs of the stage.'),
+      datasetId: id.nullable().describe('UUID of the dataset that it released; null for none.'),
+      policy: z.string().max(10_000).nullable().describe('Policy that it trained, as `--policy` takes it; null for none.'),
+      judge: name.nullable().describe('Judge of its revisions, as name@revision; null for none.'),
+      kept: blobRef.nullable().describe('Weights, or the list of revisions, that a later stage reads; null for none.'),
+      values: z.record(name, finite).describe('Numbers that came out, by name.'),
+    })
+    .nullable()
+    .describe('What came out; null when the stage failed.'),
 });
 
 export const runStarted = eventData('A run started: one execution of a configuration with a seed.', {

@@ -67,6 +67,12 @@ function notYours(path: (typeof STAMPED)[number]): Omit<Problem, 'index'> {
   };
 }
 
+const NOT_A_STAGE = {
+  path: 'type',
+  message: 'is written by the platform alone, when a stage of an experiment ends: later experiments reuse what it names',
+  remedy: 'run the stages by `espalier experiment run`',
+};
+
 const NOT_FORGOTTEN = {
   path: 'type',
   message: 'is written by the platform alone, when payload is forgotten',
@@ -127,6 +133,7 @@ function check(value: unknown, index: number, now: number): Sent | Problem {
   if (catalogue[parsed.event.type].topic === 'training') return { index, id: parsed.event.id, ...NOT_HERE };
   if (OF_COLLECTORS.has(parsed.event.type)) return { index, id: parsed.event.id, path: 'type', ...NOT_A_COLLECTOR };
   if (parsed.event.epoch !== undefined) return { index, id: parsed.event.id, path: 'epoch', ...NOT_A_COLLECTOR };
+  if (parsed.event.type === 'StageFinished') return { index, id: parsed.event.id, ...NOT_A_STAGE };
   if (parsed.event.type === 'PayloadForgotten') return { index, id: parsed.event.id, ...NOT_FORGOTTEN };
   const ahead = Date.parse(parsed.event.occurredAt) - now;
   if (ahead > LARGEST_SKEW_MS) return { index, id: parsed.event.id, ...aheadOf(ahead) };

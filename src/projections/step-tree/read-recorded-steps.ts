@@ -11,8 +11,6 @@ export interface RecordedStep {
   readonly observation: string;
   readonly termination: 'none' | 'terminated' | 'truncated';
   readonly admissibleActions: readonly string[] | null;
-  /** Null where the environment does not show its state. */
-  readonly stateHash: string | null;
   /** Version of the policy that drew the first token of the response. */
   readonly policyVersion: number;
 }
@@ -29,7 +27,7 @@ export async function readRecordedSteps(
   const rows = await db
     .selectFrom('steps')
     .select(['stepId', 'parentStepId', 'rolloutId', 'depth', 'response', 'action', 'observation', 'termination'])
-    .select(['admissible', 'blobs', 'policySpans', 'stateHash'])
+    .select(['admissible', 'blobs', 'policySpans'])
     .where('treeId', '=', treeId)
     .orderBy('logOffset')
     .execute();
@@ -49,7 +47,6 @@ export async function readRecordedSteps(
       observation: await text('observation'),
       termination: row.termination,
       admissibleActions: row.admissible,
-      stateHash: row.stateHash,
       policyVersion: row.policySpans[0]?.version ?? 0,
     });
   }

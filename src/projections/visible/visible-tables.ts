@@ -53,6 +53,8 @@ const RULES: Readonly<Record<Unnamed, Rule> & Partial<Record<keyof Tables, Rule>
   chainBlocks: 'none',
   // runs
   experiments: stream('experiment_id', "'runs'"),
+  experimentPlans: stream('experiment_id', "'runs'"),
+  experimentStages: stream('experiment_id', "'runs'"),
   runs: run,
   metrics: run,
   // step-tree

@@ -87,8 +87,7 @@ async function readRememberedPrompts(
   );
 }
 
-/** Reads what the record holds of a tree; null when it was never opened. */
-export async function readRecordedTree(
+async function readRecordedTree(
   db: Db,
   treeId: string,
   resolve: (sha256: string) => Promise<string>,

@@ -11,11 +11,8 @@ export type Restored =
 
 interface Difference {
   readonly at: TreeNode;
-  readonly seen: Seen;
+  readonly seen: string;
 }
-
-/** What the environment says and shows now. */
-type Seen = Pick<StepResult, 'observation' | 'stateHash'>;
 
 /**
  * Brings an environment to the end of a path by reset and replay of its actions, and compares every observation, the first one
@@ -47,14 +44,15 @@ async function walkThere(
   mode?: 'alone',
 ): Promise<Extract<Restored, { kind: 'same' }> | { readonly kind: 'differs'; readonly difference: Difference }> {
   const task = { alias: tree.task.alias, seed: tree.plan.taskSeed };
-  let seen: Seen = await environment.reset(mode ? { ...task, mode } : task);
+  const { observation } = await environment.reset(mode ? { ...task, mode } : task);
+  let seen = observation;
   let last: StepResult | undefined;
   for (const at of path) {
     if (at.parentStepId !== null) {
       last = await environment.step(at.action, tree.signal);
-      seen = last;
+      seen = last.observation;
     }
-    if (!sameText(seen.observation, at.observation)) return { kind: 'differs', difference: { at, seen } };
+    if (!sameText(seen, at.observation)) return { kind: 'differs', difference: { at, seen } };
   }
   return { kind: 'same', last };
 }
@@ -63,23 +61,15 @@ async function walkThere(
 export function diverged(
   { treeId, runId }: Pick<GrowingTree, 'treeId' | 'runId'>,
   cause: string,
-  { stepId, observation, stateHash }: Pick<TreeNode, 'stepId' | 'observation' | 'stateHash'>,
-  seen: Seen,
+  { stepId, observation }: Pick<TreeNode, 'stepId' | 'observation'>,
+  seen: string,
 ) {
   return {
     type: 'ReplayDiverged' as const,
     id: derivedId('ReplayDiverged', cause, stepId),
     correlationId: runId,
-    data: {
-      ...{ treeId, stepId, field: 'observation' as const, recorded: observation, replayed: seen.observation },
-      ...statesOf(stateHash, seen.stateHash),
-    },
+    data: { treeId, stepId, field: 'observation' as const, recorded: observation, replayed: seen },
   };
-}
-
-/** Returns the states of a difference for its event; nothing where neither is known. */
-export function statesOf(recorded: string | null, replayed: string | null) {
-  return recorded === null && replayed === null ? {} : { stateHashes: { recorded, replayed } };
 }
 
 /** Returns the nodes from the root to a step, both included. */

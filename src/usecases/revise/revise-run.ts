@@ -38,6 +38,8 @@ export interface ReviseOptions {
   readonly concurrency: number;
   readonly signal: AbortSignal;
   readonly progress?: (counts: ReviseCounts) => void;
+  /** Called for each tree that was mined, now or by an earlier process. */
+  readonly onTree?: (tree: RevisedTree) => void;
 }
 
 /** What a run's trees gave, whether now or by an earlier process; `asked` alone counts what this one asked the judge. */
@@ -103,6 +105,7 @@ export async function reviseRun(options: ReviseOptions): Promise<ReviseCounts> {
     });
     if (!revised) return; // the signal was aborted on the way
     done.push(revised);
+    options.onTree?.(revised);
     options.progress?.(counts());
   });
   return counts();

@@ -5,13 +5,15 @@ import { RunRefused } from '../collect/hold-run.ts';
 import { readAnswer } from '../collect/prompting/prompter.ts';
 import { type Judging, withJudgedRun } from './judged-run.ts';
 import { DIRECT, type ReviseCounts, reviseRun } from './revise-run.ts';
-import type { RevisePlan } from './revised-tree.ts';
+import type { RevisedTree, RevisePlan } from './revised-tree.ts';
 
 export interface Revising extends Omit<Judging, 'needsWorld'> {
   readonly plan: RevisePlan;
   readonly checking: 'execute' | 'none';
   readonly concurrency: number;
   readonly progress?: (counts: ReviseCounts) => void;
+  /** See `ReviseOptions.onTree`. */
+  readonly onTree?: (tree: RevisedTree) => void;
 }
 
 /** What came out, and which judge decided: `judge` is name@revision, as the record names it. */

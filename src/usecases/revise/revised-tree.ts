@@ -48,4 +48,6 @@ export interface RevisedTree {
   readonly verdicts: readonly Verdict[];
   readonly composed: Composed;
   readonly outcomes: readonly Outcome[];
+  /** Of the revisions, in the order of `outcomes`. */
+  readonly revisionIds: readonly string[];
 }

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { createAppender } from '../../append/appender.ts';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { positionAfter } from '../../log/position.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
 import { makeFolder } from '../../platform/make-folder.ts';
@@ -25,6 +26,12 @@ export interface IterationRelease {
   readonly judge: string | null;
   /** The most good trajectories, and the most revisions, of one task. */
   readonly perTask: number;
+  /** Left out: good trajectories, and the revisions of the judge where one is named. */
+  readonly data?: 'good' | 'revisions' | 'both';
+  /** Left out: revisions that held when executed. */
+  readonly state?: 'verified' | 'composed';
+  /** The only revisions that may be written; left out, all of the judge. */
+  readonly revisionIds?: readonly string[];
   readonly signal: AbortSignal;
 }
 
@@ -71,10 +78,12 @@ export async function releaseIteration(
       query: { ...everyTrajectory, runs: [wanted.runId] },
       format: { kind: format, metadata: 'include', span: 'reply' },
       parameters: {
-        ...{ data: judge === null ? 'good' : 'both', thresholds, state: 'verified' },
+        ...{ data: wanted.data ?? (judge === null ? 'good' : 'both'), thresholds, state: wanted.state ?? 'verified' },
         ...(judge === null ? {} : { judge }),
+        ...(wanted.revisionIds ? { revisionSet: sha256Hex(wanted.revisionIds.join('\n')) } : {}),
         gates: { duplicates: 'remove', testTasks: 'remove', evaluations: 'remove', maxPerTask: perTask },
       },
+      ...(wanted.revisionIds ? { revisionIds: new Set(wanted.revisionIds) } : {}),
       existing: 'replace', // the name holds the id of the self-training: nobody else's file has it
       settled: (receipts) => waitUntilProjected(db, positionAfter(receipts), { timeoutMs: WAIT_MS, signal }),
       onProgress: () => undefined,

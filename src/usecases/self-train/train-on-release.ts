@@ -6,9 +6,7 @@ import { seedFrom } from '../../domain/random/seed-from.ts';
 import { decodeWeights } from '../../policies/linear/weights.ts';
 import { parsePolicySpec } from '../../policies/policy-spec.ts';
 import { RunRefused } from '../collect/hold-run.ts';
-import { type ClonedAction, cloneBehaviour } from '../train/clone-behaviour.ts';
-import { readReleasedChats } from '../train/released-chats.ts';
-import { type SpelledAction, spellActions } from '../train/spell-actions.ts';
+import { cloneRelease } from '../train/clone-release.ts';
 import { keepWeights, type LearnedPolicy, type Learner, takePolicy } from './learner.ts';
 import type { Released } from './release-iteration.ts';
 import type { Repetition } from './repetition.ts';
@@ -23,14 +21,19 @@ export interface Trained {
   readonly losses: readonly number[];
 }
 
+/** What a training on a release needs of the repetition that it belongs to. */
+export interface TrainingRepetition extends Pick<Repetition, 'seed' | 'kind' | 'folders' | 'trainer' | 'signal'> {
+  readonly plan: Pick<Repetition['plan'], 'trainer' | 'taskSeed' | 'epochs' | 'learningRate'>;
+}
+
 /**
  * Trains a learner's policy on a released dataset, and on nothing else: by behaviour cloning of the linear policy, or by the
  * trainer that was named. What another trainer left is kept with the digest of the data, and not asked for again. @throws
  * ReleaseUnreadable, RunRefused, TrainerFailed.
  */
 export async function trainOnRelease(
-  repetition: Repetition,
-  learner: Learner,
+  repetition: TrainingRepetition,
+  learner: Pick<Learner, 'policy' | 'method'>,
   iteration: number,
   released: Released,
 ): Promise<Trained> {
@@ -40,39 +43,29 @@ export async function trainOnRelease(
 }
 
 async function cloneReleased(
-  { plan, seed, kind, folders }: Repetition,
-  { policy }: Learner,
+  { plan, seed, kind, folders }: TrainingRepetition,
+  { policy }: Pick<Learner, 'policy'>,
   iteration: number,
   { path, dataset }: Released,
 ): Promise<Trained> {
   if (policy.weights === null)
     throw new RunRefused('only the linear policy can be cloned here; name a trainer of its own for the others');
-  const good: SpelledAction[] = [];
-  const revised: SpelledAction[] = [];
-  for (const chat of await readReleasedChats(path, dataset.sha256))
-    (chat.kind === 'good' ? good : revised).push(...(await spellActions(kind, chat, plan.taskSeed)));
-  const actions = weigh(good, revised);
-  if (actions.length === 0) return { policy, actions: 0, losses: [] };
-  const epochs = iteration === 1 ? plan.epochs.first : plan.epochs.later;
-  const options = { epochs, learningRate: plan.learningRate, seed: seedFrom('self-train', seed, iteration) };
-  const { weights, losses } = cloneBehaviour(policy.weights, actions, options);
-  return { policy: await keepWeights(folders.weights, weights), actions: actions.length, losses };
-}
-
-/**
- * Weighs good and revision actions as Eq. 6 of the paper does, whose two expectations count alike however many rows either has: a
- * good action counts 1, a revision action so much that both sets amount to the same.
- */
-function weigh(good: readonly SpelledAction[], revised: readonly SpelledAction[]): readonly ClonedAction[] {
-  const share = good.length === 0 ? 1 : good.length / revised.length;
-  return [...good.map((action) => ({ ...action, weight: 1 })), ...revised.map((action) => ({ ...action, weight: share }))];
+  const trained = await cloneRelease({
+    ...{ kind, weights: policy.weights, path, sha256: dataset.sha256, taskSeed: plan.taskSeed },
+    epochs: iteration === 1 ? plan.epochs.first : plan.epochs.later,
+    learningRate: plan.learningRate,
+    seed: seedFrom('self-train', seed, iteration),
+  });
+  const { weights, actions, losses } = trained;
+  if (actions === 0) return { policy, actions, losses };
+  return { policy: await keepWeights(folders.weights, weights), actions, losses };
 }
 
 const kept = z.strictObject({ dataset: z.string(), policy: z.unknown(), digest: z.string() });
 
 async function trainOutside(
-  { plan, seed, folders, trainer, signal }: Repetition,
-  { policy, method }: Learner,
+  { plan, seed, folders, trainer, signal }: TrainingRepetition,
+  { policy, method }: Pick<Learner, 'policy' | 'method'>,
   iteration: number,
   { path, dataset, trained }: Released,
 ): Promise<Trained> {

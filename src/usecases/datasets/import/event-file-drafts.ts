@@ -126,6 +126,7 @@ class FileRules {
 
   #refuseRunEvent(event: Exclude<Envelope, { data: { treeId: string } }>): string | null {
     if (event.type === 'ExperimentDeclared') return null;
+    if (event.type === 'StageFinished') return 'a file of runs and trees holds no stages of experiments';
     if (event.type === 'DatasetReleased' || event.type === 'DatasetSourced' || event.type === 'DatasetWithdrawn')
       return 'a file of runs and trees holds no datasets';
     if ('lineageId' in event.data) return 'a file of runs and trees holds no batches and versions';

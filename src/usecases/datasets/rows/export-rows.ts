@@ -30,6 +30,8 @@ export interface RowExportOptions {
   readonly format: RowFormat;
   readonly parameters: RowParameters;
   readonly general: GeneralOptions | null;
+  /** The revisions that `parameters.revisionSet` stands for. */
+  readonly revisionIds?: ReadonlySet<string>;
   /** The file to make; its manifest is next to it as `<out>.manifest.json`. */
   readonly out: string;
   /** What becomes of a file that is there: `same` accepts one of the very content that is to be written. */
@@ -84,6 +86,7 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
       await countWhole(trx, query); // a tree that is not whole is mined to other examples
       const job = {
         ...{ trx, blobs, query, format, parameters, general, file, folder, signal },
+        ...(options.revisionIds ? { revisionIds: options.revisionIds } : {}),
         pictures: openPictures(trx, blobs, await readPromptsHeld(trx, query)),
         onDone: options.onProgress,
         onExample: options.onExample ?? (() => undefined),

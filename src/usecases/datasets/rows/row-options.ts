@@ -55,6 +55,8 @@ export interface RowParameters {
   readonly state: 'verified' | 'composed';
   /** Revisions of this judge alone, by its name or as name@revision; left out, those of every judge. */
   readonly judge?: string;
+  /** SHA-256 of the ids of the revisions that may be written, one a line; left out, every revision of the query. */
+  readonly revisionSet?: string;
   readonly gates: RowGates;
 }
 

@@ -14,19 +14,21 @@ import type { TrainingRow } from './training-row.ts';
 
 /**
  * Streams the examples of a query tree by tree, in its order: run, task alias, tree. A revision is there when both of its leaves
- * match.
+ * match. @param revisionIds the only revisions that count; left out, all.
  */
 export async function* streamRows(
   trx: Trx,
   query: TrajectoryQuery,
   blobs: BlobStore,
   parameters: RowParameters,
+  revisionIds?: ReadonlySet<string>,
 ): AsyncGenerator<readonly TrainingRow[]> {
   const configOf = configs(trx);
   for await (const batch of batchTrees(trx, selectTrees(trx, query))) {
     const ids = batch.map(({ treeId }) => treeId);
     const trees = await readRecordedTrees(trx, ids);
-    const revisions = await readMinedRevisions(trx, ids, parameters);
+    const mined = await readMinedRevisions(trx, ids, parameters);
+    const revisions = revisionIds ? mined.filter(({ revisionId }) => revisionIds.has(revisionId)) : mined;
     const judgements = await readMinedJudgements(trx, ids);
     for (const { treeId, runId, rollouts } of batch) {
       const recorded = trees.get(treeId);

@@ -37,6 +37,7 @@ export interface RowJob extends PictureShelf {
   readonly format: RowFormat;
   readonly parameters: RowParameters;
   readonly general: GeneralData | null;
+  readonly revisionIds?: ReadonlySet<string>;
   readonly file: ByteSink;
   readonly signal: AbortSignal;
   readonly onDone: (lines: number) => void;
@@ -76,7 +77,7 @@ export async function writeRows(job: RowJob): Promise<RowsWritten> {
     await file.write(`${JSON.stringify(body)}\n`);
     counts.lines += 1;
   };
-  for await (const rows of streamRows(trx, query, blobs, parameters)) {
+  for await (const rows of streamRows(trx, query, blobs, parameters, job.revisionIds)) {
     signal.throwIfAborted();
     for (const row of rows) {
       const shown = await shownBodies(row, format, job);

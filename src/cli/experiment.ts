@@ -1,0 +1,206 @@
+import type { Command } from 'commander';
+import type { Platform } from '../platform/open-platform.ts';
+import { readExperimentsWithStages, readStages } from '../projections/experiment-stages/read-stages.ts';
+import { changedExperiment, parseAxis, parseChange, sweptExperiment } from '../usecases/experiment/change-experiment.ts';
+import { readExperimentFile } from '../usecases/experiment/declaration/read-experiment-file.ts';
+import { type DeclaredExperiment, declaredAs, readExperiment } from '../usecases/experiment/record-experiment.ts';
+import { comparedReport, reportOf } from '../usecases/experiment/report.ts';
+import { type ExperimentResult, runExperiment, type StageState } from '../usecases/experiment/run-experiment.ts';
+import { checkedId } from './collect.ts';
+import { ensureProjector } from './ensure-projector.ts';
+import { describeStages, reportPlot, reportTable } from './experiment-text.ts';
+import { exitStopped } from './stoppable.ts';
+import { note, progressLine, say, table } from './terminal.ts';
+import { wantsJson, withPlatform } from './with-platform.ts';
+import { plotFile, writePlot } from './write-plot.ts';
+
+interface RunFlags {
+  readonly resume?: string;
+  readonly plot?: string;
+}
+
+/** `espalier experiment`: runs what a file declares, runs it again with other options, and shows what is recorded. */
+export function addExperiment(program: Command): void {
+  const experiment = program.command('experiment');
+  addRun(experiment);
+  addRerun(experiment);
+  addShow(experiment);
+}
+
+/** `espalier sweep`: an experiment whose arms are combinations of values. */
+export function addSweep(program: Command): void {
+  const sweep = program
+    .command('sweep')
+    .argument('<file>', 'the declaration of the experiment')
+    .requiredOption('--over <axis...>', 'STAGE.OPTION=VALUE,VALUE: each value is an arm, with those of other axes; seed=1..3')
+    .option('--plot <file>', PLOT, plotFile);
+  sweep.action(async (file: string, flags: RunFlags & { over: readonly string[] }) => {
+    const swept = sweptExperiment(await readExperimentFile(file), flags.over.map(parseAxis));
+    await withProjections((platform, signal) => runAndReport(sweep, platform, declaredAs(swept), null, flags, signal));
+  });
+}
+
+const PLOT = 'write success by arm as a drawing, an .svg or a .png';
+
+function addRun(experiment: Command): void {
+  const run = experiment
+    .command('run')
+    .description('run what a file declares: stages, arms, repetitions; the same command again does what is missing')
+    .argument('[file]', 'YAML or JSON, or a module that exports `experiment`')
+    .option('--resume <id>', 'go on with this experiment, as it was declared')
+    .option('--plot <file>', PLOT, plotFile);
+  run.action(async (file: string | undefined, flags: RunFlags) => {
+    if ((file === undefined) === (flags.resume === undefined))
+      throw new Error('name the file of the experiment, or --resume ID for one that is on record');
+    const given = file === undefined ? null : declaredAs(await readExperimentFile(file));
+    await withProjections(async (platform, signal) => {
+      const declared = given ?? (await readExperiment(platform, checkedId('--resume', flags.resume ?? '')));
+      const before = declared.rerunOf === null ? null : await readExperiment(platform, declared.rerunOf);
+      await runAndReport(run, platform, declared, before, flags, signal);
+    });
+  });
+}
+
+function addRerun(experiment: Command): void {
+  const rerun = experiment
+    .command('rerun')
+    .description('run an experiment again with some options changed: what does not depend on them is reused')
+    .argument('<id>', 'the experiment')
+    .option('--set <change...>', 'STAGE.OPTION=VALUE, as revise.alpha=0.7; arms.ARM.STAGE.OPTION for one arm; seeds=5')
+    .option('--plot <file>', PLOT, plotFile);
+  rerun.action(async (id: string, flags: RunFlags & { set?: readonly string[] }) => {
+    const changes = (flags.set ?? []).map(parseChange);
+    await withProjections(async (platform, signal) => {
+      const before = await readExperiment(platform, checkedId('the experiment', id));
+      const declared = declaredAs(changedExperiment(before.experiment, changes), before.experimentId);
+      await runAndReport(rerun, platform, declared, before, flags, signal);
+    });
+  });
+}
+
+function addShow(experiment: Command): void {
+  const list = experiment.command('list').description('list the experiments that have stages');
+  list.action(() =>
+    withPlatform('experiment', async (platform) => {
+      const records = await readExperimentsWithStages(platform.database.db);
+      if (wantsJson(list)) return say(JSON.stringify(records));
+      if (records.length === 0) return say('no experiment was run yet');
+      const rows = records.map(({ id, name, declaredAt, completed, failed }) => [
+        id,
+        name,
+        declaredAt.toISOString().slice(0, 16),
+        completed,
+        failed,
+      ]);
+      say(table(['experiment', 'name', 'declared', 'stages completed', 'failed'], rows));
+    }),
+  );
+  const status = experiment
+    .command('status')
+    .description('show how far an experiment is, stage by stage')
+    .argument('<id>', 'the experiment');
+  status.action((id: string) =>
+    withRecorded(id, async (platform, declared) => {
+      const stages = await readStages(platform.database.db, [declared.experimentId]);
+      say(wantsJson(status) ? JSON.stringify(stages) : describeStages(declared, stages));
+    }),
+  );
+  const show = experiment
+    .command('show')
+    .description('show what the arms of an experiment came to, next to what it repeats')
+    .argument('<id>', 'the experiment')
+    .option('--plot <file>', PLOT, plotFile);
+  show.action((id: string, flags: RunFlags) =>
+    withRecorded(id, async (platform, declared) => {
+      const before = declared.rerunOf === null ? null : await readExperiment(platform, declared.rerunOf);
+      await report(show, platform, declared, before, flags);
+    }),
+  );
+}
+
+async function withRecorded(id: string, use: (platform: Platform, declared: DeclaredExperiment) => Promise<void>): Promise<void> {
+  await withProjections(async (platform) => use(platform, await readExperiment(platform, checkedId('the experiment', id))));
+}
+
+/** Opens the platform for one command, with projections that fold what is appended. */
+async function withProjections(use: (platform: Platform, signal: AbortSignal) => Promise<void>): Promise<void> {
+  await withPlatform('experiment', async (platform, signal) => {
+    const projector = await ensureProjector(platform);
+    try {
+      await use(platform, signal);
+    } finally {
+      await projector.close();
+    }
+  });
+}
+
+async function runAndReport(
+  command: Command,
+  platform: Platform,
+  declared: DeclaredExperiment,
+  before: DeclaredExperiment | null,
+  flags: RunFlags,
+  signal: AbortSignal,
+): Promise<void> {
+  const { experimentId } = declared;
+  note(
+    `experiment ${experimentId}; ended in between, the same command goes on, or: espalier experiment run --resume ${experimentId}`,
+  );
+  const line = progressLine();
+  const place = ({ arm, seed, stage }: Pick<StageState, 'arm' | 'seed' | 'stage'>) => `${arm}, seed ${seed}, ${stage}`;
+  let at = '';
+  const result = await runExperiment(platform, {
+    ...{ declared, signal },
+    onBegin: (begun) => line.show(`${at}${place(begun)}`),
+    onProgress: (begun, text) => line.show(`${at}${place(begun)}: ${text}`),
+    onStage: (ended, done, planned) => {
+      at = `${done}/${planned} `;
+      line.end(`${at}${place(ended)}: ${stateText(ended)}`);
+    },
+  });
+  line.end();
+  await report(command, platform, declared, before, flags, result);
+  if (result.state === 'failed') process.exitCode = 1;
+  if (result.state === 'stopped') exitStopped();
+}
+
+function stateText({ state, message }: StageState): string {
+  switch (state) {
+    case 'run':
+      return 'done';
+    case 'kept':
+      return 'was done before';
+    case 'reused':
+      return message === '' ? 'reused' : `reused from experiment ${message}`;
+    case 'failed':
+      return `failed: ${message}`;
+    case 'skipped':
+      return `skipped: ${message}`;
+    default:
+      return state satisfies never;
+  }
+}
+
+async function report(
+  command: Command,
+  platform: Platform,
+  declared: DeclaredExperiment,
+  before: DeclaredExperiment | null,
+  flags: RunFlags,
+  result: ExperimentResult | null = null,
+): Promise<void> {
+  const { db } = platform.database;
+  const arms = before ? await comparedReport(db, before, declared) : await reportOf(db, declared);
+  if (flags.plot !== undefined && arms.length > 0) await writePlot(flags.plot, reportPlot(declared.experiment.name, arms));
+  const { experimentId } = declared;
+  if (wantsJson(command)) return say(JSON.stringify({ experiment: experimentId, ...(result ?? {}), arms }));
+  say(reportTable(arms));
+  if (result === null) return;
+  const count = (state: StageState['state']) => result.stages.filter((stage) => stage.state === state).length;
+  const failed = result.stages.filter(({ state }) => state === 'failed');
+  say(
+    `experiment ${experimentId} ${result.state}: ${count('run')} stages run, ${count('reused')} reused, ${count('kept')} done before, ${failed.length} failed, ${count('skipped')} skipped`,
+  );
+  for (const { arm, seed, stage, message } of failed) say(`  ${arm}, seed ${seed}, ${stage} failed: ${message}`);
+  if (result.state !== 'completed') say(`go on with: espalier experiment run --resume ${experimentId}`);
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { name } from '../../../events/schemas/values.ts';
+import { collectPlan } from '../../collect/plan.ts';
+import { stageName } from './stage-fields.ts';
+
+const armName = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9 ._=,+:-]{0,199}$/,
+    'must be 1 to 200 letters, digits, spaces and . _ = , + : -, the first a letter or digit',
+  );
+const options = z.record(z.string(), z.unknown());
+
+/** A whole experiment, as its file declares it: what is done, of what, how often, and what is compared. */
+export const experimentFields = z.strictObject({
+  name: name.describe('Name of the experiment.'),
+  question: z.string().max(10_000).default('').describe('Question that it answers.'),
+  environment: collectPlan.shape.environment
+    .optional()
+    .describe('Environment of all stages that name none, as `--environment` takes it.'),
+  seeds: z
+    .union([z.int().min(1).max(1_000), z.array(z.int().min(0)).min(1).max(1_000)], {
+      error: 'must be a number of repetitions, or a list of seeds',
+    })
+    .default(1)
+    .describe('Repetitions: how many (with the seeds 1, 2, …), or the list of their seeds. Arms are compared seed by seed.'),
+  onFailure: z
+    .enum(['continue', 'stop'])
+    .default('continue')
+    .describe('Where a stage fails: `continue` does what does not depend on it, `stop` begins nothing more.'),
+  concurrency: z.int().min(1).max(10_000).default(8).describe('Trees, or tasks, at a time. Results do not depend on it.'),
+  stages: z
+    .record(stageName, options)
+    .describe('Stages by name, each with its options. A stage may have the name of its kind, or says it as `stage`.'),
+  arms: z
+    .record(armName, z.record(stageName, options))
+    .optional()
+    .describe('What is compared: by name, the options that differ in some stages. Left out, there is one arm, `main`.'),
+  baseline: armName.optional().describe('Arm that the others are compared with; the first when left out.'),
+});
+export type ExperimentFields = z.output<typeof experimentFields>;

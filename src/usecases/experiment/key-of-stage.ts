@@ -1,0 +1,89 @@
+import { sha256Hex } from '../../digest/sha256.ts';
+import { isOptions, type Options } from '../../domain/experiment/change-options.ts';
+import { stageKey } from '../../domain/experiment/stage-key.ts';
+import { seedFrom } from '../../domain/random/seed-from.ts';
+import { openEnvironment } from '../../environments/open-environment.ts';
+import { canonicalJson } from '../../events/codec.ts';
+import { CODE_VERSION } from '../../platform/code-version.ts';
+import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
+import type { StageOutput } from '../../projections/experiment-stages/read-stages.ts';
+import type { PlannedStage } from './declaration/experiment.ts';
+
+/** Looks up what the options of stages name, once for each name. */
+export type Fingerprints = (stage: PlannedStage) => Promise<Readonly<Record<string, string>>>;
+
+/**
+ * Returns the seed of a stage in a repetition. Evaluations of one repetition share theirs whatever their name, so that they are
+ * compared draw by draw; what is released is not drawn.
+ */
+export function seedOf({ name, kind, options }: PlannedStage, repetition: number): number {
+  if (kind === 'release') return 0;
+  if ('seed' in options && options.seed !== undefined) return options.seed;
+  return seedFrom('experiment', kind === 'evaluate' ? 'evaluate' : name, repetition);
+}
+
+/** Returns the key of a stage: see `stageKey`. */
+export async function keyOfStage(
+  stage: PlannedStage,
+  seed: number,
+  used: Readonly<Record<string, StageOutput>>,
+  fingerprintsOf: Fingerprints,
+): Promise<string> {
+  const { seed: _seed, ...options } = unnamed(stage.options);
+  const digests = Object.fromEntries(Object.entries(used).map(([option, { digest }]) => [option, digest]));
+  return stageKey(
+    {
+      ...{ kind: stage.form, options, seed, codeVersion: CODE_VERSION, used: digests },
+      fingerprints: await fingerprintsOf(stage),
+    },
+    (value) => sha256Hex(canonicalJson(value)),
+  );
+}
+
+/** Opens fingerprints: worlds and files of weights are opened once for all stages of a process. */
+export function openFingerprints(): Fingerprints {
+  const known = new Map<string, Promise<string>>();
+  const once = (name: string, look: () => Promise<string>) => {
+    const found = known.get(name) ?? look();
+    known.set(name, found);
+    return found;
+  };
+  return async ({ options }) => {
+    const named: Record<string, string> = {};
+    const environment = 'environment' in options ? options.environment : undefined;
+    if (environment !== undefined) named.environment = await once(`environment ${environment}`, () => fingerprintOf(environment));
+    for (const field of ['policy', 'from'] as const) {
+      const policy = (options as Options)[field];
+      if (typeof policy === 'string') named[field] = await once(`policy ${policy}`, () => digestOf(policy));
+    }
+    return named;
+  };
+}
+
+async function fingerprintOf(environment: string): Promise<string> {
+  const kind = await openEnvironment(environment);
+  try {
+    return kind.fingerprint;
+  } finally {
+    await kind.close();
+  }
+}
+
+/** The SHA-256 of the file that a policy is read from; of the others their text says all there is. */
+async function digestOf(text: string): Promise<string> {
+  const spec = parsePolicyText(text);
+  if (spec.kind !== 'linear') return '';
+  const policy = await createPolicy(spec);
+  await policy.close();
+  return policy.digest ?? '';
+}
+
+/** Options without the names of stages: what these came to is in the key. */
+function unnamed(options: object): Options {
+  return Object.fromEntries(
+    Object.entries(options).flatMap(([field, value]): [string, unknown][] => {
+      if (field === 'of' || field === 'on') return [];
+      return [[field, isOptions(value) && typeof value.of === 'string' ? 'of' : value]];
+    }),
+  );
+}

@@ -1,0 +1,147 @@
+import { BOOTSTRAP_DEFAULTS, type Interval } from '../../domain/evaluation/bootstrap-interval.ts';
+import { type Cell, cellsOf, crossedInterval, pairedCells } from '../../domain/evaluation/crossed-interval.ts';
+import type { Db } from '../../postgres/database.ts';
+import { readEpisodes } from '../../projections/evaluations/read-episodes.ts';
+import { readStages, type StageRecord } from '../../projections/experiment-stages/read-stages.ts';
+import type { Experiment } from './declaration/experiment.ts';
+import type { DeclaredExperiment } from './record-experiment.ts';
+
+/** A mean and its interval over tasks and repetitions. */
+export interface Estimate {
+  readonly mean: number;
+  readonly interval: Interval;
+}
+
+/** What an arm came to, as one of its stages measured it. */
+export interface ArmResult {
+  readonly arm: string;
+  readonly stage: string;
+  /** Repetitions that were measured. */
+  readonly seeds: number;
+  readonly success: Estimate | null;
+  readonly return: Estimate | null;
+  /** Means over the repetitions of what the stage recorded. */
+  readonly values: Readonly<Record<string, number>>;
+  /** What it has more than the arm that it is compared with, paired by task and seed; null for that arm itself. */
+  readonly difference: {
+    readonly to: string;
+    readonly pairs: number;
+    readonly success: Estimate | null;
+    readonly return: Estimate | null;
+  } | null;
+}
+
+interface MeasuredArm {
+  readonly arm: string;
+  readonly stage: string;
+  readonly records: readonly StageRecord[];
+  readonly success: readonly Cell[];
+  readonly return: readonly Cell[];
+}
+
+/** Sums up what is recorded of an experiment: each arm against its baseline. */
+export async function reportOf(db: Db, { experimentId, experiment }: DeclaredExperiment): Promise<readonly ArmResult[]> {
+  const measured = await measuredArms(db, experimentId, experiment);
+  return measured.map((one) =>
+    resultOf(
+      one,
+      measured.find(({ arm, stage }) => arm === experiment.baseline && stage === one.stage),
+    ),
+  );
+}
+
+/** Sums up an experiment next to the one that it repeats: each arm against the same arm before. */
+export async function comparedReport(
+  db: Db,
+  before: DeclaredExperiment,
+  after: DeclaredExperiment,
+): Promise<readonly ArmResult[]> {
+  const earlier = (await measuredArms(db, before.experimentId, before.experiment)).map((one) => ({
+    ...one,
+    arm: `${one.arm} (before)`,
+  }));
+  const now = await measuredArms(db, after.experimentId, after.experiment);
+  return [
+    ...earlier.map((one) => resultOf(one, undefined)),
+    ...now.map((one) =>
+      resultOf(
+        one,
+        earlier.find(({ arm, stage }) => arm === `${one.arm} (before)` && stage === one.stage),
+      ),
+    ),
+  ];
+}
+
+/** The stages that say what an arm achieved: evaluations and self-trainings, else its rollouts. */
+function measuringStages({ arms }: Experiment): readonly string[] {
+  const stages = arms.flatMap((arm) => arm.stages);
+  const measuring = stages.filter(({ kind }) => kind === 'evaluate' || kind === 'self-train');
+  const shown = measuring.length > 0 ? measuring : stages.filter(({ kind }) => kind === 'collect' || kind === 'search');
+  return [...new Set(shown.map(({ name }) => name))];
+}
+
+async function measuredArms(db: Db, experimentId: string, experiment: Experiment): Promise<readonly MeasuredArm[]> {
+  const stages = measuringStages(experiment);
+  const records = (await readStages(db, [experimentId])).filter(({ outcome }) => outcome === 'completed');
+  const measured: MeasuredArm[] = [];
+  for (const stage of stages)
+    for (const { name: arm, stages: own } of experiment.arms) {
+      if (!own.some(({ name }) => name === stage)) continue;
+      const ofArm = records.filter(
+        (record) => record.arm === arm && record.stage === stage && experiment.seeds.includes(record.seed),
+      );
+      measured.push({ arm, stage, records: ofArm, ...(await cellsOfRecords(db, ofArm)) });
+    }
+  return measured;
+}
+
+async function cellsOfRecords(db: Db, records: readonly StageRecord[]): Promise<Pick<MeasuredArm, 'success' | 'return'>> {
+  const success: Cell[] = [];
+  const returns: Cell[] = [];
+  for (const { seed, output } of records) {
+    const runId = output?.runIds.at(-1);
+    if (runId === undefined) continue;
+    for (const episode of await readEpisodes(db, runId)) {
+      success.push({ task: episode.taskId, seed, value: episode.success ? 1 : 0 });
+      returns.push({ task: episode.taskId, seed, value: episode.return });
+    }
+  }
+  return { success: cellsOf(success), return: cellsOf(returns) };
+}
+
+function resultOf(one: MeasuredArm, other: MeasuredArm | undefined): ArmResult {
+  const { arm, stage, records } = one;
+  const compared = other && other.arm !== arm ? other : null;
+  const pairs = compared && pairedCells(compared.success, one.success);
+  return {
+    ...{
+      arm,
+      stage,
+      seeds: records.length,
+      success: estimate(one.success),
+      return: estimate(one.return),
+      values: meansOf(records),
+    },
+    difference:
+      compared && pairs && pairs.length > 0
+        ? {
+            ...{ to: compared.arm, pairs: pairs.length, success: estimate(pairs) },
+            return: estimate(pairedCells(compared.return, one.return)),
+          }
+        : null,
+  };
+}
+
+function estimate(cells: readonly Cell[]): Estimate | null {
+  return crossedInterval(cells, { ...BOOTSTRAP_DEFAULTS, seed: 1 });
+}
+
+function meansOf(records: readonly StageRecord[]): Readonly<Record<string, number>> {
+  const names = new Set(records.flatMap(({ output }) => Object.keys(output?.values ?? {})));
+  return Object.fromEntries(
+    [...names].map((name) => {
+      const values = records.flatMap(({ output }) => output?.values[name] ?? []);
+      return [name, values.reduce((sum, value) => sum + value, 0) / values.length];
+    }),
+  );
+}

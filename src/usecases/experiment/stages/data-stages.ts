@@ -1,0 +1,72 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import { sha256Hex } from '../../../digest/sha256.ts';
+import { THRESHOLD_DEFAULTS } from '../../../domain/revision/thresholds.ts';
+import { id } from '../../../events/schemas/values.ts';
+import type { StageOutput } from '../../../projections/experiment-stages/read-stages.ts';
+import { revise } from '../../revise/revise.ts';
+import { releaseIteration } from '../../self-train/release-iteration.ts';
+import { numbers, outputOf, type StageWork, settle, usedBy } from './stage-work.ts';
+
+const listed = z.array(id);
+
+/** Mines the revisions of a stage's run. Their ids are kept: another stage may have mined the same trees by other rules. */
+export async function reviseStage(work: StageWork<'revise'>): Promise<StageOutput> {
+  const { platform, seed, concurrency, signal, progress } = work;
+  const { alpha, beta, unparsed, beforeBranch, ...options } = work.stage.options;
+  const [runId = ''] = usedBy(work, 'of').runIds;
+  const mined: string[] = [];
+  const { judge, ...counts } = await revise(platform, {
+    ...{ runId, judge: options.judge, environment: null, concurrency, signal },
+    plan: { alpha, beta, unparsed, beforeBranch, seed, signal: options.signal },
+    checking: options.verify ? 'execute' : 'none',
+    progress: ({ trees, plannedTrees, revisions }) => progress(`${trees}/${plannedTrees} trees, ${revisions} revisions`),
+    onTree: ({ revisionIds, outcomes }) => mined.push(...revisionIds.map((each, i) => `${each} ${outcomes[i]}`)),
+  });
+  signal.throwIfAborted();
+  await settle(platform, signal);
+  mined.sort();
+  const ids = mined.map((line) => line.slice(0, line.indexOf(' ')));
+  const kept = await platform.blobs.put(Buffer.from(JSON.stringify(ids)), 'application/json');
+  const { good, bad, pairs, judged, revisions, verified, meanRevisionLength } = counts;
+  return outputOf({
+    digest: sha256Hex([judge, alpha, beta, ...mined].join('\n')),
+    ...{ runIds: [runId], judge, kept },
+    values: numbers({ good, bad, pairs, judged, revisions, verified, length: meanRevisionLength, alpha, beta }),
+  });
+}
+
+/** Freezes the examples of a stage's trees; an output without a dataset where there is nothing to learn from. */
+export async function releaseStage(work: StageWork<'release'>): Promise<StageOutput> {
+  const { platform, key, signal } = work;
+  const { format, state, perTask, data, alpha } = work.stage.options;
+  const source = usedBy(work, 'of');
+  const { judge, kept } = source;
+  const revisionIds =
+    kept === null ? undefined : listed.parse(JSON.parse(Buffer.from(await platform.blobs.get(kept.blob)).toString()));
+  const released = await releaseIteration(platform, {
+    name: `experiment-${key.slice(0, 32)}`,
+    folder: releasesFolder(platform.config.home),
+    runId: source.runIds[0] ?? '',
+    ...{ format, judge, perTask, state, signal },
+    thresholds: {
+      alpha: alpha ?? source.values.alpha ?? THRESHOLD_DEFAULTS.alpha,
+      beta: source.values.beta ?? THRESHOLD_DEFAULTS.beta,
+    },
+    ...(data === undefined ? {} : { data }),
+    ...(revisionIds === undefined ? {} : { revisionIds }),
+  });
+  if (!released) return outputOf({ digest: sha256Hex('nothing to learn from'), values: { good: 0, revisions: 0, trained: 0 } });
+  const { dataset, good, revisions, trained } = released;
+  return outputOf({
+    digest: dataset.sha256,
+    runIds: [...source.runIds],
+    datasetId: dataset.id,
+    values: { good, revisions, trained },
+  });
+}
+
+/** Where released files of experiments lie, each under its dataset's name. */
+export function releasesFolder(home: string): string {
+  return join(home, 'experiments');
+}

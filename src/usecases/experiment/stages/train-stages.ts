@@ -1,0 +1,174 @@
+import { join } from 'node:path';
+import { sha256Hex } from '../../../digest/sha256.ts';
+import { openEnvironment } from '../../../environments/open-environment.ts';
+import { canonicalJson } from '../../../events/codec.ts';
+import { derivedId } from '../../../events/derived-id.ts';
+import { parsePolicyText } from '../../../policies/policy-spec.ts';
+import { readDatasetsById } from '../../../projections/datasets/read-datasets.ts';
+import type { StageOutput } from '../../../projections/experiment-stages/read-stages.ts';
+import { readRun } from '../../../projections/runs/read-runs.ts';
+import { createLogger } from '../../../runtime/logger.ts';
+import { RunFailed } from '../../collect/collect.ts';
+import { RunRefused } from '../../collect/hold-run.ts';
+import { collectPlan } from '../../collect/plan.ts';
+import { takePolicy } from '../../self-train/learner.ts';
+import type { SelfTrainPlan } from '../../self-train/plan.ts';
+import type { Trainer } from '../../self-train/run-trainer.ts';
+import { selfTrain } from '../../self-train/self-train.ts';
+import { trainOnRelease } from '../../self-train/train-on-release.ts';
+import { parseDeclaration } from '../../train/declaration/parse-declaration.ts';
+import { promptPlanOf } from '../../train/declaration/prompt-plan-of.ts';
+import { settingsOf } from '../../train/declaration/trainer-of.ts';
+import { train } from '../../train/train.ts';
+import { actingPolicy as actingTrained, planOfDeclaration, type TrainPlan, trainPlan } from '../../train/train-plan.ts';
+import { declarationPart } from '../declaration/parse-stage.ts';
+import type { OptionsOf } from '../declaration/stage-fields.ts';
+import { releasesFolder } from './data-stages.ts';
+import { actingPolicy, keepPolicy, weightsFolder } from './kept-policy.ts';
+import { numbers, outputOf, type StageWork, settle, usedBy } from './stage-work.ts';
+
+/** Trains on a released file. Nothing to learn from means nothing learned: the policy stays. */
+export async function cloneStage(work: StageWork<'clone'>): Promise<StageOutput> {
+  const { platform, seed, signal } = work;
+  const { options } = work.stage;
+  const release = usedBy(work, 'on');
+  const folders = { weights: weightsFolder(platform), releases: releasesFolder(platform.config.home) };
+  const spec = parsePolicyText(await actingPolicy(work, 'from', options.from));
+  const policy = await takePolicy(folders.weights, spec, '.', 'nothing');
+  if (release.datasetId === null) return trainedOutput(work, policy, { actions: 0 });
+  const [dataset] = await readDatasetsById(platform.database.db, [release.datasetId]);
+  if (!dataset) throw new RangeError(`the dataset ${release.datasetId} was released and is gone`);
+  const { good = 0, revisions = 0, trained = 0 } = release.values;
+  const path = join(folders.releases, `${dataset.name}.jsonl`);
+  const kind = await openEnvironment(options.environment ?? '');
+  try {
+    const trainer = trainerOf(options);
+    const { epochs, learningRate, taskSeed } = options;
+    // an outside trainer leaves its mark next to the file: with the key in the name, trainings on one file differ
+    const named = { ...dataset, name: `${dataset.name}.${work.key.slice(0, 16)}` };
+    const made = await trainOnRelease(
+      {
+        ...{ seed, kind, folders, signal, trainer },
+        plan: { epochs: { first: epochs, later: epochs }, learningRate, taskSeed, trainer: trainer && { format: 'openai' } },
+      },
+      { policy, method: 'agent-r' },
+      1,
+      { dataset: named, path, good, revisions, trained },
+    );
+    signal.throwIfAborted();
+    return await trainedOutput(work, made.policy, { actions: made.actions, loss: made.losses.at(-1), good, revisions });
+  } finally {
+    await kind.close();
+  }
+}
+
+async function trainedOutput(
+  { platform }: StageWork<'clone'>,
+  { text, digest }: Awaited<ReturnType<typeof takePolicy>>,
+  values: Readonly<Record<string, number | undefined>>,
+): Promise<StageOutput> {
+  return outputOf({ digest, policy: text, kept: await keepPolicy(platform, text), values: numbers(values) });
+}
+
+/** Trains by rewards, under a policy whose name follows from the key. @throws RunRefused that says how far it came. */
+export async function trainStage(work: StageWork<'train'>): Promise<StageOutput> {
+  const { platform, signal, progress } = work;
+  const plan = trainPlanOf(work);
+  const trained = await train(platform, {
+    ...{ plan, signal, logger: createLogger({ level: 'error' }) },
+    concurrency: plan.groupsPerBatch * (1 + plan.maxStaleness),
+    onCollect: ({ rollouts, steps }) => progress(`${rollouts} rollouts, ${steps} steps`),
+    onUpdate: ({ version, meanReturn }) =>
+      progress(`version ${version} of ${plan.updates}, mean return ${meanReturn.toFixed(3)}`),
+  });
+  signal.throwIfAborted();
+  const { policyId, version, weights, runId, state, message, ledger } = trained;
+  if (state !== 'completed') throw new RunRefused(`the training of ${policyId} ended as ${state}: ${message}`);
+  return outputOf({
+    digest: sha256Hex(canonicalJson([policyId, version, weights])),
+    ...{ runIds: [runId], policy: actingTrained(plan, version) },
+    values: numbers({ version, produced: ledger.produced, trained: ledger.trained }),
+  });
+}
+
+function trainPlanOf({ stage, key, seed }: StageWork<'train'>): TrainPlan {
+  const { environment, split, tasks, updates, temperature, maxSteps, by, server, taskSeed } = stage.options;
+  const parsed = parseDeclaration({ ...declarationPart(stage.options), seed });
+  if (parsed.kind === 'refused') throw new RunRefused(`${parsed.message}; ${parsed.remedy}`); // checked with the file
+  return trainPlan.parse({
+    policyId: `experiment-${key.slice(0, 16)}`,
+    ...{ environment, split, tasks, updates, temperature, maxSteps, seed, taskSeed, evaluation: null },
+    settings: settingsOf(parsed.declaration),
+    ...planOfDeclaration(parsed.declaration),
+    ...(by === undefined ? {} : { by }),
+    ...(server === undefined ? {} : { server }),
+  });
+}
+
+/** Lets a policy improve itself by one method; measured as the last iteration was. @throws RunFailed, TrainerFailed. */
+export async function selfTrainStage(work: StageWork<'self-train'>): Promise<StageOutput> {
+  const { platform, key, concurrency, signal, progress } = work;
+  const { options } = work.stage;
+  const results = await selfTrain(platform, {
+    ...{ selfTrainId: derivedId('experiment self-train', key), plan: selfTrainPlanOf(work), concurrency, signal },
+    ...{ seedsAtATime: 1, trainer: trainerOf(options) },
+    onResult: ({ iteration, evaluation }) =>
+      progress(`iteration ${iteration}: success ${(100 * evaluation.successRate).toFixed(1)}%`),
+  });
+  signal.throwIfAborted();
+  await settle(platform, signal);
+  const last = results.at(-1)?.evaluation;
+  if (!last) throw new RunFailed(key, { message: 'nothing was measured' });
+  const run = await readRun(platform.database.db, last.runId);
+  const policy = collectPlan.safeParse(run?.config).data?.policy ?? options.policy;
+  const { successRate: success, meanReturn, meanSteps: steps, episodes, trained } = last;
+  const measured = results.map(({ iteration, evaluation: { successRate, meanReturn: mean, trained: on } }) => [
+    iteration,
+    successRate,
+    mean,
+    on?.weights ?? null,
+    on?.good ?? 0,
+    on?.revisions ?? 0,
+  ]);
+  return outputOf({
+    digest: sha256Hex(canonicalJson(measured)),
+    // the last is that by which the stage is measured
+    ...{
+      runIds: [...new Set(results.map(({ evaluation }) => evaluation.runId))],
+      policy,
+      kept: await keepPolicy(platform, policy),
+    },
+    values: numbers({ success, return: meanReturn, steps, episodes, good: trained?.good, revisions: trained?.revisions }),
+  });
+}
+
+function selfTrainPlanOf({ stage: { options }, seed }: StageWork<'self-train'>): SelfTrainPlan {
+  const { method, alphas, beta, policy, judge, trainTasks, testTasks, testRollouts, maxSteps, epochs, perTask, taskSeed } =
+    options;
+  const { iterations, candidates, maxDepth, exploration, learningRate } = options;
+  const environment = options.environment ?? '';
+  const prompt = promptPlanOf(options.prompt, environment, 'version');
+  return {
+    ...{
+      environment,
+      methods: [method],
+      alphas,
+      beta,
+      policy,
+      judge,
+      trainTasks,
+      testTasks,
+      testRollouts,
+      maxSteps,
+      epochs,
+      perTask,
+    },
+    ...{ taskSeed, learningRate, seeds: [seed], search: { iterations, candidates, maxDepth, exploration } },
+    trainer: options.command === undefined ? null : { format: options.format },
+    ...(prompt ? { prompt } : {}),
+  };
+}
+
+function trainerOf({ command, timeout }: Pick<OptionsOf<'clone'>, 'command' | 'timeout'>): Trainer | null {
+  return command === undefined ? null : { command, timeoutMs: timeout * 1_000 };
+}

@@ -85,8 +85,9 @@ const ROOTS: Readonly<Record<string, { readonly arguments: string; readonly id?:
   anomalies: 'list',
   quarantine: 'list',
   projects: 'list',
-  // how far the log and the projections are, which names nothing
+  // how far the log and the projections are, and who asks, which name nothing
   position: 'shared',
+  viewer: 'shared',
   lag: 'shared',
   // everything of Query once more
   waitFor: 'within',

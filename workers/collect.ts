@@ -18,7 +18,8 @@ await runUntilStopped(async (signal) => {
   });
   return {
     finished: finished.then((collected) => {
-      logger.info('collected', { run: planned.runId, ...collected });
+      const { message: said, ...totals } = collected; // a field of that name would take the place of the line's own message
+      logger.info('collected', { run: planned.runId, ...totals, ...(said === '' ? {} : { said }) });
       if (collected.state === 'failed') throw new RunFailed(planned.runId, collected);
     }),
     async close() {

@@ -36,6 +36,7 @@ export default defineConfig({
           page('Cluster', '/guides/cluster'),
           page('Replay and verify', '/guides/replay-and-verify'),
           page('Quarantine', '/guides/quarantine'),
+          page('Secrets by name', '/guides/secrets'),
           page('Forget', '/guides/forget'),
           page('Add an environment', '/guides/add-an-environment'),
           page('Add an environment in Python', '/guides/add-an-environment-in-python'),

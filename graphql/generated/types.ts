@@ -1213,6 +1213,23 @@ export type Project = {
   readonly policies: Scalars['SafeInt']['output'];
 };
 
+/** Who asks, and what that may see and do. */
+export type Viewer = {
+  readonly __typename?: 'Viewer';
+  /** What events that it appends are stamped with: `local`, or `key:` and the id of an API key. */
+  readonly principal: Scalars['String']['output'];
+  /** The name of the key. */
+  readonly name: Scalars['String']['output'];
+  /** What it may do; `admin` includes all else. */
+  readonly scopes: ReadonlyArray<Scalars['String']['output']>;
+  /** The project that it writes. */
+  readonly project: Scalars['String']['output'];
+  /** The projects that it sees; null for all. */
+  readonly projects?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
+  /** The principals of the keys that it replaces, the first of them first: what they opened is its own. */
+  readonly replaces: ReadonlyArray<Scalars['String']['output']>;
+};
+
 /** The prompt that a step or a judgement was asked with. It is put together from the record and compared with the digest that was recorded when it was sent. */
 export type Prompt = {
   readonly __typename?: 'Prompt';
@@ -1364,6 +1381,8 @@ export type Query = {
   readonly quarantine: QuarantineConnection;
   /** The projects that the caller sees, by name. */
   readonly projects: ReadonlyArray<Project>;
+  /** Who asks. */
+  readonly viewer: Viewer;
   /** The end of the log now, such as `runs.0:3,trees.2:41`: topic.partition:next offset. `waitFor` and `events` take it. */
   readonly position: Scalars['String']['output'];
   /** How far each projection is behind the log. */
@@ -2337,7 +2356,7 @@ export type RunTotals = {
   readonly steps: Scalars['SafeInt']['output'];
   /** Rollouts that the environment called a success. */
   readonly successes: Scalars['SafeInt']['output'];
-  /** Successes per rollout that the environment judged. */
+  /** Successes per finished rollout, as in an evaluation: one that failed, was cut off or was not judged is none. Null where the environment judges none. */
   readonly successRate?: Maybe<Scalars['Float']['output']>;
   /** The mean return of its finished rollouts. */
   readonly meanReturn?: Maybe<Scalars['Float']['output']>;
@@ -2350,14 +2369,22 @@ export type DepthTotals = {
   readonly taskDepth?: Maybe<Scalars['Int']['output']>;
   /** Trees of such tasks. */
   readonly trees: Scalars['SafeInt']['output'];
-  /** Their rollouts. */
+  /** Such tasks. */
+  readonly tasks: Scalars['SafeInt']['output'];
+  /** Their rollouts, also those that go on. */
   readonly rollouts: Scalars['SafeInt']['output'];
+  /** Those that are finished. */
+  readonly finished: Scalars['SafeInt']['output'];
   /** Those that succeeded. */
   readonly successes: Scalars['SafeInt']['output'];
-  /** Successes per rollout that the environment judged. */
+  /** Successes per finished rollout, as in an evaluation: one that failed, was cut off or was not judged is none. Null where the environment judges none. */
   readonly successRate?: Maybe<Scalars['Float']['output']>;
   /** The mean return of the finished ones. */
   readonly meanReturn?: Maybe<Scalars['Float']['output']>;
+  /** The mean steps of the finished ones, from where each began. */
+  readonly meanSteps?: Maybe<Scalars['Float']['output']>;
+  /** The steps of the longest finished one. */
+  readonly maxSteps?: Maybe<Scalars['Int']['output']>;
 };
 
 /** One point of a metric of a run. */
@@ -3200,7 +3227,7 @@ export type Divergence = {
   readonly id: Scalars['ID']['output'];
   /** The step. */
   readonly stepId: Scalars['ID']['output'];
-  /** What differs: observation, reward or termination. */
+  /** What differs: observation, reward or termination; stateHash where nothing else does and the state is another. */
   readonly field: Scalars['String']['output'];
   /** What the record says. */
   readonly recorded: Scalars['String']['output'];
@@ -3458,6 +3485,7 @@ export type ResolversTypes = {
   AnomalyFilter: AnomalyFilter;
   QuarantineFilter: QuarantineFilter;
   Project: ResolverTypeWrapper<Project>;
+  Viewer: ResolverTypeWrapper<Viewer>;
   Prompt: ResolverTypeWrapper<PromptModel>;
   PromptAnswer: ResolverTypeWrapper<Omit<PromptAnswer, 'tokens'> & { tokens?: Maybe<ResolversTypes['Tokens']> }>;
   PromptMessage: ResolverTypeWrapper<PromptMessageModel>;
@@ -3622,6 +3650,7 @@ export type ResolversParentTypes = {
   AnomalyFilter: AnomalyFilter;
   QuarantineFilter: QuarantineFilter;
   Project: Project;
+  Viewer: Viewer;
   Prompt: PromptModel;
   PromptAnswer: Omit<PromptAnswer, 'tokens'> & { tokens?: Maybe<ResolversParentTypes['Tokens']> };
   PromptMessage: PromptMessageModel;
@@ -4212,6 +4241,15 @@ export type ProjectResolvers<ContextType = Context, ParentType extends Resolvers
   policies?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
 };
 
+export type ViewerResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Viewer'] = ResolversParentTypes['Viewer']> = {
+  principal?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  scopes?: Resolver<ReadonlyArray<ResolversTypes['String']>, ParentType, ContextType>;
+  project?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  projects?: Resolver<Maybe<ReadonlyArray<ResolversTypes['String']>>, ParentType, ContextType>;
+  replaces?: Resolver<ReadonlyArray<ResolversTypes['String']>, ParentType, ContextType>;
+};
+
 export type PromptResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Prompt'] = ResolversParentTypes['Prompt']> = {
   sha256?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   messages?: Resolver<ReadonlyArray<ResolversTypes['PromptMessage']>, ParentType, ContextType>;
@@ -4289,6 +4327,7 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
   anomalies?: Resolver<ResolversTypes['AnomalyConnection'], ParentType, ContextType, Partial<QueryAnomaliesArgs>>;
   quarantine?: Resolver<ResolversTypes['QuarantineConnection'], ParentType, ContextType, Partial<QueryQuarantineArgs>>;
   projects?: Resolver<ReadonlyArray<ResolversTypes['Project']>, ParentType, ContextType>;
+  viewer?: Resolver<ResolversTypes['Viewer'], ParentType, ContextType>;
   position?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   lag?: Resolver<ReadonlyArray<ResolversTypes['ProjectionLag']>, ParentType, ContextType>;
   waitFor?: Resolver<ResolversTypes['Reached'], ParentType, ContextType, RequireFields<QueryWaitForArgs, 'position' | 'timeoutMs'>>;
@@ -4555,10 +4594,14 @@ export type RunTotalsResolvers<ContextType = Context, ParentType extends Resolve
 export type DepthTotalsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['DepthTotals'] = ResolversParentTypes['DepthTotals']> = {
   taskDepth?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
   trees?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  tasks?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   rollouts?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  finished?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   successes?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   successRate?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
   meanReturn?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  meanSteps?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  maxSteps?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
 };
 
 export type MetricResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Metric'] = ResolversParentTypes['Metric']> = {
@@ -4980,6 +5023,7 @@ export type Resolvers<ContextType = Context> = {
   Anomaly?: AnomalyResolvers<ContextType>;
   QuarantinedRecord?: QuarantinedRecordResolvers<ContextType>;
   Project?: ProjectResolvers<ContextType>;
+  Viewer?: ViewerResolvers<ContextType>;
   Prompt?: PromptResolvers<ContextType>;
   PromptAnswer?: PromptAnswerResolvers<ContextType>;
   PromptMessage?: PromptMessageResolvers<ContextType>;

@@ -68,6 +68,10 @@ export const Query: QueryResolvers = {
       async () => only(await countQuarantine(db, filter)),
     );
   },
+  viewer: (_, _args, { principal: { principal, name, scopes, project, projects, replaces = [] } }) => ({
+    ...{ principal, name, scopes: [...scopes], project, replaces: [...replaces] },
+    projects: projects === 'all' ? null : [...projects],
+  }),
   projects: async (_, _args, { sources: { db } }) =>
     (await readProjects(db)).map(({ project: name, ...totals }) => ({ name, ...totals })),
   position: async (_, _args, { sources }) => formatPosition(await logEnd(sources)),

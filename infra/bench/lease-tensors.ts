@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 import { serveApi } from '../../src/app/serve-api.ts';
 import { childEnvironment, readConfig } from '../../src/runtime/config.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
+import { PYTHON_PACKAGE } from '../../src/runtime/python-server.ts';
 import { LOCAL_TOKEN } from '../../src/testing/local-token.ts';
-import { PACKAGE } from '../../src/training/backends/torch/python-process.ts';
 import { openLeaseService } from '../../src/usecases/train/open-lease-service.ts';
 import { fillBatches } from './fill-batches.ts';
 import { describeOutcome, isMet, type Outcome } from './outcome.ts';
@@ -44,7 +44,7 @@ export async function benchLeaseTensors(stage: Stage, python: string): Promise<O
   if (answer.kind === 'refused') throw new Error(answer.message);
   const server = await serveApi(platform, SILENT);
   stage.closing(() => server.close());
-  const env = childEnvironment({ PYTHONPATH: PACKAGE, PYTHONDONTWRITEBYTECODE: '1', ESPALIER_TOKEN: LOCAL_TOKEN });
+  const env = childEnvironment({ PYTHONPATH: PYTHON_PACKAGE, PYTHONDONTWRITEBYTECODE: '1', ESPALIER_TOKEN: LOCAL_TOKEN });
   const { stdout } = await promisify(execFile)(python, [SCRIPT, server.url, 'tensors', `${ROUNDS}`], { env });
   const found: Found = JSON.parse(stdout);
   const transfer = { name: 'the transfer of the body', value: found.transfer * 1_000, unit: 'ms' } as const;

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { childEnvironment, readConfig } from '../../src/runtime/config.ts';
-import { PACKAGE } from '../../src/training/backends/torch/python-process.ts';
+import { PYTHON_PACKAGE } from '../../src/runtime/python-server.ts';
 import { describeOutcome, isMet, type Outcome } from './outcome.ts';
 
 const GOAL = { kind: 'ratio', least: 1.8 } as const;
@@ -30,7 +30,7 @@ interface Way {
  * has no torch.
  */
 export async function benchPacking(python: string, sizes: { readonly rows: number; readonly longest: number }): Promise<Outcome> {
-  const env = childEnvironment({ PYTHONPATH: PACKAGE, PYTHONDONTWRITEBYTECODE: '1' });
+  const env = childEnvironment({ PYTHONPATH: PYTHON_PACKAGE, PYTHONDONTWRITEBYTECODE: '1' });
   const { stdout } = await promisify(execFile)(python, [SCRIPT, `${sizes.rows}`, `${sizes.longest}`, '3'], { env });
   const found: Found = JSON.parse(stdout.slice(stdout.indexOf('{')));
   const { packed, padded } = found;

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { openEnvironment } from '../../src/environments/open-environment.ts';
 import { childEnvironment, readConfig } from '../../src/runtime/config.ts';
+import { PYTHON_PACKAGE } from '../../src/runtime/python-server.ts';
 import { findPython } from '../../src/training/backends/torch/find-python.ts';
-import { PACKAGE } from '../../src/training/backends/torch/python-process.ts';
 import { trainingSettings } from '../../src/training/backends/training-settings.ts';
 import { chooseTasks } from '../../src/usecases/collect/choose-tasks.ts';
 import { describeOutcome, isMet, type Outcome } from './outcome.ts';
@@ -30,7 +30,9 @@ export async function benchRecordedTraining(python: string, updates: number): Pr
   const folder = await mkdtemp(join(tmpdir(), 'espalier-recorded-'));
   try {
     const model = join(folder, 'model');
-    await run(python, ['-m', 'espalier_rl.trainer.tiny', '--out', model], { env: childEnvironment({ PYTHONPATH: PACKAGE }) });
+    await run(python, ['-m', 'espalier_rl.trainer.tiny', '--out', model], {
+      env: childEnvironment({ PYTHONPATH: PYTHON_PACKAGE }),
+    });
     const env = childEnvironment({ ESPALIER_HOME: join(folder, 'home'), ESPALIER_PYTHON: python });
     const espalier = (...args: readonly string[]) => run(process.execPath, [ESPALIER, ...args], { env, maxBuffer: 2 ** 26 });
     await espalier('status'); // makes the database of the installation, once

@@ -10,6 +10,7 @@ export function configurationReference(): string {
     '| variable | default | |',
     '|---|---|---|',
     ...rows,
+    '| `ESPALIER_SECRET_NAME` | the file secrets/NAME in ESPALIER_HOME | value of the secret that an address or a policy calls `secret:NAME` |',
     '',
   ].join('\n');
 }

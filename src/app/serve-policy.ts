@@ -1,19 +1,25 @@
 import { forwardRoutes } from '../http/policy/forward-routes.ts';
+import type { SeenBy } from '../http/policy/models-endpoint.ts';
 import { policyRoutes } from '../http/policy/policy-routes.ts';
 import { type HttpServer, startHttp } from '../http/server.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { type ActingOptions, PolicySpecError } from '../policies/policy-entry.ts';
 import { createPolicy, parsePolicyText } from '../policies/policy-spec.ts';
 import { isServed } from '../policies/served/served-policy.ts';
+import type { Db } from '../postgres/database.ts';
+import { type Principal, sees } from '../postgres/principal.ts';
+import { readOwners } from '../projections/owners/read-owners.ts';
 import { installationToken } from '../runtime/installation-token.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
+import { lineageIdOf } from '../training/leases/lineage-id.ts';
 import { followVersions } from '../training/versions/train-versions.ts';
 
 /**
  * Serves a policy as a model server: `linear:FILE`, or `live:POLICY`, which answers with the newest version of a policy that is
- * being trained. Off loopback it wants API keys as every endpoint does. @throws PolicySpecError for a policy that is a server
- * itself, or knows none of the actions it is asked about.
+ * being trained. Off loopback it wants API keys as every endpoint does. A key of other projects than that of the policy finds
+ * nothing there: a policy that is trained belongs to the project that declared it, another one to the project of this process.
+ * @throws PolicySpecError for a policy that is a server itself, or knows none of the actions it is asked about.
  */
 export async function servePolicy(
   platform: Platform,
@@ -30,10 +36,13 @@ export async function servePolicy(
   const policy = await createPolicy(spec, { versionsOf, signal });
   const { host, port, limits, home, allowedHosts: hosts } = config;
   const metrics = createMetrics({ process: true });
-  const routes = isServed(policy) ? forwardRoutes(policy, Date.now) : policyRoutes(policy, Date.now);
+  const seenBy =
+    spec.kind === 'live' ? seenByProjectOf(db, policy.ref.policyId) : async (of: Principal) => sees(of, config.project);
+  const routes = isServed(policy) ? forwardRoutes(policy, Date.now, seenBy) : policyRoutes(policy, Date.now, seenBy);
   const server = await startHttp({
     host,
     port,
+    project: config.project,
     db,
     metrics,
     logger,
@@ -52,5 +61,16 @@ export async function servePolicy(
       await server.close();
       await policy.close();
     },
+  };
+}
+
+/** Who sees all projects sees it always, others from when its owner is folded on; its project never changes. */
+function seenByProjectOf(db: Db, policyId: string): SeenBy {
+  const lineageId = lineageIdOf(policyId);
+  let project: string | undefined;
+  return async (principal) => {
+    if (principal.projects === 'all') return true;
+    project ??= (await readOwners(db, 'training', [lineageId])).get(lineageId)?.project;
+    return project !== undefined && sees(principal, project);
   };
 }

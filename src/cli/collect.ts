@@ -11,6 +11,7 @@ import { type Collection, collect, readCollection } from '../usecases/collect/co
 import type { Collected, Progress } from '../usecases/collect/collect-run.ts';
 import { type CollectPlan, collectPlan, type PlannedTask } from '../usecases/collect/plan.ts';
 import { ensureProjector } from './ensure-projector.ts';
+import { orResume } from './or-resume.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { exitStopped } from './stoppable.ts';
 import { tasksOf } from './tasks-of.ts';
@@ -108,19 +109,23 @@ export function addCollect(program: Command): void {
         const collection = flags.resume
           ? { runId: flags.resume, ...(await readCollection(platform, checkedId('--resume', flags.resume))) }
           : await newCollection(flags);
-        const { state, message, ...progress } = await collectShowing(platform, {
-          ...collection,
-          concurrency: flags.concurrency,
-          signal,
-          mode: flags.resume || flags.run ? 'resume' : 'new',
-        });
+        const { runId } = collection;
+        const again = `espalier collect --resume ${runId}`;
+        const { state, message, ...progress } = await orResume(platform, { runId, command: again, signal }, () =>
+          collectShowing(platform, {
+            ...collection,
+            concurrency: flags.concurrency,
+            signal,
+            mode: flags.resume || flags.run ? 'resume' : 'new',
+          }),
+        );
         if (json) say(JSON.stringify({ run: collection.runId, state, ...progress, message }));
         else
           say(
             `run ${collection.runId} ${state}: ${progress.rollouts} rollouts, ${progress.steps} steps, ${progress.succeeded} succeeded`,
           );
         if (message !== '' && !json) say(message);
-        if (state === 'stopped' && !json) say(`go on with: espalier collect --resume ${collection.runId}`);
+        if (state === 'stopped' && !json) say(`go on with: ${again}`);
         if (state === 'failed') process.exitCode = 1;
         if (state === 'stopped') exitStopped();
         await projector.settle();

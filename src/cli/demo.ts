@@ -178,7 +178,7 @@ async function show(platform: Platform, runId: string, times: { collectMs: numbe
   const { digest } = await runDigest(platform, runId);
   say();
   const deep = await deepestTree(db, runId);
-  say(await successByDepth(db, runId, deep));
+  say(await successByDepth(db, runId));
   say();
   const rate = (counts.events / (times.collectMs / 1_000)).toFixed(0);
   say(`run ${runId}`);

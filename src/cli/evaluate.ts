@@ -18,6 +18,7 @@ import { collectPlan, type PlannedTask } from '../usecases/collect/plan.ts';
 import { evaluate } from '../usecases/evaluate/evaluate.ts';
 import { checkedId, progressText } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
+import { orResume } from './or-resume.ts';
 import { plotSvg } from './plot-svg.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { exitStopped } from './stoppable.ts';
@@ -89,13 +90,17 @@ export function addEvaluate(program: Command): void {
           : await plannedEvaluation(platform, flags);
         const line = progressLine();
         const began = Date.now();
-        const { result, collected } = await evaluate(platform, {
-          ...planned,
-          concurrency: flags.concurrency,
-          signal,
-          mode: flags.resume || flags.run ? 'resume' : 'new',
-          progress: (p) => line.show(progressText(p, (Date.now() - began) / 1_000)),
-        });
+        const { runId } = planned;
+        const again = `espalier evaluate --resume ${runId}`;
+        const { result, collected } = await orResume(platform, { runId, command: again, signal }, () =>
+          evaluate(platform, {
+            ...planned,
+            concurrency: flags.concurrency,
+            signal,
+            mode: flags.resume || flags.run ? 'resume' : 'new',
+            progress: (p) => line.show(progressText(p, (Date.now() - began) / 1_000)),
+          }),
+        );
         line.end();
         if (!result) return sayUnmeasured(planned.runId, collected, wantsJson(command));
         if (flags.plot !== undefined) await writePlot(flags.plot, successPlot(result));

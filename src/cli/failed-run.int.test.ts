@@ -1,3 +1,6 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '../events/new-id.ts';
 import type { Platform } from '../platform/open-platform.ts';
@@ -83,6 +86,91 @@ describe('a run without any usable rollout', () => {
     expect([text.code, text.stdout]).toEqual([1, expect.stringMatching(/^run \S+ failed: 3 of 3 rollouts failed: /)]);
   }, 60_000);
 });
+
+test('an error of a server that hangs ends the command with how to go on, and the run goes on where its record ends', async () => {
+  const world = await startWorld();
+  try {
+    const run = newId();
+    const args = ['--environment', `server:${world.url};timeout=1`, '--tasks', '2', '--rollouts', '2', '--concurrency', '1'];
+    world.hang(true);
+    const { code, stderr } = await runEspalier(['collect', ...args, '--run', run], env);
+    const advice = `the run is kept as far as it came, go on with: espalier collect --resume ${run}`;
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining(`espalier: POST ${world.url}/step has not answered within 1000 ms; ${advice}\n`),
+    ]);
+    world.hang(false);
+    const resumed = await runEspalier(['--json', 'collect', '--resume', run], env);
+    expect([resumed.code, JSON.parse(resumed.stdout)]).toEqual([
+      0,
+      expect.objectContaining({ run, state: 'completed', trees: 2, plannedTrees: 2, rollouts: 4, plannedRollouts: 4, steps: 8 }),
+    ]);
+    const evaluated = newId();
+    world.hang(true);
+    const failed = await runEspalier(['evaluate', ...args, '--run', evaluated], env);
+    expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining(`espalier evaluate --resume ${evaluated}\n`)]);
+  } finally {
+    await world.close();
+  }
+}, 60_000);
+
+test('a training in which some rollouts failed shows their share with the reason, and completes', async () => {
+  const world = await startWorld();
+  try {
+    const asked = ['--environment', `server:${world.url}`, '--split', 'all', '--updates', '2', '--groups', '2', '--group', '2'];
+    world.fail('a');
+    const args = ['train', ...asked, '--policy', 'half', '--test-tasks', '0', '--keep-zero-variance'];
+    const { code, stdout } = await runEspalier(args, env);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/\n\d+ of \d+ rollouts failed: .*the world fell over\n$/)]);
+  } finally {
+    await world.close();
+  }
+}, 60_000);
+
+/** A server of an environment, two steps an episode, that answers no step while it hangs, and fails those of a task. */
+async function startWorld() {
+  let hanging = false;
+  let failing = '';
+  const tasks = new Map<string, string>();
+  const server = createServer(async (incoming, response) => {
+    const body =
+      incoming.method === 'POST'
+        ? (JSON.parse((await buffer(incoming)).toString()) as { n?: number; episode?: string; task?: string })
+        : {};
+    if (hanging && incoming.url === '/step' && body.n === 1) return;
+    const { episode = '', task } = body;
+    if (task !== undefined) tasks.set(episode, task);
+    if (incoming.url === '/step' && tasks.get(episode) === failing) {
+      response.writeHead(500, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: 'backend', message: 'the world fell over' }));
+      return;
+    }
+    const n = (body.n ?? 0) + 1;
+    const answers: Readonly<Record<string, object>> = {
+      '/': { protocol: 'espalier-environment/1', name: 'hanging', fingerprint: 'hanging 1', tasks: ['a', 'b'] },
+      '/create': { episode: newId() },
+      '/reset': { observation: 'begin', actions: ['go', 'stay'] },
+      '/step': { observation: `step ${n}`, terminated: n === 2, actions: ['go', 'stay'] },
+    };
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(answers[incoming.url ?? ''] ?? {}));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // a TCP server that listens has one
+  return {
+    url: `http://127.0.0.1:${port}`,
+    fail: (alias: string) => {
+      failing = alias;
+    },
+    hang: (on: boolean) => {
+      hanging = on;
+    },
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
 
 test('a run in which some rollouts failed ends as completed, and shows the share of failures', async () => {
   nonsense(1);

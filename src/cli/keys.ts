@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type ApiKey, createKey, listKeys, revokeKey, SCOPES, type Scope } from '../postgres/keys.ts';
 import { PROJECT } from '../postgres/principal.ts';
+import { replaceKey } from '../postgres/replace-key.ts';
 import { say, table } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
@@ -17,12 +18,13 @@ interface CreateFlags {
 export function addKeys(program: Command): void {
   const keys = program.command('keys');
   addCreate(keys);
+  addReplace(keys);
   const list = keys.command('list').description('list keys, never their text');
   list.action(() =>
     withPlatform('keys', async ({ database }) => {
       const all = await listKeys(database.db);
       if (wantsJson(list)) return say(JSON.stringify(all));
-      say(table(['key id', 'name', 'scopes', 'projects', 'quota', 'created', 'expires', 'revoked'], all.map(rowOf)));
+      say(table(['key id', 'name', 'scopes', 'projects', 'quota', 'created', 'expires', 'revoked', 'replaces'], all.map(rowOf)));
     }),
   );
   const revoke = keys.command('revoke').description('revoke a key for ever').argument('<id>', 'the key id');
@@ -42,7 +44,7 @@ function addCreate(keys: Command): void {
     .requiredOption('--name <name>', 'who or what will use it')
     .option('--scopes <list>', `some of ${SCOPES.join(',')}`, scopesNamed, ['read'] as readonly Scope[])
     .option('--project <list>', 'projects that it sees, the first of which it writes; * for all', projectsNamed, ['default'])
-    .option('--expires <when>', 'when it ends: 90d, 12h, 30m, or a time as ISO 8601', momentNamed)
+    .option('--expires <when>', 'when it ends: 90d, 12h, 30m, or a time as ISO 8601', momentOf('--expires'))
     .option('--rate <n>', 'requests that it may make in a minute', wholeNumber('--rate', 1, 2_147_483_647))
     .option('--bytes <n>', 'bytes that it may send in a minute', wholeNumber('--bytes', 1, 2_147_483_647));
   create.action(async ({ name, scopes, project: projects, expires: expiresAt = undefined, rate, bytes }: CreateFlags) => {
@@ -51,14 +53,48 @@ function addCreate(keys: Command): void {
       const { key, apiKey } = await createKey(database.db, { name, scopes, projects, expiresAt: expiresAt ?? null, quota });
       if (wantsJson(create)) return say(JSON.stringify({ key, ...apiKey, scopes }));
       say(key);
-      say(
-        `Kept only as a hash: copy it now. Send it as "Authorization: Bearer …"; revoke it with: espalier keys revoke ${apiKey.keyId}`,
-      );
+      say(keepIt(apiKey));
     });
   });
 }
 
-function rowOf({ keyId, name, scopes, projects, quota, createdAt, expiresAt, revokedAt }: ApiKey): readonly string[] {
+interface ReplaceFlags {
+  readonly expires?: Date;
+  readonly until?: Date;
+}
+
+function addReplace(keys: Command): void {
+  const replace = keys
+    .command('replace')
+    .description('make the successor of a key: it goes on with the runs that the key opened; the key is revoked')
+    .argument('<id>', 'the key id')
+    .option(
+      '--expires <when>',
+      'when the successor ends; by default it lasts as long as its predecessor was made for',
+      momentOf('--expires'),
+    )
+    .option('--until <when>', 'accept the predecessor until then: 1h, 30m, or a time as ISO 8601', momentOf('--until'));
+  replace.action(async (id: string, { expires: expiresAt, until }: ReplaceFlags) => {
+    await withPlatform('keys', async ({ database }) => {
+      const given = { ...(expiresAt ? { expiresAt } : {}), ...(until ? { until } : {}) };
+      const replaced = await replaceKey(database.db, id, given);
+      if (replaced.kind === 'unknown') throw new Error(`no key has the id ${id}; \`espalier keys list\` shows them`);
+      if (replaced.kind === 'has-successor')
+        throw new Error(`the key ${id} is replaced already; replace its successor: espalier keys replace ${replaced.keyId}`);
+      const { key, apiKey, predecessor } = replaced;
+      if (wantsJson(replace)) return say(JSON.stringify({ key, ...apiKey, predecessor }));
+      say(key);
+      const ends = predecessor.revokedAt ? 'is revoked' : `is accepted until ${predecessor.expiresAt?.toISOString()}`;
+      say(`It goes on with what ${id} opened, which ${ends}. ${keepIt(apiKey)}`);
+    });
+  });
+}
+
+function keepIt({ keyId }: ApiKey): string {
+  return `Kept only as a hash: copy it now. Send it as "Authorization: Bearer …"; revoke it with: espalier keys revoke ${keyId}`;
+}
+
+function rowOf({ keyId, replaces, name, scopes, projects, quota, createdAt, expiresAt, revokedAt }: ApiKey): readonly string[] {
   const limits = [
     ...(quota.requestsPerMinute === null ? [] : [`${quota.requestsPerMinute} requests/min`]),
     ...(quota.bytesPerMinute === null ? [] : [`${quota.bytesPerMinute} bytes/min`]),
@@ -66,6 +102,7 @@ function rowOf({ keyId, name, scopes, projects, quota, createdAt, expiresAt, rev
   return [
     ...[keyId, name, scopes.join(','), projects === 'all' ? '*' : projects.join(','), limits.join(', ')],
     ...[createdAt, expiresAt, revokedAt].map((time) => time?.toISOString() ?? ''),
+    replaces.at(-1) ?? '',
   ];
 }
 
@@ -89,11 +126,13 @@ function projectsNamed(text: string): readonly string[] | 'all' {
 
 const UNITS = { d: 86_400_000, h: 3_600_000, m: 60_000 } as const;
 
-function momentNamed(text: string): Date {
-  const [, count, unit] = /^(\d{1,6})([dhm])$/.exec(text.trim()) ?? [];
-  const at = unit ? Date.now() + Number(count) * UNITS[unit as keyof typeof UNITS] : Date.parse(text);
-  if (!Number.isFinite(at))
-    throw new Error(`--expires takes 90d, 12h, 30m, or a time as 2027-01-31T00:00:00Z, not ${JSON.stringify(text)}`);
-  if (at <= Date.now()) throw new Error(`--expires: ${text} has passed; write a time to come`);
-  return new Date(at);
+function momentOf(option: string): (text: string) => Date {
+  return (text) => {
+    const [, count, unit] = /^(\d{1,6})([dhm])$/.exec(text.trim()) ?? [];
+    const at = unit ? Date.now() + Number(count) * UNITS[unit as keyof typeof UNITS] : Date.parse(text);
+    if (!Number.isFinite(at))
+      throw new Error(`${option} takes 90d, 12h, 30m, or a time as 2027-01-31T00:00:00Z, not ${JSON.stringify(text)}`);
+    if (at <= Date.now()) throw new Error(`${option}: ${text} has passed; write a time to come`);
+    return new Date(at);
+  };
 }

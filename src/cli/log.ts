@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
+import { TOPICS } from '../events/catalogue.ts';
+import type { UndatedTopic } from '../log/event-log.ts';
 import { type Adoption, adoptPartitions, planAdoption } from '../usecases/log/adopt-partitions.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { type Lines, say, table } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
-/** `espalier log`: what concerns the log itself; `adopt-partitions` takes partitions that were added to topics into use. */
+/** `espalier log`: partitions that were added to topics are taken into use, topics of earlier versions are dated. */
 export function addLog(program: Command): void {
   const log = program.command('log');
   const adopt = log
@@ -31,6 +33,36 @@ export function addLog(program: Command): void {
       'adopt',
     ),
   );
+  const date = log
+    .command('date-topics')
+    .description(
+      'make Kafka date the records of topics from now on, so that times in the past can be asked for; all else that is configured of them stays',
+    )
+    .option('--dry-run', 'say which topics would be changed, and change nothing');
+  date.action(({ dryRun }: { readonly dryRun?: true }) =>
+    withPlatform(
+      'log',
+      async ({ log: opened }) => {
+        const undated = await opened.undated(TOPICS);
+        if (!dryRun) for (const topic of undated) await opened.date(topic);
+        const done = { dated: !dryRun && undated.length > 0, topics: undated };
+        say(wantsJson(date) ? JSON.stringify(done) : describeDated(undated, dryRun ? 'would be dated' : 'are dated'));
+      },
+      'report',
+    ),
+  );
+}
+
+function describeDated(undated: readonly UndatedTopic[], verb: string): Lines {
+  if (undated.length === 0) return 'every topic is dated; nothing to change';
+  const rows = undated.map(({ topic, settings }) => {
+    const kept = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+    return [topic, kept.join(' ') || 'none'];
+  });
+  return [
+    table(['topic', 'settings that stay'], rows),
+    `${undated.length} ${undated.length === 1 ? 'topic' : 'topics'} ${verb} from now on; records that they hold keep their producers' times`,
+  ];
 }
 
 function describe({ topics, appenders }: Adoption, verb: string): Lines {

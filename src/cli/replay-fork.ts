@@ -11,6 +11,7 @@ import { type ForkChanges, planFork } from '../usecases/fork/plan-fork.ts';
 import { checkedId, progressText } from './collect.ts';
 import { describeReport } from './describe-report.ts';
 import { ensureProjector } from './ensure-projector.ts';
+import { orResume } from './or-resume.ts';
 import { exitStopped } from './stoppable.ts';
 import { progressLine, say } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
@@ -55,7 +56,11 @@ export function addReplayFork(replay: Command): void {
         const began = Date.now();
         const progress = (p: Progress) => line.show(progressText(p, (Date.now() - began) / 1_000));
         const { concurrency } = flags;
-        const forked = await fork(platform, { ...planned, concurrency, signal, progress });
+        const { runId } = planned;
+        const again = `espalier replay fork --run ${runId}`;
+        const forked = await orResume(platform, { runId, command: again, signal }, () =>
+          fork(platform, { ...planned, concurrency, signal, progress }),
+        );
         line.end();
         const { report, progress: done } = forked;
         const state = report === null ? 'stopped' : (done?.state ?? 'failed');
@@ -65,7 +70,7 @@ export function addReplayFork(replay: Command): void {
           const went = done ? `${done.rollouts} rollouts, ${done.steps} steps, ${done.succeeded} succeeded` : 'no rollouts';
           say(`run ${planned.runId} ${state}: ${went}`);
           if (done?.message) say(done.message);
-          if (!report) say(`go on with: espalier replay fork --run ${planned.runId}`);
+          if (!report) say(`go on with: ${again}`);
         }
         if (report?.outcome === 'differs' || state === 'failed') process.exitCode = 1;
         if (state === 'stopped') exitStopped();

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { PYTHON_PACKAGE } from '../runtime/python-server.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { pythonForTests } from '../testing/python.ts';
 import { type ChildProcess, killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
-import { PACKAGE } from '../training/backends/torch/python-process.ts';
 
 const run = promisify(execFile);
 const found = await pythonForTests();
@@ -32,7 +32,9 @@ const SMALL = [
       env = { ...environmentOf(platform), ESPALIER_PYTHON: python };
       folder = await mkdtemp(join(tmpdir(), 'espalier-tiny-'));
       model = join(folder, 'tiny');
-      await run(python, ['-m', 'espalier_rl.trainer.tiny', '--out', model], { env: { ...process.env, PYTHONPATH: PACKAGE } });
+      await run(python, ['-m', 'espalier_rl.trainer.tiny', '--out', model], {
+        env: { ...process.env, PYTHONPATH: PYTHON_PACKAGE },
+      });
     }, 120_000);
     afterAll(async () => {
       await killRunning();

@@ -8,12 +8,12 @@ import type { HttpServer } from '../http/server.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { readLedgers } from '../projections/training-pool/read-ledger.ts';
 import { SILENT } from '../runtime/logger.ts';
+import { PYTHON_PACKAGE } from '../runtime/python-server.ts';
 import { countEvents, environmentOf } from '../testing/crashing-run.ts';
 import { LOCAL } from '../testing/local-token.ts';
 import { consumersForTests, pythonForTests } from '../testing/python.ts';
 import { until } from '../testing/until.ts';
 import { type ChildProcess, killRunning, runInProcess, startProcess } from '../testing/worker-process.ts';
-import { PACKAGE } from '../training/backends/torch/python-process.ts';
 import { writeTinyVision } from '../training/backends/torch/write-tiny-vision.ts';
 
 const run = promisify(execFile);
@@ -247,9 +247,9 @@ function inOrder<T>(rows: readonly T[]): readonly T[] {
 
 /** Reads the files of a folder with the packages that are to read them. */
 async function readBy(python: string, folder: string, model: string) {
-  const own = { PYTHONPATH: PACKAGE, HF_HUB_OFFLINE: '1', HF_HOME: join(folder, 'huggingface'), CUDA_VISIBLE_DEVICES: '' };
+  const own = { PYTHONPATH: PYTHON_PACKAGE, HF_HUB_OFFLINE: '1', HF_HOME: join(folder, 'huggingface'), CUDA_VISIBLE_DEVICES: '' };
   const command = ['-W', 'ignore', '-m', 'tests_consumers.read_shown', folder, model];
-  const options = { cwd: PACKAGE, env: { ...process.env, ...own }, timeout: 300_000, maxBuffer: 64 * 2 ** 20 };
+  const options = { cwd: PYTHON_PACKAGE, env: { ...process.env, ...own }, timeout: 300_000, maxBuffer: 64 * 2 ** 20 };
   const { stdout } = await run(python, command, options);
   const found = /^found (.*)$/m.exec(stdout)?.[1] ?? 'null';
   return JSON.parse(found) as Readonly<Record<'verl' | 'steps' | 'openai' | 'trl', readonly Read[]>>;

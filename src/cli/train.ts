@@ -125,6 +125,7 @@ function report(trained: TrainedPolicy, plan: TrainPlan): void {
   say(
     `policy ${policyId} is at version ${version}${objective.kind === 'policy-gradient' ? `, trained by ${objective.estimator.name}` : ''}; weights ${weights}`,
   );
+  if (trained.failures !== '' && trained.state !== 'failed') say(trained.failures);
   const end = endText(trained);
   if (end !== null) say(end);
 }

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { isHttpAddress } from '../runtime/secret-address.ts';
+import { SECRET_REMEDY, secretInUrl } from '../runtime/secret-in-url.ts';
 
 // The kinds of values that options of an address have. Each takes what help shows of it: a description, and a placeholder for the
 // value.
@@ -6,6 +8,15 @@ import { z } from 'zod';
 /** A text that is not empty: a folder, a file, a name. */
 export function text(value: string, description: string) {
   return z.string('is missing').min(1, 'must not be empty').meta({ value, description });
+}
+
+/** An http address, recorded as it is written: what is secret in it is given by name. */
+export function address(description: string) {
+  return text('URL', description)
+    .refine(isHttpAddress, 'is no http URL')
+    .refine((url) => secretInUrl(url) === null, {
+      error: ({ input }) => `holds ${secretInUrl(String(input))}: ${SECRET_REMEDY}`,
+    });
 }
 
 /** A whole number in decimal digits. */

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { secretInUrl } from '../runtime/secret-in-url.ts';
 import { EnvironmentError } from './environment.ts';
 import type { EnvironmentEntry, RawOptions } from './environment-entry.ts';
 
@@ -36,7 +37,7 @@ export function refusedAddress(entry: EnvironmentEntry, raw: RawOptions, { issue
     return wrongAddress(entry, `${JSON.stringify(`${key}=${raw[key]}`.slice(0, 200))} is no option of ${entry.name}`);
   }
   const key = String(issue?.path[0] ?? '');
-  const named = raw[key] === undefined ? key : `${key}=${raw[key].slice(0, 200)}`;
+  const named = raw[key] === undefined || secretInUrl(raw[key]) !== null ? key : `${key}=${raw[key].slice(0, 200)}`;
   return wrongAddress(entry, `${named} ${issue?.message ?? 'does not fit'}`.trim());
 }
 

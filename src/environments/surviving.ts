@@ -107,11 +107,15 @@ function isMendable(error: unknown): boolean {
   return error instanceof EnvironmentError && error.retryable;
 }
 
-function anotherWorld(
-  { task }: EpisodePath,
+/** The error of an episode that was brought to where another one was, and was answered otherwise on the way. */
+export function anotherWorld(
+  { task }: Pick<EpisodePath, 'task'>,
   { at, recorded, replayed }: Extract<Rebuilt, { kind: 'diverged' }>,
 ): EnvironmentError {
   const where = at === 0 ? 'opens otherwise' : `answers step ${at} otherwise`;
   const [was, is] = [recorded, replayed].map((text) => JSON.stringify(text.slice(0, 200)));
-  return new EnvironmentError('gone', `the server came back, but task ${task.alias} ${where} than before: ${was} became ${is}`);
+  return new EnvironmentError(
+    'gone',
+    `the environment was started again, but task ${task.alias} ${where} than before: ${was} became ${is}`,
+  );
 }

@@ -2,6 +2,7 @@ import { TOPICS } from '../events/catalogue.ts';
 import type { EventLog, Offsets } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
 import { ping } from '../postgres/ping.ts';
+import type { Principal } from '../postgres/principal.ts';
 import { topicsOf } from '../projections/apply-slice.ts';
 import { reasonOf } from '../projections/fault.ts';
 import type { Projection } from '../projections/projection.ts';
@@ -21,7 +22,11 @@ const LIMIT_MS = 2_000; // supervisors give a probe some seconds
  * Answers `GET /readyz`: 200 when the database and the log answer and every projection runs and moves, else 503 with every
  * reason. That one does not move shows only by a second look: a supervisor looks every few seconds.
  */
-export async function readiness({ db, log, projections }: HealthWorld, stalls: StallWatch): Promise<Reply> {
+export async function readiness(
+  { db, log, projections }: HealthWorld,
+  stalls: StallWatch,
+  { projects }: Pick<Principal, 'projects'>,
+): Promise<Reply> {
   const reasons: string[] = [];
   const ask = async <T>(name: string, question: Promise<T>): Promise<T | undefined> => {
     try {
@@ -38,7 +43,7 @@ export async function readiness({ db, log, projections }: HealthWorld, stalls: S
   ]);
   for (const { name, state, reason } of statuses ?? [])
     if (state === 'stopped')
-      reasons.push(`projection ${name} is stopped: ${reason ?? 'no reason given'}; correct the cause and restart it`);
+      reasons.push(`projection ${name} is stopped: ${shownReason(reason, projects)}; correct the cause and restart it`);
   if (statuses) {
     const missing = projections.filter(({ name }) => !statuses.some((status) => status.name === name));
     for (const { name } of missing) reasons.push(`projection ${name} is not installed; start a projection worker once`);
@@ -46,6 +51,11 @@ export async function readiness({ db, log, projections }: HealthWorld, stalls: S
   if (statuses && ends) reasons.push(...stalls.look(projections, statuses, ends));
   const lag = statuses && ends ? lagByProjection(projections, statuses, ends) : null;
   return json(reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons, lag });
+}
+
+/** Why a projection stopped may quote an event, which belongs to a project. */
+function shownReason(reason: string | null, projects: Principal['projects']): string {
+  return projects === 'all' ? (reason ?? 'no reason given') : 'a key of all projects is shown why';
 }
 
 /** Lists the topics that any of the projections reads. */

@@ -9,7 +9,9 @@ import { TOPICS } from '../events/catalogue.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { openEmbeddedLog } from '../log/embedded-log.ts';
 import type { EventLog, Subscription } from '../log/event-log.ts';
+import { openKafkaLog } from '../log/kafka-log.ts';
 import { parsePosition } from '../log/position.ts';
+import { prefixedLog } from '../log/prefixed-log.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
 import { runProjections } from '../projections/runner.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
@@ -63,10 +65,16 @@ export interface AnswerBody {
   };
 }
 
-export async function openTestApi(): Promise<TestApi> {
+/** @param given brokers of a Kafka log in place of the embedded one, and options of the endpoints of every server. */
+export async function openTestApi(
+  given: { readonly brokers?: readonly string[]; readonly api?: ServeOptions['api'] } = {},
+): Promise<TestApi> {
   const testDatabase = await createTestDatabase();
   const database = await openDatabase(testDatabase.url);
-  const log = await openEmbeddedLog({ url: testDatabase.url });
+  const { brokers } = given;
+  const log = brokers
+    ? prefixedLog(await openKafkaLog({ brokers, clientId: 'http' }), `${testDatabase.name}.`)
+    : await openEmbeddedLog({ url: testDatabase.url });
   await log.ensureTopics(TOPICS, 2);
   const folder = await mkdtemp(join(tmpdir(), 'espalier-http-'));
   const blobs = openFileBlobStore(folder);
@@ -79,7 +87,7 @@ export async function openTestApi(): Promise<TestApi> {
 
   const serve = async ({ limits, api, ...options }: ServeOptions = {}): Promise<HttpServer> => {
     const metrics = options.metrics ?? createMetrics();
-    const world = { db: database.db, log, blobs, metrics, limits: { ...DEFAULT_LIMITS, ...limits }, ...api };
+    const world = { db: database.db, log, blobs, metrics, limits: { ...DEFAULT_LIMITS, ...limits }, ...given.api, ...api };
     const server = await startHttp({
       host: '127.0.0.1',
       port: 0,
@@ -113,7 +121,7 @@ export async function openTestApi(): Promise<TestApi> {
       });
       return { status: response.status, headers: response.headers, body: (await response.json()) as AnswerBody };
     },
-    projected: (position) => waitUntilProjected(database.db, parsePosition(position), { timeoutMs: 10_000 }),
+    projected: (position) => waitUntilProjected(database.db, parsePosition(position), { timeoutMs: 30_000 }),
     records: async () => {
       let records = 0;
       for (const partitions of (await log.ends(TOPICS)).values()) for (const end of partitions.values()) records += end;

@@ -74,6 +74,7 @@ describe('GET /openapi.json', () => {
       'POST /v1/training/leases/{id}/abandon: train or admin',
       'POST /v1/training/batches/{id}/abandon: train or admin',
       'GET /v1/schemas: ',
+      'GET /v1/key: ',
       'GET /healthz: ',
       'GET /readyz: ',
       'GET /metrics: read or admin',
@@ -170,7 +171,8 @@ test('every operation answers as the document says: status, media type, body wit
   await call('POST /v1/training/batches/{id}/abandon', 200, { id: batchIds[2] ?? '', body: { reason: 'none' } });
   await call('POST /v1/training/batches/{id}/abandon', 404, { id: newId(), body: { reason: 'none' } });
 
-  for (const path of ['/v1/schemas', '/healthz', '/readyz', '/metrics', '/openapi.json', '/']) await call(`GET ${path}`, 200);
+  for (const path of ['/v1/schemas', '/v1/key', '/healthz', '/readyz', '/metrics', '/openapi.json', '/'])
+    await call(`GET ${path}`, 200);
   await call('GET /healthz', 401, { headers: { authorization: 'Bearer wrong' } });
   await call('GET /healthz', 403, { headers: { origin: 'https://evil.example' } });
   const stopping = api.database.db.updateTable('projections').where('name', '=', 'rewards');

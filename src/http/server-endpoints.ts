@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { jsonSchemas } from '../events/json-schema.ts';
+import { SCOPES } from '../postgres/keys.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { type Endpoint, endpoint } from './endpoint.ts';
 import { type HealthWorld, readiness } from './health.ts';
@@ -13,6 +14,16 @@ const ready = z.object({
     .record(z.string(), z.int())
     .nullable()
     .describe('Records that each projection has still to read; null where that is unknown.'),
+});
+
+const caller = z.object({
+  principal: z.string().describe('What its events are stamped with: `local`, or `key:` and the id of the key.'),
+  keyId: z.string().nullable(),
+  name: z.string(),
+  scopes: z.array(z.enum(SCOPES)),
+  project: z.string().describe('The project that it writes.'),
+  projects: z.union([z.array(z.string()), z.literal('all')]).describe('The projects that it sees.'),
+  replaces: z.array(z.string()).describe('The principals of the keys that it replaces: what they opened is its own.'),
 });
 
 /** Returns the endpoints about the server itself: schemas of its events, health and measurements. */
@@ -38,6 +49,16 @@ export function serverEndpoints(world: HealthWorld & { readonly metrics: Metrics
     }),
     endpoint({
       method: 'GET',
+      path: '/v1/key',
+      needs: 'any-key',
+      summary: 'Who asks: the key that is shown, what it sees and may do, and the keys that it replaces.',
+      answers: { 200: { description: 'The caller.', content: { 'application/json': caller } } },
+      async handle({ principal: { principal, keyId, name, scopes, project, projects, replaces = [] } }) {
+        return json(200, { principal, keyId, name, scopes, project, projects, replaces });
+      },
+    }),
+    endpoint({
+      method: 'GET',
       path: '/healthz',
       needs: 'nothing', // a probe has no key, and whoever can connect knows as much
       summary: 'Says that the process is alive.',
@@ -53,7 +74,7 @@ export function serverEndpoints(world: HealthWorld & { readonly metrics: Metrics
         200: { description: 'Ready.', content: { 'application/json': ready } },
         503: { description: 'Not ready.', content: { 'application/json': ready } },
       },
-      handle: () => readiness(world, stalls),
+      handle: ({ principal }) => readiness(world, stalls, principal),
     }),
     endpoint({
       method: 'GET',

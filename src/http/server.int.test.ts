@@ -58,6 +58,7 @@ describe('keys off loopback', () => {
     ['POST', '/graphql', ['read', 'admin']],
     ['GET', '/metrics', ['read', 'admin']],
     ['GET', '/v1/schemas', SCOPES],
+    ['GET', '/v1/key', SCOPES],
     ['GET', '/readyz', SCOPES],
     ['GET', '/', SCOPES],
     ['GET', '/nothing', SCOPES],
@@ -115,6 +116,7 @@ describe('keys off loopback', () => {
     const listed = await listKeys(api.database.db);
     expect(listed.find(({ name }) => name === 'ingest')).toEqual({
       keyId: expect.any(String),
+      replaces: [],
       name: 'ingest',
       scopes: ['ingest'],
       project: 'default',

@@ -81,7 +81,7 @@ export class Member {
     const loops = [this.#deliverAll(stop), this.#keepShare(stop), this.#keepLease(stop)];
     for (const loop of loops) loop.catch((error: unknown) => failed.abort(error));
     const ends = await Promise.allSettled(loops);
-    await closeSession(this.#session);
+    await closeSession(this.#session, this.#options.ephemeral ? 'forgotten' : 'kept');
     const failure = ends.find((end) => end.status === 'rejected');
     if (failure) throw failure.reason;
     if (!closing.aborted) this.#lost.signal.throwIfAborted();

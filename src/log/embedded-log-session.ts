@@ -166,12 +166,19 @@ export async function releasePartitions(session: Session, ids: readonly number[]
   await notifyMembers(session);
 }
 
-/** Leaves the group, notifies the other members, and disconnects. With the connection the membership ends anyway. */
-export async function closeSession(session: Session): Promise<void> {
-  const { client, ask, memberId } = session;
+/**
+ * Leaves the group, notifies the other members, and disconnects. With the connection the membership ends anyway.
+ * @param group whether the group outlives its member.
+ */
+export async function closeSession(session: Session, group: 'kept' | 'forgotten'): Promise<void> {
+  const { client, ask, memberId, groupId } = session;
   try {
     await ask(() => client.query('delete from log_members where member_id = $1', [memberId]));
     await notifyMembers(session);
+    if (group === 'forgotten') {
+      await ask(() => client.query('delete from log_cursors where group_id = $1', [groupId]));
+      await ask(() => client.query('delete from log_groups where group_id = $1', [groupId]));
+    }
   } catch {
     // the connection is broken: the others see that, and look every now and then
   }

@@ -64,6 +64,8 @@ export type Answer = { readonly kind: 'done'; readonly next: number } | { readon
 export interface SubscribeOptions {
   readonly group: string;
   readonly topics: readonly string[];
+  /** The group is forgotten when the subscription is closed; for who reads once, under a name of its own. */
+  readonly ephemeral?: true;
   /**
    * Called for one batch of a partition at a time; several partitions may be in flight at once. A throw stops the subscription
    * and rejects `finished`.
@@ -98,6 +100,13 @@ export interface Extent {
 /** Topic → partition → what it holds. */
 export type Extents = ReadonlyMap<string, ReadonlyMap<number, Extent>>;
 
+/** A topic whose log does not say when it took a record. */
+export interface UndatedTopic {
+  readonly topic: string;
+  /** What else is configured of the topic itself; it stays. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
 export interface EventLog {
   /** Creates the topics that are missing, with `partitions` partitions each. */
   ensureTopics(topics: readonly string[], partitions: number): Promise<void>;
@@ -118,6 +127,10 @@ export interface EventLog {
    * topic that held records then was made again under its name.
    */
   begunSince(times: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, ReadonlySet<number>>>;
+  /** Returns the topics whose records do not say when the log took them; those that do not exist are left out. */
+  undated(topics: readonly string[]): Promise<readonly UndatedTopic[]>;
+  /** Makes the log date what is appended to a topic from now on; records that it holds stay as they are. */
+  date(topic: UndatedTopic): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -31,6 +31,7 @@ export async function subscribeKafka(kafka: Kafka, options: KafkaSubscribeOption
 
 class KafkaSubscription implements Subscription {
   readonly finished: Promise<void>;
+  readonly #kafka: Kafka;
   readonly #options: KafkaSubscribeOptions;
   readonly #consumer: Consumer;
   readonly #abort = new AbortController();
@@ -41,6 +42,7 @@ class KafkaSubscription implements Subscription {
   #watchdog: NodeJS.Timeout | undefined;
 
   constructor(kafka: Kafka, options: KafkaSubscribeOptions) {
+    this.#kafka = kafka;
     this.#options = options;
     this.#consumer = kafka.consumer({
       groupId: options.group,
@@ -179,6 +181,17 @@ class KafkaSubscription implements Subscription {
     });
     await Promise.race([this.#consumer.disconnect().catch(() => undefined), limit]);
     clearTimeout(timer);
+    if (this.#options.ephemeral) await this.#forgetGroup().catch(() => undefined); // the broker forgets it after some days too
+  }
+
+  async #forgetGroup(): Promise<void> {
+    const admin = this.#kafka.admin({ retry: { retries: 2 } });
+    try {
+      await admin.connect();
+      await admin.deleteGroups([this.#options.group]);
+    } finally {
+      await admin.disconnect();
+    }
   }
 
   #sign(): void {

@@ -28,6 +28,22 @@ export async function configureTopic(
   }
 }
 
+/** Returns what is configured of a topic itself. */
+export async function readOwnSettings(brokers: readonly string[], topic: string): Promise<Readonly<Record<string, string>>> {
+  return withAdmin(brokers, async (admin) => {
+    const resources = [{ type: ConfigResourceTypes.TOPIC, name: topic }];
+    const described = await admin.describeConfigs({ resources, includeSynonyms: false });
+    const entries = described.resources[0]?.configEntries as readonly {
+      configName: string;
+      configValue: string;
+      configSource: number;
+    }[];
+    return Object.fromEntries(
+      entries.filter(({ configSource }) => configSource === 1).map(({ configName, configValue }) => [configName, configValue]),
+    );
+  });
+}
+
 /** Makes this process unable to read a codec, as kafkajs is before codecs are installed; returns what undoes it. */
 export function forgetCodec(codec: 'zstd'): () => void {
   CompressionCodecs[ZSTD] = () => {

@@ -11,8 +11,10 @@ import {
   type Receipt,
   RecordTooLarge,
   type Subscription,
+  type UndatedTopic,
 } from './event-log.ts';
 import { installCodecs } from './kafka-log-codecs.ts';
+import { dateTopic, readUndated } from './kafka-log-dates.ts';
 import { isLeaderless, isUnknownTopic, toLogError } from './kafka-log-errors.ts';
 import { checkTopicLimit, maySurpass, readTopicLimits } from './kafka-log-limits.ts';
 import { KafkaProducer } from './kafka-log-producer.ts';
@@ -155,6 +157,18 @@ class KafkaLog implements EventLog {
       return [topic, new Set(whole.map(([partition]) => partition))] as const;
     });
     return new Map(await Promise.all(begun));
+  }
+
+  async undated(topics: readonly string[]): Promise<readonly UndatedTopic[]> {
+    this.#refuseWhenClosed();
+    const existing = new Set(await this.#ask('reading topics', () => this.#admin.listTopics()));
+    const found = topics.filter((topic) => existing.has(topic));
+    return found.length === 0 ? [] : this.#ask('reading the settings of topics', () => readUndated(this.#admin, found));
+  }
+
+  async date(topic: UndatedTopic): Promise<void> {
+    this.#refuseWhenClosed();
+    await this.#ask(`configuring the topic ${topic.topic}`, () => dateTopic(this.#admin, topic));
   }
 
   /**

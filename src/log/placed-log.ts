@@ -83,6 +83,8 @@ export function placedLog(log: EventLog, options: PlacedLogOptions): EventLog {
     ends: async (topics) => inUse(await log.ends(topics)),
     extents: (topics) => log.extents(topics),
     begunSince: (times) => log.begunSince(times),
+    undated: (topics) => log.undated(topics),
+    date: (topic) => log.date(topic),
     async close() {
       closed = true;
       clearTimeout(timer);

@@ -114,6 +114,23 @@ describe('a log by its recorded partitions', () => {
     expect(new Set(receipts.map(({ partition, offset }) => `${partition}:${offset}`)).size).toBe(80);
   });
 
+  test('records that are appended and folded while a log is opened are no records that it lost', async () => {
+    const { log } = await open();
+    const busy = {
+      ...world.log,
+      async extents(topics: readonly string[]) {
+        const found = await world.log.extents(topics);
+        await log.append(await prepareEvents(builder.events, new MemoryBlobs(), DEFAULT_STAMP));
+        await fold(log);
+        return found;
+      },
+    };
+    const options = { name: 'late', topics: TOPICS, partitions: PARTITIONS, onFaults: 'report' } as const;
+    const opening = await openRecordedLog(busy, world.database.db, options);
+    opened.push(opening.log);
+    expect(opening.faults).toEqual([]);
+  });
+
   test('a process that appends and does not answer is waited for, and the refusal names it', async () => {
     await open();
     await grow(4);

@@ -40,11 +40,13 @@ export async function openRecordedLog(
 ): Promise<RecordedLog> {
   const { name, topics, onFaults } = options;
   const recorded = await readLayouts(db);
-  const extents = await log.extents(topics);
   const heldSince = await readHeldSince(db);
+  // The cursors before the ends: projectors go on folding meanwhile, and what they fold in between is no record that is lost.
+  const cursors = await furthestCursors(db);
+  const extents = await log.extents(topics);
   const times = new Map([...heldSince].map(([topic, at]) => [topic, at + (options.clocksMs ?? CLOCKS_MS)]));
   const madeAgain = await log.begunSince(new Map([...times].filter(([topic]) => extents.has(topic))));
-  const known = { layouts: recorded, extents, cursors: await furthestCursors(db), madeAgain };
+  const known = { layouts: recorded, extents, cursors, madeAgain };
   const faults = findLogFaults(known).filter(({ kind }) => onFaults !== 'adopt' || kind !== 'not-adopted');
   if (faults.length > 0 && onFaults !== 'report') throw new LogChanged(faults);
   if (faults.length === 0) {
@@ -79,6 +81,8 @@ function readOnly(log: EventLog, faults: readonly LogFault[]): EventLog {
     ends: (topics) => log.ends(topics),
     extents: (topics) => log.extents(topics),
     begunSince: (times) => log.begunSince(times),
+    undated: (topics) => log.undated(topics),
+    date: refuse,
     close: () => log.close(),
   };
 }

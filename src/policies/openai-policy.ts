@@ -6,6 +6,7 @@ import type { AskedMessage, Sampling } from '../domain/prompts/asked-prompt.ts';
 import { cutText } from '../domain/text/cut-text.ts';
 import { withoutSlashes } from '../domain/text/without-slashes.ts';
 import { wellFormed } from '../events/well-formed.ts';
+import { sendAddress } from '../runtime/secret-address.ts';
 import { parseCompletion } from './openai/completion.ts';
 import { postJson } from './openai/post-json.ts';
 import type { World } from './openai/retry.ts';
@@ -17,6 +18,7 @@ export interface OpenAiOptions {
   /** The server's address up to and without `/chat/completions`, such as http://127.0.0.1:8000/v1. */
   readonly baseUrl: string;
   readonly model: string;
+  /** A key, or the name of one: `secret:NAME`. */
   readonly apiKey?: string | undefined;
   /** How acts name their policy; the model's name by default. */
   readonly policyId?: string | undefined;
@@ -68,7 +70,7 @@ const OVERFLOW_LIMIT = 16;
  */
 export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): Policy {
   const post = {
-    url: `${withoutSlashes(options.baseUrl)}/chat/completions`,
+    url: chatAddress(options.baseUrl),
     apiKey: options.apiKey,
     timeoutMs: options.timeoutMs ?? 300_000,
     attempts: options.attempts ?? 6,
@@ -183,7 +185,7 @@ function requestBody(
   options: OpenAiOptions,
 ): RequestBody {
   const { topP, maxTokens, stop } = options;
-  const official = new URL(options.baseUrl).hostname === 'api.openai.com';
+  const official = sendAddress(new URL(options.baseUrl)).url.hostname === 'api.openai.com';
   const tokenIds = options.tokenIds ?? (official ? 'none' : 'ask');
   return {
     model: options.model,
@@ -223,9 +225,14 @@ function asText({ role, content }: ChatMessage): AskedMessage {
   return { role, parts: [{ kind: 'text', text: content }] };
 }
 
+function chatAddress(baseUrl: string): string {
+  const [base = '', query] = baseUrl.split('?', 2);
+  return `${withoutSlashes(base)}/chat/completions${query === undefined ? '' : `?${query}`}`;
+}
+
 function withoutCredentials(url: string): string {
-  const { origin, pathname } = new URL(url);
-  return cutText(`${origin}${pathname}`, 500);
+  const { protocol, origin, pathname } = new URL(url);
+  return cutText(`${protocol === 'secret:' ? protocol : origin}${pathname}`, 500);
 }
 
 function modulo(a: number, m: number): number {

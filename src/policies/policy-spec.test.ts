@@ -61,7 +61,7 @@ describe('policy configurations', () => {
     [{ kind: 'linear', temperature: -1 }, 'temperature', 'must be a number from 0'],
     [{ kind: 'openai', model: 'm', baseUrl: 'ftp://h' }, 'baseUrl', 'must be an http or https address'],
     [{ kind: 'openai', model: 'm', baseUrl: 'http://h/v1', timeoutMs: 400_000 }, 'timeoutMs', '300000'],
-    [{ kind: 'openai', model: 'm', baseUrl: 'http://h/v1', apiKey: 'secret' }, 'apiKey', 'is not a field'],
+    [{ kind: 'openai', model: 'm', baseUrl: 'http://h/v1', apiKey: 'secret' }, 'apiKey', 'must be the name of a key'],
   ])('the configuration %j is refused by its field', (value, field, message) => {
     let caught: unknown;
     try {

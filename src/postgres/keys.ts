@@ -18,6 +18,8 @@ export const ALL_PROJECTS = '*';
 /** An API key as it is listed: never the key itself, of which only the hash is stored. */
 export interface ApiKey {
   readonly keyId: string;
+  /** The keys that it goes on for, the first of them first: what they opened is its own. */
+  readonly replaces: readonly string[];
   readonly name: string;
   readonly scopes: readonly Scope[];
   /** The project that it writes unless a request names another of `projects`. */
@@ -44,6 +46,8 @@ export interface NewKey {
   readonly projects?: readonly string[] | 'all';
   readonly expiresAt?: Date | null;
   readonly quota?: Partial<Quota>;
+  /** Keys whose streams it goes on with, as `replaceKey` names them. */
+  readonly replaces?: readonly string[];
 }
 
 /**
@@ -52,13 +56,13 @@ export interface NewKey {
  */
 export async function createKey(
   db: Db,
-  { name, scopes, projects = ['default'], expiresAt = null, quota = {} }: NewKey,
+  { name, scopes, projects = ['default'], expiresAt = null, quota = {}, replaces = [] }: NewKey,
 ): Promise<{ readonly key: string; readonly apiKey: ApiKey }> {
   const key = `espalier_${randomBytes(32).toString('base64url')}`;
   const row = await db
     .insertInto('apiKeys')
     .values({
-      ...{ keyId: newId(), name, hash: hashOf(key), scopes: [...new Set(scopes)], expiresAt },
+      ...{ keyId: newId(), replaces: [...replaces], name, hash: hashOf(key), scopes: [...new Set(scopes)], expiresAt },
       project: projects === 'all' ? 'default' : (projects[0] ?? 'default'),
       projects: projects === 'all' ? [ALL_PROJECTS] : [...new Set(projects)],
       requestsPerMinute: quota.requestsPerMinute ?? null,
@@ -88,6 +92,20 @@ export async function revokeKey(db: Db, keyId: string): Promise<ApiKey | undefin
 export async function listKeys(db: Db): Promise<readonly ApiKey[]> {
   const rows = await db.selectFrom('apiKeys').select(COLUMNS).orderBy('createdAt').orderBy('keyId').execute();
   return rows.map(fromRow);
+}
+
+/** Returns the keys behind principals, revoked ones too, by principal; those that this database does not know are left out. */
+export async function readKeysOfPrincipals(db: Db, principals: readonly string[]): Promise<ReadonlyMap<string, ApiKey>> {
+  const ids = principals.map((principal) => principal.slice('key:'.length)).filter(isUuid);
+  if (ids.length === 0) return new Map();
+  const rows = await db.selectFrom('apiKeys').select(COLUMNS).where('keyId', 'in', ids).execute();
+  return new Map(rows.map((row) => [`key:${row.keyId}`, fromRow(row)]));
+}
+
+/** Reads a key by its id, a revoked one too. */
+export async function findKey(db: Db, keyId: string): Promise<ApiKey | undefined> {
+  const row = await db.selectFrom('apiKeys').select(COLUMNS).where('keyId', '=', keyId).executeTakeFirst();
+  return row && fromRow(row);
 }
 
 /** Returns whether at least one key could be used now. */
@@ -123,7 +141,7 @@ function active(of: ExpressionBuilder<Tables, 'apiKeys'>) {
 
 const FORM = /^espalier_[A-Za-z0-9_-]{43}$/;
 const COLUMNS = [
-  ...(['keyId', 'name', 'scopes', 'project', 'projects', 'requestsPerMinute', 'bytesPerMinute'] as const),
+  ...(['keyId', 'replaces', 'name', 'scopes', 'project', 'projects', 'requestsPerMinute', 'bytesPerMinute'] as const),
   ...(['createdAt', 'expiresAt', 'revokedAt'] as const),
 ] as const;
 
@@ -131,7 +149,13 @@ type Row = Pick<Selectable<Tables['apiKeys']>, (typeof COLUMNS)[number]>;
 
 function fromRow({ scopes, projects, requestsPerMinute, bytesPerMinute, ...row }: Row): ApiKey {
   return {
-    ...{ keyId: row.keyId, name: row.name, scopes: SCOPES.filter((scope) => scopes.includes(scope)), project: row.project },
+    ...{
+      keyId: row.keyId,
+      replaces: row.replaces,
+      name: row.name,
+      scopes: SCOPES.filter((scope) => scopes.includes(scope)),
+      project: row.project,
+    },
     projects: projects.includes(ALL_PROJECTS) ? 'all' : projects,
     quota: { requestsPerMinute, bytesPerMinute },
     ...{ createdAt: row.createdAt, expiresAt: row.expiresAt, revokedAt: row.revokedAt },

@@ -1,4 +1,4 @@
-import { type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
+import { type QueryExecutorProvider, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import { cursorOf, type Key, type KeyValue, type Ordering, parseCursor } from './keyset-cursor.ts';
 
 /**
@@ -24,7 +24,7 @@ export interface Page<Row> {
  * queries. @throws InvalidCursor.
  */
 export async function readPages<DB, TB extends keyof DB, Row>(
-  db: Kysely<DB>,
+  db: QueryExecutorProvider,
   queries: readonly SelectQueryBuilder<DB, TB, Row>[],
   ordering: Ordering,
   page: PageRequest,
@@ -40,7 +40,7 @@ export async function readPages<DB, TB extends keyof DB, Row>(
 
 /** Counts the rows of each query, in one statement. */
 export async function countEach<DB, TB extends keyof DB>(
-  db: Kysely<DB>,
+  db: QueryExecutorProvider,
   queries: readonly SelectQueryBuilder<DB, TB, unknown>[],
 ): Promise<readonly number[]> {
   const parts = queries.map((query, index) => {

@@ -9,6 +9,8 @@ export const DEFAULT_PROJECT = 'default';
 export interface Principal {
   /** What events that it appends are stamped with. */
   readonly principal: 'local' | `key:${string}`;
+  /** The principals of the keys that this one replaces: what they opened is its own. */
+  readonly replaces?: readonly string[];
   /** The projects that it sees. */
   readonly projects: readonly string[] | 'all';
   /** The one that it writes. */
@@ -28,8 +30,11 @@ export function localPrincipal(project: string = DEFAULT_PROJECT): Principal {
 }
 
 /** Returns who shows a key. */
-export function principalOf({ keyId, name, scopes, project, projects, quota }: ApiKey): Principal {
-  return { principal: `key:${keyId}`, projects, project, scopes, keyId, name, quota };
+export function principalOf({ keyId, replaces, name, scopes, project, projects, quota }: ApiKey): Principal {
+  return {
+    ...{ principal: `key:${keyId}`, replaces: replaces.map((id) => `key:${id}`) },
+    ...{ projects, project, scopes, keyId, name, quota },
+  };
 }
 
 /** Returns the same principal writing another of its projects; undefined when that is none of them. */
@@ -40,6 +45,11 @@ export function writing(principal: Principal, project: string): Principal | unde
 /** Whether a principal sees what belongs to a project. */
 export function sees({ projects }: Pick<Principal, 'projects'>, project: string): boolean {
   return projects === 'all' || projects.includes(project);
+}
+
+/** Whether a stream that `owner` opened belongs to a principal: its own, or that of a key which it replaces. */
+export function owns({ principal, replaces = [] }: Pick<Principal, 'principal' | 'replaces'>, owner: string): boolean {
+  return owner === principal || replaces.includes(owner);
 }
 
 /** Whether a principal has a scope. */

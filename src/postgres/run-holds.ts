@@ -20,22 +20,24 @@ export interface TakeOptions {
 }
 
 export type Taken =
-  | { readonly kind: 'held'; readonly epoch: number }
+  /** `replaced`: another holder did not give the run back, and what it appended may still be on its way. */
+  | { readonly kind: 'held'; readonly epoch: number; readonly replaced: boolean }
   | { readonly kind: 'busy'; readonly epoch: number; readonly process: string; readonly silentMs: number };
 
 /** Takes a run at the next epoch, unless another holder is alive. Times are those of the database's clock. */
 export async function takeRun(db: Db, { runId, holder, process }: Holder, options: TakeOptions): Promise<Taken> {
   const { deadAfterMs, above, ended = 0 } = options;
-  const taken = await sql<{ epoch: number }>`
+  const taken = await sql<{ epoch: number; replaced: boolean }>`
     insert into run_epochs as e (run_id, epoch, holder, process)
     values (${runId}::uuid, ${above}::bigint + 1, ${holder}::uuid, ${process})
     on conflict (run_id) do update
     set epoch = greatest(e.epoch, ${above}::bigint) + 1, holder = excluded.holder, process = excluded.process, heard_at = clock_timestamp()
     where e.holder is null or e.holder = excluded.holder or e.epoch = ${ended}::bigint
        or e.heard_at <= clock_timestamp() - make_interval(secs => ${deadAfterMs}::float8 / 1000)
-    returning epoch`.execute(db);
+    returning epoch, -- the table as it was before this statement
+      exists (select from run_epochs b where b.run_id = ${runId}::uuid and b.holder <> ${holder}::uuid) as replaced`.execute(db);
   const [held] = taken.rows;
-  if (held) return { kind: 'held', epoch: held.epoch };
+  if (held) return { kind: 'held', ...held };
   const { rows } = await sql<{ epoch: number; process: string; silentMs: number }>`
     select epoch, process, greatest(0, extract(epoch from clock_timestamp() - heard_at) * 1000)::float8 as silent_ms
     from run_epochs where run_id = ${runId}::uuid`.execute(db);

@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: e67df0af3d94ae19
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: ecc047f034ec11db
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 
@@ -45,6 +45,7 @@ export const tables = {
     expiresAt: column<Instant | null>('timestamptz'),
     requestsPerMinute: column<number | null>('integer'),
     bytesPerMinute: column<number | null>('bigint'),
+    replaces: defaulted<Defaulted<string[]>>('uuid[]'),
   }),
   logTopics: table('log_topics', ['topicId'], {
     topicId: defaulted<Defaulted<number>>('integer'),

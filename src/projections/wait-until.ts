@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Offsets } from '../log/event-log.ts';
 import { formatPosition, reached } from '../log/position.ts';
-import type { Db } from '../postgres/database.ts';
+import type { Db, Trx } from '../postgres/database.ts';
 import { topicsOf } from './apply-slice.ts';
 import type { Projection } from './projection.ts';
 import { projections as registered } from './registry.ts';
@@ -64,6 +64,27 @@ export async function waitUntilProjected(db: Db, target: Offsets, options: WaitO
     if (performance.now() > deadline) throw new ProjectionsBehind(behind.name, target, options.timeoutMs);
     await delay(options.pollMs ?? 25, undefined, options.signal ? { signal: options.signal } : {});
   }
+}
+
+/**
+ * Reads at one moment at which the projections, all unless they are named, hold what lies below the target. A wait before it is
+ * no proof: projections commit without waiting for the disk, and a database that crashed in between is at an earlier place.
+ * @throws ProjectionsBehind.
+ */
+export async function readProjected<T>(
+  db: Db,
+  target: Offsets,
+  read: (trx: Trx) => Promise<T>,
+  projections: readonly Projection[] = registered,
+): Promise<T> {
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (trx) => {
+      const behind = await findBehind(trx, target, projections);
+      if (behind) throw new ProjectionsBehind(behind.name, target, 0);
+      return read(trx);
+    });
 }
 
 /** Returns whether projections, all unless they are named, have folded what lies below the target. */

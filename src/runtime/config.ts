@@ -183,7 +183,11 @@ export const VARIABLES = {
     unset: 'names of loopback on loopback, else any',
     about: 'names that the server answers to, without a port, NAME,NAME; on loopback besides its own',
   },
-  OPENAI_API_KEY: { rule: z.string(), unset: 'no key is sent', about: 'key for the OpenAI-compatible policy' },
+  OPENAI_API_KEY: {
+    rule: z.string(),
+    unset: 'no key is sent',
+    about: 'key for the OpenAI-compatible policy, where its address names none',
+  },
   OPENAI_BASE_URL: {
     rule: url(['http:', 'https:']),
     unset: 'given on the command line',
@@ -295,6 +299,13 @@ const SECRET: ReadonlySet<Variable> = new Set<Variable>([
 
 function shown(variable: Variable, value: string): string {
   return SECRET.has(variable) ? 'the text given' : JSON.stringify(value.slice(0, 80));
+}
+
+/** Returns where a secret that is given by name may be: its variable, what that holds, and its file. @throws ConfigError. */
+export function secretSources(name: string, env: Readonly<Record<string, string | undefined>> = process.env) {
+  const variable = `ESPALIER_SECRET_${name}`;
+  const home = resolve(read(env, 'ESPALIER_HOME') ?? '.espalier');
+  return { variable, value: env[variable]?.trim() || undefined, file: join(home, 'secrets', name) };
 }
 
 /**

@@ -2,13 +2,14 @@ import { decode } from '../events/codec.ts';
 import { DEFAULT_STAMP, type Envelope } from '../events/envelope.ts';
 import type { EventLog, LogRecord } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
+import type { Projection } from '../projections/projection.ts';
 import type { BatcherWorld } from '../usecases/train/batcher/plan-lineage.ts';
 import { appendTo, projectSlice, type TestLog, testLog } from './given-events.ts';
 import { MemoryBlobs } from './memory-blobs.ts';
 
 export interface ProjectedWorld extends BatcherWorld {
-  /** Folds what was appended since. */
-  readonly project: () => Promise<void>;
+  /** Folds what was appended since, by all projections or by those named alone, which are then ahead of the others. */
+  readonly project: (projections?: readonly Projection[]) => Promise<void>;
   readonly record: (events: readonly Envelope[]) => void;
 }
 
@@ -45,8 +46,12 @@ export function openBatcherWorld(db: Db, events: readonly Envelope[], dieAfter =
     producer: { name: 'batcher', version: '1' },
     clock: () => Date.UTC(2026, 5, 1),
     record: (appended) => appendTo(memory, appended),
-    async project() {
+    async project(projections) {
       for (const [topic, records] of memory.topics) {
+        if (projections) {
+          await projectSlice(db, memory, topic, 0, records.length, projections);
+          continue;
+        }
         await projectSlice(db, memory, topic, projected.get(topic) ?? 0, records.length);
         projected.set(topic, records.length);
       }

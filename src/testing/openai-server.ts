@@ -40,6 +40,8 @@ export interface ServerOptions {
   readonly reply: (request: ChatRequest, choice: number) => string;
   readonly model?: string;
   readonly apiKey?: string;
+  /** Awaited before each answer: holds them back. */
+  readonly opened?: () => Promise<void>;
   /**
    * How the server returns token ids when asked: not at all (OpenAI), as vLLM from 0.10.2, as older vLLM, or as SGLang's meta
    * info.
@@ -104,6 +106,7 @@ export async function startOpenAiServer(options: ServerOptions): Promise<OpenAiS
     const parsed = chatRequest.safeParse(parseJson(text));
     requests.push({ headers: incoming.headers, body: parsed.success ? parsed.data : null, text });
 
+    await options.opened?.();
     const failure = failures.shift() ?? { kind: 'none' };
     if (failure.kind === 'silent') return;
     if (failure.kind === 'reset') {

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readConfig } from '../runtime/config.ts';
 import { type FoundPython, findPython } from '../training/backends/torch/find-python.ts';
+import { inCI } from './in-ci.ts';
 
 /**
  * Finds the Python with torch that tests run (`ESPALIER_PYTHON`, else `python3`). Where there is none, tests of the torch backend
@@ -43,6 +44,5 @@ export async function consumersForTests(): Promise<FoundConsumers> {
 }
 
 function torchIsRequired(): boolean {
-  const { CI, ESPALIER_REQUIRE_TORCH } = process.env;
-  return (CI !== undefined && CI !== '' && CI !== 'false') || ESPALIER_REQUIRE_TORCH === '1';
+  return inCI() || process.env.ESPALIER_REQUIRE_TORCH === '1';
 }

@@ -27,7 +27,12 @@ const children = new Set<ReturnType<typeof spawn>>();
  * @param script relative to the repository.
  */
 export function startProcess(script: string, args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
-  const child = spawn(process.execPath, [...nodeArguments(script), ...args], {
+  return startNode([...nodeArguments(script), ...args], script, env);
+}
+
+/** Starts node with these arguments. @param script what to call it when it fails. */
+export function startNode(args: readonly string[], script: string, env: Readonly<Record<string, string>>): ChildProcess {
+  const child = spawn(process.execPath, args, {
     cwd: ROOT, // where `tsx` is found
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,23 +1,21 @@
 import type { Db } from '../../postgres/database.ts';
-import { readSuccessByDepth } from '../../projections/step-tree/read-success-by-depth.ts';
+import { readDepthTotals } from '../../projections/runs/read-run-totals.ts';
 import { readTreesOfRun } from '../../projections/step-tree/read-trees-of-run.ts';
 import { bar, type Lines, table } from '../terminal.ts';
 
-/**
- * Describes how often rollouts succeed, by the depth of their task. @param without a tree that is left out: one that is no group.
- */
-export async function successByDepth(db: Db, runId: string, without: string | undefined): Promise<Lines> {
-  const rows = await readSuccessByDepth(db, runId, without ?? null);
+/** Describes how often rollouts succeed, by the depth of their task: the numbers that GraphQL shows as `successByDepth`. */
+export async function successByDepth(db: Db, runId: string): Promise<Lines> {
+  const rows = await readDepthTotals(db, [runId]);
   return table(
     ['crafts needed', 'tasks', 'rollouts', 'success', '', 'steps mean', 'most'],
     rows.map((row) => [
-      row.depth ?? '?',
+      row.taskDepth ?? '?',
       row.tasks,
-      row.rollouts,
-      `${(row.success * 100).toFixed(0)}%`,
-      bar(row.success),
-      row.steps.toFixed(1),
-      row.longest,
+      row.finished,
+      row.successRate === null ? '?' : `${(row.successRate * 100).toFixed(0)}%`,
+      bar(row.successRate ?? 0),
+      row.meanSteps?.toFixed(1) ?? '?',
+      row.maxSteps ?? '?',
     ]),
   );
 }

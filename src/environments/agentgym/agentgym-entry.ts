@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { SECRET_REMEDY, secretInUrl } from '../../domain/text/secret-in-url.ts';
 import { defineEnvironment } from '../environment-entry.ts';
-import { oneOf, text, whole } from '../option-kinds.ts';
+import { address, oneOf, text, whole } from '../option-kinds.ts';
 import { surviving } from '../surviving.ts';
 import { CLIENT_REVISIONS } from './client-action.ts';
 import { SERVER_NAMES } from './descriptor.ts';
@@ -14,12 +13,7 @@ export const agentgym = defineEnvironment({
   summary: 'an environment on an AgentGym server, over HTTP',
   options: z.strictObject({
     server: oneOf(SERVER_NAMES, 'the environment behind the address'),
-    url: text('URL', 'the address of the server')
-      .refine((url) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol), 'is no http URL')
-      .refine((url) => secretInUrl(url) === null, {
-        error: ({ input }) => `holds ${secretInUrl(String(input))}: ${SECRET_REMEDY}`,
-      })
-      .transform((url) => `${new URL(url).origin}${new URL(url).pathname}`),
+    url: address('the address of the server').transform(withoutQuery),
     tasks: text('TASKS', 'the tasks, as in 0-99,300: a server does not say which it has').transform((tasks, { addIssue }) => {
       try {
         return parseTaskList(decodeURIComponent(tasks));
@@ -43,6 +37,14 @@ export const agentgym = defineEnvironment({
   },
   open: async ({ timeout, ...options }) => surviving(await openAgentGym({ ...options, timeoutMs: timeout * 1_000 })),
 });
+
+/** The parameters of the address are options of this environment. */
+function withoutQuery(text: string): string {
+  const url = new URL(text);
+  url.search = '';
+  url.hash = '';
+  return url.href;
+}
 
 /**
  * Returns an address whose actions are sent as Agent-R's were: by the client of 2025-03, unless the address says how. The address

@@ -1,6 +1,7 @@
 import { type Agent, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { retryAfterMs } from '../../runtime/retry-after.ts';
+import { sendAddress } from '../../runtime/secret-address.ts';
 
 /**
  * What became of one HTTP request. `restMs`: for how long the server asks to be left alone (`Retry-After`), null when it does
@@ -17,6 +18,7 @@ export type Exchange =
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST';
+  /** Secrets by name are resolved here, and hidden in what comes back. */
   readonly url: URL;
   /** Sent as JSON; no body when undefined. */
   readonly json: unknown;
@@ -34,11 +36,13 @@ const ANSWER_LIMIT = 16 * 1024 * 1024; // bytes; the largest real answer, Wordle
  * that died over the request. And `fetch` gives up on a slow answer after 300 s, where a ScienceWorld or WebArena step may be
  * given more.
  */
-export function exchange({ method, url, json, timeoutMs, agent }: HttpRequest): Promise<Exchange> {
+export function exchange({ method, url: shown, json, timeoutMs, agent }: HttpRequest): Promise<Exchange> {
   return new Promise((resolve) => {
+    const { url, headers: key, hide } = sendAddress(shown);
     const payload = json === undefined ? undefined : Buffer.from(JSON.stringify(json), 'utf8');
     const headers = {
       accept: 'application/json',
+      ...key,
       ...(agent ? {} : { connection: 'close' }),
       ...(payload ? { 'content-type': 'application/json', 'content-length': payload.length } : {}),
     };
@@ -51,7 +55,7 @@ export function exchange({ method, url, json, timeoutMs, agent }: HttpRequest): 
       resolve(result);
       if (!agent || result.kind !== 'answered') sent.destroy(); // a kept connection goes back to its agent
     };
-    const fail = (cause: Error): void => end({ kind: connected ? 'broken' : 'unsent', cause });
+    const fail = (cause: Error): void => end({ kind: connected ? 'broken' : 'unsent', cause: hidden(cause, hide) });
     const limit = setTimeout(
       () => end(connected ? { kind: 'late' } : { kind: 'unsent', cause: noConnection(timeoutMs) }),
       timeoutMs,
@@ -78,11 +82,18 @@ export function exchange({ method, url, json, timeoutMs, agent }: HttpRequest): 
       response.on('end', () => {
         const header = (name: string) => [response.headers[name]].flat()[0];
         const restMs = retryAfterMs(header, Date.now());
-        end({ kind: 'answered', status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8'), restMs });
+        end({ kind: 'answered', status: response.statusCode ?? 0, body: hide(Buffer.concat(chunks).toString('utf8')), restMs });
       });
     });
     sent.end(payload);
   });
+}
+
+/** A refused connection to a name with several addresses has an empty message and carries its reasons in `errors`. */
+function hidden(cause: Error, hide: (text: string) => string): Error {
+  const [first] = cause instanceof AggregateError ? cause.errors : [];
+  const message = first instanceof Error ? first.message : cause.message;
+  return hide(message) === message ? cause : new Error(hide(message));
 }
 
 function noConnection(timeoutMs: number): Error {

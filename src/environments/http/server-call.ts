@@ -70,9 +70,14 @@ export function callServer(call: Call, options: CallOptions): Promise<Answer> {
   });
 }
 
-/** Appends a path to a base URL that may have a path of its own. */
+/** Appends a path to a base URL that may have a path of its own, a key by name, or be one as a whole. */
 function urlOf(baseUrl: URL, path: string): URL {
-  return new URL(`${baseUrl.origin}${withoutSlashes(baseUrl.pathname)}${path}`);
+  if (baseUrl.protocol === 'secret:') return new URL(`${baseUrl.href}${path}`);
+  const url = new URL(`${baseUrl.origin}${withoutSlashes(baseUrl.pathname)}${path}`);
+  url.username = baseUrl.username;
+  url.password = baseUrl.password;
+  for (const [name, value] of baseUrl.searchParams) url.searchParams.append(name, value);
+  return url;
 }
 
 /** Reads the JSON of an answer with status 200. @throws EnvironmentError `protocol` that names what came instead. */
@@ -85,7 +90,7 @@ export function jsonOf(what: string, { status, body }: Answer): unknown {
   }
 }
 
-function failure(call: Call, url: URL, { timeoutMs }: CallOptions, result: Exchange): EnvironmentError {
+function failure(call: Call, url: URL, options: CallOptions, result: Exchange): EnvironmentError {
   const what = `${call.method} ${url}`;
   switch (result.kind) {
     case 'answered':
@@ -99,12 +104,16 @@ function failure(call: Call, url: URL, { timeoutMs }: CallOptions, result: Excha
         retryable: true,
       });
     case 'unsent':
-      return new EnvironmentError('unreachable', `cannot reach ${url.origin}: ${reasonOf(result.cause)}`, {
-        retryable: true,
-        cause: result.cause,
-      });
+      return new EnvironmentError(
+        'unreachable',
+        `cannot reach ${url.protocol === 'secret:' ? options.baseUrl.href : url.origin}: ${reasonOf(result.cause)}`,
+        {
+          retryable: true,
+          cause: result.cause,
+        },
+      );
     case 'late':
-      return new EnvironmentError('unreachable', `${what} has not answered within ${timeoutMs} ms`, { retryable: true });
+      return new EnvironmentError('unreachable', `${what} has not answered within ${options.timeoutMs} ms`, { retryable: true });
     case 'broken':
       return call.repeat === 'safe'
         ? new EnvironmentError('unreachable', `${what} broke off: ${reasonOf(result.cause)}`, {

@@ -1,7 +1,8 @@
 import { sha256Hex } from '../../digest/sha256.ts';
-import { SECRET_REMEDY, secretInUrl } from '../../domain/text/secret-in-url.ts';
 import { retry, wait } from '../../runtime/retry.ts';
 import { isPassingStatus, LONGEST_PAUSE_MS, retryAfterMs } from '../../runtime/retry-after.ts';
+import { isHttpAddress, sendAddress } from '../../runtime/secret-address.ts';
+import { SECRET_REMEDY, secretInUrl } from '../../runtime/secret-in-url.ts';
 import { abridge, type RetrieveDialect, readAnswer, writeRequests } from './retrieve-protocol.ts';
 import { type RetrievedDocument, type Retriever, SearchFailure } from './retriever.ts';
 
@@ -132,15 +133,17 @@ async function send(url: URL, body: string, timeoutMs: number, signal: AbortSign
     stop();
   }, timeoutMs);
   signal.addEventListener('abort', stop);
+  const { url: target, headers, hide } = sendAddress(url);
+  if (target.pathname === '/') target.pathname = '/retrieve';
   try {
     signal.throwIfAborted();
-    const response = await fetch(url, {
+    const response = await fetch(target, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      headers: { ...headers, 'content-type': 'application/json', accept: 'application/json' },
       body,
       signal: request.signal,
     });
-    const text = await readText(response);
+    const text = hide(await readText(response));
     if (response.ok) return { kind: 'answered', body: text };
     const said = `${url} answered HTTP ${response.status}: ${abridge(text)}`;
     if (isPassingStatus(response.status))
@@ -154,8 +157,8 @@ async function send(url: URL, body: string, timeoutMs: number, signal: AbortSign
   } catch (error) {
     if (error instanceof SearchFailure) return { kind: 'final', failure: error };
     signal.throwIfAborted();
-    const message = late ? `${url} has not answered within ${timeoutMs} ms` : `cannot reach ${url}: ${reasonOf(error)}`;
-    return { kind: 'silent', failure: new SearchFailure('unreachable', message, { cause: error }) };
+    const message = late ? `${url} has not answered within ${timeoutMs} ms` : `cannot reach ${url}: ${hide(reasonOf(error))}`;
+    return { kind: 'silent', failure: new SearchFailure('unreachable', message) };
   } finally {
     clearTimeout(limit);
     signal.removeEventListener('abort', stop);
@@ -174,13 +177,13 @@ async function readText(response: Response): Promise<string> {
 }
 
 function retrieveUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+  if (!isHttpAddress(text))
     throw new RangeError(
       `${JSON.stringify(text.slice(0, 200))} is no http URL; write for example http://127.0.0.1:8000/retrieve`,
     );
   const secret = secretInUrl(text);
   if (secret !== null) throw new RangeError(`the address of the retriever holds ${secret}: ${SECRET_REMEDY}`);
+  const url = new URL(text);
   if (url.pathname === '/') url.pathname = '/retrieve';
   return url;
 }

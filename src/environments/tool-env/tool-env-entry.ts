@@ -93,7 +93,7 @@ async function openTools(given: Options, world: QuestionWorld): Promise<Toolbox>
 /** Opens what one name of the option means: a server and a file in Python may have several tools. */
 async function openNamed(name: string, given: Options, world: QuestionWorld): Promise<readonly Tool[]> {
   const timeoutMs = given['tool-timeout'] * 1_000;
-  if (/^https?:\/\//.test(name)) return openToolServer(name, timeoutMs);
+  if (/^(https?:\/\/|secret:)/.test(name)) return openToolServer(name, timeoutMs);
   if (name.startsWith(MCP)) return openMcpTools(name, timeoutMs);
   if (/\.py(#|$)/.test(name)) return openPythonTools(name, timeoutMs);
   return [isModule(name) ? await loadTool(name) : await openShipped(name, given, world)];

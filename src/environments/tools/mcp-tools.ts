@@ -2,6 +2,8 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { sha256Hex } from '../../digest/sha256.ts';
 import type { Json } from '../../domain/tools/read-python-json.ts';
 import { childEnvironment } from '../../runtime/config.ts';
+import { isHttpAddress, sendAddress } from '../../runtime/secret-address.ts';
+import { SECRET_REMEDY, secretInUrl } from '../../runtime/secret-in-url.ts';
 import { type Tool, ToolError, type ToolResult, ToolUnavailable } from './tool.ts';
 
 /** How an MCP server is named: its address, or the command that starts it and speaks on its standard input and output. */
@@ -16,8 +18,11 @@ const NAME = /^[\w.-]{1,64}$/;
  */
 export async function openMcpTools(address: string, timeoutMs: number): Promise<readonly Tool[]> {
   const [place = '', name] = address.slice(MCP.length).split('#');
-  const client = await connect(place, timeoutMs).catch((cause: unknown) => {
-    throw new ToolError(`${MCP}${place} does not answer as an MCP server: ${wordsOf(cause)}`, { cause });
+  const secret = secretInUrl(place);
+  if (secret !== null) throw new ToolError(`the address of an MCP server holds ${secret}: ${SECRET_REMEDY}`);
+  const { url, headers, hide } = isHttpAddress(place) ? sendAddress(new URL(place)) : { ...NO_ADDRESS };
+  const client = await (url ? connect(url, headers, timeoutMs) : start(place, timeoutMs)).catch((cause: unknown) => {
+    throw new ToolError(`${MCP}${place} does not answer as an MCP server: ${hide(wordsOf(cause))}`);
   });
   try {
     const tools = await listTools(client, timeoutMs);
@@ -38,7 +43,7 @@ export async function openMcpTools(address: string, timeoutMs: number): Promise<
         description,
         parameters,
         fingerprint: sha256Hex(JSON.stringify([server, version, called, description, parameters])),
-        execute: (args, signal) => call(client, called, args, timeoutMs, signal),
+        execute: (args, signal) => call({ client, hide, timeoutMs }, called, args, signal),
         ...(i === 0 ? { close: () => client.close() } : {}), // once for all of them
       };
     });
@@ -48,15 +53,20 @@ export async function openMcpTools(address: string, timeoutMs: number): Promise<
   }
 }
 
-async function connect(place: string, timeout: number): Promise<Client> {
+const NO_ADDRESS = { url: null, headers: {}, hide: (text: string) => text };
+
+async function connect(url: URL, headers: Readonly<Record<string, string>>, timeout: number): Promise<Client> {
+  const { Client: McpClient } = await import('@modelcontextprotocol/sdk/client/index.js');
+  const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js');
+  const client = new McpClient(PROGRAM);
+  await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }) as never, { timeout });
+  return client;
+}
+
+async function start(commandLine: string, timeout: number): Promise<Client> {
   const { Client: McpClient } = await import('@modelcontextprotocol/sdk/client/index.js');
   const client = new McpClient(PROGRAM);
-  if (/^https?:\/\//.test(place)) {
-    const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js');
-    await client.connect(new StreamableHTTPClientTransport(new URL(place)) as never, { timeout });
-    return client;
-  }
-  const [command = '', ...args] = place.split(' ').filter((word) => word !== '');
+  const [command = '', ...args] = commandLine.split(' ').filter((word) => word !== '');
   const { StdioClientTransport } = await import('@modelcontextprotocol/sdk/client/stdio.js');
   const env = Object.fromEntries(
     Object.entries(childEnvironment({})).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
@@ -80,15 +90,26 @@ async function listTools(client: Client, timeout: number) {
   return tools;
 }
 
-async function call(client: Client, name: string, args: object, timeout: number, signal: AbortSignal): Promise<ToolResult> {
+interface Called {
+  readonly client: Client;
+  readonly hide: (text: string) => string;
+  readonly timeoutMs: number;
+}
+
+async function call(
+  { client, hide, timeoutMs: timeout }: Called,
+  name: string,
+  args: object,
+  signal: AbortSignal,
+): Promise<ToolResult> {
   const answer = await client
     .callTool({ name, arguments: args as Record<string, unknown> }, undefined, { timeout, signal })
     .catch((cause: unknown) => {
       signal.throwIfAborted();
-      throw new ToolUnavailable(`${name}: ${wordsOf(cause)}`, { cause });
+      throw new ToolUnavailable(`${name}: ${hide(wordsOf(cause))}`);
     });
   const parts = Array.isArray(answer.content) ? (answer.content as readonly { type: string; text?: string }[]) : [];
-  const content = parts.map(({ type, text }) => text ?? `[${type}]`).join('\n');
+  const content = hide(parts.map(({ type, text }) => text ?? `[${type}]`).join('\n'));
   return { content, success: answer.isError !== true };
 }
 

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { cutText } from '../../domain/text/cut-text.ts';
-import { SECRET_REMEDY, secretInUrl } from '../../domain/text/secret-in-url.ts';
 import { limitOf } from '../../runtime/limit.ts';
 import { retry } from '../../runtime/retry.ts';
 import { isPassingStatus, LONGEST_PAUSE_MS, retryAfterMs } from '../../runtime/retry-after.ts';
+import { isHttpAddress, sendAddress } from '../../runtime/secret-address.ts';
+import { SECRET_REMEDY, secretInUrl } from '../../runtime/secret-in-url.ts';
 import { type Tool, ToolError, type ToolResult, ToolUnavailable } from './tool.ts';
 
 export interface PythonOptions {
@@ -117,14 +118,17 @@ async function send(
   signal: AbortSignal,
 ): Promise<Sent> {
   const limit = AbortSignal.timeout(timeoutMs);
+  const { url: target, headers, hide } = sendAddress(url);
+  if (target.pathname === '/') target.pathname = '/run_code';
   try {
-    const response = await fetch(url, {
+    const response = await fetch(target, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      headers: { ...headers, 'content-type': 'application/json', accept: 'application/json' },
       body,
       signal: AbortSignal.any([signal, limit]),
     });
-    const text = await readBounded(response);
+    const said = await readBounded(response);
+    const text = said === null ? null : hide(said);
     if (text === null) return { kind: 'final', reason: `the sandbox answered more than ${ANSWER_LIMIT} bytes` };
     if (!response.ok) {
       const reason = `the sandbox answered HTTP ${response.status}: ${cutText(text, 500)}`;
@@ -141,7 +145,7 @@ async function send(
     signal.throwIfAborted();
     const reason = limit.aborted
       ? `the sandbox has not answered within ${timeoutMs} ms`
-      : `cannot reach the sandbox: ${causeOf(error)}`;
+      : `cannot reach the sandbox: ${hide(causeOf(error))}`;
     return { kind: 'passing', reason, restMs: null };
   }
 }
@@ -166,14 +170,15 @@ function parseOrNull(text: string): unknown {
 }
 
 function runUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+  if (!isHttpAddress(text))
     throw new ToolError(
       `python: ${JSON.stringify(text.slice(0, 200))} is no http URL; write for example sandbox=http://127.0.0.1:8080`,
     );
   const secret = secretInUrl(text);
   if (secret !== null) throw new ToolError(`python: the address of the sandbox holds ${secret}: ${SECRET_REMEDY}`);
+  const url = new URL(text);
   if (url.pathname === '/') url.pathname = '/run_code';
+  sendAddress(url); // a secret that is missing is noticed now
   return url;
 }
 

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { Json } from '../../domain/tools/read-python-json.ts';
+import { isHttpAddress } from '../../runtime/secret-address.ts';
+import { SECRET_REMEDY, secretInUrl } from '../../runtime/secret-in-url.ts';
 import { EnvironmentError } from '../environment.ts';
 import { abridge, type CallOptions, callServer } from '../http/server-call.ts';
 import { type Tool, ToolError, ToolUnavailable } from './tool.ts';
@@ -51,6 +53,9 @@ const callShape = z.object({
  */
 export async function openToolServer(address: string, timeoutMs: number, close?: () => Promise<void>): Promise<readonly Tool[]> {
   const [url = '', name] = address.split('#');
+  const secret = secretInUrl(url);
+  if (secret !== null) throw new ToolError(`the address of a server of tools holds ${secret}: ${SECRET_REMEDY}`);
+  if (!isHttpAddress(url)) throw new ToolError(`${JSON.stringify(url.slice(0, 200))} is no http URL`);
   const calls: CallOptions = { baseUrl: new URL(url), timeoutMs, patienceMs: PATIENCE_MS };
   const first = await callServer({ method: 'GET', path: '/tools', repeat: 'safe' }, { ...calls, patienceMs: 0 }).catch(refused);
   const list = read(toolListShape, first, `GET ${url}/tools`);

@@ -173,9 +173,18 @@ export const rewardRevised = eventData('A reward was revised: a new value replac
 export const replayDiverged = eventData('Recorded actions were executed again and the result differs from the record.', {
   treeId,
   stepId: id.describe('UUID of the step that differs.'),
-  field: z.enum(['observation', 'reward', 'termination']).describe('What differs.'),
+  field: z
+    .enum(['observation', 'reward', 'termination', 'stateHash'])
+    .describe('What differs; `stateHash` where nothing else does and the state is another.'),
   recorded: text.describe('Recorded value.'),
   replayed: text.describe('Value in the repeated execution.'),
+  stateHashes: z
+    .strictObject({
+      recorded: stateHash.describe('Recorded SHA-256 of the state; null when none is recorded.'),
+      replayed: stateHash.describe('SHA-256 of the state in the repeated execution; null when the environment reports none.'),
+    })
+    .optional()
+    .describe('States at the step; absent when neither is known, and in older records.'),
 });
 
 export const rolloutFinished = eventData('A rollout finished: it reached an end, or nothing more of it follows.', {

@@ -58,6 +58,41 @@ test('a run and an experiment have no derivation that a key could name', () => {
   expect(problemsOf(builder.events)).toMatchObject([{ index: 0, path: 'data.runId' }]);
 });
 
+test('a judgement and a replay have no derivation that a key could name', () => {
+  const [start] = derived();
+  if (!start) throw new Error('a run begins the record');
+  const id = derivedId('fork', RUN);
+  const prompt = { ...start, type: 'PromptShown', data: { judgementId: id } } as unknown as Envelope; // the field that is read
+  const replay = { ...start, type: 'ReplayFinished', data: { replayId: id } } as unknown as Envelope;
+  expect(problemsOf([prompt])).toMatchObject([{ path: 'data.judgementId' }]);
+  expect(problemsOf([replay])).toMatchObject([{ path: 'data.replayId' }]);
+  const drawn = { ...start, type: 'ReplayFinished', data: { replayId: RUN } } as unknown as Envelope;
+  expect(problemsOf([drawn])).toEqual([]);
+});
+
+/** The openings of so many trees of one run, by the ids of their tasks. */
+function openings(tasks: readonly number[]): readonly Envelope[] {
+  const builder = new EventBuilder('openings');
+  for (const task of tasks) {
+    const treeId = derivedId('tree', RUN, task, 'a');
+    builder.tree(RUN, 'a', { treeId, rootStepId: derivedId('root', treeId) });
+  }
+  return builder.events;
+}
+
+test('trees in the order of their tasks are accepted, any number of them', () => {
+  expect(problemsOf(openings(Array.from({ length: 4_000 }, (_, i) => i)))).toEqual([]);
+});
+
+test('a request that would have thousands of ordinals tried for every event is refused with the remedy', () => {
+  const [problem] = problemsOf(openings(Array(4_000).fill(4_095)));
+  expect(problem).toMatchObject({
+    path: 'data.treeId',
+    message: 'could not be looked for: over 20000 ordinals were tried for this request',
+    remedy: expect.stringContaining('in the order of their tasks'),
+  });
+});
+
 test('random ids are accepted from a key, and any id from the programs of the installation', () => {
   const [started, opened] = derived();
   if (opened?.type !== 'TreeOpened' || !started) throw new Error('a run and a tree begin the record');

@@ -9,12 +9,25 @@ interface Given {
   readonly id: string;
   /** What the id is derived from, for the remedy; null for what only the platform derives. */
   readonly from: string | null;
-  readonly forms: () => Iterable<string>;
+  readonly forms: () => readonly string[];
+  /** A form by an ordinal that the event does not say. */
+  readonly numbered?: Numbered;
+}
+interface Numbered {
+  /** What has the ordinals: those of one are looked for from behind the last that was found. */
+  readonly of: string;
+  readonly count: number;
+  readonly form: (ordinal: number) => string;
 }
 
 /** Ordinals that are tried where the event does not say which: tasks of a run, candidates of a node. */
 const TASKS = 4_096;
 const CANDIDATES = 256;
+/**
+ * Ordinals that are tried for one request, some 2 µs each. Who sends trees and candidates in their order needs one for each; a
+ * request of 10,000 events that all name the last ordinal would hold the server for minutes.
+ */
+const TRIES = 20_000;
 
 /**
  * Finds ids of version 8, the form of derived ids, that do not follow from the data of the event that declares them. Whoever
@@ -24,13 +37,39 @@ const CANDIDATES = 256;
 export function underivableIds(events: readonly Sent[], { principal }: Pick<Stamp, 'principal'>): readonly Problem[] {
   // The platform's own programs derive ids by rules of which an event holds no trace.
   if (principal === DEFAULT_STAMP.principal) return [];
-  const problems: Problem[] = [];
+  const search = new Search();
   for (const { index, event } of events) {
-    const wrong = givenBy(event).find(({ id, forms }) => isDerived(id) && !includes(forms(), id));
-    if (wrong) problems.push({ index, id: event.id, ...problemOf(wrong) });
-    if (problems.length > 0) break; // a search for the ordinal takes milliseconds: one answer is enough
+    const wrong = givenBy(event).find((given) => isDerived(given.id) && !search.follows(given));
+    if (!wrong) continue;
+    const problem = search.left > 0 ? problemOf(wrong) : { ...TOO_MANY, path: `data.${wrong.field}` };
+    return [{ index, id: event.id, ...problem }]; // a search for the ordinal takes milliseconds: one answer is enough
   }
-  return problems;
+  return [];
+}
+
+const TOO_MANY = {
+  message: `could not be looked for: over ${TRIES} ordinals were tried for this request`,
+  remedy: 'send trees in the order of their tasks and candidates in the order of their ordinals, fewer in a request',
+};
+
+/** Looks for the derivations that ids come from, within a number of tries. */
+class Search {
+  left = TRIES;
+  readonly #next = new Map<string, number>();
+
+  follows({ id, forms, numbered }: Given): boolean {
+    if (forms().includes(id)) return true;
+    if (!numbered) return false;
+    const { of, count, form } = numbered;
+    const first = this.#next.get(of) ?? 0;
+    for (let i = 0; i < count && this.left > 0; i++, this.left--) {
+      const ordinal = (first + i) % count;
+      if (form(ordinal) !== id) continue;
+      this.#next.set(of, (ordinal + 1) % count);
+      return true;
+    }
+    return false;
+  }
 }
 
 function problemOf({ field, from }: Given): Pick<Problem, 'path' | 'message' | 'remedy'> {
@@ -50,12 +89,10 @@ function givenBy(event: Envelope): readonly Given[] {
       return [unknown('runId', event.data.runId)];
     case 'TreeOpened': {
       const { treeId, runId, task, rootStepId } = event.data;
-      const trees = function* () {
-        yield derivedId('tree', runId, task.alias);
-        for (let i = 0; i < TASKS; i++) yield derivedId('tree', runId, i, task.alias);
-      };
+      const forms = () => [derivedId('tree', runId, task.alias)];
+      const numbered = { of: runId, count: TASKS, form: (i: number) => derivedId('tree', runId, i, task.alias) };
       return [
-        { field: 'treeId', id: treeId, from: 'run, index of the task and alias', forms: trees },
+        { field: 'treeId', id: treeId, from: 'run, index of the task and alias', forms, numbered },
         { field: 'rootStepId', id: rootStepId, from: 'tree', forms: () => [derivedId('root', treeId)] },
       ];
     }
@@ -66,12 +103,17 @@ function givenBy(event: Envelope): readonly Given[] {
     }
     case 'StepTaken': {
       const { stepId, treeId, parentStepId, rolloutId, depth } = event.data;
-      const forms = function* () {
-        if (rolloutId !== null) yield derivedId('step', rolloutId, depth);
-        yield derivedId('step', treeId, 'prefix', depth);
-        for (let i = 0; i < CANDIDATES; i++) yield derivedId('candidate', parentStepId, i);
-      };
-      return [{ field: 'stepId', id: stepId, from: 'rollout and depth', forms }];
+      const forms = () => [
+        ...(rolloutId === null ? [] : [derivedId('step', rolloutId, depth)]),
+        derivedId('step', treeId, 'prefix', depth),
+      ];
+      const candidate = (i: number) => derivedId('candidate', parentStepId, i);
+      return [
+        {
+          ...{ field: 'stepId', id: stepId, from: 'rollout and depth', forms },
+          numbered: { of: parentStepId, count: CANDIDATES, form: candidate },
+        },
+      ];
     }
     case 'RewardAssigned': {
       const { rewardId, stepId, rolloutId, component } = event.data;
@@ -93,6 +135,10 @@ function givenBy(event: Envelope): readonly Given[] {
     }
     case 'RevisionComposed':
       return [unknown('revisionId', event.data.revisionId)];
+    case 'PromptShown':
+      return event.data.judgementId === undefined ? [] : [unknown('judgementId', event.data.judgementId)];
+    case 'ReplayFinished':
+      return [unknown('replayId', event.data.replayId)];
     default:
       return []; // declares no id, or one that is a digest and is compared with what it names
   }
@@ -105,9 +151,4 @@ function unknown(field: string, id: string): Given {
 
 function isDerived(id: string): boolean {
   return id[14] === '8';
-}
-
-function includes(ids: Iterable<string>, wanted: string): boolean {
-  for (const id of ids) if (id === wanted) return true;
-  return false;
 }

@@ -1,7 +1,8 @@
-import { catalogue, type EventType, type Topic } from '../../events/catalogue.ts';
+import { catalogue, type Topic } from '../../events/catalogue.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import type { Db } from '../../postgres/database.ts';
-import { may, type Principal, sees } from '../../postgres/principal.ts';
+import { may, owns, type Principal, sees } from '../../postgres/principal.ts';
+import { isJudgement } from '../../projections/owners/is-judgement.ts';
 import { opens, rootOf } from '../../projections/owners/owners.ts';
 import { type Owner, readOwners } from '../../projections/owners/read-owners.ts';
 import type { Cache } from '../../runtime/cache.ts';
@@ -38,7 +39,7 @@ export async function checkOwners(events: readonly Sent[], principal: Principal,
   const mine = { principal: principal.principal, project: principal.project, from: 'claim' } as const;
   const claim = () => {
     const keys = [...new Set(events.filter(({ event }) => claims(event)).map(({ event }) => keyOf(event)))];
-    const taken = (key: string) => (world.recent.get(key) ?? mine).principal !== mine.principal;
+    const taken = (key: string) => !owns(principal, (world.recent.get(key) ?? mine).principal);
     if (principal.keyId !== null && !may(principal, 'admin') && keys.some(taken)) return false;
     for (const key of keys) if (!world.recent.has(key)) world.recent.set(key, mine);
     return true;
@@ -70,16 +71,6 @@ export async function checkOwners(events: readonly Sent[], principal: Principal,
   if (forbidden.length > 0) return { kind: 'forbidden', problems: forbidden };
   const unknown = judged.flatMap((found) => (found?.kind === 'unknown' ? [found.problem] : []));
   return unknown.length > 0 ? { kind: 'unknown', problems: unknown } : { kind: 'owned', claim };
-}
-
-/** What others than the owner of a stream may add to it with the scope `judge`: what they found of it. */
-const JUDGED: ReadonlySet<EventType> = new Set<EventType>([
-  ...(['RewardAssigned', 'RewardRevised', 'StepJudged', 'RevisionComposed', 'RevisionVerified', 'RevisionRejected'] as const),
-  ...(['ReplayFinished', 'ReplayDiverged'] as const),
-]);
-
-function isJudgement(event: Envelope): boolean {
-  return JUDGED.has(event.type) || (event.type === 'PromptShown' && event.data.judgementId !== undefined);
 }
 
 interface Found {
@@ -124,11 +115,11 @@ function judge(sent: Sent, principal: Principal, { what, owner }: Held): Found |
       return forbidden(`the id ${stream} is taken`, 'choose another: a random UUID is never taken');
     return unknown();
   }
-  if (owner.principal === principal.principal || may(principal, 'admin')) return undefined;
+  if (owns(principal, owner.principal) || may(principal, 'admin')) return undefined;
   if (!isJudgement(sent.event))
     return forbidden(
       `the ${what} belongs to another key: ${type} is accepted from its owner alone`,
-      'send it with the key that opened it, or with one of the scope admin',
+      'send it with the key that opened it, with one that replaces it (`espalier keys replace ID`), or with one of the scope admin',
     );
   if (may(principal, 'judge')) return undefined;
   return forbidden(`the ${what} belongs to another key, and ${type} of others needs the scope judge`, withScope('judge'));

@@ -7,7 +7,7 @@ import { createGate } from '../ingest/gate.ts';
 import { refusals } from '../openapi.ts';
 import type { Reply } from '../reply.ts';
 import { whileConnected } from '../while-connected.ts';
-import { FAILURE, failure, NEEDS } from './models-endpoint.ts';
+import { FAILURE, failure, NEEDS, type SeenBy } from './models-endpoint.ts';
 
 const MIB = 1_048_576;
 const BODIES = 4; // largest bodies in memory at once
@@ -23,12 +23,13 @@ export interface ChatOptions<Request> {
   readonly unfit: string;
   /** Answers a request that names the policy. */
   readonly complete: (request: Request, signal: AbortSignal) => Promise<Reply | undefined>;
+  readonly seenBy: SeenBy;
 }
 
 /** Makes `POST /v1/chat/completions` of the one policy that a server has. */
 export function chatEndpoint<Request extends { readonly model: string }>(
   policy: Policy,
-  { summary, request, largest, answered, unfit, complete }: ChatOptions<Request>,
+  { summary, request, largest, answered, unfit, complete, seenBy }: ChatOptions<Request>,
 ): Endpoint {
   return endpoint({
     method: 'POST',
@@ -55,9 +56,10 @@ export function chatEndpoint<Request extends { readonly model: string }>(
       }),
       429: { description: 'Too many requests: send again after Retry-After seconds.', content: FAILURE },
     },
-    handle: ({ req, body }) =>
+    handle: ({ req, body, principal }) =>
       whileConnected(req, async (signal) => {
         const { policyId } = policy.ref;
+        if (!(await seenBy(principal))) return unknownModel(body.model);
         if (body.model !== policyId) return unknownModel(body.model, policyId);
         try {
           return await complete(body, signal);
@@ -69,8 +71,9 @@ export function chatEndpoint<Request extends { readonly model: string }>(
   });
 }
 
-function unknownModel(asked: string, policyId: string): Reply {
-  const message = `The model \`${cutText(asked, 200)}\` does not exist; there is ${policyId}`;
+/** @param served the model that there is; left out for who does not see it. */
+function unknownModel(asked: string, served?: string): Reply {
+  const message = `The model \`${cutText(asked, 200)}\` does not exist${served === undefined ? '' : `; there is ${served}`}`;
   return failure(404, 'model_not_found', message, 'model');
 }
 

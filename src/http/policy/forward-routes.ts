@@ -3,7 +3,7 @@ import type { ServedPolicy } from '../../policies/served/served-policy.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { json } from '../reply.ts';
 import { chatEndpoint } from './chat-endpoint.ts';
-import { modelsEndpoint } from './models-endpoint.ts';
+import { modelsEndpoint, type SeenBy, seenByAll } from './models-endpoint.ts';
 
 const chat = z.looseObject({
   model: z.string(),
@@ -15,9 +15,10 @@ const chat = z.looseObject({
  * Returns the endpoints of a language model that is being trained: requests go on to its model server while that holds the newest
  * version, and come back as it answered, under the name of the policy.
  */
-export function forwardRoutes(policy: ServedPolicy, clock: () => number): readonly Endpoint[] {
+export function forwardRoutes(policy: ServedPolicy, clock: () => number, seenBy: SeenBy = seenByAll): readonly Endpoint[] {
   return [
     chatEndpoint(policy, {
+      seenBy,
       summary: 'Replies by the newest version; the request goes on to its model server.',
       request: chat,
       largest: 64, // pictures travel inside
@@ -31,6 +32,6 @@ export function forwardRoutes(policy: ServedPolicy, clock: () => number): readon
         return json(status === 200 ? 200 : 400, status === 200 ? { ...answer, model: policy.ref.policyId } : answer);
       },
     }),
-    modelsEndpoint(policy, clock),
+    modelsEndpoint(policy, clock, seenBy),
   ];
 }

@@ -3,6 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import { zeroWeights } from '../../policies/linear/weights.ts';
 import { candidateLogProbs, linearPolicy } from '../../policies/linear-policy.ts';
 import { openAiPolicy } from '../../policies/openai-policy.ts';
+import type { ApiKey } from '../../postgres/keys.ts';
+import { sees } from '../../postgres/principal.ts';
 import { createMetrics } from '../../runtime/metrics.ts';
 import { anActRequest } from '../../testing/act-request.ts';
 import { createApp } from '../app.ts';
@@ -95,5 +97,40 @@ describe('policies served as models', () => {
 
   test('a body that is not JSON is refused', async () => {
     expect((await post('{')).status).toBe(400);
+  });
+});
+
+describe('a policy that belongs to a project', () => {
+  const key = (project: string): ApiKey => ({
+    ...{ keyId: project, name: project, scopes: ['read'], replaces: [], project, projects: [project] },
+    ...{ quota: { requestsPerMinute: null, bytesPerMinute: null }, createdAt: new Date(0), expiresAt: null, revokedAt: null },
+  });
+  let confined: FastifyInstance;
+  let at: string;
+  beforeAll(async () => {
+    const auth = { keys: 'required', verify: async (presented: string) => key(presented) } as const;
+    const routes = policyRoutes(
+      policy,
+      () => 0,
+      async (principal) => sees(principal, 'atlas'),
+    );
+    confined = await createApp({ routes, auth, metrics: createMetrics() });
+    at = await confined.listen({ host: '127.0.0.1', port: 0 });
+  });
+  afterAll(() => confined.close());
+  const ask = async (project: string, model: string) => {
+    const headers = { authorization: `Bearer ${project}`, 'content-type': 'application/json' };
+    const messages = [{ role: 'user', content: 'Goal: x' }];
+    const body = JSON.stringify({ model, messages, admissible_actions: ['a', 'b'] });
+    const answer = await fetch(`${at}/v1/chat/completions`, { method: 'POST', headers, body });
+    const models = await fetch(`${at}/v1/models`, { headers });
+    return { status: answer.status, text: await answer.text(), models: await models.text() };
+  };
+
+  test('it acts for a key of its project, and is not there for another one', async () => {
+    expect(await ask('atlas', 'crafter')).toMatchObject({ status: 200, models: expect.stringContaining('"id":"crafter"') });
+    const [served, unknown] = [await ask('borealis', 'crafter'), await ask('borealis', 'unheard')];
+    expect(served).toMatchObject({ status: 404, models: expect.stringContaining('"data":[]') });
+    expect(served).toEqual({ ...unknown, text: unknown.text.replace('unheard', 'crafter') });
   });
 });

@@ -6,7 +6,7 @@ import type { Endpoint } from '../endpoint.ts';
 import { json, type Reply } from '../reply.ts';
 import { chatEndpoint } from './chat-endpoint.ts';
 import { type ChatRequest, chatRequest } from './chat-request.ts';
-import { failure, modelsEndpoint } from './models-endpoint.ts';
+import { failure, modelsEndpoint, type SeenBy, seenByAll } from './models-endpoint.ts';
 import { readSituation } from './read-situation.ts';
 
 /**
@@ -15,9 +15,10 @@ import { readSituation } from './read-situation.ts';
  * log-probability in every dialect (`token_ids`, `token_id:7`, `meta_info`). The model is named by the policy's id;
  * `system_fingerprint` says which version answered.
  */
-export function policyRoutes(policy: Policy, clock: () => number): readonly Endpoint[] {
+export function policyRoutes(policy: Policy, clock: () => number, seenBy: SeenBy = seenByAll): readonly Endpoint[] {
   return [
     chatEndpoint(policy, {
+      seenBy,
       summary: 'Chooses among actions; the messages are the observations and what was done.',
       request: chatRequest,
       largest: 16,
@@ -25,7 +26,7 @@ export function policyRoutes(policy: Policy, clock: () => number): readonly Endp
       unfit: 'A field does not fit, or what can be done now is not said.',
       complete,
     }),
-    modelsEndpoint(policy, clock),
+    modelsEndpoint(policy, clock, seenBy),
   ];
 
   async function complete(request: ChatRequest, signal: AbortSignal): Promise<Reply> {

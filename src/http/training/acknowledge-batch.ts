@@ -41,7 +41,7 @@ const acknowledged = z.object({
   checkpointId: id,
 });
 
-export function acknowledgeBatch({ service, blobs, bodies }: TrainingWorld): Endpoint {
+export function acknowledgeBatch({ service, bodies, ...world }: TrainingWorld): Endpoint {
   return endpoint({
     method: 'POST',
     path: '/v1/training/leases/{id}/ack',
@@ -58,9 +58,9 @@ export function acknowledgeBatch({ service, blobs, bodies }: TrainingWorld): End
         422: 'The blob store does not hold `kept.blob`.',
       }),
     },
-    async handle({ params, body: { estimator, rewardsAt, ...body } }) {
+    async handle({ params, body: { estimator, rewardsAt, ...body }, principal }) {
       const given = { ...(estimator === undefined ? {} : { estimator }), ...(rewardsAt === undefined ? {} : { rewardsAt }) };
-      const missing = await refuseMissing(blobs, body.kept);
+      const missing = await refuseMissing(world, body.kept, principal);
       return missing ?? decided(await service.ack({ leaseId: params.id, ...body, ...given }));
     },
   });

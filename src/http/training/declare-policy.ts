@@ -22,7 +22,7 @@ const declaredAlone = z.object({
 });
 const STATUS = { invalid: 400, 'declared-otherwise': 409 } as const;
 
-export function declarePolicyEndpoint({ service, blobs, bodies }: TrainingWorld, declare: Declare): Endpoint {
+export function declarePolicyEndpoint({ service, bodies, ...world }: TrainingWorld, declare: Declare): Endpoint {
   return endpoint({
     method: 'PUT',
     path: '/v1/training/policies/{id}',
@@ -43,13 +43,13 @@ export function declarePolicyEndpoint({ service, blobs, bodies }: TrainingWorld,
         422: 'The blob store does not hold `kept.blob`.',
       }),
     },
-    async handle({ params, body }) {
+    async handle({ params, body, principal }) {
       const completed = completeDeclaration(body);
       if (completed.kind === 'refused') {
         const { field, message, remedy } = completed;
         return refuse(400, message, remedy, { problems: [{ index: 0, path: field, message, remedy }] });
       }
-      const missing = await refuseMissing(blobs, body.kept ?? null);
+      const missing = await refuseMissing(world, body.kept ?? null, principal);
       if (missing) return missing;
       const declared = await declare(params.id, completed.declaration);
       if (declared.kind === 'declared')

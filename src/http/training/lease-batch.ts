@@ -4,8 +4,12 @@ import { z } from 'zod';
 import { closestName } from '../../domain/text/closest-name.ts';
 import { method } from '../../events/schemas/training.ts';
 import { id, name, policyId, sha256 } from '../../events/schemas/values.ts';
+import type { Db } from '../../postgres/database.ts';
+import type { Principal } from '../../postgres/principal.ts';
 import { readPolicyNames } from '../../projections/training-pool/read-waiting.ts';
+import { asSeenBy } from '../../projections/visible/see-projects.ts';
 import type { Leased, Nothing, Refused } from '../../training/leases/protocol.ts';
+import { unknownPolicy } from '../../training/leases/refusals.ts';
 import { LAYOUTS } from '../../training/rows/layout.ts';
 import { WAITING_FOR, type Waiting, whyWaiting } from '../../usecases/train/waiting/why-waiting.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
@@ -92,11 +96,11 @@ export function leaseBatch(world: TrainingWorld): Endpoint {
         409: '`baseVersion` is not the newest (`stale-base`).',
       }),
     },
-    async handle({ req, body }) {
+    async handle({ req, body, principal }) {
       const answer = await leaseWaiting(world, body, req);
       if (answer === undefined) return undefined;
       if (answer.kind === 'nothing') return nothing(await waitingOn(body.policyId, answer.busyUntil), answer.busyUntil);
-      if (answer.kind === 'refused') return refusedLease(world, body.policyId, answer);
+      if (answer.kind === 'refused') return refusedLease(world, body.policyId, answer, principal);
       // Its rows are asked for next; who asks meets a fault.
       void packed.get(answer.lease.batchId, body.layout).catch(() => undefined);
       const rows = `/v1/training/leases/${answer.lease.leaseId}/rows?layout=${body.layout}`;
@@ -161,11 +165,19 @@ const PLANNED_MEANWHILE: Waiting = {
 };
 
 /** A policy that was declared and has no version waits for it; one that nobody knows is refused with the name nearest to it. */
-async function refusedLease({ db }: TrainingWorld, policyId: string, refused: Refused): Promise<Reply> {
+async function refusedLease({ db }: TrainingWorld, policyId: string, refused: Refused, principal: Principal): Promise<Reply> {
   if (refused.code !== 'unknown-policy') return decided(refused);
-  const names = await readPolicyNames(db);
+  const names = await readPolicyNames(asSeenBy(db, principal));
   if (names.includes(policyId)) return nothing(await whyWaiting(db, policyId), null);
-  const near = closestName(policyId, names);
+  return unknownPolicyReply(db, policyId, principal);
+}
+
+/** Refuses a name that no policy has which the principal sees, with the nearest of those that it sees. */
+export async function unknownPolicyReply(db: Db, policyId: string, principal: Principal): Promise<Reply> {
+  const near = closestName(policyId, await readPolicyNames(asSeenBy(db, principal)));
   const declare = 'declare it and register its first version with PUT /v1/training/policies/{id}';
-  return decided({ ...refused, remedy: near === null ? declare : `did you mean ${near}? Otherwise ${declare}` });
+  return decided({
+    ...unknownPolicy(policyId),
+    remedy: near === null ? declare : `did you mean ${near}? Otherwise ${declare}`,
+  });
 }

@@ -20,7 +20,7 @@ const registered = z.object({
   head: head.describe('The newest version: 0, or what was trained since.'),
 });
 
-export function registerPolicy({ service, blobs, bodies }: TrainingWorld): Endpoint {
+export function registerPolicy({ service, bodies, ...world }: TrainingWorld): Endpoint {
   return endpoint({
     method: 'POST',
     path: '/v1/training/policies',
@@ -34,6 +34,7 @@ export function registerPolicy({ service, blobs, bodies }: TrainingWorld): Endpo
         422: 'The blob store does not hold `kept.blob`.',
       }),
     },
-    handle: async ({ body }) => (await refuseMissing(blobs, body.kept)) ?? decided(await service.registerPolicy(body)),
+    handle: async ({ body, principal }) =>
+      (await refuseMissing(world, body.kept, principal)) ?? decided(await service.registerPolicy(body)),
   });
 }

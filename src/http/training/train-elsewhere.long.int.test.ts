@@ -13,10 +13,10 @@ import type { Packed } from '../../events/schemas/values.ts';
 import { readLedgers } from '../../projections/training-pool/read-ledger.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { SILENT } from '../../runtime/logger.ts';
+import { PYTHON_PACKAGE } from '../../runtime/python-server.ts';
 import { LOCAL, LOCAL_TOKEN } from '../../testing/local-token.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { consumersForTests } from '../../testing/python.ts';
-import { PACKAGE } from '../../training/backends/torch/python-process.ts';
 import { type StartedServer, serveModel } from '../../training/backends/torch/serve-model.ts';
 import { collect } from '../../usecases/collect/collect.ts';
 import { exportTrajectories } from '../../usecases/datasets/export/export-trajectories.ts';
@@ -182,16 +182,21 @@ async function run(...args: readonly string[]): Promise<string> {
   const env = {
     ...process.env,
     ESPALIER_TOKEN: LOCAL_TOKEN,
-    PYTHONPATH: PACKAGE,
+    PYTHONPATH: PYTHON_PACKAGE,
     HF_HUB_OFFLINE: '1',
     TRL_EXPERIMENTAL_SILENCE: '1',
     CUDA_VISIBLE_DEVICES: '',
   };
   return new Promise((resolve, reject) => {
     const command = ['-W', 'ignore', ...file, ...args.slice(file.length)];
-    execFile(python, command, { cwd: PACKAGE, env, timeout: 500_000, maxBuffer: 16 * 2 ** 20 }, (error, stdout, stderr) => {
-      if (error) reject(new Error(`${args.join(' ')}: ${error.message}\n${stderr.slice(-3_000)}`));
-      else resolve(stdout);
-    });
+    execFile(
+      python,
+      command,
+      { cwd: PYTHON_PACKAGE, env, timeout: 500_000, maxBuffer: 16 * 2 ** 20 },
+      (error, stdout, stderr) => {
+        if (error) reject(new Error(`${args.join(' ')}: ${error.message}\n${stderr.slice(-3_000)}`));
+        else resolve(stdout);
+      },
+    );
   });
 }

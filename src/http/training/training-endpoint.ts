@@ -3,6 +3,8 @@ import type { BlobStore } from '../../blobs/blob-store.ts';
 import { type BlobRef, blobRef, id, name, sha256 } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Notices } from '../../postgres/notices.ts';
+import type { Principal } from '../../postgres/principal.ts';
+import { readForeignPayloads } from '../../projections/owners/read-owners.ts';
 import type { LeaseService } from '../../training/leases/lease-service.ts';
 import type { RefusalCode, Refused } from '../../training/leases/protocol.ts';
 import type { createJsonBodies } from '../json-body.ts';
@@ -74,9 +76,15 @@ export function decided(answer: Refused | { readonly kind: string }): Reply {
   return json(STATUS[code], { error: { code, message, remedy } });
 }
 
-/** Refuses weights that are said to be in the blob store and are not. */
-export async function refuseMissing(blobs: BlobStore, of: BlobRef | null): Promise<Reply | undefined> {
-  if (of === null || (await blobs.has(of.blob))) return undefined;
+/** Refuses weights that are said to be in the blob store and are not, or that only other projects brought there. */
+export async function refuseMissing(
+  { blobs, db }: Pick<TrainingWorld, 'blobs' | 'db'>,
+  of: BlobRef | null,
+  { keyId, project }: Principal,
+): Promise<Reply | undefined> {
+  if (of === null) return undefined;
+  const foreign = keyId !== null && (await readForeignPayloads(db, [of.blob], [project])).has(of.blob);
+  if (!foreign && (await blobs.has(of.blob))) return undefined;
   const remedy = 'keep the weights there first, or send kept: null';
   return refuse(422, `kept.blob: the blob store does not hold ${of.blob}`, remedy);
 }

@@ -1,7 +1,9 @@
 import type { Stamp } from '../../events/envelope.ts';
+import type { EventLog } from '../../log/event-log.ts';
 import type { Principal } from '../../postgres/principal.ts';
 import { openCache } from '../../runtime/cache.ts';
 import type { Endpoint } from '../endpoint.ts';
+import { createFolded } from '../ingest/caught-up.ts';
 import { createJsonBodies } from '../json-body.ts';
 import { abandonBatch, abandonLeasedBatch } from './abandon-batch.ts';
 import { acknowledgeBatch } from './acknowledge-batch.ts';
@@ -35,10 +37,15 @@ const BODIES = {
   full: 'too many requests of trainers are in progress',
 };
 
+interface TrainingOptions extends Pick<TrainingWorld, 'db' | 'blobs'> {
+  readonly log: Pick<EventLog, 'ends'>;
+  readonly catchUpMs?: number;
+}
+
 /** Returns the endpoints of trainers elsewhere: `/v1/training/…`. */
 export function trainingRoutes(
   { declare, ...leases }: TrainingLeases,
-  { db, blobs }: Pick<TrainingWorld, 'db' | 'blobs'>,
+  { db, log, blobs, catchUpMs }: TrainingOptions,
 ): readonly Endpoint[] {
   const packed = createPackedRows({ db, blobs });
   const world = { ...leases, db, blobs, packed, bodies: createJsonBodies(BODIES) };
@@ -49,8 +56,10 @@ export function trainingRoutes(
     made.set(key, found);
     return found;
   };
+  const folded = createFolded(db, log, catchUpMs);
+  const ownersFolded = () => folded([{ projection: 'owners', topic: 'training' }]);
   const own = endpoints(world, declare);
-  return own.map((each, index) => (each.needs === 'any-key' ? each : ofProject(each, index, db, endpointsOf)));
+  return own.map((each, index) => (each.needs === 'any-key' ? each : ofProject(each, index, { db, ownersFolded, endpointsOf })));
 }
 
 function endpoints(

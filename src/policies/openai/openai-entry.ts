@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { SECRET_REMEDY, secretInUrl } from '../../domain/text/secret-in-url.ts';
+import { secretNameOf } from '../../runtime/named-secret.ts';
+import { isHttpAddress, sendAddress } from '../../runtime/secret-address.ts';
+import { SECRET_REMEDY, secretInUrl } from '../../runtime/secret-in-url.ts';
 import { openAiPolicy } from '../openai-policy.ts';
 import { definePolicy, filled, PolicySpecError } from '../policy-entry.ts';
 
@@ -9,11 +11,17 @@ export const openai = definePolicy({
   forms: ['openai:MODEL@URL'],
   options: z.strictObject({
     baseUrl: z
-      .url({ protocol: /^https?$/, error: 'must be an http or https address such as http://127.0.0.1:8000/v1' })
+      .string('must be an http or https address such as http://127.0.0.1:8000/v1')
+      .refine(isHttpAddress, 'must be an http or https address such as http://127.0.0.1:8000/v1')
       .refine((url) => secretInUrl(url) === null, {
         error: ({ input }) =>
-          `holds ${secretInUrl(String(input))}: ${SECRET_REMEDY}, and give the key of the server as OPENAI_API_KEY`,
+          `holds ${secretInUrl(String(input))}: ${SECRET_REMEDY}; OPENAI_API_KEY is the key of servers that name none`,
       }),
+    /** The key of the server by its name, `secret:NAME`; that of OPENAI_API_KEY, where there is one, when left out. */
+    apiKey: z
+      .string()
+      .refine((key) => secretNameOf(key) !== null, `must be the name of a key, secret:NAME: ${SECRET_REMEDY}`)
+      .optional(),
     model: filled,
     policyId: filled.max(200).optional(),
     policyVersion: z.int().min(0).optional(),
@@ -30,11 +38,15 @@ export const openai = definePolicy({
     attempts: z.int().min(1).max(100).optional(),
   }),
   read: (rest = '') => {
-    const [, model, baseUrl] = /^(.+)@(https?:\/\/.*)$/.exec(rest) ?? [];
+    const [, model, baseUrl] = /^(.+)@(https?:\/\/.*|secret:[A-Z0-9_]+)$/.exec(rest) ?? [];
     if (model) return { model, baseUrl };
     throw new PolicySpecError('openai', 'needs a model and an address; write for example openai:qwen@http://127.0.0.1:8000/v1');
   },
-  open: (spec, { apiKey }) => openAiPolicy({ ...spec, apiKey: checkedKey(apiKey) }),
+  open(spec, { apiKey }) {
+    const own = spec.apiKey ?? (namesKey(spec.baseUrl) ? undefined : checkedKey(apiKey));
+    sendAddress(new URL(spec.baseUrl), own); // a secret that is missing is noticed now
+    return openAiPolicy({ ...spec, apiKey: own });
+  },
 });
 
 function checkedKey(key: string | undefined): string | undefined {
@@ -43,4 +55,9 @@ function checkedKey(key: string | undefined): string | undefined {
   if (!/^[\x21-\x7e]+$/.test(key))
     throw new PolicySpecError('apiKey', 'holds blanks, line ends or characters outside ASCII; copy it again');
   return key;
+}
+
+/** The key of an address comes before OPENAI_API_KEY, which other servers do not see then. */
+function namesKey(baseUrl: string): boolean {
+  return 'authorization' in sendAddress(new URL(baseUrl)).headers;
 }

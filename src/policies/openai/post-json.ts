@@ -1,11 +1,14 @@
 import { retry } from '../../runtime/retry.ts';
 import { LONGEST_PAUSE_MS, retryAfterMs } from '../../runtime/retry-after.ts';
+import { sendAddress } from '../../runtime/secret-address.ts';
 import { PolicyError } from '../policy.ts';
 import { backoffMs, isRetryableStatus, type World } from './retry.ts';
 import { refusalOf, serverMessage } from './server-error.ts';
 
 export interface PostOptions {
+  /** Secrets by name are resolved for each request, and hidden in what comes back. */
   readonly url: string;
+  /** A key, or the name of one. */
   readonly apiKey: string | undefined;
   readonly timeoutMs: number;
   readonly attempts: number;
@@ -51,14 +54,14 @@ type Outcome =
 async function postOnce(body: string, options: PostOptions, signal: AbortSignal, world: World): Promise<Outcome> {
   // An own controller, not AbortSignal.any: that keeps a reference on the caller's long-lived signal for every request (Node 20).
   const request = new AbortController();
+  const target = sendAddress(new URL(options.url), options.apiKey);
   const abort = (): void => request.abort(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
   const timer = setTimeout(() => request.abort(new Error(`no answer within ${options.timeoutMs} ms`)), options.timeoutMs);
   try {
-    const headers: Record<string, string> = { 'content-type': 'application/json', accept: 'application/json' };
-    if (options.apiKey !== undefined) headers.authorization = `Bearer ${options.apiKey}`;
-    const response = await world.fetch(options.url, { method: 'POST', headers, body, signal: request.signal });
-    const text = await readText(response, options.maxResponseBytes);
+    const headers = { ...target.headers, 'content-type': 'application/json', accept: 'application/json' };
+    const response = await world.fetch(target.url.href, { method: 'POST', headers, body, signal: request.signal });
+    const text = target.hide(await readText(response, options.maxResponseBytes));
     if (response.ok) return { kind: 'answer', text };
     if (!isRetryableStatus(response.status)) throw refusalOf(response.status, text, options.url);
     const why = `status ${response.status}: ${serverMessage(text)}`;
@@ -66,7 +69,7 @@ async function postOnce(body: string, options: PostOptions, signal: AbortSignal,
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof PolicyError) throw error;
-    return { kind: 'again', why: describeFault(error), pauseMs: null, cause: error };
+    return { kind: 'again', why: target.hide(describeFault(error)), pauseMs: null };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', abort);

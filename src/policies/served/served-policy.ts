@@ -1,4 +1,5 @@
 import { withoutSlashes } from '../../domain/text/without-slashes.ts';
+import { sendAddress } from '../../runtime/secret-address.ts';
 import { type OpenAiOptions, openAiPolicy } from '../openai-policy.ts';
 import { type Act, type Policy, PolicyError } from '../policy.ts';
 import type { ServedVersion } from './model-server.ts';
@@ -79,10 +80,10 @@ export function servedPolicy(gate: WeightsGate, version: ServedVersion, options:
 }
 
 async function sendOn(body: object, baseUrl: string, signal: AbortSignal): Promise<Forwarded> {
-  const response = await fetch(`${withoutSlashes(baseUrl)}/chat/completions`, {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body), signal },
-  });
-  return { status: response.status, answer: (await response.json()) as Forwarded['answer'] }; // an object, by the protocol
+  const { url, headers: key, hide } = sendAddress(new URL(`${withoutSlashes(baseUrl)}/chat/completions`));
+  const headers = { ...key, 'content-type': 'application/json' };
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body), signal });
+  return { status: response.status, answer: JSON.parse(hide(await response.text())) as Forwarded['answer'] }; // an object, by the protocol
 }
 
 function confirmed(act: Act, { fingerprint, answersAs }: HeldWeights, { policyId, version }: ServedVersion): Act {

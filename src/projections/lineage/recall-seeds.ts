@@ -24,7 +24,7 @@ export async function seedOf(db: Db, asked: RecallAsked): Promise<RecallSeed> {
   switch (asked.kind) {
     case 'scorer':
       await refuseUnknownScorer(db, asked.name, asked.revision);
-      return { kind: 'rollouts', rollouts: rolloutsScoredBy(asked.name, asked.revision), steps: null };
+      return { kind: 'rollouts', rollouts: rolloutsScoredBy(asked.name, asked.revision), steps: null, judged: asked };
     case 'trajectory':
       if (!(await exists(db, sql`select from rollouts where rollout_id = ${asked.rolloutId}`)))
         throw new RecallRefused(`there is no rollout ${asked.rolloutId}`);

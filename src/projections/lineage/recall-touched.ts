@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import type { RecallSeed, Touched, TouchedBatch, TouchedDataset, TouchedEvaluation, TouchedVersion } from './touched.ts';
 import { readTouchedRollouts, type TouchedRollouts } from './touched-rollouts.ts';
+import { leaveOutTrainedBefore } from './trained-before.ts';
 
 /**
  * Follows rollouts forward to what was made of them: releases by the sources of their lines, batches by their samples, policy
@@ -56,7 +57,7 @@ async function readBatches(db: Db, seed: RecallSeed, { rolloutIds }: TouchedRoll
     select b.batch_id, b.policy_id, b.ordinal, t.samples,
            exists (select from batch_acks a where a.batch_id = b.batch_id) as trained
     from batches b join (${touched}) t on t.batch_id = b.batch_id order by b.policy_id, b.ordinal`.execute(db);
-  return rows;
+  return seed.kind === 'rollouts' && seed.judged ? leaveOutTrainedBefore(db, seed.judged, rolloutIds, rows) : rows;
 }
 
 /** Reads the versions that were trained on what is touched, and all that were trained from those. */

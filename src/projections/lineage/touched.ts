@@ -1,12 +1,24 @@
 import type { RawBuilder } from 'kysely';
 
+/** A scorer whose judgements are recalled; without a revision every one of it. */
+export interface Judged {
+  readonly name: string;
+  readonly revision: string | null;
+}
+
 /**
  * Where a recall begins: rollouts (a query that returns `rollout_id`), or something that was made of rollouts. `steps` (a query
  * that returns `step_id`) are the steps that are recalled: a run that was forked at one of them, or below, repeats them. Null
  * where a judgement is recalled, which no fork repeats.
  */
 export type RecallSeed =
-  | { readonly kind: 'rollouts'; readonly rollouts: RawBuilder<unknown>; readonly steps: RawBuilder<unknown> | null }
+  | {
+      readonly kind: 'rollouts';
+      readonly rollouts: RawBuilder<unknown>;
+      readonly steps: RawBuilder<unknown> | null;
+      /** Whose judgements of them are recalled: what was trained before those is not touched. */
+      readonly judged?: Judged;
+    }
   | { readonly kind: 'dataset'; readonly datasetId: string }
   | { readonly kind: 'batch'; readonly batchId: string }
   | { readonly kind: 'version'; readonly policyId: string; readonly version: number };

@@ -1,7 +1,9 @@
 import { expect, test } from '@jest/globals';
+import { measureEpisodes } from '../../domain/evaluation/measure-episodes.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
+import { readEpisodes } from '../evaluations/read-episodes.ts';
 import { readDepthTotals, readRunTotals } from './read-run-totals.ts';
 
 const database = useTestDatabase({ emptied: 'never' });
@@ -24,4 +26,46 @@ test.each([
   await givenEvents(database.db, builder.events);
   expect((await readRunTotals(database.db, [run])).map(({ meanReturn }) => meanReturn)).toEqual([mean]);
   expect((await readDepthTotals(database.db, [run])).map(({ meanReturn }) => meanReturn)).toEqual([mean]);
+});
+
+test('the success rate of a run, of a depth and of an evaluation is one number: successes per finished rollout', async () => {
+  const builder = new EventBuilder('one success rate');
+  const run = builder.run();
+  const tree = builder.tree(run, 'tree');
+  const ends = [
+    { outcome: 'terminated', success: true },
+    { outcome: 'terminated', success: false },
+    { outcome: 'truncated', success: null },
+    { outcome: 'failed', success: null },
+  ] as const;
+  ends.forEach((end, ordinal) => {
+    const rolloutId = builder.rollout(tree, ordinal);
+    const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1, {});
+    builder.finishRollout(tree, rolloutId, leaf, { steps: ordinal + 1, ...end });
+  });
+  builder.rollout(tree, ends.length); // goes on
+  await givenEvents(database.db, builder.events);
+  const { db } = database;
+  const measured = measureEpisodes(await readEpisodes(db, run), { confidence: 0.95, resamples: 10, seed: 1 });
+  expect(measured.successRate).toBe(0.25);
+  expect(await readRunTotals(db, [run])).toMatchObject([{ rollouts: 5, successes: 1, successRate: measured.successRate }]);
+  expect(await readDepthTotals(db, [run])).toEqual([
+    {
+      ...{ runId: run, taskDepth: 1, trees: 1, tasks: 1, rollouts: 5, finished: 4, successes: 1 },
+      ...{ successRate: measured.successRate, meanReturn: 0, meanSteps: 2.5, maxSteps: 4 },
+    },
+  ]);
+});
+
+test('there is no success rate where the environment judges no rollout, and none before one is finished', async () => {
+  const builder = new EventBuilder('unjudged');
+  const [unjudged, going] = [builder.run('unjudged'), builder.run('going')];
+  const tree = builder.tree(unjudged, 'tree');
+  const rolloutId = builder.rollout(tree, 0);
+  const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1, {});
+  builder.finishRollout(tree, rolloutId, leaf, { steps: 1, success: null });
+  builder.rollout(builder.tree(going, 'tree'), 0);
+  await givenEvents(database.db, builder.events);
+  const totals = await readRunTotals(database.db, [unjudged, going]);
+  expect(totals.map(({ successRate }) => successRate)).toEqual([null, null]);
 });

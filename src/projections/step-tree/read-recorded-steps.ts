@@ -11,6 +11,8 @@ export interface RecordedStep {
   readonly observation: string;
   readonly termination: 'none' | 'terminated' | 'truncated';
   readonly admissibleActions: readonly string[] | null;
+  /** Null where the environment does not show its state. */
+  readonly stateHash: string | null;
   /** Version of the policy that drew the first token of the response. */
   readonly policyVersion: number;
 }
@@ -27,7 +29,7 @@ export async function readRecordedSteps(
   const rows = await db
     .selectFrom('steps')
     .select(['stepId', 'parentStepId', 'rolloutId', 'depth', 'response', 'action', 'observation', 'termination'])
-    .select(['admissible', 'blobs', 'policySpans'])
+    .select(['admissible', 'blobs', 'policySpans', 'stateHash'])
     .where('treeId', '=', treeId)
     .orderBy('logOffset')
     .execute();
@@ -47,6 +49,7 @@ export async function readRecordedSteps(
       observation: await text('observation'),
       termination: row.termination,
       admissibleActions: row.admissible,
+      stateHash: row.stateHash,
       policyVersion: row.policySpans[0]?.version ?? 0,
     });
   }

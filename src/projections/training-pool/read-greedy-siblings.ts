@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { OF_ITS_PROJECT } from './of-its-project.ts';
 
 /** A group, and the greedy rollout of its task by the same version (ReMax). */
 export interface GreedySibling {
@@ -15,7 +16,7 @@ export async function readGreedySiblings(db: Db, policyId: string, trees: readon
     select distinct on (m.tree_id) m.tree_id, s.rollout_id, s.tree_id as sibling_tree_id
     from groups m
     join groups g on g.task_id = m.task_id
-    join training_runs r on r.run_id = g.run_id and r.policy_id = ${policyId} and r.channel = 'baseline'
+    join training_runs r on r.run_id = g.run_id and r.policy_id = ${policyId} and r.channel = 'baseline' and ${OF_ITS_PROJECT}
     join samples s on s.tree_id = g.tree_id
     where m.tree_id = any(${[...trees]}::uuid[]) and s.finished_at is not null and s.oldest_version = s.newest_version
       and s.oldest_version in (select oldest_version from samples where tree_id = m.tree_id and finished_at is not null)
@@ -37,7 +38,7 @@ export async function readAwaitingGreedy(db: Db, policyId: string): Promise<read
   const { rows } = await sql<AwaitingGroup>`
     select g.tree_id, t.alias
     from training_runs r join groups g using (run_id) join trees t on t.tree_id = g.tree_id
-    where r.policy_id = ${policyId} and r.channel = 'train' and g.closed_at is not null
+    where r.policy_id = ${policyId} and r.channel = 'train' and g.closed_at is not null and ${OF_ITS_PROJECT}
       and not exists (select from batch_samples b where b.tree_id = g.tree_id)
       and exists (
         select from samples s

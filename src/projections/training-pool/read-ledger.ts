@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { OF_ITS_PROJECT } from './of-its-project.ts';
 
 /**
  * The account of a policy's samples: every finished rollout of a run of its channel `train` is trained, rejected, abandoned or
@@ -29,13 +30,13 @@ export async function readLedgers(db: Db, policies: readonly string[] | 'all'): 
   const { rows } = await sql<Row>`
     with known as (
       select policy_id from lineages where ${named}
-      union select policy_id from training_runs where policy_id is not null and channel = 'train' and ${named}
+      union select policy_id from training_runs r where policy_id is not null and channel = 'train' and ${named} and ${OF_ITS_PROJECT}
       union select policy_id from batches where ${named}
       union select policy_id from sample_rejections where ${named}
     ),
     pool as (
       select r.policy_id, s.rollout_id, s.finished_at is not null as finished, g.closed_at is not null as closed
-      from (select * from training_runs where channel = 'train' and ${named}) r
+      from (select * from training_runs r where channel = 'train' and ${named} and ${OF_ITS_PROJECT}) r
       join groups g using (run_id) join samples s using (tree_id)
     ),
     held as (

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { OF_ITS_PROJECT } from './of-its-project.ts';
 import { trainingPool } from './training-pool.ts';
 
 export interface OwedGroup {
@@ -35,7 +36,7 @@ export async function readOwedGroups(db: Db, policyId: string, also: readonly st
               select from batch_samples b join batch_abandonments x on x.batch_id = b.batch_id where b.rollout_id = s.rollout_id)
         ) as owed
       from groups g join training_runs r on r.run_id = g.run_id
-      where r.policy_id = ${policyId} and r.channel = 'train'
+      where r.policy_id = ${policyId} and r.channel = 'train' and ${OF_ITS_PROJECT}
     )
     select coalesce((select max(version) from policy_versions where policy_id = ${policyId}), 0)::int as newest,
            (select coalesce(jsonb_object_agg(c.topic || '.' || c.partition, c.next_offset), '{}') from cursors c

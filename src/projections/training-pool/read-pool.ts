@@ -4,6 +4,7 @@ import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import type { PoolGroup, PoolSample } from '../../domain/training/planning/pool.ts';
 import type { Rejection } from '../../domain/training/planning/rejection.ts';
 import type { Db } from '../../postgres/database.ts';
+import { OF_ITS_PROJECT } from './of-its-project.ts';
 
 export interface PoolQuery {
   readonly policyId: string;
@@ -66,6 +67,7 @@ async function readMembers(db: Db, { policyId, rules: { metric } }: PoolQuery): 
       from training_runs r join groups g using (run_id) join samples s using (tree_id)
       left join batch_samples b using (rollout_id) left join sample_rejections x using (rollout_id)
       where r.policy_id = ${policyId} and r.channel = 'train' and s.finished_at is not null and b.rollout_id is null
+        and ${OF_ITS_PROJECT}
     )
     select tree_id, rollout_id, coalesce(ordinal, 0) as ordinal, outcome, taken as steps,
            sampled_tokens, context_tokens, row_tokens,
@@ -99,6 +101,7 @@ async function readGroups(db: Db, query: PoolQuery, trees: readonly string[]): P
       select min(s.finished_at) as since
       from training_runs r join groups g using (run_id) join samples s using (tree_id)
       where ${query.waitsFor === 'greedy-sibling'} and r.policy_id = ${query.policyId} and r.channel = 'baseline' and g.task_id = m.task_id
+        and ${OF_ITS_PROJECT}
         and s.finished_at is not null and s.oldest_version = s.newest_version
         and s.oldest_version in (select oldest_version from samples where tree_id = m.tree_id and finished_at is not null)
     ) w on true`.execute(db);
@@ -108,6 +111,7 @@ async function readGroups(db: Db, query: PoolQuery, trees: readonly string[]): P
 /** Reads the runs of a policy's channel `train` that are over. */
 export async function readFinishedRuns(db: Db, policyId: string): Promise<readonly string[]> {
   const { rows } = await sql<{ runId: string }>`
-    select run_id from training_runs where policy_id = ${policyId} and channel = 'train' and finished_at is not null`.execute(db);
+    select run_id from training_runs r
+    where policy_id = ${policyId} and channel = 'train' and finished_at is not null and ${OF_ITS_PROJECT}`.execute(db);
   return rows.map(({ runId }) => runId);
 }

@@ -1,12 +1,16 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { OF_ITS_PROJECT } from './of-its-project.ts';
+
+/** What became of a sample. */
+export type SampleState = 'trained' | 'rejected' | 'abandoned' | 'group' | 'ready' | 'planned' | 'leased';
 
 /** A rollout as a training sample: what became of it. Lengths are tokens. */
 export interface SampleRecord {
   readonly rolloutId: string;
   readonly treeId: string;
   readonly policyId: string;
-  readonly state: 'trained' | 'rejected' | 'abandoned' | 'group' | 'ready' | 'planned' | 'leased';
+  readonly state: SampleState;
   /** Why it is never trained on, where it was rejected. */
   readonly reason: string | null;
   readonly rule: string | null;
@@ -67,7 +71,7 @@ async function read(db: Db, where: RawBuilder<unknown>): Promise<readonly Sample
     from samples s join groups g using (tree_id) join training_runs r using (run_id)
     left join batch_samples b using (rollout_id) left join batches p on p.batch_id = b.batch_id
     left join batch_acks a on a.batch_id = b.batch_id left join sample_rejections x on x.rollout_id = s.rollout_id
-    where ${where} and s.finished_at is not null and r.channel = 'train'`.execute(db);
+    where ${where} and s.finished_at is not null and r.channel = 'train' and ${OF_ITS_PROJECT}`.execute(db);
   return rows;
 }
 

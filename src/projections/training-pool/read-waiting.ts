@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { OF_ITS_PROJECT } from './of-its-project.ts';
 
 /** The groups of a policy's runs of the channel `train`, counted. */
 export interface GroupCounts {
@@ -20,7 +21,7 @@ const MOST_GROUPS = 5_000; // of one batch
 /** Counts the groups of a policy in one statement. */
 export async function readGroupCounts(db: Db, policyId: string): Promise<GroupCounts> {
   const { rows } = await sql<GroupCounts>`
-    with runs as (select * from training_runs where policy_id = ${policyId} and channel = 'train'),
+    with runs as (select * from training_runs r where policy_id = ${policyId} and channel = 'train' and ${OF_ITS_PROJECT}),
     mine as (
       select g.tree_id, g.closed_at is not null or r.finished_at is not null as closed, g.planned_rollouts,
              count(s.rollout_id) filter (where s.finished_at is not null) as finished,

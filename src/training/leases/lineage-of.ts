@@ -17,3 +17,9 @@ export async function lineageOfBatch(db: Db, batchId: string): Promise<string | 
     select lineage_id from batches where batch_id = ${batchId}::uuid`.execute(db);
   return rows[0]?.lineageId;
 }
+
+/** Returns whether the lease service holds a policy, in the log or on its way there. */
+export async function isAtService(db: Db, lineageId: string): Promise<boolean> {
+  const { rows } = await sql`select 1 from lease_desk where lineage_id = ${lineageId}::uuid`.execute(db);
+  return rows.length > 0;
+}

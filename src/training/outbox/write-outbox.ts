@@ -6,6 +6,7 @@ import { catalogue } from '../../events/catalogue.ts';
 import type { Envelope, Producer, Stamp } from '../../events/envelope.ts';
 import { streamOf } from '../../events/stream-of.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { stampOfPolicy } from './stamp-of-policy.ts';
 
 /**
  * An event to be appended because of a change in the same transaction. Its id is derived from its cause, so a repeated append is
@@ -49,7 +50,7 @@ export async function writeOutbox(trx: Trx, drafts: readonly DerivedDraft[], at:
         data: draft.data,
       }) as Envelope, // type and data come from one draft, whose union ties them
   );
-  const records = await prepareEvents(events, blobs, stamp);
+  const records = await prepareEvents(events, blobs, await stampOfPolicy(trx, stream, stamp));
   const values = records.map(
     ({ topic, key, value }, i) => sql`(${events[i]?.id}::uuid, ${topic}, ${key}, ${Buffer.from(value)}::bytea)`,
   );

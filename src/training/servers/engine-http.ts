@@ -4,6 +4,8 @@ import { z } from 'zod';
 import { withoutSlashes } from '../../domain/text/without-slashes.ts';
 import { PolicySpecError } from '../../policies/policy-entry.ts';
 import type { ServedVersion } from '../../policies/served/model-server.ts';
+import { isHttpAddress, sendAddress } from '../../runtime/secret-address.ts';
+import { SECRET_REMEDY, secretInUrl } from '../../runtime/secret-in-url.ts';
 
 const LOAD_MS = 900_000; // a large model is read from disk
 
@@ -35,21 +37,24 @@ export type ListedModel = z.infer<typeof listed>['data'][number];
 
 /** Reads the address that follows the kind of a server. @param name of the program, for messages. @throws PolicySpecError. */
 export function engineAt(name: string, kind: string, address: string): Engine {
-  if (!/^https?:\/\/\S+$/.test(address))
+  const secret = secretInUrl(address);
+  if (secret !== null) throw new PolicySpecError('server', `holds ${secret}: ${SECRET_REMEDY}`);
+  if (!isHttpAddress(address))
     throw new PolicySpecError('server', `needs the address of ${name}; write for example ${kind}:http://127.0.0.1:8000`);
   const root = withoutSlashes(address).replace(/\/v1$/, '');
   async function ask(path: string, signal: AbortSignal, body?: unknown): Promise<EngineAnswer> {
     const within = AbortSignal.any([signal, AbortSignal.timeout(LOAD_MS)]);
-    const request =
-      body === undefined ? {} : { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+    const { url, headers: key, hide } = sendAddress(new URL(`${root}${path}`));
+    const headers = { ...key, 'content-type': 'application/json' };
+    const request = body === undefined ? { headers: key } : { method: 'POST', body: JSON.stringify(body), headers };
     try {
-      const response = await fetch(`${root}${path}`, { ...request, signal: within });
-      const text = await response.text();
+      const response = await fetch(url, { ...request, signal: within });
+      const text = hide(await response.text());
       return { status: response.status, ok: response.ok, text, json: parse(text) };
     } catch (error) {
       signal.throwIfAborted();
-      const why = error instanceof Error ? String(error.cause ?? error.message) : String(error);
-      throw new Error(`${name} at ${root} is not reached: ${why}; start it, or name its address`, { cause: error });
+      const why = hide(error instanceof Error ? String(error.cause ?? error.message) : String(error));
+      throw new Error(`${name} at ${root} is not reached: ${why}; start it, or name its address`);
     }
   }
   const refusal = (what: string, { status, text }: EngineAnswer, remedy: string) =>

@@ -10,10 +10,10 @@ import type { ServedVersion } from '../../policies/served/model-server.ts';
 import { servedPolicy } from '../../policies/served/served-policy.ts';
 import { WeightsGate } from '../../policies/served/weights-gate.ts';
 import { childEnvironment, readConfig } from '../../runtime/config.ts';
+import { PYTHON_PACKAGE } from '../../runtime/python-server.ts';
 import { anActRequest } from '../../testing/act-request.ts';
 import { pythonForTests } from '../../testing/python.ts';
 import { until } from '../../testing/until.ts';
-import { PACKAGE } from '../backends/torch/python-process.ts';
 import { serveModel } from '../backends/torch/serve-model.ts';
 import { modelServerOf } from './open-model-server.ts';
 
@@ -40,7 +40,7 @@ async function freePort(): Promise<number> {
       folder = await mkdtemp(join(tmpdir(), 'espalier-transformers-'));
       for (const seed of ['1', '2']) {
         const command = ['-m', 'espalier_rl.trainer.tiny', '--out', join(folder, seed), '--seed', seed];
-        await promisify(execFile)(python, command, { cwd: PACKAGE });
+        await promisify(execFile)(python, command, { cwd: PYTHON_PACKAGE });
       }
       const port = await freePort();
       root = `http://127.0.0.1:${port}`;

@@ -101,8 +101,8 @@ async function openTree(options: TreeOptions, prefix: Prefix | null): Promise<Gr
     const growing = { ...options, treeId, rootStepId, opening, nodes, openedOtherwise };
     if (!tree) await appender.append([openingEvent(growing)]);
     else if (started.kind === 'differs') {
-      const root = { stepId: rootStepId, observation: recorded ?? '' };
-      await appender.append([diverged(growing, treeId, root, opening.observation), closing(growing, 'failed', 0)]);
+      const root = { stepId: rootStepId, observation: recorded ?? '', stateHash: tree.steps.get(rootStepId)?.stateHash ?? null };
+      await appender.append([diverged(growing, treeId, root, opening), closing(growing, 'failed', 0)]);
       return null;
     }
     return growing;
@@ -145,7 +145,9 @@ function openingEvent({ runId, plan, task, kind, treeId, rootStepId, opening }: 
 function recordedNodes(tree: RecordedTree | null, rootStepId: string, opening: Opening): Map<string, TreeNode> {
   const nodes = new Map<string, TreeNode>();
   const root = { stepId: rootStepId, parentStepId: null, depth: 0, response: '', action: '', observation: opening.observation };
-  nodes.set(rootStepId, { ...root, ended: false, admissibleActions: opening.admissibleActions, policyVersion: 0, prompt: null });
+  const stateHash = tree?.steps.get(rootStepId)?.stateHash ?? opening.stateHash;
+  const { admissibleActions } = opening;
+  nodes.set(rootStepId, { ...root, ended: false, admissibleActions, stateHash, policyVersion: 0, prompt: null });
   for (const step of tree?.steps.values() ?? []) {
     if (step.depth > 0) {
       const prompt = tree?.prompts.get(step.stepId) ?? null;

@@ -12,7 +12,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
 import { readRecordedEpoch } from '../../projections/epochs/mark-superseded.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
-import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { readProjected, waitUntilProjected } from '../../projections/wait-until.ts';
 import { followVersions } from '../../training/versions/train-versions.ts';
 import { type Collected, collectRun, type Progress } from './collect-run.ts';
 import { treeIdOf } from './collect-tree.ts';
@@ -23,7 +23,7 @@ import { type CollectPlan, collectPlan } from './plan.ts';
 import { refuseSearchPayment } from './prompting/closing-rewards.ts';
 import { readPrefix } from './read-prefix.ts';
 import { readBeginning } from './recorded-beginning.ts';
-import { nothingRecorded, type RecordedRun, readRecordedRun, readRunEnd } from './recorded-run.ts';
+import { nothingRecorded, type RecordedRun, readRecordedRun, readRecordedTree, readRunEnd } from './recorded-run.ts';
 import { refuseUnfit } from './refuse-unfit.ts';
 import { differenceFrom } from './same-beginning.ts';
 import { admissionFor } from './train-admission-for.ts';
@@ -83,7 +83,6 @@ async function collectHeld(platform: Platform, collection: Collection, held: Hel
       signal: collection.signal,
     });
     opened.push(policy);
-    const admission = plan.training && (await admissionFor(platform, plan.training, policy));
     const recorded = collection.mode === 'resume' ? await recordOf(platform, collection, held) : nothingRecorded;
     const unpayable = recorded.started ? null : refuseSearchPayment(plan); // a run that was begun so goes on as it was, unpaid
     if (unpayable !== null) throw new RunRefused(unpayable);
@@ -91,6 +90,7 @@ async function collectHeld(platform: Platform, collection: Collection, held: Hel
     const difference = began && differenceFrom(began, plan, kind, policy);
     if (difference) throw new RunRefused(`${difference}; put back what the run began with, or begin a new run`);
     if (!recorded.started) await refuseUnfit(kind, policy, plan);
+    const admission = plan.training && (await admissionFor(platform, plan.training, policy)); // where the log ends behind the record
     const appender = createAppender({
       log: platform.log,
       blobs: platform.blobs,
@@ -177,15 +177,19 @@ async function recordOf(platform: Platform, { runId, plan, seed, signal }: Colle
     return treeIdOf(runId, task, index);
   };
   const fences = openFences(platform, { runId, epoch: held.epoch, signal });
-  const recorded = await readRecordedRun(db, runId, treeOf, textReader(platform.blobs), (sha256) => platform.blobs.get(sha256));
+  const text = textReader(platform.blobs);
+  const bytes = (sha256: string) => platform.blobs.get(sha256);
+  const recorded = await readRecordedRun(db, runId, treeOf, text, bytes);
   if (recorded.end !== null) return recorded;
   return {
     ...recorded,
     takeOver: async () => ((await fences.run()) ? readRunEnd(db, runId) : null),
     async tree(_runId, index) {
       const tree = await recorded.tree(runId, index);
-      if (tree?.closed || !(await fences.tree(treeOf(index)))) return tree;
-      return recorded.tree(runId, index); // with what came before the fence
+      if (tree?.closed) return tree;
+      const fence = await fences.tree(treeOf(index));
+      if (fence === null) return tree;
+      return readProjected(db, fence, (trx) => readRecordedTree(trx, treeOf(index), text, bytes)); // with what came before the fence
     },
   };
 }

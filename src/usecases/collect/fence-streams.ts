@@ -1,17 +1,38 @@
 import { createAppender, type Draft } from '../../append/appender.ts';
 import { derivedId } from '../../events/derived-id.ts';
+import type { Offsets } from '../../log/event-log.ts';
 import { positionAfter } from '../../log/position.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
 import { nextSequence } from '../../platform/next-sequence.ts';
 import type { Platform } from '../../platform/open-platform.ts';
+import { readRecordedEpoch } from '../../projections/epochs/mark-superseded.ts';
+import { readTreesOfRun } from '../../projections/step-tree/read-trees-of-run.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
+import type { HeldRun } from './hold-run.ts';
 
 const CATCH_UP_MS = 60_000;
 
-/** Takes over streams of a run from the collectors before. False where there was none: then nothing is recorded. */
+/**
+ * Takes over streams of a run from the collectors before, and returns the place behind them. Null where there was none: then
+ * nothing is recorded.
+ */
 export interface Fences {
-  run(): Promise<boolean>;
-  tree(treeId: string): Promise<boolean>;
+  run(): Promise<Offsets | null>;
+  tree(treeId: string): Promise<Offsets | null>;
+  trees(treeIds: readonly string[]): Promise<Offsets | null>;
+}
+
+/**
+ * Takes over a recorded run from a process that held it, judged it or scored it, and was replaced: the run and every tree of it,
+ * before they are read. Where the last holder gave the run back nothing is on its way, and nothing is recorded.
+ */
+export async function takeOverRecorded(platform: Platform, held: HeldRun, runId: string, signal: AbortSignal): Promise<void> {
+  const { db } = platform.database;
+  await held.raiseAbove(await readRecordedEpoch(db, runId));
+  if (!held.replaced) return;
+  const fences = openFences(platform, { runId, epoch: held.epoch, signal });
+  await fences.run();
+  await fences.trees((await readTreesOfRun(db, runId)).map(({ treeId }) => treeId));
 }
 
 /**
@@ -30,23 +51,26 @@ export function openFences(
     sequenceOf: (stream, topic) => nextSequence(database.db, producer.name, stream, topic),
   });
 
-  async function fence(draft: Draft): Promise<boolean> {
-    if (epoch === 1) return false;
-    const position = positionAfter(await appender.append([draft]));
+  async function fence(drafts: readonly Draft[]): Promise<Offsets | null> {
+    if (epoch === 1 || drafts.length === 0) return null;
+    const position = positionAfter(await appender.append(drafts));
     await waitUntilProjected(database.db, position, { timeoutMs: CATCH_UP_MS, signal });
-    return true;
+    return position;
   }
 
+  const taken = (treeId: string): Draft => ({
+    ...{ type: 'TreeResumed', id: derivedId('TreeResumed', treeId, epoch), correlationId: runId },
+    data: { treeId, runId, epoch },
+  });
   return {
     run: () =>
-      fence({
-        ...{ type: 'RunResumed', id: derivedId('RunResumed', runId, epoch), correlationId: runId },
-        data: { runId, epoch, codeVersion: CODE_VERSION },
-      }),
-    tree: (treeId) =>
-      fence({
-        ...{ type: 'TreeResumed', id: derivedId('TreeResumed', treeId, epoch), correlationId: runId },
-        data: { treeId, runId, epoch },
-      }),
+      fence([
+        {
+          ...{ type: 'RunResumed', id: derivedId('RunResumed', runId, epoch), correlationId: runId },
+          data: { runId, epoch, codeVersion: CODE_VERSION },
+        },
+      ]),
+    tree: (treeId) => fence([taken(treeId)]),
+    trees: (treeIds) => fence(treeIds.map(taken)),
   };
 }

@@ -7,6 +7,8 @@ import { hasEnded, inWords, thisProcess } from '../../runtime/this-process.ts';
 export interface HeldRun {
   /** Above those of all who held the run before. */
   readonly epoch: number;
+  /** Another process held the run and did not give it back: what it appended may still be on its way. */
+  readonly replaced: boolean;
   /** Aborts with `RunTakenOver` when another process took the run. */
   readonly lost: AbortSignal;
   /** Raises the epoch above one that the record holds. @throws RunTakenOver. */
@@ -56,6 +58,7 @@ export async function holdRun({ database: { db } }: Platform, runId: string, opt
     taken = await takeRun(db, asking, { deadAfterMs, above: 0, ended: taken.epoch });
   if (taken.kind === 'busy') throw busy(runId, taken, deadAfterMs);
   let { epoch } = taken;
+  const { replaced } = taken;
   const lost = new AbortController();
   const beat = setInterval(() => {
     // without the database nobody can take the run either
@@ -70,6 +73,7 @@ export async function holdRun({ database: { db } }: Platform, runId: string, opt
     get epoch() {
       return epoch;
     },
+    replaced,
     lost: lost.signal,
     async raiseAbove(recorded) {
       if (recorded < epoch) return;
@@ -93,11 +97,11 @@ export async function whileHeld<T>(
   platform: Platform,
   runId: string,
   signal: AbortSignal,
-  work: (signal: AbortSignal) => Promise<T>,
+  work: (signal: AbortSignal, held: HeldRun) => Promise<T>,
 ): Promise<T> {
   const held = await holdRun(platform, runId);
   try {
-    return await work(AbortSignal.any([signal, held.lost]));
+    return await work(AbortSignal.any([signal, held.lost]), held);
   } finally {
     await held.release(); // what it throws says why the work failed, if it did
   }

@@ -12,8 +12,11 @@ import { stepTree } from '../../projections/step-tree/step-tree.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { isLongRun } from '../../testing/long-run.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
+import { until } from '../../testing/until.ts';
 import { runDigest } from '../datasets/run-digest.ts';
 import { replayProjections } from '../replay/replay-projections.ts';
+import { revise } from '../revise/revise.ts';
+import { score } from '../score/score.ts';
 import { verifyRecord } from '../verify/verify-record.ts';
 import { type Collection, collect } from './collect.ts';
 import { RunBusy, RunTakenOver } from './hold-run.ts';
@@ -52,8 +55,10 @@ export function describeOneCollector(open: () => Promise<Platform>, late: 'refus
     return { runId, name: 'frozen', seed: 3, plan, concurrency: 1, signal, mode: 'resume' };
   }
 
-  /** Collects as a process that freezes in the append of the first event of a type. */
-  async function freezeAt(type: string, collection: Collection) {
+  const freezeAt = (type: string, collection: Collection) => freezeIn(type, (frozenAt) => collect(frozenAt, collection));
+
+  /** Works as a process that freezes in the append of the first event of a type. */
+  async function freezeIn(type: string, work: (platform: Platform) => Promise<unknown>) {
     const { log } = platform;
     let [appending, wake] = [() => {}, () => {}];
     const held = new Promise<void>((resolve) => {
@@ -69,7 +74,7 @@ export function describeOneCollector(open: () => Promise<Platform>, late: 'refus
       }
       return log.append(records);
     };
-    const ended = collect({ ...platform, log: { ...log, append } }, collection).then(
+    const ended = work({ ...platform, log: { ...log, append } }).then(
       () => null,
       (error: unknown) => error,
     );
@@ -114,6 +119,65 @@ export function describeOneCollector(open: () => Promise<Platform>, late: 'refus
     },
   );
 
+  const works: readonly { readonly who: string; readonly type: string; readonly plan: Partial<CollectPlan>; work: Work }[] = [
+    {
+      ...{ who: 'a scorer', type: 'RewardAssigned', plan: {} },
+      work: (at, runId) =>
+        score(at, { ...{ runId, scorer: 'invalid-action', component: null, environment: null }, signal: never }),
+    },
+    {
+      ...{ who: 'a judge that samples', type: 'StepJudged' },
+      plan: { policy: 'planner:0.4', search: { iterations: 4, candidates: 3, maxDepth: 6, exploration: 0.25 } },
+      work: (at, runId) =>
+        revise(at, {
+          ...{ runId, judge: `openai:fickle@${model.url}`, environment: null, checking: 'none', concurrency: 1, signal: never },
+          plan: { alpha: 0.5, beta: 0.2, seed: 1, unparsed: 'continue', signal: 'thought', beforeBranch: 'clamp' },
+        }),
+    },
+  ];
+  test.each(works)(
+    '$who that froze in the append of $type changes nothing when another process did its work',
+    async ({ type, plan, work }) => {
+      const runId = newId();
+      const collection = collectionOf(runId);
+      await collect(platform, { ...collection, plan: { ...collection.plan, ...plan } });
+      await settle();
+      const first = await freezeIn(type, (at) => work(at, runId));
+      await until(async () => {
+        await platform.database.pool.query("update run_epochs set heard_at = heard_at - interval '1 minute' where run_id = $1", [
+          runId,
+        ]);
+        return work(platform, runId).then(
+          () => true,
+          (error: unknown) => {
+            if (error instanceof RunBusy) return false;
+            throw error;
+          },
+        );
+      }, 60_000);
+      await settle();
+      const { db } = platform.database;
+      const recorded = () =>
+        db
+          .selectFrom('events')
+          .select(['type', 'body'])
+          .where('correlationId', '=', runId)
+          .where('type', 'in', ['RewardAssigned', 'StepJudged'])
+          .orderBy('eventId')
+          .execute();
+      const before = await recorded();
+      expect(before.map((row) => row.type)).toContain(type);
+
+      first.wake();
+      expect(await first.ended).toBeInstanceOf(RunTakenOver);
+      await settle();
+      expect(await recorded()).toEqual(before);
+      const kinds = new Set((await anomaliesOf(runId)).map(({ kind }) => kind));
+      expect([...kinds]).toEqual(late === 'superseded' ? ['superseded'] : []);
+      expect(await db.selectFrom('quarantine').select(['projection', 'type', 'reason']).execute()).toEqual([]);
+    },
+  );
+
   test('a collector that is alive is not replaced, and the refusal names it', async () => {
     const runId = newId();
     const first = await freezeAt('StepTaken', collectionOf(runId));
@@ -137,9 +201,12 @@ export function describeOneCollector(open: () => Promise<Platform>, late: 'refus
     const { db } = platform.database;
     const kept = await db.selectFrom('superseded').select(['epoch', 'byEpoch', 'type']).execute();
     expect(kept.length > 0).toBe(late === 'superseded');
-    for (const row of kept) expect(row).toMatchObject({ epoch: 1, byEpoch: 2 });
+    for (const { epoch, byEpoch } of kept) expect(byEpoch).toBe(epoch + 1);
   });
 }
+
+type Work = (platform: Platform, runId: string) => Promise<unknown>;
+const never = new AbortController().signal;
 
 function typeOf({ value }: LogRecord): string | null {
   const decoded = decode(value);

@@ -6,7 +6,7 @@ import { derivedId } from '../../events/derived-id.ts';
 import { closing } from './close-tree.ts';
 import type { GrowingTree } from './growing-tree.ts';
 import type { ActedStep, Prefix, TakenStep } from './prefix.ts';
-import { restoreEnvironment } from './restore-environment.ts';
+import { restoreEnvironment, statesOf } from './restore-environment.ts';
 import { rewards, stepData, stepEvent, toolDrafts } from './rollout-events.ts';
 import type { TreeNode } from './tree-node.ts';
 
@@ -38,11 +38,11 @@ export async function playPrefix(tree: GrowingTree, given: Prefix | undefined): 
   if (!root) throw new RangeError(`tree ${treeId} has no root`);
   if (prefix.observation !== null && !sameText(root.observation, prefix.observation))
     await diverge(tree, [], rootStepId, {
-      field: 'observation',
-      recorded: prefix.observation,
-      replayed: root.observation,
+      ...{ field: 'observation', recorded: prefix.observation, replayed: root.observation },
+      ...statesOf(prefix.stateHash, tree.opening.stateHash),
     });
-  if (isOtherState(prefix.stateHash, tree.opening.stateHash)) await leave(tree, [], rootStepId);
+  const elsewhere = otherState(prefix.stateHash, tree.opening.stateHash);
+  if (elsewhere) await diverge(tree, [], rootStepId, elsewhere);
   const path = await recordedPath(tree, root, prefix);
   const last = path.at(-1) ?? root;
   if (path.length > steps) return last.stepId;
@@ -78,10 +78,9 @@ async function takeAgain(tree: GrowingTree, environment: Environment, at: TreeNo
   const { response, policy, taken } = step;
   const began = tree.clock();
   const result = await environment.step(taken.action, tree.signal);
-  const isElsewhere = isOtherState(taken.stateHash, result.stateHash);
   // nothing can follow: the record ended there too, or it shows the difference
   const done = result.terminated || result.truncated;
-  const difference = differenceOf(taken, result);
+  const difference = differenceOf(taken, result) ?? otherState(taken.stateHash, result.stateHash);
   const stepId = stepIdOf(tree.treeId, at.depth + 1);
   const act = { response, tokens: null, usage: null, finishReason: null };
   const timings = { policyMs: 0, environmentMs: Math.max(0, tree.clock() - began) };
@@ -92,19 +91,18 @@ async function takeAgain(tree: GrowingTree, environment: Environment, at: TreeNo
     ...toolDrafts(tree, stepId, result),
     ...rewards({ tree, rolloutId: null }, stepId, result, done),
   ];
-  if (difference) await diverge(tree, drafts, stepId, difference);
-  if (isElsewhere) await leave(tree, drafts, stepId);
+  if (difference) await diverge(tree, drafts, stepId, { ...difference, ...statesOf(taken.stateHash, result.stateHash) });
   if (done) await end(tree, drafts, stepId, 'termination');
   await tree.appender.append(drafts);
   tree.onStep();
-  const { observation, admissibleActions } = result;
+  const { observation, admissibleActions, stateHash } = result;
   return {
     ...{ stepId, parentStepId: at.stepId, depth: at.depth + 1, response, action: result.executed ?? taken.action },
-    ...{ observation, admissibleActions, ended: false, policyVersion: policy.version, prompt: null },
+    ...{ observation, admissibleActions, stateHash, ended: false, policyVersion: policy.version, prompt: null },
   };
 }
 
-type Difference = Pick<DataOf<'ReplayDiverged'>, 'field' | 'recorded' | 'replayed'>;
+type Difference = Omit<DataOf<'ReplayDiverged'>, 'treeId' | 'stepId'>;
 
 function differenceOf(taken: TakenStep, result: StepResult): Difference | null {
   if (!sameText(result.observation, taken.observation))
@@ -118,11 +116,12 @@ function differenceOf(taken: TakenStep, result: StepResult): Difference | null {
 }
 
 /**
- * Whether two hashes are those of other states: another world behind the same words, in which nothing follows from what was
- * recorded.
+ * Returns the difference of two hashes that are those of other states: another world behind the same words, in which nothing
+ * follows from what was recorded.
  */
-function isOtherState(recorded: string | null, replayed: string | null): boolean {
-  return recorded !== null && replayed !== null && recorded !== replayed;
+function otherState(recorded: string | null, replayed: string | null): Difference | null {
+  if (recorded === null || replayed === null || recorded === replayed) return null;
+  return { field: 'stateHash', recorded, replayed, ...statesOf(recorded, replayed) };
 }
 
 /** Puts a difference on record together with the step that showed it, and closes the tree. */
@@ -135,13 +134,6 @@ async function diverge(tree: GrowingTree, drafts: readonly Draft[], stepId: stri
     data: { treeId, stepId, ...difference },
   };
   return end(tree, [...drafts, reported], stepId, difference.field);
-}
-
-/**
- * Closes the tree at a step behind which the state is another. No event records it: both steps are on record with their hashes.
- */
-function leave(tree: GrowingTree, drafts: readonly Draft[], stepId: string): Promise<never> {
-  return end(tree, drafts, stepId, 'state');
 }
 
 async function end(tree: GrowingTree, drafts: readonly Draft[], stepId: string, what: string): Promise<never> {

@@ -87,7 +87,8 @@ async function readRememberedPrompts(
   );
 }
 
-async function readRecordedTree(
+/** Reads what the record holds of a tree; null when it was never opened. */
+export async function readRecordedTree(
   db: Db,
   treeId: string,
   resolve: (sha256: string) => Promise<string>,

@@ -11,8 +11,11 @@ export type Restored =
 
 interface Difference {
   readonly at: TreeNode;
-  readonly seen: string;
+  readonly seen: Seen;
 }
+
+/** What the environment says and shows now. */
+type Seen = Pick<StepResult, 'observation' | 'stateHash'>;
 
 /**
  * Brings an environment to the end of a path by reset and replay of its actions, and compares every observation, the first one
@@ -44,15 +47,14 @@ async function walkThere(
   mode?: 'alone',
 ): Promise<Extract<Restored, { kind: 'same' }> | { readonly kind: 'differs'; readonly difference: Difference }> {
   const task = { alias: tree.task.alias, seed: tree.plan.taskSeed };
-  const { observation } = await environment.reset(mode ? { ...task, mode } : task);
-  let seen = observation;
+  let seen: Seen = await environment.reset(mode ? { ...task, mode } : task);
   let last: StepResult | undefined;
   for (const at of path) {
     if (at.parentStepId !== null) {
       last = await environment.step(at.action, tree.signal);
-      seen = last.observation;
+      seen = last;
     }
-    if (!sameText(seen, at.observation)) return { kind: 'differs', difference: { at, seen } };
+    if (!sameText(seen.observation, at.observation)) return { kind: 'differs', difference: { at, seen } };
   }
   return { kind: 'same', last };
 }
@@ -61,15 +63,23 @@ async function walkThere(
 export function diverged(
   { treeId, runId }: Pick<GrowingTree, 'treeId' | 'runId'>,
   cause: string,
-  { stepId, observation }: Pick<TreeNode, 'stepId' | 'observation'>,
-  seen: string,
+  { stepId, observation, stateHash }: Pick<TreeNode, 'stepId' | 'observation' | 'stateHash'>,
+  seen: Seen,
 ) {
   return {
     type: 'ReplayDiverged' as const,
     id: derivedId('ReplayDiverged', cause, stepId),
     correlationId: runId,
-    data: { treeId, stepId, field: 'observation' as const, recorded: observation, replayed: seen },
+    data: {
+      ...{ treeId, stepId, field: 'observation' as const, recorded: observation, replayed: seen.observation },
+      ...statesOf(stateHash, seen.stateHash),
+    },
   };
+}
+
+/** Returns the states of a difference for its event; nothing where neither is known. */
+export function statesOf(recorded: string | null, replayed: string | null) {
+  return recorded === null && replayed === null ? {} : { stateHashes: { recorded, replayed } };
 }
 
 /** Returns the nodes from the root to a step, both included. */

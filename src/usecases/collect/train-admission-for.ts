@@ -2,7 +2,9 @@ import { planRules } from '../../events/schemas/training.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { isLive } from '../../policies/live-policy.ts';
 import type { Policy } from '../../policies/policy.ts';
+import { topicsOf } from '../../projections/apply-slice.ts';
 import { readLineages } from '../../projections/training-pool/read-lineages.ts';
+import { trainingPool } from '../../projections/training-pool/training-pool.ts';
 import type { Admission } from './admission.ts';
 import type { CollectPlan } from './plan.ts';
 import { openAdmission } from './train-admission.ts';
@@ -17,7 +19,7 @@ export class TrainingRefused extends Error {
  * policy is not declared, or does not follow its versions.
  */
 export async function admissionFor(
-  { database }: Platform,
+  { database, log }: Platform,
   { policyId, channel, mode, maxStaleness, untilVersion }: NonNullable<CollectPlan['training']>,
   policy: Policy,
 ): Promise<Admission | undefined> {
@@ -36,5 +38,6 @@ export async function admissionFor(
       `strict groups walk with one version of ${policyId}, and the plan names a policy that follows none; act by live:${policyId}`,
     );
   const atLeast = pin ?? (() => Promise.reject(new TypeError('bounded groups follow the newest version')));
-  return openAdmission(db, { policyId, groupsPerBatch, mode, maxStaleness, untilVersion }, policy, atLeast);
+  const from = await log.ends(topicsOf(trainingPool));
+  return openAdmission(db, { policyId, groupsPerBatch, mode, maxStaleness, untilVersion }, policy, atLeast, from);
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { admissionBudget } from '../../domain/training/batching/admission-budget.ts';
+import type { Offsets } from '../../log/event-log.ts';
 import type { Policy } from '../../policies/policy.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readOwedGroups } from '../../projections/training-pool/read-owed-groups.ts';
@@ -26,18 +27,21 @@ const POLL_MS = 20; // a look is one statement over the groups of the policy
  * B·(newest version − version that the oldest owed group began with) < B·(1 + s). Every group that is owed then fits into the
  * next s + 1 batches, so nothing needs to be dropped; a rejected group frees its place at once. Groups that this process
  * admitted count from that moment, those of others when they are in the read models. @param live the policy that follows; @param
- * atLeast names a version that is known to be there.
+ * atLeast names a version that is known to be there; @param from where the log ended when the record was read: a pool that lies
+ * before it, of a database that crashed since, admits nobody.
  */
 export function openAdmission(
   db: Db,
   rules: AdmissionRules,
   live: Policy,
   atLeast: (version: number, signal: AbortSignal) => Promise<Policy>,
+  from: Offsets = new Map(),
 ): Admission {
   const { groupsPerBatch, maxStaleness, mode, policyId, untilVersion } = rules;
   // tree → the version it began with, until the read models say that nothing of it is owed
   const admitted = new Map<string, number>();
-  const seen = new Map<string, number>(); // place → how far the pool had folded it when it was looked at last
+  // place → how far the pool has folded it at least
+  const seen = new Map([...from].flatMap(([topic, ends]) => [...ends].map(([partition, end]) => [`${topic}.${partition}`, end])));
 
   async function admit(treeId: string, signal: AbortSignal): Promise<Policy | null> {
     for (;;) {

@@ -9,6 +9,8 @@ export interface TreeNode {
   readonly action: string;
   readonly observation: string;
   readonly admissibleActions: readonly string[] | null;
+  /** Null where the environment does not show its state. */
+  readonly stateHash: string | null;
   /** Nothing can follow: the environment ended, or a limit was reached. */
   readonly ended: boolean;
   /** Version of the policy that answered with its action; 0 at the root. */

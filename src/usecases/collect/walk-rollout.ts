@@ -98,6 +98,7 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
       action: result.executed ?? parsed.action,
       observation: result.observation,
       admissibleActions: result.admissibleActions,
+      stateHash: result.stateHash,
       ended: done,
       policyVersion: (act.policy ?? tree.policy.ref).version,
       prompt: done ? null : shown.prompt,

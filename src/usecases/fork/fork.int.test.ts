@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
 import { newId } from '../../events/new-id.ts';
@@ -13,6 +14,7 @@ import { type Forked, fork } from './fork.ts';
 import { type ForkChanges, planFork } from './plan-fork.ts';
 
 const TOOLS = 'tool-env:profile=v0.1;tools=calculator,./examples/count-letters.ts;tasks=./examples/letters.jsonl;max-turns=6';
+const CUTTING = fileURLToPath(new URL('../../testing/cutting-world.ts', import.meta.url));
 const COUNT = '<tool_call>{"name": "count_letter", "arguments": {"word": "strawberry", "letter": "r"}}</tool_call>';
 
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
@@ -142,6 +144,26 @@ describe('forks', () => {
       message: expect.stringContaining('--max-steps'),
     });
     expect((await forkFrom(leaf, { maxSteps: 3 })).report).toMatchObject({ outcome: 'equal', compared: 3 });
+  });
+
+  test('a fork behind a step at which the environment itself cut the episode ends as failed, says so, and names a step before it', async () => {
+    const origin = await collected(`module:${CUTTING}`, '1', { policy: 'random' });
+    const before = await stepAt(origin, 2);
+    const { stepId: cut } = await platform.database.db
+      .selectFrom('steps')
+      .select('stepId')
+      .where('parentStepId', '=', before)
+      .executeTakeFirstOrThrow();
+    const { report, progress, runId } = await forkFrom(cut, { maxSteps: 3 });
+    expect(progress).toBeNull();
+    const why = `the environment itself cuts the episode at step ${cut}, by a limit of its own: nothing can follow; go on from a step before it, such as ${before}`;
+    expect(report).toMatchObject({ outcome: 'equal', compared: 4, notes: [`run ${runId} has no rollouts: ${why}`] });
+    const run = await platform.database.db
+      .selectFrom('runs')
+      .select(['outcome', 'message'])
+      .where('runId', '=', runId)
+      .executeTakeFirstOrThrow();
+    expect(run).toEqual({ outcome: 'failed', message: why });
   });
 
   test('a fork is planned with the steps that its rollout has left, whatever the way to its start', async () => {

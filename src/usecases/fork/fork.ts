@@ -30,6 +30,18 @@ export interface Forked {
 }
 
 const CATCH_UP_MS = 60_000;
+const OTHERWISE = 'the environment did not repeat what was recorded on the way to the step that the run goes on from';
+
+/** The step at which the environment itself ended the episode, as it did the first time, and the one before it. */
+interface OwnEnd {
+  readonly stepId: string;
+  readonly before: string | null;
+}
+
+function describeEnd({ stepId, before }: OwnEnd): string {
+  const earlier = before === null ? 'a step before it' : `a step before it, such as ${before}`;
+  return `the environment itself cuts the episode at step ${stepId}, by a limit of its own: nothing can follow; go on from ${earlier}`;
+}
 
 /**
  * Starts a run that goes on from a recorded step (`planFork`), or goes on with it where its record ends: the way to the step is
@@ -55,10 +67,15 @@ export async function fork(platform: Platform, forking: Forking): Promise<Forked
   }
   if (signal.aborted) return { report: null, progress };
   await settle(platform, signal);
-  if (progress === null) await endAsFailed(platform, runId);
-  const comparison = await compareWays(platform, fork.stepId, treeId);
-  if (progress === null)
-    comparison.note(`run ${runId} ended where the environment answered otherwise: nothing follows from there`);
+  const { comparison, end } = await compareWays(platform, fork.stepId, treeId);
+  if (progress === null) {
+    await endAsFailed(platform, runId, end === null ? OTHERWISE : describeEnd(end));
+    comparison.note(
+      end === null
+        ? `run ${runId} ended where the environment answered otherwise: nothing follows from there`
+        : `run ${runId} has no rollouts: ${describeEnd(end)}`,
+    );
+  }
   const report = comparison.report();
   const seconds = (Date.now() - began) / 1_000;
   const parameters = {
@@ -79,8 +96,12 @@ async function isDiverged({ database }: Platform, treeId: string): Promise<boole
   return (await readTree(database.db, treeId))?.closeReason === 'failed';
 }
 
-/** Compares the way to the fork, step by step, as both trees have it. */
-async function compareWays({ database, blobs }: Platform, stepId: string, treeId: string): Promise<Comparison> {
+/** Compares the way to the fork, step by step, as both trees have it. `end`: where both were cut by the environment. */
+async function compareWays(
+  { database, blobs }: Platform,
+  stepId: string,
+  treeId: string,
+): Promise<{ readonly comparison: Comparison; readonly end: OwnEnd | null }> {
   const comparison = new Comparison('fork');
   const text = textReader(blobs);
   const recorded = await readRecordedPath(database.db, stepId, text);
@@ -104,11 +125,12 @@ async function compareWays({ database, blobs }: Platform, stepId: string, treeId
       ...(step.stateHash !== null && other.stateHash !== null ? [part('stateHash', step.stateHash, other.stateHash)] : []),
     ]);
   }
-  return comparison;
+  const isCut = again.length === recorded.length && again.at(-1)?.termination === 'truncated' && comparison.differing === 0;
+  return { comparison, end: isCut ? { stepId, before: recorded.at(-2)?.stepId ?? null } : null };
 }
 
 /** Ends a run whose way differed. Said again it changes nothing. */
-async function endAsFailed(platform: Platform, runId: string): Promise<void> {
+async function endAsFailed(platform: Platform, runId: string, message: string): Promise<void> {
   const { db } = platform.database;
   const run = await readRun(db, runId);
   if (!run) throw new ReplayRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
@@ -119,7 +141,6 @@ async function endAsFailed(platform: Platform, runId: string): Promise<void> {
     ...{ producer: { name: 'replayer', version: CODE_VERSION }, clock: Date.now },
     sequenceOf: (stream, topic) => nextSequence(db, 'replayer', stream, topic),
   });
-  const message = 'the environment did not repeat what was recorded on the way to the step that the run goes on from';
   await appender.append([
     {
       ...{ type: 'RunFinished', id: derivedId('RunFinished', runId), correlationId: runId },

@@ -11,7 +11,8 @@ import { createJudge, parseJudgeText } from '../../policies/create-judge.ts';
 import type { Judge } from '../../policies/judge.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { RunRefused, whileHeld } from '../collect/hold-run.ts';
+import { takeOverRecorded } from '../collect/fence-streams.ts';
+import { type HeldRun, RunRefused, whileHeld } from '../collect/hold-run.ts';
 import { type CollectPlan, collectPlan } from '../collect/plan.ts';
 import { asPublished } from '../collect/published-environment.ts';
 
@@ -56,9 +57,10 @@ const CATCH_UP_MS = 60_000;
  */
 export async function withJudgedRun<T>(platform: Platform, judging: Judging, use: (run: JudgedRun) => Promise<T>): Promise<T> {
   const { runId } = judging;
-  return whileHeld(platform, runId, judging.signal, async (signal) => {
+  return whileHeld(platform, runId, judging.signal, async (signal, held) => {
     await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
     const config = await configOf(platform, runId);
+    await takeOverRecorded(platform, held, runId, signal);
     const planned = collectPlan.safeParse(config).data ?? null;
     const imported = agentRImport.safeParse(config).data ?? null;
     const spec = parseJudgeText(judging.judge, planned?.policy ?? null);
@@ -70,7 +72,14 @@ export async function withJudgedRun<T>(platform: Platform, judging: Judging, use
     try {
       const judge = await createJudge(spec, kind?.fingerprint ?? '', { apiKey: platform.config.openai.apiKey ?? undefined });
       try {
-        return await use({ planned, imported, judge, kind, appender: appenderOf(platform), resolve: textReader(platform.blobs) });
+        return await use({
+          planned,
+          imported,
+          judge,
+          kind,
+          appender: appenderOf(platform, held),
+          resolve: textReader(platform.blobs),
+        });
       } finally {
         await judge?.close();
       }
@@ -99,13 +108,14 @@ function worldUnknown({ runId, needsWorld }: Judging): RunRefused {
   );
 }
 
-function appenderOf(platform: Platform): Appender {
+function appenderOf(platform: Platform, { epoch }: HeldRun): Appender {
   return createAppender({
     log: platform.log,
     blobs: platform.blobs,
     stamp: platform.stamp,
     producer: { name: 'reviser', version: CODE_VERSION },
     clock: Date.now,
+    epoch,
     sequenceOf: (stream, topic) => nextSequence(platform.database.db, 'reviser', stream, topic),
   });
 }

@@ -1,11 +1,12 @@
 import type { RevisedTurn } from '../../domain/revision/splice.ts';
 import { isGood, type Thresholds } from '../../domain/revision/thresholds.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
-import type { Environment, EnvironmentKind, ParsedResponse } from '../../environments/environment.ts';
+import type { EnvironmentKind, ParsedResponse } from '../../environments/environment.ts';
 import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';
 import { sameText } from '../../environments/same-text.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import type { SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
+import { type SharedEpisodes, shareEpisodes } from './shared-episodes.ts';
 
 export type Checked =
   | { readonly kind: 'verified'; readonly reached: number }
@@ -22,48 +23,111 @@ export interface Checking {
   readonly signal: AbortSignal;
 }
 
+/** Executes the revisions of one tree. */
+export interface Checks {
+  /**
+   * Executes a revision from the start: reset, the bad steps, then the good ones (Agent-R's specification, §6 item 12). It holds
+   * when every observation is the recorded one and the episode is worth at least alpha at its end. An observation that differs
+   * makes the row a lie even where the goal is reached, so it is rejected. A reply that holds the reflection is read, and what it
+   * says is executed: it must be as well formed as it was without. The pseudo turn of the signal, which nobody took, is not
+   * executed. @throws EnvironmentError: a fault of the environment is no word on the revision.
+   */
+  check(turns: readonly RevisedTurn[], thresholds: Thresholds): Promise<Checked>;
+  close(): Promise<void>;
+}
+
 /**
- * Executes a revision from the start: reset, the bad steps, then the good ones (Agent-R's specification, §6 item 12). It holds
- * when every observation is the recorded one and the episode is worth at least alpha at its end. An observation that differs
- * makes the row a lie even where the goal is reached, so it is rejected. A reply that holds the reflection is read, and what it
- * says is executed: it must be as well formed as it was without. The pseudo turn of the signal, which nobody took, is not
- * executed.
- * @throws EnvironmentError: a fault of the environment is no word on the revision.
+ * Prepares the execution of revisions. Where episodes can be copied, what several of them begin with is executed once; elsewhere
+ * each starts from the opening.
  */
-export async function checkRevision(
+export function openChecks(
   { kind, read, signal }: Checking,
   tree: SearchedTree,
-  turns: readonly RevisedTurn[],
-  thresholds: Thresholds,
-): Promise<Checked> {
-  const environment = await kind.create();
-  try {
-    const { opening, ...started } = await resetAsRecorded(
-      environment,
-      { alias: tree.alias, seed: tree.seed },
-      tree.firstObservation,
-    );
-    if (started.kind === 'differs') return rejected('diverged', null, tree.tree.root.step.stepId, seen(opening.observation));
+  planned: readonly (readonly RevisedTurn[])[],
+): Checks {
+  const begin = { task: { alias: tree.alias, seed: tree.seed }, firstObservation: tree.firstObservation };
+  let opened: { readonly episodes: SharedEpisodes; readonly parse: ReadReply; readonly isShared: boolean } | null = null;
+
+  /** Returns the episodes, or what the environment shows at the opening where that is not what is recorded. */
+  async function open(): Promise<NonNullable<typeof opened> | { readonly differs: string }> {
+    if (opened) return opened;
+    const environment = await kind.create();
+    try {
+      const { opening, ...started } = await resetAsRecorded(environment, begin.task, begin.firstObservation);
+      if (started.kind === 'same') {
+        const parse = read ?? ((response) => environment.parse(response));
+        const isShared = environment.clone !== undefined;
+        const ways = isShared ? planned.map((turns) => wayOf(parse, tree, turns)) : [];
+        opened = { episodes: shareEpisodes(kind, environment, begin, ways), parse, isShared };
+        return opened;
+      }
+      await environment.close();
+      return { differs: opening.observation };
+    } catch (error) {
+      await environment.close();
+      throw error;
+    }
+  }
+
+  async function close(): Promise<void> {
+    const closing = opened;
+    opened = null;
+    await closing?.episodes.close();
+  }
+
+  async function execute(turns: readonly RevisedTurn[], thresholds: Thresholds): Promise<Checked> {
+    const found = await open();
+    if ('differs' in found) return rejected('diverged', null, tree.tree.root.step.stepId, seen(found.differs));
+    let place = found.episodes.opening;
     let reached = 0;
     let over = false;
     for (const { part, stepId, response, observation } of turns) {
       if (stepId === null) continue;
       if (over) return rejected('impossible', reached, stepId, 'the episode was over before this step');
-      const step = tree.tree.nodes.get(stepId)?.step;
-      if (step === undefined) throw new RangeError(`tree ${tree.treeId} has no step ${stepId}`);
-      const said = actionIn(read ?? environment.parse, { now: response, before: step.response, taken: step.action });
-      if (said === null) return rejected('malformed', null, stepId, `the reply is not well formed: ${quoted(response)}`);
-      const { reward, ...result } = await environment.step(said, signal);
+      const action = actionOf(found.parse, tree, { stepId, response });
+      if (action === null) return rejected('malformed', null, stepId, `the reply is not well formed: ${quoted(response)}`);
+      const { result, ...next } = await found.episodes.step(place, action, signal);
+      place = next.place;
       if (!sameText(result.observation, observation))
         return rejected(part === 'bad' ? 'diverged' : 'impossible', null, stepId, seen(result.observation));
-      reached = reward.kind === 'delta' ? reached + reward.value : reward.value;
+      reached = result.reward.kind === 'delta' ? reached + result.reward.value : result.reward.value;
       over = result.terminated || result.truncated;
     }
     if (isGood(reached, thresholds)) return { kind: 'verified', reached };
     return rejected('below', reached, turns.at(-1)?.stepId ?? null, `it reached ${reached}, not ${thresholds.alpha}`);
-  } finally {
-    await environment.close();
   }
+
+  return {
+    async check(turns, thresholds) {
+      try {
+        return await execute(turns, thresholds);
+      } finally {
+        if (!opened?.isShared) await close();
+      }
+    },
+    close,
+  };
+}
+
+/** Returns the actions of a revision as far as its replies are well formed. */
+function wayOf(parse: ReadReply, tree: SearchedTree, turns: readonly RevisedTurn[]): readonly string[] {
+  const actions: string[] = [];
+  for (const { stepId, response } of turns) {
+    const action = stepId === null ? undefined : actionOf(parse, tree, { stepId, response });
+    if (action === null) break;
+    if (action !== undefined) actions.push(action);
+  }
+  return actions;
+}
+
+function actionOf(
+  parse: ReadReply,
+  { tree, treeId }: SearchedTree,
+  { stepId, response }: { readonly stepId: string; readonly response: string },
+): string | null {
+  const step = tree.nodes.get(stepId)?.step;
+  if (step === undefined) throw new RangeError(`tree ${treeId} has no step ${stepId}`);
+  return actionIn(parse, { now: response, before: step.response, taken: step.action });
 }
 
 /**
@@ -71,7 +135,7 @@ export async function checkRevision(
  * one in its place), else what is read out of it. Null where it is not well formed any more.
  */
 function actionIn(
-  read: Environment['parse'],
+  read: ReadReply,
   { now, before, taken }: { readonly now: string; readonly before: string; readonly taken: string },
 ): string | null {
   if (sameText(now, before)) return taken;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Appender, createAppender } from '../../append/appender.ts';
 import { pairPaths } from '../../domain/revision/pair-paths.ts';
-import type { EnvironmentKind } from '../../environments/environment.ts';
+import type { Environment, EnvironmentKind } from '../../environments/environment.ts';
 import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { DEFAULT_STAMP } from '../../events/envelope.ts';
@@ -247,13 +247,12 @@ describe('revisions mined from a search', () => {
 
   test('mining rejects every revision in an environment that answers differently', async () => {
     const runId = await collected(place);
-    const drifted: EnvironmentKind = {
-      ...textcraft,
-      create: async () => {
-        const inner = await textcraft.create();
-        return { ...inner, step: async (action) => ({ ...(await inner.step(action)), observation: 'Nothing happens.' }) };
-      },
-    };
+    const drift = (inner: Environment): Environment => ({
+      ...inner,
+      step: async (action) => ({ ...(await inner.step(action)), observation: 'Nothing happens.' }),
+      clone: async () => drift((await inner.clone?.()) ?? inner),
+    });
+    const drifted: EnvironmentKind = { ...textcraft, create: async () => drift(await textcraft.create()) };
     const counts = counted(await revise(place, runId, { judgeText: 'direct', kind: drifted }));
     expect(counts.rejected.diverged).toBe(counts.revisions);
     expect(counts.verified).toBe(0);

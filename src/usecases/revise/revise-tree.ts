@@ -8,7 +8,7 @@ import { derivedId } from '../../events/derived-id.ts';
 import { judgeText } from '../../events/schemas/revisions.ts';
 import type { SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
 import { revisionContentHash } from '../../projections/revisions/revision-content.ts';
-import { checkRevision } from './revise-check.ts';
+import { type Checks, openChecks } from './revise-check.ts';
 import { probePath } from './revise-path.ts';
 import type { Verdicts } from './revise-verdicts.ts';
 import type { Outcome, RevisedTree, ReviseTree } from './revised-tree.ts';
@@ -19,7 +19,7 @@ import type { Outcome, RevisedTree, ReviseTree } from './revised-tree.ts';
  * the record holds is not done again. Null when the signal was aborted on the way: the rest is left for a resume.
  */
 export async function reviseTree(work: ReviseTree): Promise<RevisedTree | null> {
-  const { tree, plan, signal } = work;
+  const { tree, plan } = work;
   const pairing = pairPaths(tree.tree, plan);
   const transitions = new Map<string, Transition>();
   const verdicts: Verdict[] = [];
@@ -29,15 +29,34 @@ export async function reviseTree(work: ReviseTree): Promise<RevisedTree | null> 
     transitions.set(bad.leafStepId, found);
   }
   const composed = composeRevisions(pairing.pairs, transitions, { ...plan, treeId: tree.treeId });
+  const outcomes = await recordAll(work, composed.revisions);
+  const revisionIds = composed.revisions.map((revision) => namesOf(work, revision).revisionId);
+  return outcomes && { pairing, verdicts, composed, outcomes, revisionIds };
+}
+
+/** Records and executes revisions in their order. Null when the signal was aborted on the way. */
+async function recordAll(work: ReviseTree, revisions: readonly Revision[]): Promise<readonly Outcome[] | null> {
+  const { tree, kind, read, checking, recorded, signal } = work;
+  const named = revisions.map((revision) => ({ ...revision, ...namesOf(work, revision) }));
+  const open = named.filter(({ revisionId }) => (recorded.outcomes.get(revisionId) ?? 'composed') === 'composed');
+  const checks =
+    kind && checking === 'execute'
+      ? openChecks(
+          { kind, read, signal },
+          tree,
+          open.map(({ turns }) => turns),
+        )
+      : null;
   const outcomes: Outcome[] = [];
-  const revisionIds: string[] = [];
-  for (const revision of composed.revisions) {
-    if (signal.aborted) return null;
-    const { revisionId, outcome } = await record(work, revision);
-    revisionIds.push(revisionId);
-    outcomes.push(outcome);
+  try {
+    for (const revision of named) {
+      if (signal.aborted) return null;
+      outcomes.push(await record(work, revision, checks));
+    }
+    return outcomes;
+  } finally {
+    await checks?.close();
   }
-  return { pairing, verdicts, composed, outcomes, revisionIds };
 }
 
 async function findTransition(
@@ -67,18 +86,20 @@ async function findTransition(
   }
 }
 
-async function record(work: ReviseTree, revision: Revision): Promise<{ readonly revisionId: string; readonly outcome: Outcome }> {
-  const { tree, plan, judge } = work;
-  const { goodLeafStepId, badLeafStepId } = revision;
-  const contentHash = revisionContentHash(tree, revision.turns);
-  const parts = [tree.treeId, goodLeafStepId, badLeafStepId, contentHash, judgeText(judge), plan.alpha, plan.beta];
-  const revisionId: string = derivedId('revision', ...parts);
-  return { revisionId, outcome: await recordOutcome(work, revision, revisionId, contentHash) };
+interface Names {
+  readonly contentHash: string;
+  readonly revisionId: string;
 }
 
-async function recordOutcome(work: ReviseTree, revision: Revision, revisionId: string, contentHash: string): Promise<Outcome> {
-  const { tree, plan, judge, recorded, appender, signal } = work;
-  const { goodLeafStepId, badLeafStepId } = revision;
+function namesOf({ tree, plan, judge }: ReviseTree, { goodLeafStepId, badLeafStepId, turns }: Revision): Names {
+  const contentHash = revisionContentHash(tree, turns);
+  const parts = [tree.treeId, goodLeafStepId, badLeafStepId, contentHash, judgeText(judge), plan.alpha, plan.beta];
+  return { contentHash, revisionId: derivedId('revision', ...parts) };
+}
+
+async function record(work: ReviseTree, revision: Revision & Names, checks: Checks | null): Promise<Outcome> {
+  const { tree, plan, judge, recorded, appender } = work;
+  const { goodLeafStepId, badLeafStepId, contentHash, revisionId } = revision;
   const stated = recorded.outcomes.get(revisionId);
   const about = { revisionId, treeId: tree.treeId };
   if (!stated) {
@@ -102,13 +123,8 @@ async function recordOutcome(work: ReviseTree, revision: Revision, revisionId: s
     ]);
   }
   if (stated && stated !== 'composed') return stated;
-  if (work.checking === 'none' || !work.kind) return 'composed';
-  const { kind: verdict, ...checked } = await checkRevision(
-    { kind: work.kind, read: work.read, signal },
-    tree,
-    revision.turns,
-    plan,
-  );
+  if (!checks) return 'composed';
+  const { kind: verdict, ...checked } = await checks.check(revision.turns, plan);
   const draft = {
     id: derivedId('revision outcome', revisionId),
     correlationId: tree.runId,

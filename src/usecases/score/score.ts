@@ -11,6 +11,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { readScorable, type ScorableTree } from '../../projections/rewards/read-scorable.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { takeOverRecorded } from '../collect/fence-streams.ts';
 import { RunRefused, whileHeld } from '../collect/hold-run.ts';
 import { collectPlan } from '../collect/plan.ts';
 import { scoreTree } from '../collect/score-tree.ts';
@@ -48,10 +49,11 @@ export async function score(platform: Platform, asked: Scoring): Promise<ScoreCo
   const component = asked.component ?? scorer.name;
   const { db } = platform.database;
   const { runId } = asked;
-  return whileHeld(platform, runId, asked.signal, async (signal) => {
+  return whileHeld(platform, runId, asked.signal, async (signal, held) => {
     await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
     const run = await readRun(db, runId);
     if (!run) throw new RunRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
+    await takeOverRecorded(platform, held, runId, signal);
     const environment = asked.environment ?? collectPlan.safeParse(run.config).data?.environment ?? null;
     const kind = scorer.needs === 'ground-truth' ? await openTruth(environment, runId, scorer.name) : null;
     try {
@@ -61,6 +63,7 @@ export async function score(platform: Platform, asked: Scoring): Promise<ScoreCo
         stamp: platform.stamp,
         producer: { name: 'scorer', version: CODE_VERSION },
         clock: Date.now,
+        epoch: held.epoch,
         sequenceOf: (stream, topic) => nextSequence(db, 'scorer', stream, topic),
       });
       const counts = { trees: 0, assigned: 0, revised: 0, standing: 0 };

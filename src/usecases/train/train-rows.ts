@@ -36,8 +36,9 @@ export async function readBatchSteps(
 ): Promise<Required<ReadRows>> {
   const [batch] = await readBatchesById(db, [batchId]);
   if (!batch) throw new Error(`no batch ${batchId} is planned, or its plan is not folded yet`);
-  await waitUntilProjected(db, parsePosition(batch.position), { timeoutMs: CATCH_UP_MS, signal, pollMs: 10 });
-  const { rewardsAt, rows } = await readRowsOfNow(db, blobs, batchId);
+  const position = parsePosition(batch.position);
+  await waitUntilProjected(db, position, { timeoutMs: CATCH_UP_MS, signal, pollMs: 10 });
+  const { rewardsAt, rows } = await readRowsOfNow(db, blobs, batchId, position);
   if (chats === 'without-chats') return { rewardsAt, rows: stepRowsOf(rows) };
   const prompts = await readPromptsOfRows(db, blobs, rows);
   // Segments lie on a topic of their own, which the position of a batch does not name.

@@ -47,7 +47,7 @@ async function trainHeld(platform: Platform, training: Training): Promise<Traine
     const run = await beginTraining(platform, plan, kind, signal);
     const { runId } = run;
     if (!signal.aborted) await versions.newest(new AbortController().signal); // there is one: it waits for nothing
-    const failure = await collectAndTrain(platform, training, run);
+    const { failure, failures } = await collectAndTrain(platform, training, run);
     await settle(platform, signal.aborted ? undefined : signal);
     const { db } = platform.database;
     const newest = await readNewestUpdate(db, plan.policyId);
@@ -57,7 +57,7 @@ async function trainHeld(platform: Platform, training: Training): Promise<Traine
     await settle(platform, signal.aborted ? undefined : signal);
     const [ledger] = await readLedgers(db, [plan.policyId]);
     if (!ledger) throw new Error(`policy ${plan.policyId} was declared and is gone`);
-    const trained = { policyId: plan.policyId, runId, version, weights, ledger, evaluations };
+    const trained = { policyId: plan.policyId, runId, version, weights, ledger, evaluations, failures };
     if (signal.aborted) return { ...trained, state: 'stopped', message: '' };
     if (failure !== null) return { ...trained, state: 'failed', message: failure };
     if (version >= plan.updates) return { ...trained, state: 'completed', message: '' };
@@ -72,8 +72,12 @@ async function trainHeld(platform: Platform, training: Training): Promise<Traine
   }
 }
 
-/** Returns what its run says at its end when that failed. */
-async function collectAndTrain(platform: Platform, training: Training, run: PlannedRun): Promise<string | null> {
+/** Returns what its run says at its end when that failed, and what share of its rollouts did. */
+async function collectAndTrain(
+  platform: Platform,
+  training: Training,
+  run: PlannedRun,
+): Promise<{ readonly failure: string | null; readonly failures: string }> {
   const { policyId, updates } = training.plan;
   const done = new AbortController();
   const batcher = await batch(platform, training.logger);
@@ -121,7 +125,8 @@ async function collectAndTrain(platform: Platform, training: Training, run: Plan
         await collectGreedy(platform, { policyId, run, concurrency: training.concurrency, onFault, looks: greedy }, signal);
       },
     ]);
-    return collected?.state === 'failed' ? collected.message : null;
+    const { state, failed = 0, message = '' } = collected ?? {};
+    return { failure: state === 'failed' ? message : null, failures: failed > 0 ? message : '' };
   } finally {
     await batcher.close();
   }

@@ -30,6 +30,8 @@ export interface TrainedPolicy {
   readonly state: 'completed' | 'tasks-used-up' | 'failed' | 'stopped';
   /** Why it is not completed, with the reasons counted; empty when it is, or when it was stopped. */
   readonly message: string;
+  /** What share of the rollouts that were collected failed, and why; empty when none did. */
+  readonly failures: string;
   readonly policyId: string;
   readonly runId: string;
   readonly version: number;

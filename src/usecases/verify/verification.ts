@@ -14,6 +14,8 @@ export interface Fault {
 
 export interface Verification {
   readonly events: number;
+  /** Records of the log that were read; null where it was left out, or is not as it was recorded. */
+  readonly records: number | null;
   readonly blobs: number;
   readonly batches: number;
   readonly checkpoints: number;

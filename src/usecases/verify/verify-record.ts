@@ -16,6 +16,7 @@ import type { Fault, Verification } from './verification.ts';
 import { verifyCheckpoints } from './verify-checkpoints.ts';
 import { verifyFiles } from './verify-files.ts';
 import { checkPlaces, verifyLog } from './verify-log.ts';
+import { type LogProgress, verifyLogRecords } from './verify-log-records.ts';
 import { verifyPrompts } from './verify-prompts.ts';
 import { findDoubtfulRevisions } from './verify-revisions.ts';
 
@@ -27,9 +28,9 @@ const SEALED_BLOBS = ',"blobs":["';
  * Checks that the record is what was written: the hash chain of every partition of the journal, every blob against its name
  * (those that events refer to must be there: long texts, tokens, checkpoints), the chained manifests of all batches, checkpoints
  * with the weights in them, files of released datasets, with the manifests next to them, against their releases, and every prompt
- * against the digest of what was sent. The log, the journal and the read models must agree. With an anchor the chains are
- * compared with the heads that were signed before, and anchored again when nothing is at fault. Besides that it names revisions
- * that were mined from what the record speaks against, and event ids that several streams hold.
+ * against the digest of what was sent. The log, record by record, the journal and the read models must agree. With an anchor the
+ * chains are compared with the heads that were signed before, and anchored again when nothing is at fault. Besides that it names
+ * revisions that were mined from what the record speaks against, and event ids that several streams hold.
  */
 export async function verifyRecord(
   platform: Platform,
@@ -37,12 +38,17 @@ export async function verifyRecord(
     files,
     signal,
     anchor,
+    log = 'read',
     progress,
+    logProgress,
   }: {
     readonly anchor?: AnchorFiles;
+    /** Whether the records of the log are read and compared too, about as much work again as the journal. */
+    readonly log?: 'read' | 'left out';
     readonly files: readonly string[];
     readonly signal: AbortSignal;
     readonly progress?: (events: number) => void;
+    readonly logProgress?: LogProgress;
   },
 ): Promise<Verification> {
   const faults: Fault[] = [];
@@ -80,6 +86,9 @@ export async function verifyRecord(
   for (const { stream, topics } of await readDividedStreams(platform.database.db))
     fault({ what: 'event', kind: 'renumbered', place: `stream ${stream} lies in the topics ${topics.join(' and ')}` });
   await verifyLog(platform, { isIntact: chain.faulty === 0 }, fault);
+  const isRead = log === 'read' && platform.logFaults.length === 0; // what is lost or moved is named already
+  const reading = { signal, ...(logProgress ? { progress: logProgress } : {}) };
+  const records = isRead ? await verifyLogRecords(platform, reading, fault) : null;
   const batches = await verifyBatches(platform, fault);
   const checkpoints = await verifyCheckpoints(platform, signal, fault);
   const checked = await verifyFiles(platform, files, fault);
@@ -88,7 +97,7 @@ export async function verifyRecord(
   const doubts = { doubtful: doubtful.length, doubtfulRevisions: doubtful.slice(0, SHOWN) };
   if (anchor) await compareWithAnchor(platform, anchor, fault);
   const anchored = anchor && faulty === 0 ? await writeAnchor(platform, anchor, new Date().toISOString()) : null;
-  const counts = { anchored, events: chain.events, blobs, batches, checkpoints, files: checked, prompts };
+  const counts = { anchored, events: chain.events, records, blobs, batches, checkpoints, files: checked, prompts };
   const shared = await readSharedIds(platform.database.db);
   const foreign = { foreign: shared.length, foreignIds: shared.slice(0, SHOWN) };
   return { ...counts, faulty, faults, ...foreign, ...doubts };

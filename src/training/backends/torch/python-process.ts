@@ -1,7 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { cutFront } from '../../../domain/text/cut-text.ts';
-import { childEnvironment } from '../../../runtime/config.ts';
+import { pythonEnvironment } from '../../../runtime/python-server.ts';
 import { BackendFailed, failureCode } from './backend-failed.ts';
 import { type Frame, frameReader, writeFrame } from './frames.ts';
 
@@ -9,8 +8,6 @@ import { type Frame, frameReader, writeFrame } from './frames.ts';
 const PROTOCOL = 1;
 const HELLO_MS = 180_000; // the first import of torch on a cold disk takes most of a minute
 const STDERR_KEPT = 4_000; // characters: a Python traceback and what came before it
-/** The folder of the Python package. */
-export const PACKAGE = fileURLToPath(new URL('../../../../python', import.meta.url));
 
 export interface PythonProcess {
   /** What there is: versions of the package, Python and torch, and the name of the CUDA device or null. */
@@ -35,7 +32,7 @@ export interface PythonProcess {
  * the first answers. @throws BackendFailed.
  */
 export async function startPython(python: string, signal: AbortSignal, processes = 1): Promise<PythonProcess> {
-  const env = childEnvironment({ PYTHONPATH: PACKAGE, PYTHONDONTWRITEBYTECODE: '1' });
+  const env = pythonEnvironment();
   const torchrun = ['-m', 'torch.distributed.run', '--standalone', `--nproc-per-node=${processes}`];
   const command = [...(processes > 1 ? torchrun : []), '-m', 'espalier_rl.trainer'];
   // Detached: the child leads a group, so that what it starts (compilers, data loaders) can be ended with it.

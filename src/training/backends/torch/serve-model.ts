@@ -1,8 +1,5 @@
-import { spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
-import { childEnvironment } from '../../../runtime/config.ts';
+import { PythonServerFailed, startPythonServer } from '../../../runtime/python-server.ts';
 import { BackendFailed } from './backend-failed.ts';
-import { PACKAGE } from './python-process.ts';
 
 export interface ServeOptions {
   readonly python: string;
@@ -33,60 +30,29 @@ const START_MS = 300_000; // torch and a large model are read from disk
 /** Starts `python -m espalier_rl.trainer.serve` on a free port of loopback; it ends with this process. @throws BackendFailed. */
 export async function serveModel(options: ServeOptions): Promise<StartedServer> {
   const { python, folder, checkpoint, name, device, precision } = options;
-  const child = spawn(
-    python,
-    [
-      ...['-m', 'espalier_rl.trainer.serve', '--model', `${folder}/${checkpoint}`, '--name', name],
-      ...['--port', '0', '--weights-root', folder, '--end-with-stdin'],
-      ...(device ? ['--device', device] : []),
-      ...(precision ? ['--precision', precision] : []),
-    ],
-    { env: childEnvironment({ PYTHONPATH: PACKAGE, PYTHONDONTWRITEBYTECODE: '1' }), stdio: ['pipe', 'ignore', 'pipe'] },
-  );
-  const lines: string[] = [];
+  const args = [
+    ...['-m', 'espalier_rl.trainer.serve', '--model', `${folder}/${checkpoint}`, '--name', name],
+    ...['--port', '0', '--weights-root', folder, '--end-with-stdin'],
+    ...(device ? ['--device', device] : []),
+    ...(precision ? ['--precision', precision] : []),
+  ];
+  const { url, lines, gone, close } = await startPythonServer(python, args, START_MS).catch((error: unknown) => {
+    if (!(error instanceof PythonServerFailed)) throw error;
+    throw new BackendFailed('ended', `the model server did not start: ${error.message}`, error.lines.join('\n'));
+  });
   const ended = new AbortController();
-  const gone = new Promise<string>((resolve) => {
-    child.once('error', (error) => resolve(error.message));
-    child.once('close', (code, signal) => resolve(`it ended with ${code ?? signal}`));
-  });
   void gone.then((why) => ended.abort(new BackendFailed('ended', `the model server ${why}`, lines.join('\n'))));
-  const listening = new Promise<string>((resolve) => {
-    createInterface({ input: child.stderr }).on('line', (line) => {
-      if (lines.push(line) > 50) lines.shift();
-      const url = /^listening on (http:\S+)$/.exec(line)?.[1];
-      if (url !== undefined) resolve(url);
-    });
-  });
-  const close = async () => {
-    child.kill('SIGKILL'); // it holds nothing that is not on disk
-    await gone;
+  const load = async (next: string, signal?: AbortSignal) => {
+    const answer = await postWeights(url, next, AbortSignal.any([ended.signal, ...(signal ? [signal] : [])])).catch(
+      async (error: unknown) => {
+        signal?.throwIfAborted();
+        await close(); // it is gone, or as good as gone: whoever asked opens another one
+        throw new BackendFailed('ended', `the model server did not answer to a change of weights: ${String(error)}`);
+      },
+    );
+    return weightsOf(answer, next);
   };
-  let timer: NodeJS.Timeout | undefined;
-  const failed = new Promise<never>((_, reject) => {
-    const fail = (why: string) => reject(new BackendFailed('ended', `the model server did not start: ${why}`, lines.join('\n')));
-    timer = setTimeout(() => fail(`it took more than ${START_MS} ms`), START_MS);
-    void gone.then(fail);
-  });
-  try {
-    const url = await Promise.race([listening, failed]);
-    const load = async (next: string, signal?: AbortSignal) => {
-      const answer = await postWeights(url, next, AbortSignal.any([ended.signal, ...(signal ? [signal] : [])])).catch(
-        async (error: unknown) => {
-          signal?.throwIfAborted();
-          await close(); // it is gone, or as good as gone: whoever asked opens another one
-          throw new BackendFailed('ended', `the model server did not answer to a change of weights: ${String(error)}`);
-        },
-      );
-      return weightsOf(answer, next);
-    };
-    return { url, close, load, gone: ended.signal };
-  } catch (error) {
-    await close();
-    throw error;
-  } finally {
-    clearTimeout(timer);
-    failed.catch(() => undefined); // when it ends later, nobody waits for its start any more
-  }
+  return { url, close, load, gone: ended.signal };
 }
 
 interface Answered {

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
-import { childEnvironment } from '../../../runtime/config.ts';
+import { pythonEnvironment } from '../../../runtime/python-server.ts';
 import { BackendFailed } from './backend-failed.ts';
-import { PACKAGE } from './python-process.ts';
 
 const WRITE_MS = 180_000; // the first import of torch and transformers on a cold disk takes most of it
 
@@ -11,7 +10,7 @@ const WRITE_MS = 180_000; // the first import of torch and transformers on a col
  */
 export async function writeTinyVision(python: string, folder: string): Promise<void> {
   const command = ['-m', 'espalier_rl.trainer.tiny_vision', '--out', folder];
-  const env = childEnvironment({ PYTHONPATH: PACKAGE, PYTHONDONTWRITEBYTECODE: '1' });
+  const env = pythonEnvironment();
   await new Promise<void>((resolve, reject) => {
     execFile(python, command, { env, timeout: WRITE_MS }, (error, _stdout, stderr) => {
       const last = stderr.trim().split('\n').at(-1) ?? '';

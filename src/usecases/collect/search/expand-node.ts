@@ -161,6 +161,7 @@ async function addChild({
     action: result.executed ?? candidate.action,
     observation: result.observation,
     admissibleActions: result.admissibleActions,
+    stateHash: result.stateHash,
     ended: done,
     policyVersion: (act.policy ?? tree.policy.ref).version,
     prompt: done ? null : shown.prompt,

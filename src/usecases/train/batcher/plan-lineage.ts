@@ -2,20 +2,24 @@ import { createAppender, type Draft } from '../../../append/appender.ts';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { type Decision, type PlanRequest, planBatches } from '../../../domain/training/planning/plan-batches.ts';
 import type { Stamp } from '../../../events/envelope.ts';
-import type { EventLog } from '../../../log/event-log.ts';
+import type { EventLog, Offsets } from '../../../log/event-log.ts';
 import { formatPosition } from '../../../log/position.ts';
 import { nextSequence } from '../../../platform/next-sequence.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { type Held, whileHeld } from '../../../postgres/hold-transaction.ts';
 import { topicsOf } from '../../../projections/apply-slice.ts';
 import { journal } from '../../../projections/journal/journal.ts';
+import { owners } from '../../../projections/owners/owners.ts';
+import { prompts } from '../../../projections/prompts/prompts.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
 import { holdLineage } from '../../../projections/training-pool/hold-lineage.ts';
 import { readLineages } from '../../../projections/training-pool/read-lineages.ts';
 import { readFinishedRuns, readPool } from '../../../projections/training-pool/read-pool.ts';
 import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
-import { readCursors, waitUntilProjected } from '../../../projections/wait-until.ts';
+import { readCursors, readProjected, waitUntilProjected } from '../../../projections/wait-until.ts';
+import { stampOfPolicy } from '../../../training/outbox/stamp-of-policy.ts';
 import { type Learner, readRecordFaults } from '../../../training/rows/read-record-faults.ts';
+import { lineageIdOf } from './declare-training.ts';
 import { understandLineage } from './understand-lineage.ts';
 import { writePlan } from './write-plan.ts';
 
@@ -59,12 +63,13 @@ async function planHeld(world: BatcherWorld, policyId: string, held: Held, signa
   await waitUntilProjected(world.db, ends, {
     timeoutMs: world.catchUpMs,
     signal,
-    projections: [trainingPool, stepTree, journal],
+    projections: [...OF_POOL, stepTree, journal],
   });
-  const drafts = await decide(world, policyId, finishedRuns);
+  const drafts = await decide(world, { policyId, finishedRuns, ends }, signal);
   if (drafts.length === 0) return { kind: 'idle' };
   const appender = createAppender({
     ...world,
+    stamp: await stampOfPolicy(world.db, lineageIdOf(policyId), world.stamp),
     sequenceOf: (stream, topic) => nextSequence(world.db, world.producer.name, stream, topic),
   });
   for (let from = 0; from < drafts.length; from += CHUNK) {
@@ -77,26 +82,51 @@ async function planHeld(world: BatcherWorld, policyId: string, held: Held, signa
   return { kind: 'planned', batches: batches.length, samples, rejected: drafts.length - batches.length };
 }
 
-/** Reads lineage, pool and position at one moment, and says what follows. */
-async function decide({ db, blobs }: BatcherWorld, policyId: string, finishedRuns: readonly string[]): Promise<readonly Draft[]> {
-  return db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .execute(async (trx) => {
+/**
+ * Reads lineage, pool and position at one moment, and says what follows. The record of a sample is looked at behind a wait of its
+ * own: the pool may hold groups that were closed since the first one, before the read models of their steps do, and what is not
+ * folded yet would pass for a fault.
+ */
+async function decide(
+  { db, blobs, catchUpMs }: BatcherWorld,
+  { policyId, finishedRuns, ends }: PlanInput,
+  signal: AbortSignal,
+): Promise<readonly Draft[]> {
+  const read = await readProjected(
+    db,
+    ends,
+    async (trx) => {
       const [lineage] = await readLineages(trx, [policyId]);
-      if (lineage === undefined || lineage.newestVersion === null) return []; // nobody trains it yet
+      if (lineage === undefined || lineage.newestVersion === null) return null; // nobody trains it yet
       const { rules, estimator } = understandLineage(lineage);
       const { readiness } = estimator;
       const groups = await readPool(trx, { policyId, rules, waitsFor: readiness.waitsFor, finishedRuns });
       const { planned, trained, abandoned, newestVersion, seed } = lineage;
       const state = { policyId, newestVersion, planned, trained, abandoned };
-      const request = { state, rules, readiness, seed, groups };
-      const decisions = await planReadable({ db: trx, blobs }, request, learnerOf(lineage.trainer));
-      if (decisions.length === 0) return [];
-      const position = formatPosition((await readCursors(trx)).get(trainingPool.name) ?? new Map());
-      return writePlan(decisions, { ...lineage, rules, position, previousHash: lineage.lastManifest });
-    });
+      const cursors = (await readCursors(trx)).get(trainingPool.name) ?? new Map();
+      return { lineage, request: { state, rules, readiness, seed, groups }, cursors };
+    },
+    OF_POOL,
+  );
+  if (read === null || planBatches(read.request).length === 0) return [];
+  const { lineage, request, cursors } = read;
+  await waitUntilProjected(db, cursors, { timeoutMs: catchUpMs, signal, projections: OF_RECORDS });
+  const learner = learnerOf(lineage.trainer);
+  const decisions = await readProjected(db, cursors, (trx) => planReadable({ db: trx, blobs }, request, learner), OF_RECORDS);
+  const { rules } = request;
+  return writePlan(decisions, { ...lineage, rules, position: formatPosition(cursors), previousHash: lineage.lastManifest });
 }
+
+interface PlanInput {
+  readonly policyId: string;
+  readonly finishedRuns: readonly string[];
+  /** Where the log ended when `finishedRuns` were over. */
+  readonly ends: Offsets;
+}
+
+const OF_POOL = [trainingPool, owners];
+/** Hold what `readRecordFaults` asks for. */
+const OF_RECORDS = [stepTree, prompts];
 
 /**
  * Plans batches whose rows can be read and trained on. Of a sample its record is looked at when it would be planned: most are

@@ -3,6 +3,8 @@ import fc from 'fast-check';
 import type { DataOf } from '../../../events/catalogue.ts';
 import { pack } from '../../../events/packed.ts';
 import { readLedgers } from '../../../projections/training-pool/read-ledger.ts';
+import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
+import { ProjectionsBehind } from '../../../projections/wait-until.ts';
 import { openBatcherWorld } from '../../../testing/batcher-world.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { runs } from '../../../testing/long-run.ts';
@@ -133,6 +135,25 @@ test('a rollout whose end contradicts its path is rejected with the reason, and 
   const rule = `rollout ${broken} took 3 steps by its end, and its path holds 2 of them`;
   expect(rejection).toMatchObject({ rolloutId: broken, reason: 'incomplete-record', rule, measured: null });
   expect(await database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
+});
+
+test('a group that is folded into the pool before its steps are into the tree is planned when they are, and not rejected', async () => {
+  const builder = new EventBuilder('ahead');
+  recordPool(builder, [['none', 'none']], 'linear');
+  const all = builder.events;
+  const opened = all.findIndex(({ type }) => type === 'TreeOpened');
+  const world = openBatcherWorld(database.db, all.slice(0, opened));
+  await world.project();
+  const asked = await world.log.ends(['runs', 'trees', 'training']); // when the group was not there yet
+  world.record(all.slice(opened));
+  await world.project([trainingPool]);
+  const early = { ...world, catchUpMs: 0, log: { ...world.log, ends: async () => asked } };
+  await expect(planLineage(early, POLICY, new AbortController().signal)).rejects.toBeInstanceOf(ProjectionsBehind);
+  await world.project();
+  expect(await database.db.selectFrom('sampleRejections').selectAll().execute()).toEqual([]);
+  expect(await planLineage(world, POLICY, new AbortController().signal)).toEqual({
+    ...{ kind: 'planned', batches: 1, samples: 2, rejected: 0 },
+  });
 });
 
 test.each([

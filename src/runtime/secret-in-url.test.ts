@@ -9,6 +9,10 @@ test.each([
   ['https://host/v1?tokens=5&keyboard=x', null],
   ['https://host/path@v1?q=a@b', null],
   ['http://127.0.0.1:8000/v1', null],
+  ['https://secret:MODEL@host/v1?api_key=secret:OTHER', null],
+  ['https://secret:hunter2@host/v1', 'a user name or a password'],
+  ['https://host/v1?api_key=secret:model', 'the parameter api_key'],
+  ['secret:MODEL', null],
 ])('the secret part of %s is %s', (url, found) => {
   expect(secretInUrl(url)).toBe(found);
 });

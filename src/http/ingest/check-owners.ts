@@ -47,17 +47,21 @@ export async function checkOwners(events: readonly Sent[], principal: Principal,
   if (principal.keyId === null) return { kind: 'owned', claim };
 
   const opened = new Set(events.filter(({ event }) => claims(event)).map(({ event }) => keyOf(event)));
-  const needed = events.flatMap(({ event }) => (event.type === 'SegmentRendered' ? [] : [placeOf(event), ...rootPlaceOf(event)]));
+  const needed = events.flatMap(({ event }) =>
+    isSegment(event) ? [drawnForOf(event)] : [placeOf(event), ...rootPlaceOf(event)],
+  );
   let known = await find(needed, world);
   // A stream that is opened here could have been opened a moment ago by another: trees follow from their run, the others wait.
-  const open = needed.filter(({ key, topic }) => !known.has(key) && (!opened.has(key) || topic !== 'trees'));
+  const open = needed.filter(
+    ({ key, topic, needs }) => needs !== 'nothing' && !known.has(key) && (!opened.has(key) || topic !== 'trees'),
+  );
   if (open.length > 0) {
     if (!(await world.caughtUp(new Set(open.map(({ topic }) => topic))))) return { kind: 'undecided' };
     known = await find(needed, world);
   }
   const judged = events.flatMap((sent) => {
     const { event } = sent;
-    if (event.type === 'SegmentRendered') return [judgeScope(sent, principal)]; // named by its content: nobody owns it
+    if (isSegment(event)) return [judgeScope(sent, principal), judgeSegment(sent, principal, known.get(drawnForOf(event).key))];
     const own = {
       what: `stream ${event.stream}`,
       owner: known.get(keyOf(event)) ?? (opened.has(keyOf(event)) ? mine : undefined),
@@ -125,11 +129,25 @@ function judge(sent: Sent, principal: Principal, { what, owner }: Held): Found |
   return forbidden(`the ${what} belongs to another key, and ${type} of others needs the scope judge`, withScope('judge'));
 }
 
+/** A segment is named by its content, and nobody owns it. It is shown with the run that it was drawn for. */
+function judgeSegment(sent: Sent, { project }: Principal, run: KnownOwner | undefined): Found | undefined {
+  if (run === undefined || run.project === project) return undefined;
+  const { correlationId } = sent.event;
+  const remedy = 'name the run that it was drawn for as correlationId';
+  return { kind: 'unknown', problem: problemOf(sent, `no run ${correlationId} is on record`, remedy, 'correlationId') };
+}
+
+function isSegment(event: Envelope): boolean {
+  return event.type === 'SegmentRendered';
+}
+
 function withScope(scope: string): string {
   return `make a key with it: \`espalier keys create --name NAME --scopes ${scope}\``;
 }
 
 interface Place {
+  /** `nothing`: what nobody opened is let pass. */
+  readonly needs?: 'nothing';
   readonly key: string;
   readonly topic: Topic;
   readonly stream: string;
@@ -144,13 +162,17 @@ function rootPlaceOf(event: Envelope): readonly Place[] {
   return root === null ? [] : [{ key: `runs ${root}`, topic: 'runs', stream: root }];
 }
 
+function drawnForOf({ correlationId }: Envelope): Place {
+  return { key: `runs ${correlationId}`, topic: 'runs', stream: correlationId, needs: 'nothing' };
+}
+
 function keyOf(event: Envelope): string {
   return `${catalogue[event.type].topic} ${event.stream}`;
 }
 
 /** What is named by its content has no owner. */
 function claims(event: Envelope): boolean {
-  return opens(event) && event.type !== 'SegmentRendered';
+  return opens(event) && !isSegment(event);
 }
 
 /** Finds owners: those that the record decided from memory, the others in the read model, and what was claimed here last. */

@@ -9,6 +9,8 @@ import { imageTarget } from './targets/image-target.ts';
 import { importTarget } from './targets/import-target.ts';
 import { policyTarget } from './targets/policy-target.ts';
 import { prepareTarget } from './targets/prepare-target.ts';
+import { principalTarget } from './targets/principal-target.ts';
+import { projectsTarget } from './targets/projects-target.ts';
 import { renderTarget } from './targets/render-target.ts';
 import { slowTarget } from './targets/slow-target.ts';
 import { toolTarget } from './targets/tool-target.ts';
@@ -17,6 +19,6 @@ import { trainingTarget } from './targets/training-target.ts';
 /** Every way into the platform. */
 export const targets: readonly Target[] = [
   ...[eventsTarget, graphqlTarget, trainingTarget, policyTarget, imageTarget, httpTarget, slowTarget, budgetTarget],
-  browserTarget,
+  ...[browserTarget, principalTarget, projectsTarget],
   ...[importTarget, prepareTarget, toolTarget, renderTarget, fileTarget],
 ];

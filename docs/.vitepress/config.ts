@@ -36,6 +36,7 @@ export default defineConfig({
           page('Cluster', '/guides/cluster'),
           page('Replay and verify', '/guides/replay-and-verify'),
           page('Quarantine', '/guides/quarantine'),
+          page('Keys and projects', '/guides/keys-and-projects'),
           page('Secrets by name', '/guides/secrets'),
           page('Forget', '/guides/forget'),
           page('Add an environment', '/guides/add-an-environment'),

@@ -165,8 +165,8 @@ test('every route of the server has a rule here for what a key of another projec
   expect(Object.keys(RULES).sort()).toEqual([...routes].sort());
 });
 
-describe('a key of one project', () => {
-  test.each(Object.entries(RULES))('gets nothing of another project by %s', async (route, rule) => {
+describe('a confined key', () => {
+  test.each(Object.entries(RULES))('a key of one project gets nothing of another one by %s', async (route, rule) => {
     for (const { name, key } of keys) {
       if (rule.kind === 'by') {
         const found = new Map<string, string>();
@@ -190,7 +190,7 @@ describe('a key of one project', () => {
     }
   });
 
-  test('is answered the same for a lease, a batch, a policy and an image of another project as for unknown ones', async () => {
+  test('a lease, a batch, a policy and an image of another project are answered as unknown ones', async () => {
     const [{ key } = { key: '' }] = keys;
     const named = { lease: newId(), batch: newId(), policy: 'policy of theirz', image: 'b'.repeat(64) };
     const unknown: Tenant = {
@@ -210,7 +210,7 @@ describe('a key of one project', () => {
     }
   });
 
-  test('cannot follow or page through what another project has', async () => {
+  test('a key of one project can neither follow nor page through what another one has', async () => {
     const first = await ask(post('/graphql', { query: LISTS }), theirs.key);
     const { data } = JSON.parse(first.text) as { data: { runs: { pageInfo: { endCursor: string } } } };
     const after = data.runs.pageInfo.endCursor;
@@ -230,7 +230,7 @@ describe('a key of one project', () => {
     controller.abort();
   });
 
-  test('writes no project but its own', async () => {
+  test('a key of one project writes no other one', async () => {
     for (const { key } of keys) {
       const { status } = await ask({ path: '/v1/key', headers: { 'espalier-project': 'theirs' } }, key);
       expect(status).toBe(403);

@@ -1,0 +1,140 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { EventLog } from '../../../src/log/event-log.ts';
+import type { Size, Stage, StageDatabase } from '../stage.ts';
+import { type CpuSeconds, cpuSeconds, serverOf } from './cpu-seconds.ts';
+
+/** What a round took, from its first event to its last. */
+export interface Round {
+  readonly events: number;
+  readonly seconds: number;
+  readonly cpu: CpuSeconds;
+}
+
+/** The sources of a checkout. An older one has the shapes of these here in all that is used below. */
+type Checkout = Awaited<ReturnType<typeof loadCheckout>>;
+async function loadCheckout(folder: string) {
+  const load = <T>(path: string): Promise<T> => import(pathToFileURL(join(folder, path)).href);
+  return {
+    ...(await load<typeof import('../stage.ts')>('infra/bench/stage.ts')),
+    ...(await load<typeof import('../trajectories.ts')>('infra/bench/trajectories.ts')),
+    ...(await load<typeof import('../../../src/events/catalogue.ts')>('src/events/catalogue.ts')),
+    ...(await load<typeof import('../../../src/append/appender.ts')>('src/append/appender.ts')),
+    ...(await load<typeof import('../../../src/platform/open-platform.ts')>('src/platform/open-platform.ts')),
+    ...(await load<typeof import('../../../src/runtime/config.ts')>('src/runtime/config.ts')),
+    ...(await load<typeof import('../../../src/projections/projection.ts')>('src/projections/projection.ts')),
+    ...(await load<typeof import('../../../src/projections/registry.ts')>('src/projections/registry.ts')),
+    ...(await load<typeof import('../../../src/projections/runner.ts')>('src/projections/runner.ts')),
+    ...(await load<typeof import('../../../src/projections/wait-until.ts')>('src/projections/wait-until.ts')),
+  };
+}
+
+interface Ground {
+  readonly checkout: Checkout;
+  readonly stage: Stage;
+  readonly database: StageDatabase;
+  /** Process id of the Postgres server. */
+  readonly server: number;
+}
+/** Opens a work, and returns what does one round of it. */
+type Open = (ground: Ground) => Promise<() => Promise<Round>>;
+
+const TREES: Readonly<Record<Size, number>> = { full: 300, quick: 2 };
+const BATCH = 500;
+const SEND = 5_000; // events on their way to be projected
+const PARTITIONS = 8;
+const WAIT_MS = 300_000;
+
+/** The works by which two checkouts are compared. */
+export const WORKS = {
+  'append to the embedded log': async (ground) => openAppend(ground, await ground.stage.embeddedLog()),
+  'append to Kafka': async (ground) => openAppend(ground, await ground.stage.kafkaLog()),
+  'append drafts on the platform': openDrafts,
+  'Kafka to queryable': openProject,
+} satisfies Record<string, Open>;
+export type Work = keyof typeof WORKS;
+
+/** Opens a work on the sources of a checkout, with servers of its own. Who opens closes. */
+export async function openWork(folder: string, work: Work, size: Size) {
+  const checkout = await loadCheckout(folder);
+  const stage = checkout.openStage(size);
+  const database = await stage.database();
+  const { rows } = await database.pool.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const round = await WORKS[work]({ checkout, stage, database, server: await serverOf(rows[0]?.pid ?? 0) });
+  return { round, close: () => stage.close() };
+}
+
+async function openAppend({ checkout, stage, server }: Ground, log: EventLog): Promise<() => Promise<Round>> {
+  await log.ensureTopics(checkout.TOPICS, PARTITIONS);
+  return async () => {
+    const events = checkout.recordTrajectories({ ...checkout.GROUP, trees: TREES[stage.size], name: 'append' });
+    const records = checkout.recordsOf(events).filter(({ topic }) => topic === 'trees');
+    return measured(server, records.length, async () => {
+      for (let from = 0; from < records.length; from += BATCH) await log.append(records.slice(from, from + BATCH));
+    });
+  };
+}
+
+/** As a collector appends: by an appender, to the log as the platform opens it. */
+async function openDrafts({ checkout, stage, database, server }: Ground): Promise<() => Promise<Round>> {
+  const home = await mkdtemp(join(tmpdir(), 'espalier-bench-home-'));
+  stage.closing(() => rm(home, { recursive: true, force: true }));
+  const platform = await checkout.openPlatform(checkout.readConfig({ ESPALIER_HOME: home, DATABASE_URL: database.url }), 'bench');
+  stage.closing(() => platform.close());
+  const { log, blobs, stamp } = platform;
+  let round = 0;
+  return async () => {
+    const producer = { name: `bench ${round++}`, version: '1' };
+    const appender = checkout.createAppender({ log, blobs, producer, stamp, clock: Date.now });
+    const drafts = checkout.recordTrajectories({ ...checkout.GROUP, trees: TREES[stage.size], name: producer.name });
+    return measured(server, drafts.length, async () => {
+      for (let from = 0; from < drafts.length; from += BATCH) await appender.append(drafts.slice(from, from + BATCH));
+    });
+  };
+}
+
+/** From the topics to the rows of all projections, in tables that each round finds empty. */
+async function openProject({ checkout, stage, database, server }: Ground): Promise<() => Promise<Round>> {
+  const { TOPICS, projections, schemaNameOf } = checkout;
+  const log = await stage.kafkaLog();
+  await log.ensureTopics(TOPICS, PARTITIONS);
+  const tables = await database.pool.query<{ name: string }>(
+    `select schemaname || '.' || tablename as name from pg_tables where schemaname = any($1)`,
+    [projections.map(schemaNameOf)],
+  );
+  let round = 0;
+  return async () => {
+    const events = checkout.recordTrajectories({ ...checkout.GROUP, trees: TREES[stage.size], name: `round ${round++}` });
+    const records = checkout.recordsOf(events);
+    for (let from = 0; from < records.length; from += SEND) await log.append(records.slice(from, from + SEND));
+    await database.pool.query(`truncate ${tables.rows.map(({ name }) => name).join(', ')}`);
+    await database.pool.query('checkpoint');
+    const target = await log.ends(TOPICS);
+    let began = Number.POSITIVE_INFINITY; // after the consumer has joined its group
+    const report = (event: Parameters<NonNullable<Parameters<typeof checkout.runProjections>[0]['report']>>[0]) => {
+      if (event.kind !== 'projected') throw new Error(`the projections did not run cleanly: ${JSON.stringify(event)}`);
+      began = Math.min(began, performance.now() - event.milliseconds);
+    };
+    let seconds = 0;
+    let close: () => Promise<void> = async () => undefined;
+    const { cpu } = await measured(server, records.length, async () => {
+      const projecting = await checkout.runProjections({ log, database, report });
+      close = () => projecting.close();
+      await checkout.waitUntilProjected(database.db, target, { timeoutMs: WAIT_MS, pollMs: 20 });
+      seconds = (performance.now() - began) / 1_000;
+    });
+    await close();
+    return { events: records.length, seconds, cpu };
+  };
+}
+
+async function measured(server: number, events: number, work: () => Promise<void>): Promise<Round> {
+  const before = await cpuSeconds(server);
+  const began = performance.now();
+  await work();
+  const seconds = (performance.now() - began) / 1_000;
+  const { node, postgres } = await cpuSeconds(server);
+  return { events, seconds, cpu: { node: node - before.node, postgres: postgres - before.postgres } };
+}

@@ -28,14 +28,17 @@ interface Call {
 export class EmbeddedAppender {
   readonly #pool: Pool;
   readonly #patienceMs: number;
+  readonly #sessions: boolean;
   readonly #topics = new Map<string, LogTopic>();
   #queue: Call[] = [];
   #draining: Promise<void> | undefined;
   #closed = false;
 
-  constructor(pool: Pool, patienceMs: number) {
+  /** @param sessions whether connections of the pool are sessions of one's own. */
+  constructor(pool: Pool, { patienceMs, sessions }: { readonly patienceMs: number; readonly sessions: boolean }) {
     this.#pool = pool;
     this.#patienceMs = patienceMs;
+    this.#sessions = sessions;
   }
 
   /** Appends in order; resolves when durable. An async function, so that a refusal rejects. */
@@ -107,6 +110,7 @@ export class EmbeddedAppender {
             this.#pool,
             this.#topics,
             known.flatMap((call) => call.records),
+            this.#sessions,
           );
     });
     let given = 0;

@@ -9,7 +9,7 @@ import { type EventLog, LogError, type Subscription } from './event-log.ts';
 export interface EmbeddedLogOptions {
   /** The address of a migrated database (migrations/0002-log.sql). */
   readonly url: string;
-  /** The same database with sessions of one's own, for subscriptions; by default `url`. */
+  /** The same database with sessions of one's own, for subscriptions; by default `url`, whose sessions are one's own then. */
   readonly directUrl?: string;
   /** How long a lost connection is tried again before appends and subscriptions fail, ms. */
   readonly patienceMs?: number;
@@ -34,7 +34,7 @@ export async function openEmbeddedLog({
   leaseMs = LEASE_MS,
 }: EmbeddedLogOptions): Promise<EventLog> {
   const pool = openPool(url, { max: CONNECTIONS, applicationName: 'espalier log' });
-  const appender = new EmbeddedAppender(pool, patienceMs);
+  const appender = new EmbeddedAppender(pool, { patienceMs, sessions: url === directUrl });
   const subscriptions = new Set<Subscription>();
   let closed: Promise<void> | undefined;
   try {

@@ -62,7 +62,7 @@ export function createAppender(options: AppenderOptions): Appender {
       }
       const sequence = before?.sequence ?? (await options.sequenceOf?.(stream, topic)) ?? 0;
       counters.set(stream, { sequence: sequence + 1, topic });
-      events.push({
+      const event = {
         id: draft.id ?? newId(),
         type: draft.type,
         schemaVersion: catalogue[draft.type].version,
@@ -72,9 +72,11 @@ export function createAppender(options: AppenderOptions): Appender {
         correlationId: draft.correlationId,
         causationId: draft.causationId ?? null,
         producer,
-        ...(options.epoch === undefined ? {} : { epoch: options.epoch }),
+        principal: stamp.principal,
+        project: stamp.project,
         data: draft.data,
-      } as Envelope); // type and data come from one draft, whose union ties them
+      } as Envelope; // type and data come from one draft, whose union ties them
+      events.push(options.epoch === undefined ? event : { ...event, epoch: options.epoch });
     }
     return { events, counters };
   }

@@ -7,8 +7,16 @@ export const LOOK_DEPTH = 100;
  * below LOOK_DEPTH.
  */
 export function wellFormed<T>(value: T): { readonly value: T; readonly repaired: readonly string[] } {
+  if (isWellFormed(value, 0)) return { value, repaired: [] }; // nearly always, and a quarter of the time of the walk below
   const repaired: string[] = [];
   return { value: repair(value, '', 0, storable, repaired) as T, repaired }; // repair keeps the shape and changes only texts
+}
+
+function isWellFormed(v: unknown, depth: number): boolean {
+  if (typeof v === 'string') return storable(v) === v;
+  if (typeof v !== 'object' || v === null || depth === LOOK_DEPTH) return true;
+  if (Array.isArray(v)) return v.every((item) => isWellFormed(item, depth + 1));
+  return Object.keys(v).every((key) => storable(key) === key && isWellFormed((v as Record<string, unknown>)[key], depth + 1));
 }
 
 /** Makes the keys alone storable. Earlier records may hold broken ones in free-form parts: only HTTP refused them. */

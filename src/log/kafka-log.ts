@@ -222,7 +222,8 @@ class KafkaLog implements EventLog {
     const partitions = await this.#partitionsOf(topics);
     await this.#learnLimits(topics);
     const placed = records.map((record) => ({
-      ...{ record, limit: this.#limits.get(record.topic) },
+      record,
+      limit: this.#limits.get(record.topic),
       partition: partitionOf(record, partitions.get(record.topic) ?? 1),
     }));
     const { compression = 'none' } = this.#options;

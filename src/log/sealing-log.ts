@@ -88,7 +88,8 @@ function projectOf({ project }: Envelope): string {
   return project ?? DEFAULT_STAMP.project;
 }
 
-function sealRecord({ event, ...record }: LogRecord, held: ReadonlyMap<string, StreamKey>): LogRecord {
+function sealRecord(record: LogRecord, held: ReadonlyMap<string, StreamKey>): LogRecord {
+  const { event } = record;
   const key = event && held.get(event.stream);
   if (!event || !key) return record;
   const sealed = sealEvent(event, key);

@@ -126,7 +126,12 @@ function offsetOf(item: Item): number {
  * Returns whether an item is a projection's business: its types, and for the one that handles all also what is no event at all.
  */
 export function concerns(projection: Projection, item: Item): boolean {
-  if (item.kind === 'event' && item.delivery.supersededBy !== undefined && !projection.keepsSuperseded) return false;
+  if (item.kind === 'event') {
+    const { supersededBy, event } = item.delivery;
+    if (supersededBy !== undefined && !projection.keepsSuperseded) return false;
+    // A released event leaves the quarantine, whatever it changes.
+    if (!event.released && projection.skips?.(item.delivery)) return false;
+  }
   if (projection.handles === 'all') return true;
   const type = item.kind === 'event' ? item.delivery.event.type : item.type;
   return type !== null && isEventType(type) && projection.handles.includes(type);

@@ -21,6 +21,11 @@ export async function decodeRecords(db: Db, batch: LogBatch): Promise<readonly I
     db,
     batch.records.map(({ value }) => value),
   );
+  let last = { ms: Number.NaN, iso: '' }; // most records of a batch were received in the same few milliseconds
+  const isoOf = (ms: number): string => {
+    if (ms !== last.ms) last = { ms, iso: new Date(ms).toISOString() };
+    return last.iso;
+  };
   return batch.records.map((record) => {
     const decoded = decode(record.value, unseal);
     if (decoded.kind === 'refused') {
@@ -32,7 +37,7 @@ export async function decodeRecords(db: Db, batch: LogBatch): Promise<readonly I
         refusal: decoded.refusal,
       };
     }
-    const receivedAt = record.receivedAt === null ? null : new Date(record.receivedAt).toISOString();
+    const receivedAt = record.receivedAt === null ? null : isoOf(record.receivedAt);
     const body = Buffer.from(record.value.buffer, record.value.byteOffset, record.value.byteLength).toString('utf8');
     return {
       kind: 'event',

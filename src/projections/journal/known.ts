@@ -4,16 +4,12 @@ import type { Trx } from '../../postgres/database.ts';
 import type { Known } from './fold-batch.ts';
 import { readBodiesOf } from './read-bodies.ts';
 
-/** Loads what the journal holds of the events and streams of a batch, in four look-ups. */
-export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<Known> {
+/** Loads what the journal holds of some events, and of the streams of a batch, in four look-ups; in three where there are no events. */
+export async function loadKnown(events: readonly Delivery[], batch: readonly Delivery[], trx: Trx): Promise<Known> {
   const streams = [...new Set(batch.map((d) => d.event.stream))];
+  const asked = events.map((d) => d.event);
   return {
-    bodies: new Map(
-      await readBodiesOf(
-        trx,
-        batch.map((d) => d.event),
-      ),
-    ),
+    bodies: asked.length === 0 ? new Map() : new Map(await readBodiesOf(trx, asked)),
     positions: await positionsOf(streams, trx),
     sequences: await sequencesOf(streams, trx),
     received: await receivedOf(batch, trx),

@@ -17,6 +17,7 @@ export const owners: Projection = {
   name: 'owners',
   version: 1,
   handles: Object.keys(catalogue) as EventType[], // the keys of the catalogue are its types
+  skips: ({ event, body }) => !opens(event) && !mayNamePayload(body),
   project,
 };
 
@@ -28,13 +29,17 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
     const key = `${topic} ${event.stream}`;
     if (opens(event) && !opened.has(key))
       opened.set(key, { stream: event.stream, topic, root: rootOf(event), principal, project });
-    if (!body.includes('"blob":')) continue; // most events: a walk over their data would be the larger part of this fold
+    if (!mayNamePayload(body)) continue; // a walk over the data of each event would be the larger part of this fold
     for (const { reference } of blobReferences(event))
       payloads.set(`${reference.blob} ${project}`, { sha256: reference.blob, project });
   }
   await insertRows(trx, tables.owners, [...opened.values()]);
   await insertRows(trx, tables.payloadProjects, [...payloads.values()]);
   return [];
+}
+
+function mayNamePayload(body: string): boolean {
+  return body.includes('"blob":');
 }
 
 const OPENING: ReadonlySet<EventType> = new Set<EventType>([

@@ -10,10 +10,13 @@ import { asSeenBy } from '../src/projections/visible/see-projects.ts';
 import { Moments } from './as-of/moments.ts';
 import { LargeTexts } from './large-text.ts';
 import { createLoaders, type Loaders } from './loaders/create-loaders.ts';
+import { EstimateBudget } from './loaders/estimate-budget.ts';
+import { PathBudget } from './loaders/path-budget.ts';
 import type { Budgets } from './metering/budgets.ts';
 import type { Callers } from './metering/callers.ts';
 import { Place } from './metering/place.ts';
 import { QueryMeter } from './metering/query-meter.ts';
+import type { QueryUse } from './metering/query-use.ts';
 
 /** What the API reads from: the read models, the end of the log, the blobs, and word of moved cursors. */
 export interface Sources {
@@ -63,10 +66,12 @@ export function createContext(
   given: Sources,
   budgets: Budgets,
   callers: Callers,
+  report: (key: string, use: QueryUse) => void,
   { signal, principal, connection = '' }: ServerContext & { readonly signal: AbortSignal },
 ): Omit<Context, keyof ServerContext> {
-  const asking = callers.accountsOf({ key: principal.keyId ?? 'local', connection });
-  const meter = new QueryMeter(budgets.query, [asking.key, asking.connection]);
+  const key = principal.keyId ?? 'local';
+  const asking = callers.accountsOf({ key, rowsPerMinute: principal.quota?.rowsPerMinute ?? null, connection });
+  const meter = new QueryMeter(budgets.query, [asking.key, asking.connection], (use) => report(key, use));
   const sources = { ...given, db: asSeenBy(metered(given.db, meter), principal), tails: asSeenBy(given.tails, principal) };
   const texts = new LargeTexts(sources.blobs);
   const moments = new Moments<Context>();
@@ -75,7 +80,10 @@ export function createContext(
     meter.abandon();
   };
   signal.addEventListener('abort', left, { once: true });
-  const loaders = createLoaders(sources.db, texts, sources.blobs);
+  const loaders = createLoaders(sources.db, texts, sources.blobs, {
+    estimateBudget: new EstimateBudget(),
+    pathBudget: new PathBudget((hops) => meter.walk(hops)),
+  });
   const place = new Place(callers.turns, asking, signal, budgets.server.waitMs);
   const beginSubscription = () => callers.beginSubscription(asking);
   return { sources, loaders, texts, moment: null, moments, meter, place, beginSubscription, signal };

@@ -14,6 +14,7 @@ import { useTokenLimit } from './limits/use-token-limit.ts';
 import { createMaskError } from './mask-error.ts';
 import { type BudgetOverrides, budgetsWith } from './metering/budgets.ts';
 import { Callers } from './metering/callers.ts';
+import type { QueryUse } from './metering/query-use.ts';
 import { useMetering } from './metering/use-metering.ts';
 import { readOperations, useShippedOperations } from './persisted-operations.ts';
 import { createExecutableSchema } from './schema.ts';
@@ -26,6 +27,8 @@ export interface GraphqlOptions extends Omit<Sources, 'projections' | 'tails'> {
   readonly limits?: Partial<Limits>;
   readonly budgets?: BudgetOverrides;
   readonly clock?: () => number;
+  /** Is called with what queries used, and the id of the key that asked; `local` without one. */
+  readonly used?: (key: string, use: QueryUse) => void;
   /** 'persisted-only' answers nothing but the operations of `operations/`. */
   readonly documents?: 'any' | 'persisted-only';
   /** The path that the server mounts this at. */
@@ -44,10 +47,12 @@ export async function createGraphql(options: GraphqlOptions): Promise<YogaServer
   const limits = { ...LIMITS, ...options.limits };
   const budgets = budgetsWith(options.budgets);
   const callers = new Callers(budgets, clock);
+  const used = options.used ?? (() => undefined);
   const operations = await readOperations();
   return createYoga<ServerContext, Context>({
     schema: await createExecutableSchema(),
-    context: ({ request: { signal }, ...given }) => createContext(sources, budgets, callers, { ...given, signal }) as Context, // yoga adds the server's context to it
+    context: ({ request: { signal }, ...given }) =>
+      createContext(sources, budgets, callers, used, { ...given, signal }) as Context, // yoga adds the server's context to it
     graphqlEndpoint: options.endpoint ?? '/graphql',
     landingPage: false,
     multipart: false, // nothing is uploaded

@@ -35,7 +35,11 @@ export async function subscribeToEvents(
   const ends = await logEnd(sources);
   const from = typeof after === 'string' ? argumentPosition('after', after) : ends;
   mustLieWithin('after', from, ends); // beyond it every event would be passed over in silence until the log has come there
-  const end = beginSubscription();
+  const leave = beginSubscription();
+  const end = () => {
+    leave();
+    meter.end(0);
+  };
   signal.addEventListener('abort', end, { once: true });
   return mapped(tail(sources.tails, sources.notices, from, filter, signal), () => meter.nextEvent(), end);
 }

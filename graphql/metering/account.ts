@@ -3,7 +3,7 @@ import { once } from './once.ts';
 import { overBudget } from './over-budget.ts';
 
 const MINUTE = 60_000;
-const MORE_KEYS = 'ask less often, read pages, or give the work a key of its own (`espalier keys create`)';
+const MORE_KEYS = 'ask less often, read pages, or give the work a key of its own (`espalier keys create --rows-per-minute`)';
 
 /**
  * What one key, or one connection, uses: rows in the last minute, queries, subscriptions. Rows are a bucket that fills again

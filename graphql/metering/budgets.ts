@@ -42,6 +42,7 @@ export const BUDGETS: Budgets = {
   query: { rows: 200_000, bytes: 64 * MIB, fields: 3_000_000, answer: 64 * MIB, statementMs: 10_000 },
   // One processor answers some 100,000 rows a second.
   connection: { rowsPerMinute: 3_000_000, queries: 64, running: 2, subscriptions: 16 },
+  // of a key that says nothing itself
   key: { rowsPerMinute: 6_000_000, queries: 128, running: 3, subscriptions: 64 },
   server: { running: 4, subscriptions: 256, waitMs: 30_000 },
 };

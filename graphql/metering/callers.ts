@@ -8,6 +8,8 @@ import { type Asking, Turns } from './turns.ts';
 export interface Caller {
   /** The id of its key; `local` without one. */
   readonly key: string;
+  /** The rows in a minute that its key allows; null for as many as any key may read. */
+  readonly rowsPerMinute: number | null;
   readonly connection: string;
 }
 
@@ -27,9 +29,10 @@ export class Callers {
     this.turns = new Turns(budgets.server.running);
   }
 
-  accountsOf({ key, connection }: Caller): Asking {
+  accountsOf({ key, rowsPerMinute, connection }: Caller): Asking {
+    const budget = this.#budgets.key;
     return {
-      key: this.#account('key', key, this.#budgets.key),
+      key: this.#account('key', key, rowsPerMinute === null ? budget : { ...budget, rowsPerMinute }),
       connection: this.#account('connection', `${key} ${connection}`, this.#budgets.connection),
     };
   }

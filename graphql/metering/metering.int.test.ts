@@ -91,15 +91,27 @@ describe('the budget of a caller', () => {
     let now = 0;
     const { ask, fetch } = await within({ key: { rowsPerMinute: 600 } }, () => now);
     const whole = `{ path(leaf: "${step(-1)}") { id } }`;
-    expect((await ask(whole, {}, first)).errors).toBeUndefined(); // 1,001 steps, their leaf, and the row of the path
+    // 1,001 steps on the way to the root, and as many with what they hold; their leaf, and the row of the path
+    expect((await ask(whole, {}, first)).errors).toBeUndefined();
     expect(await ask('{ runs { nodes { id } } }', {}, second)).toEqual(
-      refused('rows in a minute of a key', expect.stringMatching(/^100[1-9]$/), 600),
+      refused('rows in a minute of a key', expect.stringMatching(/^200[2-9]$/), 600),
     );
     const answer = await fetch({ query: whole }, {}, first);
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '41']);
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '141']);
     expect((await ask('{ runs { nodes { id } } }', {}, other)).errors).toBeUndefined();
-    now = 41_000;
+    now = 141_000;
     expect((await ask('{ runs { nodes { id } } }', {}, second)).errors).toBeUndefined();
+  });
+
+  test('a key with a quota of its own may read so many rows in a minute, and its connections no more', async () => {
+    const { ask } = await within({ key: { rowsPerMinute: 1 } });
+    const quota = { requestsPerMinute: null, bytesPerMinute: null, rowsPerMinute: 3_000 };
+    const of = (connection: string) => ({ principal: { ...holder('large'), quota }, connection });
+    const whole = `{ path(leaf: "${step(-1)}") { id } }`;
+    for (const connection of ['1', '2']) expect((await ask(whole, {}, of(connection))).errors).toBeUndefined();
+    expect(await ask(whole, {}, of('3'))).toEqual(
+      refused('rows in a minute of a key', expect.stringMatching(/^400[4-9]$/), 3_000),
+    );
   });
 
   test('a connection that has read its rows of a minute waits, and another one of its key does not', async () => {

@@ -12,6 +12,8 @@ export class Place {
   #turn: Turn | undefined;
   #away = 0;
   #left: (() => void) | undefined;
+  #since = 0;
+  #milliseconds = 0;
 
   /** @param waitMs how long it may wait for a turn. */
   constructor(turns: Turns, asking: Asking, signal: AbortSignal, waitMs: number) {
@@ -28,7 +30,7 @@ export class Place {
       for (const end of ends) end();
     });
     try {
-      this.#turn = await this.#wait();
+      this.#hold(await this.#wait());
     } catch (error) {
       this.#left();
       throw error;
@@ -37,10 +39,7 @@ export class Place {
 
   /** Lets others have the turn while this query waits: for a position, or for a moment that is folded. */
   async whileAway<T>(wait: () => Promise<T>): Promise<T> {
-    if (this.#away++ === 0) {
-      this.#turn?.();
-      this.#turn = undefined;
-    }
+    if (this.#away++ === 0) this.#giveBack();
     try {
       return await wait();
     } finally {
@@ -48,7 +47,7 @@ export class Place {
         const turn = await this.#wait();
         if (this.#over())
           turn(); // the query ended without this field
-        else this.#turn = turn;
+        else this.#hold(turn);
       }
     }
   }
@@ -70,10 +69,26 @@ export class Place {
   }
 
   leave(): void {
-    this.#turn?.();
+    this.#giveBack();
     this.#left?.();
-    this.#turn = undefined;
     this.#left = undefined;
+  }
+
+  /** For how long it was its turn. */
+  get seconds(): number {
+    return this.#milliseconds / 1_000;
+  }
+
+  #hold(turn: Turn): void {
+    this.#turn = turn;
+    this.#since = performance.now();
+  }
+
+  #giveBack(): void {
+    if (!this.#turn) return;
+    this.#turn();
+    this.#turn = undefined;
+    this.#milliseconds += performance.now() - this.#since;
   }
 }
 

@@ -4,6 +4,7 @@ import type { Account } from './account.ts';
 import { answerSize } from './answer-size.ts';
 import type { QueryBudget } from './budgets.ts';
 import { overBudget } from './over-budget.ts';
+import type { QueryUse } from './query-use.ts';
 
 const SMALLER = 'read less at once: pages (first, after), fewer aliases, or one tree or run at a time';
 
@@ -15,14 +16,18 @@ export class QueryMeter implements StatementMeter {
   readonly statementMs: number;
   readonly #budget: QueryBudget;
   readonly #accounts: readonly Account[];
+  readonly #report: (use: QueryUse) => void;
+  #walked = 0;
   #rows = 0;
   #bytes = 0;
   #fields = 0;
   #refusal: GraphQLError | undefined;
 
-  constructor(budget: QueryBudget, accounts: readonly Account[] = []) {
+  /** @param report is called with what was used since it was called before. */
+  constructor(budget: QueryBudget, accounts: readonly Account[] = [], report: (use: QueryUse) => void = () => undefined) {
     this.#budget = budget;
     this.#accounts = accounts;
+    this.#report = report;
     this.statementMs = budget.statementMs;
   }
 
@@ -43,6 +48,12 @@ export class QueryMeter implements StatementMeter {
     for (const account of this.#accounts) account.charge(1);
     if (this.#rows > this.#budget.rows) throw this.#refuse('rows of a query', this.#rows, this.#budget.rows);
     if (this.#bytes > this.#budget.bytes) throw this.#refuse('bytes read by a query', this.#bytes, this.#budget.bytes);
+  }
+
+  /** Charges the callers with rows that a statement reads and does not return. */
+  walk(rows: number): void {
+    this.#walked += rows;
+    for (const account of this.#accounts) account.charge(rows);
   }
 
   late(): Error {
@@ -68,8 +79,15 @@ export class QueryMeter implements StatementMeter {
 
   /** Begins again, for the next event of a subscription, which its caller is charged with. */
   nextEvent(): void {
-    for (const account of this.#accounts) account.charge(1);
+    this.end(0);
+    this.walk(1);
+  }
+
+  /** Ends a query, or an event of a subscription, and reports what it used. @param seconds for which it was its turn. */
+  end(seconds: number): void {
+    this.#report({ rows: this.#rows + this.#walked, bytes: this.#bytes, seconds });
     this.#rows = 0;
+    this.#walked = 0;
     this.#bytes = 0;
     this.#fields = 0;
   }

@@ -22,6 +22,7 @@ export function useMetering(): Plugin<Context> {
           place.leave();
           if (isAsyncIterable(result)) return;
           meter.answer(result.data);
+          meter.end(place.seconds);
           if (meter.refusal) setResult({ errors: [meter.refusal] });
         },
       };

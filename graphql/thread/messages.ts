@@ -1,6 +1,7 @@
 import type { Offsets } from '../../src/log/event-log.ts';
 import type { Config, LogLevel } from '../../src/runtime/config.ts';
 import type { ServerContext } from '../context.ts';
+import type { QueryUse } from '../metering/query-use.ts';
 
 /** What the thread is started with. */
 export interface ThreadData {
@@ -36,4 +37,6 @@ export type FromThread =
   | { readonly kind: 'failed'; readonly id: number; readonly error: unknown }
   /** Asks for the ends of the log, which the server has open. */
   | { readonly kind: 'ends'; readonly id: number; readonly topics: readonly string[] }
+  /** What a query used, and the id of the key that asked. */
+  | { readonly kind: 'used'; readonly key: string; readonly use: QueryUse }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string; readonly fields: unknown };

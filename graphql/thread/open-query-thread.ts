@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads';
 import type { EventLog } from '../../src/log/event-log.ts';
 import type { Fields, Logger } from '../../src/runtime/logger.ts';
 import type { ServerContext } from '../context.ts';
+import type { QueryUse } from '../metering/query-use.ts';
 import type { FromThread, ThreadData, ToThread } from './messages.ts';
 
 const RUN = fileURLToPath(new URL('../../bin/run.js', import.meta.url));
@@ -19,6 +20,8 @@ export interface QueryThreadOptions {
   readonly data: ThreadData;
   readonly log: Pick<EventLog, 'ends'>;
   readonly logger: Logger;
+  /** Is called with what each query used, and the id of the key that asked. */
+  readonly used?: (key: string, use: QueryUse) => void;
   /** What the thread runs, for `bin/run.js`; a test has programs of its own. */
   readonly program?: string;
 }
@@ -39,7 +42,7 @@ const NO_REQUESTS = new Set(['TRACE', 'TRACK', 'CONNECT']);
  * answers are computed and written, and so that a query which takes all memory ends that thread alone. The thread starts with the
  * first query, and again with the next one when it has ended.
  */
-export function openQueryThread({ data, log, logger, program = PROGRAM }: QueryThreadOptions): QueryThread {
+export function openQueryThread({ data, log, logger, used, program = PROGRAM }: QueryThreadOptions): QueryThread {
   const open = new Map<number, ServerResponse>();
   let thread: Worker | undefined;
   let asked = 0;
@@ -83,6 +86,7 @@ export function openQueryThread({ data, log, logger, program = PROGRAM }: QueryT
 
   function hear(worker: Worker, message: FromThread): void {
     if (message.kind === 'log') logger[message.level](message.message, message.fields as Fields);
+    else if (message.kind === 'used') used?.(message.key, message.use);
     else if (message.kind === 'ends') void readEnds(worker, message.id, message.topics);
     else {
       const res = open.get(message.id);
@@ -90,7 +94,7 @@ export function openQueryThread({ data, log, logger, program = PROGRAM }: QueryT
     }
   }
 
-  function answer(worker: Worker, res: ServerResponse, message: Exclude<FromThread, { kind: 'log' | 'ends' }>): void {
+  function answer(worker: Worker, res: ServerResponse, message: Exclude<FromThread, { kind: 'log' | 'ends' | 'used' }>): void {
     const { kind, id } = message;
     if (kind === 'head') res.writeHead(message.status, message.headers);
     else if (kind === 'part') {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { serveApi } from '../../src/app/serve-api.ts';
+import { createKey } from '../../src/postgres/keys.ts';
 import { localPrincipal } from '../../src/postgres/principal.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
 import { EventBuilder } from '../../src/testing/event-builder.ts';
@@ -48,6 +49,20 @@ test('an answer of many megabytes arrives whole', async () => {
   const text = await answer.text();
   expect(text.length).toBeGreaterThan(2_000_000);
   expect(JSON.parse(text).data.path).toHaveLength(2_001);
+});
+
+test('what the queries of a key used is in the metrics: rows, bytes and the time of its turns', async () => {
+  const { key, apiKey } = await createKey(platform.database.db, { name: 'reader', scopes: ['read'], projects: 'all' });
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
+  const answer = await ask(`{ path(leaf: "${steps.at(-1)}") { observation } }`, { headers });
+  expect((await answer.json()).data.path).toHaveLength(2_001);
+  const metrics = await (await fetch(`${server.url}/metrics`, { headers })).text();
+  const used = (what: string) =>
+    Number(new RegExp(`^espalier_query_${what}_by_key_total\\{key="${apiKey.keyId}"\\} (\\S+)$`, 'm').exec(metrics)?.[1]);
+  expect(used('rows')).toBeGreaterThan(4_000); // the way to the root, and what the steps on it hold
+  expect(used('rows')).toBeLessThan(4_010);
+  expect(used('bytes')).toBeGreaterThan(100_000);
+  expect(used('seconds')).toBeGreaterThan(0);
 });
 
 test('a method of which no request can be made is refused', async () => {

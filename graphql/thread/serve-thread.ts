@@ -9,6 +9,7 @@ import { keepSnapshots } from '../../src/projections/as-of/snapshots.ts';
 import { CURSOR_CHANNEL } from '../../src/projections/runner.ts';
 import type { Fields, Logger } from '../../src/runtime/logger.ts';
 import { createGraphql } from '../create-graphql.ts';
+import type { QueryUse } from '../metering/query-use.ts';
 import { answerRequest } from './answer-request.ts';
 import type { FromThread, ThreadData, ToThread } from './messages.ts';
 
@@ -21,7 +22,11 @@ export async function serveThread(port: MessagePort, { config, ...urls }: Thread
   const say = (message: FromThread, moved: readonly ArrayBuffer[] = []) => port.postMessage(message, [...moved]);
   const requests = new Map<number, ReturnType<typeof answerRequest>>();
   const ends = askEnds(say);
-  const open = openAll(urls, config, ends.log, loggerTo(say));
+  const open = openAll(urls, config, {
+    log: ends.log,
+    logger: loggerTo(say),
+    used: (key, use) => say({ kind: 'used', key, use }),
+  });
   port.on('message', (message: ToThread) => {
     if (message.kind === 'request') {
       const answering = answerRequest(message, open, say);
@@ -40,8 +45,7 @@ export async function serveThread(port: MessagePort, { config, ...urls }: Thread
 async function openAll(
   { databaseUrl: url, directUrl }: Omit<ThreadData, 'config'>,
   config: ThreadData['config'],
-  log: Pick<EventLog, 'ends'>,
-  logger: Logger,
+  server: { readonly log: Pick<EventLog, 'ends'>; readonly logger: Logger; used(key: string, use: QueryUse): void },
 ) {
   // a thread has modules of its own: what the server knows of the master key is not known here
   useKeyWrapping(config.masterKeyFile === null ? null : await readMasterKey(config.masterKeyFile));
@@ -51,7 +55,7 @@ async function openAll(
   const notices = await countNotices(directUrl, [CURSOR_CHANNEL]);
   const snapshots = keepSnapshots(database, directUrl, { records: config.asOfLimit });
   const blobs = openFileBlobStore(config.blobs);
-  const graphql = await createGraphql({ db: database.db, tails: tails.db, log, blobs, notices, snapshots, logger });
+  const graphql = await createGraphql({ db: database.db, tails: tails.db, blobs, notices, snapshots, ...server });
   return {
     graphql,
     async close() {

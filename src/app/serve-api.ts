@@ -1,3 +1,4 @@
+import { countQueryUse } from '../../graphql/metering/query-use.ts';
 import { openQueryThread } from '../../graphql/thread/open-query-thread.ts';
 import type { Stamp } from '../events/envelope.ts';
 import { apiRoutes } from '../http/api-routes.ts';
@@ -20,14 +21,15 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
   const notices = await countNotices(platform.directUrl, [CURSOR_CHANNEL]);
   const { databaseUrl, directUrl } = platform;
   const { blobs: folder, asOfLimit, masterKeyFile } = config;
+  const metrics = createMetrics({ process: true });
   const queries = openQueryThread({
     data: { config: { blobs: folder, asOfLimit, masterKeyFile }, databaseUrl, directUrl },
     log,
     logger,
+    used: countQueryUse(metrics),
   });
   try {
     await dropLeftSnapshots(platform.directUrl, database.db); // a server that was killed kept some
-    const metrics = createMetrics({ process: true });
     const segmentCache = segmentCacheOf(platform);
     const declare: Declare = (policyId, declaration) => declarePolicy(platform, policyId, declaration);
     const as = (stamp: Stamp) => ({

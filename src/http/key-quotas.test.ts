@@ -5,7 +5,8 @@ import { localPrincipal, type Principal } from '../postgres/principal.ts';
 import { keyQuotas } from './key-quotas.ts';
 
 function keyOf(requestsPerMinute: number | null, bytesPerMinute: number | null): Principal {
-  return { ...localPrincipal(), principal: 'key:k', keyId: 'k', name: 'writer', quota: { requestsPerMinute, bytesPerMinute } };
+  const quota = { requestsPerMinute, bytesPerMinute, rowsPerMinute: null };
+  return { ...localPrincipal(), principal: 'key:k', keyId: 'k', name: 'writer', quota };
 }
 
 /** A response whose connection has read so many bytes when the request ends. */

@@ -94,7 +94,7 @@ describe('keys off loopback', () => {
   });
 
   test('a key beyond its quota is refused with the seconds to wait, and every answer carries an id of its request', async () => {
-    const quota = { requestsPerMinute: 2, bytesPerMinute: null };
+    const quota = { requestsPerMinute: 2, bytesPerMinute: null, rowsPerMinute: null };
     const { key, apiKey } = await createKey(api.database.db, { name: 'slow', scopes: ['read'], projects: 'all', quota });
     const server = await api.serve({ host: '0.0.0.0', clock: () => 0 });
     const ask = (path: string, id = '') =>
@@ -121,7 +121,7 @@ describe('keys off loopback', () => {
       scopes: ['ingest'],
       project: 'default',
       projects: 'all',
-      quota: { requestsPerMinute: null, bytesPerMinute: null },
+      quota: { requestsPerMinute: null, bytesPerMinute: null, rowsPerMinute: null },
       createdAt: expect.any(Date),
       expiresAt: null,
       revokedAt: null,

@@ -32,11 +32,13 @@ export interface ApiKey {
   readonly revokedAt: Date | null;
 }
 
-/** How much a key may ask for in a minute; null without a limit. */
+/** How much a key may ask for in a minute; null without a limit of its own. */
 export interface Quota {
   readonly requestsPerMinute: number | null;
   /** Bytes of bodies that it sends. */
   readonly bytesPerMinute: number | null;
+  /** Rows that its queries read; null for as many as any key may. */
+  readonly rowsPerMinute: number | null;
 }
 
 export interface NewKey {
@@ -67,6 +69,7 @@ export async function createKey(
       projects: projects === 'all' ? [ALL_PROJECTS] : [...new Set(projects)],
       requestsPerMinute: quota.requestsPerMinute ?? null,
       bytesPerMinute: quota.bytesPerMinute ?? null,
+      rowsPerMinute: quota.rowsPerMinute ?? null,
     })
     .returning(COLUMNS)
     .executeTakeFirstOrThrow();
@@ -141,13 +144,14 @@ function active(of: ExpressionBuilder<Tables, 'apiKeys'>) {
 
 const FORM = /^espalier_[A-Za-z0-9_-]{43}$/;
 const COLUMNS = [
-  ...(['keyId', 'replaces', 'name', 'scopes', 'project', 'projects', 'requestsPerMinute', 'bytesPerMinute'] as const),
+  ...(['keyId', 'replaces', 'name', 'scopes', 'project', 'projects'] as const),
+  ...(['requestsPerMinute', 'bytesPerMinute', 'rowsPerMinute'] as const),
   ...(['createdAt', 'expiresAt', 'revokedAt'] as const),
 ] as const;
 
 type Row = Pick<Selectable<Tables['apiKeys']>, (typeof COLUMNS)[number]>;
 
-function fromRow({ scopes, projects, requestsPerMinute, bytesPerMinute, ...row }: Row): ApiKey {
+function fromRow({ scopes, projects, requestsPerMinute, bytesPerMinute, rowsPerMinute, ...row }: Row): ApiKey {
   return {
     ...{
       keyId: row.keyId,
@@ -157,7 +161,7 @@ function fromRow({ scopes, projects, requestsPerMinute, bytesPerMinute, ...row }
       project: row.project,
     },
     projects: projects.includes(ALL_PROJECTS) ? 'all' : projects,
-    quota: { requestsPerMinute, bytesPerMinute },
+    quota: { requestsPerMinute, bytesPerMinute, rowsPerMinute },
     ...{ createdAt: row.createdAt, expiresAt: row.expiresAt, revokedAt: row.revokedAt },
   };
 }

@@ -46,6 +46,7 @@ export const tables = {
     requestsPerMinute: column<number | null>('integer'),
     bytesPerMinute: column<number | null>('bigint'),
     replaces: defaulted<Defaulted<string[]>>('uuid[]'),
+    rowsPerMinute: column<number | null>('bigint'),
   }),
   logTopics: table('log_topics', ['topicId'], {
     topicId: defaulted<Defaulted<number>>('integer'),

@@ -103,7 +103,8 @@ describe('policies served as models', () => {
 describe('a policy that belongs to a project', () => {
   const key = (project: string): ApiKey => ({
     ...{ keyId: project, name: project, scopes: ['read'], replaces: [], project, projects: [project] },
-    ...{ quota: { requestsPerMinute: null, bytesPerMinute: null }, createdAt: new Date(0), expiresAt: null, revokedAt: null },
+    quota: { requestsPerMinute: null, bytesPerMinute: null, rowsPerMinute: null },
+    ...{ createdAt: new Date(0), expiresAt: null, revokedAt: null },
   });
   let confined: FastifyInstance;
   let at: string;

@@ -15,7 +15,7 @@ export interface Projection {
   readonly handles: readonly EventType[] | 'all';
   /** Whether it is offered events without effect too (`epochs/mark-superseded.ts`): the record itself holds them. */
   readonly keepsSuperseded?: true;
-  /** Whether an event of its types changes none of its tables; a slice of such events moves the cursor and opens no transaction. */
+  /** Whether an event of its types changes none of its tables: a slice of such events moves the cursor alone. */
   skips?(delivery: Delivery): boolean;
   /**
    * Folds one slice of a partition, in offset order. Returns what breaks an invariant, with the reason: the runner quarantines

@@ -9,7 +9,7 @@ import type { Round, Work } from './works.ts';
 export interface Compared {
   readonly work: Work;
   readonly events: number;
-  /** CPU per event of the earlier divided by that of the later one, the median of the pairs: above 1, the later one is cheaper. */
+  /** CPU per event of the earlier divided by that of the later one, the median of the pairs: above 1 the later is cheaper. */
   readonly cpu: number;
   /** Events per second of the later one divided by those of the earlier one, likewise. */
   readonly rate: number;

@@ -4,7 +4,7 @@ import type { Trx } from '../../postgres/database.ts';
 import type { Known } from './fold-batch.ts';
 import { readBodiesOf } from './read-bodies.ts';
 
-/** Loads what the journal holds of some events, and of the streams of a batch, in four look-ups; in three where there are no events. */
+/** Loads what the journal holds of some events, and of the streams of a batch: in three look-ups where there are no events. */
 export async function loadKnown(events: readonly Delivery[], batch: readonly Delivery[], trx: Trx): Promise<Known> {
   const streams = [...new Set(batch.map((d) => d.event.stream))];
   const asked = events.map((d) => d.event);

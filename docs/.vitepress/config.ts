@@ -25,6 +25,7 @@ export default defineConfig({
           page('Command line', '/guides/command-line'),
           page('Search and revise', '/guides/search-and-revise'),
           page('History as images', '/guides/history-as-images'),
+          page('Run experiments', '/guides/experiments'),
           page('Train', '/guides/train'),
           page('Train on GPUs', '/guides/train-on-gpus'),
           page('Train with verl', '/guides/train-with-verl'),

@@ -9,19 +9,6 @@ export function everyEvent(): readonly Envelope[] {
   const experimentId = builder.id('experiment');
   const sha = (digit: string) => digit.repeat(64);
   builder.record('ExperimentDeclared', { experimentId, name: 'depth', question: 'Does depth help? 深さ' }, experimentId);
-  builder.record(
-    'StageFinished',
-    {
-      ...{ experimentId, arm: 'rloo', stage: 'train', kind: 'train', seed: 1, key: sha('1'), outcome: 'completed', message: '' },
-      reusedFrom: experimentId,
-      output: {
-        ...{ digest: sha('2'), runIds: [builder.id('stage run')], datasetId: builder.id('stage dataset') },
-        ...{ policy: '{"kind":"linear"}', judge: 'planner@1', values: { success: 0.5 } },
-        kept: { blob: sha('3'), size: 70_001, mediaType: 'application/octet-stream' },
-      },
-    },
-    experimentId,
-  );
   const runId = builder.run('run', { experimentId, config: { nested: [1, { a: null }, 'text'] } });
   builder.record('MetricRecorded', { runId, metric: 'loss', value: -0.125, at: 7 }, runId);
   const tree = builder.tree(runId, 'stick', {
@@ -220,6 +207,28 @@ export function everyEvent(): readonly Envelope[] {
     'PayloadForgotten',
     { runId, trees: [builder.id('forgotten tree')], keys: [builder.id('key')], blobs: 2, by: 'operator', reason: 'asked for' },
     runId,
+  );
+  builder.record(
+    'StageFinished',
+    {
+      ...{
+        experimentId,
+        arm: 'rloo',
+        stage: 'train',
+        kind: 'train',
+        seed: 1,
+        key: sha('1'),
+        outcome: 'completed',
+        message: 'why',
+      },
+      reusedFrom: experimentId,
+      output: {
+        ...{ digest: sha('2'), runIds: [builder.id('stage run')], datasetId: builder.id('stage dataset') },
+        ...{ policy: '{"kind":"linear"}', judge: 'planner@1', values: { success: 0.5 } },
+        kept: { blob: sha('3'), size: 70_001, mediaType: 'application/octet-stream' },
+      },
+    },
+    experimentId,
   );
   return builder.events.map((event) => ({ ...event, causationId: builder.id('cause'), repaired: ['data.nothing'] }));
 }

@@ -1,0 +1,132 @@
+import { describe, expect, test } from '@jest/globals';
+import { readStages } from '../../projections/experiment-stages/read-stages.ts';
+import { useTestPlatform } from '../../testing/use-test-platform.ts';
+import { changedExperiment, parseChange } from './change-experiment.ts';
+import { experimentOf } from './declaration/read-experiment-file.ts';
+import { type DeclaredExperiment, declaredAs, readExperiment } from './record-experiment.ts';
+import { comparedReport, reportOf } from './report.ts';
+import { runExperiment } from './run-experiment.ts';
+
+const platform = useTestPlatform({ opened: 'once', projector: 'running' });
+
+const methods = {
+  name: 'methods',
+  environment: 'textcraft',
+  stages: {
+    search: { policy: 'linear', split: 'train', tasks: 2, iterations: 2, candidates: 2, maxDepth: 6, maxSteps: 6 },
+    revise: { of: 'search', judge: 'planner-strict' },
+    release: { of: 'revise' },
+    train: { on: 'release', epochs: 1 },
+    evaluate: { policy: { of: 'train' }, split: 'test', tasks: 2, maxSteps: 5 },
+  },
+  arms: { base: { evaluate: { policy: 'linear' } }, 'agent-r': {} },
+};
+
+/** Runs an experiment; returns how each stage came to be there, and the digests that are recorded. */
+async function running(declared: DeclaredExperiment, signal = new AbortController().signal) {
+  const { state, stages } = await runExperiment(platform, { declared, signal });
+  const records = await readStages(platform.database.db, [declared.experimentId]);
+  return {
+    state,
+    states: Object.fromEntries(stages.map((stage) => [`${stage.arm} ${stage.stage}`, stage.state])),
+    messages: stages.map(({ message }) => message).filter((message) => message !== ''),
+    digests: Object.fromEntries(records.map((record) => [`${record.arm} ${record.stage}`, record.output?.digest])),
+  };
+}
+
+const CHAIN = ['search', 'revise', 'release', 'train', 'evaluate'];
+const statesOf = (of: (stage: string) => string) => ({
+  'base evaluate': of('base'),
+  ...Object.fromEntries(CHAIN.map((stage) => [`agent-r ${stage}`, of(stage)])),
+});
+
+describe('an experiment', () => {
+  const first = declaredAs(experimentOf(methods));
+
+  test('every stage is run once; the same experiment again does nothing and comes to the same', async () => {
+    const ran = await running(first);
+    expect(ran).toMatchObject({ state: 'completed', states: statesOf(() => 'run') });
+    const again = await running(await readExperiment(platform, first.experimentId));
+    expect(again).toEqual({ ...ran, states: statesOf(() => 'kept') });
+    const report = await reportOf(platform.database.db, first);
+    expect(report.map(({ arm, seeds, difference }) => [arm, seeds, difference?.to, difference?.pairs])).toEqual([
+      ['base', 1, undefined, undefined],
+      ['agent-r', 1, 'base', 2],
+    ]);
+  });
+
+  test('a rerun without a change reuses everything, and differs from the first by nothing', async () => {
+    const rerun = declaredAs(first.experiment, first.experimentId);
+    const before = await running(first);
+    expect(await running(rerun)).toMatchObject({ states: statesOf(() => 'reused'), digests: before.digests });
+    const report = await comparedReport(platform.database.db, first, rerun);
+    expect(report.map(({ arm, difference }) => [arm, difference?.success?.mean])).toEqual([
+      ['base (before)', undefined],
+      ['agent-r (before)', undefined],
+      ['base', 0],
+      ['agent-r', 0],
+    ]);
+  });
+
+  test.each([
+    ['revise.alpha=0.7', 'revise'],
+    ['release.perTask=1', 'release'],
+    ['train.epochs=2', 'train'],
+    ['evaluate.rollouts=2', 'evaluate'],
+  ])('a rerun with %s repeats what depends on it, and nothing before it', async (change, changedStage) => {
+    const rerun = declaredAs(changedExperiment(first.experiment, [parseChange(change)]), first.experimentId);
+    const { state, states } = await running(rerun);
+    expect(state).toBe('completed');
+    expect(states['base evaluate']).toBe(changedStage === 'evaluate' ? 'run' : 'reused');
+    for (const stage of CHAIN) {
+      if (CHAIN.indexOf(stage) < CHAIN.indexOf(changedStage))
+        expect({ stage, state: states[`agent-r ${stage}`] }).toEqual({ stage, state: 'reused' });
+      if (stage === changedStage) expect(states[`agent-r ${stage}`]).toBe('run');
+    }
+  });
+});
+
+describe('a stage that fails', () => {
+  const arms = { broken: { collect: { tasks: 100_000 } }, fine: {} };
+  const failing = {
+    ...{ name: 'half', environment: 'textcraft', arms },
+    stages: { collect: { policy: 'planner', tasks: 1, rollouts: 1 }, revise: { of: 'collect' } },
+  };
+
+  test('what uses it is skipped, the other arms go on, and the reason is recorded', async () => {
+    const declared = declaredAs(experimentOf(failing));
+    const { state, states, messages } = await running(declared);
+    expect({ state, states }).toEqual({
+      state: 'failed',
+      states: { 'broken collect': 'failed', 'broken revise': 'skipped', 'fine collect': 'run', 'fine revise': 'run' },
+    });
+    expect(messages[0]).toContain('not 100000; ask for at most');
+    const records = await readStages(platform.database.db, [declared.experimentId]);
+    expect(records.find(({ outcome }) => outcome === 'failed')).toMatchObject({
+      arm: 'broken',
+      stage: 'collect',
+      message: messages[0],
+    });
+    expect((await running(declared)).states).toMatchObject({ 'broken collect': 'failed', 'fine collect': 'kept' });
+  });
+
+  test('nothing more is begun where the experiment says to stop', async () => {
+    const { state, states } = await running(declaredAs(experimentOf({ ...failing, onFailure: 'stop' })));
+    expect(state).toBe('failed');
+    expect(states).toMatchObject({ 'broken collect': 'failed', 'fine collect': 'skipped', 'fine revise': 'skipped' });
+  });
+});
+
+test('a stopped experiment goes on where its record ends', async () => {
+  const declared = declaredAs(experimentOf({ ...methods, seeds: [77] }));
+  const stopping = new AbortController();
+  const { state } = await runExperiment(platform, {
+    declared,
+    signal: stopping.signal,
+    onStage: ({ stage }) => stage === 'search' && stopping.abort(),
+  });
+  expect(state).toBe('stopped');
+  const resumed = await running(await readExperiment(platform, declared.experimentId));
+  expect(resumed.state).toBe('completed');
+  expect(resumed.states).toMatchObject({ 'base evaluate': 'kept', 'agent-r search': 'kept', 'agent-r train': 'run' });
+});

@@ -1,12 +1,12 @@
-import { type Appender, createAppender } from '../append/appender.ts';
+import type { Appender } from '../append/appender.ts';
 import type { EnvironmentKind } from '../environments/environment.ts';
-import { DEFAULT_STAMP } from '../events/envelope.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import type { Policy } from '../policies/policy.ts';
 import { collectRun } from '../usecases/collect/collect-run.ts';
 import { treeIdOf } from '../usecases/collect/collect-tree.ts';
 import type { CollectPlan } from '../usecases/collect/plan.ts';
 import { readRecordedRun } from '../usecases/collect/recorded-run.ts';
+import { appenderAs } from './appender-as.ts';
 import { settle } from './crashing-run.ts';
 
 /** What a collector of this process works on, and how many appends it survives. */
@@ -35,11 +35,7 @@ export async function collectMortally(platform: Platform, { appends, ...run }: M
     const row = await producers.executeTakeFirst();
     return row ? row.sequence + 1 : 0;
   };
-  const producer = { name: 'collector', version: 'test' };
-  const appender = dyingAfter(
-    appends,
-    createAppender({ log, blobs, stamp: DEFAULT_STAMP, producer, clock: Date.now, sequenceOf }),
-  );
+  const appender = dyingAfter(appends, appenderAs('collector', { log, blobs }, { sequenceOf }));
   const { signal } = new AbortController();
   try {
     await collectRun({ ...run, name: 'test', codeVersion: 'test', recorded, concurrency: 2, clock: Date.now, appender, signal });

@@ -1,16 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createAppender } from '../../append/appender.ts';
 import { createRandom } from '../../domain/random/random.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';
 import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
 import { TOPICS } from '../../events/catalogue.ts';
-import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import type { ActRequest, Policy } from '../../policies/policy.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { type AgentGymServer, startAgentGymServer } from '../../testing/agentgym-server.ts';
 import { sciworldWorld, textcraftWorld } from '../../testing/agentgym-server-worlds.ts';
+import { appenderAs } from '../../testing/appender-as.ts';
 import { sharedRandomTextcraft } from '../../testing/shared-random-textcraft.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collectRun } from './collect-run.ts';
@@ -71,13 +70,7 @@ async function collect(
   await collectRun({
     ...{ runId, name: 'over http', seed: 3, codeVersion: 'test', kind, policy, recorded: nothingRecorded, concurrency },
     plan: { environment: kind.name, tasks: planned, taskSeed: 0, policy: 'reader', temperature: 1, maxSteps: 10, search: null },
-    appender: createAppender({
-      log,
-      blobs,
-      stamp: DEFAULT_STAMP,
-      producer: { name: 'collector', version: 'test' },
-      clock: Date.now,
-    }),
+    appender: appenderAs('collector', { log, blobs }),
     clock: Date.now,
     signal: new AbortController().signal,
     progress: (progress) => {

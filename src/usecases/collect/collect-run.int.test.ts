@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createAppender } from '../../append/appender.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
-import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import { createPolicy } from '../../policies/policy-spec.ts';
+import { appenderAs } from '../../testing/appender-as.ts';
 import { settle } from '../../testing/crashing-run.ts';
 import { collectMortally } from '../../testing/mortal-collector.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
@@ -64,13 +63,7 @@ describe('collected runs', () => {
       const runId = newId();
       const policy = await createPolicy({ kind: 'random' });
       const { log, blobs } = platform;
-      const appender = createAppender({
-        log,
-        blobs,
-        stamp: DEFAULT_STAMP,
-        producer: { name: 'collector', version: 'test' },
-        clock: Date.now,
-      });
+      const appender = appenderAs('collector', { log, blobs });
       const signal = new AbortController().signal;
       const options = {
         runId,

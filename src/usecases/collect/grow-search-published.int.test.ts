@@ -2,17 +2,16 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { createAppender } from '../../append/appender.ts';
 import type { Tie } from '../../domain/search/best-child.ts';
 import type { Environment, EnvironmentKind } from '../../environments/environment.ts';
 import { TOPICS } from '../../events/catalogue.ts';
-import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import type { Subscription } from '../../log/event-log.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { ActRequest, Policy } from '../../policies/policy.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { appenderAs } from '../../testing/appender-as.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { collectRun } from './collect-run.ts';
 import { treeIdOf } from './collect-tree.ts';
@@ -169,8 +168,7 @@ async function search(
     maxSteps: 30,
     search: { ...sizes, exploration: 0.25, compat: { system: 'agent-r', maxTokenLength, rewardScale } },
   };
-  const producer = { name: 'collector', version: 'test' };
-  const appender = createAppender({ log: platform.log, blobs: platform.blobs, stamp: DEFAULT_STAMP, producer, clock: Date.now });
+  const appender = appenderAs('collector', platform);
   await collectRun({
     ...{ runId, name: 'published', seed: 1, plan, codeVersion: 'test', kind, policy, appender, recorded: nothingRecorded },
     ...{ concurrency: 1, clock: Date.now, signal: new AbortController().signal, overrides },

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Appender, createAppender } from '../../append/appender.ts';
+import type { Appender } from '../../append/appender.ts';
 import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
-import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import type { Subscription } from '../../log/event-log.ts';
 import { nextSequence } from '../../platform/next-sequence.ts';
@@ -9,6 +8,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { readSearchFacts } from '../../projections/search-statistics/read-search-facts.ts';
+import { appenderAs } from '../../testing/appender-as.ts';
 import { settle } from '../../testing/crashing-run.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
 import { runDigest } from '../datasets/run-digest.ts';
@@ -77,9 +77,8 @@ export function describeSearchReplies(open: () => Promise<Platform>, every: numb
       async (sha256) => Buffer.from(await blobs.get(sha256)).toString('utf8'),
       (sha256) => blobs.get(sha256),
     );
-    const producer = { name: 'collector', version: 'test' };
     const sequenceOf = (stream: string, topic: string) => nextSequence(database.db, 'collector', stream, topic);
-    const inner = createAppender({ log, blobs, stamp: DEFAULT_STAMP, producer, clock: Date.now, sequenceOf });
+    const inner = appenderAs('collector', { log, blobs }, { sequenceOf });
     let appends = 0;
     let died: string | null = null;
     const appender: Appender = {

@@ -1,9 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { createAppender } from '../../append/appender.ts';
-import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { SILENT } from '../../runtime/logger.ts';
+import { appenderAs } from '../../testing/appender-as.ts';
 import { settle } from '../../testing/crashing-run.ts';
 import { kafkaForTests } from '../../testing/kafka.ts';
 import { describeWithKafka } from '../../testing/kafka-describe.ts';
@@ -24,8 +23,7 @@ describeWithKafka('over Kafka', () => {
       await train(platform, { plan: aTrainPlan({ updates: 2 }), concurrency: 3, signal, logger: SILENT });
       await settle(platform);
       const rewards = await db.selectFrom('rewards').select(['rewardId', 'treeId']).execute();
-      const producer = { name: 'reviser', version: '1' };
-      await createAppender({ log: platform.log, blobs: platform.blobs, stamp: DEFAULT_STAMP, producer, clock: Date.now }).append(
+      await appenderAs('reviser', platform).append(
         rewards.map(({ rewardId, treeId }, i) => ({
           ...{ type: 'RewardRevised', correlationId: treeId },
           data: { treeId, rewardId, value: i % 3, scorer: { name: 'other', revision: '2' }, reason: 'judged again' },

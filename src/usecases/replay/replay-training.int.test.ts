@@ -2,12 +2,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { createAppender } from '../../append/appender.ts';
 import { TOPICS } from '../../events/catalogue.ts';
-import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { readLineageEvents } from '../../projections/lineage/lineage-events.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { SILENT } from '../../runtime/logger.ts';
+import { appenderAs } from '../../testing/appender-as.ts';
 import { aTrainPlan } from '../../testing/train-plan.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
@@ -64,15 +63,7 @@ describe('the replay of a training', () => {
     if (!update || !batch) throw new Error('the training made no version 1');
     const treeId = batch.data.groups[0]?.treeId ?? '';
     const rewards = await platform.database.db.selectFrom('rewards').select('rewardId').where('treeId', '=', treeId).execute();
-    const appender = createAppender({
-      ...{
-        log: platform.log,
-        blobs: platform.blobs,
-        stamp: DEFAULT_STAMP,
-        producer: { name: 'reviser', version: '1' },
-        clock: Date.now,
-      },
-    });
+    const appender = appenderAs('reviser', platform);
     const scorer = { name: 'other', revision: '2' };
     await appender.append(
       rewards.map(({ rewardId }, i) => ({

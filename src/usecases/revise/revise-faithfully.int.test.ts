@@ -3,13 +3,12 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createAppender } from '../../append/appender.ts';
 import { pythonJson } from '../../domain/revision/python-text.ts';
 import { REFLECTIONS } from '../../domain/revision/reflections.ts';
 import { TOPICS } from '../../events/catalogue.ts';
-import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { appenderAs } from '../../testing/appender-as.ts';
 import { type ChatRequest, type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collect } from '../collect/collect.ts';
@@ -78,13 +77,7 @@ async function imported(name: string, files: Readonly<Record<string, object>>, r
   const report = await importTrajectories({
     ...{ source, form: 'detect', db: database.db, signal: new AbortController().signal, onProgress: () => undefined },
     blobs,
-    appender: createAppender({
-      log,
-      blobs,
-      stamp: DEFAULT_STAMP,
-      producer: { name: 'importer', version: 'test' },
-      clock: Date.now,
-    }),
+    appender: appenderAs('importer', { log, blobs }),
     agentTraj: { ...agentTrajDefaults, environment: 'textcraft', rewardScale },
   });
   await settle();
@@ -284,13 +277,7 @@ async function openTree(runId: string): Promise<void> {
   const tree = await db.selectFrom('trees').selectAll().where('runId', '=', runId).executeTakeFirstOrThrow();
   const { log, blobs } = platform;
   const { environment, serverFingerprint, observationHash, taskId } = tree;
-  await createAppender({
-    log,
-    blobs,
-    stamp: DEFAULT_STAMP,
-    producer: { name: 'another', version: 'test' },
-    clock: Date.now,
-  }).append([
+  await appenderAs('another', { log, blobs }).append([
     {
       type: 'TreeOpened',
       correlationId: runId,

@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createAppender } from '../../append/appender.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';
 import { TOPICS } from '../../events/catalogue.ts';
-import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import { type RevisionRecord, readRevisions } from '../../projections/revisions/read-revisions.ts';
 import { readSearchedTree, readTreeIds } from '../../projections/revisions/read-searched-trees.ts';
 import { revisionTurns } from '../../projections/revisions/revision-turns.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { appenderAs } from '../../testing/appender-as.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collect } from '../collect/collect.ts';
@@ -69,15 +68,7 @@ async function mined(signal: 'thought' | 'turn') {
 async function record({ id: revisionId, ...revision }: RevisionRecord): Promise<void> {
   const { treeId, goodLeafStepId, badLeafStepId, branchStepId, transitionStepId, judged, reflection } = revision;
   const { signal, alpha, beta, contentHash, cause: transitionCause } = revision;
-  const appender = createAppender({
-    ...{
-      log: platform.log,
-      blobs: platform.blobs,
-      clock: Date.now,
-      stamp: DEFAULT_STAMP,
-      producer: { name: 'past', version: '0' },
-    },
-  });
+  const appender = appenderAs('past', platform);
   const about = { revisionId, treeId, goodLeafStepId, badLeafStepId, branchStepId, transitionStepId, transitionCause };
   const judge = { name: 'j', revision: '1' };
   const data = { ...about, judged, reflection, signal, alpha, beta, judge, contentHash };

@@ -1,11 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { type Selectable, sql } from 'kysely';
-import { createAppender } from '../../append/appender.ts';
 import { TOPICS } from '../../events/catalogue.ts';
-import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import type { Tables } from '../../postgres/tables.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { appenderAs } from '../../testing/appender-as.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collect } from '../collect/collect.ts';
 import type { CollectPlan } from '../collect/plan.ts';
@@ -59,15 +58,7 @@ async function ends(runId: string) {
 /** Records a verified revision whose bad side is the walk to a leaf; returns its id. */
 async function recordPast(row: Selectable<Tables['revisions']>, badLeafStepId: string): Promise<string> {
   const revisionId = newId();
-  const appender = createAppender({
-    ...{
-      log: platform.log,
-      blobs: platform.blobs,
-      clock: Date.now,
-      stamp: DEFAULT_STAMP,
-      producer: { name: 'past', version: '0' },
-    },
-  });
+  const appender = appenderAs('past', platform);
   const { rows } = await sql<{ root: string; first: string }>`
     with recursive path as (
       select step_id, parent_step_id, depth from steps where step_id = ${badLeafStepId}

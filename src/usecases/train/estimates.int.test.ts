@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { serveApi } from '../../app/serve-api.ts';
-import { createAppender } from '../../append/appender.ts';
 import { TOPICS } from '../../events/catalogue.ts';
-import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import type { HttpServer } from '../../http/server.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { SILENT } from '../../runtime/logger.ts';
+import { appenderAs } from '../../testing/appender-as.ts';
 import { LOCAL } from '../../testing/local-token.ts';
 import { aTrainPlan } from '../../testing/train-plan.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
@@ -77,13 +76,7 @@ async function trainPolicy(kind: string): Promise<string> {
 
 async function revise(treeId: string, rewardId: string, value: number): Promise<void> {
   const { log, blobs, database } = platform;
-  const appender = createAppender({
-    log,
-    blobs,
-    stamp: DEFAULT_STAMP,
-    producer: { name: 'judge', version: '1' },
-    clock: Date.now,
-  });
+  const appender = appenderAs('judge', { log, blobs });
   const scorer = { name: 'judge', revision: '2' };
   await appender.append([
     { type: 'RewardRevised', data: { rewardId, treeId, value, scorer, reason: 'seen again' }, correlationId: treeId },

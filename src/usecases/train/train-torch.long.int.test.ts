@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createAppender } from '../../append/appender.ts';
 import { TOPICS } from '../../events/catalogue.ts';
-import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import type { Subscription } from '../../log/event-log.ts';
 import type { Platform } from '../../platform/open-platform.ts';
@@ -11,6 +9,7 @@ import { runProjections } from '../../projections/runner.ts';
 import { readLedgers } from '../../projections/training-pool/read-ledger.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { createLogger } from '../../runtime/logger.ts';
+import { appenderAs } from '../../testing/appender-as.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { pythonForTests } from '../../testing/python.ts';
 import { serveModel } from '../../training/backends/torch/serve-model.ts';
@@ -94,13 +93,7 @@ const trainer = trainerPlan.parse({
 
     async function declare(): Promise<Uint8Array> {
       const { log, blobs, config } = platform;
-      const appender = createAppender({
-        log,
-        blobs,
-        stamp: DEFAULT_STAMP,
-        producer: { name: 'test', version: '1' },
-        clock: Date.now,
-      });
+      const appender = appenderAs('test', { log, blobs });
       const rules = {
         ...{ groupsPerBatch: GROUPS, group: { kind: 'all' as const }, maxStaleness: 1, offPolicy: 'any' as const },
         ...{ metric: 'environment', unscored: 'reject' as const, zeroVariance: 'keep' as const, band: null },

@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createAppender } from '../../append/appender.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';
 import { TOPICS } from '../../events/catalogue.ts';
-import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { SILENT } from '../../runtime/logger.ts';
+import { appenderAs } from '../../testing/appender-as.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { aTrainPlan } from '../../testing/train-plan.ts';
 import { keepCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
@@ -96,13 +95,7 @@ describe('trainings', () => {
     const trainer = { backend: 'linear', settings: plan.settings };
     const data = { lineageId, policyId: plan.policyId, estimator, rules, seed: plan.seed, trainer };
     const { log, blobs } = platform;
-    const appender = createAppender({
-      log,
-      blobs,
-      stamp: DEFAULT_STAMP,
-      producer: { name: 'test', version: '1' },
-      clock: Date.now,
-    });
+    const appender = appenderAs('test', { log, blobs });
     await appender.append([{ type: 'TrainingDeclared', correlationId: lineageId, data }]);
     await waitUntilProjected(platform.database.db, await log.ends(TOPICS), { timeoutMs: 30_000 });
     const kind = await openEnvironment(plan.environment);

@@ -1,3 +1,9 @@
+import type { AggregateFilter } from '../src/projections/answers/aggregate.ts';
+import type { SampleFilter } from '../src/projections/answers/choose-samples.ts';
+import type { StepFilter } from '../src/projections/answers/choose-steps.ts';
+import type { TaskFilter } from '../src/projections/answers/choose-tasks.ts';
+import type { ToolCallFilter } from '../src/projections/answers/choose-tool-calls.ts';
+import type { OfTrees } from '../src/projections/answers/trees-of.ts';
 import type { ExampleFilter } from '../src/projections/dataset-sources/read-examples.ts';
 import type { DatasetFilter } from '../src/projections/datasets/read-datasets.ts';
 import type { AnomalyFilter } from '../src/projections/journal/read-anomalies.ts';
@@ -7,7 +13,8 @@ import type { TrajectoryFilter } from '../src/projections/rewards/read-trajector
 import type { RunFilter } from '../src/projections/runs/read-runs.ts';
 import type { RolloutFilter } from '../src/projections/step-tree/read-rollouts.ts';
 import type { TreeFilter } from '../src/projections/step-tree/read-trees.ts';
-import { optionalId } from './argument-id.ts';
+import { argumentId, optionalId } from './argument-id.ts';
+import { refusal } from './errors.ts';
 import type * as input from './generated/types.ts';
 
 type Input<T> = Readonly<T> | null | undefined;
@@ -90,6 +97,97 @@ export function anomalyFilter(filter: Input<input.AnomalyFilter>): AnomalyFilter
 
 export function quarantineFilter(filter: Input<input.QuarantineFilter>): QuarantineFilter {
   return given({ projection: filter?.projection, code: filter?.code, released: filter?.released });
+}
+
+export function stepFilter(filter: Input<input.StepFilter>): StepFilter {
+  const { text, reward } = filter ?? {};
+  return {
+    ...ofTrees(filter),
+    ...given({
+      text: text && { words: text.words, fields: text.in ?? [], mark: null },
+      rolloutId: optionalId('filter.rollout', filter?.rollout),
+      action: filter?.action,
+      tool: filter?.tool,
+      reward: reward && given({ component: reward.component, from: reward.value?.from, until: reward.value?.until }),
+      verdict: filter?.verdict,
+      sampleState: filter?.sampleState,
+      sampleReason: filter?.sampleReason,
+      policyId: filter?.policy,
+      policyVersion: filter?.policyVersion,
+      depthFrom: filter?.depth?.from,
+      depthUntil: filter?.depth?.until,
+      termination: filter?.termination,
+      wellFormatted: filter?.wellFormatted,
+      executable: filter?.executable,
+    }),
+  };
+}
+
+export function toolCallFilter(filter: Input<input.ToolCallFilter>): ToolCallFilter {
+  return {
+    ...ofTrees(filter),
+    ...given({
+      tool: filter?.tool,
+      outcome: filter?.outcome,
+      stepId: optionalId('filter.step', filter?.step),
+      durationFrom: filter?.durationMs?.from,
+      durationUntil: filter?.durationMs?.until,
+    }),
+  };
+}
+
+export function sampleFilter(filter: Input<input.SampleFilter>): SampleFilter {
+  return {
+    ...ofTrees(filter),
+    ...given({ policyId: filter?.policy, state: filter?.state, reason: filter?.reason, version: filter?.version }),
+  };
+}
+
+export function taskFilter(filter: Input<input.TaskFilter>): TaskFilter {
+  return given({
+    text: filter?.text,
+    runId: optionalId('filter.run', filter?.run),
+    environment: filter?.environment,
+    split: filter?.split,
+    taskDepth: filter?.taskDepth,
+  });
+}
+
+const NAMED = 100; // runs or tasks that are summed up together
+
+/** @throws BAD_USER_INPUT also where neither runs nor tasks are named: the whole record is no answer. */
+export function aggregateFilter(filter: Input<input.AggregateFilter>): AggregateFilter {
+  const ids = (argument: string, given: readonly string[] | null | undefined) => {
+    if (given && given.length > NAMED)
+      throw refusal('BAD_USER_INPUT', `${argument} names ${given.length}, and ${NAMED} are summed up at once`, { argument });
+    return given?.map((id) => argumentId(argument, id));
+  };
+  const [runIds, taskIds] = [ids('filter.runs', filter?.runs), ids('filter.tasks', filter?.tasks)];
+  if (!runIds && !taskIds)
+    throw refusal('BAD_USER_INPUT', 'filter must name what is summed up: runs or tasks', { argument: 'filter' });
+  return given({
+    runIds,
+    taskIds,
+    environment: filter?.environment,
+    split: filter?.split,
+    taskDepth: filter?.taskDepth,
+    policyId: filter?.policy,
+    policyVersion: filter?.policyVersion,
+  });
+}
+
+/** What is chosen by the trees that it lies in. */
+function ofTrees(
+  filter: Input<Pick<input.ToolCallFilter, 'run' | 'tree' | 'task' | 'environment' | 'split' | 'taskDepth'>>,
+): OfTrees {
+  return given({
+    runId: optionalId('filter.run', filter?.run),
+    treeId: optionalId('filter.tree', filter?.tree),
+    taskId: optionalId('filter.task', filter?.task),
+    environment: filter?.environment,
+    split: filter?.split,
+    taskDepth: filter?.taskDepth,
+  });
 }
 
 function shared(filter: Input<Omit<input.RolloutFilter, 'finished'>>): RolloutFilter {

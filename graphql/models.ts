@@ -1,6 +1,12 @@
+import type { PairedComparison } from '../src/domain/evaluation/compare-paired.ts';
+import type { FirstDivergence } from '../src/domain/tree/first-divergence.ts';
 import type { Packed } from '../src/events/schemas/values.ts';
+import type { TextQuery } from '../src/projections/answers/text-query.ts';
 import type { SegmentRecord } from '../src/projections/images/read-segments.ts';
 import type { RecordedPrompt } from '../src/projections/prompts/read-prompts.ts';
+import type { RunRecord } from '../src/projections/runs/read-runs.ts';
+import type { StepRecord } from '../src/projections/step-tree/read-steps.ts';
+import type { Connection } from './connection.ts';
 
 /** Query has no properties of its own: every field of it is a resolver. */
 export type Root = Readonly<Record<never, never>>;
@@ -36,4 +42,31 @@ export interface PromptMessageModel {
 export interface PromptPartModel {
   readonly text: string | null;
   readonly imageId: string | null;
+}
+
+/** A step of a page, and the words that it was found by. */
+export interface FoundStep {
+  readonly cursor: string;
+  readonly node: StepRecord;
+  readonly text: TextQuery | null;
+}
+export interface FoundSteps extends Omit<Connection<StepRecord>, 'edges'> {
+  readonly edges: readonly FoundStep[];
+}
+
+/** A run next to the first one of a comparison. */
+export interface RunComparisonModel {
+  readonly run: RunRecord;
+  readonly baseline: RunRecord;
+  readonly tasks: number;
+  readonly unpaired: number;
+  readonly success: PairedComparison | null;
+  readonly return: PairedComparison | null;
+}
+
+export interface TrajectoryDivergenceModel extends Pick<FirstDivergence, 'kind'> {
+  readonly depth: number;
+  readonly common: StepRecord | null;
+  readonly a: StepRecord | null;
+  readonly b: StepRecord | null;
 }

@@ -31,7 +31,7 @@ const theirs = trained(everyEvent());
 const mine = new EventBuilder('mine');
 const run = mine.run('mine');
 const tree = mine.tree(run);
-mine.walk(tree, 0, 2, 1);
+const walked = mine.walk(tree, 0, 2, 1);
 mine.finishRun(run);
 
 /** Everything that names something of the other project: ids and digests, without those that both have. */
@@ -82,6 +82,19 @@ const ROOTS: Readonly<Record<string, { readonly arguments: string; readonly id?:
   batch: by('id', idOf('BatchPlanned', 'batchId')),
   trace: by('id', idOf('RunStarted', 'runId')),
   recall: { arguments: `(what: {run: ${JSON.stringify(idOf('RunStarted', 'runId'))}})`, id: idOf('RunStarted', 'runId') },
+  steps: 'list',
+  toolCalls: 'list',
+  samples: 'list',
+  tasks: 'list',
+  aggregate: {
+    arguments: `(by: RUN, filter: { runs: [${JSON.stringify(idOf('RunStarted', 'runId'))}] })`,
+    id: idOf('RunStarted', 'runId'),
+  },
+  compare: { arguments: `(runs: ${JSON.stringify([run, idOf('RunStarted', 'runId')])})`, id: idOf('RunStarted', 'runId') },
+  divergence: {
+    arguments: `(a: ${JSON.stringify(walked.rolloutId)}, b: ${JSON.stringify(idOf('RolloutFinished', 'rolloutId'))})`,
+    id: idOf('RolloutFinished', 'rolloutId'),
+  },
   anomalies: 'list',
   quarantine: 'list',
   projects: 'list',
@@ -157,7 +170,7 @@ describe('what belongs to another project', () => {
       ...byId.map(({ name: root, rule }) => questionOf(root, rule.arguments, 1)),
       ...lists.map((root) => questionOf(root, '', 1)),
     ];
-    const inner = `{ ${roots.filter((root) => !/^recall/.test(root)).join(' ')} }`;
+    const inner = `{ ${roots.filter((root) => !/^(recall|compare|divergence)/.test(root)).join(' ')} }`;
     const asked =
       name === 'asOf' ? `asOf(position: "${position}") ${inner}` : `waitFor(position: "${position}") { query ${inner} }`;
     const seen = await everyone.ask(`{ ${asked} }`);

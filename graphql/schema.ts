@@ -2,6 +2,7 @@ import type { GraphQLSchema } from 'graphql';
 import { createSchema } from 'graphql-yoga';
 import { atTheirMoments } from './as-of/scoped-context.ts';
 import type { Context } from './context.ts';
+import { StepEdge } from './resolvers/answers.ts';
 import { Dataset, DatasetExample } from './resolvers/dataset.ts';
 import { BatchActor, BatchEstimates, SampleEstimate, StepEstimate } from './resolvers/estimates.ts';
 import { Evaluation, TrainedOn } from './resolvers/evaluation.ts';
@@ -16,6 +17,7 @@ import { Rollout, Trajectory } from './resolvers/rollout.ts';
 import { Experiment, ForkOrigin, Run } from './resolvers/run.ts';
 import { DateTime, JSONValue, SafeInt } from './resolvers/scalars.ts';
 import { PackedArray, Reward, SearchStatistics, Step, ToolCall } from './resolvers/step.ts';
+import { Aggregate, PairedDifference } from './resolvers/summaries.ts';
 import {
   Batch,
   Ledger,
@@ -26,7 +28,7 @@ import {
   TrainingSample,
   TrainingWaiting,
 } from './resolvers/training.ts';
-import { Divergence, Tree } from './resolvers/tree.ts';
+import { Divergence, Task, Tree } from './resolvers/tree.ts';
 import { readTypeDefs } from './type-defs.ts';
 
 /**
@@ -46,6 +48,10 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     Replay,
     TrainedOn,
     Tree,
+    Task,
+    StepEdge,
+    Aggregate,
+    PairedDifference,
     Divergence,
     Step,
     SearchStatistics,

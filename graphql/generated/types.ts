@@ -1,6 +1,6 @@
 // Written by graphql/codegen.ts from graphql/schema; `npm run codegen` writes it again.
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
-import type { Root, ReachedModel, HistorySegmentModel, PromptModel, PromptMessageModel, PromptPartModel, PolicyVersionModel } from '../models.ts';
+import type { Root, ReachedModel, HistorySegmentModel, PromptModel, PromptMessageModel, PromptPartModel, PolicyVersionModel, FoundSteps, FoundStep, RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';
 import type { LargeTextModel } from '../large-text.ts';
 import type { EventDeliveryModel } from '../live/event-delivery-model.ts';
 import type { ExperimentRecord } from '../../src/projections/runs/read-experiments.ts';
@@ -38,6 +38,9 @@ import type { BatchEstimates as BatchEstimatesModel, SampleEstimate as SampleEst
 import type { ActorRecord } from '../../src/projections/training-pool/read-actors.ts';
 import type { Packed } from '../../src/events/schemas/values.ts';
 import type { Connection } from '../connection.ts';
+import type { TaskRecord } from '../../src/projections/answers/choose-tasks.ts';
+import type { Aggregate as AggregateModel } from '../../src/projections/answers/aggregate.ts';
+import type { PairedComparison } from '../../src/domain/evaluation/compare-paired.ts';
 import type { Context } from '../context.ts';
 export type Maybe<T> = T | null;
 export type InputMaybe<T> = T | null | undefined;
@@ -57,6 +60,357 @@ export type Scalars = {
   /** A whole number within ±(2^53 − 1): offsets, seeds and counts that may exceed 32 bits. */
   SafeInt: { input: number; output: number; }
 };
+
+/** What steps are chosen by; all parts must hold. */
+export type StepFilter = {
+  /** Words of their texts. */
+  readonly text?: InputMaybe<TextSearch>;
+  /** The run. */
+  readonly run?: InputMaybe<Scalars['ID']['input']>;
+  /** The tree. */
+  readonly tree?: InputMaybe<Scalars['ID']['input']>;
+  /** The task. */
+  readonly task?: InputMaybe<Scalars['ID']['input']>;
+  /** The rollout that took it. */
+  readonly rollout?: InputMaybe<Scalars['ID']['input']>;
+  /** The environment. */
+  readonly environment?: InputMaybe<Scalars['String']['input']>;
+  /** The split of the task. */
+  readonly split?: InputMaybe<Scalars['String']['input']>;
+  /** The depth of the task. */
+  readonly taskDepth?: InputMaybe<Scalars['Int']['input']>;
+  /** The whole action. */
+  readonly action?: InputMaybe<Scalars['String']['input']>;
+  /** A tool that was called in it. */
+  readonly tool?: InputMaybe<Scalars['String']['input']>;
+  /** A reward on the step itself. */
+  readonly reward?: InputMaybe<RewardFilter>;
+  /** What a judge said of it. */
+  readonly verdict?: InputMaybe<Verdict>;
+  /** What became of its rollout as a training sample. */
+  readonly sampleState?: InputMaybe<SampleState>;
+  /** Why its rollout is never trained on. */
+  readonly sampleReason?: InputMaybe<Scalars['String']['input']>;
+  /** The name of a policy that sampled tokens of it. */
+  readonly policy?: InputMaybe<Scalars['String']['input']>;
+  /** The version of that policy. */
+  readonly policyVersion?: InputMaybe<Scalars['Int']['input']>;
+  /** How many actions lead there. */
+  readonly depth?: InputMaybe<IntRange>;
+  /** Whether the episode ended there. */
+  readonly termination?: InputMaybe<Termination>;
+  /** The answer had the form that was asked for. */
+  readonly wellFormatted?: InputMaybe<Scalars['Boolean']['input']>;
+  /** The environment could carry the action out. */
+  readonly executable?: InputMaybe<Scalars['Boolean']['input']>;
+};
+
+/**
+ * Words to search for: `craft stick` finds both, `"oak log"` one behind the other, `craft or smelt` either, `craft -bowl` leaves out; English words are found in every
+ * inflection. A text over 64 KiB is not searched.
+ */
+export type TextSearch = {
+  /** The words. */
+  readonly words: Scalars['String']['input'];
+  /** The texts that must match by themselves, one of them; left out, all three are searched as one. */
+  readonly in?: InputMaybe<ReadonlyArray<TextField>>;
+};
+
+/** A text of a step that is searched. */
+export type TextField =
+  /** What the environment answered. */
+  | 'observation'
+  /** The action that was taken. */
+  | 'action'
+  /** The part of the answer that is thought. */
+  | 'thought';
+
+/** A reward that a step has. */
+export type RewardFilter = {
+  /** Its component. */
+  readonly component?: InputMaybe<Scalars['String']['input']>;
+  /** Its value in force. */
+  readonly value?: InputMaybe<FloatRange>;
+};
+
+/** The order of steps. */
+export type StepOrder =
+  /** Tree by tree, in each as it grew. Trees come in the order of their ids, which are hashes: every filter can be read page by page in it. */
+  | 'TREE'
+  /** The first taken first. */
+  | 'TAKEN_ASC'
+  /** The last taken first. */
+  | 'TAKEN_DESC'
+  /** Those that most back-ups of a search passed first. */
+  | 'VISITS';
+
+/** Where a text of a step holds the words that were searched. */
+export type Highlight = {
+  readonly __typename?: 'Highlight';
+  /** The text. */
+  readonly field: TextField;
+  /** Fragments of it, with the matches marked. */
+  readonly text: Scalars['String']['output'];
+};
+
+/** What calls of tools are chosen by; all parts must hold. */
+export type ToolCallFilter = {
+  /** The tool. */
+  readonly tool?: InputMaybe<Scalars['String']['input']>;
+  /** Whether it worked. */
+  readonly outcome?: InputMaybe<ToolOutcome>;
+  /** The step. */
+  readonly step?: InputMaybe<Scalars['ID']['input']>;
+  /** The run. */
+  readonly run?: InputMaybe<Scalars['ID']['input']>;
+  /** The tree. */
+  readonly tree?: InputMaybe<Scalars['ID']['input']>;
+  /** The task. */
+  readonly task?: InputMaybe<Scalars['ID']['input']>;
+  /** The environment. */
+  readonly environment?: InputMaybe<Scalars['String']['input']>;
+  /** The split of the task. */
+  readonly split?: InputMaybe<Scalars['String']['input']>;
+  /** The depth of the task. */
+  readonly taskDepth?: InputMaybe<Scalars['Int']['input']>;
+  /** How long it took, in milliseconds. */
+  readonly durationMs?: InputMaybe<FloatRange>;
+};
+
+/** The order of tool calls. */
+export type ToolCallOrder =
+  /** Tree by tree, in the order of their ids. */
+  | 'TREE'
+  /** The fastest first. */
+  | 'DURATION_ASC'
+  /** The slowest first. */
+  | 'DURATION_DESC';
+
+/** What training samples are chosen by; all parts must hold. */
+export type SampleFilter = {
+  /** The policy that they train. */
+  readonly policy?: InputMaybe<Scalars['String']['input']>;
+  /** What became of it. */
+  readonly state?: InputMaybe<SampleState>;
+  /** Why it is never trained on: `stale`, `no-variance`, … */
+  readonly reason?: InputMaybe<Scalars['String']['input']>;
+  /** A version that acted in it, by its oldest and newest span. */
+  readonly version?: InputMaybe<Scalars['Int']['input']>;
+  /** The run. */
+  readonly run?: InputMaybe<Scalars['ID']['input']>;
+  /** The tree. */
+  readonly tree?: InputMaybe<Scalars['ID']['input']>;
+  /** The task. */
+  readonly task?: InputMaybe<Scalars['ID']['input']>;
+  /** The environment. */
+  readonly environment?: InputMaybe<Scalars['String']['input']>;
+  /** The split of the task. */
+  readonly split?: InputMaybe<Scalars['String']['input']>;
+  /** The depth of the task. */
+  readonly taskDepth?: InputMaybe<Scalars['Int']['input']>;
+};
+
+/** What tasks are chosen by; all parts must hold. */
+export type TaskFilter = {
+  /** Words of the goal, as in `TextSearch`. */
+  readonly text?: InputMaybe<Scalars['String']['input']>;
+  /** A run that has trees of it. */
+  readonly run?: InputMaybe<Scalars['ID']['input']>;
+  /** The environment. */
+  readonly environment?: InputMaybe<Scalars['String']['input']>;
+  /** The split it belongs to. */
+  readonly split?: InputMaybe<Scalars['String']['input']>;
+  /** Its depth. */
+  readonly taskDepth?: InputMaybe<Scalars['Int']['input']>;
+};
+
+/** What is summed up; all parts must hold. It names runs or tasks. */
+export type AggregateFilter = {
+  /** These runs, 100 at most. */
+  readonly runs?: InputMaybe<ReadonlyArray<Scalars['ID']['input']>>;
+  /** These tasks, 100 at most. */
+  readonly tasks?: InputMaybe<ReadonlyArray<Scalars['ID']['input']>>;
+  /** The environment. */
+  readonly environment?: InputMaybe<Scalars['String']['input']>;
+  /** The split of the task. */
+  readonly split?: InputMaybe<Scalars['String']['input']>;
+  /** The depth of the task. */
+  readonly taskDepth?: InputMaybe<Scalars['Int']['input']>;
+  /** The policy that acted in the rollout. */
+  readonly policy?: InputMaybe<Scalars['String']['input']>;
+  /** The version of that policy. */
+  readonly policyVersion?: InputMaybe<Scalars['Int']['input']>;
+};
+
+/** What rollouts are summed up by. */
+export type AggregateBy =
+  /** The run. */
+  | 'RUN'
+  /** The task. */
+  | 'TASK'
+  /** The depth of the task. */
+  | 'DEPTH'
+  /** The policy that the rollout began with, and its version. */
+  | 'POLICY_VERSION'
+  /** The environment. */
+  | 'ENVIRONMENT'
+  /** The tool: the rollouts that called it, the steps that did, and its calls. A rollout that calls two tools counts for both. */
+  | 'TOOL';
+
+/** What a group of rollouts amounts to. Of what groups have in common, the parts that it is not grouped by are null. */
+export type Aggregate = {
+  readonly __typename?: 'Aggregate';
+  /** Names the group: `after` reads on behind it. */
+  readonly key: Scalars['String']['output'];
+  /** The run. */
+  readonly run?: Maybe<Run>;
+  /** The id of the task. */
+  readonly taskId?: Maybe<Scalars['ID']['output']>;
+  /** The depth of the task; null also for tasks without one. */
+  readonly taskDepth?: Maybe<Scalars['Int']['output']>;
+  /** The policy and its version. */
+  readonly policy?: Maybe<PolicyVersion>;
+  /** The environment. */
+  readonly environment?: Maybe<Scalars['String']['output']>;
+  /** The tool. */
+  readonly tool?: Maybe<Scalars['String']['output']>;
+  /** The rollouts; by tool, those that called it. */
+  readonly rollouts: RolloutSums;
+  /** The actions, in a search also those that no rollout took; by tool, those that called it. */
+  readonly steps: StepSums;
+  /** The calls of tools. */
+  readonly tools: ToolSums;
+  /** The rewards in force on these steps and rollouts, by component. */
+  readonly components: ReadonlyArray<ComponentSums>;
+};
+
+/** The rollouts of a group. Rates and means are null while there is nothing to divide by. */
+export type RolloutSums = {
+  readonly __typename?: 'RolloutSums';
+  /** All of them, also those that go on. */
+  readonly rollouts: Scalars['SafeInt']['output'];
+  /** Those that are finished. */
+  readonly finished: Scalars['SafeInt']['output'];
+  /** Those that succeeded. */
+  readonly successes: Scalars['SafeInt']['output'];
+  /** Successes per finished rollout; null where the environment judges none. */
+  readonly successRate?: Maybe<Scalars['Float']['output']>;
+  /** The mean return. */
+  readonly meanReturn?: Maybe<Scalars['Float']['output']>;
+  /** The lowest return. */
+  readonly minReturn?: Maybe<Scalars['Float']['output']>;
+  /** The highest return. */
+  readonly maxReturn?: Maybe<Scalars['Float']['output']>;
+  /** The mean steps of a finished one, from where it began. */
+  readonly meanSteps?: Maybe<Scalars['Float']['output']>;
+};
+
+/** The actions of a group. */
+export type StepSums = {
+  readonly __typename?: 'StepSums';
+  /** How many. */
+  readonly steps: Scalars['SafeInt']['output'];
+  /** Those whose answer had the form that was asked for. */
+  readonly wellFormatted: Scalars['SafeInt']['output'];
+  /** Those that the environment could carry out. */
+  readonly executable: Scalars['SafeInt']['output'];
+  /** Tokens of their prompts, where servers counted them. */
+  readonly promptTokens: Scalars['SafeInt']['output'];
+  /** Tokens of their answers, where servers counted them. */
+  readonly completionTokens: Scalars['SafeInt']['output'];
+  /** Milliseconds of waiting for the policy. */
+  readonly policyMs: Scalars['Float']['output'];
+  /** Milliseconds of waiting for the environment. */
+  readonly environmentMs: Scalars['Float']['output'];
+};
+
+/** The calls of tools in a group. */
+export type ToolSums = {
+  readonly __typename?: 'ToolSums';
+  /** How many. */
+  readonly calls: Scalars['SafeInt']['output'];
+  /** Those that did not work. */
+  readonly errors: Scalars['SafeInt']['output'];
+  /** How long they took together, in milliseconds. */
+  readonly durationMs: Scalars['Float']['output'];
+};
+
+/** The rewards in force of one component. */
+export type ComponentSums = {
+  readonly __typename?: 'ComponentSums';
+  /** The component. */
+  readonly component: Scalars['String']['output'];
+  /** How many rewards. */
+  readonly rewards: Scalars['SafeInt']['output'];
+  /** Their mean. */
+  readonly mean: Scalars['Float']['output'];
+  /** The lowest. */
+  readonly min: Scalars['Float']['output'];
+  /** The highest. */
+  readonly max: Scalars['Float']['output'];
+};
+
+/** How a run does on the tasks that it shares with another one, the baseline. */
+export type RunComparison = {
+  readonly __typename?: 'RunComparison';
+  /** The run. */
+  readonly run: Run;
+  /** The run that it is compared with. */
+  readonly baseline: Run;
+  /** The tasks that both have finished rollouts of. */
+  readonly tasks: Scalars['Int']['output'];
+  /** Tasks of the run that the baseline lacks. */
+  readonly unpaired: Scalars['Int']['output'];
+  /** By success rate; null where they share no task that the environment judges. */
+  readonly success?: Maybe<PairedDifference>;
+  /** By mean return; null where they share no task. */
+  readonly return?: Maybe<PairedDifference>;
+};
+
+/** The mean difference within a task. */
+export type PairedDifference = {
+  readonly __typename?: 'PairedDifference';
+  /** The tasks that are compared. */
+  readonly tasks: Scalars['Int']['output'];
+  /** The mean over the tasks of the baseline. */
+  readonly baselineMean: Scalars['Float']['output'];
+  /** The mean over the tasks of the run. */
+  readonly mean: Scalars['Float']['output'];
+  /** mean − baselineMean. */
+  readonly difference: Scalars['Float']['output'];
+  /** The interval of the difference; one that does not hold 0 says that they differ. */
+  readonly interval: Interval;
+  /** Tasks on which the run does better. */
+  readonly better: Scalars['Int']['output'];
+  /** Tasks on which it does worse. */
+  readonly worse: Scalars['Int']['output'];
+  /** Tasks on which both do the same. */
+  readonly equal: Scalars['Int']['output'];
+};
+
+/** Where two trajectories part. */
+export type TrajectoryDivergence = {
+  readonly __typename?: 'TrajectoryDivergence';
+  /** How many actions they share. */
+  readonly depth: Scalars['Int']['output'];
+  /** What differs first. */
+  readonly kind: DivergenceKind;
+  /** The last step of the first trajectory up to which both are the same; null where their first observations differ. */
+  readonly common?: Maybe<Step>;
+  /** The first step of the first trajectory that differs; null where it ended. */
+  readonly a?: Maybe<Step>;
+  /** The first step of the second trajectory that differs; null where it ended. */
+  readonly b?: Maybe<Step>;
+};
+
+/** What differs where two trajectories part. */
+export type DivergenceKind =
+  /** What was done. */
+  | 'action'
+  /** What was seen behind the same action. */
+  | 'observation'
+  /** One goes on and the other does not. */
+  | 'end';
 
 /** A page of experiments. */
 export type ExperimentConnection = {
@@ -320,6 +674,103 @@ export type BatchEdge = {
   readonly cursor: Scalars['String']['output'];
   /** The item. */
   readonly node: Batch;
+};
+
+/** A page of steps. */
+export type StepConnection = {
+  readonly __typename?: 'StepConnection';
+  /** The items with their cursors. */
+  readonly edges: ReadonlyArray<StepEdge>;
+  /** The items alone. */
+  readonly nodes: ReadonlyArray<Step>;
+  /** Where the page lies. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all; it is counted only when asked for. */
+  readonly totalCount: Scalars['SafeInt']['output'];
+};
+
+/** One of a page of steps. */
+export type StepEdge = {
+  readonly __typename?: 'StepEdge';
+  /** Its place in the list, for `after` and `before`. It belongs to the ordering it was given in. */
+  readonly cursor: Scalars['String']['output'];
+  /** The item. */
+  readonly node: Step;
+  /** Where its texts hold the words that were searched, each match between `open` and `close`; empty where none were, and for a text over 64 KiB. */
+  readonly highlights: ReadonlyArray<Highlight>;
+};
+
+
+/** One of a page of steps. */
+export type StepEdgeHighlightsArgs = {
+  open?: Scalars['String']['input'];
+  close?: Scalars['String']['input'];
+};
+
+/** A page of tool calls. */
+export type ToolCallConnection = {
+  readonly __typename?: 'ToolCallConnection';
+  /** The items with their cursors. */
+  readonly edges: ReadonlyArray<ToolCallEdge>;
+  /** The items alone. */
+  readonly nodes: ReadonlyArray<ToolCall>;
+  /** Where the page lies. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all; it is counted only when asked for. */
+  readonly totalCount: Scalars['SafeInt']['output'];
+};
+
+/** One of a page of tool calls. */
+export type ToolCallEdge = {
+  readonly __typename?: 'ToolCallEdge';
+  /** Its place in the list, for `after` and `before`. It belongs to the ordering it was given in. */
+  readonly cursor: Scalars['String']['output'];
+  /** The item. */
+  readonly node: ToolCall;
+};
+
+/** A page of training samples. */
+export type TrainingSampleConnection = {
+  readonly __typename?: 'TrainingSampleConnection';
+  /** The items with their cursors. */
+  readonly edges: ReadonlyArray<TrainingSampleEdge>;
+  /** The items alone. */
+  readonly nodes: ReadonlyArray<TrainingSample>;
+  /** Where the page lies. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all; it is counted only when asked for. */
+  readonly totalCount: Scalars['SafeInt']['output'];
+};
+
+/** One of a page of training samples. */
+export type TrainingSampleEdge = {
+  readonly __typename?: 'TrainingSampleEdge';
+  /** Its place in the list, for `after` and `before`. It belongs to the ordering it was given in. */
+  readonly cursor: Scalars['String']['output'];
+  /** The item. */
+  readonly node: TrainingSample;
+};
+
+/** A page of tasks. */
+export type TaskConnection = {
+  readonly __typename?: 'TaskConnection';
+  /** The items with their cursors. */
+  readonly edges: ReadonlyArray<TaskEdge>;
+  /** The items alone. */
+  readonly nodes: ReadonlyArray<Task>;
+  /** Where the page lies. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all; it is counted only when asked for. */
+  readonly totalCount: Scalars['SafeInt']['output'];
+};
+
+/** One of a page of tasks. */
+export type TaskEdge = {
+  readonly __typename?: 'TaskEdge';
+  /** Its place in the list, for `after` and `before`. It belongs to the ordering it was given in. */
+  readonly cursor: Scalars['String']['output'];
+  /** The item. */
+  readonly node: Task;
 };
 
 /** Training data that was frozen under a name and a version: the file, how it was made, and what each of its examples was made of. */
@@ -1025,6 +1476,8 @@ export type RecallInput = {
   readonly scorer?: InputMaybe<Scalars['String']['input']>;
   /** A rollout. */
   readonly trajectory?: InputMaybe<Scalars['ID']['input']>;
+  /** A step: the rollouts that hold it on their path, and the forks that go on from it or below it. */
+  readonly step?: InputMaybe<Scalars['ID']['input']>;
   /** The id of a task: all of its trees. */
   readonly task?: InputMaybe<Scalars['ID']['input']>;
   /** A run. */
@@ -1359,6 +1812,29 @@ export type Query = {
   readonly trajectory?: Maybe<Trajectory>;
   /** Trajectories of finished rollouts, the last to finish first. */
   readonly trajectories: TrajectoryConnection;
+  /**
+   * Steps, by what was seen, done and thought in them, and by where they lie. `under` is a step: it and those below it, at most `depth` levels below. The order
+   * VISITS needs `under`, or a tree in the filter.
+   */
+  readonly steps: StepConnection;
+  /** Calls of tools. The orders by duration need a tool in the filter. */
+  readonly toolCalls: ToolCallConnection;
+  /** Finished rollouts as training samples, group by group. */
+  readonly samples: TrainingSampleConnection;
+  /** The tasks that trees were grown for, by environment and alias. */
+  readonly tasks: TaskConnection;
+  /**
+   * Sums up rollouts in groups: only the parts that are selected are read. `filter` names runs or tasks, 100 at most. `after` is the `key` of the last group
+   * received; `first` is at most 500.
+   */
+  readonly aggregate: ReadonlyArray<Aggregate>;
+  /**
+   * Compares runs task by task with the first of them, on the tasks that both have: 2 to 20 runs. The intervals are the bootstrap's of the mean difference within
+   * a task, as the intervals of an evaluation are over its tasks.
+   */
+  readonly compare: ReadonlyArray<RunComparison>;
+  /** Where the trajectories of two finished rollouts part, by what was done and seen: in one tree, or in two of the same task. Null where they are the same. */
+  readonly divergence?: Maybe<TrajectoryDivergence>;
   /** One revision; null when it is not known. */
   readonly revision?: Maybe<Revision>;
   /** One dataset release; null when it is not known. */
@@ -1494,6 +1970,75 @@ export type QueryTrajectoriesArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   last?: InputMaybe<Scalars['Int']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
+export type QueryStepsArgs = {
+  filter?: InputMaybe<StepFilter>;
+  under?: InputMaybe<Scalars['ID']['input']>;
+  depth?: InputMaybe<Scalars['Int']['input']>;
+  orderBy?: StepOrder;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
+export type QueryToolCallsArgs = {
+  filter?: InputMaybe<ToolCallFilter>;
+  orderBy?: ToolCallOrder;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
+export type QuerySamplesArgs = {
+  filter?: InputMaybe<SampleFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
+export type QueryTasksArgs = {
+  filter?: InputMaybe<TaskFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
+export type QueryAggregateArgs = {
+  by: AggregateBy;
+  filter: AggregateFilter;
+  first?: Scalars['Int']['input'];
+  after?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
+export type QueryCompareArgs = {
+  runs: ReadonlyArray<Scalars['ID']['input']>;
+  confidence?: Scalars['Float']['input'];
+  resamples?: Scalars['Int']['input'];
+  seed?: Scalars['SafeInt']['input'];
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
+export type QueryDivergenceArgs = {
+  a: Scalars['ID']['input'];
+  b: Scalars['ID']['input'];
 };
 
 
@@ -2218,6 +2763,8 @@ export type Run = {
   readonly replays: ReadonlyArray<Replay>;
   /** The last points of its metrics, oldest first. `last` is at most 5,000. */
   readonly metrics: ReadonlyArray<Metric>;
+  /** What published systems report of a run, under their names and computed from the record: `episode/success_rate`, `episode/pick_and_place_success_rate`, `episode/valid_action_ratio`, `memory_visual_token_count`, `em`, `subem`, `format`, … What the record does not hold is left out. */
+  readonly publishedMetrics: ReadonlyArray<PublishedMetric>;
   /** Its trees. */
   readonly trees: TreeConnection;
   /** Its rollouts. */
@@ -2334,6 +2881,17 @@ export type RunOutcome =
   | 'failed'
   /** Someone ended it. */
   | 'cancelled';
+
+/** A metric of a run under the name that a published system has for it. */
+export type PublishedMetric = {
+  readonly __typename?: 'PublishedMetric';
+  /** Its name. */
+  readonly name: Scalars['String']['output'];
+  /** Its value. */
+  readonly value: Scalars['Float']['output'];
+  /** How many episodes, steps, images or rewards it is made of. */
+  readonly count: Scalars['SafeInt']['output'];
+};
 
 /** What a run amounts to. Rates and means are null while there is nothing to divide by. */
 export type RunTotals = {
@@ -3124,6 +3682,8 @@ export type Tree = {
   readonly root?: Maybe<Step>;
   /** How large it is. */
   readonly size: TreeSize;
+  /** The population variance of the returns of its finished rollouts; null while it has none. 0 for one rollout, and where all are equal: such a group teaches a group estimator nothing. */
+  readonly returnVariance?: Maybe<Scalars['Float']['output']>;
   /**
    * Its steps in the order in which they were taken, parents before children, the root first. Left without `first` the whole tree comes, and a tree of more
    * than 2,000 steps is refused with TREE_TOO_LARGE; `first` (10,000 at most) with `after`, the `logOffset` of the last step received, reads any tree in parts.
@@ -3207,6 +3767,27 @@ export type Task = {
   readonly depth?: Maybe<Scalars['Int']['output']>;
   /** The split it belongs to: train, test, … */
   readonly split?: Maybe<Scalars['String']['output']>;
+  /** What was done for it, in all runs. */
+  readonly totals: TaskTotals;
+};
+
+/** What was done for a task, in all runs. */
+export type TaskTotals = {
+  readonly __typename?: 'TaskTotals';
+  /** The runs. */
+  readonly runs: Scalars['SafeInt']['output'];
+  /** The trees. */
+  readonly trees: Scalars['SafeInt']['output'];
+  /** Their rollouts, also those that go on. */
+  readonly rollouts: Scalars['SafeInt']['output'];
+  /** Those that are finished. */
+  readonly finished: Scalars['SafeInt']['output'];
+  /** Those that succeeded. */
+  readonly successes: Scalars['SafeInt']['output'];
+  /** Successes per finished rollout; null where the environment judges none. */
+  readonly successRate?: Maybe<Scalars['Float']['output']>;
+  /** The mean return of the finished ones. */
+  readonly meanReturn?: Maybe<Scalars['Float']['output']>;
 };
 
 /** How large a tree is. */
@@ -3264,7 +3845,9 @@ export type TreeOrder =
   /** The first opened first. */
   | 'OPENED_ASC'
   /** The last opened first. */
-  | 'OPENED_DESC';
+  | 'OPENED_DESC'
+  /** Those whose returns vary most first: `filter` names the run. Trees without a finished rollout have no place in it. */
+  | 'RETURN_VARIANCE_DESC';
 
 /** Where a page lies in its list. */
 export type PageInfo = {
@@ -3409,9 +3992,34 @@ export type DirectiveResolverFn<TResult = Record<PropertyKey, never>, TParent = 
 
 /** Mapping between all available schema types and the resolvers types */
 export type ResolversTypes = {
+  StepFilter: StepFilter;
+  ID: ResolverTypeWrapper<Scalars['ID']['output']>;
+  String: ResolverTypeWrapper<Scalars['String']['output']>;
+  Int: ResolverTypeWrapper<Scalars['Int']['output']>;
+  Boolean: ResolverTypeWrapper<Scalars['Boolean']['output']>;
+  TextSearch: TextSearch;
+  TextField: TextField;
+  RewardFilter: RewardFilter;
+  StepOrder: StepOrder;
+  Highlight: ResolverTypeWrapper<Highlight>;
+  ToolCallFilter: ToolCallFilter;
+  ToolCallOrder: ToolCallOrder;
+  SampleFilter: SampleFilter;
+  TaskFilter: TaskFilter;
+  AggregateFilter: AggregateFilter;
+  AggregateBy: AggregateBy;
+  Aggregate: ResolverTypeWrapper<AggregateModel>;
+  RolloutSums: ResolverTypeWrapper<RolloutSums>;
+  Float: ResolverTypeWrapper<Scalars['Float']['output']>;
+  StepSums: ResolverTypeWrapper<StepSums>;
+  ToolSums: ResolverTypeWrapper<ToolSums>;
+  ComponentSums: ResolverTypeWrapper<ComponentSums>;
+  RunComparison: ResolverTypeWrapper<RunComparisonModel>;
+  PairedDifference: ResolverTypeWrapper<PairedComparison>;
+  TrajectoryDivergence: ResolverTypeWrapper<TrajectoryDivergenceModel>;
+  DivergenceKind: DivergenceKind;
   ExperimentConnection: ResolverTypeWrapper<Connection<ExperimentRecord>>;
   ExperimentEdge: ResolverTypeWrapper<Omit<ExperimentEdge, 'node'> & { node: ResolversTypes['Experiment'] }>;
-  String: ResolverTypeWrapper<Scalars['String']['output']>;
   RunConnection: ResolverTypeWrapper<Connection<RunRecord>>;
   RunEdge: ResolverTypeWrapper<Omit<RunEdge, 'node'> & { node: ResolversTypes['Run'] }>;
   TreeConnection: ResolverTypeWrapper<Connection<TreeRecord>>;
@@ -3434,20 +4042,24 @@ export type ResolversTypes = {
   PolicyUpdateEdge: ResolverTypeWrapper<Omit<PolicyUpdateEdge, 'node'> & { node: ResolversTypes['PolicyUpdate'] }>;
   BatchConnection: ResolverTypeWrapper<Connection<BatchRecord>>;
   BatchEdge: ResolverTypeWrapper<Omit<BatchEdge, 'node'> & { node: ResolversTypes['Batch'] }>;
+  StepConnection: ResolverTypeWrapper<FoundSteps>;
+  StepEdge: ResolverTypeWrapper<FoundStep>;
+  ToolCallConnection: ResolverTypeWrapper<Connection<ToolCallRecord>>;
+  ToolCallEdge: ResolverTypeWrapper<Omit<ToolCallEdge, 'node'> & { node: ResolversTypes['ToolCall'] }>;
+  TrainingSampleConnection: ResolverTypeWrapper<Connection<SampleRecord>>;
+  TrainingSampleEdge: ResolverTypeWrapper<Omit<TrainingSampleEdge, 'node'> & { node: ResolversTypes['TrainingSample'] }>;
+  TaskConnection: ResolverTypeWrapper<Connection<TaskRecord>>;
+  TaskEdge: ResolverTypeWrapper<Omit<TaskEdge, 'node'> & { node: ResolversTypes['Task'] }>;
   Dataset: ResolverTypeWrapper<DatasetRecord>;
-  ID: ResolverTypeWrapper<Scalars['ID']['output']>;
-  Int: ResolverTypeWrapper<Scalars['Int']['output']>;
   DatasetExample: ResolverTypeWrapper<ExampleRecord>;
   DatasetExampleKind: DatasetExampleKind;
   DatasetFilter: DatasetFilter;
-  Boolean: ResolverTypeWrapper<Scalars['Boolean']['output']>;
   DatasetExampleFilter: DatasetExampleFilter;
   DatasetOrder: DatasetOrder;
   RewardsOf: RewardsOf;
   BatchEstimates: ResolverTypeWrapper<BatchEstimatesModel>;
   EstimateGrain: EstimateGrain;
   SampleEstimate: ResolverTypeWrapper<SampleEstimateModel>;
-  Float: ResolverTypeWrapper<Scalars['Float']['output']>;
   StepEstimate: ResolverTypeWrapper<StepEstimateModel>;
   EstimateReward: ResolverTypeWrapper<EstimateReward>;
   BatchActor: ResolverTypeWrapper<ActorRecord>;
@@ -3526,6 +4138,7 @@ export type ResolversTypes = {
   RunEnvironment: ResolverTypeWrapper<RunEnvironment>;
   RunKind: RunKind;
   RunOutcome: RunOutcome;
+  PublishedMetric: ResolverTypeWrapper<PublishedMetric>;
   RunTotals: ResolverTypeWrapper<RunTotals>;
   DepthTotals: ResolverTypeWrapper<DepthTotals>;
   Metric: ResolverTypeWrapper<Metric>;
@@ -3565,7 +4178,8 @@ export type ResolversTypes = {
   BatchLease: ResolverTypeWrapper<LeaseRecord>;
   LeaseEnd: LeaseEnd;
   Tree: ResolverTypeWrapper<TreeRecord>;
-  Task: ResolverTypeWrapper<Task>;
+  Task: ResolverTypeWrapper<TaskRecord>;
+  TaskTotals: ResolverTypeWrapper<TaskTotals>;
   TreeSize: ResolverTypeWrapper<TreeSize>;
   Divergence: ResolverTypeWrapper<DivergenceRecord>;
   TreeFilter: TreeFilter;
@@ -3583,9 +4197,29 @@ export type ResolversTypes = {
 
 /** Mapping between all available schema types and the resolvers parents */
 export type ResolversParentTypes = {
+  StepFilter: StepFilter;
+  ID: Scalars['ID']['output'];
+  String: Scalars['String']['output'];
+  Int: Scalars['Int']['output'];
+  Boolean: Scalars['Boolean']['output'];
+  TextSearch: TextSearch;
+  RewardFilter: RewardFilter;
+  Highlight: Highlight;
+  ToolCallFilter: ToolCallFilter;
+  SampleFilter: SampleFilter;
+  TaskFilter: TaskFilter;
+  AggregateFilter: AggregateFilter;
+  Aggregate: AggregateModel;
+  RolloutSums: RolloutSums;
+  Float: Scalars['Float']['output'];
+  StepSums: StepSums;
+  ToolSums: ToolSums;
+  ComponentSums: ComponentSums;
+  RunComparison: RunComparisonModel;
+  PairedDifference: PairedComparison;
+  TrajectoryDivergence: TrajectoryDivergenceModel;
   ExperimentConnection: Connection<ExperimentRecord>;
   ExperimentEdge: Omit<ExperimentEdge, 'node'> & { node: ResolversParentTypes['Experiment'] };
-  String: Scalars['String']['output'];
   RunConnection: Connection<RunRecord>;
   RunEdge: Omit<RunEdge, 'node'> & { node: ResolversParentTypes['Run'] };
   TreeConnection: Connection<TreeRecord>;
@@ -3608,16 +4242,20 @@ export type ResolversParentTypes = {
   PolicyUpdateEdge: Omit<PolicyUpdateEdge, 'node'> & { node: ResolversParentTypes['PolicyUpdate'] };
   BatchConnection: Connection<BatchRecord>;
   BatchEdge: Omit<BatchEdge, 'node'> & { node: ResolversParentTypes['Batch'] };
+  StepConnection: FoundSteps;
+  StepEdge: FoundStep;
+  ToolCallConnection: Connection<ToolCallRecord>;
+  ToolCallEdge: Omit<ToolCallEdge, 'node'> & { node: ResolversParentTypes['ToolCall'] };
+  TrainingSampleConnection: Connection<SampleRecord>;
+  TrainingSampleEdge: Omit<TrainingSampleEdge, 'node'> & { node: ResolversParentTypes['TrainingSample'] };
+  TaskConnection: Connection<TaskRecord>;
+  TaskEdge: Omit<TaskEdge, 'node'> & { node: ResolversParentTypes['Task'] };
   Dataset: DatasetRecord;
-  ID: Scalars['ID']['output'];
-  Int: Scalars['Int']['output'];
   DatasetExample: ExampleRecord;
   DatasetFilter: DatasetFilter;
-  Boolean: Scalars['Boolean']['output'];
   DatasetExampleFilter: DatasetExampleFilter;
   BatchEstimates: BatchEstimatesModel;
   SampleEstimate: SampleEstimateModel;
-  Float: Scalars['Float']['output'];
   StepEstimate: StepEstimateModel;
   EstimateReward: EstimateReward;
   BatchActor: ActorRecord;
@@ -3682,6 +4320,7 @@ export type ResolversParentTypes = {
   Run: RunRecord;
   ForkOrigin: ForkOriginModel;
   RunEnvironment: RunEnvironment;
+  PublishedMetric: PublishedMetric;
   RunTotals: RunTotals;
   DepthTotals: DepthTotals;
   Metric: Metric;
@@ -3712,7 +4351,8 @@ export type ResolversParentTypes = {
   TrainingSample: SampleRecord;
   BatchLease: LeaseRecord;
   Tree: TreeRecord;
-  Task: Task;
+  Task: TaskRecord;
+  TaskTotals: TaskTotals;
   TreeSize: TreeSize;
   Divergence: DivergenceRecord;
   TreeFilter: TreeFilter;
@@ -3739,6 +4379,88 @@ export type CostDirectiveArgs = {
 };
 
 export type CostDirectiveResolver<Result, Parent, ContextType = Context, Args = CostDirectiveArgs> = DirectiveResolverFn<Result, Parent, ContextType, Args>;
+
+export type HighlightResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Highlight'] = ResolversParentTypes['Highlight']> = {
+  field?: Resolver<ResolversTypes['TextField'], ParentType, ContextType>;
+  text?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
+export type AggregateResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Aggregate'] = ResolversParentTypes['Aggregate']> = {
+  key?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  run?: Resolver<Maybe<ResolversTypes['Run']>, ParentType, ContextType>;
+  taskId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  taskDepth?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  policy?: Resolver<Maybe<ResolversTypes['PolicyVersion']>, ParentType, ContextType>;
+  environment?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  tool?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  rollouts?: Resolver<ResolversTypes['RolloutSums'], ParentType, ContextType>;
+  steps?: Resolver<ResolversTypes['StepSums'], ParentType, ContextType>;
+  tools?: Resolver<ResolversTypes['ToolSums'], ParentType, ContextType>;
+  components?: Resolver<ReadonlyArray<ResolversTypes['ComponentSums']>, ParentType, ContextType>;
+};
+
+export type RolloutSumsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RolloutSums'] = ResolversParentTypes['RolloutSums']> = {
+  rollouts?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  finished?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  successes?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  successRate?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  meanReturn?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  minReturn?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  maxReturn?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  meanSteps?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+};
+
+export type StepSumsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['StepSums'] = ResolversParentTypes['StepSums']> = {
+  steps?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  wellFormatted?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  executable?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  promptTokens?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  completionTokens?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  policyMs?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  environmentMs?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+};
+
+export type ToolSumsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ToolSums'] = ResolversParentTypes['ToolSums']> = {
+  calls?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  errors?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  durationMs?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+};
+
+export type ComponentSumsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ComponentSums'] = ResolversParentTypes['ComponentSums']> = {
+  component?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  rewards?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  mean?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  min?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  max?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+};
+
+export type RunComparisonResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RunComparison'] = ResolversParentTypes['RunComparison']> = {
+  run?: Resolver<ResolversTypes['Run'], ParentType, ContextType>;
+  baseline?: Resolver<ResolversTypes['Run'], ParentType, ContextType>;
+  tasks?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  unpaired?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  success?: Resolver<Maybe<ResolversTypes['PairedDifference']>, ParentType, ContextType>;
+  return?: Resolver<Maybe<ResolversTypes['PairedDifference']>, ParentType, ContextType>;
+};
+
+export type PairedDifferenceResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PairedDifference'] = ResolversParentTypes['PairedDifference']> = {
+  tasks?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  baselineMean?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  mean?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  difference?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  interval?: Resolver<ResolversTypes['Interval'], ParentType, ContextType>;
+  better?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  worse?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  equal?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+};
+
+export type TrajectoryDivergenceResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TrajectoryDivergence'] = ResolversParentTypes['TrajectoryDivergence']> = {
+  depth?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  kind?: Resolver<ResolversTypes['DivergenceKind'], ParentType, ContextType>;
+  common?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
+  a?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
+  b?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
+};
 
 export type ExperimentConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ExperimentConnection'] = ResolversParentTypes['ExperimentConnection']> = {
   edges?: Resolver<ReadonlyArray<ResolversTypes['ExperimentEdge']>, ParentType, ContextType>;
@@ -3882,6 +4604,55 @@ export type BatchConnectionResolvers<ContextType = Context, ParentType extends R
 export type BatchEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['BatchEdge'] = ResolversParentTypes['BatchEdge']> = {
   cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   node?: Resolver<ResolversTypes['Batch'], ParentType, ContextType>;
+};
+
+export type StepConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['StepConnection'] = ResolversParentTypes['StepConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['StepEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Step']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type StepEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['StepEdge'] = ResolversParentTypes['StepEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['Step'], ParentType, ContextType>;
+  highlights?: Resolver<ReadonlyArray<ResolversTypes['Highlight']>, ParentType, ContextType, RequireFields<StepEdgeHighlightsArgs, 'open' | 'close'>>;
+};
+
+export type ToolCallConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ToolCallConnection'] = ResolversParentTypes['ToolCallConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['ToolCallEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['ToolCall']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type ToolCallEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ToolCallEdge'] = ResolversParentTypes['ToolCallEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['ToolCall'], ParentType, ContextType>;
+};
+
+export type TrainingSampleConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TrainingSampleConnection'] = ResolversParentTypes['TrainingSampleConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['TrainingSampleEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['TrainingSample']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type TrainingSampleEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TrainingSampleEdge'] = ResolversParentTypes['TrainingSampleEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['TrainingSample'], ParentType, ContextType>;
+};
+
+export type TaskConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TaskConnection'] = ResolversParentTypes['TaskConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['TaskEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Task']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type TaskEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TaskEdge'] = ResolversParentTypes['TaskEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['Task'], ParentType, ContextType>;
 };
 
 export type DatasetResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Dataset'] = ResolversParentTypes['Dataset']> = {
@@ -4316,6 +5087,13 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
   rollouts?: Resolver<ResolversTypes['RolloutConnection'], ParentType, ContextType, RequireFields<QueryRolloutsArgs, 'orderBy'>>;
   trajectory?: Resolver<Maybe<ResolversTypes['Trajectory']>, ParentType, ContextType, RequireFields<QueryTrajectoryArgs, 'rollout'>>;
   trajectories?: Resolver<ResolversTypes['TrajectoryConnection'], ParentType, ContextType, RequireFields<QueryTrajectoriesArgs, 'orderBy'>>;
+  steps?: Resolver<ResolversTypes['StepConnection'], ParentType, ContextType, RequireFields<QueryStepsArgs, 'orderBy'>>;
+  toolCalls?: Resolver<ResolversTypes['ToolCallConnection'], ParentType, ContextType, RequireFields<QueryToolCallsArgs, 'orderBy'>>;
+  samples?: Resolver<ResolversTypes['TrainingSampleConnection'], ParentType, ContextType, Partial<QuerySamplesArgs>>;
+  tasks?: Resolver<ResolversTypes['TaskConnection'], ParentType, ContextType, Partial<QueryTasksArgs>>;
+  aggregate?: Resolver<ReadonlyArray<ResolversTypes['Aggregate']>, ParentType, ContextType, RequireFields<QueryAggregateArgs, 'by' | 'filter' | 'first'>>;
+  compare?: Resolver<ReadonlyArray<ResolversTypes['RunComparison']>, ParentType, ContextType, RequireFields<QueryCompareArgs, 'runs' | 'confidence' | 'resamples' | 'seed'>>;
+  divergence?: Resolver<Maybe<ResolversTypes['TrajectoryDivergence']>, ParentType, ContextType, RequireFields<QueryDivergenceArgs, 'a' | 'b'>>;
   revision?: Resolver<Maybe<ResolversTypes['Revision']>, ParentType, ContextType, RequireFields<QueryRevisionArgs, 'id'>>;
   dataset?: Resolver<Maybe<ResolversTypes['Dataset']>, ParentType, ContextType, RequireFields<QueryDatasetArgs, 'id'>>;
   datasets?: Resolver<ResolversTypes['DatasetConnection'], ParentType, ContextType, RequireFields<QueryDatasetsArgs, 'orderBy'>>;
@@ -4559,6 +5337,7 @@ export type RunResolvers<ContextType = Context, ParentType extends ResolversPare
   drift?: Resolver<ResolversTypes['Drift'], ParentType, ContextType>;
   replays?: Resolver<ReadonlyArray<ResolversTypes['Replay']>, ParentType, ContextType>;
   metrics?: Resolver<ReadonlyArray<ResolversTypes['Metric']>, ParentType, ContextType, RequireFields<RunMetricsArgs, 'last'>>;
+  publishedMetrics?: Resolver<ReadonlyArray<ResolversTypes['PublishedMetric']>, ParentType, ContextType>;
   trees?: Resolver<ResolversTypes['TreeConnection'], ParentType, ContextType, RequireFields<RunTreesArgs, 'orderBy'>>;
   rollouts?: Resolver<ResolversTypes['RolloutConnection'], ParentType, ContextType, RequireFields<RunRolloutsArgs, 'orderBy'>>;
   trajectories?: Resolver<ResolversTypes['TrajectoryConnection'], ParentType, ContextType, RequireFields<RunTrajectoriesArgs, 'orderBy'>>;
@@ -4575,6 +5354,12 @@ export type ForkOriginResolvers<ContextType = Context, ParentType extends Resolv
 export type RunEnvironmentResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RunEnvironment'] = ResolversParentTypes['RunEnvironment']> = {
   environment?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   fingerprint?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
+export type PublishedMetricResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PublishedMetric'] = ResolversParentTypes['PublishedMetric']> = {
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  value?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  count?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
 };
 
 export type RunTotalsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RunTotals'] = ResolversParentTypes['RunTotals']> = {
@@ -4893,6 +5678,7 @@ export type TreeResolvers<ContextType = Context, ParentType extends ResolversPar
   rootId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   root?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
   size?: Resolver<ResolversTypes['TreeSize'], ParentType, ContextType>;
+  returnVariance?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
   steps?: Resolver<ReadonlyArray<ResolversTypes['Step']>, ParentType, ContextType, Partial<TreeStepsArgs>>;
   leaves?: Resolver<ReadonlyArray<ResolversTypes['Step']>, ParentType, ContextType>;
   rollouts?: Resolver<ReadonlyArray<ResolversTypes['Rollout']>, ParentType, ContextType>;
@@ -4914,6 +5700,17 @@ export type TaskResolvers<ContextType = Context, ParentType extends ResolversPar
   goal?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   depth?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
   split?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  totals?: Resolver<ResolversTypes['TaskTotals'], ParentType, ContextType>;
+};
+
+export type TaskTotalsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TaskTotals'] = ResolversParentTypes['TaskTotals']> = {
+  runs?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  trees?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  rollouts?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  finished?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  successes?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  successRate?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  meanReturn?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
 };
 
 export type TreeSizeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TreeSize'] = ResolversParentTypes['TreeSize']> = {
@@ -4966,6 +5763,15 @@ export type LargeTextResolvers<ContextType = Context, ParentType extends Resolve
 };
 
 export type Resolvers<ContextType = Context> = {
+  Highlight?: HighlightResolvers<ContextType>;
+  Aggregate?: AggregateResolvers<ContextType>;
+  RolloutSums?: RolloutSumsResolvers<ContextType>;
+  StepSums?: StepSumsResolvers<ContextType>;
+  ToolSums?: ToolSumsResolvers<ContextType>;
+  ComponentSums?: ComponentSumsResolvers<ContextType>;
+  RunComparison?: RunComparisonResolvers<ContextType>;
+  PairedDifference?: PairedDifferenceResolvers<ContextType>;
+  TrajectoryDivergence?: TrajectoryDivergenceResolvers<ContextType>;
   ExperimentConnection?: ExperimentConnectionResolvers<ContextType>;
   ExperimentEdge?: ExperimentEdgeResolvers<ContextType>;
   RunConnection?: RunConnectionResolvers<ContextType>;
@@ -4990,6 +5796,14 @@ export type Resolvers<ContextType = Context> = {
   PolicyUpdateEdge?: PolicyUpdateEdgeResolvers<ContextType>;
   BatchConnection?: BatchConnectionResolvers<ContextType>;
   BatchEdge?: BatchEdgeResolvers<ContextType>;
+  StepConnection?: StepConnectionResolvers<ContextType>;
+  StepEdge?: StepEdgeResolvers<ContextType>;
+  ToolCallConnection?: ToolCallConnectionResolvers<ContextType>;
+  ToolCallEdge?: ToolCallEdgeResolvers<ContextType>;
+  TrainingSampleConnection?: TrainingSampleConnectionResolvers<ContextType>;
+  TrainingSampleEdge?: TrainingSampleEdgeResolvers<ContextType>;
+  TaskConnection?: TaskConnectionResolvers<ContextType>;
+  TaskEdge?: TaskEdgeResolvers<ContextType>;
   Dataset?: DatasetResolvers<ContextType>;
   DatasetExample?: DatasetExampleResolvers<ContextType>;
   BatchEstimates?: BatchEstimatesResolvers<ContextType>;
@@ -5052,6 +5866,7 @@ export type Resolvers<ContextType = Context> = {
   Run?: RunResolvers<ContextType>;
   ForkOrigin?: ForkOriginResolvers<ContextType>;
   RunEnvironment?: RunEnvironmentResolvers<ContextType>;
+  PublishedMetric?: PublishedMetricResolvers<ContextType>;
   RunTotals?: RunTotalsResolvers<ContextType>;
   DepthTotals?: DepthTotalsResolvers<ContextType>;
   Metric?: MetricResolvers<ContextType>;
@@ -5082,6 +5897,7 @@ export type Resolvers<ContextType = Context> = {
   BatchLease?: BatchLeaseResolvers<ContextType>;
   Tree?: TreeResolvers<ContextType>;
   Task?: TaskResolvers<ContextType>;
+  TaskTotals?: TaskTotalsResolvers<ContextType>;
   TreeSize?: TreeSizeResolvers<ContextType>;
   Divergence?: DivergenceResolvers<ContextType>;
   DateTime?: GraphQLScalarType;

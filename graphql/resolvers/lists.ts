@@ -34,6 +34,10 @@ export function connectTrees(
   { loaders }: Context,
 ): Promise<Connection<TreeRecord>> {
   const ordering = TREE_ORDERINGS[args.orderBy];
+  if (args.orderBy === 'RETURN_VARIANCE_DESC' && filter.runId === undefined)
+    throw refusal('BAD_USER_INPUT', 'orderBy: RETURN_VARIANCE_DESC orders the trees of a run; name it in filter.run', {
+      argument: 'orderBy',
+    });
   return connect(
     args,
     (page) => loaders.trees.page.load({ filter, ordering, page }),

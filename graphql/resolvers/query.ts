@@ -22,9 +22,11 @@ import { hardPage } from '../hard-page.ts';
 import { measureLag } from '../live/lag.ts';
 import { logEnd } from '../live/log-end.ts';
 import { waitFor } from '../live/wait-for.ts';
+import { connectSamples, connectSteps, connectTasks, connectToolCalls } from './answers.ts';
 import { recall, trace } from './lineage.ts';
 import { connectDatasets, connectRollouts, connectRuns, connectTrajectories, connectTrees } from './lists.ts';
 import { readPath } from './path.ts';
+import { aggregateRollouts, compareRuns, divergenceOf } from './summaries.ts';
 
 export const Query: QueryResolvers = {
   experiment: (_, { id }, { loaders }) => loaders.experiment.load(argumentId('id', id)),
@@ -44,6 +46,13 @@ export const Query: QueryResolvers = {
   rollouts: (_, args, context) => connectRollouts(args, rolloutFilter(args.filter), context),
   trajectory: (_, { rollout }, { loaders }) => loaders.trajectory.load(argumentId('rollout', rollout)),
   trajectories: (_, args, context) => connectTrajectories(args, trajectoryFilter(args.filter), context),
+  steps: (_, args, context) => connectSteps(args, context),
+  toolCalls: (_, args, context) => connectToolCalls(args, context),
+  samples: (_, args, context) => connectSamples(args, context),
+  tasks: (_, args, context) => connectTasks(args, context),
+  aggregate: (_, args, context, info) => aggregateRollouts(args, context, info),
+  compare: (_, args, context) => compareRuns(args, context),
+  divergence: (_, { a, b }, context) => divergenceOf(argumentId('a', a), argumentId('b', b), context),
   revision: (_, { id }, { loaders }) => loaders.revision.load(argumentId('id', id)),
   dataset: (_, { id }, { loaders }) => loaders.dataset.load(argumentId('id', id)),
   datasets: (_, args, context) => connectDatasets(args, datasetFilter(args.filter), context),

@@ -1,3 +1,4 @@
+import { readPublishedMetrics } from '../../src/projections/answers/read-published-metrics.ts';
 import { readEvaluations } from '../../src/projections/evaluations/read-evaluations.ts';
 import { readImageTotalsOfRuns } from '../../src/projections/images/read-image-totals.ts';
 import { readRenderSpecsOfRuns } from '../../src/projections/images/read-render-specs.ts';
@@ -56,6 +57,7 @@ export const Run: RunResolvers = {
   totals: async ({ id }, _, context) => known(await totals(context).load(id), id),
   imageTotals: async ({ id }, _, context) => known(await imageTotals(context).load(id), id),
   renderSpecs: ({ id }, _, context) => renderSpecs(context).load(id),
+  publishedMetrics: ({ id }, _, { sources: { db } }) => readPublishedMetrics(db, id),
   successByDepth: ({ id }, _, context) => depthTotals(context).load(id),
   evaluation: ({ id }, _, context) => evaluation(context).load(id),
   forkOf: ({ config }) => originOf(config),

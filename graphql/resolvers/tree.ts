@@ -1,9 +1,13 @@
+import { readTaskTotals } from '../../src/projections/answers/choose-tasks.ts';
 import { STEP_FIELDS, type StepRecord } from '../../src/projections/step-tree/read-steps.ts';
+import { readReturnVariances } from '../../src/projections/step-tree/read-trees.ts';
 import { bounded } from '../connection.ts';
 import { refusal } from '../errors.ts';
 import { datasetFilter, revisionFilter, trajectoryFilter } from '../filters.ts';
-import type { DivergenceResolvers, TreeResolvers } from '../generated/types.ts';
+import type { DivergenceResolvers, TaskResolvers, TreeResolvers } from '../generated/types.ts';
 import { largeTextsOf } from '../large-text.ts';
+import { mapped, one } from '../loaders/batch.ts';
+import { loadedBy } from '../loaders/loaded-by.ts';
 import { selectedFields } from '../selected-fields.ts';
 import { connectDatasets, connectRevisions, connectTrajectories, hangingOn } from './lists.ts';
 import { readAheadOfSteps } from './read-ahead.ts';
@@ -11,11 +15,20 @@ import { readAheadOfSteps } from './read-ahead.ts';
 const WHOLE_LIMIT = 2_000; // steps of a tree that is asked for whole; the cost limit counts with it
 const PART_LIMIT = 10_000; // steps of one part
 
+const returnVariance = loadedBy((db) => mapped((ids) => readReturnVariances(db, ids)));
+const taskTotals = loadedBy((db) =>
+  one(
+    (ids) => readTaskTotals(db, ids),
+    ({ taskId }) => taskId,
+  ),
+);
+
 export const Tree: TreeResolvers = {
   run: ({ runId }, _, { loaders }) => loaders.run.load(runId),
   rootId: ({ rootStepId }) => rootStepId,
   root: ({ rootStepId }, _, { loaders }) => loaders.step.load(rootStepId),
   size: async ({ id }, _, { loaders }) => (await loaders.treeSize.load(id)) ?? { steps: 0, depth: 0, leaves: 0 },
+  returnVariance: ({ id }, _, context) => returnVariance(context).load(id),
   steps: async ({ id: treeId }, { first, after }, context, info) => {
     const asked = selectedFields(info);
     const fields = STEP_FIELDS.filter((field) => asked.has(field));
@@ -36,6 +49,14 @@ export const Tree: TreeResolvers = {
   simulations: async ({ id }, _, { loaders }) => (await loaders.backups.load(id)) ?? 0,
   divergences: ({ id }, _, { loaders }) => loaders.divergences.load(id),
   largeTexts: largeTextsOf,
+};
+
+export const Task: TaskResolvers = {
+  totals: async ({ id }, _, context) => {
+    const totals = await taskTotals(context).load(id);
+    if (totals === null) throw new Error(`the totals of task ${id} are missing: a task is known by a tree`);
+    return totals;
+  },
 };
 
 export const Divergence: DivergenceResolvers = { largeTexts: largeTextsOf };

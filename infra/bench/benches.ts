@@ -1,3 +1,4 @@
+import { benchAnswers } from './answers.ts';
 import { benchAppend } from './append.ts';
 import { benchAsOf } from './as-of.ts';
 import { benchHealthzUnderQueries } from './healthz-under-queries.ts';
@@ -26,6 +27,7 @@ export const BENCHES = {
   planner: benchPlanner,
   rebuild: benchRebuild,
   'as-of': benchAsOf,
+  answers: benchAnswers,
   'healthz-under-queries': benchHealthzUnderQueries,
 } satisfies Record<string, (stage: Stage) => Promise<Outcome>>;
 

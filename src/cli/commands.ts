@@ -132,6 +132,22 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
       'fold a projection again next to the live one, compare, and swap: readers never wait; ended in the middle, it goes on',
     load: async () => (await import('./rebuild.ts')).addRebuild,
   },
+  aggregate: {
+    summary: 'sum runs up by run, task, depth, version, environment or tool: success, return, tokens, durations, rewards',
+    load: async () => (await import('./aggregate.ts')).addAggregate,
+  },
+  compare: {
+    summary: 'compare runs task by task, with intervals',
+    load: async () => (await import('./compare.ts')).addCompare,
+  },
+  'published-metrics': {
+    summary: 'show what published systems report of a run, under their names',
+    load: async () => (await import('./published-metrics.ts')).addPublishedMetrics,
+  },
+  index: {
+    summary: 'build the indexes that queries are answered by and that the database lacks, while it is used',
+    load: async () => (await import('./index-tables.ts')).addIndex,
+  },
   schemas: {
     summary: 'print the JSON Schema of every event type, or write one file per type',
     load: async () => (await import('./schemas.ts')).addSchemas,

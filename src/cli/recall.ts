@@ -17,6 +17,7 @@ const SHOWN = 50; // lines of each list; --json has all
 interface RecallFlags {
   readonly scorer?: string;
   readonly trajectory?: string;
+  readonly step?: string;
   readonly task?: string;
   readonly run?: string;
   readonly asOf?: Moment;
@@ -28,6 +29,7 @@ export function addRecall(program: Command): void {
     .command('recall')
     .option('--scorer <name@revision>', 'a scorer that was wrong; without a revision all of them')
     .option('--trajectory <rollout>', 'a rollout')
+    .option('--step <id>', 'a step: the rollouts that hold it on their path')
     .option('--task <id>', 'the id of a task: all of its trees')
     .option('--run <id>', 'a run')
     .option('--as-of <moment>', AS_OF, parseMoment);
@@ -50,9 +52,9 @@ export function addRecall(program: Command): void {
 }
 
 /** Reads what is to be recalled. @throws Error unless exactly one thing is named, and it can be an id. */
-function askedOf({ scorer, trajectory, task, run }: RecallFlags): RecallAsked {
-  if ([scorer, trajectory, task, run].filter((each) => each !== undefined).length !== 1)
-    throw new Error('name one thing to recall: --scorer, --trajectory, --task or --run');
+function askedOf({ scorer, trajectory, step, task, run }: RecallFlags): RecallAsked {
+  if ([scorer, trajectory, step, task, run].filter((each) => each !== undefined).length !== 1)
+    throw new Error('name one thing to recall: --scorer, --trajectory, --step, --task or --run');
   if (scorer !== undefined) {
     const at = scorer.lastIndexOf('@');
     return at > 0
@@ -60,6 +62,7 @@ function askedOf({ scorer, trajectory, task, run }: RecallFlags): RecallAsked {
       : { kind: 'scorer', name: scorer, revision: null };
   }
   if (trajectory !== undefined) return { kind: 'trajectory', rolloutId: idOf('--trajectory', trajectory) };
+  if (step !== undefined) return { kind: 'step', stepId: idOf('--step', step) };
   if (task !== undefined) return { kind: 'task', taskId: idOf('--task', task) };
   return { kind: 'run', runId: idOf('--run', run ?? '') };
 }

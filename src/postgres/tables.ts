@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: cfc19206239bf0f3
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: b5fa909132231596
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 

@@ -7,6 +7,7 @@ import type { RecallSeed } from './touched.ts';
 export type RecallAsked =
   | { readonly kind: 'scorer'; readonly name: string; readonly revision: string | null }
   | { readonly kind: 'trajectory'; readonly rolloutId: string }
+  | { readonly kind: 'step'; readonly stepId: string }
   | { readonly kind: 'task'; readonly taskId: string }
   | { readonly kind: 'run'; readonly runId: string };
 
@@ -18,7 +19,8 @@ export class RecallRefused extends Error {
 /**
  * Finds the rollouts where a recall begins. A scorer touches the rollouts that a judgement of it, in force or not, was about: by
  * their own reward or one of a step on their path. A trajectory touches itself and the rollouts that go on from its steps, in its
- * tree or in a fork. @throws RecallRefused when the record knows none.
+ * tree or in a fork; a step touches those that hold it on their path, and forks from there. @throws RecallRefused when the record
+ * knows none.
  */
 export async function seedOf(db: Db, asked: RecallAsked): Promise<RecallSeed> {
   switch (asked.kind) {
@@ -29,6 +31,10 @@ export async function seedOf(db: Db, asked: RecallAsked): Promise<RecallSeed> {
       if (!(await exists(db, sql`select from rollouts where rollout_id = ${asked.rolloutId}`)))
         throw new RecallRefused(`there is no rollout ${asked.rolloutId}`);
       return seedOverRollout(asked.rolloutId);
+    case 'step':
+      if (!(await exists(db, sql`select from steps where step_id = ${asked.stepId}`)))
+        throw new RecallRefused(`there is no step ${asked.stepId}`);
+      return seedThroughSteps(sql`select ${asked.stepId}::uuid as step_id`);
     case 'task':
       if (!(await exists(db, sql`select from trees where task_id = ${asked.taskId}`)))
         throw new RecallRefused(`no tree was grown for task ${asked.taskId}`);

@@ -24,6 +24,9 @@ describe('recall compared with a scan of the journal', () => {
       { kind: 'scorer', name: 'judge', revision: null },
       ...trees.flatMap(({ rolloutIds }) => rolloutIds.map((rolloutId) => ({ kind: 'trajectory', rolloutId }) as const)),
       ...runs.map((runId) => ({ kind: 'run', runId }) as const),
+      ...events.flatMap((event, i) =>
+        event.type === 'StepTaken' && i % 7 === 0 ? [{ kind: 'step', stepId: event.data.stepId } as const] : [],
+      ),
       ...['w', 'x', 'y', 'z'].map((name) => ({ kind: 'task', taskId: builder.id('task', name) }) as const),
     ];
     const sizes = new Set<number>();
@@ -80,6 +83,8 @@ function scan(events: readonly Envelope[], asked: RecallAsked) {
         return runOfRollout(rolloutId) === asked.runId;
       case 'task':
         return taskOf.get(treeOf.get(rolloutId) ?? '') === asked.taskId;
+      case 'step':
+        return path.has(asked.stepId) || taker.get(asked.stepId) === rolloutId;
       case 'trajectory':
         return rolloutId === asked.rolloutId || [...path].some((step) => taker.get(step) === asked.rolloutId);
       case 'scorer':
@@ -101,6 +106,7 @@ function scan(events: readonly Envelope[], asked: RecallAsked) {
       const treeId = treeOfStep.get(stepId) ?? '';
       if (asked.kind === 'run') return runOf.get(treeId) === asked.runId;
       if (asked.kind === 'task') return taskOf.get(treeId) === asked.taskId;
+      if (asked.kind === 'step') return stepId === asked.stepId;
       if (taker.get(stepId)) return taker.get(stepId) === asked.rolloutId;
       // taken by nobody: a part of every trajectory through it
       return parents.has(stepId) && paths.get(asked.rolloutId)?.has(stepId) === true;

@@ -17,6 +17,7 @@ create table judgements (
   primary key (tree_id, judgement_id)
 );
 create index judgements_tree on judgements (tree_id, log_offset);
+create index judgements_verdict on judgements (verdict, step_id);
 create index judgements_prompt on judgements (prompt_hash, judge);
 
 -- One row per revision trajectory. Its turns are made again from the tree by `splice` with these parameters.

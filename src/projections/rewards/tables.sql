@@ -18,6 +18,7 @@ create table rewards (
 create index rewards_tree on rewards (tree_id);
 create index rewards_step on rewards (step_id);
 create index rewards_rollout on rewards (rollout_id);
+create index rewards_component on rewards (component, value);
 
 create table reward_revisions (
   event_id        uuid             not null,
@@ -57,3 +58,4 @@ create index returns_tree on returns (tree_id);
 create index returns_leaf on returns (leaf_step_id);
 create index returns_value on returns (value, rollout_id);
 create index returns_run_value on returns (run_id, value, rollout_id);
+create index returns_run_tree on returns (run_id, tree_id, rollout_id) include (value);

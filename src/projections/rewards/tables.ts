@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: d1a7ba0f58a50827
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 738ad1ba145be0b9
 import type { Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
@@ -45,9 +45,15 @@ const OPENED = [
   { column: 'trees.openedAt', type: 'instant' },
   { column: 'trees.treeId', type: 'uuid' },
 ] as const;
+const VARIED = [
+  { column: 'varied.variance', type: 'float' },
+  { column: 'trees.treeId', type: 'uuid' },
+] as const;
 export const TREE_ORDERINGS = {
   OPENED_ASC: { name: 'trees/OPENED_ASC', direction: 'asc', keys: OPENED },
   OPENED_DESC: { name: 'trees/OPENED_DESC', direction: 'desc', keys: OPENED },
+  /** For filters that name a run. */
+  RETURN_VARIANCE_DESC: { name: 'trees/RETURN_VARIANCE_DESC', direction: 'desc', keys: VARIED },
 } as const satisfies Record<string, Ordering>;
 
 /** Reads one page of trees for each filter, in one statement. @throws InvalidCursor. */
@@ -57,6 +63,16 @@ export async function readTrees(
   ordering: Ordering,
   page: PageRequest,
 ): Promise<readonly Page<TreeRecord>[]> {
+  if (ordering === TREE_ORDERINGS.RETURN_VARIANCE_DESC)
+    return mapPages(
+      await readPages(
+        db,
+        filters.map((filter) => varied(db, filter).selectAll('trees')),
+        ordering,
+        page,
+      ),
+      toTree,
+    );
   const queries = filters.map((filter) => chosen(db, filter).selectAll('trees'));
   return mapPages(await readPages(db, queries, ordering, page), toTree);
 }
@@ -83,6 +99,25 @@ export async function readTreesById(db: Db, ids: readonly string[]): Promise<rea
 export async function readTree(db: Db, treeId: string): Promise<TreeRecord | undefined> {
   const [tree] = await readTreesById(db, [treeId]);
   return tree;
+}
+
+/** In an order that the values do not depend on: a cursor holds every bit of a variance. */
+const VARIANCE = sql<number>`var_pop(v.value order by v.rollout_id)`;
+
+/** The trees of a run with how much the returns of their finished rollouts vary. */
+function varied(db: Db, filter: TreeFilter) {
+  const variances = sql<{ treeId: string; variance: number }>`(select v.tree_id, ${VARIANCE} as variance from returns v
+    where v.run_id = ${filter.runId ?? null}::uuid group by v.tree_id)`.as('varied');
+  return chosen(db, filter).innerJoin(variances, 'varied.treeId', 'trees.treeId');
+}
+
+/** Reads how much the returns of the finished rollouts of trees vary: tree → population variance. */
+export async function readReturnVariances(db: Db, trees: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await sql<{ treeId: string; variance: number }>`
+    select v.tree_id, ${VARIANCE} as variance from returns v where v.tree_id = any(${[...trees]}::uuid[]) group by v.tree_id`.execute(
+    db,
+  );
+  return new Map(rows.map(({ treeId, variance }) => [treeId, variance]));
 }
 
 function chosen(db: Db, filter: TreeFilter) {

@@ -24,6 +24,7 @@ create table trees (
 create index trees_run on trees (run_id, opened_at, tree_id);
 create index trees_opened on trees (opened_at, tree_id);
 create index trees_task on trees (task_id);
+create index trees_name on trees (environment, alias, task_id, opened_at, tree_id);
 
 -- The root is a row of depth 0 with empty response and action: its observation is the task's first.
 create table steps (
@@ -53,7 +54,13 @@ create table steps (
   occurred_at       timestamptz      not null,
   blobs             jsonb --: Blobs
 );
-create index steps_tree on steps (tree_id, log_offset);
+-- What is summed up of a tree lies in the index: a row of steps is a kilobyte. The beginning of an action is enough to find it,
+-- and a whole one may be longer than a key.
+create index steps_sums on steps (tree_id, log_offset)
+  include (rollout_id, depth, well_formatted, executable, prompt_tokens, completion_tokens, policy_ms, environment_ms);
+create index steps_parent on steps (tree_id, parent_step_id);
+create index steps_action on steps (left(action, 200));
+create index steps_taken on steps (occurred_at, step_id);
 
 create table rollouts (
   rollout_id     uuid        not null primary key,
@@ -91,6 +98,8 @@ create table tool_calls (
   blobs        jsonb --: Blobs
 );
 create index tool_calls_tree on tool_calls (tree_id);
+create index tool_calls_tool on tool_calls (tool, tree_id, tool_call_id);
+create index tool_calls_duration on tool_calls (tool, duration_ms, tool_call_id);
 
 create table divergences (
   event_id    uuid        not null,

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: d1e391015ec6963e
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 9b2f59720435b4aa
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 

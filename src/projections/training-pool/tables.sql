@@ -138,6 +138,7 @@ create table sample_rejections (
   rejected_at timestamptz      not null
 );
 create index sample_rejections_policy on sample_rejections (policy_id, reason);
+create index sample_rejections_reason on sample_rejections (reason, rollout_id);
 create index sample_rejections_tree on sample_rejections (tree_id);
 
 -- `ended_by`: 'expired', 'returned', 'acked' or 'abandoned' (with its batch); null while the lease holds.

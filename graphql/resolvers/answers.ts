@@ -1,0 +1,178 @@
+import type { Db } from '../../src/postgres/database.ts';
+import { mapPages, type Page } from '../../src/postgres/keyset.ts';
+import { countChosenSamples, readChosenSamples, type SampleFilter } from '../../src/projections/answers/choose-samples.ts';
+import {
+  countChosenSteps,
+  readChosenSteps,
+  STEP_ORDERINGS,
+  type StepFilter,
+} from '../../src/projections/answers/choose-steps.ts';
+import { countChosenTasks, readChosenTasks, type TaskRecord } from '../../src/projections/answers/choose-tasks.ts';
+import {
+  countChosenToolCalls,
+  readChosenToolCalls,
+  TOOL_CALL_ORDERINGS,
+} from '../../src/projections/answers/choose-tool-calls.ts';
+import {
+  checkGoalsIndexed,
+  checkStepsIndexed,
+  readTextMark,
+  TextNotIndexed,
+} from '../../src/projections/answers/text-indexes.ts';
+import {
+  checkWords,
+  type Highlight,
+  MATCH,
+  MATCH_END,
+  readHighlights,
+  UnsearchableText,
+} from '../../src/projections/answers/text-query.ts';
+import type { ToolCallRecord } from '../../src/projections/step-tree/read-tool-calls.ts';
+import type { SampleRecord } from '../../src/projections/training-pool/read-samples.ts';
+import { argumentId } from '../argument-id.ts';
+import { bounded, type Connection, connect } from '../connection.ts';
+import type { Context } from '../context.ts';
+import { refusal } from '../errors.ts';
+import { sampleFilter, stepFilter, taskFilter, toolCallFilter } from '../filters.ts';
+import type * as input from '../generated/types.ts';
+import { withLargeTexts } from '../large-text.ts';
+import { groupBy } from '../loaders/group-by.ts';
+import type { FoundSteps } from '../models.ts';
+
+const LEVELS = 10_000; // below a step: as many as a path has at once
+
+/** Answers `Query.steps`. @throws BAD_USER_INPUT; UNAVAILABLE where the texts of a large record are not indexed. */
+export async function connectSteps(
+  args: input.RequireFields<input.QueryStepsArgs, 'orderBy'>,
+  { sources: { db }, loaders }: Context,
+): Promise<FoundSteps> {
+  const asked = { ...stepFilter(args.filter), ...subtreeOf(args) };
+  const text = asked.text ? { ...asked.text, mark: await readTextMark(db) } : null;
+  const filter = text === null ? asked : { ...asked, text };
+  if (args.orderBy === 'VISITS' && filter.under === undefined && filter.treeId === undefined)
+    throw refusal('BAD_USER_INPUT', 'orderBy: VISITS orders the steps of one tree; name it by under or filter.tree', {
+      argument: 'orderBy',
+    });
+  if (text !== null)
+    await searchable(db, text.words, async () => (isNarrow(filter) ? undefined : checkStepsIndexed(db, text.mark)));
+  const found = await connect(
+    args,
+    async (page) =>
+      filled(await readChosenSteps(db, filter, STEP_ORDERINGS[args.orderBy], page), ({ id }) => loaders.step.load(id)),
+    () => countChosenSteps(db, filter),
+  );
+  return { ...found, edges: found.edges.map((edge) => ({ ...edge, text })) };
+}
+
+/** Answers `Query.toolCalls`. @throws BAD_USER_INPUT. */
+export function connectToolCalls(
+  args: input.RequireFields<input.QueryToolCallsArgs, 'orderBy'>,
+  { sources: { db } }: Context,
+): Promise<Connection<ToolCallRecord>> {
+  const filter = toolCallFilter(args.filter);
+  if (args.orderBy !== 'TREE' && filter.tool === undefined)
+    throw refusal('BAD_USER_INPUT', `orderBy: ${args.orderBy} orders the calls of one tool; name it in filter.tool`, {
+      argument: 'orderBy',
+    });
+  return connect(
+    args,
+    async (page) =>
+      only(mapPages([await readChosenToolCalls(db, filter, TOOL_CALL_ORDERINGS[args.orderBy], page)], withLargeTexts)),
+    () => countChosenToolCalls(db, filter),
+  );
+}
+
+/** Answers `Query.samples`. @throws BAD_USER_INPUT. */
+export function connectSamples(
+  args: input.QuerySamplesArgs,
+  { sources: { db }, loaders }: Context,
+): Promise<Connection<SampleRecord>> {
+  const filter: SampleFilter = sampleFilter(args.filter);
+  return connect(
+    args,
+    async (page) => filled(await readChosenSamples(db, filter, page), ({ rolloutId }) => loaders.sample.load(rolloutId)),
+    () => countChosenSamples(db, filter),
+  );
+}
+
+/** Answers `Query.tasks`. @throws BAD_USER_INPUT; UNAVAILABLE where the goals of a large record are not indexed. */
+export async function connectTasks(args: input.QueryTasksArgs, { sources: { db } }: Context): Promise<Connection<TaskRecord>> {
+  const filter = taskFilter(args.filter);
+  if (filter.text !== undefined)
+    await searchable(db, filter.text, async () => (filter.runId === undefined ? checkGoalsIndexed(db) : undefined));
+  return connect(
+    args,
+    (page) => readChosenTasks(db, filter, page),
+    () => countChosenTasks(db, filter),
+  );
+}
+
+export const StepEdge: input.StepEdgeResolvers = {
+  highlights: async ({ node, text }, marks, { sources: { db } }) => {
+    if (text === null) return [];
+    const found = await highlightsOf(db, text, node.id);
+    return found.map(({ field, text: fragments }) => ({ field, text: marked(fragments, marks) }));
+  },
+};
+
+/** The steps of one page share their words, which every edge of it refers to: they come in one statement. */
+const waiting = new WeakMap<object, { readonly ids: string[]; readonly read: Promise<ReadonlyMap<string, Highlight[]>> }>();
+
+async function highlightsOf(
+  db: Db,
+  text: NonNullable<FoundSteps['edges'][number]['text']>,
+  id: string,
+): Promise<readonly Highlight[]> {
+  let asked = waiting.get(text);
+  if (!asked) {
+    const ids: string[] = [];
+    const read = Promise.resolve().then(async () => {
+      waiting.delete(text);
+      return groupBy(await readHighlights(db, text, ids), ({ stepId }) => stepId);
+    });
+    asked = { ids, read };
+    waiting.set(text, asked);
+  }
+  asked.ids.push(id);
+  return (await asked.read).get(id) ?? [];
+}
+
+function marked(text: string, { open, close }: { readonly open: string; readonly close: string }): string {
+  return text.replaceAll(MATCH, () => open).replaceAll(MATCH_END, () => close);
+}
+
+function subtreeOf({ under, depth }: input.QueryStepsArgs): Pick<StepFilter, 'under' | 'levels'> {
+  if (typeof under !== 'string') {
+    if (typeof depth !== 'number') return {};
+    throw refusal('BAD_USER_INPUT', 'depth counts levels below a step; name it by under', { argument: 'depth' });
+  }
+  const levels = typeof depth === 'number' ? { levels: bounded('depth', depth, LEVELS) } : {};
+  return { under: argumentId('under', under), ...levels };
+}
+
+/** Whether few rows are read, with or without an index of their texts. */
+function isNarrow({ runId, treeId, taskId, rolloutId, under }: StepFilter): boolean {
+  return [runId, treeId, taskId, rolloutId, under].some((id) => id !== undefined);
+}
+
+async function searchable(db: Db, words: string, checkIndexed: () => Promise<void>): Promise<void> {
+  try {
+    await checkWords(db, words);
+    await checkIndexed();
+  } catch (error) {
+    if (error instanceof UnsearchableText) throw refusal('BAD_USER_INPUT', error.message, { argument: 'filter.text' });
+    if (error instanceof TextNotIndexed) throw refusal('UNAVAILABLE', error.message);
+    throw error;
+  }
+}
+
+/** Puts the records in place of their ids; one that is gone meanwhile leaves its place out. */
+async function filled<Id, Item>(page: Page<Id>, load: (id: Id) => Promise<Item | null>): Promise<Page<Item>> {
+  const rows = await Promise.all(page.rows.map(async ({ row, cursor }) => ({ row: await load(row), cursor })));
+  return { ...page, rows: rows.flatMap(({ row, cursor }) => (row === null ? [] : [{ row, cursor }])) };
+}
+
+function only<Item>([item]: readonly Item[]): Item {
+  if (item === undefined) throw new Error('one query has one page');
+  return item;
+}

@@ -1,0 +1,105 @@
+import type { GraphQLResolveInfo } from 'graphql';
+import { BOOTSTRAP_DEFAULTS, type Bootstrap } from '../../src/domain/evaluation/bootstrap-interval.ts';
+import { firstDivergence } from '../../src/domain/tree/first-divergence.ts';
+import {
+  type AggregatePart,
+  type Aggregate as AggregateRecord,
+  aggregate,
+  keyOf,
+} from '../../src/projections/answers/aggregate.ts';
+import { compareAchieved } from '../../src/projections/answers/compare-achieved.ts';
+import type { StepRecord } from '../../src/projections/step-tree/read-steps.ts';
+import { argumentId } from '../argument-id.ts';
+import { bounded, PAGE_LIMIT } from '../connection.ts';
+import type { Context } from '../context.ts';
+import { refusal } from '../errors.ts';
+import { aggregateFilter } from '../filters.ts';
+import type * as input from '../generated/types.ts';
+import { wholePath } from '../loaders/path-loader.ts';
+import type { RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';
+import { selectedFields } from '../selected-fields.ts';
+
+const PARTS: readonly AggregatePart[] = ['rollouts', 'steps', 'tools', 'components'];
+
+/** Answers `Query.aggregate`. @throws BAD_USER_INPUT. */
+export async function aggregateRollouts(
+  { by, filter, first, after }: input.RequireFields<input.QueryAggregateArgs, 'first'>,
+  { sources: { db } }: Context,
+  info: GraphQLResolveInfo,
+): Promise<readonly AggregateRecord[]> {
+  const limit = bounded('first', first, PAGE_LIMIT);
+  const asked = selectedFields(info);
+  const parts = PARTS.filter((part) => asked.has(part));
+  const groups = await aggregate(db, by, aggregateFilter(filter), new Set(parts.length === 0 ? ['rollouts'] : parts));
+  const from = typeof after === 'string' ? groups.findIndex((group) => keyOf(group) === after) + 1 : 0;
+  if (typeof after === 'string' && from === 0)
+    throw refusal('BAD_USER_INPUT', 'after must be the key of a group of this list', { argument: 'after' });
+  return groups.slice(from, from + limit);
+}
+
+export const Aggregate: input.AggregateResolvers = {
+  key: keyOf,
+  run: ({ runId }, _, { loaders }) => (runId === null ? null : loaders.run.load(runId)),
+  policy: ({ policyId, policyVersion }) =>
+    policyId === null || policyVersion === null ? null : { id: policyId, version: policyVersion },
+};
+
+export const PairedDifference: input.PairedDifferenceResolvers = { mean: ({ otherMean }) => otherMean };
+
+const RUNS = 20; // compared at once
+const RESAMPLES = 10_000;
+
+/** Answers `Query.compare`. @throws BAD_USER_INPUT. */
+export async function compareRuns(
+  { runs, confidence, resamples, seed }: input.RequireFields<input.QueryCompareArgs, 'confidence' | 'resamples' | 'seed'>,
+  { sources: { db }, loaders }: Context,
+): Promise<readonly RunComparisonModel[]> {
+  const ids = [...new Set(runs.map((id) => argumentId('runs', id)))];
+  if (ids.length < 2 || ids.length > RUNS)
+    throw refusal('BAD_USER_INPUT', `runs must name 2 to ${RUNS} different runs, not ${ids.length}`, { argument: 'runs' });
+  if (!(confidence > 0 && confidence < 1))
+    throw refusal('BAD_USER_INPUT', `confidence lies between 0 and 1, not ${confidence}`, { argument: 'confidence' });
+  const bootstrap: Bootstrap = { ...BOOTSTRAP_DEFAULTS, confidence, resamples: bounded('resamples', resamples, RESAMPLES), seed };
+  const records = await Promise.all(
+    ids.map(async (id) => {
+      const run = await loaders.run.load(id);
+      if (run === null) throw refusal('BAD_USER_INPUT', `there is no run ${id}`, { argument: 'runs' });
+      return run;
+    }),
+  );
+  const recordOf = new Map(records.map((run) => [run.id, run]));
+  return (await compareAchieved(db, ids, bootstrap)).flatMap(({ runId, baselineId, ...comparison }) => {
+    const [run, baseline] = [recordOf.get(runId), recordOf.get(baselineId)];
+    return run && baseline ? [{ run, baseline, ...comparison }] : [];
+  });
+}
+
+/** Answers `Query.divergence`. @throws BAD_USER_INPUT where a rollout has no trajectory. */
+export async function divergenceOf(a: string, b: string, { loaders }: Context): Promise<TrajectoryDivergenceModel | null> {
+  const [one, other] = await Promise.all(
+    [a, b].map(async (id): Promise<readonly StepRecord[]> => {
+      const trajectory = await loaders.trajectory.load(id);
+      if (trajectory === null)
+        throw refusal('BAD_USER_INPUT', `the rollout ${id} is not known, or goes on: it has no trajectory yet`, {
+          argument: 'a, b',
+        });
+      return loaders.path.load(wholePath(trajectory.leafStepId));
+    }),
+  );
+  if (!one || !other) throw new Error('two rollouts have two paths');
+  const found = firstDivergence(one.map(walked), other.map(walked));
+  if (found === null) return null;
+  const { depth, kind, common } = found;
+  return {
+    depth: Math.max(0, depth - 1),
+    kind,
+    common: common === null ? null : (one[common] ?? null),
+    a: one[depth] ?? null,
+    b: other[depth] ?? null,
+  };
+}
+
+/** A text over 64 KiB is compared by its digest. */
+function walked({ id, action, observation, blobs }: StepRecord) {
+  return { id, action: blobs?.action?.blob ?? action, observation: blobs?.observation?.blob ?? observation };
+}

@@ -1,0 +1,139 @@
+import { sql } from 'kysely';
+import type { Db } from '../../src/postgres/database.ts';
+
+export interface AnswersFill {
+  readonly trees: number;
+  readonly runs: number;
+  readonly tasks: number;
+}
+/** Rollouts of a tree, and steps of a rollout. */
+export const SHAPE = { rollouts: 8, steps: 10 } as const;
+
+/** How many events a record of this size holds: openings and ends, steps, rewards, calls of tools, judgements and back-ups. */
+export function eventsOf({ trees, runs }: AnswersFill): number {
+  const steps = trees * SHAPE.rollouts * SHAPE.steps;
+  return 2 * runs + 2 * trees + 3 * trees * SHAPE.rollouts + steps + Math.floor(steps / 5) + 2 * Math.floor(steps / 100);
+}
+
+/**
+ * Fills the read models as the projections would have, straight from the database's own series: groups of rollouts of several
+ * runs over the same tasks, steps of about 1 KB whose words are common and rare, a tool call in every fifth step, a judgement
+ * and a process reward in every hundredth, statistics of a search in every tenth tree.
+ */
+export async function fillAnswers(db: Db, { trees, runs, tasks }: AnswersFill): Promise<void> {
+  await sql`
+    insert into runs (run_id, name, kind, seed, code_version, config, environments, policy_id, policy_version, started_at)
+    select md5('run' || r)::uuid, 'run ' || r, 'collect', r, 'bench', '{}', '[]', 'bench', r, timestamptz '2026-01-01' + r * interval '1 hour'
+    from generate_series(0, ${runs} - 1) r`.execute(db);
+  await sql`
+    insert into trees (tree_id, run_id, task_id, environment, server_fingerprint, observation_hash, alias, goal, task_depth, split,
+      root_step_id, instruction, planned_rollouts, seed, opened_at, closed_at, close_reason)
+    select md5('tree' || i)::uuid, md5('run' || i % ${runs})::uuid, md5('task' || i / ${runs} % ${tasks})::uuid,
+      case when i / ${runs} % ${tasks} % 4 = 0 then 'search-qa' else 'textcraft' end, 'w', '', 'task ' || i / ${runs} % ${tasks},
+      'craft item ' || i / ${runs} % ${tasks}, i / ${runs} % ${tasks} % 5, 'train', md5('root' || i)::uuid, '', ${SHAPE.rollouts}, i,
+      timestamptz '2026-01-01' + i * interval '1 s', timestamptz '2026-01-01' + i * interval '1 s', 'completed'
+    from generate_series(0, ${trees} - 1) i`.execute(db);
+  await sql`
+    insert into rollouts (rollout_id, tree_id, run_id, task_id, environment, from_step_id, ordinal, seed, policy_id, policy_version,
+      started_at, finished_at, outcome, success, leaf_step_id, steps)
+    select md5('rollout' || i || ' ' || o)::uuid, t.tree_id, t.run_id, t.task_id, t.environment, t.root_step_id, o, o, 'bench',
+      i % ${runs} / 2, t.opened_at, t.opened_at + interval '1 min', 'terminated', (i * 7 + o * 13) % 10 < 6,
+      md5('step' || i || ' ' || o || ' ' || ${SHAPE.steps})::uuid, ${SHAPE.steps}
+    from generate_series(0, ${trees} - 1) i join trees t on t.tree_id = md5('tree' || i)::uuid, generate_series(0, ${SHAPE.rollouts} - 1) o`.execute(
+    db,
+  );
+  await sql`
+    insert into steps (step_id, tree_id, parent_step_id, rollout_id, depth, log_offset, response, thought, action, observation,
+      well_formatted, executable, termination, policy_spans, prompt_tokens, completion_tokens, policy_ms, environment_ms, occurred_at)
+    select t.root_step_id, t.tree_id, null, null, 0, i * 1000, '', '', '', 'Goal: ' || t.goal, true, true, 'none', '[]', null, null, 0, 0, t.opened_at
+    from generate_series(0, ${trees} - 1) i join trees t on t.tree_id = md5('tree' || i)::uuid`.execute(db);
+  await sql`
+    insert into steps (step_id, tree_id, parent_step_id, rollout_id, depth, log_offset, response, thought, action, observation,
+      well_formatted, executable, termination, policy_spans, prompt_tokens, completion_tokens, policy_ms, environment_ms, occurred_at)
+    select md5('step' || i || ' ' || o || ' ' || d)::uuid, t.tree_id,
+      case when d = 1 then t.root_step_id else md5('step' || i || ' ' || o || ' ' || d - 1)::uuid end, md5('rollout' || i || ' ' || o)::uuid,
+      d, i * 1000 + o * ${SHAPE.steps} + d, '', 'I need ' || repeat('some more wood to go on with this ', 4) || 'word' || i % 500,
+      case when (i + o + d) % 3 = 0 then 'inventory' else 'craft ' || (i * 31 + o * 7 + d) % 1000 || ' planks' end,
+      'You see ' || repeat('an oak log, a stick and the crafting table in front of you; ', 10) || 'item rare' || (i * 8 + o) % 5000,
+      true, (i + d) % 10 <> 0, case when d = ${SHAPE.steps} then 'terminated' else 'none' end,
+      jsonb_build_array(jsonb_build_object('from', 0, 'to', 9, 'policyId', 'bench', 'version', i % ${runs} / 2)), 400, 30, 100, 2,
+      t.opened_at + d * interval '1 s'
+    from generate_series(0, ${trees} - 1) i join trees t on t.tree_id = md5('tree' || i)::uuid,
+      generate_series(0, ${SHAPE.rollouts} - 1) o, generate_series(1, ${SHAPE.steps}) d`.execute(db);
+  await sql`
+    insert into tool_calls (tool_call_id, tree_id, step_id, ordinal, tool, arguments, output, outcome, duration_ms)
+    select md5('call' || step_id)::uuid, tree_id, step_id, 0, case when log_offset % 25 = 0 then 'calculator' else 'search' end, '{}', 'found',
+      case when log_offset % 35 = 0 then 'error' else 'ok' end, log_offset % 997
+    from steps where depth > 0 and log_offset % 5 = 0`.execute(db);
+  await sql`
+    insert into rewards (reward_id, tree_id, step_id, rollout_id, component, value, assigned_value, scorer, scorer_revision, revisions, assigned_at)
+    select md5('reward' || rollout_id)::uuid, tree_id, leaf_step_id, rollout_id, 'environment', success::int, success::int, 'environment', '1', 0, finished_at
+    from rollouts
+    union all
+    select md5('process' || step_id)::uuid, tree_id, step_id, null, 'process', 0.1, 0.1, 'judge', '1', 0, occurred_at
+    from steps where depth = 5 and log_offset % 10 = 5 and log_offset / 10 % 10 = 3`.execute(db);
+  await sql`
+    insert into returns (rollout_id, tree_id, run_id, leaf_step_id, value)
+    select rollout_id, tree_id, run_id, leaf_step_id, success::int from rollouts`.execute(db);
+  await sql`
+    insert into judgements (judgement_id, tree_id, run_id, leaf_step_id, step_id, step_index, judge, prompt_hash, verdict, reply, judged_at, log_offset)
+    select md5('judgement' || s.step_id)::uuid, s.tree_id, t.run_id, s.step_id, s.step_id, s.depth, 'judge', md5(s.step_id::text),
+      (array['good', 'bad', 'uncertain', 'unparsed'])[1 + s.log_offset / 10 % 4], '', s.occurred_at, s.log_offset
+    from steps s join trees t using (tree_id) where s.depth = 6 and s.log_offset / 10 % 10 = 1`.execute(db);
+  await sql`
+    insert into node_statistics (step_id, tree_id, visits, value_sum)
+    select step_id, tree_id, 1 + log_offset % 50, 1 from steps where log_offset / 1000 % 10 = 0`.execute(db);
+  await sql`
+    insert into training_runs (run_id, policy_id, channel, started_at)
+    select run_id, 'bench', case when seed % 2 = 0 then 'train' else 'validation' end, started_at from runs`.execute(db);
+  await sql`
+    insert into groups (tree_id, run_id, task_id, planned_rollouts, opened_at, closed_at, close_reason)
+    select tree_id, run_id, task_id, planned_rollouts, opened_at, closed_at, close_reason from trees`.execute(db);
+  await sql`
+    insert into samples (rollout_id, tree_id, ordinal, policy_id, policy_version, started_at, finished_at, outcome, success, leaf_step_id,
+      taken, sampled_tokens, context_tokens, row_tokens, oldest_version, newest_version)
+    select rollout_id, tree_id, ordinal, policy_id, policy_version, started_at, finished_at, outcome, success, leaf_step_id,
+      steps, 300, 900, 5000, policy_version, policy_version from rollouts`.execute(db);
+  await sql`
+    insert into sample_rejections (rollout_id, lineage_id, policy_id, tree_id, reason, rule, measured, rejected_at)
+    select rollout_id, md5('lineage')::uuid, 'bench', tree_id, case when ordinal = 3 then 'stale' else 'no-variance' end, '{}', 1, now()
+    from samples where ordinal in (3, 5) and policy_version % 2 = 0`.execute(db);
+  await sql`
+    insert into batches (batch_id, lineage_id, policy_id, ordinal, policy_version, estimator, rules, seed, position, groups, samples, tokens, shards,
+      manifest_hash, planned_at)
+    select md5('batch' || b)::uuid, md5('lineage')::uuid, 'bench', b, b, '{"name":"grpo","revision":"1","mode":null}', '{}', 1, '', 1, 1, 1, '[]', '', now()
+    from generate_series(0, 99) b`.execute(db);
+  await sql`
+    insert into batch_samples (rollout_id, batch_id, tree_id, group_ordinal, place)
+    select rollout_id, md5('batch' || (row_number() over (order by rollout_id)) % 100)::uuid, tree_id, 0, row_number() over (order by rollout_id)
+    from samples where ordinal < 2`.execute(db);
+  await sql`
+    insert into batch_acks (batch_id, lineage_id, policy_id, lease_id, version, checkpoint_id, acked_at, said)
+    select batch_id, lineage_id, policy_id, batch_id, ordinal + 1, batch_id, now(), '' from batches where ordinal < 80`.execute(
+    db,
+  );
+}
+
+/** What autovacuum does in its own time: statistics for the planner, and pages that index-only scans need not look at. */
+export async function settleAnswers(db: Db): Promise<void> {
+  const { rows } = await sql<{ name: string }>`
+    select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname ~ '_v[0-9]+$' and c.relkind = 'r' and c.relname = any(${TABLES}::text[])`.execute(db);
+  for (const { name } of rows) await sql`vacuum (analyze) ${sql.raw(name)}`.execute(db);
+}
+
+const TABLES = [
+  ...[
+    'trees',
+    'steps',
+    'rollouts',
+    'tool_calls',
+    'rewards',
+    'returns',
+    'judgements',
+    'node_statistics',
+    'training_runs',
+    'groups',
+  ],
+  ...['samples', 'sample_rejections', 'batches', 'batch_samples', 'batch_acks', 'runs'],
+];

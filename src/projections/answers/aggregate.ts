@@ -1,0 +1,271 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+import { successRate } from '../step-tree/success-rate.ts';
+
+/** What rollouts are summed up by. */
+export const AGGREGATE_BY = ['RUN', 'TASK', 'DEPTH', 'POLICY_VERSION', 'ENVIRONMENT', 'TOOL'] as const;
+export type AggregateBy = (typeof AGGREGATE_BY)[number];
+
+/** What is summed up; a part that is left out leaves nothing out. */
+export interface AggregateFilter {
+  readonly runIds?: readonly string[];
+  readonly taskIds?: readonly string[];
+  readonly environment?: string;
+  readonly split?: string;
+  readonly taskDepth?: number;
+  readonly policyId?: string;
+  readonly policyVersion?: number;
+}
+
+/** What a group has in common; null where it is grouped by something else, or where that has none. */
+export interface GroupKey {
+  readonly runId: string | null;
+  readonly taskId: string | null;
+  readonly taskDepth: number | null;
+  readonly policyId: string | null;
+  readonly policyVersion: number | null;
+  readonly environment: string | null;
+  readonly tool: string | null;
+}
+
+/** The rollouts of a group; by tool, those that called it. */
+export interface RolloutSums {
+  readonly rollouts: number;
+  readonly finished: number;
+  readonly successes: number;
+  readonly successRate: number | null;
+  readonly meanReturn: number | null;
+  readonly minReturn: number | null;
+  readonly maxReturn: number | null;
+  readonly meanSteps: number | null;
+}
+/** The actions of a group; by tool, those that called it. */
+export interface StepSums {
+  readonly steps: number;
+  readonly wellFormatted: number;
+  readonly executable: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly policyMs: number;
+  readonly environmentMs: number;
+}
+export interface ToolSums {
+  readonly calls: number;
+  readonly errors: number;
+  readonly durationMs: number;
+}
+/** The rewards in force of one component. */
+export interface ComponentSums {
+  readonly component: string;
+  readonly rewards: number;
+  readonly mean: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+export interface Aggregate extends GroupKey {
+  readonly rollouts: RolloutSums;
+  readonly steps: StepSums;
+  readonly tools: ToolSums;
+  readonly components: readonly ComponentSums[];
+}
+export type AggregatePart = 'rollouts' | 'steps' | 'tools' | 'components';
+
+/**
+ * Sums up what was done, by run, task, depth of the task, version of the policy, environment or tool: only the parts that are
+ * asked for are read, the others are empty. Groups stand in the order of what they are grouped by.
+ */
+export async function aggregate(
+  db: Db,
+  by: AggregateBy,
+  filter: AggregateFilter,
+  parts: ReadonlySet<AggregatePart>,
+): Promise<readonly Aggregate[]> {
+  const read = <Sums>(part: AggregatePart, statement: RawBuilder<GroupKey & Sums>) =>
+    parts.has(part) ? statement.execute(db).then(({ rows }) => rows) : Promise.resolve([]);
+  const asked = { by, filter };
+  const rollouts = await read<RolloutSums>('rollouts', rolloutSums(asked));
+  const steps = await read<StepSums>('steps', stepSums(asked));
+  const tools = await read<ToolSums>('tools', toolSums(asked));
+  const components = await read<ComponentSums>('components', componentSums(asked));
+  const groups = new Map<string, { -readonly [K in keyof Aggregate]: Aggregate[K] }>();
+  const of = (row: GroupKey) => {
+    const { runId, taskId, taskDepth, policyId, policyVersion, environment, tool } = row;
+    const key = { runId, taskId, taskDepth, policyId, policyVersion, environment, tool };
+    const known = groups.get(keyOf(key)) ?? { ...key, ...NOTHING };
+    groups.set(keyOf(key), known);
+    return known;
+  };
+  for (const row of rollouts) of(row).rollouts = row;
+  for (const row of steps) of(row).steps = row;
+  for (const row of tools) of(row).tools = row;
+  for (const row of components) {
+    const group = of(row);
+    group.components = [...group.components, row];
+  }
+  return [...groups.values()].sort(inOrder);
+}
+
+/** Names a group by what it has in common. */
+export function keyOf({ runId, taskId, taskDepth, policyId, policyVersion, environment, tool }: GroupKey): string {
+  return JSON.stringify([runId, taskId, taskDepth, policyId, policyVersion, environment, tool]);
+}
+
+const NOTHING = {
+  rollouts: {
+    ...{ rollouts: 0, finished: 0, successes: 0, successRate: null },
+    ...{ meanReturn: null, minReturn: null, maxReturn: null, meanSteps: null },
+  },
+  steps: {
+    ...{ steps: 0, wellFormatted: 0, executable: 0 },
+    ...{ promptTokens: 0, completionTokens: 0, policyMs: 0, environmentMs: 0 },
+  },
+  tools: { calls: 0, errors: 0, durationMs: 0 },
+  components: [],
+} as const;
+
+interface Asked {
+  readonly by: AggregateBy;
+  readonly filter: AggregateFilter;
+}
+
+const KEYS = {
+  RUN: ['run_id'],
+  TASK: ['task_id'],
+  DEPTH: ['task_depth'],
+  POLICY_VERSION: ['policy_id', 'policy_version'],
+  ENVIRONMENT: ['environment'],
+  TOOL: ['tool'],
+} as const satisfies Record<AggregateBy, readonly string[]>;
+const TYPES = {
+  ...{ run_id: 'uuid', task_id: 'uuid', task_depth: 'integer', policy_id: 'text' },
+  ...{ policy_version: 'integer', environment: 'text', tool: 'text' },
+} as const;
+
+/** The columns of a key: those it is grouped by of `g`, null in place of the others. */
+function key(by: AggregateBy): RawBuilder<unknown> {
+  const grouped: readonly string[] = KEYS[by];
+  const columns = Object.entries(TYPES).map(([name, type]) =>
+    grouped.includes(name) ? sql`g.${sql.ref(name)}` : sql`null::${sql.raw(type)} as ${sql.ref(name)}`,
+  );
+  return sql.join(columns);
+}
+
+function grouped(by: AggregateBy): RawBuilder<unknown> {
+  return sql.join(KEYS[by].map((name) => sql`g.${sql.ref(name)}`));
+}
+
+function rolloutSums({ by, filter }: Asked): RawBuilder<GroupKey & RolloutSums> {
+  const called = sql`join (
+      select distinct s.rollout_id, k.tool from tool_calls k join steps s on s.step_id = k.step_id and s.tree_id = k.tree_id
+      where k.tree_id in (${treesOf(filter)}) and s.rollout_id is not null) k on k.rollout_id = o.rollout_id`;
+  return sql`
+    select ${key(by)}, count(*) as rollouts, count(g.finished_at) as finished, count(*) filter (where g.success) as successes,
+           ${successRate('g')} as success_rate, avg(v.value) as mean_return, min(v.value) as min_return, max(v.value) as max_return,
+           avg(g.steps) filter (where g.finished_at is not null)::float8 as mean_steps
+    from (${rolloutsOf(filter, by === 'TOOL' ? called : sql``, by === 'TOOL' ? sql`, k.tool` : sql``)}) g
+    left join returns v on v.rollout_id = g.rollout_id
+    group by ${grouped(by)}`;
+}
+
+function stepSums(asked: Asked): RawBuilder<GroupKey & StepSums> {
+  return sql`
+    select ${key(asked.by)}, count(*) as steps, count(*) filter (where s.well_formatted) as well_formatted,
+           count(*) filter (where s.executable) as executable,
+           coalesce(sum(s.prompt_tokens), 0)::bigint as prompt_tokens, coalesce(sum(s.completion_tokens), 0)::bigint as completion_tokens,
+           sum(s.policy_ms) as policy_ms, sum(s.environment_ms) as environment_ms
+    from ${placesOf(asked)} join steps s on s.tree_id = g.tree_id and ${inPlace(asked)} and s.depth > 0
+    group by ${grouped(asked.by)}`;
+}
+
+function toolSums(asked: Asked): RawBuilder<GroupKey & ToolSums> {
+  const { by } = asked;
+  const counted = by === 'TOOL' ? sql`s.tool = g.tool` : sql`true`;
+  return sql`
+    select ${key(by)}, count(*) as calls, count(*) filter (where s.outcome = 'error') as errors, sum(s.duration_ms) as duration_ms
+    from ${placesOf(asked)} join (
+      select k.tree_id, k.step_id, k.tool, k.outcome, k.duration_ms, o.rollout_id
+      from tool_calls k join steps o on o.step_id = k.step_id and o.tree_id = k.tree_id
+      where k.tree_id in (${treesOf(asked.filter)})
+    ) s on s.tree_id = g.tree_id and ${inPlace(asked)} and ${counted}
+    group by ${grouped(by)}`;
+}
+
+function componentSums(asked: Asked): RawBuilder<GroupKey & ComponentSums> {
+  return sql`
+    select ${key(asked.by)}, s.component, count(*) as rewards, avg(s.value) as mean, min(s.value) as min, max(s.value) as max
+    from ${placesOf(asked)} join (
+      select w.tree_id, w.step_id, w.component, w.value, coalesce(w.rollout_id, o.rollout_id) as rollout_id
+      from rewards w left join steps o on o.step_id = w.step_id and o.tree_id = w.tree_id
+      where w.tree_id in (${treesOf(asked.filter)})
+    ) s on s.tree_id = g.tree_id and ${inPlace(asked)}
+    group by ${grouped(asked.by)}, s.component
+    order by s.component`;
+}
+
+/**
+ * Where steps, calls and rewards of a group lie: in its trees, the steps of a search that no rollout took included; in its
+ * rollouts, where only these have a policy; in the steps that called a tool.
+ */
+function placesOf({ by, filter }: Asked): RawBuilder<unknown> {
+  if (by === 'TOOL')
+    return sql`(select distinct k.tree_id, k.step_id, k.tool from tool_calls k where k.tree_id in (${treesOf(filter)})
+      ${
+        ofPolicy(filter)
+          ? sql`and exists (select from steps s join rollouts o on o.rollout_id = s.rollout_id
+        where s.step_id = k.step_id and ${ofPolicy(filter)})`
+          : sql``
+      }) g`;
+  if (byRollout({ by, filter })) return sql`(${rolloutsOf(filter, sql``, sql``)}) g`;
+  return sql`(select t.tree_id, t.run_id, t.task_id, t.task_depth, t.environment from trees t where ${ofTrees(filter)}) g`;
+}
+
+function inPlace({ by, filter }: Asked): RawBuilder<unknown> {
+  if (by === 'TOOL') return sql`s.step_id = g.step_id`;
+  return byRollout({ by, filter }) ? sql`s.rollout_id = g.rollout_id` : sql`true`;
+}
+
+function byRollout({ by, filter }: Asked): boolean {
+  return by === 'POLICY_VERSION' || ofPolicy(filter) !== null;
+}
+
+function rolloutsOf(filter: AggregateFilter, join: RawBuilder<unknown>, more: RawBuilder<unknown>): RawBuilder<unknown> {
+  const policy = ofPolicy(filter);
+  return sql`select o.rollout_id, o.tree_id, o.run_id, o.task_id, o.environment, o.policy_id, o.policy_version, o.finished_at,
+      o.success, o.steps, t.task_depth ${more}
+    from trees t join rollouts o on o.tree_id = t.tree_id ${join}
+    where ${ofTrees(filter)} ${policy ? sql`and ${policy}` : sql``}`;
+}
+
+function treesOf(filter: AggregateFilter): RawBuilder<unknown> {
+  return sql`select t.tree_id from trees t where ${ofTrees(filter)}`;
+}
+
+function ofTrees({ runIds, taskIds, environment, split, taskDepth }: AggregateFilter): RawBuilder<unknown> {
+  const all: RawBuilder<unknown>[] = [sql`true`];
+  if (runIds !== undefined) all.push(sql`t.run_id = any(${[...runIds]}::uuid[])`);
+  if (taskIds !== undefined) all.push(sql`t.task_id = any(${[...taskIds]}::uuid[])`);
+  if (environment !== undefined) all.push(sql`t.environment = ${environment}`);
+  if (split !== undefined) all.push(sql`t.split = ${split}`);
+  if (taskDepth !== undefined) all.push(sql`t.task_depth = ${taskDepth}`);
+  return sql.join(all, sql` and `);
+}
+
+function ofPolicy({ policyId, policyVersion }: AggregateFilter): RawBuilder<unknown> | null {
+  const all: RawBuilder<unknown>[] = [];
+  if (policyId !== undefined) all.push(sql`o.policy_id = ${policyId}`);
+  if (policyVersion !== undefined) all.push(sql`o.policy_version = ${policyVersion}`);
+  return all.length === 0 ? null : sql.join(all, sql` and `);
+}
+
+/** By text, then by number; what has none last. */
+function inOrder(a: GroupKey, b: GroupKey): number {
+  const texts = ['runId', 'taskId', 'policyId', 'environment', 'tool'] as const;
+  for (const name of texts) {
+    const [left, right] = [a[name], b[name]];
+    if (left !== right) return left === null ? 1 : right === null ? -1 : left < right ? -1 : 1;
+  }
+  const number = (value: number | null) => value ?? Number.POSITIVE_INFINITY;
+  if (a.taskDepth !== b.taskDepth) return number(a.taskDepth) - number(b.taskDepth);
+  return a.policyVersion === b.policyVersion ? 0 : number(a.policyVersion) - number(b.policyVersion);
+}

@@ -1,0 +1,22 @@
+import { sql } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+import { successRate } from '../step-tree/success-rate.ts';
+
+/** What the finished rollouts of one run achieved on one task. */
+export interface Achieved {
+  readonly runId: string;
+  readonly taskId: string;
+  readonly rollouts: number;
+  readonly successRate: number | null;
+  readonly meanReturn: number | null;
+}
+
+/** Reads what runs achieved, task by task, in one statement. */
+export async function readAchieved(db: Db, runs: readonly string[]): Promise<readonly Achieved[]> {
+  const { rows } = await sql<Achieved>`
+    select o.run_id, o.task_id, count(*) as rollouts, ${successRate('o')} as success_rate, avg(v.value) as mean_return
+    from rollouts o left join returns v using (rollout_id)
+    where o.run_id = any(${[...runs]}::uuid[]) and o.finished_at is not null
+    group by o.run_id, o.task_id`.execute(db);
+  return rows;
+}

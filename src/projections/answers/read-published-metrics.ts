@@ -1,0 +1,196 @@
+import { sql } from 'kysely';
+import { alfworldTaskType } from '../../domain/evaluation/alfworld-task-type.ts';
+import type { Db } from '../../postgres/database.ts';
+import { successRate } from '../step-tree/success-rate.ts';
+
+/** A metric of a run under the name that a published system has for it. */
+export interface PublishedMetric {
+  readonly name: string;
+  readonly value: number;
+  /** How many episodes, steps or images it is made of. */
+  readonly count: number;
+}
+
+/**
+ * Computes from the record of a run what AgentOCR (and verl-agent below it) and Agent-R1 report, under their names; what the
+ * record does not hold is left out. Rewards are those in force, as recorded: AgentOCR counts 10 for a success, and a run whose
+ * environment says 1 shows 1.
+ */
+export async function readPublishedMetrics(db: Db, runId: string): Promise<readonly PublishedMetric[]> {
+  return [
+    ...(await ofEpisodes(db, runId)),
+    ...(await ofTasks(db, runId)),
+    ...(await ofSteps(db, runId)),
+    ...(await ofImages(db, runId)),
+    ...(await ofScorers(db, runId)),
+  ];
+}
+
+/** A mean with its bounds, or nothing where there is nothing to take it of. */
+interface Spread {
+  readonly count: number;
+  readonly mean: number | null;
+  readonly min: number | null;
+  readonly max: number | null;
+}
+
+function spread(name: string, { count, mean, min, max }: Spread): PublishedMetric[] {
+  if (mean === null || min === null || max === null) return [];
+  return [
+    { name: `${name}/mean`, value: mean, count },
+    { name: `${name}/max`, value: max, count },
+    { name: `${name}/min`, value: min, count },
+  ];
+}
+
+function single(name: string, value: number | null, count: number): PublishedMetric[] {
+  return value === null ? [] : [{ name, value, count }];
+}
+
+async function ofEpisodes(db: Db, runId: string): Promise<PublishedMetric[]> {
+  const { rows } = await sql<{
+    count: number;
+    successRate: number | null;
+    rewardMean: number | null;
+    rewardMin: number | null;
+    rewardMax: number | null;
+    stepsMean: number | null;
+    stepsMin: number | null;
+    stepsMax: number | null;
+  }>`
+    select count(*) as count, ${successRate('o')} as success_rate, avg(v.value) as reward_mean, min(v.value) as reward_min,
+           max(v.value) as reward_max, avg(o.steps)::float8 as steps_mean, min(o.steps) as steps_min, max(o.steps) as steps_max
+    from rollouts o left join returns v using (rollout_id)
+    where o.run_id = ${runId}::uuid and o.finished_at is not null`.execute(db);
+  return rows.flatMap((row) => [
+    ...single('episode/success_rate', row.successRate, row.count),
+    ...spread('episode/reward', { count: row.count, mean: row.rewardMean, min: row.rewardMin, max: row.rewardMax }),
+    ...spread('episode/length', { count: row.count, mean: row.stepsMean, min: row.stepsMin, max: row.stepsMax }),
+  ]);
+}
+
+/** Success by task type of ALFWorld, over the episodes of each type. */
+async function ofTasks(db: Db, runId: string): Promise<PublishedMetric[]> {
+  const { rows } = await sql<{ alias: string; goal: string; finished: number; successes: number; judged: number }>`
+    select t.alias, t.goal, count(*) as finished, count(*) filter (where o.success) as successes, count(o.success) as judged
+    from trees t join rollouts o using (tree_id)
+    where t.run_id = ${runId}::uuid and t.environment ilike '%alfworld%' and o.finished_at is not null
+    group by t.alias, t.goal order by t.alias, t.goal`.execute(db);
+  const types = new Map<string, { finished: number; successes: number; judged: number }>();
+  for (const row of rows) {
+    const type = alfworldTaskType(row);
+    if (type === null) continue;
+    const sums = types.get(type) ?? { finished: 0, successes: 0, judged: 0 };
+    sums.finished += row.finished;
+    sums.successes += row.successes;
+    sums.judged += row.judged;
+    types.set(type, sums);
+  }
+  return [...types]
+    .filter(([, { judged }]) => judged > 0) // as `successRate` says it: an environment that judges nothing has no rate
+    .map(([type, { finished, successes }]) => ({
+      name: `episode/${type}_success_rate`,
+      value: successes / finished,
+      count: finished,
+    }));
+}
+
+/** Of the actions that rollouts took: in the published loop an action is valid when it has the form that was asked for. */
+async function ofSteps(db: Db, runId: string): Promise<PublishedMetric[]> {
+  const { rows } = await sql<{
+    episodes: number;
+    steps: number;
+    valid: number | null;
+    calls: number;
+    prompts: number;
+    promptMean: number | null;
+    promptMin: number | null;
+    promptMax: number | null;
+    responseMean: number | null;
+    responseMin: number | null;
+    responseMax: number | null;
+  }>`
+    with acted as materialized (
+      select s.step_id, s.tree_id, s.rollout_id, s.well_formatted, s.prompt_tokens, s.completion_tokens
+      from trees t join steps s using (tree_id)
+      where t.run_id = ${runId}::uuid and s.depth > 0 and s.rollout_id is not null
+    )
+    select count(distinct rollout_id) as episodes, count(*) as steps,
+           avg(case when well_formatted then 1 else 0 end)::float8 as valid,
+           (select count(*) from tool_calls k join acted a on a.step_id = k.step_id and a.tree_id = k.tree_id) as calls,
+           count(prompt_tokens) as prompts, avg(prompt_tokens)::float8 as prompt_mean, min(prompt_tokens) as prompt_min,
+           max(prompt_tokens) as prompt_max, avg(completion_tokens)::float8 as response_mean,
+           min(completion_tokens) as response_min, max(completion_tokens) as response_max
+    from acted`.execute(db);
+  return rows.flatMap((row) => [
+    ...single('episode/valid_action_ratio', row.valid, row.steps),
+    ...single('episode/tool_call_count/mean', row.episodes === 0 ? null : row.calls / row.episodes, row.episodes),
+    ...spread('prompt_length', { count: row.prompts, mean: row.promptMean, min: row.promptMin, max: row.promptMax }),
+    ...spread('response_length', { count: row.prompts, mean: row.responseMean, min: row.responseMin, max: row.responseMax }),
+  ]);
+}
+
+/** `memory_visual_token_count` is what the loop sums per step, `prompt_length/memory_tokens` how it is reported. */
+async function ofImages(db: Db, runId: string): Promise<PublishedMetric[]> {
+  const kinds = [
+    ['prompt_length/memory_tokens', sql`vision_tokens`],
+    ['ocr/compression_factor', sql`factor`],
+    ['ocr/image_height', sql`height`],
+    ['ocr/image_width', sql`width`],
+    ['ocr/image_size', sql`width::bigint * height`],
+  ] as const;
+  const each = kinds.map(
+    ([name, of]) => sql`select ${sql.lit(name)} as name, count(*) as count, avg(${of})::float8 as mean, min(${of})::float8 as min,
+      max(${of})::float8 as max from history_images where run_id = ${runId}::uuid`,
+  );
+  const { rows } = await sql<Spread & { name: string }>`${sql.join(each, sql` union all `)}`.execute(db);
+  const [tokens] = rows;
+  return [
+    ...single('memory_visual_token_count', tokens?.mean ?? null, tokens?.count ?? 0),
+    ...rows.flatMap((row) => spread(row.name, row)),
+  ];
+}
+
+/** The scorers whose value is an exact match. */
+const EXACT = ['exact-match', 'search-r1-em'];
+
+/**
+ * The exact match, the match of a part (`subem`) and the format, from the rewards that their scorers assigned. The value of
+ * `qa-em-format` is −1 + format + answer, where the answer counts only with the format: both follow from it, but for an answer
+ * that it did not count, which is none here either.
+ */
+async function ofScorers(db: Db, runId: string): Promise<PublishedMetric[]> {
+  const { rows } = await sql<{ scorer: string; revision: string; value: number; count: number }>`
+    select w.scorer, w.scorer_revision as revision, w.value, count(*) as count
+    from trees t join rewards w using (tree_id)
+    where t.run_id = ${runId}::uuid and w.scorer = any(${[...EXACT, 'qa-em-format']}::text[])
+    group by 1, 2, 3 order by 1, 2, 3`.execute(db);
+  const mean = (name: string, of: readonly { readonly value: number; readonly count: number }[]) => {
+    const count = of.reduce((total, each) => total + each.count, 0);
+    const sum = of.reduce((total, each) => total + each.value * each.count, 0);
+    return single(name, count === 0 ? null : sum / count, count);
+  };
+  const exact = rows.filter(({ scorer }) => EXACT.includes(scorer));
+  const qa = rows.filter(({ scorer, revision }) => scorer === 'qa-em-format' && !revision.startsWith('report'));
+  return [
+    ...mean(
+      'em',
+      exact.map(({ value, count }) => ({ value: value === 1 ? 1 : 0, count })),
+    ),
+    ...mean(
+      'subem',
+      qa.map(({ value, count }) => ({ value: partsOf(value).answer, count })),
+    ),
+    ...mean(
+      'format',
+      qa.map(({ value, count }) => ({ value: partsOf(value).format, count })),
+    ),
+  ];
+}
+
+/** Takes a value of `qa-em-format` apart: format 0, ½ or 1, answer 0, 0.2 or 1, and 1 alone is a match. */
+function partsOf(value: number): { readonly format: number; readonly answer: number } {
+  if (value < -0.75) return { format: 0, answer: 0 };
+  const half = [-0.5, -0.3, 0.5].some((sum) => Math.abs(value - sum) < 0.05);
+  return { format: half ? 0.5 : 1, answer: value > 0.4 ? 1 : 0 };
+}

@@ -1,0 +1,56 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { SampleState } from '../training-pool/read-samples.ts';
+
+/**
+ * Returns the condition that a sample is in a state, and was rejected for a reason; what is undefined is not asked for. It says
+ * what the `state` of a sample is computed by (`training-pool/read-samples.ts`), state by state, so that the planner can begin at
+ * the few that are rejected or abandoned.
+ */
+export function sampleIs(
+  samples: string,
+  { state, reason }: { readonly state: SampleState | undefined; readonly reason: string | undefined },
+): RawBuilder<boolean> {
+  const id = sql.ref(`${samples}.rolloutId`);
+  const all: RawBuilder<unknown>[] = [];
+  if (reason !== undefined)
+    all.push(sql`exists (select from sample_rejections x where x.rollout_id = ${id} and x.reason = ${reason})`);
+  if (state !== undefined) all.push(STATES[state](id));
+  return all.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(all, sql` and `)})`;
+}
+
+type Condition = (id: RawBuilder<unknown>) => RawBuilder<unknown>;
+
+const rejected: Condition = (id) => sql`exists (select from sample_rejections x where x.rollout_id = ${id})`;
+const inBatch: Condition = (id) => sql`exists (select from batch_samples b where b.rollout_id = ${id})`;
+const batchIn =
+  (table: 'batch_acks' | 'batch_abandonments'): Condition =>
+  (id) =>
+    sql`exists (select from batch_samples b join ${sql.table(table)} e using (batch_id) where b.rollout_id = ${id})`;
+const acked = batchIn('batch_acks');
+const abandoned = batchIn('batch_abandonments');
+const onLease: Condition = (id) => sql`exists (select from batch_samples b join leases l using (batch_id)
+  where b.rollout_id = ${id} and l.leased_at is not null and l.ended_at is null)`;
+const closed: Condition = (id) => sql`exists (select from groups y join samples z using (tree_id)
+  where z.rollout_id = ${id} and y.closed_at is not null)`;
+const not =
+  (condition: Condition): Condition =>
+  (id) =>
+    sql`not ${condition(id)}`;
+const both =
+  (...conditions: readonly Condition[]): Condition =>
+  (id) =>
+    sql.join(
+      conditions.map((condition) => condition(id)),
+      sql` and `,
+    );
+
+const unused = both(not(rejected), not(inBatch));
+const STATES: Readonly<Record<SampleState, Condition>> = {
+  rejected,
+  trained: both(acked, not(rejected)),
+  abandoned: both(abandoned, not(rejected), not(acked)),
+  leased: both(onLease, not(rejected), not(acked), not(abandoned)),
+  planned: both(inBatch, not(rejected), not(acked), not(abandoned), not(onLease)),
+  ready: both(unused, closed),
+  group: both(unused, not(closed)),
+};

@@ -1,0 +1,104 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+
+/** The texts of a step that are searched. */
+export type TextField = 'observation' | 'action' | 'thought';
+export const TEXT_FIELDS: readonly TextField[] = ['observation', 'action', 'thought'];
+
+/** Words as `websearch_to_tsquery` reads them: `craft "oak log" or stick -bowl`. */
+export interface TextQuery {
+  readonly words: string;
+  /** Up to when the texts of steps are indexed; null where they are not. */
+  readonly mark: Date | null;
+  /** The texts that must match by themselves; all three together where none is named. */
+  readonly fields: readonly TextField[];
+}
+
+/** Words that no index can look up. The message says what to do. */
+export class UnsearchableText extends RangeError {
+  override readonly name = 'UnsearchableText';
+}
+
+/**
+ * The text of a row that is searched, as the index holds it: a statement uses the index only where the expression is the same
+ * (`text-indexes.ts`). English stems, because `opened` is to find `open`; words of other languages are looked up as they are.
+ * A text over 64 KiB lies in the blob store, and its column is '': it is not searched.
+ */
+export function stepWords(steps: string): RawBuilder<unknown> {
+  const [observation, action, thought] = TEXT_FIELDS.map((field) => sql.ref(`${steps}.${field}`));
+  return sql`to_tsvector('english'::regconfig, ${observation} || ' ' || ${action} || ' ' || ${thought})`;
+}
+
+/** The goal of a task, as the index holds it. */
+export function goalWords(trees: string): RawBuilder<unknown> {
+  return sql`to_tsvector('english'::regconfig, ${sql.ref(`${trees}.goal`)})`;
+}
+
+/**
+ * Returns the condition that the steps of an alias match. Where single texts must match, the index finds those whose three texts
+ * hold the words that are asked for, and each text is then looked at by itself.
+ */
+export function stepsMatching(steps: string, { words, fields, mark }: TextQuery): RawBuilder<boolean> {
+  const query = queryOf(words);
+  const all = (condition: RawBuilder<unknown>): RawBuilder<boolean> => {
+    if (mark === null) return sql`${stepWords(steps)} @@ ${condition}`;
+    const taken = sql.ref(`${steps}.occurredAt`);
+    // The index holds what was taken before the mark, and says so: each arm of the alternative has an index to be read by.
+    return sql`((${taken} < ${mark}::timestamptz and ${stepWords(steps)} @@ ${condition})
+      or (${taken} >= ${mark}::timestamptz and ${stepWords(steps)} @@ ${condition}))`;
+  };
+  if (fields.length === 0) return all(query);
+  const alone = fields.map((field) => sql`to_tsvector('english'::regconfig, ${sql.ref(`${steps}.${field}`)}) @@ ${query}`);
+  return sql`(${all(sql`querytree(${query})::tsquery`)} and (${sql.join(alone, sql` or `)}))`;
+}
+
+/** Returns the condition that the goals of an alias match. */
+export function goalsMatching(trees: string, words: string): RawBuilder<boolean> {
+  return sql`${goalWords(trees)} @@ ${queryOf(words)}`;
+}
+
+/** Refuses words of which no index can look up one. @throws UnsearchableText. */
+export async function checkWords(db: Db, words: string): Promise<void> {
+  const { rows } = await sql<{ tree: string }>`select querytree(${queryOf(words)}) as tree`.execute(db);
+  const tree = rows[0]?.tree ?? '';
+  if (tree !== '' && tree !== 'T') return;
+  throw new UnsearchableText(
+    `${JSON.stringify(words)} names no word to look up: words such as "the" are not indexed, and words that are left out (-word) or alternatives to them find nothing by themselves; add a word that must occur`,
+  );
+}
+
+/** Where a text matches, with what is around it. */
+export interface Highlight {
+  readonly stepId: string;
+  readonly field: TextField;
+  /** Fragments of the text; each match lies between `MATCH` and `MATCH_END`. */
+  readonly text: string;
+}
+
+/** What encloses a match: characters of the private use area, which no markup of a caller can be confused with. */
+export const MATCH = '\ue000';
+export const MATCH_END = '\ue001';
+const FRAGMENTS = `StartSel="${MATCH}", StopSel="${MATCH_END}", MaxFragments=3, MaxWords=24, MinWords=8, FragmentDelimiter=" … "`;
+
+/** Reads where the texts of steps match, observation, action and thought in this order; a text without a match is left out. */
+export async function readHighlights(
+  db: Db,
+  { words, fields }: TextQuery,
+  steps: readonly string[],
+): Promise<readonly Highlight[]> {
+  const chosen = fields.length === 0 ? TEXT_FIELDS : TEXT_FIELDS.filter((field) => fields.includes(field));
+  const texts = chosen.map(
+    (field, i) => sql`select s.step_id, ${sql.lit(i)} as place, ${sql.lit(field)} as field, s.${sql.ref(field)} as text`,
+  );
+  const each = texts.map((text) => sql`${text} from steps s where s.step_id = any(${[...steps]}::uuid[])`);
+  const { rows } = await sql<Highlight>`
+    select * from (
+      select t.step_id, t.field, ts_headline('english'::regconfig, t.text, ${queryOf(words)}, ${FRAGMENTS}) as text
+      from (${sql.join(each, sql` union all `)}) t order by t.step_id, t.place
+    ) h where position(${MATCH} in h.text) > 0`.execute(db);
+  return rows;
+}
+
+function queryOf(words: string): RawBuilder<unknown> {
+  return sql`websearch_to_tsquery('english'::regconfig, ${words})`;
+}

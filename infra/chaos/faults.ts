@@ -6,7 +6,7 @@ import type { NoDisk, SmallDisk } from './small-disk.ts';
 export const FAULTS = {
   kill: 'SIGKILL to a process of the group; a supervisor starts the next',
   pause: 'SIGSTOP, later SIGCONT',
-  freeze: 'SIGSTOP to one of two processes of a role until the other has its work, then SIGCONT',
+  freeze: 'SIGSTOP to a process of any role until another one has done its work, then SIGCONT',
   'owner-ends': 'the process that started the server of the database ends, by SIGKILL or SIGTERM',
   cut: 'every connection to the database breaks, and new ones are refused for a moment',
   crash: 'SIGKILL to one process of the database: it ends all others and recovers from its log',

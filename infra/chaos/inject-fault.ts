@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { TOPICS } from '../../src/events/catalogue.ts';
 import { growTopics } from '../../src/log/kafka-log-testing.ts';
 import type { Platform } from '../../src/platform/open-platform.ts';
-import { waitUntilProjected } from '../../src/projections/wait-until.ts';
 import type { CuttableProxy } from '../../src/testing/cuttable-proxy.ts';
 import type { Fault, Means } from './faults.ts';
+import { freeze } from './freeze.ts';
 import { copyDatabase, type OlderCopy } from './older-copy.ts';
-import { FREEZABLE, type FreezableRole, type ProcessGroup } from './process-group.ts';
+import { type ProcessGroup, ROLES, type Role } from './process-group.ts';
 import { withRetry } from './with-retry.ts';
 import { worstMoments } from './worst-moments.ts';
 
@@ -17,6 +17,9 @@ export interface World {
   /** Between the group and the database. */
   readonly proxy: CuttableProxy;
   readonly means: Means;
+  readonly training: { readonly runId: string; readonly policyId: string; readonly updates: number };
+  /** Counts the events whose requests the API answered. */
+  readonly acknowledged: () => number;
 }
 
 /** What of a fault is drawn, always all of it, so that what comes next does not depend on what was done. */
@@ -28,7 +31,7 @@ export interface Drawn {
 }
 
 /** What a fault struck. */
-export type Struck = 'database' | 'broker' | 'home' | FreezableRole;
+export type Struck = 'database' | 'broker' | 'home' | Role;
 
 /**
  * Does what is done to the servers and the connections to them. Returns what it struck and how; null when the moment did not
@@ -65,9 +68,9 @@ export async function injectFault(
       });
       return { struck: 'database', how: '' };
     case 'freeze': {
-      const role = FREEZABLE[Math.floor(which * FREEZABLE.length)] ?? 'projector';
+      const role = ROLES[Math.floor(which * ROLES.length)] ?? 'projector';
       const seconds = await freeze(world, role, ms);
-      return { struck: role, how: `replaced within ${seconds.toFixed(1)} s` };
+      return seconds === null ? null : { struck: role, how: `replaced within ${seconds.toFixed(1)} s` };
     }
     case 'owner-ends': {
       const signal = which < 0.5 ? 'SIGKILL' : 'SIGTERM';
@@ -96,29 +99,6 @@ async function growPartitions({ platform }: World): Promise<{ struck: Struck; ho
   const topics = TOPICS.map((topic) => `${kafkaPrefix}${topic}`);
   await withRetry(() => growTopics(kafkaBrokers ?? [], topics, most));
   return { struck: 'broker', how: `to ${most} of every topic` };
-}
-
-const REPLACED_MS = { embedded: 15_000, kafka: 60_000 }; // Kafka waits 30 s for a silent member before it shares again
-const FREEZE_MS = 12_000; // longer than a lease of the embedded log
-
-/**
- * Freezes a process until another one has folded what was in the log when it was frozen, and for longer than its leases last.
- * Returns the seconds that this took. @throws Error when nobody replaced it in time.
- */
-async function freeze({ group, platform }: World, role: FreezableRole, ms: number): Promise<number> {
-  let seconds = Number.NaN;
-  const replaced = async () => {
-    const began = performance.now();
-    const ends = await withRetry(() => platform.log.ends(TOPICS));
-    const limitMs = REPLACED_MS[platform.mode.log];
-    await waitUntilProjected(platform.database.db, ends, { timeoutMs: limitMs }).catch((cause: unknown) => {
-      throw new Error(`the ${role} was frozen, and nobody replaced it within ${limitMs / 1_000} s`, { cause });
-    });
-    seconds = (performance.now() - began) / 1_000;
-    await delay(Math.max(0, began + FREEZE_MS - performance.now()));
-  };
-  await group.freeze(role, replaced, () => delay(ms));
-  return seconds;
 }
 
 const MOMENT_MS = 3_000; // an update takes less; a moment that is rare is passed over

@@ -1,12 +1,11 @@
 import type { Platform } from '../../src/platform/open-platform.ts';
 import { environmentOf } from '../../src/testing/crashing-run.ts';
-import { type ChildProcess, startProcess } from '../../src/testing/worker-process.ts';
+import { type ChildProcess, freePort, startProcess } from '../../src/testing/worker-process.ts';
 
 export const ROLES = ['collector', 'projector', 'batcher', 'trainer', 'relay', 'api'] as const;
 export type Role = (typeof ROLES)[number];
-/** Roles of which two processes work side by side: the others wait for a lease, a run or a port. */
-export const FREEZABLE = ['projector', 'batcher', 'relay'] as const;
-export type FreezableRole = (typeof FREEZABLE)[number];
+/** Roles of which two processes work side by side: of the others the second begins when the first is silent. */
+const SIDE_BY_SIDE: ReadonlySet<Role> = new Set<Role>(['projector', 'batcher', 'relay']);
 
 /** The processes of one training, one of each role. What dies is started again, as a supervisor would. */
 export interface ProcessGroup {
@@ -21,10 +20,13 @@ export interface ProcessGroup {
   /** Stops with SIGSTOP, and lets it go on when `meanwhile` is over. */
   pause(role: Role, meanwhile: () => Promise<void>): Promise<void>;
   /**
-   * Starts another process of a role, stops the first with SIGSTOP, lets it go on when `meanwhile` is over, and ends it after
-   * `together`, in which both are at work.
+   * Stops the process of a role with SIGSTOP and has another one do its work, which begins after `silent` unless two of the role
+   * work side by side. Lets the first go on when `meanwhile` is over, and ends it after `together`, which is handed how it ends.
+   * False when there was none.
    */
-  freeze(role: FreezableRole, meanwhile: () => Promise<void>, together: () => Promise<void>): Promise<void>;
+  freeze(role: Role, freezing: Freezing): Promise<boolean>;
+  /** Where the API listens now. */
+  apiUrl(): string;
   /** Whether the collector came to the end of its run. */
   collected(): boolean;
   /** Processes that ended without being asked to. */
@@ -35,6 +37,12 @@ export interface ProcessGroup {
   abandon(): Promise<void>;
   /** What everybody said last; for a failure. */
   stderrTail(): string;
+}
+
+export interface Freezing {
+  readonly silent: () => Promise<void>;
+  readonly meanwhile: () => Promise<void>;
+  readonly together: (ended: Promise<number | string>) => Promise<void>;
 }
 
 export interface Exited {
@@ -70,7 +78,8 @@ const READY: Readonly<Record<Role, RegExp>> = {
 
 /** Starts everybody. */
 export function startProcessGroup(platform: Platform & { readonly home: string }, options: ProcessGroupOptions): ProcessGroup {
-  const env = { ...environmentOf(platform), DATABASE_URL: options.databaseUrl, ESPALIER_PORT: String(options.port) };
+  let { port } = options;
+  const environment = () => ({ ...environmentOf(platform), DATABASE_URL: options.databaseUrl, ESPALIER_PORT: String(port) });
   const scripts: Readonly<Record<Role, readonly [string, ...string[]]>> = {
     collector: ['workers/collect.ts', options.planFile],
     projector: ['workers/project.ts'],
@@ -88,7 +97,7 @@ export function startProcessGroup(platform: Platform & { readonly home: string }
 
   function start(role: Role): void {
     const [script, ...args] = scripts[role];
-    const member: Member = { child: startProcess(script, args, env), stopping: false, outages: begun - under };
+    const member: Member = { child: startProcess(script, args, environment()), stopping: false, outages: begun - under };
     members.set(role, member);
     void member.child.ended.then((end) => {
       if (member.stopping || isOver) return;
@@ -147,25 +156,39 @@ export function startProcessGroup(platform: Platform & { readonly home: string }
       await meanwhile();
       member?.child.kill('SIGCONT');
     },
-    async freeze(role, meanwhile, together) {
+    async freeze(role, { silent, meanwhile, together }) {
       const frozen = members.get(role);
-      if (!frozen) return;
-      await frozen.child.saying(READY[role]);
-      start(role);
+      if (!frozen) return false;
+      await frozen.child.saying(READY[role]).catch(() => undefined);
+      if (members.get(role) !== frozen) return false; // it ended meanwhile
+      frozen.stopping = true;
       extra.add(frozen.child);
-      await members.get(role)?.child.saying(READY[role]);
+      const next = async () => {
+        if (role === 'api') port = await freePort(); // the first one keeps its own
+        start(role);
+        await members
+          .get(role)
+          ?.child.saying(READY[role])
+          .catch(() => undefined); // one that ended is started again
+      };
       try {
+        if (SIDE_BY_SIDE.has(role)) await next();
         frozen.child.kill('SIGSTOP');
+        if (!SIDE_BY_SIDE.has(role)) {
+          await silent();
+          await next();
+        }
         await meanwhile();
         frozen.child.kill('SIGCONT');
-        await together();
+        await together(frozen.child.ended);
       } finally {
-        frozen.stopping = true;
         frozen.child.kill('SIGKILL');
         await frozen.child.ended;
         extra.delete(frozen.child);
       }
+      return true;
     },
+    apiUrl: () => `http://127.0.0.1:${port}`,
     async dismiss() {
       // One that is still starting has no handler of its own for the signal yet.
       await Promise.all([...members].map(([role, { child }]) => child.saying(READY[role])));

@@ -15,8 +15,11 @@ export interface Producer {
 
 const PAUSE_MS = 300; // there at every kill, and a small part of the log
 
-/** Starts sending. @param name two producers of one name send the same events. */
-export function startProducer(url: string, name: string): Producer {
+/**
+ * Starts sending. @param url where the API is now, asked for each request; @param name two producers of one name send the same
+ * events.
+ */
+export function startProducer(url: () => string, name: string): Producer {
   const acknowledged: string[] = [];
   let repeated = 0;
   let isOver = false;
@@ -26,7 +29,7 @@ export function startProducer(url: string, name: string): Producer {
       for (let i = 0; i < events.length; i += 3) {
         const part = events.slice(i, i + 3);
         for (let tries = 0; ; tries++) {
-          const refusal = await send(url, part);
+          const refusal = await send(url(), part);
           if (refusal === null) break;
           if (tries === 0) repeated++;
           if (tries > MOST_TRIES) throw new Error(`the API took no request for ${(MOST_TRIES * PAUSE_MS) / 1_000} s: ${refusal}`);

@@ -61,10 +61,12 @@ export async function trainDisturbed(
   const port = await freePort();
   const { policyId } = plan;
   const group = startProcessGroup(platform, { databaseUrl: proxy.url, port, planFile, policyId });
-  const producer = startProducer(`http://127.0.0.1:${port}`, `chaos ${plan.seed}`);
+  const producer = startProducer(group.apiUrl, `chaos ${plan.seed}`);
   const releaser = startReleaser(platform, `releaser ${plan.seed}`);
   try {
-    const done = await disturb({ platform, group, proxy, means }, { ...disturbance, random: createRandom(disturbance.seed) });
+    const training = { runId: run.runId, policyId, updates: plan.updates };
+    const world = { platform, group, proxy, means, training, acknowledged: () => producer.acknowledged.length };
+    const done = await disturb(world, { ...disturbance, random: createRandom(disturbance.seed) });
     await untilTrained(platform, plan, group);
     await producer.close();
     const released = await releaser.close();

@@ -94,7 +94,9 @@ export const envelopeFields = {
     ),
   epoch: epoch
     .optional()
-    .describe('Epoch of the collector that wrote the event; absent for other producers and in older records.'),
+    .describe(
+      'Epoch at which the producer of the event held the run in `correlationId`; absent for producers that took none and in older records.',
+    ),
   released: released
     .optional()
     .describe('Record in quarantine that this record releases; absent when the record is not a release.'),

@@ -12,6 +12,7 @@ import { addGauges } from './gauges.ts';
 import { graphqlMount } from './graphql-mount.ts';
 import { imageEndpoint } from './image-endpoint.ts';
 import { ingestEndpoint } from './ingest/ingest.ts';
+import { takeRunEndpoint } from './ingest/take-run.ts';
 import { serverEndpoints } from './server-endpoints.ts';
 import { type TrainingLeases, trainingRoutes } from './training/training-routes.ts';
 import { addTrainingGauges } from './training-gauges.ts';
@@ -42,6 +43,7 @@ export function apiRoutes(options: ApiOptions): readonly Route[] {
   return [
     ...(graphql ? [graphqlMount(graphql)] : []),
     ingestEndpoint(options),
+    takeRunEndpoint(options),
     imageEndpoint(options),
     ...(options.training ? trainingRoutes(options.training, options) : []),
     ...serverEndpoints(world),

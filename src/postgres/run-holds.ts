@@ -59,3 +59,10 @@ export async function giveRunBack(db: Db, runId: string, epoch: number): Promise
     update run_epochs set holder = null where run_id = ${runId}::uuid and epoch = ${epoch}::bigint`.execute(db);
   return given.numAffectedRows === 1n;
 }
+
+/** Reads the epochs of runs; of one that nobody ever took there is none. */
+export async function readHeldEpochs(db: Db, runIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await sql<{ runId: string; epoch: number }>`
+    select run_id, epoch from run_epochs where run_id = any(${[...runIds]}::uuid[])`.execute(db);
+  return new Map(rows.map(({ runId, epoch }) => [runId, epoch]));
+}

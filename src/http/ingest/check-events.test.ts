@@ -43,7 +43,6 @@ describe('checkEvents', () => {
     ['a release', { ...started, released: { offset: 0, at: '2026-01-01T00:00:00.000Z', reason: null } }, { path: 'released' }],
     ['a principal', { ...started, principal: 'local' }, { path: 'principal', message: 'is written by the platform alone' }],
     ['a project', { ...started, project: 'default' }, { path: 'project', message: 'is written by the platform alone' }],
-    ['an epoch', { ...started, epoch: 9 }, { path: 'epoch', message: 'is written by the collectors of this platform alone' }],
     [
       'a take-over',
       { ...started, type: 'RunResumed', data: { runId: started.stream, epoch: 9, codeVersion: '1' } },

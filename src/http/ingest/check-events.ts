@@ -86,8 +86,8 @@ const NOT_SEALED = {
 };
 
 const NOT_A_COLLECTOR = {
-  message: 'is written by the collectors of this platform alone',
-  remedy: 'leave it out; `espalier collect --resume` takes over a run',
+  message: 'is written by the platform alone, when a run is taken over',
+  remedy: 'leave it out; POST /v1/runs/<id>/epoch takes over a run',
 };
 const OF_COLLECTORS: ReadonlySet<string> = new Set(['RunResumed', 'TreeResumed']);
 
@@ -132,7 +132,6 @@ function check(value: unknown, index: number, now: number): Sent | Problem {
   if (parsed.kind === 'refused') return { index, ...idOf(value), ...wordsOf(parsed.refusal) };
   if (catalogue[parsed.event.type].topic === 'training') return { index, id: parsed.event.id, ...NOT_HERE };
   if (OF_COLLECTORS.has(parsed.event.type)) return { index, id: parsed.event.id, path: 'type', ...NOT_A_COLLECTOR };
-  if (parsed.event.epoch !== undefined) return { index, id: parsed.event.id, path: 'epoch', ...NOT_A_COLLECTOR };
   if (parsed.event.type === 'StageFinished') return { index, id: parsed.event.id, ...NOT_A_STAGE };
   if (parsed.event.type === 'PayloadForgotten') return { index, id: parsed.event.id, ...NOT_FORGOTTEN };
   const ahead = Date.parse(parsed.event.occurredAt) - now;

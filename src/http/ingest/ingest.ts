@@ -4,7 +4,7 @@ import type { BlobStore } from '../../blobs/blob-store.ts';
 import { clearHash, contentHash } from '../../events/codec.ts';
 import { type Envelope, identityOf, type Stamp } from '../../events/envelope.ts';
 import { jsonSchemas } from '../../events/json-schema.ts';
-import { type EventLog, type LogRecord, RECORD_LIMIT, type Receipt, RecordTooLarge } from '../../log/event-log.ts';
+import { type EventLog, LogError, type LogRecord, RECORD_LIMIT, type Receipt, RecordTooLarge } from '../../log/event-log.ts';
 import { formatPosition, positionAfter } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Principal } from '../../postgres/principal.ts';
@@ -32,6 +32,7 @@ import { missingBlobs } from './missing-blobs.ts';
 import { mediaOf, parseBody, unknownMedia } from './parse-body.ts';
 import { busy } from './read-body.ts';
 import { declarationsOf } from './references.ts';
+import { staleEpochs } from './stale-epochs.ts';
 import { checkStreamTopics } from './stream-topics.ts';
 import { wrongDigests } from './wrong-digests.ts';
 
@@ -101,7 +102,7 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
         400: 'The body is no UTF-8, no JSON or empty, or an event does not fit its schema.',
         403: 'An event is sent to a stream that belongs to another key or project, or the key lacks its scope.',
         408: 'The body arrived too slowly while the request bodies take too much memory.',
-        409: 'An id belongs to another event, or names a stream of another topic.',
+        409: 'An id belongs to another event, or names a stream of another topic; or the epoch of an event is over.',
         413: 'The body, the number of events, or one event is over its limit.',
         415: 'Another Content-Type or Content-Encoding.',
         422: 'Events refer to what is not on record.',
@@ -139,7 +140,7 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     if (misplaced.length > 0) return taken(misplaced);
     if (!owned.claim()) return undecidedOwners();
     const ids = prepared.records.map(({ sent }) => identityOf(sent.event));
-    return exclusive.run(ids, () => appendNew(prepared.records, checked.events.length, principal.project));
+    return exclusive.run(ids, () => appendNew(prepared.records, checked.events.length, principal));
   }
 
   /** What events may refer to: a key's belong to the project that it writes, and so does what they name. */
@@ -156,7 +157,15 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     return keyId === null ? new Set() : readForeignPayloads(db, sha256s, [project]);
   }
 
-  async function appendNew(prepared: readonly Prepared[], accepted: number, project: string): Promise<Reply> {
+  async function appendNew(prepared: readonly Prepared[], accepted: number, principal: Principal): Promise<Reply> {
+    const stale = () =>
+      staleEpochs(
+        prepared.map(({ sent }) => sent),
+        principal,
+        db,
+      );
+    const over = await stale(); // as late as can be: what is appended behind a taken run has no effect
+    if (over.length > 0) return replaced(over);
     const before = await findBefore(prepared.map(({ sent }) => sent.event));
     const conflicts = prepared.filter(({ sent, hash, event }) => {
       const found = before.get(identityOf(sent.event));
@@ -169,14 +178,15 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
       receipts = fresh.length === 0 ? [] : await log.append(fresh.map(({ record }) => record));
     } catch (error) {
       if (error instanceof RecordTooLarge) return tooLarge(fresh, error);
+      if (error instanceof LogError && error.code === 'fenced') return replaced(await stale()); // the run was taken meanwhile
       throw error;
     }
     for (const [i, { sent, hash }] of fresh.entries()) {
       const receipt = receipts[i];
       if (!receipt) throw new Error(`the log gave ${receipts.length} receipts for ${fresh.length} records`);
-      recentEvents.set(identityOf(sent.event), { hash, forgotten: false, receipt });
+      recentEvents.set(recentKey(sent.event), { hash, forgotten: false, receipt });
       for (const declared of declarationsOf(sent.event))
-        recentDeclarations.set(`${declared.kind} ${declared.id}`, { declaration: declared, project });
+        recentDeclarations.set(`${declared.kind} ${declared.id}`, { declaration: declared, project: principal.project });
       appendedTotal.add(1, { type: sent.event.type });
     }
     const duplicates = accepted - fresh.length;
@@ -188,7 +198,7 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
   async function findBefore(events: readonly Envelope[]): Promise<ReadonlyMap<string, Appended>> {
     const found = new Map<string, Appended>();
     for (const event of events) {
-      const recent = recentEvents.get(identityOf(event));
+      const recent = recentEvents.get(recentKey(event));
       if (recent) found.set(identityOf(event), recent);
     }
     const journalled = await findJournalled(
@@ -197,6 +207,11 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     );
     return new Map([...found, ...journalled]);
   }
+}
+
+/** Of another epoch the last appends are no proof: those of a producer that was replaced may have no effect. */
+function recentKey(event: Envelope): string {
+  return `${identityOf(event)} ${event.epoch ?? ''}`;
 }
 
 const EVENTS = {
@@ -295,6 +310,12 @@ function wrongNames(problems: readonly Problem[]): Reply {
 
 function conflict(problems: readonly Problem[]): Reply {
   return refuse(409, 'an id belongs to another event; nothing was appended', 'give a new fact a new id', { problems });
+}
+
+function replaced(problems: readonly Problem[]): Reply {
+  const [first] = problems;
+  const message = `${first?.message ?? 'another producer took the run meanwhile'}; nothing was appended`;
+  return refuse(409, message, first?.remedy ?? 'let this producer end', { problems });
 }
 
 function taken(problems: readonly Problem[]): Reply {

@@ -10,6 +10,8 @@ import { readTreesOfRun } from '../../projections/step-tree/read-trees-of-run.ts
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import type { HeldRun } from './hold-run.ts';
 
+type FencedWorld = Pick<Platform, 'log' | 'blobs' | 'stamp'> & { readonly database: Pick<Platform['database'], 'db'> };
+
 const CATCH_UP_MS = 60_000;
 
 /**
@@ -40,7 +42,7 @@ export async function takeOverRecorded(platform: Platform, held: HeldRun, runId:
  * and a wait until the read models hold it. So what is read is all that the collectors before it will ever have said there.
  */
 export function openFences(
-  platform: Platform,
+  platform: FencedWorld,
   { runId, epoch, signal }: { readonly runId: string; readonly epoch: number; readonly signal: AbortSignal },
 ): Fences {
   const { log, blobs, database } = platform;

@@ -43,7 +43,8 @@ export class RunTakenOver extends RunRefused {
 }
 
 const BEAT_MS = 3_000; // a row of a small table
-const DEAD_AFTER_MS = 15_000; // five beats: a process that is frozen, or cut off from the database, and no busy one
+/** Five beats: a process that is frozen, or cut off from the database, and no busy one. */
+export const DEAD_AFTER_MS = 15_000;
 
 /**
  * Holds a run for this process, whose signs of life are rows of the database: no session of it is needed. A holder that ended

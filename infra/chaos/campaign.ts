@@ -9,8 +9,8 @@ import { type Disturbed, trainDisturbed, trainUndisturbed } from './train-distur
 
 export interface CampaignOptions {
   readonly logs: readonly ('embedded' | 'kafka')[];
-  /** In all, shared evenly among the logs. */
-  readonly kills: number;
+  /** Ends when so many kills, or so many faults of every kind, were done in all, shared evenly among the logs. */
+  readonly count: { readonly of: 'kills' | 'faults'; readonly until: number };
   /** Of the first training of each log; the next one has the next seed. */
   readonly seed: number;
   readonly updates: number;
@@ -22,6 +22,20 @@ export interface CampaignOptions {
   readonly signal: AbortSignal;
   readonly onDone: (log: string, seed: number, killed: number, done: Done) => void;
   readonly onTrained: (line: string) => void;
+  /** Trainings of this campaign that an earlier process came to the end of: they are not done again. */
+  readonly kept: readonly Trained[];
+  readonly keep: (trained: Trained) => Promise<void>;
+}
+
+/** A training of a campaign, and what broke in it; null when every promise held. */
+export interface Trained {
+  readonly log: 'embedded' | 'kafka';
+  readonly seed: number;
+  /** Null when it did not come to its end. */
+  readonly disturbed: Disturbed | null;
+  readonly failure: string | null;
+  readonly counted: number;
+  readonly seconds: number;
 }
 
 /** What was done over one log, and what held. */
@@ -41,8 +55,8 @@ const HEAVY_EACH = 2; // of the heavy faults, in turn
 /** Disturbs one training after the other until so many processes were killed over each log. */
 export async function runCampaign(laboratory: Laboratory, options: CampaignOptions): Promise<readonly Findings[]> {
   const undisturbed = new Map<number, Outcome>();
-  const share = Math.ceil(options.kills / options.logs.length);
-  const clock = { began: performance.now(), killed: 0, wanted: share * options.logs.length };
+  const share = Math.ceil(options.count.until / options.logs.length);
+  const clock = { began: performance.now(), counted: 0, now: 0, wanted: share * options.logs.length };
   const findings: Findings[] = [];
   for (const log of options.logs) findings.push(await overOneLog(laboratory, options, { log, share, undisturbed, clock }));
   return findings;
@@ -52,7 +66,8 @@ interface Share {
   readonly log: 'embedded' | 'kafka';
   readonly share: number;
   readonly undisturbed: Map<number, Outcome>;
-  readonly clock: { readonly began: number; killed: number; readonly wanted: number };
+  /** `now`: of those counted, the ones that this process did. */
+  readonly clock: { readonly began: number; counted: number; now: number; readonly wanted: number };
 }
 
 async function overOneLog(
@@ -60,23 +75,52 @@ async function overOneLog(
   options: CampaignOptions,
   { log, share, undisturbed, clock }: Share,
 ): Promise<Findings> {
-  const began = performance.now();
-  const [trainings, failures, skipped]: [Disturbed[], string[], Set<string>] = [[], [], new Set()];
-  let killed = 0;
-  for (let seed = options.seed; killed < share && !options.signal.aborted; seed++) {
+  const [all, skipped]: [Trained[], Set<string>] = [[], new Set()];
+  const { of: counts } = options.count;
+  let counted = 0;
+  for (let seed = options.seed; counted < share && !options.signal.aborted; seed++) {
+    const before = options.kept.find((one) => one.log === log && one.seed === seed);
+    const trained = before ?? (await trainOnce(seed));
+    all.push(trained);
+    counted += trained.counted;
+    clock.counted += trained.counted;
+    if (before) continue;
+    clock.now += trained.counted;
+    await options.keep(trained);
+    const held = trained.failure === null ? 'all held' : `FAILED: ${trained.failure}`;
+    const others = (trained.disturbed?.done.length ?? trained.counted) - trained.counted;
+    const what = counts === 'faults' ? `${trained.counted} faults` : `${trained.counted} kills, ${others} other faults`;
+    options.onTrained(`${log}, seed ${seed}: ${what}; ${held}; ${timeLeft(clock, counts)}`);
+    if (trained.disturbed === null && trained.counted === 0) break; // nothing works at all
+  }
+  return {
+    log,
+    trainings: all.flatMap(({ disturbed }) => (disturbed ? [disturbed] : [])),
+    failures: all.flatMap(({ failure }) => (failure === null ? [] : [failure])),
+    skipped: [...skipped],
+    seconds: all.reduce((sum, { seconds }) => sum + seconds, 0),
+  };
+
+  async function trainOnce(seed: number): Promise<Trained> {
+    const began = performance.now();
     const plan = chaosPlan(seed % PLANS, options.updates);
     const expected = undisturbed.get(plan.seed) ?? (await outcomeAlone(laboratory, plan));
     undisturbed.set(plan.seed, expected);
-    const kills = Math.min(options.each, share - killed);
+    const kills = Math.min(options.each, share - counted);
     const platform = await laboratory.platform(log);
-    let of = 0;
+    let done = 0;
+    const ended = (disturbed: Disturbed | null, failure: string | null): Trained => {
+      const seconds = (performance.now() - began) / 1_000;
+      const words = failure === null ? null : `seed ${seed}: ${failure}\n  again: ${again(options, log, seed, kills)}`;
+      return { log, seed, disturbed, failure: words, counted: done, seconds };
+    };
     try {
       const reasons = new Map(options.faults.map((fault) => [fault, whyNot(fault, log, platform.means)]));
       for (const [fault, reason] of reasons) if (reason !== null) skipped.add(`${fault}: ${reason}`);
       const possible = options.faults.filter((fault) => reasons.get(fault) === null);
-      const onDone = (done: Done) => {
-        if (done.fault === 'kill') of++;
-        options.onDone(log, seed, killed + of, done);
+      const onDone = (one: Done) => {
+        if (counts === 'faults' || one.fault === 'kill') done++;
+        options.onDone(log, seed, counted + done, one);
       };
       const disturbed = await trainDisturbed(
         platform,
@@ -85,27 +129,16 @@ async function overOneLog(
         { seed, kills, roles: options.roles, faults: inTurn(possible, seed), onDone },
         platform.means,
       );
-      trainings.push(disturbed);
       const broken = disturbed.checks.filter((check) => check.broken > 0);
-      if (broken.length > 0)
-        failures.push(
-          `${broken.map(({ promise, detail }) => `${promise} (${detail})`).join('; ')}\n  again: ${again(options, log, seed, kills)}`,
-        );
-      options.onTrained(
-        `${log}, seed ${seed}: ${of} kills, ${disturbed.done.length - of} other faults; ${broken.length === 0 ? 'all held' : `BROKEN: ${failures.at(-1)}`}; ${timeLeft(clock, of)}`,
-      );
+      const words = broken.map(({ promise, detail }) => `${promise} (${detail})`).join('; ');
+      return ended(disturbed, broken.length === 0 ? null : words);
     } catch (error) {
-      failures.push(`${error instanceof Error ? error.message : String(error)}\n  again: ${again(options, log, seed, kills)}`);
-      options.onTrained(`${log}, seed ${seed}: FAILED after ${of} kills: ${failures.at(-1)}`);
-      if (of === 0) break; // nothing works at all
+      return ended(null, error instanceof Error ? error.message : String(error));
     } finally {
       await killRunning();
       await platform.close();
     }
-    killed += of;
-    clock.killed += of;
   }
-  return { log, trainings, failures, skipped: [...skipped], seconds: (performance.now() - began) / 1_000 };
 }
 
 async function outcomeAlone(laboratory: Laboratory, plan: ReturnType<typeof chaosPlan>): Promise<Outcome> {
@@ -127,8 +160,8 @@ function again({ updates, roles, faults }: CampaignOptions, log: string, seed: n
   return `npm run chaos -- --kills ${kills} --each ${kills} --seed ${seed} --updates ${updates} --log ${log} --only ${[...new Set(roles)].join(',')} --faults '${faults.join(',')}'`;
 }
 
-function timeLeft({ began, killed, wanted }: Share['clock'], more: number): string {
+function timeLeft({ began, counted, now, wanted }: Share['clock'], counts: string): string {
   const seconds = (performance.now() - began) / 1_000;
-  const left = (seconds / Math.max(1, killed + more)) * (wanted - killed - more);
-  return `${killed + more} of ${wanted} kills in ${seconds.toFixed(0)} s, about ${Math.ceil(left / 60)} min left`;
+  const left = (seconds / Math.max(1, now)) * Math.max(0, wanted - counted);
+  return `${counted} of ${wanted} ${counts} in ${seconds.toFixed(0)} s, about ${Math.ceil(left / 60)} min left`;
 }

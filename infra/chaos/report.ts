@@ -6,6 +6,8 @@ import { ROLES } from './process-group.ts';
 /** What a campaign comes to, in figures. */
 export interface Report {
   readonly kills: number;
+  /** Kills included. */
+  readonly faults: number;
   readonly trainings: number;
   readonly failed: number;
   readonly seconds: number;
@@ -16,6 +18,7 @@ export interface Report {
   readonly logs: readonly {
     readonly log: string;
     readonly kills: number;
+    readonly faults: number;
     readonly trainings: number;
     readonly seconds: number;
     readonly repeatedRequests: number;
@@ -56,6 +59,7 @@ export function reportOf(findings: readonly Findings[]): Report {
     return {
       ...{ log, seconds, failures, skipped, promises },
       kills: done.filter(({ fault }) => fault === 'kill').length,
+      faults: done.length,
       trainings: trainings.length,
       repeatedRequests: trainings.reduce((sum, one) => sum + one.repeated, 0),
       done: Object.fromEntries(counted),
@@ -65,6 +69,7 @@ export function reportOf(findings: readonly Findings[]): Report {
   const violationsOf = (promise: string) => sum((log) => log.promises.find((one) => one.promise === promise)?.violations ?? 0);
   return {
     kills: sum(({ kills }) => kills),
+    faults: sum(({ faults }) => faults),
     trainings: sum(({ trainings }) => trainings),
     failed: sum(({ failures }) => failures.length),
     seconds: sum(({ seconds }) => seconds),
@@ -78,26 +83,28 @@ export function reportOf(findings: readonly Findings[]): Report {
 
 /** Lays a report out as tables. */
 export function writeReport(report: Report): string {
-  const parts = report.logs.map(({ log, kills, trainings, seconds, repeatedRequests, failures, skipped, done, promises }) => {
-    const subject = Object.entries(done).filter(([, faults]) => Object.values(faults).some((count) => count > 0));
-    return [
-      `${log} log: ${kills} kills in ${trainings} trainings, ${seconds.toFixed(0)} s; ${repeatedRequests} requests to the API repeated; ${failures.length === 0 ? 'everything held' : `${failures.length} trainings FAILED`}`,
-      ...skipped.map((line) => `not done: ${line}`),
-      '',
-      ...table(
-        ['subject', ...FAULT_NAMES, 'gave up at start'],
-        subject.map(([name, faults]) => [name, ...Object.values(faults)]),
-      ),
-      '',
-      ...table(
-        ['promise', 'trainings', 'held', 'violations'],
-        promises.map(({ promise, trainings: of, held, violations }) => [promise, of, held, violations]),
-      ),
-      '',
-      ...failures,
-    ].join('\n');
-  });
-  const { kills, seconds, acknowledgedEventsLost, doubleEffects, ledgerDifference, unequalFolds, failed } = report;
-  const sum = `${kills} kills in ${(seconds / 60).toFixed(0)} min: acknowledged events lost ${acknowledgedEventsLost}, double effects ${doubleEffects}, ledger difference ${ledgerDifference}, unequal folds ${unequalFolds}; trainings failed ${failed}`;
+  const parts = report.logs.map(
+    ({ log, kills, faults: count, trainings, seconds, repeatedRequests, failures, skipped, done, promises }) => {
+      const subject = Object.entries(done).filter(([, faults]) => Object.values(faults).some((times) => times > 0));
+      return [
+        `${log} log: ${kills} kills, ${count - kills} other faults in ${trainings} trainings, ${seconds.toFixed(0)} s; ${repeatedRequests} requests to the API repeated; ${failures.length === 0 ? 'everything held' : `${failures.length} trainings FAILED`}`,
+        ...skipped.map((line) => `not done: ${line}`),
+        '',
+        ...table(
+          ['subject', ...FAULT_NAMES, 'gave up at start'],
+          subject.map(([name, faults]) => [name, ...Object.values(faults)]),
+        ),
+        '',
+        ...table(
+          ['promise', 'trainings', 'held', 'violations'],
+          promises.map(({ promise, trainings: of, held, violations }) => [promise, of, held, violations]),
+        ),
+        '',
+        ...failures,
+      ].join('\n');
+    },
+  );
+  const { faults, kills, seconds, acknowledgedEventsLost, doubleEffects, ledgerDifference, unequalFolds, failed } = report;
+  const sum = `${faults} faults, ${kills} of them kills, in ${(seconds / 60).toFixed(0)} min: acknowledged events lost ${acknowledgedEventsLost}, double effects ${doubleEffects}, ledger difference ${ledgerDifference}, unequal folds ${unequalFolds}; trainings failed ${failed}`;
   return [...parts, sum].join('\n');
 }

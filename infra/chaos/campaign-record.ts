@@ -2,8 +2,8 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import type { CampaignOptions, Trained } from './campaign.ts';
 
 /**
- * Opens the file in which a campaign keeps its trainings, a line of JSON each behind one that says what was asked for. A half line
- * of a process that was killed is left out. @param path none keeps nothing.
+ * Opens the file in which a campaign keeps its trainings, a line of JSON each behind one that says what was asked for. A half
+ * line of a process that was killed is left out. @param path none keeps nothing.
  * @throws Error when the file is of a campaign with other options.
  */
 export function openRecord(path: string | undefined, asked: string): Pick<CampaignOptions, 'kept' | 'keep'> {

@@ -45,7 +45,7 @@ export async function freeze(world: World, role: Role, ms: number): Promise<numb
   return frozen ? seconds : null;
 }
 
-/** Returns what tells that another process of a role has gone on with the work. */
+/** Returns what asks whether another process of a role has gone on with the work. */
 async function successOf({ platform, training, group, acknowledged }: World, role: Role): Promise<() => Promise<boolean>> {
   const { db, pool } = platform.database;
   const numberOf = async (statement: string, value: string) =>

@@ -6,8 +6,8 @@ import type { Problem } from '../reply.ts';
 import type { Sent } from './check-events.ts';
 
 /**
- * Finds events of producers that were replaced: an event that names an epoch names that of the run in `correlationId`, which whoever
- * goes on with the run has raised. A key writes by the epochs of runs that are its own.
+ * Finds events of producers that were replaced: an event that names an epoch names that of the run in `correlationId`, which
+ * whoever goes on with the run has raised. A key writes by the epochs of runs that are its own.
  */
 export async function staleEpochs(events: readonly Sent[], principal: Principal, db: Db): Promise<readonly Problem[]> {
   const named = events.filter(({ event }) => event.epoch !== undefined);

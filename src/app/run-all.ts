@@ -4,11 +4,12 @@ import type { Logger } from '../runtime/logger.ts';
 import { batch } from '../usecases/train/batch.ts';
 import { relay } from '../usecases/train/relay.ts';
 import { project } from './project.ts';
+import { keepRetention } from './retention.ts';
 import { serveApi } from './serve-api.ts';
 
 /**
- * Runs everything that waits for work in this process: projections, batcher, relay and API. `close` ends them; the platform stays
- * the caller's.
+ * Runs everything that waits for work in this process: projections, batcher, relay, retention and API. `close` ends them; the platform
+ * stays the caller's.
  */
 export async function runAll(platform: Platform, logger: Logger): Promise<Running & { readonly url: string }> {
   const server = await serveApi(platform, logger);
@@ -23,10 +24,12 @@ export async function runAll(platform: Platform, logger: Logger): Promise<Runnin
       await subscription.close();
       throw error;
     });
+    const retaining = keepRetention(platform, logger);
     return {
       url: server.url,
       finished: Promise.race([subscription.finished, relaying.finished, batching.finished]),
       async close() {
+        await retaining.close();
         await batching.close();
         await relaying.close();
         await subscription.close();

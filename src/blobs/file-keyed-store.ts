@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { isMissing, pathOf, writeWhole } from './file-blob-store.ts';
 
 /**
@@ -8,6 +8,8 @@ import { isMissing, pathOf, writeWhole } from './file-blob-store.ts';
 export interface KeyedStore {
   get(key: string): Promise<Uint8Array | undefined>;
   put(key: string, bytes: Uint8Array): Promise<void>;
+  /** Deletes a value; one that is not there is deleted. */
+  remove(key: string): Promise<void>;
 }
 
 /**
@@ -25,5 +27,6 @@ export function openFileKeyedStore(folder: string): KeyedStore {
       }
     },
     put: (key, bytes) => writeWhole(pathOf(folder, key), bytes),
+    remove: (key) => rm(pathOf(folder, key), { force: true }),
   };
 }

@@ -66,6 +66,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'forget the texts and tokens of runs, trees or a project: destroy their keys and clear the read models',
     load: async () => (await import('./forget.ts')).addForget,
   },
+  retention: {
+    summary: 'say after how many days the texts and tokens of a project are forgotten, and forget what is older',
+    load: async () => (await import('./retention.ts')).addRetention,
+  },
   status: { summary: 'show log, projections, quarantine and runs', load: async () => (await import('./status.ts')).addStatus },
   tree: {
     summary: 'draw a tree: what its rollouts did, merged where they did the same',

@@ -3,7 +3,8 @@ import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { isUuid } from '../domain/ids.ts';
 import type { Forgettable } from '../projections/forgetting/read-forgettable.ts';
-import { CannotForget, type ForgetPlan, forget, planForgetting } from '../usecases/forget/forget.ts';
+import { CannotForget, forget } from '../usecases/forget/forget.ts';
+import { type ForgetPlan, planForgetting } from '../usecases/forget/plan-forgetting.ts';
 import { describeBuildProgress } from './describe-build.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { progressLine, say } from './terminal.ts';
@@ -52,7 +53,9 @@ export function addForget(program: Command): void {
         line.end();
         if (wantsJson(command)) return say(JSON.stringify({ ...countsOf(plan), forgotten: done }));
         const left =
-          done.blobsLeft > 0 ? `; ${done.blobsLeft} blobs were put within the last minute: forget again to delete them` : '';
+          done.blobsLeft > 0
+            ? `; ${done.blobsLeft} blobs were put within the last minute: \`espalier blobs collect\` deletes them`
+            : '';
         say([...describePlan(plan), `forgotten: ${done.keys} keys are destroyed, ${done.blobs} blobs deleted${left}`]);
       } finally {
         line.end();

@@ -7,6 +7,7 @@ import { newId } from '../events/new-id.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { type OpenAiServer, startOpenAiServer } from '../testing/openai-server.ts';
+import { tablesWith } from '../testing/secret-run.ts';
 import { useTestPlatform } from '../testing/use-test-platform.ts';
 import { killRunning, runEspalier } from '../testing/worker-process.ts';
 
@@ -47,8 +48,8 @@ test('a key that is given by name reaches the server, and neither the record, no
   const status = await runEspalier(['status', '--json'], env);
   expect(status.stdout).toContain(runId);
   for (const said of [collected, refused, status]) expect(said.stdout + said.stderr).not.toContain(KEY);
-  expect(await tablesWith(KEY)).toEqual([]);
-  expect(await tablesWith('secret:MODEL@')).toEqual(expect.arrayContaining(['public.log_records']));
+  expect(await tablesWith(platform.database.db, KEY)).toEqual([]);
+  expect(await tablesWith(platform.database.db, 'secret:MODEL@')).toEqual(expect.arrayContaining(['public.log_records']));
   expect(await filesWith(KEY)).toEqual([]);
 });
 
@@ -70,20 +71,6 @@ test('a secret that is missing is one error with the remedy, before anything is 
   );
   expect(JSON.stringify(await platform.log.ends(TOPICS))).toBe(ends);
 });
-
-/** Names the tables of all schemas in which some row holds a text, as it is or as bytes. */
-async function tablesWith(text: string): Promise<readonly string[]> {
-  const { db } = platform.database;
-  const { rows: tables } = await sql<{ name: string }>`
-    select table_schema || '.' || table_name as name from information_schema.tables
-    where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema') order by 1`.execute(db);
-  const found: string[] = [];
-  for (const { name } of tables) {
-    const { rows } = await sql<{ row: string }>`select row_to_json(t)::text as row from ${sql.table(name)} t`.execute(db);
-    if (rows.some(({ row }) => row.includes(text) || row.includes(Buffer.from(text).toString('hex')))) found.push(name);
-  }
-  return found;
-}
 
 async function filesWith(text: string): Promise<readonly string[]> {
   const entries = await readdir(platform.home, { recursive: true, withFileTypes: true });

@@ -127,6 +127,12 @@ export class SegmentCache {
     for (const { id, segment } of drawn) await this.#store?.put(id, packSegment(id, segment));
   }
 
+  /** Drops what is in memory: some of it may be forgotten. */
+  clear(): void {
+    this.#shelves.clear();
+    this.#counts = { ...this.#counts, segments: 0, bytes: 0 };
+  }
+
   /** Counts segments that did not have to be looked up, since the stack that they stand in was continued. */
   countReused(segments: number): void {
     this.#counts.hits += segments;

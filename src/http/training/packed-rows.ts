@@ -1,5 +1,6 @@
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { Db } from '../../postgres/database.ts';
+import { countDestroyedKeys } from '../../postgres/stream-keys.ts';
 import { openCache } from '../../runtime/cache.ts';
 import { type EncodedRows, encodeRows } from '../../training/rows/encode-rows.ts';
 import type { Layout, NotLaidOut } from '../../training/rows/layout.ts';
@@ -34,8 +35,8 @@ export function createPackedRows(
 
   return {
     async get(batchId, layout) {
-      // Tokens and texts are facts; rewards may come late or be revised, and then the rows are others.
-      const state = await readRewardState(db, batchId);
+      // Tokens and texts are facts until they are forgotten; rewards may come late or be revised: then the rows are others.
+      const state = `${await readRewardState(db, batchId)} ${await countDestroyedKeys(db)}`;
       const key = `${layout} ${batchId}`;
       const before = kept.get(key);
       if (before?.state === state) return before.packing;

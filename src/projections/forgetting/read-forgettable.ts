@@ -3,7 +3,6 @@ import type { EventType } from '../../events/catalogue.ts';
 import { decode } from '../../events/codec.ts';
 import { splitPayload } from '../../events/payload.ts';
 import { payloadFields } from '../../events/payload-fields.ts';
-import { streamOf } from '../../events/stream-of.ts';
 import type { Db } from '../../postgres/database.ts';
 
 /** The trees of a run that are to be forgotten, and whether its own stream is: a whole run, or some of its trees. */
@@ -38,7 +37,7 @@ export async function readForgettable(db: Db, asked: Forgettable): Promise<reado
 }
 
 /**
- * Reads the streams of the history segments that nothing shows but what is forgotten: a segment is shared by all runs that show
+ * Reads the ids of the history segments that nothing shows but what is forgotten: a segment is shared by all runs that show
  * its text, and goes with the last of them.
  */
 export async function readOwnSegments(db: Db, trees: readonly string[]): Promise<readonly string[]> {
@@ -48,7 +47,7 @@ export async function readOwnSegments(db: Db, trees: readonly string[]): Promise
     except
     select s.id from history_images h, jsonb_array_elements_text(h.segments) as s(id)
     where not h.tree_id = ${of} and h.tree_id not in (select stream from public.stream_keys where secret is null)`.execute(db);
-  return rows.map(({ id }) => streamOf('SegmentRendered', { segmentId: id }) ?? '');
+  return rows.map(({ id }) => id);
 }
 
 const PAYLOAD_TYPES = (Object.keys(payloadFields) as EventType[]).filter((type) => payloadFields[type].length > 0);

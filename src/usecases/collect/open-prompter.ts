@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { openFileKeyedStore } from '../../blobs/file-keyed-store.ts';
+import { type KeyedStore, openFileKeyedStore } from '../../blobs/file-keyed-store.ts';
 import { HistoryRenderer } from '../../images/history-renderer.ts';
 import { renderSpec } from '../../images/render-profiles.ts';
 import { SegmentCache } from '../../images/segment-cache.ts';
@@ -29,11 +29,16 @@ export function openPrompter(platform: Platform, plan: PromptPlan): Prompter {
   return { plan, drawing: plan.image ? openDrawing(platform, plan.image) : null };
 }
 
+/** Opens the folder of drawn segments, by segment id, that all processes share. */
+export function drawnSegments({ config }: Pick<Platform, 'config'>): KeyedStore {
+  return openFileKeyedStore(join(config.blobs, 'segments'));
+}
+
 /** Returns the cache of drawn segments that all runs of a process share. */
 export function segmentCacheOf(platform: Platform): SegmentCache {
   let cache = caches.get(platform);
   if (!cache) {
-    cache = new SegmentCache({ store: openFileKeyedStore(join(platform.config.blobs, 'segments')) });
+    cache = new SegmentCache({ store: drawnSegments(platform) });
     caches.set(platform, cache);
   }
   return cache;

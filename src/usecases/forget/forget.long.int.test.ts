@@ -1,23 +1,21 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { sql } from 'kysely';
 import { prepareEvents } from '../../append/prepare-events.ts';
 import { type Envelope, stampOf } from '../../events/envelope.ts';
 import { FORGOTTEN } from '../../events/payload.ts';
-import { blockDigest } from '../../events/prompt-digest.ts';
 import { positionAfter } from '../../log/position.ts';
 import { setPayloadPolicy } from '../../postgres/payload-policies.ts';
 import { destroyKeys } from '../../postgres/stream-keys.ts';
 import { projections } from '../../projections/registry.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { EventBuilder } from '../../testing/event-builder.ts';
+import { secretRun as run, SHARED, tablesWith } from '../../testing/secret-run.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { rebuildProjection } from '../rebuild/rebuild-projection.ts';
 import { verifyRecord } from '../verify/verify-record.ts';
-import { CannotForget, forget, planForgetting } from './forget.ts';
+import { CannotForget, forget } from './forget.ts';
+import { planForgetting } from './plan-forgetting.ts';
 
 const platform = useTestPlatform({ opened: 'before-each', projector: 'running' });
 const SECRET = 'Ada lives at number nine';
-const SHARED = 'both prompts begin with this';
 const signal = new AbortController().signal;
 const options = { by: 'tester', reason: 'asked for', signal, limitMs: 60_000, progress: () => undefined };
 
@@ -26,72 +24,6 @@ beforeEach(() => setPayloadPolicy(platform.database.db, 'default', { seal: true 
 async function record(events: readonly Envelope[]): Promise<void> {
   const receipts = await platform.log.append(await prepareEvents(events, platform.blobs, stampOf({})));
   await waitUntilProjected(platform.database.db, positionAfter(receipts), { timeoutMs: 60_000 });
-}
-
-/** A run whose texts hold a secret wherever the catalogue lets a text be, in one tree. */
-function run(name: string, secret: string) {
-  const builder = new EventBuilder(name);
-  const runId = builder.run(name);
-  const tree = builder.tree(runId, name, { instruction: `${secret} instruction`, observation: `${secret} observation` });
-  const rolloutId = builder.rollout(tree);
-  const stepId = builder.step(tree, rolloutId, tree.rootStepId, 1, {
-    ...{ response: `${secret} response `.repeat(4_000), thought: `${secret} thought`, action: `${secret} action` },
-    ...{ observation: `${secret} seen`, admissibleActions: [`${secret} next`] },
-  });
-  const { treeId } = tree;
-  const blocks = [SHARED, `${secret} prompt`];
-  builder.record(
-    'PromptShown',
-    {
-      ...{
-        treeId,
-        stepId,
-        base: null,
-        blocks,
-        sha256: 'a'.repeat(64),
-        template: null,
-        tools: `${secret} tools`,
-        server: null,
-        tokens: null,
-      },
-      messages: [{ role: 'user', parts: [{ kind: 'text', blocks: blocks.map((block) => blockDigest(block)) }] }],
-      sampling: { temperature: 1, topP: null, maxTokens: null, stop: [], seed: null },
-    },
-    runId,
-  );
-  builder.record(
-    'ToolCalled',
-    {
-      ...{ toolCallId: builder.id('call'), treeId, stepId, ordinal: 0, tool: 'search', outcome: 'ok', durationMs: 1 },
-      ...{ arguments: `${secret} arguments`, output: `${secret} output` },
-    },
-    runId,
-  );
-  builder.reward(tree, stepId, 1, { rolloutId });
-  builder.finishRollout(tree, rolloutId, stepId, { steps: 1, success: true });
-  builder.closeTree(tree, 1);
-  builder.record(
-    'RunFinished',
-    { runId, outcome: 'completed', message: `${secret} end`, trees: 1, rollouts: 1, steps: 1 },
-    runId,
-  );
-  return { events: builder.events, runId, treeId, stepId };
-}
-
-/** The tables of all schemas, log and quarantine included, that hold a text. */
-async function tablesWith(text: string): Promise<readonly string[]> {
-  const { db } = platform.database;
-  const { rows } = await sql<{ name: string }>`
-    select schemaname || '.' || tablename as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`.execute(
-    db,
-  );
-  const found: string[] = [];
-  for (const { name } of rows) {
-    const hit = await sql`select 1 from ${sql.table(name)} t where position(${text} in t::text) > 0
-      or position(${Buffer.from(text).toString('hex')} in t::text) > 0 limit 1`.execute(db);
-    if (hit.rows.length > 0) found.push(name);
-  }
-  return found;
 }
 
 const stored = async () =>
@@ -109,14 +41,14 @@ describe('forgetting a run', () => {
     await record(other.events);
     const { db } = platform.database;
     const before = await stored();
-    expect(await tablesWith(SECRET)).not.toEqual([]);
+    expect(await tablesWith(platform.database.db, SECRET)).not.toEqual([]);
     const plan = await planForgetting(platform, { kind: 'runs', ids: [mine.runId] });
     expect(plan).toMatchObject({ keys: 2, clear: 0, unfinished: 0 });
     expect(plan.blobs).toHaveLength(1);
     const done = await forget(platform, plan, { ...options, blobGraceMs: 0 });
     expect(done).toEqual({ keys: 2, blobs: 1, blobsLeft: 0 });
 
-    expect(await tablesWith(SECRET)).toEqual([]);
+    expect(await tablesWith(platform.database.db, SECRET)).toEqual([]);
     expect(await platform.blobs.has(plan.blobs[0] ?? '')).toBe(false);
     expect(await stored()).toEqual(before);
     const step = await db.selectFrom('steps').selectAll().where('stepId', '=', mine.stepId).executeTakeFirstOrThrow();
@@ -152,7 +84,7 @@ describe('forgetting a run', () => {
       const rebuilt = await rebuildProjection(platform, projection, { ...options, differing: 'refuse' });
       expect([projection.name, rebuilt.kind]).toEqual([projection.name, 'swapped']);
     }
-    expect(await tablesWith(SECRET)).toEqual([]);
+    expect(await tablesWith(platform.database.db, SECRET)).toEqual([]);
   });
 
   test('one that was killed after it destroyed the keys is continued, and a finished one has nothing left to do', async () => {
@@ -162,7 +94,7 @@ describe('forgetting a run', () => {
     const plan = await planForgetting(platform, { kind: 'runs', ids: [runId] });
     expect(plan).toMatchObject({ keys: 0, unfinished: 2 });
     await forget(platform, plan, { ...options, blobGraceMs: 0 });
-    expect(await tablesWith(SECRET)).toEqual([]);
+    expect(await tablesWith(platform.database.db, SECRET)).toEqual([]);
     expect(await planForgetting(platform, { kind: 'runs', ids: [runId] })).toMatchObject({ keys: 0, unfinished: 0 });
   });
 
@@ -172,7 +104,7 @@ describe('forgetting a run', () => {
     await forget(platform, await planForgetting(platform, { kind: 'runs', ids: [runId] }), options);
     await record(events.filter(({ type }) => type === 'ToolCalled' || type === 'RunFinished'));
     expect(await platform.database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
-    expect(await tablesWith(SECRET)).toEqual([]);
+    expect(await tablesWith(platform.database.db, SECRET)).toEqual([]);
   });
 });
 

@@ -22,12 +22,13 @@ type Parts = Pick<Platform, 'database' | 'log'>;
 
 /**
  * Folds a projection again next to the live version and lets the build take over. One of the same code is compared with the live
- * tables first; where they differ, it takes over only when `differing` says so. What was live is kept until `retireVersions`.
+ * tables first, unless they are expected to differ; where they do, it takes over only when `differing` says so. What was live is
+ * kept until `retireVersions`.
  */
 export async function rebuildProjection(
   parts: Parts,
   projection: Projection,
-  given: Rebuilding & { readonly differing: 'refuse' | 'accept' },
+  given: Rebuilding & { readonly differing: 'refuse' | 'accept' | 'expected' },
 ): Promise<Rebuilt> {
   const { database } = parts;
   return holdRebuild(database, projection, async (lost) => {
@@ -35,7 +36,7 @@ export async function rebuildProjection(
     return foldAgain(parts, projection, options, async (build) => {
       const live = (await readLiveVersions(database.db)).get(projection.name);
       const same = live !== undefined && codeVersionOf(live) === projection.version;
-      const comparison = same ? await compareBuild(database, build, options) : null;
+      const comparison = same && options.differing !== 'expected' ? await compareBuild(database, build, options) : null;
       if (comparison !== null && !agrees(comparison) && options.differing === 'refuse')
         return { kind: 'differs', build: build.version, comparison };
       const from = await swapVersions(database, build, options);

@@ -1,0 +1,76 @@
+import type { Platform } from '../platform/open-platform.ts';
+import { countDestroyedKeys } from '../postgres/stream-keys.ts';
+import { RebuildUnderWay } from '../projections/rebuild/hold-rebuild.ts';
+import type { Running } from '../runtime/lifecycle.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { rest } from '../runtime/retry.ts';
+import { segmentCacheOf } from '../usecases/collect/open-prompter.ts';
+import { readRetention, retain } from '../usecases/forget/retain.ts';
+
+const EVERY_MS = 86_400_000; // the unit of retention: read models are folded again once a day at most
+const AGAIN_MS = 3_600_000;
+const LOOK_MS = 60_000; // as long as an appender goes on sealing by a destroyed key
+const LIMIT_MS = 300_000;
+
+export interface RetentionTimes {
+  /** Between two rounds; the first begins at once. */
+  readonly everyMs?: number;
+  readonly lookMs?: number;
+}
+
+/**
+ * Forgets what is older than its project keeps it, at the start and once a day, and drops from this process's memory what anybody
+ * forgot. A round that fails is logged, and the next one continues it; several processes may do it at a time.
+ */
+export function keepRetention(
+  platform: Platform,
+  logger: Logger,
+  { everyMs = EVERY_MS, lookMs = LOOK_MS }: RetentionTimes = {},
+): Running {
+  const closing = new AbortController();
+  const { signal } = closing;
+  const finished = run();
+  return {
+    finished,
+    async close() {
+      closing.abort();
+      await finished;
+    },
+  };
+
+  async function run(): Promise<void> {
+    let next = performance.now();
+    let destroyed: number | undefined;
+    while (!signal.aborted) {
+      try {
+        const count = await countDestroyedKeys(platform.database.db);
+        if (destroyed !== undefined && destroyed !== count) segmentCacheOf(platform).clear();
+        destroyed = count;
+        if (performance.now() >= next) {
+          await round();
+          next = performance.now() + everyMs;
+        }
+      } catch (error) {
+        next = performance.now() + Math.min(everyMs, AGAIN_MS);
+        if (!signal.aborted) logger.error('retention failed; it is continued within the hour', { error });
+      }
+      await rest(Math.min(lookMs, everyMs), signal);
+    }
+  }
+
+  async function round(): Promise<void> {
+    const due = await readRetention(platform, Date.now());
+    for (const { project, days, clear } of due)
+      if (clear.length > 0)
+        logger.warn('runs that are older than their project keeps them lie in the clear and cannot be forgotten', {
+          ...{ project, days, runs: clear.length },
+        });
+    try {
+      const done = await retain(platform, due, { signal, limitMs: LIMIT_MS, progress: () => undefined });
+      if (done) logger.info('forgotten', { runs: done.plan.runs.length, keys: done.keys, blobs: done.blobs });
+    } catch (error) {
+      if (!(error instanceof RebuildUnderWay)) throw error;
+      logger.info('another process folds read models again; retention looks again', { reason: error.message });
+    }
+  }
+}

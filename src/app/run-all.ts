@@ -8,8 +8,8 @@ import { keepRetention } from './retention.ts';
 import { serveApi } from './serve-api.ts';
 
 /**
- * Runs everything that waits for work in this process: projections, batcher, relay, retention and API. `close` ends them; the platform
- * stays the caller's.
+ * Runs everything that waits for work in this process: projections, batcher, relay, retention and API. `close` ends them; the
+ * platform stays the caller's.
  */
 export async function runAll(platform: Platform, logger: Logger): Promise<Running & { readonly url: string }> {
   const server = await serveApi(platform, logger);

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { BlobCorrupt, BlobMissing } from './blob-store.ts';
-import { openFileBlobStore } from './file-blob-store.ts';
+import { listOldFiles, openFileBlobStore } from './file-blob-store.ts';
 
 const HELLO = new TextEncoder().encode('hello');
 const HELLO_NAME = '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824';
@@ -89,6 +89,71 @@ describe('refused blobs', () => {
     await writeFile(join(folder, '2c'), 'in the way');
     await expect(openFileBlobStore(folder).put(HELLO, 'text/plain')).rejects.toMatchObject({ code: 'ENOTDIR' });
     expect(await readdir(folder)).toEqual(['2c']);
+  });
+});
+
+describe('removing', () => {
+  const HOUR = 3_600_000;
+  const age = async (name: string) => {
+    const old = new Date(Date.now() - 2 * HOUR);
+    await utimes(join(folder, name.slice(0, 2), name.slice(2, 4), name), old, old);
+  };
+
+  test('a blob goes when nobody put it within the grace time, and stays when somebody did', async () => {
+    const store = openFileBlobStore(folder);
+    await store.put(HELLO, 'text/plain');
+    expect([await store.remove(HELLO_NAME, HOUR), await store.has(HELLO_NAME)]).toEqual([false, true]);
+    await age(HELLO_NAME);
+    await store.put(HELLO, 'text/plain');
+    expect([await store.remove(HELLO_NAME, HOUR), await store.has(HELLO_NAME)]).toEqual([false, true]);
+    await age(HELLO_NAME);
+    expect([await store.remove(HELLO_NAME, HOUR), await store.has(HELLO_NAME)]).toEqual([true, false]);
+    expect(await files(folder)).toEqual([]);
+  });
+
+  test('a blob that is put while it is removed, by however many, can be read when the put returns', async () => {
+    const stores = Array.from({ length: 4 }, () => openFileBlobStore(folder));
+    const [store] = stores as [(typeof stores)[number]];
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 40 }), { minLength: 3, maxLength: 6 }), async (turns) => {
+        await store.put(HELLO, 'text/plain');
+        await age(HELLO_NAME);
+        const rest = async (of: number) => {
+          for (let i = 0; i < of; i++) await new Promise((resolve) => setImmediate(resolve));
+        };
+        const [first = 0, second = 0, ...removers] = turns;
+        const read = async (pause: number) => {
+          await rest(pause);
+          await store.put(HELLO, 'text/plain');
+          return store.get(HELLO_NAME);
+        };
+        const removed = removers.map(async (pause, i) => {
+          await rest(pause);
+          await (stores[i % 4] ?? store).remove(HELLO_NAME, HOUR);
+        });
+        const reads = await Promise.all([read(first), read(second), ...removed]);
+        expect(Buffer.from(reads[0] as Uint8Array).toString()).toBe('hello');
+        expect(Buffer.from(await store.get(HELLO_NAME)).toString()).toBe('hello');
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test('what a killed removal left aside is read, put back, and never taken for gone', async () => {
+    const store = openFileBlobStore(folder);
+    await store.put(HELLO, 'text/plain');
+    await age(HELLO_NAME);
+    const path = join(folder, '2c/f2', HELLO_NAME);
+    await rename(path, `${path}.0123456789ab.removing`);
+    expect([await store.has(HELLO_NAME), Buffer.from(await store.get(HELLO_NAME)).toString()]).toEqual([true, 'hello']);
+    await writeFile(`${path}.ba9876543210`, 'half');
+    await utimes(`${path}.ba9876543210`, 0, 0);
+    expect(await listOldFiles(folder, HOUR)).toEqual({
+      blobs: [{ name: HELLO_NAME, bytes: 5 }],
+      drafts: [{ name: `${path}.ba9876543210`, bytes: 4 }],
+      young: 0,
+    });
+    expect((await files(folder)).sort()).toEqual([`2c/f2/${HELLO_NAME}`, `2c/f2/${HELLO_NAME}.ba9876543210`]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { access, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { sha256Hex } from '../digest/sha256.ts';
 import type { BlobRef } from '../events/schemas/values.ts';
 import { BlobCorrupt, BlobMissing, type BlobStore, type Deletes } from './blob-store.ts';
@@ -30,16 +30,27 @@ export function openFileBlobStore(folder: string): BlobStore & Deletes {
       }
       return bytes;
     },
-    has: async (sha256) => isThere(pathOf(folder, sha256)),
+    async has(sha256) {
+      const path = pathOf(folder, sha256);
+      return (await isThere(path)) || (await findAside(path)) !== undefined;
+    },
     async remove(sha256, graceMs) {
       const path = pathOf(folder, sha256);
+      const aside = `${path}.${randomBytes(6).toString('hex')}${ASIDE}`;
+      const isYoung = async (at: string) => Date.now() - (await stat(at)).mtimeMs < graceMs;
       try {
-        if (Date.now() - (await stat(path)).mtimeMs < graceMs) return false;
-        await rm(path);
+        if (await isYoung(path)) return false;
+        // Whoever puts it from here on finds it missing and writes it. Who put it between the look and this shows in its time.
+        await rename(path, aside);
+        if (await isYoung(aside)) {
+          await rename(aside, path);
+          return false;
+        }
+        await rm(aside);
       } catch (error) {
         if (!isMissing(error)) throw error;
       }
-      return true;
+      return !(await isThere(path));
     },
   };
 }
@@ -56,6 +67,51 @@ async function touch(path: string, bytes: Uint8Array): Promise<void> {
     if (!isMissing(error)) return; // a file of another user: a blob that is put again is only kept for longer
     await writeWhole(path, bytes);
   }
+}
+
+const ASIDE = '.removing';
+
+/** Finds what a process that was stopped or killed was about to delete: it is the blob until it is gone. */
+async function findAside(path: string): Promise<string | undefined> {
+  const names = await readdir(dirname(path)).catch(() => []);
+  const found = names.find((name) => name.startsWith(basename(path)) && name.endsWith(ASIDE));
+  return found === undefined ? undefined : join(dirname(path), found);
+}
+
+/** A file of a blob store that nobody wrote for a time. */
+export interface OldFile {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/**
+ * Lists the blobs of a folder that nobody put within `graceMs`, in no order, and what puts that were killed left there. Puts back
+ * what a killed removal left aside.
+ */
+export async function listOldFiles(
+  folder: string,
+  graceMs: number,
+): Promise<{ readonly blobs: readonly OldFile[]; readonly drafts: readonly OldFile[]; readonly young: number }> {
+  const [blobs, drafts]: [OldFile[], OldFile[]] = [[], []];
+  let young = 0;
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])) {
+    const [sha256 = '', ...more] = entry.name.split('.');
+    if (!entry.isFile() || !NAME.test(sha256) || !isPlaceOf(folder, entry.parentPath, sha256)) continue;
+    let at = join(entry.parentPath, entry.name);
+    try {
+      if (entry.name.endsWith(ASIDE)) {
+        await rename(at, pathOf(folder, sha256));
+        at = pathOf(folder, sha256);
+      }
+      const { mtimeMs, size } = await stat(at);
+      const isDraft = more.length > 0 && !entry.name.endsWith(ASIDE);
+      if (Date.now() - mtimeMs < graceMs) young++;
+      else (isDraft ? drafts : blobs).push({ name: isDraft ? at : sha256, bytes: size });
+    } catch (error) {
+      if (!isMissing(error)) throw error; // it went meanwhile
+    }
+  }
+  return { blobs, drafts, young };
 }
 
 /** Lists the names of all blobs of a folder, in no order. A name may belong to damaged content: `get` detects it. */
@@ -112,8 +168,13 @@ async function read(path: string, sha256: string): Promise<Uint8Array> {
   try {
     return await readFile(path);
   } catch (error) {
-    if (isMissing(error)) throw new BlobMissing(`the blob ${sha256} is not in the store (${path})`, { cause: error });
-    throw error;
+    if (!isMissing(error)) throw error;
+    const aside = await findAside(path);
+    const bytes = aside === undefined ? undefined : await readFile(aside).catch(() => undefined);
+    if (bytes !== undefined) return bytes;
+    return readFile(path).catch(() => {
+      throw new BlobMissing(`the blob ${sha256} is not in the store (${path})`, { cause: error }); // nor put back meanwhile
+    });
   }
 }
 

@@ -66,6 +66,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'forget the texts and tokens of runs, trees or a project: destroy their keys and clear the read models',
     load: async () => (await import('./forget.ts')).addForget,
   },
+  blobs: {
+    summary: 'delete payloads of the blob store that no record refers to',
+    load: async () => (await import('./blobs.ts')).addBlobs,
+  },
   retention: {
     summary: 'say after how many days the texts and tokens of a project are forgotten, and forget what is older',
     load: async () => (await import('./retention.ts')).addRetention,

@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: b5fa909132231596
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: bf27f05fb9a6cf52
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 

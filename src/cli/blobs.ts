@@ -1,0 +1,41 @@
+import type { Command } from 'commander';
+import { collectBlobs } from '../usecases/forget/collect-blobs.ts';
+import { ensureProjector } from './ensure-projector.ts';
+import { say } from './terminal.ts';
+import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** `espalier blobs collect`: deletes payloads of the blob store that no record refers to. */
+export function addBlobs(program: Command): void {
+  const collect = program
+    .command('blobs')
+    .command('collect')
+    .description('delete the blobs that no record refers to; the folder must belong to this record alone')
+    .option('--dry-run', 'only count them')
+    .option(
+      '--grace <hours>',
+      'blobs that were put within so many hours stay: an event that names one may be on its way',
+      wholeNumber('--grace', 1, 87_600),
+      24,
+    );
+  collect.action(({ dryRun, grace }: { readonly dryRun?: true; readonly grace: number }) =>
+    withPlatform('blobs', async (platform, signal) => {
+      const projector = await ensureProjector(platform);
+      try {
+        const mode = dryRun ? 'count' : 'delete';
+        const done = await collectBlobs(platform, { graceMs: grace * HOUR_MS, mode, signal });
+        if (wantsJson(collect)) return say(JSON.stringify(done));
+        const { unreferenced, drafts, deleted, looked, young } = done;
+        say([
+          `${looked} blobs are older than ${grace} hours, ${young} are not and stay`,
+          `${unreferenced.blobs} blobs of ${unreferenced.bytes} bytes are referred to by no record`,
+          ...(drafts.files > 0 ? [`${drafts.files} files of ${drafts.bytes} bytes were left by puts that did not end`] : []),
+          dryRun ? 'nothing was changed' : `${deleted} blobs deleted`,
+        ]);
+      } finally {
+        await projector.close();
+      }
+    }),
+  );
+}

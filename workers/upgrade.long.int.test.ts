@@ -129,13 +129,13 @@ test('an installation is upgraded process by process while the release before co
   expect(JSON.parse(trained.stdout)).toMatchObject({ weights: await weights(), ledger: { trained: ledger?.trained } });
 
   // From now on the release before does not start, and says why.
-  const newest = '9999-of-a-later-release.sql'; // also where this release brings no migration of its own
-  await pool.query("insert into migrations (name, sql) values ($1, '')", [newest]);
+  // also where this release brings no migration and no read model of its own
+  await pool.query("insert into migrations (name, sql) values ('9999-of-a-later-release.sql', '')");
   for (const script of ['workers/project.ts', 'workers/api.ts', 'workers/train.ts']) {
     const refused = before.start(script, [], env);
     expect([script, await refused.ended]).toEqual([script, 1]);
-    expect(refused.stderr()).toContain(
-      `the database has the migration ${newest}, which is not known here: a newer release has upgraded this database`,
+    expect(refused.stderr()).toMatch(
+      /(migration|read model) \S+,? (which )?is .*not known here: a newer release has upgraded this database/,
     );
   }
 }, 900_000);

@@ -110,7 +110,8 @@ describe('the documentation', () => {
  */
 function isCovered(page: string, language: string, rest: string): boolean {
   if (/ excerpt=\d{4}-\d\d-\d\d$/.test(rest)) return true;
-  if (rest === ' run') return page.startsWith(language === 'sh' ? 'docs/' : 'docs/guides/add-');
+  if (rest === ' run')
+    return language === 'sh' ? page.startsWith('docs/') : /^docs\/guides\/(add-|published-environments)/.test(page);
   if (language === 'python' && / file=\S+$/.test(rest)) return page.startsWith('docs/guides/add-'); // built by the same test
   if (language === 'python') return /bring-your-own-trainer|train-with-(verl|trl)|guides\/export/.test(page);
   return language === 'sh' && ['README.md', 'CONTRIBUTING.md', 'docs/tutorials/first-run.md'].includes(page);

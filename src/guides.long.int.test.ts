@@ -5,11 +5,14 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from './testing/database.ts';
 import { type GuideStep, patternOf, readGuide } from './testing/guides/read-guide.ts';
 import { WorkCopy } from './testing/guides/work-copy.ts';
+import { worldsForTests } from './testing/python.ts';
 
 const FOLDER = new URL('../docs/guides/', import.meta.url);
+const worlds = await worldsForTests();
 const GUIDES = readdirSync(FOLDER)
-  .filter((name) => /^add-.*\.md$/.test(name))
-  .map((name) => name.replace('.md', ''));
+  .filter((name) => /^(add-.*|published-environments)\.md$/.test(name))
+  .map((name) => name.replace('.md', ''))
+  .filter((name) => worlds.kind === 'found' || name !== 'published-environments');
 
 let copy: WorkCopy;
 let database: TestDatabase;
@@ -21,6 +24,7 @@ beforeAll(async () => {
   copy = await WorkCopy.make();
   database = await createTestDatabase();
   env = { DATABASE_URL: database.url, ESPALIER_HOME: `${copy.folder}/.espalier`, ESPALIER_PARTITIONS: '4', ESPALIER_PORT: '0' };
+  if (worlds.kind === 'found') env = { ...env, ESPALIER_WORLDS_PYTHON: worlds.python };
   for (const guide of GUIDES) {
     const markdown = await readFile(new URL(`${guide}.md`, FOLDER), 'utf8');
     steps.set(guide, readGuide(markdown));

@@ -42,6 +42,7 @@ export default defineConfig({
           page('Forget', '/guides/forget'),
           page('Add an environment', '/guides/add-an-environment'),
           page('Add an environment in Python', '/guides/add-an-environment-in-python'),
+          page('Published environments', '/guides/published-environments'),
           page('Add a projection', '/guides/add-a-projection'),
           page('Add an event', '/guides/add-an-event'),
         ],

@@ -62,7 +62,7 @@ class Step:
 class Environment:
     """One episode of a world; an object is made for each. Subclasses define `tasks`, `reset` and `step`, and may override the rest.
 
-    `tasks` are the aliases of the tasks, `instruction` the rules that a policy is shown, `response` how an action is found in what it says
+    `tasks` are the aliases of the tasks (or objects `{"task", "split", "depth"}`), `instruction` the rules that a policy is shown, `response` how an action is found in what it says
     (`react`: the line after the last `Action:`; `whole`: everything), `reward` the kind (`delta`, `cumulative` or `final`) and the scale of
     rewards, `components` the names in `Step.rewards`, `resets` `alone` where episodes share a random state."""
 
@@ -112,9 +112,10 @@ def describe(kind, fork=True):
     """Returns the description of an environment class as the protocol has it. Raises ValueError that names the field."""
     tasks = kind.tasks() if callable(kind.tasks) else kind.tasks
     tasks = list(tasks)
-    if not tasks or not all(isinstance(task, str) and task for task in tasks):
+    names = [alias_of(task) for task in tasks]
+    if not names or not all(isinstance(name, str) and name for name in names):
         raise ValueError(f"{kind.__name__}.tasks must be a list of texts that are not empty, one for each task")
-    if len(set(tasks)) < len(tasks):
+    if len(set(names)) < len(names):
         raise ValueError(f"{kind.__name__}.tasks names a task twice")
     return {
         "protocol": "espalier-environment/1",
@@ -129,6 +130,11 @@ def describe(kind, fork=True):
         "components": list(kind.components),
         "reward": {"kind": "delta", "scale": 1, **kind.reward},
     }
+
+
+def alias_of(task):
+    """Returns the alias of a task of `Environment.tasks`, which is a text or an object that says more of the task."""
+    return task.get("task") if isinstance(task, dict) else task
 
 
 def opening_of(given):

@@ -2,6 +2,7 @@
 
 import json
 import traceback
+import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 BODY_LIMIT = 16 * 1024 * 1024  # bytes of a request
@@ -24,17 +25,21 @@ def text_of(asked, field):
 
 
 def json_server(shown, routes, *, name, host, port):
-    """Returns an HTTP server, bound and not running yet: `shown` are answers of GET by path, `routes` functions of POST by path, from the
-    object that was sent to the one that is answered. What they raise is answered as the error `backend`, in the words of `name`."""
+    """Returns an HTTP server, bound and not running yet: `shown` are answers of GET by path, or functions of what the query holds, `routes`
+    functions of POST by path, from the object that was sent to what is answered. What they raise is answered as the error `backend`, in the
+    words of `name`."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
 
         def do_GET(self):
-            if self.path in shown:
-                return self._answer(200, shown[self.path])
-            self._answer(404, {"error": "invalid", "message": f"there is no GET {self.path[:200]}"})
+            path, _, query = self.path.partition("?")
+            if path in shown:
+                answer = shown[path]
+                return self._answer(200, answer(dict(urllib.parse.parse_qsl(query))) if callable(answer) else answer)
+            status = 405 if path in routes else 404
+            self._answer(status, {"error": "invalid", "message": f"there is no GET {self.path[:200]}"})
 
         def do_POST(self):
             try:
@@ -53,13 +58,13 @@ def json_server(shown, routes, *, name, host, port):
                 raise Refused(413, "invalid", f"a request has at most {BODY_LIMIT} bytes")
             body = self.rfile.read(length)
             # a page in a browser cannot send this type without asking first, and nobody answers that
-            if not (self.headers.get("content-type") or "").startswith("application/json"):
+            if length and not (self.headers.get("content-type") or "").startswith("application/json"):
                 raise Refused(415, "invalid", "Content-Type must be application/json")
             route = routes.get(self.path)
             if route is None:
                 raise Refused(404, "invalid", f"there is no POST {self.path[:200]}; there are {', '.join(routes)}")
             try:
-                asked = json.loads(body)
+                asked = json.loads(body or b"{}")  # AgentGym's clients create with no body
             except ValueError as error:
                 raise Refused(400, "invalid", f"the body is no JSON: {error}") from error
             if not isinstance(asked, dict):

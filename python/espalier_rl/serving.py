@@ -8,7 +8,7 @@ import time
 import uuid
 from dataclasses import asdict
 
-from .environment import BackendAway, Environment, UnknownTask, describe, opening_of, step_of
+from .environment import BackendAway, Environment, UnknownTask, alias_of, describe, opening_of, step_of
 from .json_server import Refused, json_server, text_of
 
 
@@ -44,6 +44,8 @@ class Episodes:
                     opening = opening_of(episode.world.reset(task, seed))
                 except UnknownTask as error:
                     raise Refused(422, "unknown-task", str(error)) from error
+                except BackendAway as away:
+                    raise Refused(500, "backend", str(away)) from away
             episode.steps, episode.last, episode.opening = 0, None, _clean(asdict(opening))
             return episode.opening
 
@@ -97,7 +99,7 @@ class Episodes:
     @property
     def _tasks(self):
         if not hasattr(self, "_known"):
-            self._known = frozenset(self.description["tasks"])
+            self._known = frozenset(alias_of(task) for task in self.description["tasks"])
         return self._known
 
     def _add(self, episode):

@@ -6,20 +6,32 @@ import type { EnvironmentEntry } from './environment-entry.ts';
 import { ownModule } from './own-module.ts';
 import { formOf, listOptions, type OptionLine, readOptions, refusedAddress } from './read-address.ts';
 import { searchQa } from './search-qa/search-qa-entry.ts';
+import { babyAi, scienceWorld } from './server/published-entries.ts';
 import { pythonEnvironment } from './server/python-entry.ts';
 import { environmentServer } from './server/server-entry.ts';
 import { textcraft } from './textcraft/textcraft-entry.ts';
 import { toolEnv } from './tool-env/tool-env-entry.ts';
 
 /** The environments that a plan may name. */
-const ENTRIES = [textcraft, searchQa, toolEnv, echo, agentgym, ownModule, pythonEnvironment, environmentServer] as const;
+const ENTRIES = [
+  textcraft,
+  searchQa,
+  toolEnv,
+  echo,
+  agentgym,
+  ownModule,
+  pythonEnvironment,
+  environmentServer,
+  scienceWorld,
+  babyAi,
+] as const;
 
 type AddressOf<Entry> =
   Entry extends EnvironmentEntry<infer Name, infer Options> ? { readonly environment: Name } & z.output<Options> : never;
 /** An address that was read: the name in `environment`, and its options. */
 export type EnvironmentAddress = AddressOf<(typeof ENTRIES)[number]>;
 const [first, ...others] = ENTRIES.map(({ address }) => address);
-const environmentAddress = z.discriminatedUnion('environment', [first as NonNullable<typeof first>, ...others]); // eight of them
+const environmentAddress = z.discriminatedUnion('environment', [first as NonNullable<typeof first>, ...others]); // there is a first one
 
 /** How each environment is written, for help and messages. */
 export const ENVIRONMENT_FORMS = `${ENTRIES.map(formOf).join(', ')} (options: espalier environments)`;

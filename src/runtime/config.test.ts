@@ -26,6 +26,7 @@ describe('readConfig', () => {
       openai: { apiKey: null, baseUrl: null },
       python: null,
       consumersPython: null,
+      worldsPython: null,
       torchCheckpoints: 5,
       color: true,
       cores: expect.any(Number),
@@ -63,6 +64,7 @@ describe('readConfig', () => {
       OPENAI_BASE_URL: 'http://gpu:8000/v1',
       ESPALIER_PYTHON: '/venv/bin/python',
       ESPALIER_CONSUMERS_PYTHON: '/consumers/bin/python',
+      ESPALIER_WORLDS_PYTHON: '/worlds/bin/python',
       ESPALIER_TORCH_CHECKPOINTS: '3',
       NO_COLOR: '1',
     });
@@ -96,6 +98,7 @@ describe('readConfig', () => {
       openai: { apiKey: 'k', baseUrl: 'http://gpu:8000/v1' },
       python: '/venv/bin/python',
       consumersPython: '/consumers/bin/python',
+      worldsPython: '/worlds/bin/python',
       torchCheckpoints: 3,
       color: false,
       cores: expect.any(Number),

@@ -16,7 +16,7 @@ export async function pythonForTests(): Promise<FoundPython> {
   return found;
 }
 
-export type FoundConsumers =
+export type FoundPackages =
   | { readonly kind: 'found'; readonly python: string; readonly versions: string }
   | { readonly kind: 'none'; readonly reason: string };
 
@@ -24,22 +24,38 @@ export type FoundConsumers =
  * Finds the Python with verl and TRL that tests of their adapters run (`ESPALIER_CONSUMERS_PYTHON`, else that of the torch
  * backend). Skipped where there is none, and required where torch is. @throws Error with the remedy.
  */
-export async function consumersForTests(): Promise<FoundConsumers> {
-  const python = readConfig().consumersPython ?? 'python3';
+export function consumersForTests(): Promise<FoundPackages> {
+  return packagesForTests(readConfig().consumersPython, ['verl', 'trl', 'torch'], 'python/requirements-consumers.txt');
+}
+
+/**
+ * Finds the Python with the packages of published environments (`ESPALIER_WORLDS_PYTHON`, else that of the torch backend).
+ * Skipped where there is none, and required where torch is. @throws Error with the remedy.
+ */
+export function worldsForTests(): Promise<FoundPackages> {
+  const packages = ['scienceworld', 'gymnasium', 'minigrid', 'alfworld', 'verifiers'];
+  return packagesForTests(readConfig().worldsPython, packages, 'python/requirements-worlds.txt');
+}
+
+async function packagesForTests(
+  python: string | null,
+  packages: readonly string[],
+  requirements: string,
+): Promise<FoundPackages> {
+  const interpreter = python ?? 'python3';
   // by their metadata: to import them takes ten seconds
-  const script = "from importlib.metadata import version as v; print(f\"verl {v('verl')}, TRL {v('trl')}, torch {v('torch')}\")";
-  const found = await new Promise<FoundConsumers>((resolve) => {
-    execFile(python, ['-c', script], { timeout: 60_000 }, (error, stdout, stderr) => {
+  const script = `from importlib.metadata import version as v; print(', '.join(f"{n} {v(n)}" for n in '${packages.join(' ')}'.split()))`;
+  const found = await new Promise<FoundPackages>((resolve) => {
+    execFile(interpreter, ['-c', script], { timeout: 60_000 }, (error, stdout, stderr) => {
       const why = stderr.trim().split('\n').at(-1) || error?.message;
       resolve(
         error
-          ? { kind: 'none', reason: `${python} has not all of verl, TRL and torch (${why})` }
-          : { kind: 'found', python, versions: stdout.trim() },
+          ? { kind: 'none', reason: `${interpreter} has not all of ${packages.join(', ')} (${why})` }
+          : { kind: 'found', python: interpreter, versions: stdout.trim() },
       );
     });
   });
-  if (found.kind === 'none' && torchIsRequired())
-    throw new Error(`${found.reason}; python/requirements-consumers.txt says how to install them`);
+  if (found.kind === 'none' && torchIsRequired()) throw new Error(`${found.reason}; ${requirements} says how to install them`);
   return found;
 }
 

@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import { defineEnvironment } from '../environment-entry.ts';
-import { startPython } from '../http/start-python.ts';
 import { text, whole } from '../option-kinds.ts';
 import { readPairs } from '../read-address.ts';
-import { surviving } from '../surviving.ts';
-import { openServer } from './open-server.ts';
+import { openPython } from './open-python.ts';
 
 /** An environment of the user's in Python, as in `python:./guess.py#Guess`: served by a process that is started for it. */
 export const pythonEnvironment = defineEnvironment({
@@ -21,18 +19,5 @@ export const pythonEnvironment = defineEnvironment({
       return { ...readPairs(own.join(';')), file };
     },
   },
-  open: async ({ file, timeout }) => {
-    const server = await startPython('serve', file);
-    try {
-      const kind = await openServer({ url: server.url, timeoutMs: timeout * 1_000 });
-      const close = async () => {
-        await kind.close();
-        await server.close();
-      };
-      return surviving({ ...kind, close });
-    } catch (error) {
-      await server.close();
-      throw error;
-    }
-  },
+  open: ({ file, timeout }) => openPython(timeout, 'serve', file),
 });

@@ -1,0 +1,134 @@
+"""Serves an environment by the protocol of AgentGym's servers: numbers in place of names, errors as `{"error"}` with status 200. A client of
+such a server asks this one unchanged."""
+
+import itertools
+import threading
+
+from ..environment import opening_of, step_of
+from ..json_server import json_server
+
+
+class Dialect:
+    """What is particular to one environment; each that can be served so has one as its attribute `dialect`."""
+
+    liveness = ""  # what GET / answers
+    task_field = "data_idx"
+
+    @staticmethod
+    def alias(number):
+        """Returns the task of a number. Raises IndexError where there is none."""
+        raise NotImplementedError
+
+    @staticmethod
+    def opened(world, opening):
+        """Returns what a reset answers."""
+        raise NotImplementedError
+
+    @staticmethod
+    def stepped(world, step):
+        """Returns what a step answers."""
+        raise NotImplementedError
+
+    #: GET routes besides /observation and /detail: functions of the environment
+    routes = {}
+
+
+class _Place:
+    """An environment on the server: what it answered last, and whether it was closed."""
+
+    def __init__(self):
+        self.world, self.last, self.is_deleted, self.lock = None, {"done": False}, False, threading.Lock()
+
+
+class Places:
+    def __init__(self, kind):
+        self._kind, self._dialect = kind, kind.dialect
+        self._places, self._numbers = {}, itertools.count()
+
+    def create(self, _):
+        number = next(self._numbers)
+        self._places[number] = _Place()
+        return {"id": number}
+
+    def reset(self, asked):
+        place = self._place(asked, is_reset=True)
+        with place.lock:
+            alias = self._dialect.alias(_number(asked.get(self._dialect.task_field, 0), self._dialect.task_field))
+            if place.world is not None:
+                place.world.close()
+            place.world = self._kind()
+            opening = opening_of(place.world.reset(alias, 0))
+            place.last = {"done": False, **self._dialect.opened(place.world, opening)}
+            return place.last
+
+    def step(self, asked):
+        place = self._place(asked)
+        with place.lock:
+            if place.world is None:
+                raise ValueError("the environment was not reset")
+            step = step_of(place.world.step(asked["action"]))
+            place.last = self._dialect.stepped(place.world, step)
+            return place.last
+
+    def close(self, asked):
+        place = self._place(asked, is_reset=True)
+        with place.lock:
+            if place.world is not None:
+                place.world.close()
+            place.world, place.is_deleted = None, True
+        return True
+
+    def observation(self, asked):
+        return self._place(asked).last["observation"]
+
+    def detail(self, asked):
+        return self._place(asked).last
+
+    def ask(self, question, asked):
+        place = self._place(asked)
+        with place.lock:
+            return question(place.world)
+
+    def _place(self, asked, is_reset=False):
+        number = _number(asked.get("id"), "id")
+        place = self._places.get(number)
+        if place is None:
+            raise ValueError(f"The id {number} is not valid.")
+        if place.is_deleted:
+            raise ValueError(f"The task with environment {number} has been deleted.")
+        if not is_reset and place.last["done"]:
+            raise ValueError(f"The task with environment {number} has finished.")
+        return place
+
+
+def _number(given, field):
+    if isinstance(given, str) and given.isdecimal():  # of a query
+        return int(given)
+    if isinstance(given, int) and not isinstance(given, bool):
+        return given
+    raise ValueError(f"{field} must be a number, not {given!r}")
+
+
+def _said(function):
+    """Answers what a function raises as AgentGym's servers do."""
+
+    def answer(asked):
+        try:
+            return function(asked)
+        except Exception as error:
+            return {"error": str(error) or type(error).__name__}
+
+    return answer
+
+
+def make_agentgym_server(kind, *, host="127.0.0.1", port=0):
+    """Returns an HTTP server that speaks AgentGym's protocol, bound and not running yet. Raises ValueError."""
+    dialect = getattr(kind, "dialect", None)
+    if dialect is None:
+        raise ValueError(f"AgentGym has no server for {kind.name or kind.__name__}: leave --agentgym out")
+    places = Places(kind)
+    shown = {"/": dialect.liveness, "/observation": _said(places.observation), "/detail": _said(places.detail)}
+    for route, question in dialect.routes.items():
+        shown[route] = _said(lambda asked, question=question: places.ask(question, asked))
+    posted = {f"/{name}": _said(getattr(places, name)) for name in ("create", "reset", "step", "close")}
+    return json_server(shown, posted, name=kind.__name__, host=host, port=port)

@@ -1,0 +1,291 @@
+"""ScienceWorld (PyPI `scienceworld`, and Java): 30 kinds of experiments in a house with a laboratory, 7,207 variations."""
+
+import functools
+import hashlib
+import importlib.metadata
+import threading
+
+from ..environment import BackendAway, Environment, Opening, Step
+from .agentgym import Dialect
+from .courses import Simulators
+
+# kind: variations, and how many of them, from the first, are for training and for development; the rest is for tests. Simulator 1.2.3.
+KINDS = {
+    "boil": (30, 14, 7),
+    "melt": (30, 14, 7),
+    "freeze": (30, 14, 7),
+    "change-the-state-of-matter-of": (30, 14, 7),
+    "use-thermometer": (540, 270, 135),
+    "measure-melting-point-known-substance": (436, 218, 109),
+    "measure-melting-point-unknown-substance": (300, 150, 75),
+    "power-component": (20, 10, 5),
+    "power-component-renewable-vs-nonrenewable-energy": (20, 10, 5),
+    "test-conductivity": (900, 450, 225),
+    "test-conductivity-of-unknown-substances": (600, 300, 150),
+    "find-living-thing": (300, 150, 75),
+    "find-non-living-thing": (300, 150, 75),
+    "find-plant": (300, 150, 75),
+    "find-animal": (300, 150, 75),
+    "grow-plant": (126, 62, 31),
+    "grow-fruit": (126, 62, 31),
+    "chemistry-mix": (32, 16, 8),
+    "chemistry-mix-paint-secondary-color": (36, 18, 9),
+    "chemistry-mix-paint-tertiary-color": (36, 18, 9),
+    "lifespan-longest-lived": (125, 62, 31),
+    "lifespan-shortest-lived": (125, 62, 31),
+    "lifespan-longest-lived-then-shortest-lived": (125, 62, 31),
+    "identify-life-stages-1": (14, 6, 3),
+    "identify-life-stages-2": (10, 4, 2),
+    "inclined-plane-determine-angle": (168, 84, 42),
+    "inclined-plane-friction-named-surfaces": (1386, 692, 346),
+    "inclined-plane-friction-unnamed-surfaces": (162, 80, 40),
+    "mendelian-genetics-known-plant": (120, 60, 30),
+    "mendelian-genetics-unknown-plant": (480, 240, 120),
+}
+# AgentGym's server leaves these out and numbers the rest: 4,639 tasks
+LEFT_OUT_BY_AGENTGYM = {"grow-plant", "grow-fruit", "mendelian-genetics-known-plant", "mendelian-genetics-unknown-plant"} | {
+    kind for kind in KINDS if kind.startswith("inclined-plane-")
+}
+
+INSTRUCTION = """You work in a small house with a science laboratory and carry out the experiment that the task describes. Do only what it asks: focusing on the wrong thing ends the task.
+
+Actions (OBJ is a thing you see or carry, LOC a place):
+open OBJ, close OBJ, activate OBJ, deactivate OBJ, connect OBJ to OBJ, disconnect OBJ, use OBJ, use OBJ on OBJ, look around, look at OBJ, look in OBJ, read OBJ, move OBJ to OBJ, pick up OBJ, put down OBJ, pour OBJ into OBJ, dunk OBJ into OBJ, mix OBJ, go to LOC, eat OBJ, flush OBJ, focus on OBJ, inventory, task, wait, wait1.
+"focus on OBJ" marks the thing that the task is about. "wait" lets ten moments pass, "wait1" one. When asked which of several things you mean, answer with its number.
+
+Answer each time with one thought and one action, and nothing after it:
+Thought: what you know, and what to do next
+Action: the action"""
+
+NOT_UNDERSTOOD = ("No known action", "It's not clear how", "Unknown action", "Ambiguous request")
+
+
+def scienceworld(*, kinds=None, simplifications="", limit=100, hints="valid"):
+    """Returns the environment. `kinds` are the kinds of experiments with commas between them (all when None), `simplifications` the simulator's own (`easy`,
+    `teleportAction`, …), `limit` the actions of an episode, `hints` `valid` where every step lists what is possible, or `none`, which is
+    faster: the simulator tries thousands of actions for that list."""
+    chosen = list(KINDS) if kinds is None else kinds.split(",")
+    for kind in chosen:
+        if kind not in KINDS:
+            raise ValueError(f"ScienceWorld has no experiment {kind!r}; it has {', '.join(KINDS)}")
+    _known_simplifications(simplifications)
+    if hints not in ("valid", "none"):
+        raise ValueError(f"hints must be valid or none, not {hints!r}")
+
+    class ScienceWorld(_ScienceWorld):
+        tasks = [_task(kind, number) for kind in chosen for number in range(KINDS[kind][0])]
+        simulators = Simulators(lambda: _Simulator(simplifications))
+
+    ScienceWorld.limit, ScienceWorld.hints = int(limit), hints
+    ScienceWorld.rules = f"simplifications={simplifications} limit={limit}"
+    return ScienceWorld
+
+
+def _task(kind, number):
+    _, train, dev = KINDS[kind]
+    return {"task": f"{kind}/{number}", "split": "train" if number < train else "dev" if number < train + dev else "test"}
+
+
+def _known_simplifications(given):
+    known = {"easy", "teleportAction", "selfWateringFlowerPots", "openContainers", "openDoors", "noElectricalAction"}
+    for each in filter(None, given.split(",")):
+        if each not in known:
+            raise ValueError(f"ScienceWorld has no simplification {each!r}; it has {', '.join(sorted(known))}")
+
+
+class _AgentGym(Dialect):
+    liveness = "This is environment ScienceWorld."
+
+    @staticmethod
+    def alias(number):
+        return _agentgym_tasks()[number]
+
+    @staticmethod
+    def opened(world, opening):
+        kind, _, number = world.course.task.partition("/")
+        look = opening.observation[len(world.goal) + 1 :]
+        place = {"task_name": kind, "var_num": int(number), "task_description": world.goal}
+        return {**place, "observation": look, "reward": 0, "score": 0, "deleted": False, "done": False}
+
+    @staticmethod
+    def stepped(world, step):
+        done = step.terminated or len(world.course.actions) + 1 > 100  # the first look counts there
+        return {"observation": step.observation, "reward": world.score - world.earned, "score": world.score, "done": done}
+
+
+def _hint(world):
+    return world.ask(lambda simulator: {"possible_actions": simulator.action_forms(), "possible_objects": simulator.objects()})
+
+
+# those of the server, and those that Agent-R's authors added to theirs
+_AgentGym.routes = {
+    "/action_hint": _hint,
+    "/golden_action_seq": lambda world: {"golden_action_seq": list(_gold_actions(world.course.task))},
+    "/valid_action_object_combinations": lambda world: {"get_valid_action_object_combinations": world.ask(_Simulator.valid_actions)},
+    "/inventory": lambda world: {"inventory": world.ask(_Simulator.inventory)},
+    "/look_around": lambda world: {"look_around": world.ask(_Simulator.look)},
+}
+
+
+@functools.cache
+def _agentgym_tasks():
+    return [f"{kind}/{number}" for kind in KINDS if kind not in LEFT_OUT_BY_AGENTGYM for number in range(KINDS[kind][0])]
+
+
+class _ScienceWorld(Environment):
+    name = "scienceworld"
+    dialect = _AgentGym
+    instruction = INSTRUCTION
+    reward = {"kind": "cumulative", "scale": 100}
+
+    def reset(self, task, seed):
+        # a variation has one opening: the seed changes nothing
+        self.course, self.seen, simulator = self.simulators.begin(task, 0)
+        self.goal, self.score = simulator.goal, 0
+        opening = Opening(self.seen, goal=self.goal, actions=self._hints(simulator))
+        self.simulators.keep(self.course, self.seen, simulator)
+        return opening
+
+    def step(self, action):
+        self.course, self.seen, simulator = self.simulators.act(self.course, self.seen, action)
+        self.earned, self.score, completed = self.score, simulator.score(), simulator.is_completed()
+        fatal = self.score < 0
+        over = completed or fatal
+        truncated = not over and len(self.course.actions) >= self.limit
+        step = Step(
+            self.seen,
+            # a fatal act takes back what was earned: the simulator says -100, the score of the episode is 0
+            reward=float(max(self.score, 0)),
+            terminated=over,
+            truncated=truncated,
+            success=self.score == 100 if over or truncated else None,
+            executable=not self.seen.startswith(NOT_UNDERSTOOD),
+            actions=None if over or truncated else self._hints(simulator),
+            reason="fatal act" if fatal else None,
+        )
+        self.simulators.keep(self.course, self.seen, simulator)
+        return step
+
+    def fork(self):
+        copy = type(self)()
+        copy.course, copy.seen, copy.goal, copy.score = self.course, self.seen, self.goal, self.score
+        self.simulators.ahead(self.course)
+        return copy
+
+    def expert(self):
+        """Follows the simulator's own solution, where every action so far did."""
+        gold = _gold_actions(self.course.task)
+        taken = len(self.course.actions)
+        on_the_way = self.course.actions == gold[:taken] and taken < len(gold)
+        return (gold[taken], len(gold) - taken) if on_the_way else (None, None)
+
+    def ask(self, question):
+        """Asks a simulator that is where this episode is, by a question that takes no time in it."""
+        return self.simulators.ask(self.course, question)
+
+    def _hints(self, simulator):
+        return simulator.valid_actions() if self.hints == "valid" else None
+
+    @classmethod
+    def fingerprint(cls):
+        return f"scienceworld {importlib.metadata.version('scienceworld')} {_jar_digest()} {cls.rules}"
+
+
+# One machine is asked one thing at a time: of 20 episodes that were played in four threads without this, 2 met another world.
+_alone = threading.RLock()
+
+
+def _asked_alone(method):
+    @functools.wraps(method)
+    def asked(*given):
+        with _alone:
+            return method(*given)
+
+    return asked
+
+
+class _Simulator:
+    """One simulator; all of them live in one Java machine."""
+
+    @_asked_alone
+    def __init__(self, simplifications):
+        self._interface, self._simplifications = _java().scienceworld.runtime.pythonapi.PythonInterface(), simplifications
+
+    @_asked_alone
+    def begin(self, task, _seed):
+        kind, _, number = task.partition("/")
+        self._interface.load(kind, int(number), self._simplifications, False)
+        self.goal = self._interface.getTaskDescription()
+        # as AgentGym's client shows it: what to do, and the first look around
+        return f"{self.goal}\n{self.act('look around')}"
+
+    @_asked_alone
+    def act(self, action):
+        return str(self._interface.step(action))
+
+    @_asked_alone
+    def score(self):
+        return round(100 * self._interface.getScore())
+
+    @_asked_alone
+    def is_completed(self):
+        return bool(self._interface.getCompleted())
+
+    @_asked_alone
+    def valid_actions(self):
+        return sorted(set(self._interface.getValidActionObjectCombinations()))
+
+    @_asked_alone
+    def action_forms(self):
+        return list(self._interface.getPossibleActions())
+
+    @_asked_alone
+    def objects(self):
+        return list(self._interface.getPossibleObjects())
+
+    @_asked_alone
+    def inventory(self):
+        return str(self._interface.freeActionInventory())
+
+    @_asked_alone
+    def look(self):
+        return str(self._interface.freeActionLook())
+
+
+def _java():
+    return _gateway().jvm
+
+
+@functools.cache
+def _gateway():
+    from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+    from py4j.protocol import Py4JError
+    from scienceworld.constants import BASEPATH, JAR_PATH
+
+    # the machine lives for seconds to minutes: the quick compiler alone and one thread that collects garbage start sooner
+    quick = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    # The simulator lists things in the order of hash tables whose keys hash by identity, which differs from episode to episode. One hash for
+    # all leaves the order in which they were put there.
+    ordered = ["-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2"]
+    try:
+        port, process = launch_gateway(classpath=JAR_PATH, die_on_exit=True, cwd=BASEPATH, javaopts=[*quick, *ordered], return_proc=True)
+    except (OSError, Py4JError, ValueError) as error:
+        raise BackendAway(f"ScienceWorld needs Java 8 or later on the PATH: java did not start ({error})") from error
+    return JavaGateway(gateway_parameters=GatewayParameters(auto_field=True, port=port), java_process=process)
+
+
+@_asked_alone
+@functools.cache
+def _gold_actions(task):
+    kind, _, number = task.partition("/")
+    interface = _java().scienceworld.runtime.pythonapi.PythonInterface()
+    interface.load(kind, int(number), "", True)
+    return tuple(interface.getGoldActionSequence())
+
+
+@functools.cache
+def _jar_digest():
+    from scienceworld.constants import JAR_PATH
+
+    with open(JAR_PATH, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()[:16]

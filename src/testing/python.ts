@@ -33,7 +33,7 @@ export function consumersForTests(): Promise<FoundPackages> {
  * Skipped where there is none, and required where torch is. @throws Error with the remedy.
  */
 export function worldsForTests(): Promise<FoundPackages> {
-  const packages = ['scienceworld', 'gymnasium', 'minigrid', 'alfworld', 'verifiers'];
+  const packages = ['scienceworld', 'gymnasium', 'minigrid'];
   return packagesForTests(readConfig().worldsPython, packages, 'python/requirements-worlds.txt');
 }
 

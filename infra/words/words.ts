@@ -108,6 +108,11 @@ export const ALLOWED: readonly { readonly text: RegExp; readonly files?: RegExp;
     text: /\b(?:open )?(?:desk|doors?)\b/gi,
     reason: 'desks and doors of a house: what actions and observations of ALFWorld and ScienceWorld name',
   },
+  {
+    text: /doors?/gi,
+    files: /babyai|scienceworld|published/,
+    reason: 'doors of a house: names of levels and options of BabyAI and ScienceWorld',
+  },
   { text: /'(?:story|elder)'/g, files: /^src\/testing\//, reason: 'parts that the ids of frozen fixtures are derived from' },
   {
     text: /What you were told at the start|'stands' : 'stand'|it cannot be told yet|I must reckon again|you are told|as it stands|'I try something beside the plan.'|and gives (?:what it printed|the best ones)/gi,

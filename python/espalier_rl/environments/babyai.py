@@ -5,7 +5,7 @@ import importlib.metadata
 
 from ..environment import Environment, Opening, Step
 from .agentgym import Dialect
-from .babyai_words import Surroundings
+from .babyai_words import Sight
 
 LEVELS = (
     "GoToRedBallGrey GoToRedBall GoToRedBallNoDists GoToObjS6 GoToLocalS8N7 GoToObjMazeS7 GoToImpUnlock GoToSeqS5R2 GoToRedBlueBall GoToDoor "
@@ -69,7 +69,7 @@ class _BabyAI(Environment):
         # a task has one opening: its number is the seed of its world
         seen, _ = self.grid.reset(seed=int(number))
         self.taken, self.last_reward = 0, 0
-        self.around = Surroundings(self.grid.unwrapped, seen)
+        self.around = Sight(self.grid.unwrapped, seen)
         goal = self.grid.unwrapped.mission.replace("then", "and").replace("after you", "and")
         return Opening(f"Your goal: {goal}\n{self._shown(self.around.text)}", goal=goal, actions=list(self.around.actions))
 
@@ -93,7 +93,7 @@ class _BabyAI(Environment):
             if (seen["image"] == image).all():
                 break  # it did not work: what was to follow is left out
             image = seen["image"]
-        self.around = Surroundings(self.grid.unwrapped, seen)
+        self.around = Sight(self.grid.unwrapped, seen)
         self.last_reward = float(reward)
         # the grid ends an episode in failure too (a wrong object was picked up): as on AgentGym's server, the player may go on
         won = done and self.last_reward > 0.5

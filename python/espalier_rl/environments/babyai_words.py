@@ -10,7 +10,7 @@ STEPS = ((1, 0), (0, 1), (-1, 0), (0, -1))  # right, down, left, up, as directio
 BLOCKING = ("wall", "box", "lava", "ball", "key")
 
 
-class Surroundings:
+class Sight:
     """What is in sight of a player. `text` describes it, `actions` are walks by their words, `refusals` say why others cannot be done."""
 
     def __init__(self, grid, seen):
@@ -138,7 +138,7 @@ class Surroundings:
             self.actions[action] = walk
 
     def _walk(self, goal, onto=False):
-        """Returns a walk to where the player faces a place, or stands on it; None where there is none in sight. It is the walk of AgentGym's
+        """Returns a walk to where the player faces a place, or is on it; None where there is none in sight. It is the walk of AgentGym's
         server, which is not always the shortest one: a place that is found again before its turn is reached from there."""
         blocked = {place for name, place, _ in self._things if name.endswith(BLOCKING)} | {place for _, place, _ in self._barriers}
         start = (self._place, self._facing)

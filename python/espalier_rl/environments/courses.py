@@ -93,12 +93,12 @@ class Simulators:
                 with self._lock:
                     there = sum(at.actions == course.actions and at.leads_to(course) for at, _, _ in self._kept)
                 if there < 2:
-                    simulator, seen = self._take_beside(course)
+                    simulator, seen = self._take_another(course)
                     self.keep(course, seen, simulator)
             except Exception:
                 pass  # whoever takes this course plays it again and hears why
 
-    def _take_beside(self, course):
+    def _take_another(self, course):
         """As `_take`, without using up a simulator that is at the course already."""
         with self._lock:
             there = [entry for entry in self._kept if entry[0].actions == course.actions and entry[0].leads_to(course)]

@@ -9,7 +9,7 @@ from ..environment import BackendAway, Environment, Opening, Step
 from .agentgym import Dialect
 from .courses import Simulators
 
-# kind: variations, and how many of them, from the first, are for training and for development; the rest is for tests. Simulator 1.2.3.
+# kind: variations, and how many of them, from the first, are for training and for development; the rest is for tests. Of 1.2.3.
 KINDS = {
     "boil": (30, 14, 7),
     "melt": (30, 14, 7),
@@ -264,8 +264,8 @@ def _gateway():
 
     # the machine lives for seconds to minutes: the quick compiler alone and one thread that collects garbage start sooner
     quick = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-    # The simulator lists things in the order of hash tables whose keys hash by identity, which differs from episode to episode. One hash for
-    # all leaves the order in which they were put there.
+    # The simulator lists things in the order of hash tables whose keys hash by identity, which differs from episode to episode.
+    # One hash for all leaves the order in which they were put there.
     ordered = ["-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2"]
     try:
         port, process = launch_gateway(classpath=JAR_PATH, die_on_exit=True, cwd=BASEPATH, javaopts=[*quick, *ordered], return_proc=True)

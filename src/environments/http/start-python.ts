@@ -12,8 +12,8 @@ export type PythonCommand =
   | readonly ['serve-published', name: string, ...options: readonly string[]];
 
 /**
- * Starts `python -m espalier_rl serve FILE#CLASS` (or what else is asked). @throws EnvironmentError with the last lines that Python
- * wrote.
+ * Starts `python -m espalier_rl serve FILE#CLASS` (or what else is asked). @throws EnvironmentError with the last lines that
+ * Python wrote.
  */
 export async function startPython(...command: PythonCommand): Promise<PythonServer> {
   const config = readConfig();

@@ -56,7 +56,7 @@ class Courses(unittest.TestCase):
         self.assertEqual(self.play(course, seen, "2")[1], "a:xy2")
         self.assertEqual(self.play(course, seen, "3")[1], "a:xy3")
 
-    def test_no_more_simulators_than_the_limit_serve_any_number_of_episodes(self):
+    def test_a_limited_number_of_simulators_serves_any_number_of_episodes(self):
         begun = [self.begin(str(number)) for number in range(5)]
         self.assertEqual([self.play(*at, "x")[1] for at in begun], [f"{number}:x" for number in range(5)])
         self.assertLessEqual(Counter.made, 3)

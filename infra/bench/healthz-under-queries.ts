@@ -3,6 +3,7 @@ import { createKey } from '../../src/postgres/keys.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
 import { EventBuilder } from '../../src/testing/event-builder.ts';
 import { appendTo, projectSlice, testLog } from '../../src/testing/given-events.ts';
+import { lineageIdOf } from '../../src/training/leases/lineage-id.ts';
 import { openLeaseService } from '../../src/usecases/train/open-lease-service.ts';
 import { fillBatches } from './fill-batches.ts';
 import { type Loaded, loadFromOutside, type Probe } from './healthz-client.ts';
@@ -31,10 +32,13 @@ export async function benchHealthzUnderQueries(stage: Stage): Promise<Outcome> {
   const service = openLeaseService(platform);
   await fillBatches(database.db, { policyId: 'bench', batches: 1, samples: 16, tokens: 16 });
   await service.registerPolicy({ policyId: 'bench', backend: 'bench', weights: 'a'.repeat(64), kept: null });
+  // As the projection of owners folds it: no projector runs here.
+  const owner = `insert into owners (stream, topic, principal, project) values ($1, 'training', 'local', 'default')`;
+  await database.pool.query(owner, [lineageIdOf('bench')]);
   const server = await serveApi(platform, SILENT);
   stage.closing(() => server.close());
 
-  const { key } = await createKey(database.db, { name: 'probe', scopes: ['admin'] });
+  const { key } = await createKey(database.db, { name: 'probe', scopes: ['admin'], projects: 'all' });
   const rounds = 2 * ROUNDS[stage.size];
   const times = <T>(make: (i: number) => T) => Array.from({ length: rounds }, (_, i) => make(i));
   const metric = (i: number) => builder.record('MetricRecorded', { runId, metric: 'probe', value: i, at: i }, runId);

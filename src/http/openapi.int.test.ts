@@ -64,6 +64,7 @@ describe('GET /openapi.json', () => {
       'GET /graphql: read or admin',
       'POST /graphql: read or admin',
       'POST /v1/events: ingest or judge or admin',
+      'POST /v1/runs/{id}/epoch: ingest or admin',
       'GET /images/{id}.png: read or admin',
       'POST /v1/training/policies: train or admin',
       'POST /v1/training/leases: train or admin',
@@ -114,6 +115,8 @@ test('every operation answers as the document says: status, media type, body wit
   const { imageIds } = recordDrawnHistories(builder, tree, steps, { records: ['[Observation]: a hall [Action]: north'] });
   const { position } = await call('POST /v1/events', 200, { body: builder.events });
   await api.projected(position);
+  await call('POST /v1/runs/{id}/epoch', 200, { id: tree.runId });
+  await call('POST /v1/runs/{id}/epoch', 404, { id: newId() });
   const [first] = builder.events;
   await call('POST /v1/events', 400, { body: [{}] });
   await call('POST /v1/events', 409, { body: { ...first, data: { ...first?.data, seed: 99 } } });

@@ -94,9 +94,7 @@ export const envelopeFields = {
     ),
   epoch: epoch
     .optional()
-    .describe(
-      'Epoch at which the producer of the event held the run in `correlationId`; absent for producers that took none and in older records.',
-    ),
+    .describe('Epoch at which its producer held the run in `correlationId`; absent where it took none, and in older records.'),
   released: released
     .optional()
     .describe('Record in quarantine that this record releases; absent when the record is not a release.'),

@@ -5,7 +5,7 @@ import type { Envelope } from '../../src/events/envelope.ts';
 import { LogError } from '../../src/log/event-log.ts';
 import type { Platform } from '../../src/platform/open-platform.ts';
 import { isPassingFault } from '../../src/projections/passing-fault.ts';
-import { RebuildUnderWay } from '../../src/projections/rebuild/hold-rebuild.ts';
+import { RebuildLost, RebuildUnderWay } from '../../src/projections/rebuild/hold-rebuild.ts';
 import { NotNow } from '../../src/projections/rebuild/while-equal.ts';
 import { projections } from '../../src/projections/registry.ts';
 import { EventBuilder } from '../../src/testing/event-builder.ts';
@@ -137,8 +137,9 @@ function numbered(events: readonly Envelope[], from: number): Envelope[] {
 function isPutOff(error: unknown): boolean {
   // Also what the client of a broker that fell calls fatal: the rebuild ends with it, and the next one goes on with what was
   // built.
-  if (error instanceof LogError || isPassingFault(error) || error instanceof NotNow || error instanceof RebuildUnderWay)
-    return true;
+  if (error instanceof LogError || isPassingFault(error) || error instanceof NotNow) return true;
+  // Two releasers rebuild the same: the other has the right, or took it while this one was away from the database.
+  if (error instanceof RebuildUnderWay || error instanceof RebuildLost) return true;
   if (typeof error === 'object' && error !== null && 'code' in error && error.code === NO_DATABASE) return true;
   return error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError');
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { derivedId } from '../../src/events/derived-id.ts';
+import { DEFAULT_STAMP } from '../../src/events/envelope.ts';
 import { recordset } from '../../src/postgres/bulk.ts';
 import type { Db } from '../../src/postgres/database.ts';
 
@@ -20,6 +21,10 @@ export async function fillPool(db: Db, { policyId, name, groups, members }: Pool
   const runId = derivedId('run', policyId);
   await sql`
     insert into training_runs (run_id, policy_id, channel, started_at) values (${runId}::uuid, ${policyId}, 'train', now())
+    on conflict do nothing`.execute(db);
+  // A policy is trained on the runs of its project.
+  await sql`
+    insert into owners (stream, topic, principal, project) values (${runId}::uuid, 'runs', ${DEFAULT_STAMP.principal}, ${DEFAULT_STAMP.project})
     on conflict do nothing`.execute(db);
   const rows = Array.from({ length: groups * members }, (_, i) => {
     const group = Math.floor(i / members);

@@ -13,33 +13,20 @@ const stick = grown(one, 'stick', [1, 0]);
 const bowl = grown(one, 'bowl', [0, 0]);
 const again = grown(two, 'stick', [1, 1]);
 const [first = '', second = ''] = stick.walks[0]?.steps ?? [];
-builder.record(
-  'ToolCalled',
-  {
-    ...{ toolCallId: builder.id('tool', 1), treeId: stick.tree.treeId, stepId: first, ordinal: 0, tool: 'search' },
-    ...{ arguments: '{}', output: 'oak', outcome: 'ok', durationMs: 5 },
-  },
-  one,
-);
-builder.record(
-  'ToolCalled',
-  {
-    ...{ toolCallId: builder.id('tool', 2), treeId: stick.tree.treeId, stepId: second, ordinal: 0, tool: 'search' },
-    ...{ arguments: '{}', output: 'none', outcome: 'error', durationMs: 9 },
-  },
-  one,
-);
+for (const [i, [stepId, output, outcome, durationMs]] of (
+  [
+    [first, 'oak', 'ok', 5],
+    [second, 'none', 'error', 9],
+  ] as const
+).entries()) {
+  const about = { toolCallId: builder.id('tool', i + 1), treeId: stick.tree.treeId, stepId, ordinal: 0 };
+  builder.record('ToolCalled', { ...about, tool: 'search', arguments: '{}', output, outcome, durationMs }, one);
+}
 builder.reward(stick.tree, second, 0.25, { component: 'process', raw: null });
-builder.record(
-  'ValueBackedUp',
-  { treeId: stick.tree.treeId, simulation: 0, leafStepId: second, value: 1, path: [stick.tree.rootStepId, first, second] },
-  one,
-);
-builder.record(
-  'ValueBackedUp',
-  { treeId: stick.tree.treeId, simulation: 1, leafStepId: first, value: 1, path: [stick.tree.rootStepId, first] },
-  one,
-);
+for (const [simulation, path] of [[first, second], [first]].entries()) {
+  const [treeId, leafStepId] = [stick.tree.treeId, path.at(-1) ?? ''];
+  builder.record('ValueBackedUp', { treeId, simulation, leafStepId, value: 1, path: [stick.tree.rootStepId, ...path] }, one);
+}
 
 beforeAll(async () => {
   api = await openTestGraphql();

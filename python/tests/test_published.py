@@ -1,14 +1,12 @@
 """What published environments are made of, without their packages: courses and simulators, AgentGym's protocol, the registry."""
 
-import http.client
-import json
-import threading
 import unittest
 
 from espalier_rl import Environment, Opening, Step
 from espalier_rl.environments.agentgym import Dialect, make_agentgym_server
 from espalier_rl.environments.courses import Simulators
 from espalier_rl.environments.published import open_published, options_of
+from .served import Served as ServedJson
 
 
 class Counter:
@@ -97,21 +95,12 @@ class Down(Environment):
         return Step(str(self.left), reward=float(self.left == 0), terminated=self.left == 0)
 
 
-class AgentGym(unittest.TestCase):
-    def setUp(self):
-        self.server = make_agentgym_server(Down)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.connection = http.client.HTTPConnection("127.0.0.1", self.server.server_address[1], timeout=10)
-
-    def tearDown(self):
-        self.connection.close()
-        self.server.shutdown()
-        self.server.server_close()
+class AgentGym(ServedJson, unittest.TestCase):
+    def make(self):
+        return make_agentgym_server(Down)
 
     def ask(self, method, path, body=None):
-        self.connection.request(method, path, None if body is None else json.dumps(body), {"content-type": "application/json"})
-        response = self.connection.getresponse()
-        return response.status, json.loads(response.read())
+        return super().ask(path, body, method=method)
 
     def test_an_episode_is_created_reset_stepped_and_closed_by_number(self):
         self.assertEqual(self.ask("GET", "/"), (200, "This is environment Numbers."))

@@ -1,16 +1,14 @@
 """An environment class behind `espalier_rl.serving`, asked over HTTP as an installation asks it."""
 
-import http.client
-import json
 import os
 import subprocess
 import sys
 import tempfile
-import threading
 import unittest
 
 from espalier_rl import BackendAway, Environment, Opening, Step, UnknownTask, make_server
 from espalier_rl.environment import describe
+from .served import Served as ServedJson
 
 
 class Countdown(Environment):
@@ -44,23 +42,9 @@ class Countdown(Environment):
         return "down", self.left
 
 
-class Served(unittest.TestCase):
-    def setUp(self):
-        self.server = make_server(Countdown)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.connection = http.client.HTTPConnection("127.0.0.1", self.server.server_address[1], timeout=10)
-
-    def tearDown(self):
-        self.connection.close()
-        self.server.shutdown()
-        self.server.server_close()
-
-    def ask(self, path, body=None, headers=None):
-        sent = None if body is None else json.dumps(body)
-        usual = {"content-type": "application/json"} if headers is None else headers
-        self.connection.request("GET" if body is None else "POST", path, sent, usual)
-        response = self.connection.getresponse()
-        return response.status, json.loads(response.read())
+class Served(ServedJson, unittest.TestCase):
+    def make(self):
+        return make_server(Countdown)
 
     def begun(self, task="3"):
         episode = self.ask("/create", {})[1]["episode"]

@@ -1,12 +1,10 @@
 """Functions as tools: the schema derived from type hints, and calls over HTTP."""
 
-import http.client
-import json
-import threading
 import unittest
 from typing import Annotated, Literal, Optional
 
 from espalier_rl import ToolUnavailable, make_tool_server, tool
+from .served import Served as ServedJson
 
 
 @tool
@@ -25,22 +23,9 @@ def ask(kind: Literal["soft", "hard"], words: list[str], note: Optional[str] = N
     return {"content": " ".join(words), "success": note is None, "reward": 0.5}
 
 
-class Tools(unittest.TestCase):
-    def setUp(self):
-        self.server = make_tool_server([add, ask])
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.connection = http.client.HTTPConnection("127.0.0.1", self.server.server_address[1], timeout=10)
-
-    def tearDown(self):
-        self.connection.close()
-        self.server.shutdown()
-        self.server.server_close()
-
-    def ask(self, path, body=None):
-        sent = None if body is None else json.dumps(body)
-        self.connection.request("GET" if body is None else "POST", path, sent, {"content-type": "application/json"})
-        response = self.connection.getresponse()
-        return response.status, json.loads(response.read())
+class Tools(ServedJson, unittest.TestCase):
+    def make(self):
+        return make_tool_server([add, ask])
 
     def test_the_schema_follows_from_hints_defaults_and_the_docstring(self):
         status, said = self.ask("/tools")

@@ -125,6 +125,7 @@ def describe(kind, fork=True):
         "instruction": kind.instruction,
         "resets": kind.resets,
         "fork": fork,
+        "replay": True,
         "expert": kind.expert is not Environment.expert,
         "response": kind.response,
         "components": list(kind.components),

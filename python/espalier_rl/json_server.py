@@ -24,6 +24,14 @@ def text_of(asked, field):
     return value
 
 
+def texts_of(asked, field):
+    """Returns a field of a request that must be a list of texts. Raises Refused."""
+    value = asked.get(field)
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise Refused(400, "invalid", f"{field} must be a list of texts")
+    return value
+
+
 def json_server(shown, routes, *, name, host, port):
     """Returns an HTTP server, bound and not running yet: `shown` are answers of GET by path, or functions of what the query holds, `routes`
     functions of POST by path, from the object that was sent to what is answered. What they raise is answered as the error `backend`, in the

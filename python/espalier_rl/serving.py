@@ -9,7 +9,7 @@ import uuid
 from dataclasses import asdict
 
 from .environment import BackendAway, Environment, UnknownTask, alias_of, describe, opening_of, step_of
-from .json_server import Refused, json_server, text_of
+from .json_server import Refused, json_server, text_of, texts_of
 
 
 class _Episode:
@@ -89,6 +89,22 @@ class Episodes:
         action, length = said if isinstance(said, tuple) else (said, None)
         return {"action": action, "length": length}
 
+    def replay(self, asked):
+        """Creates an episode, begins its task and takes steps until it ends: one request in place of one for each."""
+        actions = texts_of(asked, "actions")
+        named = self.create({})
+        try:
+            opening = self.reset({**asked, **named})
+            steps = []
+            for number, action in enumerate(actions):
+                steps.append(self.step({**named, "n": number, "action": action}))
+                if steps[-1]["terminated"] or steps[-1]["truncated"]:
+                    break
+        except BaseException:
+            self.close(named)
+            raise
+        return {**named, "opening": opening, "steps": steps}
+
     def close(self, asked):
         with self._lock:
             episode = self._episodes.pop(asked.get("episode"), None)
@@ -135,7 +151,7 @@ def _clean(answer):
 def make_server(kind, *, host="127.0.0.1", port=0, idle_s=3600):
     """Returns an HTTP server of an environment class, bound and not running yet; `server_address[1]` is its port."""
     episodes = Episodes(kind, idle_s=idle_s)
-    routes = {f"/{name}": getattr(episodes, name) for name in ("create", "reset", "step", "observe", "fork", "expert", "close")}
+    routes = {f"/{name}": getattr(episodes, name) for name in ("create", "reset", "step", "observe", "fork", "expert", "replay", "close")}
     return json_server({"/": episodes.description}, routes, name=kind.__name__, host=host, port=port)
 
 

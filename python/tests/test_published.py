@@ -113,12 +113,24 @@ class AgentGym(ServedJson, unittest.TestCase):
         self.assertEqual(self.ask("POST", "/step", {"id": 0, "action": "down"})[1], {"error": "The task with environment 0 has finished."})
         self.assertEqual(self.ask("POST", "/close", {"id": 0}), (200, True))
 
+    def test_an_environment_is_copied_and_one_is_played_to_its_end_in_one_request(self):
+        played = self.ask("POST", "/replay", {"data_idx": 1, "actions": ["down", "down"]})[1]
+        self.assertEqual(played["opening"], {"done": False, "observation": "4"})
+        self.assertEqual([step["observation"] for step in played["steps"]], ["3", "2"])
+        copy = self.ask("POST", "/fork", {"id": played["id"]})[1]["id"]
+        self.assertNotEqual(copy, played["id"])
+        for number in (copy, played["id"]):
+            self.assertEqual(self.ask("POST", "/step", {"id": number, "action": "down"})[1]["observation"], "1")
+        self.assertEqual(len(self.ask("POST", "/replay", {"data_idx": 0, "actions": ["down"] * 9})[1]["steps"]), 2)
+
     def test_errors_are_answers(self):
         self.ask("POST", "/create")
         for method, path, body, wanted in [
             ("POST", "/step", {"id": 7, "action": "x"}, "The id 7 is not valid."),
             ("POST", "/reset", {"id": 0, "data_idx": 9}, "list index out of range"),
             ("POST", "/step", {"id": 0, "action": "x"}, "the environment was not reset"),
+            ("POST", "/fork", {"id": 0}, "the environment was not reset"),
+            ("POST", "/replay", {"data_idx": 0, "actions": 3}, "actions must be a list of texts"),
             ("GET", "/observation?id=x", None, "id must be a number, not 'x'"),
         ]:
             with self.subTest(path=path):

@@ -81,6 +81,17 @@ class Served(ServedJson, unittest.TestCase):
         self.assertEqual(self.ask("/expert", {"episode": copy})[1], {"action": "down", "length": 2})
         self.assertEqual(self.step(copy, 1)[1]["observation"], "1")
 
+    def test_a_task_and_actions_in_one_request_are_answered_as_one_by_one(self):
+        episode = self.begun()
+        alone = [self.step(episode, n)[1] for n in range(2)]
+        status, played = self.ask("/replay", {"task": "3", "seed": 0, "actions": ["down", "down"]})
+        self.assertEqual((status, played["steps"], played["opening"]["observation"]), (200, alone, "3"))
+        self.assertEqual(self.step(played["episode"], 2)[1]["observation"], "0")
+        # it ends where the episode ends
+        self.assertEqual(len(self.ask("/replay", {"task": "3", "actions": ["down"] * 5})[1]["steps"]), 3)
+        self.assertEqual(self.ask("/replay", {"task": "3", "actions": "down"})[1]["message"], "actions must be a list of texts")
+        self.assertEqual(self.ask("/replay", {"task": "3", "actions": ["away"]})[0], 500)
+
     def test_errors_have_a_code_and_name_what_is_wrong(self):
         episode = self.begun()
         for asked, wanted in [

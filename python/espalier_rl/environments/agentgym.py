@@ -5,7 +5,7 @@ import itertools
 import threading
 
 from ..environment import opening_of, step_of
-from ..json_server import json_server
+from ..json_server import json_server, texts_of
 
 
 class Dialect:
@@ -70,6 +70,33 @@ class Places:
             place.last = self._dialect.stepped(place.world, step)
             return place.last
 
+    def fork(self, asked):
+        """Copies an environment as it is: AgentGym's servers have no such request."""
+        place = self._place(asked, is_reset=True)
+        with place.lock:
+            if place.world is None:
+                raise ValueError("the environment was not reset")
+            copied = _Place()
+            copied.world, copied.last = place.world.fork(), place.last
+        number = next(self._numbers)
+        self._places[number] = copied
+        return {"id": number}
+
+    def replay(self, asked):
+        """Creates an environment, resets it and takes steps until it is done, in one request: AgentGym's servers have no such request."""
+        actions = texts_of(asked, "actions")
+        named = self.create({})
+        try:
+            opening, steps = self.reset({**asked, **named}), []
+            for action in actions:
+                steps.append(self.step({**named, "action": action}))
+                if steps[-1]["done"]:
+                    break
+        except BaseException:
+            self.close(named)
+            raise
+        return {**named, "opening": opening, "steps": steps}
+
     def close(self, asked):
         place = self._place(asked, is_reset=True)
         with place.lock:
@@ -130,5 +157,5 @@ def make_agentgym_server(kind, *, host="127.0.0.1", port=0):
     shown = {"/": dialect.liveness, "/observation": _said(places.observation), "/detail": _said(places.detail)}
     for route, question in dialect.routes.items():
         shown[route] = _said(lambda asked, question=question: places.ask(question, asked))
-    posted = {f"/{name}": _said(getattr(places, name)) for name in ("create", "reset", "step", "close")}
+    posted = {f"/{name}": _said(getattr(places, name)) for name in ("create", "reset", "step", "fork", "replay", "close")}
     return json_server(shown, posted, name=kind.__name__, host=host, port=port)

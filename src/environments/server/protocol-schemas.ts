@@ -7,6 +7,7 @@ import {
   observedShape,
   openingShape,
   PROTOCOL,
+  replayShape,
   stepShape,
 } from './protocol.ts';
 
@@ -20,6 +21,7 @@ export function protocolSchemas(): object {
     'POST /observe': observedShape,
     'POST /fork': episodeShape,
     'POST /expert': expertShape,
+    'POST /replay': replayShape,
     error: errorShape,
   };
   const schemas = Object.entries(answers).map(([request, shape]) => [request, z.toJSONSchema(shape, { io: 'input' })]);

@@ -43,6 +43,10 @@ export const descriptionShape = z.object({
     .default('together')
     .describe('Whether two tasks may start at the same time; `alone` where tasks share a random state.'),
   fork: z.boolean().default(false).describe('Whether `POST /fork` copies an episode as it is.'),
+  replay: z
+    .boolean()
+    .default(false)
+    .describe('Whether `POST /replay` creates an episode, begins its task and takes several steps in one request.'),
   expert: z.boolean().default(false).describe('Whether `POST /expert` names the next action of a perfect player.'),
   response: z
     .enum(['react', 'whole'])
@@ -94,6 +98,13 @@ export const stepShape = z.object({
   reason: text(200).optional().describe('Why the episode ends here, in a word or two.'),
 });
 export type StepAnswer = z.output<typeof stepShape>;
+
+/** What `POST /replay {task, seed, actions}` answers: a new episode, and what a reset and each step would have. */
+export const replayShape = z.object({
+  episode: id.describe('Id of the episode that was created.'),
+  opening: openingShape.describe('What a reset answers.'),
+  steps: z.array(stepShape).describe('What each step answers; fewer than the actions where the episode ended before.'),
+});
 
 /** What `POST /observe {episode}` answers. */
 export const observedShape = z.object({ steps: z.int().min(0).describe('Steps taken since the last reset.') });

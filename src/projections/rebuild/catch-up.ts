@@ -1,6 +1,6 @@
 import type { EventLog } from '../../log/event-log.ts';
 import type { Database } from '../../postgres/database.ts';
-import type { Build } from './build.ts';
+import { type Build, lostOr } from './build.ts';
 import { foldShadow } from './fold-shadow.ts';
 import { type Watching, watchBuild } from './watch-build.ts';
 
@@ -15,6 +15,8 @@ export async function whileCaughtUp<T>(
   try {
     await watchBuild(database, build, 'folding', { ...watching, finished: folding.finished });
     return await Promise.race([use(), folding.finished.then(() => new Promise<never>(() => undefined))]);
+  } catch (error) {
+    throw await lostOr(database.db, build, error);
   } finally {
     await folding.close();
   }

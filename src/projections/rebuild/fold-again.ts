@@ -1,11 +1,11 @@
 import type { EventLog } from '../../log/event-log.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { Projection } from '../projection.ts';
-import type { Build } from './build.ts';
+import { type Build, lostOr } from './build.ts';
 import { whileCaughtUp } from './catch-up.ts';
 import { KeysRepeat } from './defer-indexes.ts';
 import { loadBuild } from './load-build.ts';
-import { dropBuild, openBuild } from './open-build.ts';
+import { dropOwn, openBuild } from './open-build.ts';
 import { refuseUnrecordedReleases } from './unrecorded-releases.ts';
 import type { Watching } from './watch-build.ts';
 
@@ -25,8 +25,8 @@ export async function foldAgain<T>(
   try {
     await loadBuild(parts, build, watching);
   } catch (error) {
-    if (!(error instanceof KeysRepeat)) throw error;
-    await dropBuild(database.db, projection, build.version);
+    if (!(error instanceof KeysRepeat)) throw await lostOr(database.db, build, error);
+    await dropOwn(database.db, build);
     const { load: _, ...lookingUp } = projection;
     build = await openBuild(database, log, lookingUp);
   }

@@ -10,7 +10,7 @@ import { whileDatabaseFaults } from '../fault.ts';
 import { applyIsolatingPoison } from '../isolate-poison.ts';
 import { LoadEnds } from '../projection.ts';
 import { asFirstRead } from '../quarantine.ts';
-import type { Build } from './build.ts';
+import { type Build, isRowOf } from './build.ts';
 
 const BATCH_LIMIT = 4_000; // as the runner of the live versions
 // Members that share the partitions: while one waits for Postgres another decodes. Of 50,000 events one member folds 7,000/s into
@@ -92,9 +92,8 @@ export async function foldShadow({
 
   async function shadowCursor(topic: string, partition: number): Promise<number | undefined> {
     const { rows } = await sql<{ nextOffset: number }>`
-      select next_offset from cursors where projection = ${shadow.name} and topic = ${topic} and partition = ${partition}`.execute(
-      database.db,
-    );
+      select c.next_offset from cursors c join projection_builds b on ${isRowOf(build)}
+      where c.projection = ${shadow.name} and c.topic = ${topic} and c.partition = ${partition}`.execute(database.db);
     return rows[0]?.nextOffset;
   }
 

@@ -4,6 +4,7 @@ import { whileHeld } from '../../postgres/hold-transaction.ts';
 import { retry } from '../../runtime/retry.ts';
 import { isDatabaseFault } from '../fault.ts';
 import type { Projection } from '../projection.ts';
+import { RebuildLost } from './build.ts';
 
 const AGAIN_MS = 500;
 const LOCK = 0x65_73_70_63; // with the hash of the name: one rebuild of a projection at a time
@@ -13,17 +14,6 @@ export class RebuildUnderWay extends Error {
   override readonly name = 'RebuildUnderWay';
   constructor(projection: string) {
     super(`${projection} is being rebuilt by another process; wait for it, or end it: what it has built is gone on with`);
-  }
-}
-
-/** Another process rebuilds this projection by now: this one was silent for too long. */
-export class RebuildLost extends Error {
-  override readonly name = 'RebuildLost';
-  constructor(projection: string, cause: unknown) {
-    super(
-      `${projection} is being rebuilt by another process: this one was stopped, or away from the database, for too long; wait for the other`,
-      { cause },
-    );
   }
 }
 

@@ -7,7 +7,7 @@ import { endWhenSilent } from '../../postgres/hold-transaction.ts';
 import { topicsOf } from '../apply-slice.ts';
 import { tablesFileOf } from '../install.ts';
 import { codeVersionOf, nextBuild, type Projection, schemaNameOf, shadowVersion } from '../projection.ts';
-import type { Build } from './build.ts';
+import { type Build, refuseReplaced } from './build.ts';
 import { deferIndexes } from './defer-indexes.ts';
 
 /**
@@ -41,7 +41,8 @@ export async function openBuild({ db }: Database, log: Pick<EventLog, 'ends'>, p
     const shadow = shadowVersion(projection, version);
     await setCursorsEverywhere(trx, shadow, ends);
     const next = !deferred ? 'fold' : (await isEmpty(trx, shadow)) ? 'load' : 'index';
-    return { projection, shadow, version, schema: schemaNameOf(shadow), resumed, next };
+    const begunAt = await beginningOf(trx, projection, version);
+    return { projection, shadow, version, begunAt, schema: schemaNameOf(shadow), resumed, next };
   });
 }
 
@@ -57,12 +58,27 @@ export async function reopenKept(
 ): Promise<Build> {
   const shadow = shadowVersion(projection, version);
   await setCursorsEverywhere(db, shadow, await log.ends(topicsOf(projection)));
-  return { projection, shadow, version, schema: schemaNameOf(shadow), resumed: true, next: 'fold' };
+  const begunAt = await beginningOf(db, projection, version);
+  return { projection, shadow, version, begunAt, schema: schemaNameOf(shadow), resumed: true, next: 'fold' };
+}
+
+async function beginningOf(db: Db, { name }: Projection, version: number): Promise<string> {
+  const { rows } = await sql<{ begunAt: string }>`
+    select begun_at::text as begun_at from projection_builds where projection = ${name} and version = ${version}`.execute(db);
+  return rows[0]?.begunAt ?? ''; // it was read or written just now
 }
 
 /** Drops a version that is not live: its tables, cursors and quarantine. */
 export async function dropBuild(db: Db, projection: Projection, version: number): Promise<void> {
   await db.transaction().execute((trx) => dropIn(trx, projection, version));
+}
+
+/** Drops a build that was opened here, and no other of its number. @throws RebuildLost. */
+export async function dropOwn(db: Db, build: Build): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await refuseReplaced(trx, build);
+    await dropIn(trx, build.projection, build.version);
+  });
 }
 
 /** Returns the digest of a projection's code, the file of its tables included. Code that it shares with others is not in it. */

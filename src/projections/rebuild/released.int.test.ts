@@ -19,7 +19,7 @@ import { stepTree } from '../step-tree/step-tree.ts';
 import type { Build } from './build.ts';
 import { compareBuild } from './compare-build.ts';
 import { foldAgain } from './fold-again.ts';
-import { dropBuild, openBuild } from './open-build.ts';
+import { dropBuild, openBuild, reopenKept } from './open-build.ts';
 import { swapVersions } from './swap-versions.ts';
 
 const waiting = { limitMs: 5_000, signal: new AbortController().signal };
@@ -44,12 +44,15 @@ async function quarantinedIn(projection: string) {
   return rows;
 }
 
+function endsOf(log: TestLog): Offsets {
+  return new Map([['trees', new Map([[0, log.topics.get('trees')?.length ?? 0]])]]);
+}
+
 /** Folds the log again next to the live version, in one slice. */
 async function foldShadow(log: TestLog, projection: Projection = stepTree): Promise<Build> {
   const records = log.topics.get('trees') ?? [];
-  const ends: Offsets = new Map([['trees', new Map([[0, records.length]])]]);
   const { load: _, ...lookingUp } = projection;
-  const build = await openBuild(database, { ends: async () => ends }, lookingUp);
+  const build = await openBuild(database, { ends: async () => endsOf(log) }, lookingUp);
   const slice = { topic: 'trees', partition: 0, from: 0, next: records.length };
   const items = await asFirstRead(database.db, projection.name, slice, await decodeRecords(database.db, { ...slice, records }));
   await applyIsolatingPoison(database.db, build.shadow, { ...slice, items });
@@ -133,11 +136,7 @@ test('a reward has the value of its last revision, before and after a rebuild ta
     ['rewards', early, before.length],
   ]); // once, though the version that was live before keeps its own
   expect(await countQuarantine(database.db, {})).toEqual([1]);
-  await swapVersions(
-    database,
-    { ...build, shadow: { ...build.shadow, name: `rewards@${from}` }, version: from, schema: 'rewards_v1' },
-    waiting,
-  );
+  await swapVersions(database, await reopenKept(database, { ends: async () => endsOf(log) }, rewards, from), waiting);
   await dropBuild(database.db, rewards, build.version);
 });
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Database } from '../../postgres/database.ts';
-import type { Build } from './build.ts';
+import { type Build, isRowOf, RebuildLost } from './build.ts';
 
 /** How far a build is: offsets of the log passed, of those that the live version has passed. */
 export interface BuildProgress {
@@ -48,7 +48,8 @@ export async function watchBuild(
   for (let reported = 0; ; ) {
     signal.throwIfAborted();
     if (end && 'fault' in end) throw end.fault;
-    const { done, of } = await placesOf(db, build);
+    const { done, of, open } = await placesOf(db, build);
+    if (!open) throw new RebuildLost(build.projection.name, null);
     const rate = (done - first) / Math.max(0.001, (performance.now() - began) / 1_000);
     const state = { projection: build.projection.name, phase, done, of, rate };
     progress({ ...state, secondsLeft: rate > 0 ? (of - done) / rate : null });
@@ -62,13 +63,15 @@ export async function watchBuild(
   }
 }
 
-async function placesOf(db: Database['db'], { projection, shadow }: Build): Promise<{ done: number; of: number }> {
-  const { rows } = await sql<{ done: number; of: number }>`
-    select coalesce(sum(least(b.next_offset, l.next_offset)), 0)::bigint as done, coalesce(sum(l.next_offset), 0)::bigint as of
+async function placesOf(db: Database['db'], build: Build): Promise<{ done: number; of: number; open: boolean }> {
+  const { projection, shadow } = build;
+  const { rows } = await sql<{ done: number; of: number; open: boolean }>`
+    select coalesce(sum(least(b.next_offset, l.next_offset)), 0)::bigint as done, coalesce(sum(l.next_offset), 0)::bigint as of,
+           exists (select from projection_builds b where ${isRowOf(build)}) as open
     from projections p join cursors l on l.projection = p.name and l.version = p.version
     left join cursors b on b.projection = ${shadow.name} and b.topic = l.topic and b.partition = l.partition
     where p.name = ${projection.name}`.execute(db);
-  return rows[0] ?? { done: 0, of: 0 };
+  return rows[0] ?? { done: 0, of: 0, open: false };
 }
 
 async function keepProgress(

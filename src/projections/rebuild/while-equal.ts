@@ -4,7 +4,7 @@ import type { Database, Trx } from '../../postgres/database.ts';
 import { SILENCE } from '../../postgres/hold-transaction.ts';
 import { retry } from '../../runtime/retry.ts';
 import { isDatabaseFault } from '../fault.ts';
-import type { Build } from './build.ts';
+import { type Build, refuseReplaced } from './build.ts';
 
 // how long the live version may be held at most; most often a build that has caught up needs a few milliseconds
 const HELD_MS = 2_000;
@@ -32,6 +32,7 @@ export function whileEqual<T>(
     signal.throwIfAborted();
     return database.db.transaction().execute(async (trx) => {
       await holdLive(trx, build);
+      await refuseReplaced(trx, build);
       await untilPassed(trx, build);
       return use(trx, tries - 1);
     });

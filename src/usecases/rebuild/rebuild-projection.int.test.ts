@@ -3,7 +3,10 @@ import { sql } from 'kysely';
 import type { Subscription } from '../../log/event-log.ts';
 import { topicsOf } from '../../projections/apply-slice.ts';
 import type { Projection } from '../../projections/projection.ts';
-import { reopenKept } from '../../projections/rebuild/open-build.ts';
+import { type Build, RebuildLost } from '../../projections/rebuild/build.ts';
+import { compareBuild } from '../../projections/rebuild/compare-build.ts';
+import { foldAgain } from '../../projections/rebuild/fold-again.ts';
+import { dropBuild, dropOwn, openBuild, reopenKept } from '../../projections/rebuild/open-build.ts';
 import { readBuilds } from '../../projections/rebuild/read-builds.ts';
 import { projections } from '../../projections/registry.ts';
 import { runProjections } from '../../projections/runner.ts';
@@ -173,6 +176,29 @@ describe('rebuilds', () => {
     if (difference) expect(first).toMatchObject(difference);
     else expect(first).toBeUndefined();
     expect(await liveVersion(name)).toBe(1);
+  });
+
+  test('a rebuild whose build another process dropped and began again is lost, and touches nothing of the other', async () => {
+    const record = teller();
+    await record();
+    await project();
+    await world.settled();
+    const { db } = world.database;
+    const opened: Build[] = [];
+    const rebuilding = foldAgain(world, stepTree, quiet, async (build) => {
+      opened.push(build);
+      await dropBuild(db, stepTree, build.version);
+      opened.push(await openBuild(world.database, world.log, stepTree)); // empty, and its keys wait until it is loaded
+      return compareBuild(world.database, build, quiet);
+    });
+    await expect(rebuilding).rejects.toThrow(RebuildLost);
+    const [first, second] = opened as [Build, Build];
+    expect(second.version).toBe(first.version);
+    await expect(dropOwn(db, first)).rejects.toThrow(RebuildLost);
+    expect(await readBuilds(db)).toMatchObject([{ build: 2, state: 'building' }]);
+    const moved = await db.selectFrom('cursors').select('nextOffset').where('projection', '=', second.shadow.name).execute();
+    expect(moved.every(({ nextOffset }) => nextOffset === 0)).toBe(true);
+    expect(await rebuildProjection(world, stepTree, strict)).toMatchObject({ kind: 'swapped' });
   });
 
   test('a swap back that is interrupted leaves the version to swap back to, which never counts as a build', async () => {

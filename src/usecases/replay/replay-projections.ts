@@ -5,7 +5,7 @@ import { type BuildComparison, compareBuild } from '../../projections/rebuild/co
 import { type FieldDifference, isSame } from '../../projections/rebuild/compare-tables.ts';
 import { foldAgain } from '../../projections/rebuild/fold-again.ts';
 import { holdRebuild } from '../../projections/rebuild/hold-rebuild.ts';
-import { dropBuild } from '../../projections/rebuild/open-build.ts';
+import { dropOwn } from '../../projections/rebuild/open-build.ts';
 import { endingWith, type Rebuilding } from '../rebuild/rebuild-projection.ts';
 import { Comparison, type ReplayReport } from './replay-report.ts';
 
@@ -48,7 +48,7 @@ async function replayProjection(
       build,
       found: await compareBuild(database, build, options),
     }));
-    await dropBuild(database.db, projection, build.version);
+    await dropOwn(database.db, build);
     return found;
   });
 }

@@ -81,7 +81,7 @@ export async function importTrajectories(options: ImportOptions): Promise<Import
       signal.throwIfAborted();
       const fresh = await newToRecord(options.db, source, chunk, homes);
       for (const { blobs = [] } of chunk) for (const { bytes, mediaType } of blobs) await options.blobs.put(bytes, mediaType);
-      if (fresh.length > 0) report.appended(await options.appender.append(fresh.map(({ draft }) => draft)));
+      if (fresh.length > 0) report.appended(fresh.length, await options.appender.append(fresh.map(({ draft }) => draft)));
       done += fresh.length;
       onProgress({ kind: 'appending', done, total });
     }
@@ -127,6 +127,7 @@ class Counter {
   #trees = 0;
   #rollouts = 0;
   #steps = 0;
+  #appended = 0;
   events = 0;
   alreadyThere = 0;
 
@@ -145,7 +146,9 @@ class Counter {
     }
   }
 
-  appended(receipts: readonly Receipt[]): void {
+  /** Not all that was new when it was checked need be new here: an import of the same just before is folded meanwhile. */
+  appended(events: number, receipts: readonly Receipt[]): void {
+    this.#appended += events;
     for (const receipt of receipts) this.#receipts.set(`${receipt.topic}.${receipt.partition}`, receipt);
   }
 
@@ -157,7 +160,7 @@ class Counter {
       rollouts: this.#rollouts,
       steps: this.#steps,
       events: this.events,
-      alreadyThere: this.alreadyThere,
+      alreadyThere: this.events - this.#appended,
       withoutConversation: this.#plan.withoutConversation,
       receipts: [...this.#receipts.values()],
     };

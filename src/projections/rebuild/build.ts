@@ -10,7 +10,7 @@ export interface Build {
   /** The same code, as what it folds into: `name@version`. */
   readonly shadow: Projection;
   readonly version: number;
-  /** When it was begun, as Postgres prints it: a version that is dropped and begun again has the same number, and is another build. */
+  /** When it was begun, as Postgres prints it: one that is dropped and begun again has the same number, and is another build. */
   readonly begunAt: string;
   readonly schema: string;
   /** True when an earlier process began it. */

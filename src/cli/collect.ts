@@ -182,7 +182,7 @@ async function plannedTasks(flags: CollectFlags, kind: Awaited<ReturnType<typeof
   return chosen.map(({ alias }) => ({ alias, rollouts, branching: flags.branching }));
 }
 
-function nameOfRun(text: string): string {
+export function nameOfRun(text: string): string {
   if (text.length < 1 || text.length > 200) throw new Error(`--name takes 1 to 200 characters, not ${text.length}`);
   return text;
 }

@@ -21,6 +21,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'collect rollouts of a policy in an environment',
     load: async () => (await import('./collect.ts')).addCollect,
   },
+  chat: {
+    summary: 'talk with a policy, its tools and an environment in the terminal, recorded like every rollout',
+    load: async () => (await import('./chat.ts')).addChat,
+  },
   revise: {
     summary: 'mine revision trajectories: pair good and bad ones, find the first error, splice, execute what was spliced',
     load: async () => (await import('./revise.ts')).addRevise,

@@ -20,6 +20,8 @@ export interface EnvironmentKind {
   readonly tasks?: readonly TaskTraits[];
   /** The components that its steps may assign besides `environment`; none when left out. */
   readonly components?: readonly string[];
+  /** Its episodes wait for what a person says (`StepResult.awaitsPerson`): it is opened by `espalier chat` alone. */
+  readonly needsPerson?: true;
   create(): Promise<Environment>;
   /** What would be right in a task, for scorers: where the environment knows it. Null for a task that there is not. */
   groundTruth?(alias: string): { readonly groundTruth: Json; readonly dataSource: string } | null;
@@ -102,6 +104,8 @@ export interface StepResult {
   readonly toolCalls?: readonly ToolCallRecord[];
   /** Rewards besides `reward` (of process, say): each adds to the return and is recorded by itself. */
   readonly components?: readonly RewardComponent[];
+  /** Nothing follows until a person says something; only where the kind says that it needs one. */
+  readonly awaitsPerson?: true;
   /** Why the episode ends here, in a word or two for the record. */
   readonly reason?: string;
   readonly terminated: boolean;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { agentgym } from './agentgym/agentgym-entry.ts';
+import { chat } from './chat/chat-entry.ts';
 import { echo } from './echo/echo.ts';
 import { EnvironmentError, type EnvironmentKind } from './environment.ts';
 import type { EnvironmentEntry } from './environment-entry.ts';
@@ -17,6 +18,7 @@ const ENTRIES = [
   textcraft,
   searchQa,
   toolEnv,
+  chat,
   echo,
   agentgym,
   ownModule,

@@ -16,6 +16,8 @@ export interface ChildProcess {
   /** Waits for a line of stderr that fits. @throws Error with all it said when it ends, or says nothing that fits in time. */
   saying(pattern: RegExp, timeoutMs?: number): Promise<RegExpExecArray>;
   kill(signal: NodeJS.Signals): void;
+  /** Writes to its standard input, where it was started with one. */
+  type(text: string): void;
 }
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -26,17 +28,29 @@ const children = new Set<ReturnType<typeof spawn>>();
  * path.
  * @param script relative to the repository.
  */
-export function startProcess(script: string, args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
-  return startNode([...nodeArguments(script), ...args], script, env);
+export function startProcess(
+  script: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  input: 'none' | 'typed' = 'none',
+): ChildProcess {
+  return startNode([...nodeArguments(script), ...args], script, env, input);
 }
 
 /** Starts node with these arguments. @param script what to call it when it fails. */
-export function startNode(args: readonly string[], script: string, env: Readonly<Record<string, string>>): ChildProcess {
+export function startNode(
+  args: readonly string[],
+  script: string,
+  env: Readonly<Record<string, string>>,
+  input: 'none' | 'typed' = 'none',
+): ChildProcess {
   const child = spawn(process.execPath, args, {
     cwd: ROOT, // where `tsx` is found
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
+  child.stdin.on('error', () => undefined); // it may end before all was read
+  if (input === 'none') child.stdin.end();
   children.add(child);
   const said = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -62,6 +76,7 @@ export function startNode(args: readonly string[], script: string, env: Readonly
     stderr: () => said.stderr,
     ended,
     kill: (signal) => void child.kill(signal),
+    type: (text) => void child.stdin.write(text),
     async saying(pattern, timeoutMs = 90_000) {
       let look: () => void = () => undefined;
       let timer: NodeJS.Timeout | undefined;

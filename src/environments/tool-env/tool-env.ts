@@ -4,17 +4,12 @@ import { goldsOf } from '../../domain/reward/scored-episode.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { ToolProfile } from '../../domain/tools/plan-turn.ts';
 import { frameTurn, type ToolTurn, writeChat } from '../../domain/tools/profile-chat.ts';
-import {
-  type Environment,
-  EnvironmentError,
-  type EnvironmentKind,
-  type ParsedResponse,
-  type StepResult,
-} from '../environment.ts';
+import { type Environment, EnvironmentError, type EnvironmentKind, type StepResult } from '../environment.ts';
 import type { Toolbox } from '../tools/toolbox.ts';
 import { type AnsweredTurn, answerTurn } from './answer-turn.ts';
 import { instruct } from './instruct.ts';
 import type { GivenReward, Reward } from './open-reward.ts';
+import { parseWhole } from './parse-whole.ts';
 import type { ToolTask } from './tool-task.ts';
 
 export interface ToolEnvOptions {
@@ -120,7 +115,7 @@ function createEpisode(kind: Kind, initial: Situation | null): Environment {
       situation = after;
       return result;
     },
-    parse,
+    parse: parseWhole,
     clone: async () => createEpisode(kind, situation), // a situation never changes, so sharing it is copying it
     expertAction: async () => (situation === null ? null : expertTurn(kind, situation)),
     close: async () => {
@@ -185,17 +180,6 @@ function score({ profile, reward }: Kind, { task, turns, invalid }: Situation): 
     environmentScore: null,
     success: null,
   });
-}
-
-/**
- * A response is an action as a whole: its form is scored too. The labels of the policies that pick (`Thought:`, `Action:`) are no
- * part of it.
- */
-function parse(response: string): ParsedResponse {
-  const label = response.startsWith('Thought:') ? response.indexOf('Action:', 'Thought:'.length) : -1;
-  const action = label < 0 ? response : response.slice(label + 'Action:'.length).trimStart();
-  const end = action.startsWith('<think>') ? action.indexOf('</think>') : -1;
-  return { thought: end < 0 ? '' : action.slice('<think>'.length, end).trim(), action, wellFormatted: end >= 0 };
 }
 
 /**

@@ -23,15 +23,18 @@ export const nodeAdded = eventData('A step became a node of a search.', {
  * So that a search that is killed goes on with them. Only a policy that may say something else when it is asked again has them
  * recorded.
  */
-export const repliesSampled = eventData('A policy replied at a node of a search; none of the replies is executed yet.', {
-  treeId,
-  stepId: id.describe('UUID of the node at which the replies were sampled.'),
-  simulation,
-  asked,
-  count: count.describe('Number of replies received.'),
-  policyMs: finite.min(0).describe('Time to sample the replies in milliseconds.'),
-  replies: packed.describe('Replies as gzip of a JSON array of response, tokens, usage, finishReason, policy, call and asked.'),
-});
+export const repliesSampled = eventData(
+  'A policy replied at a node of a search or a step of a chat; none of the replies is executed yet.',
+  {
+    treeId,
+    stepId: id.describe('UUID of the node at which the replies were sampled.'),
+    simulation,
+    asked,
+    count: count.describe('Number of replies received.'),
+    policyMs: finite.min(0).describe('Time to sample the replies in milliseconds.'),
+    replies: packed.describe('Replies as gzip of a JSON array of response, tokens, usage, finishReason, policy, call and asked.'),
+  },
+);
 
 export const nodeExpanded = eventData('A node of a search was expanded: all its candidates are known.', {
   treeId,

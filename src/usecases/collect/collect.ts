@@ -2,6 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { createAppender } from '../../append/appender.ts';
 import { textReader } from '../../blobs/read-text.ts';
+import type { Person } from '../../environments/chat/person.ts';
+import { withPerson } from '../../environments/chat/with-person.ts';
+import type { EnvironmentKind } from '../../environments/environment.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { canonicalJson } from '../../events/codec.ts';
@@ -12,6 +15,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
 import { readRecordedEpoch } from '../../projections/epochs/mark-superseded.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
+import { readRecordedSteps } from '../../projections/step-tree/read-recorded-steps.ts';
 import { readProjected, waitUntilProjected } from '../../projections/wait-until.ts';
 import { followVersions } from '../../training/versions/train-versions.ts';
 import { type Collected, collectRun, type Progress } from './collect-run.ts';
@@ -42,6 +46,14 @@ export interface Collection {
   /** Whether the record may hold a part of this run already. */
   readonly mode: 'new' | 'resume';
   readonly hold?: HoldOptions;
+  /** Who talks with the policy, where the plan is a chat. */
+  readonly chat?: Chat;
+}
+
+/** A person, and what they said to the opening, where that is not on record. */
+export interface Chat {
+  readonly person: Person;
+  readonly opening: string;
 }
 
 /** A run that other work depends on ended as failed. */
@@ -74,8 +86,9 @@ async function collectHeld(platform: Platform, collection: Collection, held: Hel
   const prompter = plan.prompt ? openPrompter(platform, plan.prompt) : undefined;
   const opened: { close(): Promise<void> }[] = []; // closed whatever fails to open after it
   try {
-    const kind = await openEnvironment(plan.environment);
-    opened.push(kind);
+    const bare = await openEnvironment(plan.environment);
+    opened.push(bare);
+    const kind = await withChat(platform, collection, bare);
     const { db } = platform.database;
     const policy = await createPolicy(parsePolicyText(plan.policy), {
       apiKey: platform.config.openai.apiKey ?? undefined,
@@ -139,6 +152,19 @@ export async function readCollection(
       `run ${runId} is a run of kind ${run.kind}, not one that \`${purpose === 'fork' ? 'replay fork' : purpose}\` began`,
     );
   return { name: run.name, seed: run.seed, plan: plan.data, experimentId: run.experimentId };
+}
+
+/** @throws RunRefused where a person is needed and none is there. */
+async function withChat(platform: Platform, { runId, plan, chat }: Collection, kind: EnvironmentKind): Promise<EnvironmentKind> {
+  if (plan.chat && chat) {
+    const [task] = plan.tasks;
+    const { db } = platform.database;
+    const steps = task ? await readRecordedSteps(db, treeIdOf(runId, task, 0), textReader(platform.blobs)) : new Map();
+    return withPerson(kind, chat.person, { opening: chat.opening, turns: [...steps.values()].sort((a, b) => a.depth - b.depth) });
+  }
+  if (plan.chat) throw new RunRefused(`run ${runId} is a chat; go on with it by: espalier chat --resume ${runId}`);
+  if (kind.needsPerson) throw new RunRefused(`${plan.environment} waits for what a person says; use espalier chat`);
+  return kind;
 }
 
 const planFile = z.strictObject({ runId: id, name, seed: z.int(), plan: collectPlan });

@@ -80,6 +80,8 @@ export const collectPlan = z.strictObject({
     .nullable(),
   /** There when prompts are other than the environment's own chat: worded by a template, the history as text or image. */
   prompt: promptPlan.optional(),
+  /** There when a person talks with the policy: what they say is the end of observations, and only they can go on. */
+  chat: z.literal(true).optional(),
   /** There when the rollouts belong to a policy that is trained. */
   training: trainingPlan.optional(),
   /** There when the run goes on from a recorded step of another one: where it comes from. */

@@ -11,6 +11,7 @@ import { promptDrafts } from './prompting/prompt-draft.ts';
 import { readAnswer } from './prompting/prompter.ts';
 import { pathTo, restoreEnvironment } from './restore-environment.ts';
 import { finished, outcomeOf, rewards, started, stepData, stepEvent, toolDrafts } from './rollout-events.ts';
+import { repliesSampled } from './sampled-replies.ts';
 import type { TreeNode } from './tree-node.ts';
 import type { Outcome, Walk } from './walk.ts';
 
@@ -18,7 +19,8 @@ import type { Outcome, Walk } from './walk.ts';
  * Walks one rollout from a node to its end. The environment is brought to the node by reset and replay of the recorded actions,
  * and every observation is compared with the recorded one; a difference is an event, and ends the rollout as failed. So does a
  * server behind the environment that stays away: what it would have answered is not for the policy to learn from. A rollout that
- * the record holds in part goes on behind its last step. Each step is durable before the next action is chosen.
+ * the record holds in part goes on behind its last step. Each step is durable before the next action is chosen. In a chat the
+ * reply is durable before a person is waited for, who may take long to answer it.
  */
 export async function walkRollout(tree: GrowingTree, ordinal: number, fromStepId: string): Promise<void> {
   const recorded = tree.tree?.rollouts.get(ordinal);
@@ -49,7 +51,7 @@ export async function walkRollout(tree: GrowingTree, ordinal: number, fromStepId
     if (taken.length > 0 && replayed.last && (endsIn(replayed.last) || isLast(walk, taken.length))) {
       // The last step is in the record, its reward or the end of the rollout is not: a kill fell between them.
       const leaf = path.at(-1);
-      const success = replayed.last.success ?? false;
+      const success = successOf(walk, replayed.last);
       if (leaf && !tree.tree?.rewarded.has(leaf.stepId)) await append(walk, rewards(walk, leaf.stepId, replayed.last, true));
       await append(walk, await closing(walk, path, success));
       return await finish(walk, leaf, outcomeOf(replayed.last), success, replayed.last.reason ?? '');
@@ -67,10 +69,14 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
     const at = path.at(-1);
     if (!at) throw new RangeError('a path begins with the root');
     const began = tree.clock();
-    const asked = await askPolicy(tree, environment, path, { seed: walk.seed, n: 1 });
+    const recorded = tree.plan.chat ? (tree.tree?.replies.get(at.stepId) ?? null) : null;
+    const asked = await askPolicy(tree, environment, path, { seed: walk.seed, n: 1, recorded: recorded?.acts ?? null });
     if (asked.kind === 'failed') return finish(walk, at, 'failed', null, asked.reason);
     const act = asked.acts[0] as Act; // there is at least one
     const decided = tree.clock();
+    const policyMs = recorded?.policyMs ?? Math.max(0, decided - began);
+    if (tree.plan.chat && !recorded)
+      await append(walk, [repliesSampled(tree, { stepId: at.stepId, simulation: 0, candidates: 1 }, { acts: [act], policyMs })]);
     const parsed = tree.prompter ? readAnswer(tree.prompter, act.response) : environment.parse(act.response);
     const answered = await orUnavailable(
       environment.step(parsed.action, tree.signal).then((result) => ({ kind: 'answered' as const, result })),
@@ -78,7 +84,7 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
     if (answered.kind === 'unavailable') return finish(walk, at, 'failed', null, answered.reason);
     const { result } = answered;
     const done = endsIn(result) || isLast(walk, steps + 1);
-    const timings = { policyMs: Math.max(0, decided - began), environmentMs: Math.max(0, tree.clock() - decided) };
+    const timings = { policyMs, environmentMs: Math.max(0, tree.clock() - decided) };
     const { rolloutId } = walk;
     const stepId = derivedId('step', rolloutId, at.depth + 1);
     const step = stepData({ tree, stepId, rolloutId, at, act, parsed, result, timings, done });
@@ -103,7 +109,7 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
       policyVersion: (act.policy ?? tree.policy.ref).version,
       prompt: done ? null : shown.prompt,
     };
-    const success = result.success ?? false;
+    const success = successOf(walk, result);
     if (done)
       drafts.push(
         ...(await closing(walk, [...path, node], success)),
@@ -117,9 +123,9 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
   }
 }
 
-function closing({ tree, rolloutId, fromStepId }: Walk, path: readonly TreeNode[], success: boolean): Promise<Draft[]> {
+function closing({ tree, rolloutId, fromStepId }: Walk, path: readonly TreeNode[], success: boolean | null): Promise<Draft[]> {
   const fromDepth = tree.nodes.get(fromStepId)?.depth ?? 0;
-  return closingRewards(tree, path, { rolloutId, fromDepth, success });
+  return closingRewards(tree, path, { rolloutId, fromDepth, success: success === true });
 }
 
 /**
@@ -138,6 +144,11 @@ async function orUnavailable<T>(working: Promise<T>): Promise<T | { readonly kin
 function reasonOf(at: 'opening' | 'step'): string {
   if (at === 'opening') return 'the environment opens the task otherwise than was recorded';
   return 'the environment did not repeat what was recorded';
+}
+
+/** An episode without a word on its end did not succeed; a chat has no task that it could succeed in. */
+function successOf({ tree }: Walk, { success }: StepResult): boolean | null {
+  return success ?? (tree.plan.chat ? null : false);
 }
 
 function endsIn(result: StepResult): boolean {

@@ -32,6 +32,8 @@ export async function planFork({ database }: Platform, stepId: string, changes: 
       `the episode ended at step ${stepId}: nothing can follow; name a step before it, such as ${step.parentStepId}`,
     );
   const recorded = collectPlan.safeParse(step.config).data;
+  if (recorded?.chat)
+    throw new ReplayRefused(`run ${step.runId} is a chat: what follows its steps is for a person to say; fork another run`);
   if (recorded?.search?.compat)
     throw new ReplayRefused(
       `run ${step.runId} searched by the rules of ${recorded.search.compat.system}, which word what is seen otherwise than a rollout does; fork another run`,

@@ -1,5 +1,7 @@
 import { textReader } from '../../blobs/read-text.ts';
 import { pathTo, type TreeNode, walkDown } from '../../domain/tree/grow-tree.ts';
+import type { Person } from '../../environments/chat/person.ts';
+import { type RecordedTurn, withPerson } from '../../environments/chat/with-person.ts';
 import {
   type Environment,
   EnvironmentError,
@@ -43,7 +45,7 @@ export class ReplayRefused extends Error {
 export async function replayEnvironment(platform: Platform, asked: EnvironmentReplay): Promise<ReplayReport> {
   const { db } = platform.database;
   const comparison = new Comparison('environment');
-  const { kind, published } = await environmentOf(platform, asked);
+  const { kind, published, isChat } = await environmentOf(platform, asked);
   const seen = published ? asPublished(kind) : kind;
   let skipped = 0;
   try {
@@ -53,7 +55,8 @@ export async function replayEnvironment(platform: Platform, asked: EnvironmentRe
       const tree = (await db.transaction().execute((trx) => readRecordedTrees(trx, [treeId]))).get(treeId);
       const earned = await readEarned(db, treeId);
       await comparePrompts(platform, treeId, comparison);
-      if (tree) skipped += await replayTree({ platform, comparison, kind: seen, earned, signal: asked.signal }, tree);
+      const replaying = { platform, comparison, kind: seen, earned, signal: asked.signal };
+      if (tree) skipped += await replayTree(isChat ? await asTalked(replaying, tree) : replaying, tree);
       asked.progress?.(index + 1, trees.length);
     }
   } finally {
@@ -66,16 +69,27 @@ export async function replayEnvironment(platform: Platform, asked: EnvironmentRe
 async function environmentOf(
   { database }: Platform,
   { runId, environment }: EnvironmentReplay,
-): Promise<{ readonly kind: EnvironmentKind; readonly published: boolean }> {
+): Promise<{ readonly kind: EnvironmentKind; readonly published: boolean; readonly isChat: boolean }> {
   const run = await readRun(database.db, runId);
   if (!run) throw new ReplayRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
   // whatever its producer wrote
-  const config = run.config as { environment?: unknown; search?: { compat?: unknown } | null } | null;
+  const config = run.config as { environment?: unknown; search?: { compat?: unknown } | null; chat?: unknown } | null;
   const name = environment ?? (typeof config?.environment === 'string' ? config.environment : null);
   if (name === null)
     throw new ReplayRefused(`run ${runId} does not say in which environment it acted; name it with --environment`);
-  return { kind: await openEnvironment(name), published: Boolean(config?.search?.compat) };
+  const kind = await openEnvironment(name);
+  return { kind, published: Boolean(config?.search?.compat), isChat: config?.chat === true };
 }
+
+/** Lets the person of a chat say again what is on record, step by step. */
+async function asTalked(replaying: Replaying, { tree }: RecordedTree): Promise<Replaying> {
+  const turns: RecordedTurn[] = [];
+  for (const { step } of walkDown(tree.root))
+    turns.push({ observation: await textOf(replaying, step, 'observation'), termination: step.termination });
+  return { ...replaying, kind: withPerson(replaying.kind, NOBODY, { turns }) };
+}
+
+const NOBODY: Person = { show: () => undefined, next: async () => ({ kind: 'ends', reason: '' }) };
 
 interface Replaying {
   readonly platform: Platform;

@@ -1,0 +1,190 @@
+import { type Command, Option } from 'commander';
+import { textReader } from '../blobs/read-text.ts';
+import { TOOL_PROFILES } from '../domain/tools/plan-turn.ts';
+import type { EnvironmentKind } from '../environments/environment.ts';
+import { ENVIRONMENT_FORMS, openEnvironment } from '../environments/open-environment.ts';
+import { newId } from '../events/new-id.ts';
+import type { Platform } from '../platform/open-platform.ts';
+import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
+import { readRecordedSteps } from '../projections/step-tree/read-recorded-steps.ts';
+import { type Collection, collect, readCollection } from '../usecases/collect/collect.ts';
+import { treeIdOf } from '../usecases/collect/collect-tree.ts';
+import { RunRefused } from '../usecases/collect/hold-run.ts';
+import { type CollectPlan, collectPlan } from '../usecases/collect/plan.ts';
+import { type ChatPerson, chatPerson, turnLines } from './chat-person.ts';
+import { checkedId, nameOfRun } from './collect.ts';
+import { ensureProjector } from './ensure-projector.ts';
+import { type LineReader, openLineReader } from './line-reader.ts';
+import { orResume } from './or-resume.ts';
+import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
+import { exitStopped } from './stoppable.ts';
+import { tasksOf } from './tasks-of.ts';
+import { note, say } from './terminal.ts';
+import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+
+interface ChatFlags extends PromptFlags {
+  readonly policy?: string;
+  readonly environment?: string;
+  readonly tool?: readonly string[];
+  readonly toolProfile?: string;
+  readonly task?: string;
+  readonly message?: string;
+  readonly maxSteps: number;
+  readonly temperature: number;
+  readonly seed: number;
+  readonly taskSeed: number;
+  readonly name: string;
+  readonly run?: string;
+  readonly resume?: string;
+}
+
+/**
+ * `espalier chat`: a conversation with a policy, its tools and an environment. Each is a run of its own, recorded as rollouts
+ * are; one that was killed or stopped is gone on with by `--resume`.
+ */
+export function addChat(program: Command): void {
+  const command = program
+    .command('chat')
+    .option('--policy <spec>', POLICY_FORMS)
+    .option('--environment <name>', `an environment that the policy acts in while you talk: ${ENVIRONMENT_FORMS}`)
+    .option('--tool <tool...>', 'tools that the policy may call, as the option `tools` of the environment `chat` takes them')
+    .addOption(
+      new Option('--tool-profile <name>', 'tool: the form of calls and answers; nous when left out').choices([...TOOL_PROFILES]),
+    )
+    .option('--task <alias>', 'environment: the task; the first of those that `collect` would take when left out')
+    .option('--message <text>', 'say this and nothing else: nobody is asked')
+    .option('--max-steps <n>', 'steps after which a conversation is truncated', wholeNumber('--max-steps', 1, 10_000), 1_000)
+    .option('--temperature <t>', 'sampling temperature', numberBetween('--temperature', 0, 100), 1)
+    .option('--seed <n>', 'seed of the run', wholeNumber('--seed', 0), 1)
+    .option('--task-seed <n>', 'seed of what the environment draws at reset', wholeNumber('--task-seed', 0), 0)
+    .option('--name <name>', 'name of the run', nameOfRun, 'chat')
+    .option('--run <id>', 'id of the run (a UUID); drawn when left out')
+    .option('--resume <id>', 'go on with this conversation, as it was planned');
+  addPromptOptions(command, 'iteration');
+  command.action(async (flags: ChatFlags) => {
+    const json = wantsJson(command);
+    await withPlatform('chat', async (platform, signal) => {
+      const projector = await ensureProjector(platform);
+      const input = flags.message ?? openLineReader(process.stdin);
+      try {
+        if (process.stdin.isTTY && typeof input !== 'string') note('say something; /help lists what else can be done');
+        const { resume } = flags;
+        const first = resume ? await recordedChat(platform, checkedId('--resume', resume)) : await plannedChat(flags);
+        const chat = { platform, input, json, signal };
+        for (let next: Planned | null = first; next; ) {
+          const again = await talk(chat, next, next.runId === resume ? 'resume' : 'new');
+          next = again ? { ...next, runId: newId() } : null;
+        }
+        await projector.settle();
+      } finally {
+        if (typeof input !== 'string') input.close();
+        await projector.close();
+      }
+    });
+  });
+}
+
+type Planned = Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>;
+
+interface Chat {
+  readonly platform: Platform;
+  readonly input: LineReader | string;
+  readonly json: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Holds one conversation. Returns whether another one is wanted. */
+async function talk({ platform, input, json, signal }: Chat, planned: Planned, mode: 'new' | 'resume'): Promise<boolean> {
+  const { runId, plan } = planned;
+  const { person, opening } = await open(plan, { input, json, mode }, signal);
+  if (opening === null) return person.wantsAnother();
+  if (mode === 'resume' && !json) await showRecorded(platform, planned);
+  const command = `espalier chat --resume ${runId}`;
+  const { state, message, steps } = await orResume(platform, { runId, command, signal }, () =>
+    collect(platform, { ...planned, concurrency: 1, signal, mode, chat: { person, opening } }),
+  );
+  if (json) say(JSON.stringify({ run: runId, state, steps, message }));
+  else say([`run ${runId} ${state}: ${steps} steps`, message === '' ? [] : message]);
+  if (state === 'stopped' && !json) say(`go on with: ${command}`);
+  if (state === 'stopped') exitStopped();
+  if (state === 'failed') process.exitCode = 1;
+  return state === 'completed' && person.wantsAnother();
+}
+
+/** Opens the task, shows it, and asks what is said to it; null where nothing is: then nothing is recorded. */
+async function open(
+  { environment, tasks, taskSeed }: CollectPlan,
+  { mode, ...options }: Pick<Chat, 'input' | 'json'> & { readonly mode: 'new' | 'resume' },
+  signal: AbortSignal,
+): Promise<{ readonly person: ChatPerson; readonly opening: string | null }> {
+  const kind = await openEnvironment(environment);
+  const person = chatPerson({ ...options, mustSpeak: kind.needsPerson === true });
+  try {
+    if (mode === 'resume') return { person, opening: '' };
+    const episode = await kind.create();
+    try {
+      const opening = await episode.reset({ alias: tasks[0]?.alias ?? '', seed: taskSeed });
+      if (!kind.needsPerson) person.show({ kind: 'opening', opening });
+    } finally {
+      await episode.close();
+    }
+  } finally {
+    await kind.close();
+  }
+  const said = await person.next(signal);
+  return { person, opening: said.kind === 'says' ? said.text : null };
+}
+
+/** Shows what is on record of a conversation. */
+async function showRecorded({ database, blobs }: Platform, { runId, plan }: Planned): Promise<void> {
+  const [task] = plan.tasks;
+  if (!task) return;
+  const steps = await readRecordedSteps(database.db, treeIdOf(runId, task, 0), textReader(blobs));
+  for (const step of [...steps.values()].sort((a, b) => a.depth - b.depth)) say(turnLines(step));
+}
+
+async function recordedChat(platform: Platform, runId: string): Promise<Planned> {
+  const { name, seed, plan } = await readCollection(platform, runId);
+  if (!plan.chat) throw new RunRefused(`run ${runId} is no chat; go on with it by: espalier collect --resume ${runId}`);
+  return { runId, name, seed, plan };
+}
+
+async function plannedChat(flags: ChatFlags): Promise<Planned> {
+  if (flags.policy === undefined) throw new Error('--policy is missing: name who you talk with, for example openai:MODEL@URL');
+  const environment = environmentOf(flags);
+  const prompt = promptPlanOf(flags, environment);
+  parsePolicyText(flags.policy); // reported now rather than after the environment was opened
+  const kind = await openEnvironment(environment);
+  try {
+    const alias = await taskOf(kind, flags);
+    const { taskSeed, policy, temperature, maxSteps, seed, name } = flags;
+    const tasks = [{ alias, rollouts: 1, branching: 'root' }];
+    const plan = collectPlan.parse({
+      ...{ environment, tasks, taskSeed, policy, temperature, maxSteps, search: null, chat: true },
+      ...(prompt ? { prompt } : {}),
+    });
+    return { runId: flags.run ? checkedId('--run', flags.run) : newId(), name, seed, plan };
+  } finally {
+    await kind.close();
+  }
+}
+
+/** @throws Error when options exclude each other, or a tool cannot be written in an address. */
+function environmentOf({ environment, tool, toolProfile }: ChatFlags): string {
+  if (environment !== undefined) {
+    if (tool || toolProfile)
+      throw new Error('--tool and --tool-profile are for a chat without an environment: leave them out, or --environment');
+    return environment;
+  }
+  const unfit = tool?.find((each) => /[,;]/.test(each));
+  if (unfit !== undefined)
+    throw new Error(`--tool: ${JSON.stringify(unfit)} holds a comma or a semicolon, which separate tools and options`);
+  const options = [...(toolProfile ? [`profile=${toolProfile}`] : []), ...(tool ? [`tools=${tool.join(',')}`] : [])];
+  return options.length === 0 ? 'chat' : `chat:${options.join(';')}`;
+}
+
+async function taskOf(kind: EnvironmentKind, { task, taskSeed }: ChatFlags): Promise<string> {
+  const [chosen] = await tasksOf(kind, { taskSeed, ...(task === undefined ? {} : { task: [task] }) }, { usual: 1 });
+  if (!chosen) throw new Error(`--environment: ${kind.name} has no task`);
+  return chosen.alias;
+}

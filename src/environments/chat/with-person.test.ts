@@ -3,7 +3,7 @@ import type { Environment, EnvironmentKind, StepResult } from '../environment.ts
 import type { Happened, Person, Said } from './person.ts';
 import { type RecordedTurn, withPerson } from './with-person.ts';
 
-/** Says its lines in order, then ends. */
+/** A person with these lines, who then ends. */
 function saying(...lines: readonly string[]): Person & { readonly seen: Happened[] } {
   const left = [...lines];
   const seen: Happened[] = [];
@@ -67,7 +67,7 @@ describe('withPerson', () => {
     expect(await episode.reset(START)).toMatchObject({ observation: 'a cave\n\nUser: go' });
     const first = await episode.step('look');
     expect(first.observation).toBe('you look\n\nUser: left');
-    expect(first.stateHash).not.toBe('a'.repeat(64)); // another was told something else
+    expect(first.stateHash).not.toBe('a'.repeat(64)); // another person may say something else
     expect(await episode.step('walk')).toMatchObject({ observation: 'you walk' });
     expect(await episode.step('rest')).toMatchObject({ observation: 'you rest', truncated: true, terminated: false });
   });

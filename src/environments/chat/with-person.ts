@@ -92,7 +92,7 @@ function openedWith(opened: Opening, text: string): Opening {
   return { ...opened, stateHash, observation, goal: opened.goal === '' ? cutText(text, 10_000) : opened.goal };
 }
 
-/** What was said is part of the situation: two that were told different things are not equal. */
+/** What was said is part of the situation: where people say different things, situations are not equal. */
 function stateWith(stateHash: string | null, texts: readonly string[]): string | null {
   if (stateHash === null || texts.every((text) => text === '')) return stateHash;
   return sha256Hex(JSON.stringify([stateHash, ...texts]));

@@ -37,14 +37,14 @@ export interface Budgets {
 const MIB = 2 ** 20;
 
 export const BUDGETS: Budgets = {
-  // Four such queries at once are some 600 MB. A whole tree (2,000 steps) with rewards, revisions, statistics and tool calls
-  // reads about 20,000 rows of 10 MB.
-  query: { rows: 200_000, bytes: 64 * MIB, fields: 3_000_000, answer: 64 * MIB, statementMs: 10_000 },
+  // Such a query takes some 250 MB of heap, three at once below half of the thread's. A whole tree (2,000 steps) with rewards, revisions,
+  // statistics and tool calls reads about 20,000 rows of 10 MB.
+  query: { rows: 100_000, bytes: 32 * MIB, fields: 1_500_000, answer: 32 * MIB, statementMs: 10_000 },
   // One processor answers some 100,000 rows a second.
   connection: { rowsPerMinute: 3_000_000, queries: 64, running: 2, subscriptions: 16 },
   // of a key that says nothing itself
-  key: { rowsPerMinute: 6_000_000, queries: 128, running: 3, subscriptions: 64 },
-  server: { running: 4, subscriptions: 256, waitMs: 30_000 },
+  key: { rowsPerMinute: 6_000_000, queries: 128, running: 2, subscriptions: 64 },
+  server: { running: 3, subscriptions: 256, waitMs: 30_000 },
 };
 
 export type BudgetOverrides = { readonly [Part in keyof Budgets]?: Partial<Budgets[Part]> };

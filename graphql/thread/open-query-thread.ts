@@ -11,7 +11,7 @@ import type { FromThread, ThreadData, ToThread } from './messages.ts';
 
 const RUN = fileURLToPath(new URL('../../bin/run.js', import.meta.url));
 const PROGRAM = 'workers/queries.ts';
-const HEAP_MB = 1_536; // the largest queries at once take some 600 MB; more ends the thread alone
+const HEAP_MB = 1_536; // the largest queries at once take some 750 MB; more ends the thread alone
 const CLOSE_MS = 5_000;
 // headers of the connection, not of the request
 const OWN = new Set(['connection', 'content-length', 'expect', 'host', 'keep-alive', 'transfer-encoding', 'upgrade']);

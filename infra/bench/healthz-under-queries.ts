@@ -13,7 +13,7 @@ import type { Size, Stage, StageDatabase } from './stage.ts';
 import { openStagePlatform } from './stage-platform.ts';
 
 const PATHS = 48; // aliases of one query
-const DEPTH: Record<Size, number> = { full: 2_000, quick: 20 }; // as long as 48 paths together may be, and a path alone
+const DEPTH: Record<Size, number> = { full: 1_000, quick: 20 }; // as long as 48 paths together may be, and a path alone
 const TREE: Record<Size, number> = { full: 100_000, quick: 1_000 }; // steps
 const ASKING = 8; // connections that ask for it without end
 const SUBSCRIPTIONS: Record<Size, number> = { full: 600, quick: 80 };

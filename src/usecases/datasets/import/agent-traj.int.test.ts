@@ -28,6 +28,22 @@ describe('AgentTraj files', () => {
   });
   const write = (items: readonly unknown[]) => writeFile(shop.path('source'), JSON.stringify(items, null, 2));
 
+  test('an import whose events another import brings between its check and its append reports them as already there', async () => {
+    await write([item(3)]);
+    let other: Promise<unknown> | undefined;
+    const db = shop.db.withPlugin({
+      transformQuery: ({ node }) => node,
+      transformResult: async ({ result }) => {
+        other ??= shop.importing(); // behind the first statement of the check, whose answer is empty
+        await other;
+        return result;
+      },
+    });
+    const report = await shop.importing({ db });
+    expect(await other).toMatchObject({ events: report.events, alreadyThere: 0 });
+    expect(report.alreadyThere).toBe(report.events);
+  });
+
   test('an item becomes a rollout of its task: a step per reply with its loss flag, and reward and success where present', async () => {
     await write([item(3, { reward: 50, success: 1 }), { item_id: 'textcraft_4', conversations: null }]);
     const report = await shop.importing({ agentTraj: { ...agentTrajDefaults, rewardScale: 100, split: 'train' } });

@@ -37,8 +37,8 @@ export interface Budgets {
 const MIB = 2 ** 20;
 
 export const BUDGETS: Budgets = {
-  // Such a query takes some 250 MB of heap, three at once below half of the thread's. A whole tree (2,000 steps) with rewards, revisions,
-  // statistics and tool calls reads about 20,000 rows of 10 MB.
+  // Such a query takes some 250 MB of heap, three at once below half of the thread's. A whole tree (2,000 steps) with rewards,
+  // revisions, statistics and tool calls reads about 20,000 rows of 10 MB.
   query: { rows: 100_000, bytes: 32 * MIB, fields: 1_500_000, answer: 32 * MIB, statementMs: 10_000 },
   // One processor answers some 100,000 rows a second.
   connection: { rowsPerMinute: 3_000_000, queries: 64, running: 2, subscriptions: 16 },

@@ -155,6 +155,17 @@ describe('removing', () => {
     });
     expect((await files(folder)).sort()).toEqual([`2c/f2/${HELLO_NAME}`, `2c/f2/${HELLO_NAME}.ba9876543210`]);
   });
+
+  test('what a killed removal left aside goes when the blob is removed again, unless it was put within the grace time', async () => {
+    const store = openFileBlobStore(folder);
+    await store.put(HELLO, 'text/plain');
+    const path = join(folder, '2c/f2', HELLO_NAME);
+    await rename(path, `${path}.0123456789ab.removing`);
+    expect([await store.remove(HELLO_NAME, HOUR), await store.has(HELLO_NAME)]).toEqual([false, true]);
+    await utimes(`${path}.0123456789ab.removing`, 0, 0);
+    expect([await store.remove(HELLO_NAME, HOUR), await store.has(HELLO_NAME)]).toEqual([true, false]);
+    expect(await files(folder)).toEqual([]);
+  });
 });
 
 async function files(root: string): Promise<string[]> {

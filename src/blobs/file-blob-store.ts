@@ -49,8 +49,11 @@ export function openFileBlobStore(folder: string): BlobStore & Deletes {
         await rm(aside);
       } catch (error) {
         if (!isMissing(error)) throw error;
+        // What a killed removal left aside is the blob still. Who puts one back from there now does so since it is young.
+        const left = await findAside(path);
+        if (left !== undefined && !(await isYoung(left).catch(() => true))) await rm(left, { force: true });
       }
-      return !(await isThere(path));
+      return !(await isThere(path)) && (await findAside(path)) === undefined;
     },
   };
 }

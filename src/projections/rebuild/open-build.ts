@@ -4,6 +4,7 @@ import { openSha256 } from '../../digest/sha256.ts';
 import type { EventLog, Offsets } from '../../log/event-log.ts';
 import type { Database, Db, Trx } from '../../postgres/database.ts';
 import { endWhenSilent } from '../../postgres/hold-transaction.ts';
+import { countDestroyedKeys } from '../../postgres/stream-keys.ts';
 import { topicsOf } from '../apply-slice.ts';
 import { tablesFileOf } from '../install.ts';
 import { codeVersionOf, nextBuild, type Projection, schemaNameOf, shadowVersion } from '../projection.ts';
@@ -12,13 +13,16 @@ import { deferIndexes } from './defer-indexes.ts';
 
 /**
  * Opens the unfinished build of this code, or begins one: empty tables, every cursor at 0. What other code left unfinished is
- * dropped: half of its rows and half of ours would be neither.
+ * dropped: half of its rows and half of ours would be neither. So is what was folded before a key was destroyed: it holds what is
+ * forgotten since.
  */
 export async function openBuild({ db }: Database, log: Pick<EventLog, 'ends'>, projection: Projection): Promise<Build> {
-  const digest = await digestOf(projection);
+  const code = await digestOf(projection);
   const ends = await log.ends(topicsOf(projection));
   return db.transaction().execute(async (trx) => {
     await endWhenSilent(trx);
+    const destroyed = await countDestroyedKeys(trx);
+    const digest = destroyed === 0 ? code : `${code} ${destroyed}`;
     const builds = await trx.selectFrom('projectionBuilds').selectAll().where('projection', '=', projection.name).execute();
     const live = await trx.selectFrom('projections').select('version').where('name', '=', projection.name).execute();
     let version: number | undefined;

@@ -5,6 +5,7 @@ import { FORGOTTEN } from '../../events/payload.ts';
 import { positionAfter } from '../../log/position.ts';
 import { setPayloadPolicy } from '../../postgres/payload-policies.ts';
 import { destroyKeys } from '../../postgres/stream-keys.ts';
+import { foldAgain } from '../../projections/rebuild/fold-again.ts';
 import { projections } from '../../projections/registry.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { secretRun as run, SHARED, tablesWith } from '../../testing/secret-run.ts';
@@ -13,6 +14,7 @@ import { rebuildProjection } from '../rebuild/rebuild-projection.ts';
 import { verifyRecord } from '../verify/verify-record.ts';
 import { CannotForget, forget } from './forget.ts';
 import { planForgetting } from './plan-forgetting.ts';
+import { HOLDING } from './purge-read-models.ts';
 
 const platform = useTestPlatform({ opened: 'before-each', projector: 'running' });
 const SECRET = 'Ada lives at number nine';
@@ -96,6 +98,15 @@ describe('forgetting a run', () => {
     await forget(platform, plan, { ...options, blobGraceMs: 0 });
     expect(await tablesWith(platform.database.db, SECRET)).toEqual([]);
     expect(await planForgetting(platform, { kind: 'runs', ids: [runId] })).toMatchObject({ keys: 0, unfinished: 0 });
+  });
+
+  test('a build of read models that was left unfinished before is not gone on with', async () => {
+    const { events, runId } = run('mine', SECRET);
+    await record(events);
+    for (const projection of projections.filter(({ name }) => HOLDING.includes(name)))
+      await expect(foldAgain(platform, projection, options, () => Promise.reject(new Error('killed')))).rejects.toThrow('killed');
+    await forget(platform, await planForgetting(platform, { kind: 'runs', ids: [runId] }), { ...options, blobGraceMs: 0 });
+    expect(await tablesWith(platform.database.db, SECRET)).toEqual([]);
   });
 
   test('an event that is appended again afterwards is a repetition, and brings nothing back', async () => {

@@ -31,6 +31,12 @@ export interface Sources {
   /** The read models as of other moments of the record. */
   readonly snapshots: Pick<Snapshots, 'at'>;
 }
+
+/** What a request reads from: what its principal sees. */
+export interface ReadSources extends Sources {
+  /** The database for keys of streams, which no moment and no project has to itself: to be asked of what was read. */
+  readonly keys: Db;
+}
 /** What the server says of a request. */
 export interface ServerContext {
   /** Who asks. */
@@ -41,7 +47,7 @@ export interface ServerContext {
 
 /** What the resolvers of one request share. */
 export interface Context extends ServerContext {
-  readonly sources: Sources;
+  readonly sources: ReadSources;
   readonly loaders: Loaders;
   readonly texts: LargeTexts;
   /** The position that is looked at; null now. */
@@ -72,7 +78,8 @@ export function createContext(
   const key = principal.keyId ?? 'local';
   const asking = callers.accountsOf({ key, rowsPerMinute: principal.quota?.rowsPerMinute ?? null, connection });
   const meter = new QueryMeter(budgets.query, [asking.key, asking.connection], (use) => report(key, use));
-  const sources = { ...given, db: asSeenBy(metered(given.db, meter), principal), tails: asSeenBy(given.tails, principal) };
+  const keys = metered(given.db, meter);
+  const sources = { ...given, keys, db: asSeenBy(keys, principal), tails: asSeenBy(given.tails, principal) };
   const texts = new LargeTexts(sources.blobs);
   const moments = new Moments<Context>();
   const left = () => {

@@ -9,6 +9,7 @@ export type ErrorCode =
   | 'TEXTS_TOO_LARGE'
   | 'TEXT_MISSING'
   | 'PROMPT_UNREADABLE'
+  | 'FORGOTTEN'
   | 'TIMED_OUT'
   | 'PROJECTION_STOPPED'
   | 'LIMIT_EXCEEDED'

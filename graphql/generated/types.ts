@@ -1230,6 +1230,8 @@ export type HistorySegment = {
   readonly hit: Scalars['Boolean']['output'];
   /** Its text. */
   readonly text?: Maybe<Scalars['String']['output']>;
+  /** Its text is forgotten, and with it the images that show it: they are answered 410. */
+  readonly forgotten: Scalars['Boolean']['output'];
   /** Lines that are drawn. */
   readonly lines?: Maybe<Scalars['Int']['output']>;
   /** Pixels across. */
@@ -2737,6 +2739,8 @@ export type Run = {
   readonly outcome?: Maybe<RunOutcome>;
   /** What was said at its end. */
   readonly message?: Maybe<Scalars['String']['output']>;
+  /** Something of its payload is forgotten: of the run itself, or of trees of it (`forgotten` of Tree says of which). */
+  readonly forgotten: Scalars['Boolean']['output'];
   /** The experiment it belongs to. */
   readonly experiment?: Maybe<Experiment>;
   /** The project that it belongs to; null until that is projected. */
@@ -3007,6 +3011,8 @@ export type Step = {
   readonly children: ReadonlyArray<Step>;
   /** The path from the root to here, root first, this step last; whole, or in parts as `path` of Query. */
   readonly path: ReadonlyArray<Step>;
+  /** Something of the payload of its tree is forgotten (`forgotten` of Tree). */
+  readonly forgotten: Scalars['Boolean']['output'];
   /** How many actions lead here; the root has 0. */
   readonly depth: Scalars['Int']['output'];
   /** The offset of its event in the log: the order in which the tree grew. */
@@ -3676,6 +3682,8 @@ export type Tree = {
   readonly closedAt?: Maybe<Scalars['DateTime']['output']>;
   /** Why it was closed: completed, exhausted, failed or cancelled. */
   readonly closeReason?: Maybe<Scalars['String']['output']>;
+  /** Something of its payload is forgotten, whatever moment is looked at: its texts are `[forgotten]`, its token ids zeros, its prompts errors with the code FORGOTTEN. */
+  readonly forgotten: Scalars['Boolean']['output'];
   /** The id of its root. */
   readonly rootId: Scalars['ID']['output'];
   /** Its root: no action, the first observation. */
@@ -4832,6 +4840,7 @@ export type HistorySegmentResolvers<ContextType = Context, ParentType extends Re
   place?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   hit?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   text?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  forgotten?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   lines?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
   width?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
   height?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
@@ -5324,6 +5333,7 @@ export type RunResolvers<ContextType = Context, ParentType extends ResolversPare
   finishedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   outcome?: Resolver<Maybe<ResolversTypes['RunOutcome']>, ParentType, ContextType>;
   message?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  forgotten?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   experiment?: Resolver<Maybe<ResolversTypes['Experiment']>, ParentType, ContextType>;
   project?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   owner?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
@@ -5405,6 +5415,7 @@ export type StepResolvers<ContextType = Context, ParentType extends ResolversPar
   parent?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
   children?: Resolver<ReadonlyArray<ResolversTypes['Step']>, ParentType, ContextType>;
   path?: Resolver<ReadonlyArray<ResolversTypes['Step']>, ParentType, ContextType, Partial<StepPathArgs>>;
+  forgotten?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   depth?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   logOffset?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   rolloutId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
@@ -5675,6 +5686,7 @@ export type TreeResolvers<ContextType = Context, ParentType extends ResolversPar
   openedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   closedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   closeReason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  forgotten?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   rootId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   root?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
   size?: Resolver<ResolversTypes['TreeSize'], ParentType, ContextType>;

@@ -1,5 +1,6 @@
 import DataLoader from 'dataloader';
 import type { Db } from '../../src/postgres/database.ts';
+import { forgottenPrompts } from '../../src/projections/forgetting/read-forgotten.ts';
 import { PromptUnreadable } from '../../src/projections/prompts/prompt-unreadable.ts';
 import { countPromptMessages, type RecordedPrompt, readPrompts } from '../../src/projections/prompts/read-prompts.ts';
 import { refusal } from '../errors.ts';
@@ -9,11 +10,14 @@ const REQUEST_LIMIT = 100_000; // messages: each prompt of a path repeats those 
 
 /**
  * Loads the prompts of steps; all steps of one tick together. @throws LIMIT_EXCEEDED when a request asks for more messages than
- * the limit; PROMPT_UNREADABLE when the record does not come to what was sent.
+ * the limit; FORGOTTEN for a prompt of a tree with forgotten payload; PROMPT_UNREADABLE when the record does not come to what
+ * was sent. @param keys where the keys of streams lie.
  */
-export function createPromptLoader(db: Db, texts: LargeTexts): DataLoader<string, RecordedPrompt | null> {
+export function createPromptLoader(db: Db, texts: LargeTexts, keys: Db): DataLoader<string, RecordedPrompt | null> {
   let left = REQUEST_LIMIT;
-  return new DataLoader(async (steps) => {
+  return new DataLoader(async (asked) => {
+    const forgotten = await forgottenPrompts(db, asked, keys); // texts that other trees show would pass for it
+    const steps = asked.filter((step) => !forgotten.has(step));
     left -= await countPromptMessages(db, steps);
     if (left < 0)
       throw refusal(
@@ -26,10 +30,14 @@ export function createPromptLoader(db: Db, texts: LargeTexts): DataLoader<string
     };
     try {
       const prompts = await readPrompts(db, steps, payloads);
-      return steps.map((step) => prompts.get(step) ?? null);
+      return asked.map((step) => (forgotten.has(step) ? gone(step) : (prompts.get(step) ?? null)));
     } catch (error) {
       if (error instanceof PromptUnreadable) throw refusal('PROMPT_UNREADABLE', error.message, { stepId: error.stepId });
       throw error;
     }
   });
+}
+
+function gone(stepId: string): Error {
+  return refusal('FORGOTTEN', `the prompt of ${stepId} is forgotten: the keys of its tree are destroyed`, { stepId });
 }

@@ -1,9 +1,11 @@
+import { streamOf } from '../../src/events/stream-of.ts';
 import type { HistoryImageResolvers, HistorySegmentResolvers, RenderSpecResolvers } from '../generated/types.ts';
 import { largeTextsOf } from '../large-text.ts';
+import { forgottenStream } from '../loaders/forgotten-loaders.ts';
 import { selectedFields } from '../selected-fields.ts';
 
 /** What of a segment is known from its place in a history, without reading the segment itself. */
-const OF_THE_PLACE = new Set(['id', 'place', 'hit', '__typename']);
+const OF_THE_PLACE = new Set(['id', 'place', 'hit', 'forgotten', '__typename']);
 
 export const HistoryImage: HistoryImageResolvers = {
   url: ({ id }) => `/images/${id}.png`,
@@ -24,6 +26,12 @@ export const HistoryImage: HistoryImageResolvers = {
 
 export const HistorySegment: HistorySegmentResolvers = {
   largeTexts: ({ blobs }) => largeTextsOf({ blobs: blobs ?? null }),
+  // one that was recorded again since is there
+  forgotten: async ({ id }, _, context) => {
+    const stream = streamOf('SegmentRendered', { segmentId: id });
+    if (stream === undefined || (await context.loaders.segment.load(id)) !== null) return false;
+    return forgottenStream(context).load(stream);
+  },
 };
 
 export const RenderSpec: RenderSpecResolvers = {

@@ -23,7 +23,7 @@ export const Drift: DriftResolvers = {
   firstStep: ({ firstStepId }, _, { loaders }) => (firstStepId === null ? null : loaders.step.load(firstStepId)),
 };
 
-const prompts = loadedBy((db, { texts }) => createPromptLoader(db, texts));
+const prompts = loadedBy((db, { texts, sources: { keys } }) => createPromptLoader(db, texts, keys));
 
 /** Returns the prompt that a step or a judgement was asked with. */
 export async function promptOf(context: Context, id: string): Promise<PromptModel | null> {

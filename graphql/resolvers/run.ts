@@ -11,6 +11,7 @@ import { bounded } from '../connection.ts';
 import { datasetFilter, revisionFilter, rolloutFilter, runFilter, trajectoryFilter, treeFilter } from '../filters.ts';
 import type { ExperimentResolvers, ForkOriginResolvers, RunResolvers } from '../generated/types.ts';
 import { many, one } from '../loaders/batch.ts';
+import { forgottenRun } from '../loaders/forgotten-loaders.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
 import {
   connectDatasets,
@@ -53,6 +54,7 @@ const owner = loadedBy((db) =>
 export const Run: RunResolvers = {
   project: async ({ id }, _, context) => (await owner(context).load(id))?.project ?? null,
   owner: async ({ id }, _, context) => (await owner(context).load(id))?.principal ?? null,
+  forgotten: ({ id }, _, context) => forgottenRun(context).load(id),
   experiment: ({ experimentId }, _, { loaders }) => (experimentId === null ? null : loaders.experiment.load(experimentId)),
   totals: async ({ id }, _, context) => known(await totals(context).load(id), id),
   imageTotals: async ({ id }, _, context) => known(await imageTotals(context).load(id), id),

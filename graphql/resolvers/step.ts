@@ -7,6 +7,7 @@ import type {
   ToolCallResolvers,
 } from '../generated/types.ts';
 import { largeTextsOf } from '../large-text.ts';
+import { forgottenStream } from '../loaders/forgotten-loaders.ts';
 import { readPath } from './path.ts';
 import { promptOf } from './prompt.ts';
 import { ofComponent } from './rollout.ts';
@@ -14,6 +15,7 @@ import { ofComponent } from './rollout.ts';
 /** Only relations: a step's own fields are its properties, which the executor reads without a call or a promise. */
 export const Step: StepResolvers = {
   tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
+  forgotten: ({ treeId }, _, context) => forgottenStream(context).load(treeId),
   parent: ({ parentId }, _, { loaders }) => (parentId === null ? null : loaders.step.load(parentId)),
   children: ({ id, treeId }, _, { loaders }) => loaders.children.load({ id, treeId }),
   path: ({ id }, part, context) => readPath(id, part, context),

@@ -7,6 +7,7 @@ import { datasetFilter, revisionFilter, trajectoryFilter } from '../filters.ts';
 import type { DivergenceResolvers, TaskResolvers, TreeResolvers } from '../generated/types.ts';
 import { largeTextsOf } from '../large-text.ts';
 import { mapped, one } from '../loaders/batch.ts';
+import { forgottenStream } from '../loaders/forgotten-loaders.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
 import { selectedFields } from '../selected-fields.ts';
 import { connectDatasets, connectRevisions, connectTrajectories, hangingOn } from './lists.ts';
@@ -25,6 +26,7 @@ const taskTotals = loadedBy((db) =>
 
 export const Tree: TreeResolvers = {
   run: ({ runId }, _, { loaders }) => loaders.run.load(runId),
+  forgotten: ({ id }, _, context) => forgottenStream(context).load(id),
   rootId: ({ rootStepId }) => rootStepId,
   root: ({ rootStepId }, _, { loaders }) => loaders.step.load(rootStepId),
   size: async ({ id }, _, { loaders }) => (await loaders.treeSize.load(id)) ?? { steps: 0, depth: 0, leaves: 0 },

@@ -1,15 +1,13 @@
 import type { Platform } from '../platform/open-platform.ts';
-import { countDestroyedKeys } from '../postgres/stream-keys.ts';
 import { RebuildUnderWay } from '../projections/rebuild/hold-rebuild.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { rest } from '../runtime/retry.ts';
-import { segmentCacheOf } from '../usecases/collect/open-prompter.ts';
 import { readRetention, retain } from '../usecases/forget/retain.ts';
 
 const EVERY_MS = 86_400_000; // the unit of retention: read models are folded again once a day at most
 const AGAIN_MS = 3_600_000;
-const LOOK_MS = 60_000; // as long as an appender goes on sealing by a destroyed key
+const LOOK_MS = 60_000; // a round that failed waits an hour, and not the day
 const LIMIT_MS = 300_000;
 
 export interface RetentionTimes {
@@ -19,8 +17,8 @@ export interface RetentionTimes {
 }
 
 /**
- * Forgets what is older than its project keeps it, at the start and once a day, and drops from this process's memory what anybody
- * forgot. A round that fails is logged, and the next one continues it; several processes may do it at a time.
+ * Forgets what is older than its project keeps it, at the start and once a day. A round that fails is logged, and the next one
+ * continues it; several processes may do it at a time.
  */
 export function keepRetention(
   platform: Platform,
@@ -40,12 +38,8 @@ export function keepRetention(
 
   async function run(): Promise<void> {
     let next = performance.now();
-    let destroyed: number | undefined;
     while (!signal.aborted) {
       try {
-        const count = await countDestroyedKeys(platform.database.db);
-        if (destroyed !== undefined && destroyed !== count) segmentCacheOf(platform).clear();
-        destroyed = count;
         if (performance.now() >= next) {
           await round();
           next = performance.now() + everyMs;

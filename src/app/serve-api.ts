@@ -4,14 +4,16 @@ import type { Stamp } from '../events/envelope.ts';
 import { apiRoutes } from '../http/api-routes.ts';
 import { type HttpServer, startHttp } from '../http/server.ts';
 import type { Declare } from '../http/training/declare-policy.ts';
+import { createPackedRows } from '../http/training/packed-rows.ts';
 import type { Platform } from '../platform/open-platform.ts';
+import { watchForgotten } from '../platform/watch-forgotten.ts';
 import { countNotices } from '../postgres/notices.ts';
 import { dropLeftSnapshots } from '../projections/as-of/snapshot-owner.ts';
 import { CURSOR_CHANNEL } from '../projections/runner.ts';
 import { installationToken } from '../runtime/installation-token.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
-import { segmentCacheOf } from '../usecases/collect/open-prompter.ts';
+import { dropDrawn, segmentCacheOf } from '../usecases/collect/open-prompter.ts';
 import { declarePolicy } from '../usecases/train/declare-policy.ts';
 import { openLeaseService } from '../usecases/train/open-lease-service.ts';
 
@@ -36,7 +38,8 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
       service: openLeaseService({ ...platform, stamp }),
       declare: ((policyId, declaration) => declarePolicy({ ...platform, stamp }, policyId, declaration)) satisfies Declare,
     });
-    const training = { service: openLeaseService(platform), notices, declare, as };
+    const packed = createPackedRows({ db: database.db, blobs });
+    const training = { service: openLeaseService(platform), notices, declare, as, packed };
     const routes = apiRoutes({
       db: database.db,
       log,
@@ -61,9 +64,14 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
       hosts,
       token: () => installationToken(home),
     });
+    const watching = watchForgotten(platform, () => {
+      dropDrawn(platform);
+      packed.clear();
+    });
     return {
       url: server.url,
       async close() {
+        await watching.close();
         await server.close();
         await queries.close();
         await notices.close();

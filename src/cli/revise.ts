@@ -147,11 +147,25 @@ function progressText({ trees, plannedTrees, pairs, judged, revisions, verified 
 
 /** Writes what a mining gave, one subject a line. */
 export function describeCounts(runId: string, state: 'completed' | 'stopped', counts: ReviseCounts): Lines {
-  const { trees, plannedTrees, unfinished, good, bad, pairs, judged, asked, verdicts, revisions, dropped, verified, rejected } =
-    counts;
+  const {
+    trees,
+    plannedTrees,
+    unfinished,
+    forgotten,
+    good,
+    bad,
+    pairs,
+    judged,
+    asked,
+    verdicts,
+    revisions,
+    dropped,
+    verified,
+    rejected,
+  } = counts;
   const length = counts.meanRevisionLength?.toFixed(2) ?? '–';
   return [
-    `run ${runId} revised, ${state}: ${trees} of ${plannedTrees} trees${unfinished > 0 ? `; ${unfinished} unfinished` : ''}`,
+    `run ${runId} revised, ${state}: ${trees} of ${plannedTrees} trees${unfinished > 0 ? `; ${unfinished} unfinished` : ''}${forgotten > 0 ? `; ${forgotten} left out, whose payload is forgotten` : ''}`,
     `  pairs      ${pairs} of ${good} good and ${bad} bad trajectories`,
     `  judged     ${judged} steps (${asked} asked now): ${countsText(verdicts)}`,
     `  composed   ${revisions}, mean revision length ${length}; dropped: ${countsText(dropped)}`,

@@ -38,7 +38,7 @@ export function addScore(program: Command): void {
         if (wantsJson(command)) say(JSON.stringify({ run: runId, state, ...counts }));
         else
           say(
-            `${counts.scorer} on ${counts.trees} trees of run ${runId}, ${state}: ${counts.assigned} rewards assigned, ${counts.revised} revised, ${counts.standing} already in force`,
+            `${counts.scorer} on ${counts.trees} trees of run ${runId}, ${state}: ${counts.assigned} rewards assigned, ${counts.revised} revised, ${counts.standing} already in force${counts.forgotten > 0 ? `; ${counts.forgotten} trees left out: their payload is forgotten` : ''}`,
           );
         if (state === 'stopped') exitStopped();
         await projector.settle();

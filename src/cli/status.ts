@@ -4,6 +4,7 @@ import { formatPosition } from '../log/position.ts';
 import { LogChanged } from '../platform/log-faults.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { topicsOf } from '../projections/apply-slice.ts';
+import { forgottenRuns } from '../projections/forgetting/read-forgotten.ts';
 import { buildOf, codeVersionOf } from '../projections/projection.ts';
 import { lagOf, readProjectionStatuses } from '../projections/projection-statuses.ts';
 import { countWaiting } from '../projections/read-waiting.ts';
@@ -54,7 +55,14 @@ export function addStatus(program: Command): void {
         ? 'no runs yet: npm run demo'
         : table(
             ['run', 'name', 'started', 'state', 'trees', 'rollouts'],
-            status.runs.map((r) => [r.run, r.name, r.started, r.state, r.trees, r.rollouts]),
+            status.runs.map((r) => [
+              r.run,
+              r.name,
+              r.started,
+              r.forgotten ? `${r.state}, forgotten` : r.state,
+              r.trees,
+              r.rollouts,
+            ]),
           ),
     );
   }
@@ -87,6 +95,10 @@ async function readStatus({ database: { db }, log, logFaults }: Platform) {
     db,
     runs.map(({ id }) => id),
   );
+  const forgotten = await forgottenRuns(
+    db,
+    runs.map(({ id }) => id),
+  );
   return {
     logFaults: logFaults.map(({ detail }) => detail),
     position: formatPosition(ends),
@@ -111,6 +123,7 @@ async function readStatus({ database: { db }, log, logFaults }: Platform) {
       name,
       started: startedAt.toISOString(),
       state: outcome ?? 'open',
+      forgotten: forgotten.has(id),
       trees: sizes.get(id)?.trees ?? 0,
       rollouts: sizes.get(id)?.rollouts ?? 0,
     })),

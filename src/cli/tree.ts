@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { isUuid } from '../domain/ids.ts';
 import { drawSearch, drawTree, type Shown } from '../domain/tree/draw-tree.ts';
 import type { Db } from '../postgres/database.ts';
+import { isForgotten } from '../postgres/stream-keys.ts';
 import type { Moment } from '../projections/as-of/moment.ts';
 import {
   countBackups,
@@ -43,16 +44,23 @@ export function addTree(program: Command): void {
         const tree = await readTree(db, id);
         if (!tree && flags.asOf) throw new Error(`there was no tree ${id} then; \`espalier trace\` says when it was opened`);
         if (!tree) throw new Error(`there is no tree ${id}; \`espalier status\` lists the runs, GraphQL their trees`);
-        const digest = await digestOf(tree, platform.blobs);
+        const forgotten = await isForgotten(platform.database.db, id);
+        const digest = forgotten ? null : await digestOf(tree, platform.blobs); // placeholders have another one
         if (wantsJson(command))
           return say(
-            JSON.stringify({ tree: id, digest, ...countsOf(tree), ...(flags.ids && { ids: [...tree.tree.nodes.keys()] }) }),
+            JSON.stringify({
+              tree: id,
+              digest,
+              forgotten,
+              ...countsOf(tree),
+              ...(flags.ids && { ids: [...tree.tree.nodes.keys()] }),
+            }),
           );
         const { simulation } = flags;
         if (simulation !== undefined) await refuseBeyond(db, id, simulation);
         const statistics = simulation === undefined ? readStatistics(db, [id]) : readStatisticsAsOf(db, [id], simulation);
         say(drawRecorded(tree, await statistics, { lines: flags.lines, ids: flags.ids ?? false }));
-        say(`digest ${digest}`);
+        say(forgotten ? 'its payload is forgotten: it has no digest' : `digest ${digest}`);
       });
     }),
   );

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { newId } from '../events/new-id.ts';
+import { streamOf } from '../events/stream-of.ts';
 import { imageId } from '../images/image-id.ts';
 import { decodePng } from '../images/png.ts';
 import { createKey } from '../postgres/keys.ts';
@@ -161,5 +163,23 @@ describe('GET /images/<id>.png', () => {
     expect(error.message).toContain(`segment ${segmentId} holds a text that is not the one its id is the hash of`);
     expect(lines.join('\n')).toContain(segmentId);
     expect((await fetch(urlOf(drawn.imageIds[1], server.url))).status).toBe(200);
+  });
+
+  test('an image whose text is forgotten is 410 for who has it too, and for a key that sees its project alone', async () => {
+    const { db } = api.database;
+    const [id, segmentId = ''] = [drawn.imageIds[1], drawn.segmentIds[0]];
+    const { treeId } = await db
+      .selectFrom('steps')
+      .select('treeId')
+      .where('stepId', '=', steps[1] ?? '')
+      .executeTakeFirstOrThrow();
+    for (const stream of [treeId, streamOf('SegmentRendered', { segmentId })])
+      await sql`insert into stream_keys (key_id, stream, destroyed_at) values (${newId()}, ${stream}, now())`.execute(db);
+    await sql`delete from images_v1.segments where segment_id = ${segmentId}`.execute(db);
+    const { key } = await createKey(db, { name: 'mine', scopes: ['read'], projects: ['default'] });
+    for (const headers of [{}, { authorization: `Bearer ${key}` }, { 'if-none-match': `"${id}"` }]) {
+      const response = await fetch(urlOf(id), { headers: headers as Record<string, string> });
+      expect([response.status, await response.text()]).toEqual([410, expect.stringContaining('is forgotten')]);
+    }
   });
 });

@@ -4,6 +4,7 @@ import { sha256 } from '../events/schemas/values.ts';
 import { encodePng } from '../images/png.ts';
 import { SegmentCache } from '../images/segment-cache.ts';
 import type { Db } from '../postgres/database.ts';
+import { isForgotten } from '../postgres/stream-keys.ts';
 import { findHistoryImage, type HistoryImageRecord } from '../projections/images/read-history-images.ts';
 import { type Rebuilt, rebuildImage } from '../projections/images/rebuild-image.ts';
 import { asSeenBy } from '../projections/visible/see-projects.ts';
@@ -41,7 +42,7 @@ export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
   let asked = 0;
   const rebuilt = metrics.counter('images_rebuilt_total', 'History images drawn again from the record', ['outcome']);
   addSegmentCacheGauges(metrics, cache);
-  const world = { blobs, draw: (...drawn: Parameters<SegmentCache['get']>) => cache.get(...drawn).entry.segment };
+  const world = { blobs, keys: db, draw: (...drawn: Parameters<SegmentCache['get']>) => cache.get(...drawn).entry.segment };
 
   return endpoint({
     method: 'GET',
@@ -67,7 +68,8 @@ export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
       const shown = await findHistoryImage(visible, imageId);
       if (!shown)
         return refuse(404, `no step on record was shown the image ${imageId}`, 'ask GraphQL: step { historyImage { url } }');
-      if (isKept(req.headers['if-none-match'], imageId)) return { status: 304, headers: headersOf(imageId), body: '' };
+      if (isKept(req.headers['if-none-match'], imageId) && !(await isForgotten(db, shown.treeId)))
+        return { status: 304, headers: headersOf(imageId), body: '' };
       const ticket = gate.enter();
       if (!ticket) return refuse(503, 'too many images are being drawn', 'ask again', { headers: { 'retry-after': '1' } });
       try {

@@ -15,6 +15,8 @@ import { readRewardState } from '../../training/rows/reward-state.ts';
 export interface PackedRows {
   /** Returns the rows of a batch as they are on record now. @throws RowsError. */
   get(batchId: string, layout: Layout): Promise<EncodedRows | NotLaidOut>;
+  /** Drops what is kept: some of it may be forgotten. */
+  clear(): void;
 }
 
 type Packed = EncodedRows | NotLaidOut;
@@ -54,6 +56,7 @@ export function createPackedRows(
         throw error;
       }
     },
+    clear: () => kept.clear(),
   };
 
   async function packRows(batchId: string, layout: Layout): Promise<Packed> {

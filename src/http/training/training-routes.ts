@@ -11,7 +11,7 @@ import { declarationSchemaEndpoint } from './declaration-schema.ts';
 import { type Declare, declarePolicyEndpoint } from './declare-policy.ts';
 import { leaseBatch } from './lease-batch.ts';
 import { ofProject } from './of-project.ts';
-import { createPackedRows } from './packed-rows.ts';
+import { createPackedRows, type PackedRows } from './packed-rows.ts';
 import { registerPolicy } from './register-policy.ts';
 import { renewLease } from './renew-lease.ts';
 import { returnBatch } from './return-batch.ts';
@@ -19,6 +19,8 @@ import { rowsEndpoint } from './rows-endpoint.ts';
 import type { TrainingWorld } from './training-endpoint.ts';
 
 export type TrainingLeases = Pick<TrainingWorld, 'service' | 'notices'> & {
+  /** Left out, rows are kept for as long as there is room. */
+  readonly packed?: PackedRows;
   /** Left out, trainings are declared by the programs that run here alone. */
   readonly declare?: Declare;
   /** The same for who shows a key: what it decides is stamped with that. Left out, it is stamped as what is decided here. */
@@ -44,10 +46,10 @@ interface TrainingOptions extends Pick<TrainingWorld, 'db' | 'blobs'> {
 
 /** Returns the endpoints of trainers elsewhere: `/v1/training/…`. */
 export function trainingRoutes(
-  { declare, ...leases }: TrainingLeases,
+  { declare, packed: given, ...leases }: TrainingLeases,
   { db, log, blobs, catchUpMs }: TrainingOptions,
 ): readonly Endpoint[] {
-  const packed = createPackedRows({ db, blobs });
+  const packed = given ?? createPackedRows({ db, blobs });
   const world = { ...leases, db, blobs, packed, bodies: createJsonBodies(BODIES) };
   const made = openCache<readonly Endpoint[] & object>({ max: 1_000 });
   const endpointsOf = ({ principal, project }: Principal): readonly Endpoint[] => {

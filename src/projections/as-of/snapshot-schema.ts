@@ -62,6 +62,12 @@ export async function dropAllSnapshots(db: Db): Promise<void> {
   for (const { schema } of rows) await dropSnapshotSchema(db, schema);
 }
 
+/** Returns whether what a snapshot made is there: a forgetting drops it, whoever uses it. */
+export async function isSnapshotThere(db: Db, schema: string): Promise<boolean> {
+  const { rows } = await sql<{ there: boolean }>`select to_regnamespace(${schema}) is not null as there`.execute(db);
+  return rows[0]?.there ?? false;
+}
+
 /** Drops what a snapshot made. A name that is none of ours is a bug: a schema goes with all that it holds. */
 export async function dropSnapshotSchema(db: Db, schema: string): Promise<void> {
   if (!/^as_of_\d+_\d+$/.test(schema)) throw new RangeError(`${schema} is no schema of a snapshot`);

@@ -8,6 +8,7 @@ import { emptyReadModels } from '../../testing/read-models.ts';
 import { until } from '../../testing/until.ts';
 import { ENTITIES, givenTrees, NEVER, projectUpTo, tablesOf, useAsOf } from './as-of-testing.ts';
 import { dropLeftSnapshots } from './snapshot-owner.ts';
+import { dropAllSnapshots } from './snapshot-schema.ts';
 import { keepSnapshots } from './snapshots.ts';
 
 const asOf = useAsOf();
@@ -55,6 +56,22 @@ describe('snapshots', () => {
     again.release();
     await own.close();
     expect(await schemas()).toBe(before);
+  });
+
+  test('a snapshot that a forgetting dropped since is folded again', async () => {
+    const { position } = await givenTrees(asOf.live.db, 'a');
+    const own = keepSnapshots(asOf.live, asOf.url, { records: 1_000 });
+    const steps = async () => {
+      const { db, release } = await own.at({ kind: 'position', position }, 'all', NEVER);
+      const rows = await db.selectFrom('steps').select('stepId').orderBy('stepId').execute();
+      release();
+      return rows;
+    };
+    const first = await steps();
+    await dropAllSnapshots(asOf.live.db);
+    expect(first).not.toEqual([]);
+    expect(await steps()).toEqual(first);
+    await own.close();
   });
 
   test('a snapshot of too many events is refused with the remedy, as is one beyond the journal', async () => {

@@ -8,7 +8,13 @@ import { type Moment, resolveMoment } from './moment.ts';
 import { countRecords } from './read-records.ts';
 import { type Entities, projectionsOf, type Scope, scopeOf } from './scope.ts';
 import { becomeOwner, type SnapshotOwner } from './snapshot-owner.ts';
-import { createSnapshotSchema, dropSnapshotSchema, readShownVersions, type ShownVersions } from './snapshot-schema.ts';
+import {
+  createSnapshotSchema,
+  dropSnapshotSchema,
+  isSnapshotThere,
+  readShownVersions,
+  type ShownVersions,
+} from './snapshot-schema.ts';
 
 /** The read models as of a moment, held until released. */
 export interface Snapshot {
@@ -57,6 +63,7 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
     const key = sha256Hex(JSON.stringify([formatPosition(position), scope, [...shown]]));
     await forgetLost();
     if (closed) throw new Error('the snapshots are closed');
+    await forgetDropped(key);
     const entry = kept.get(key) ?? begin(position, scope, shown);
     kept.delete(key);
     kept.set(key, entry);
@@ -117,7 +124,7 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
       const settings = { search_path: schema, default_transaction_read_only: 'on' };
       const reading = await openDatabase(url, { ...named('read'), settings });
       return {
-        db: reading.db,
+        ...{ db: reading.db, schema },
         async drop() {
           await reading.close();
           await dropSnapshotSchema(database.db, schema);
@@ -155,6 +162,16 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
     for (const entry of lost) if (entry.users === 0) letGo(entry);
   }
 
+  /** A forgetting drops the snapshots of all processes, those too that were folded since it destroyed the keys. */
+  async function forgetDropped(key: string): Promise<void> {
+    const entry = kept.get(key);
+    if (!entry?.settled) return;
+    const built = await entry.ready.catch(() => undefined);
+    if (!built || (await isSnapshotThere(database.db, built.schema)) || kept.get(key) !== entry) return;
+    kept.delete(key);
+    if (entry.users === 0) letGo(entry);
+  }
+
   return {
     at,
     async close() {
@@ -171,6 +188,7 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
 
 interface Built {
   readonly db: Db;
+  readonly schema: string;
   drop(): Promise<void>;
 }
 interface Kept {

@@ -19,6 +19,8 @@ import { readHistories, readSegments, type SegmentRecord } from './read-segments
 export interface RebuildWorld {
   readonly db: Db;
   readonly blobs: Pick<BlobStore, 'get'>;
+  /** Where the keys of streams lie; `db` unless that shows the rows of some projects alone. */
+  readonly keys?: Db;
   readonly draw?: (spec: RenderSpec, text: string) => RenderedSegment;
 }
 
@@ -74,7 +76,7 @@ async function readSpec(db: Db, id: string): Promise<{ readonly kind: 'spec'; re
 }
 
 async function drawSegments(
-  { db, blobs, draw = renderSegment }: RebuildWorld,
+  { db, blobs, keys = db, draw = renderSegment }: RebuildWorld,
   spec: RenderSpec,
   ids: readonly string[],
 ): Promise<
@@ -88,7 +90,7 @@ async function drawSegments(
     for (const id of wanted) {
       const record = records.get(id);
       if (!record) {
-        if (await isForgotten(db, streamOf('SegmentRendered', { segmentId: id }) ?? '')) {
+        if (await isForgotten(keys, streamOf('SegmentRendered', { segmentId: id }) ?? '')) {
           return { kind: 'forgotten', id, detail: `segment ${id} is forgotten` };
         }
         return segmentDamage(id, 'is not on record; was its SegmentRendered appended?');

@@ -12,7 +12,9 @@ import { id, name } from '../../events/schemas/values.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
 import { nextSequence } from '../../platform/next-sequence.ts';
 import type { Platform } from '../../platform/open-platform.ts';
+import { watchForgotten } from '../../platform/watch-forgotten.ts';
 import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
+import { forgottenAmong } from '../../postgres/stream-keys.ts';
 import { readRecordedEpoch } from '../../projections/epochs/mark-superseded.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
 import { readRecordedSteps } from '../../projections/step-tree/read-recorded-steps.ts';
@@ -22,7 +24,7 @@ import { type Collected, collectRun, type Progress } from './collect-run.ts';
 import { treeIdOf } from './collect-tree.ts';
 import { openFences } from './fence-streams.ts';
 import { type HeldRun, type HoldOptions, holdRun, RunRefused } from './hold-run.ts';
-import { openPrompter } from './open-prompter.ts';
+import { dropDrawn, openPrompter } from './open-prompter.ts';
 import { type CollectPlan, collectPlan } from './plan.ts';
 import { refuseSearchPayment } from './prompting/closing-rewards.ts';
 import { readPrefix } from './read-prefix.ts';
@@ -85,6 +87,7 @@ async function collectHeld(platform: Platform, collection: Collection, held: Hel
   const { runId, plan } = collection;
   const prompter = plan.prompt ? openPrompter(platform, plan.prompt) : undefined;
   const opened: { close(): Promise<void> }[] = []; // closed whatever fails to open after it
+  if (prompter?.drawing) opened.push(watchForgotten(platform, () => dropDrawn(platform)));
   try {
     const bare = await openEnvironment(plan.environment);
     opened.push(bare);
@@ -207,6 +210,14 @@ async function recordOf(platform: Platform, { runId, plan, seed, signal }: Colle
   const bytes = (sha256: string) => platform.blobs.get(sha256);
   const recorded = await readRecordedRun(db, runId, treeOf, text, bytes);
   if (recorded.end !== null) return recorded;
+  const forgotten = await forgottenAmong(
+    db,
+    recorded.open.map(({ treeId }) => treeId),
+  );
+  if (forgotten.size > 0)
+    throw new RunRefused(
+      `the payload of ${forgotten.size} open trees of run ${runId} is forgotten: nothing can go on from it; begin a new run`,
+    );
   return {
     ...recorded,
     takeOver: async () => ((await fences.run()) ? readRunEnd(db, runId) : null),

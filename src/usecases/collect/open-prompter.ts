@@ -44,6 +44,12 @@ export function segmentCacheOf(platform: Platform): SegmentCache {
   return cache;
 }
 
+/** Drops what this process keeps of drawn segments, and which of them it knows as recorded: some may be forgotten. */
+export function dropDrawn(platform: Platform): void {
+  caches.get(platform)?.clear();
+  for (const { recorded } of drawings.get(platform)?.values() ?? []) recorded.clear();
+}
+
 function openDrawing(platform: Platform, { profile, vision }: NonNullable<PromptPlan['image']>): Drawing {
   const known = drawings.get(platform) ?? new Map<string, Drawing>();
   drawings.set(platform, known);

@@ -27,6 +27,14 @@ export type DatasetErrorCode =
   | 'bad-row' // a row of an import file breaks a rule
   | 'conflict'; // the record holds another fact under an id of the file
 
+/** Refuses placeholders as examples. @param total how many trajectories were chosen. */
+export function payloadForgotten(forgotten: number, total: number): DatasetError {
+  return new DatasetError(
+    'forgotten',
+    `the payload of ${forgotten} of the ${total} trajectories is forgotten; choose others, by --run or another filter`,
+  );
+}
+
 /**
  * Returns the words of whatever was thrown. By its fields: an error of node may come from another realm, where `instanceof` says
  * no.

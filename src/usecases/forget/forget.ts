@@ -8,7 +8,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { destroyKeys } from '../../postgres/stream-keys.ts';
 import { dropAllSnapshots } from '../../projections/as-of/snapshot-schema.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { drawnSegments, segmentCacheOf } from '../collect/open-prompter.ts';
+import { drawnSegments, dropDrawn } from '../collect/open-prompter.ts';
 import type { Rebuilding } from '../rebuild/rebuild-projection.ts';
 import { type ForgetPlan, streamsOf, streamsOfRun, unrecorded } from './plan-forgetting.ts';
 import { purgeReadModels } from './purge-read-models.ts';
@@ -78,7 +78,7 @@ async function deleteBlobs({ config }: Platform, names: readonly string[], grace
 async function deleteDrawn(platform: Platform, segments: readonly string[]): Promise<void> {
   const drawn = drawnSegments(platform);
   for (const id of segments) await drawn.remove(id);
-  segmentCacheOf(platform).clear();
+  dropDrawn(platform);
 }
 
 async function record(

@@ -2,6 +2,7 @@ import { openEnvironment } from '../../environments/open-environment.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
 import type { Db } from '../../postgres/database.ts';
+import { isForgotten } from '../../postgres/stream-keys.ts';
 import { type ForkPoint, readForkPoint } from '../../projections/step-tree/read-fork-point.ts';
 import { type CollectPlan, collectPlan } from '../collect/plan.ts';
 import { readBeginning } from '../collect/recorded-beginning.ts';
@@ -27,6 +28,8 @@ export async function planFork({ database }: Platform, stepId: string, changes: 
   const { db } = database;
   const step = await readForkPoint(db, stepId);
   if (!step) throw new ReplayRefused(`there is no step ${stepId}; \`espalier tree TREE --ids\` shows the steps of a tree`);
+  if (await isForgotten(db, step.treeId))
+    throw new ReplayRefused(`the payload of tree ${step.treeId} is forgotten: nothing can go on from step ${stepId}`);
   if (step.termination === 'terminated')
     throw new ReplayRefused(
       `the episode ended at step ${stepId}: nothing can follow; name a step before it, such as ${step.parentStepId}`,

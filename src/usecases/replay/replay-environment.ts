@@ -13,6 +13,7 @@ import { openEnvironment } from '../../environments/open-environment.ts';
 import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
+import { nothingLeft, readLeftOfRun } from '../../projections/forgetting/read-forgotten.ts';
 import { readEarned } from '../../projections/rewards/read-earned.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
 import { readTreesOfRun } from '../../projections/step-tree/read-trees-of-run.ts';
@@ -50,8 +51,13 @@ export async function replayEnvironment(platform: Platform, asked: EnvironmentRe
   let skipped = 0;
   try {
     const trees = await readTreesOfRun(db, asked.runId);
+    const left = await readLeftOfRun(db, asked.runId);
+    const nothing = nothingLeft(asked.runId, left);
+    if (nothing !== null) throw new ReplayRefused(nothing);
+    if (left.forgotten.size > 0) comparison.note(forgottenTrees(left.forgotten.size));
     for (const [index, { treeId }] of trees.entries()) {
       asked.signal.throwIfAborted();
+      if (left.forgotten.has(treeId)) continue;
       const tree = (await db.transaction().execute((trx) => readRecordedTrees(trx, [treeId]))).get(treeId);
       const earned = await readEarned(db, treeId);
       await comparePrompts(platform, treeId, comparison);
@@ -64,6 +70,11 @@ export async function replayEnvironment(platform: Platform, asked: EnvironmentRe
   }
   if (skipped > 0) comparison.note(`steps that were not executed, since the episode had ended before them: ${skipped}`);
   return comparison.report();
+}
+
+/** Says that trees are left out of a replay. */
+export function forgottenTrees(count: number): string {
+  return `trees that are left out, since their payload is forgotten: ${count}`;
 }
 
 async function environmentOf(

@@ -9,9 +9,11 @@ import { publishedOpening } from '../../domain/search/published-prompt.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import type { Judge } from '../../policies/judge.ts';
 import type { Db } from '../../postgres/database.ts';
+import { forgottenAmong } from '../../postgres/stream-keys.ts';
 import { readSearchedTree, type SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
 import { type PublishedFile, readPublishedFiles } from '../../projections/runs/read-published-files.ts';
 import { forEachOf } from '../collect/all-or-stop.ts';
+import { RunRefused } from '../collect/hold-run.ts';
 import { judgeFaithfully, onRawScale } from './revise-faithful-tree.ts';
 import { readRecordedRevisions } from './revise-record.ts';
 import { refuseAnotherWorld } from './revise-run.ts';
@@ -87,11 +89,19 @@ export interface FaithfulCounts {
  * can show. The read models must hold the whole log. One thing our own searches cannot give back: WebShop's module drops the
  * colon of a `Thought 1:` at the node; they record the reply with it.
  * @returns false in `whole` when the signal was aborted before the last row.
- * @throws AnotherWorld, PolicyError of a judge that cannot be asked, EnvironmentError.
+ * @throws RunRefused where the payload of a tree is forgotten, AnotherWorld, PolicyError of a judge that cannot be asked, EnvironmentError.
  */
 export async function reviseFaithfulRun(options: FaithfulOptions): Promise<FaithfulCounts & { readonly whole: boolean }> {
   const { db, judge, plan } = options;
   const { files, opened } = await readPublishedFiles(db, options.runId);
+  const forgotten = await forgottenAmong(
+    db,
+    files.map(({ treeId }) => treeId),
+  );
+  if (forgotten.size > 0)
+    throw new RunRefused(
+      `the payload of ${forgotten.size} of the ${files.length} trees of run ${options.runId} is forgotten, and the published program reads all of them`,
+    );
   const unfinished = Math.max(options.plannedTrees ?? 0, opened) - files.length;
   const verdicts = plan.revise && plan.dataType === 'centric' ? judge && openVerdicts(judge, db, options.appender) : null;
   const counted = { trees: 0, skipped: 0, found: 0, accepted: 0, rows: 0, judged: 0 };

@@ -3,6 +3,7 @@ import { measureRevisions } from '../../domain/revision/revision-metrics.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import type { Judge } from '../../policies/judge.ts';
 import type { Db } from '../../postgres/database.ts';
+import { forgottenAmong } from '../../postgres/stream-keys.ts';
 import {
   countClosedTrees,
   readSearchedTree,
@@ -11,6 +12,7 @@ import {
 } from '../../projections/revisions/read-searched-trees.ts';
 import { forEachOf } from '../collect/all-or-stop.ts';
 import { AnotherWorld } from '../collect/another-world.ts';
+import { RunRefused } from '../collect/hold-run.ts';
 import type { ReadReply } from './revise-check.ts';
 import { readRecordedRevisions } from './revise-record.ts';
 import { reviseTree } from './revise-tree.ts';
@@ -51,6 +53,8 @@ export interface ReviseCounts {
    * mined.
    */
   readonly unfinished: number;
+  /** Trees whose payload is forgotten: of them nothing is mined. */
+  readonly forgotten: number;
   readonly good: number;
   readonly bad: number;
   readonly pairs: number;
@@ -74,16 +78,20 @@ export const DIRECT = { name: 'direct', revision: '1' };
  * each splice executed. The read models must hold the whole log. Killed anywhere and called again, it ends with the same
  * judgements and revisions, nothing twice; another alpha, judge or seed adds its own. An aborted signal ends it after the current
  * work.
- * @throws AnotherWorld, PolicyError of a judge that cannot be asked, EnvironmentError.
+ * @throws RunRefused where the payload of all trees is forgotten, AnotherWorld, PolicyError of a judge that cannot be asked, EnvironmentError.
  */
 export async function reviseRun(options: ReviseOptions): Promise<ReviseCounts> {
   const { db, runId, judge, kind, appender } = options;
-  const treeIds = await readTreeIds(db, runId);
+  const opened = await readTreeIds(db, runId);
+  const forgotten = await forgottenAmong(db, opened);
+  const treeIds = opened.filter((treeId) => !forgotten.has(treeId));
+  if (opened.length > 0 && treeIds.length === 0)
+    throw new RunRefused(`the payload of run ${runId} is forgotten: nothing can be mined of it`);
   const verdicts = judge && openVerdicts(judge, db, appender);
   const done: RevisedTree[] = [];
-  const plannedTrees = Math.max(options.plannedTrees ?? 0, treeIds.length);
+  const plannedTrees = Math.max(options.plannedTrees ?? 0, opened.length);
   const unfinished = plannedTrees - (await countClosedTrees(db, runId));
-  const counts = () => count(done, { plannedTrees, unfinished, asked: verdicts?.asked() ?? 0 });
+  const counts = () => count(done, { plannedTrees, unfinished, forgotten: forgotten.size, asked: verdicts?.asked() ?? 0 });
 
   await forEachOf(treeIds, options, async (treeId, signal) => {
     const tree = await readSearchedTree(db, treeId, options.resolve);
@@ -121,7 +129,7 @@ export function refuseAnotherWorld(tree: SearchedTree, kind: EnvironmentKind): v
 
 function count(
   trees: readonly RevisedTree[],
-  { plannedTrees, unfinished, asked }: Pick<ReviseCounts, 'plannedTrees' | 'unfinished' | 'asked'>,
+  { plannedTrees, unfinished, forgotten, asked }: Pick<ReviseCounts, 'plannedTrees' | 'unfinished' | 'forgotten' | 'asked'>,
 ): ReviseCounts {
   const verdicts = { good: 0, bad: 0, uncertain: 0, unparsed: 0 };
   const dropped = { 'not-judged': 0, 'before-branch': 0, unparsed: 0, 'no-turn': 0, duplicate: 0 };
@@ -137,6 +145,7 @@ function count(
     trees: trees.length,
     plannedTrees,
     unfinished,
+    forgotten,
     good: sum(({ pairing }) => pairing.good.length),
     bad: sum(({ pairing }) => pairing.bad.length),
     pairs: sum(({ pairing }) => pairing.pairs.length),

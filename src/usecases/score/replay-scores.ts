@@ -3,6 +3,7 @@ import { findScorer, listScorers, type Scorer } from '../../domain/reward/scorer
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
+import { nothingLeft, readLeftOfRun } from '../../projections/forgetting/read-forgotten.ts';
 import { type JudgedTree, readJudged } from '../../projections/rewards/read-judged.ts';
 import { readReturnsOfTree } from '../../projections/rewards/read-returns.ts';
 import { readScorable, type ScorableTree } from '../../projections/rewards/read-scorable.ts';
@@ -11,7 +12,7 @@ import { countTrees } from '../../projections/step-tree/read-trees.ts';
 import { collectPlan } from '../collect/plan.ts';
 import { episodeOf, pathOf, type SeenReward } from '../collect/score-tree.ts';
 import { comparePrompts } from '../replay/compare-prompts.ts';
-import { ReplayRefused } from '../replay/replay-environment.ts';
+import { forgottenTrees, ReplayRefused } from '../replay/replay-environment.ts';
 import { Comparison, type ReplayReport } from '../replay/replay-report.ts';
 import { changesOf, chooseEstimator, describeChange, estimateAdvantages, recordedEstimator } from './replay-scores-advantages.ts';
 import { type CompressionAsked, payCompression } from './replay-scores-compression.ts';
@@ -58,6 +59,11 @@ export async function replayScores(platform: Platform, replay: ScoresReplay): Pr
     await comparePairs({ db, runId, asked: asked.thresholds, resolve, signal, progress: replay.progress }, comparison);
     return comparison.report();
   }
+  const readsTexts = asked.kind === 'as-recorded' || asked.kind === 'scorer';
+  const left = await readLeftOfRun(db, runId);
+  const nothing = readsTexts ? nothingLeft(runId, left) : null;
+  if (nothing !== null) throw new ReplayRefused(nothing);
+  if (readsTexts && left.forgotten.size > 0) comparison.note(forgottenTrees(left.forgotten.size));
   const scorer = asked.kind === 'scorer' ? scorerNamed(asked.scorer) : null;
   const before = await recordedEstimator(db, runId);
   const after = asked.kind === 'estimator' ? chooseEstimator(asked.name, asked.options) : before;
@@ -69,6 +75,7 @@ export async function replayScores(platform: Platform, replay: ScoresReplay): Pr
   try {
     for await (const found of readScorable(db, runId)) {
       signal.throwIfAborted();
+      if (readsTexts && left.forgotten.has(found.treeId)) continue;
       const tree = await resolved(platform, found);
       await comparePrompts(platform, tree.treeId, comparison);
       if (asked.kind === 'as-recorded') groups.push(await scoreAsRecorded(scoring, tree));

@@ -8,6 +8,7 @@ import { TOPICS } from '../../events/catalogue.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
 import { nextSequence } from '../../platform/next-sequence.ts';
 import type { Platform } from '../../platform/open-platform.ts';
+import { nothingLeft, readLeftOfRun } from '../../projections/forgetting/read-forgotten.ts';
 import { readScorable, type ScorableTree } from '../../projections/rewards/read-scorable.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
@@ -34,14 +35,16 @@ export interface ScoreCounts {
   readonly assigned: number;
   readonly revised: number;
   readonly standing: number;
+  /** Trees that are left out: a scorer reads texts, and theirs are forgotten. */
+  readonly forgotten: number;
 }
 
 const CATCH_UP_MS = 60_000;
 
 /**
  * Scores a recorded run later: every finished rollout gets a reward of the scorer, or its reward of that component is revised.
- * Events say which; earlier rewards stay in the record. The same command again appends only what is missing. @throws RunRefused
- * that lists the scorers.
+ * Events say which; earlier rewards stay in the record. The same command again appends only what is missing. Trees whose payload
+ * is forgotten keep their rewards. @throws RunRefused that lists the scorers, or says that nothing is left to score.
  */
 export async function score(platform: Platform, asked: Scoring): Promise<ScoreCounts> {
   const scorer = findScorer(asked.scorer);
@@ -53,6 +56,9 @@ export async function score(platform: Platform, asked: Scoring): Promise<ScoreCo
     await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
     const run = await readRun(db, runId);
     if (!run) throw new RunRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
+    const left = await readLeftOfRun(db, runId);
+    const nothing = nothingLeft(runId, left);
+    if (nothing !== null) throw new RunRefused(nothing);
     await takeOverRecorded(platform, held, runId, signal);
     const environment = asked.environment ?? collectPlan.safeParse(run.config).data?.environment ?? null;
     const kind = scorer.needs === 'ground-truth' ? await openTruth(environment, runId, scorer.name) : null;
@@ -66,9 +72,10 @@ export async function score(platform: Platform, asked: Scoring): Promise<ScoreCo
         epoch: held.epoch,
         sequenceOf: (stream, topic) => nextSequence(db, 'scorer', stream, topic),
       });
-      const counts = { trees: 0, assigned: 0, revised: 0, standing: 0 };
+      const counts = { trees: 0, assigned: 0, revised: 0, standing: 0, forgotten: left.forgotten.size };
       for await (const tree of readScorable(db, runId)) {
         if (signal.aborted) break;
+        if (left.forgotten.has(tree.treeId)) continue;
         const truth = kind?.groundTruth?.(tree.alias) ?? null;
         const scored = scoreTree(await resolved(platform, tree), {
           runId,

@@ -9,10 +9,12 @@ import { SegmentCache } from '../../images/segment-cache.ts';
 import { textTokens } from '../../images/text-tokens.ts';
 import { VISION_PRESETS, type VisionPreset, visionPreset, visionTokens } from '../../images/vision-tokens.ts';
 import type { Db } from '../../postgres/database.ts';
+import { forgottenAmong } from '../../postgres/stream-keys.ts';
 import { readHistoryImagesOfRun } from '../../projections/images/read-history-images.ts';
 import { readRenderSpecsOfRuns } from '../../projections/images/read-render-specs.ts';
 import { readRecordedTrees } from '../../projections/trajectories/read-recorded-trees.ts';
 import type { RecordedStep, RecordedTree } from '../../projections/trajectories/recorded-tree.ts';
+import { ReplayRefused } from '../replay/replay-environment.ts';
 
 /** The history of one step as far as it determines what its image costs at any factor. */
 export interface HistoryToShow {
@@ -62,7 +64,7 @@ export async function shownHistories(db: Db, runId: string): Promise<readonly Hi
 
 /**
  * Works out the histories that a run in text would have shown as images: every step behind the first of its path, by a template
- * and a spec.
+ * and a spec. @throws ReplayRefused where the payload of a tree is forgotten.
  */
 export async function wouldBeHistories(
   db: Db,
@@ -76,6 +78,11 @@ export async function wouldBeHistories(
     readonly vision: VisionPreset;
   },
 ): Promise<readonly HistoryToShow[]> {
+  const forgotten = await forgottenAmong(db, treeIds);
+  if (forgotten.size > 0)
+    throw new ReplayRefused(
+      `the payload of ${forgotten.size} of the ${treeIds.length} trees is forgotten: their histories have no length`,
+    );
   const cache = new SegmentCache();
   const histories: HistoryToShow[] = [];
   for (const treeId of treeIds) {

@@ -2,6 +2,7 @@ import { leafPaths } from '../../domain/revision/leaf-paths.ts';
 import { keepsForm } from '../../domain/revision/splice.ts';
 import { isWorse } from '../../domain/revision/thresholds.ts';
 import type { Platform } from '../../platform/open-platform.ts';
+import { forgottenAmong } from '../../postgres/stream-keys.ts';
 import { type RevisionRecord, readRevisedTrees, readRevisions } from '../../projections/revisions/read-revisions.ts';
 import { readSearchedTrees, type SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
 import { revisionTurns } from '../../projections/revisions/revision-turns.ts';
@@ -26,7 +27,9 @@ const TREES_AT_ONCE = 16;
  */
 export async function findDoubtfulRevisions({ database }: Platform, signal: AbortSignal): Promise<readonly DoubtfulRevision[]> {
   const { db } = database;
-  const ids = await readRevisedTrees(db);
+  const revised = await readRevisedTrees(db);
+  const forgotten = await forgottenAmong(db, revised); // a placeholder has no form that a reflection could break
+  const ids = revised.filter((treeId) => !forgotten.has(treeId));
   const found: DoubtfulRevision[] = [];
   for (let from = 0; from < ids.length; from += TREES_AT_ONCE) {
     signal.throwIfAborted();

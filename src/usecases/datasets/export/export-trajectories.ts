@@ -9,7 +9,7 @@ import { runs } from '../../../projections/runs/runs.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
 import { countForgotten, readPromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
-import { DatasetError } from '../dataset-error.ts';
+import { DatasetError, payloadForgotten } from '../dataset-error.ts';
 import { AtomicFile, type Existing, refuseExisting } from './atomic-file.ts';
 import type { ChatTokenizer } from './chat-tokenizer.ts';
 import { countWhole, refuseDifference } from './check-whole.ts';
@@ -73,13 +73,6 @@ export async function exportTrajectories(options: ExportOptions): Promise<Manife
     await folder.discard();
     await file.discard();
   }
-}
-
-function payloadForgotten(forgotten: number, total: number): DatasetError {
-  return new DatasetError(
-    'forgotten',
-    `the payload of ${forgotten} of the ${total} trajectories is forgotten; choose others, by --run or another filter`,
-  );
 }
 
 async function publish(

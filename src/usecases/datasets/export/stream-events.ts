@@ -113,7 +113,10 @@ async function readSegments(trx: Trx, events: readonly Envelope[], written: Set<
   }
   if (streams.length === 0) return [];
   const drawn = await readPlaced(trx, streams);
-  return streams.flatMap((stream) => takeStream(drawn(stream).events).events.slice(0, 1)); // who drew it again said the same
+  return streams.flatMap((stream) => {
+    const { events: said } = takeStream(drawn(stream).events);
+    return said.find(({ sealed }) => !sealed) ?? said[0] ?? []; // who drew it again said the same; one that is forgotten says nothing
+  });
 }
 
 async function inlined<E extends Envelope>(events: readonly E[], blobs: BlobStore): Promise<readonly E[]> {

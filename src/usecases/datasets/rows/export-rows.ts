@@ -8,9 +8,9 @@ import { revisions } from '../../../projections/revisions/revisions.ts';
 import { rewards } from '../../../projections/rewards/rewards.ts';
 import { runs } from '../../../projections/runs/runs.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
-import { readPromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
+import { countForgotten, readPromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
-import { DatasetError } from '../dataset-error.ts';
+import { DatasetError, payloadForgotten } from '../dataset-error.ts';
 import { AtomicFile, type Existing, refuseExisting } from '../export/atomic-file.ts';
 import { countWhole } from '../export/check-whole.ts';
 import { manifestPath } from '../export/manifest.ts';
@@ -83,7 +83,9 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
       runs: from,
       position,
     } = await readSnapshot(db, PROJECTIONS, { waitMs, signal }, async (trx, at) => {
-      await countWhole(trx, query); // a tree that is not whole is mined to other examples
+      const { trajectories } = await countWhole(trx, query); // a tree that is not whole is mined to other examples
+      const forgotten = await countForgotten(trx, query);
+      if (forgotten > 0) throw payloadForgotten(forgotten, trajectories);
       const job = {
         ...{ trx, blobs, query, format, parameters, general, file, folder, signal },
         ...(options.revisionIds ? { revisionIds: options.revisionIds } : {}),

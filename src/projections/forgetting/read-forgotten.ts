@@ -29,7 +29,7 @@ export async function readLeftOfRun(db: Db, runId: string): Promise<LeftOfRun> {
   return { trees: rows.length, forgotten: new Set(rows.flatMap(({ treeId, forgotten }) => (forgotten ? [treeId] : []))) };
 }
 
-/** Says why nothing of a run can be read again; null where a tree of it can, or it has none. */
+/** Returns why nothing of a run can be read again; null where a tree of it can, or it has none. */
 export function nothingLeft(runId: string, { trees, forgotten }: LeftOfRun): string | null {
   return trees > 0 && forgotten.size === trees
     ? `the payload of run ${runId} is forgotten, of all its ${trees} trees: nothing of it can be read again`

@@ -72,7 +72,7 @@ export async function replayEnvironment(platform: Platform, asked: EnvironmentRe
   return comparison.report();
 }
 
-/** Says that trees are left out of a replay. */
+/** Returns a note that trees are left out of a replay. */
 export function forgottenTrees(count: number): string {
   return `trees that are left out, since their payload is forgotten: ${count}`;
 }

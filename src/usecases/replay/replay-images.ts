@@ -4,7 +4,10 @@ import { type RebuildWorld, rebuildImage } from '../../projections/images/rebuil
 import { ReplayRefused } from './replay-environment.ts';
 import { Comparison, type ReplayReport } from './replay-report.ts';
 
-/** Draws every history image of a run again from the record and compares its id, which is the SHA-256 of its pixels. @throws ReplayRefused where all are forgotten. */
+/**
+ * Draws every history image of a run again from the record and compares its id, which is the SHA-256 of its pixels.
+ * @throws ReplayRefused where all are forgotten.
+ */
 export async function replayImages(
   world: Omit<RebuildWorld, 'draw'>,
   runId: string,

@@ -89,7 +89,8 @@ export interface FaithfulCounts {
  * can show. The read models must hold the whole log. One thing our own searches cannot give back: WebShop's module drops the
  * colon of a `Thought 1:` at the node; they record the reply with it.
  * @returns false in `whole` when the signal was aborted before the last row.
- * @throws RunRefused where the payload of a tree is forgotten, AnotherWorld, PolicyError of a judge that cannot be asked, EnvironmentError.
+ * @throws RunRefused where the payload of a tree is forgotten, AnotherWorld, PolicyError of a judge that cannot
+ * be asked, EnvironmentError.
  */
 export async function reviseFaithfulRun(options: FaithfulOptions): Promise<FaithfulCounts & { readonly whole: boolean }> {
   const { db, judge, plan } = options;

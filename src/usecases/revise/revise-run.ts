@@ -78,7 +78,8 @@ export const DIRECT = { name: 'direct', revision: '1' };
  * each splice executed. The read models must hold the whole log. Killed anywhere and called again, it ends with the same
  * judgements and revisions, nothing twice; another alpha, judge or seed adds its own. An aborted signal ends it after the current
  * work.
- * @throws RunRefused where the payload of all trees is forgotten, AnotherWorld, PolicyError of a judge that cannot be asked, EnvironmentError.
+ * @throws RunRefused where the payload of all trees is forgotten, AnotherWorld, PolicyError of a judge that cannot
+ * be asked, EnvironmentError.
  */
 export async function reviseRun(options: ReviseOptions): Promise<ReviseCounts> {
   const { db, runId, judge, kind, appender } = options;

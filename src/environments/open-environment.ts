@@ -12,6 +12,7 @@ import { pythonEnvironment } from './server/python-entry.ts';
 import { environmentServer } from './server/server-entry.ts';
 import { textcraft } from './textcraft/textcraft-entry.ts';
 import { toolEnv } from './tool-env/tool-env-entry.ts';
+import { webshopGenerated } from './webshop/webshop-entry.ts';
 
 /** The environments that a plan may name. */
 const ENTRIES = [
@@ -26,6 +27,7 @@ const ENTRIES = [
   environmentServer,
   scienceWorld,
   babyAi,
+  webshopGenerated,
 ] as const;
 
 type AddressOf<Entry> =

@@ -4,7 +4,7 @@ import { composePrompt, TEMPLATE_VERSIONS } from './compose-prompt.ts';
 import { pastSteps } from './past-steps.ts';
 import type { ComposedPrompt, PromptInput, TemplateName } from './prompt-template.ts';
 
-const NAMES: readonly TemplateName[] = ['alfworld', 'search-qa', 'textcraft'];
+const NAMES: readonly TemplateName[] = ['alfworld', 'search-qa', 'textcraft', 'webshop'];
 
 const home = {
   task: 'put some spraybottle on toilet',
@@ -159,5 +159,6 @@ test('a changed wording has a new version', () => {
     'alfworld@1': '93191624cd86be34',
     'search-qa@1': 'ad124c2c440f57ad',
     'textcraft@1': 'a5d01d14717ed4d0',
+    'webshop@1': 'b4921ff17b010c57',
   });
 });

@@ -5,15 +5,22 @@ import type { ComposedPrompt, PromptInput, TemplateName } from './prompt-templat
 import { wordAlfworld } from './templates/word-alfworld.ts';
 import { wordSearchQa } from './templates/word-search-qa.ts';
 import { wordTextcraft } from './templates/word-textcraft.ts';
+import { wordWebshop } from './templates/word-webshop.ts';
 import type { Shown, Wording } from './templates/wording.ts';
 
 /** Raised with every change of a world's texts or records. */
-export const TEMPLATE_VERSIONS: { readonly [Name in TemplateName]: number } = { alfworld: 1, 'search-qa': 1, textcraft: 1 };
+export const TEMPLATE_VERSIONS: { readonly [Name in TemplateName]: number } = {
+  alfworld: 1,
+  'search-qa': 1,
+  textcraft: 1,
+  webshop: 1,
+};
 
 const WORDINGS: { readonly [Name in TemplateName]: Wording } = {
   alfworld: wordAlfworld,
   'search-qa': wordSearchQa,
   textcraft: wordTextcraft,
+  webshop: wordWebshop,
 };
 
 /**

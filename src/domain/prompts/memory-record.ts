@@ -17,6 +17,7 @@ export function memoryRecord(name: TemplateName, step: FinishedStep): string {
   switch (name) {
     case 'alfworld':
     case 'textcraft':
+    case 'webshop':
       return `[Observation]: ${onOneLine(step.before)} [Action]: ${onOneLine(step.action)}`;
     case 'search-qa':
       return `${step.action} ${asInformation(step.after)}`;

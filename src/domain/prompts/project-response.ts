@@ -35,11 +35,19 @@ function find(name: TemplateName, response: string): Found {
       return findTaggedAction(response);
     case 'search-qa':
       return findSearchAction(response);
+    case 'webshop':
+      return findShopAction(response);
     case 'textcraft':
       return findCommand(response);
     default:
       return name satisfies never;
   }
+}
+
+/** As in ALFWorld, but that the last twenty characters stand for an action that is not there (specification of AgentOCR, §4.3). */
+function findShopAction(response: string): Found {
+  const found = findTaggedAction(response);
+  return found.broken.includes('no-action') ? { ...found, action: [...response.toLowerCase()].slice(-20).join('') } : found;
 }
 
 /**

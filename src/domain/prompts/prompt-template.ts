@@ -1,7 +1,7 @@
 import type { PromptMessage, PromptMode } from './prompt-message.ts';
 
 /** The worlds that a prompt is worded for. */
-export type TemplateName = 'alfworld' | 'search-qa' | 'textcraft';
+export type TemplateName = 'alfworld' | 'search-qa' | 'textcraft' | 'webshop';
 
 /** A step already taken, as the agent saw it: what it saw, and the action that was read out of its answer. */
 export interface PastStep {

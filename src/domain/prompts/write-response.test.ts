@@ -7,7 +7,7 @@ const factor = fc.double({ min: 1, max: 5, noNaN: true });
 const command = fc.constantFrom('look', 'go to desk 1', 'take mug 2 from shelf 1', 'inventory', 'get 2 oak logs');
 
 describe('writeResponse', () => {
-  test.each(['alfworld', 'textcraft'] as const)(
+  test.each(['alfworld', 'textcraft', 'webshop'] as const)(
     'a %s response is read back as the action and factor that it was written for',
     (name) => {
       fc.assert(

@@ -15,6 +15,7 @@ export function writeResponse(name: TemplateName, { thought, action, factor }: A
   const compression = factor === null ? '' : `\n<compression>${factor}</compression>`;
   switch (name) {
     case 'alfworld':
+    case 'webshop':
       return `<think>${thought}</think>\n<action>${action}</action>${compression}`;
     case 'search-qa':
       return `<think>${thought}</think>\n${action}${compression}`;

@@ -20,6 +20,7 @@ export async function readPublishedMetrics(db: Db, runId: string): Promise<reado
   return [
     ...(await ofEpisodes(db, runId)),
     ...(await ofTasks(db, runId)),
+    ...(await ofShops(db, runId)),
     ...(await ofSteps(db, runId)),
     ...(await ofImages(db, runId)),
     ...(await ofScorers(db, runId)),
@@ -93,6 +94,15 @@ async function ofTasks(db: Db, runId: string): Promise<PublishedMetric[]> {
       value: successes / finished,
       count: finished,
     }));
+}
+
+/** What purchases in WebShop are worth, from 0 to 1; success is a purchase that is worth 1. The name is that of verl-agent. */
+async function ofShops(db: Db, runId: string): Promise<PublishedMetric[]> {
+  const { rows } = await sql<{ count: number; mean: number | null }>`
+    select count(*) as count, avg(coalesce(v.value, 0)) as mean
+    from trees t join rollouts o using (tree_id) left join returns v using (rollout_id)
+    where t.run_id = ${runId}::uuid and t.environment ilike '%webshop%' and o.finished_at is not null`.execute(db);
+  return rows.flatMap(({ count, mean }) => single('episode/webshop_task_score (not success_rate)', mean, count));
 }
 
 /** Of the actions that rollouts took: in the published loop an action is valid when it has the form that was asked for. */

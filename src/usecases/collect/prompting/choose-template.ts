@@ -8,7 +8,8 @@ export const TEMPLATES = Object.keys(TEMPLATE_VERSIONS) as readonly TemplateName
 /** Finds the template worded for an environment. */
 export function templateFor(environment: string): TemplateName | undefined {
   return TEMPLATES.find(
-    (name) => environment === name || environment.startsWith(`${name}:`) || environment.startsWith(`agentgym:${name}`),
+    (name) =>
+      [name, `${name}-generated`].includes(environment.split(':', 1)[0] ?? '') || environment.startsWith(`agentgym:${name}`),
   );
 }
 

@@ -7,7 +7,7 @@ import { count } from '../../../events/schemas/values.ts';
  * prompt is in it.
  */
 export const promptPlan = z.strictObject({
-  template: z.strictObject({ name: z.enum(['alfworld', 'search-qa', 'textcraft']), version: z.int().min(1) }),
+  template: z.strictObject({ name: z.enum(['alfworld', 'search-qa', 'textcraft', 'webshop']), version: z.int().min(1) }),
   mode: z.enum(['text', 'image']),
   /** How many of the last steps are shown. */
   historyLength: count.max(10_000),

@@ -44,7 +44,7 @@ function find(name: TemplateName, response: string): Found {
   }
 }
 
-/** As in ALFWorld, but that the last twenty characters stand for an action that is not there (specification of AgentOCR, §4.3). */
+/** As in ALFWorld, but that the last 20 characters stand for an action that is missing (specification of AgentOCR, §4.3). */
 function findShopAction(response: string): Found {
   const found = findTaggedAction(response);
   return found.broken.includes('no-action') ? { ...found, action: [...response.toLowerCase()].slice(-20).join('') } : found;

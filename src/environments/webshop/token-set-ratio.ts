@@ -1,6 +1,6 @@
 /**
  * Compares two texts by their sets of words, from 0 to 100, as `fuzz.token_set_ratio` of thefuzz does: 100 where the words of one
- * are among those of the other, else by the characters (insertions and deletions) that the words besides the shared ones differ in.
+ * are among those of the other, else by the characters (insertions and deletions) in which the other words differ.
  */
 export function tokenSetRatio(one: string, other: string): number {
   const [a, b] = [tokensOf(one), tokensOf(other)];

@@ -68,7 +68,7 @@ export const PRODUCT_TYPES: readonly ProductType[] = [
   clothing(
     'wool sweater',
     ['men', 'sweaters'],
-    ['long sleeve', 'hand wash', 'crew neck', 'cable knit', 'slim fit', 'itch free'],
+    ['long sleeve', 'hand wash', 'round neck', 'cable knit', 'slim fit', 'itch free'],
     CLOTHING_SIZES,
     [28, 95],
   ),
@@ -236,7 +236,7 @@ export const STYLES: readonly string[] = [
   'urban',
 ];
 
-/** Nouns that titles end with: for what, and for whom. */
+/** Nouns that titles end with: uses and audiences. */
 export const USES: readonly string[] = [
   'home',
   'office',
@@ -250,7 +250,7 @@ export const USES: readonly string[] = [
   'holiday',
 ];
 
-/** What a description says beside the product's properties. */
+/** What a description says besides the product's properties. */
 export const SENTENCES: readonly string[] = [
   'Made to be used every day.',
   'A thoughtful gift for family and friends.',

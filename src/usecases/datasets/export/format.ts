@@ -34,7 +34,7 @@ export const FORMAT_VERSIONS: Readonly<Record<ExportFormat['kind'], number>> = {
   sharegpt: 2,
   parquet: 2,
   verl: 3,
-  jsonl: 1,
+  jsonl: 2,
 };
 
 /** Where a format's bytes go; `AtomicFile` is one. */

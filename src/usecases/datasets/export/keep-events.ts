@@ -19,6 +19,7 @@ export function keepTouched(events: readonly TreeEvent[], chosen: ReadonlySet<st
     switch (event.type) {
       case 'TreeOpened':
       case 'TreeClosed':
+      case 'TreeResumed': // what the collectors before it append late has no effect where the file is imported either
         return true;
       case 'RolloutStarted':
         return started.has(event.data.rolloutId);
@@ -56,8 +57,6 @@ export function keepTouched(events: readonly TreeEvent[], chosen: ReadonlySet<st
       case 'RevisionVerified':
       case 'RevisionRejected':
         return revisions.has(event.data.revisionId);
-      case 'TreeResumed':
-        return false; // of the collectors of this record; what it took effect out of is not in the file
       default:
         return refuseUnknown(event);
     }

@@ -8,6 +8,7 @@ import { DEFAULT_STAMP, type Envelope, identityOf } from '../../../events/envelo
 import { streamOf, streamTaken } from '../../../events/stream-of.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { unsealerOf } from '../../../postgres/stream-keys.ts';
+import { readSuperseded } from '../../../projections/epochs/read-superseded.ts';
 import { readBodiesOf } from '../../../projections/journal/read-bodies.ts';
 import { readStreamTopics } from '../../../projections/journal/read-stream-topics.ts';
 import { DatasetError } from '../dataset-error.ts';
@@ -18,7 +19,8 @@ import { badRow } from './read-rows.ts';
  * Compares drafts with the record: returns those it does not hold yet. Each draft is prepared as an append would, blobs hashed
  * but not stored, so that what passes here is not refused later, half-way. @param homes the topic of each stream of the file so
  * far, which is added to.
- * @throws DatasetError `bad-row`; `conflict` when an id names another fact, or a stream of another topic.
+ * @throws DatasetError `bad-row`; `conflict` when an id names another fact, a stream of another topic, or a fact that the
+ * record holds without effect.
  */
 export async function newToRecord(
   db: Db,
@@ -34,6 +36,10 @@ export async function newToRecord(
   );
   const unseal = await unsealerOf(db, bodies.values());
   const journalled = await readStreamTopics(db, streams.filter(isUuid));
+  const superseded = await readSuperseded(
+    db,
+    asked.filter(({ stream }) => isUuid(stream)),
+  );
   const fresh: LinedDraft[] = [];
   for (const lined of drafts) {
     const event = await prepared(path, lined);
@@ -42,8 +48,10 @@ export async function newToRecord(
     if (home !== topic) throw misplaced(path, lined, streamTaken(event.stream, home, topic).message);
     homes.set(event.stream, home);
     const body = bodies.get(identityOf(event));
-    if (body === undefined) fresh.push(lined);
-    else if (!sameEvent(decode(Buffer.from(body, 'utf8'), unseal), event)) throw conflict(path, lined);
+    if (body === undefined) {
+      if (superseded.has(identityOf(event))) throw withoutEffect(path, lined);
+      fresh.push(lined);
+    } else if (!sameEvent(decode(Buffer.from(body, 'utf8'), unseal), event)) throw conflict(path, lined);
   }
   return fresh;
 }
@@ -84,6 +92,13 @@ function conflict(path: string, { line, file = path, draft }: LinedDraft): Datas
   return new DatasetError(
     'conflict',
     `${file} line ${line}: the record holds another ${draft.type} under the id ${draft.id}; nothing was imported. Import into an empty record, or find out which of the two was changed`,
+  );
+}
+
+function withoutEffect(path: string, { line, file = path, draft }: LinedDraft): DatasetError {
+  return new DatasetError(
+    'conflict',
+    `${file} line ${line}: the record holds ${draft.type} ${draft.id} without effect: its collector appended it after a later one had taken over the run; nothing was imported. Take it out of the file, or import into another record`,
   );
 }
 

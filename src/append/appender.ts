@@ -1,6 +1,6 @@
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { catalogue, type DataOf, type EventType, type Topic } from '../events/catalogue.ts';
-import type { Envelope, Producer, Stamp } from '../events/envelope.ts';
+import { type Envelope, type Producer, type Stamp, stampOf } from '../events/envelope.ts';
 import { newId } from '../events/new-id.ts';
 import { streamOf, streamTaken } from '../events/stream-of.ts';
 import type { EventLog, LogRecord, Receipt } from '../log/event-log.ts';
@@ -32,6 +32,8 @@ export interface AppenderOptions {
   readonly producer: Producer;
   /** Who appends, and for which project. */
   readonly stamp: Stamp;
+  /** Returns the project that a stream belongs to, asked once of each; null for that of `stamp`, as where this is left out. */
+  readonly projectOf?: (draft: Draft) => Promise<string | null>;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** The epoch of the collector that appends: its events name it, and have no effect once a later one took over the run. */
@@ -46,7 +48,7 @@ export interface AppenderOptions {
 /** Opens an appender: it numbers the events of each stream and hands them to the log in the order of the calls. */
 export function createAppender(options: AppenderOptions): Appender {
   const { log, blobs, producer, stamp, clock } = options;
-  const next = new Map<string, { readonly sequence: number; readonly topic: Topic }>();
+  const next = new Map<string, { readonly sequence: number; readonly topic: Topic; readonly project: string }>();
   let tail: Promise<unknown> = Promise.resolve();
 
   async function complete(drafts: readonly Draft[]): Promise<{ events: Envelope[]; counters: typeof next }> {
@@ -61,7 +63,8 @@ export function createAppender(options: AppenderOptions): Appender {
         throw new EventRefused(draft.type, `data.${field}`, `is taken: ${message}; ${remedy}`);
       }
       const sequence = before?.sequence ?? (await options.sequenceOf?.(stream, topic)) ?? 0;
-      counters.set(stream, { sequence: sequence + 1, topic });
+      const project = before?.project ?? (await options.projectOf?.(draft)) ?? stamp.project;
+      counters.set(stream, { sequence: sequence + 1, topic, project });
       const event = {
         id: draft.id ?? newId(),
         type: draft.type,
@@ -73,7 +76,7 @@ export function createAppender(options: AppenderOptions): Appender {
         causationId: draft.causationId ?? null,
         producer,
         principal: stamp.principal,
-        project: stamp.project,
+        project,
         data: draft.data,
       } as Envelope; // type and data come from one draft, whose union ties them
       events.push(options.epoch === undefined ? event : { ...event, epoch: options.epoch });
@@ -83,7 +86,8 @@ export function createAppender(options: AppenderOptions): Appender {
 
   async function prepare(drafts: readonly Draft[]): Promise<readonly LogRecord[]> {
     const { events, counters } = await complete(drafts);
-    const records = await prepareEvents(events, blobs, stamp);
+    const records: LogRecord[] = [];
+    for (const event of events) records.push(...(await prepareEvents([event], blobs, stampOf(event))));
     // Only now: a refused draft uses up no number, or readers would see a hole where nothing is missing.
     for (const [stream, counter] of counters) next.set(stream, counter);
     return records;

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import { createAppender } from '../append/appender.ts';
 import { positionAfter } from '../log/position.ts';
 import { CODE_VERSION } from '../platform/code-version.ts';
-import { nextSequence } from '../platform/next-sequence.ts';
+import { openAppender } from '../platform/open-appender.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import type { Moment } from '../projections/as-of/moment.ts';
 import { type DatasetRecord, readDatasets } from '../projections/datasets/read-datasets.ts';
@@ -109,14 +108,11 @@ type Writing = Pick<ReleaseOptions, 'db' | 'appender' | 'settled'>;
 
 async function withWriting(use: (writing: Writing, platform: Platform, signal: AbortSignal) => Promise<void>): Promise<void> {
   await withPlatform('dataset', async (platform, signal) => {
-    const { log, blobs, stamp, database } = platform;
+    const { database } = platform;
     const projector = await ensureProjector(platform);
     try {
       await projector.settle();
-      const appender = createAppender({
-        ...{ log, blobs, stamp, producer: { name: 'datasets', version: CODE_VERSION }, clock: Date.now },
-        sequenceOf: (stream, topic) => nextSequence(database.db, 'datasets', stream, topic),
-      });
+      const appender = openAppender(platform, 'datasets');
       const settled: Writing['settled'] = (receipts) =>
         waitUntilProjected(database.db, positionAfter(receipts), { timeoutMs: WAIT_MS, signal });
       await use({ db: database.db, appender, settled }, platform, signal);

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { createAppender } from '../append/appender.ts';
 import { positionAfter } from '../log/position.ts';
-import { CODE_VERSION } from '../platform/code-version.ts';
+import { openAppender } from '../platform/open-appender.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { type AgentTrajTexts, parseAgentTrajOptions } from '../usecases/datasets/import/agent-traj-options.ts';
 import { importTrajectories } from '../usecases/datasets/import/import-trajectories.ts';
@@ -36,7 +35,7 @@ export function addImport(program: Command): void {
     const { run, fingerprint, agentR, ...texts } = flags;
     const agentTraj = parseAgentTrajOptions({ ...texts, runId: run, serverFingerprint: fingerprint });
     return withPlatform('import', async (platform, signal) => {
-      const { log, blobs, stamp, database } = platform;
+      const { blobs, database } = platform;
       const projector = await ensureProjector(platform);
       const line = progressLine();
       let appended: { readonly done: number; readonly total: number } | undefined;
@@ -45,7 +44,7 @@ export function addImport(program: Command): void {
           source: file,
           form: agentR ? 'agent-r' : 'detect',
           db: database.db,
-          appender: createAppender({ log, blobs, stamp, producer: { name: 'importer', version: CODE_VERSION }, clock: Date.now }),
+          appender: openAppender(platform, 'importer', { numbers: 'begin' }),
           blobs,
           agentTraj,
           signal,

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { createAppender } from '../../append/appender.ts';
 import { textReader } from '../../blobs/read-text.ts';
 import type { Person } from '../../environments/chat/person.ts';
 import { withPerson } from '../../environments/chat/with-person.ts';
@@ -10,7 +9,7 @@ import { TOPICS } from '../../events/catalogue.ts';
 import { canonicalJson } from '../../events/codec.ts';
 import { id, name } from '../../events/schemas/values.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
-import { nextSequence } from '../../platform/next-sequence.ts';
+import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { watchForgotten } from '../../platform/watch-forgotten.ts';
 import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
@@ -107,17 +106,8 @@ async function collectHeld(platform: Platform, collection: Collection, held: Hel
     if (difference) throw new RunRefused(`${difference}; put back what the run began with, or begin a new run`);
     if (!recorded.started) await refuseUnfit(kind, policy, plan);
     const admission = plan.training && (await admissionFor(platform, plan.training, policy)); // where the log ends behind the record
-    const appender = createAppender({
-      log: platform.log,
-      blobs: platform.blobs,
-      stamp: platform.stamp,
-      producer: { name: 'collector', version: CODE_VERSION },
-      clock: Date.now,
-      epoch: held.epoch,
-      ...(collection.mode === 'resume'
-        ? { sequenceOf: (stream: string, topic: string) => nextSequence(platform.database.db, 'collector', stream, topic) }
-        : {}),
-    });
+    const numbers = collection.mode === 'resume' ? 'continue' : 'begin';
+    const appender = openAppender(platform, 'collector', { epoch: held.epoch, numbers });
     return await collectRun({
       ...collection,
       readPrefix: (behind) => readPrefix(platform, behind),

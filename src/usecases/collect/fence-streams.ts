@@ -1,16 +1,14 @@
-import { createAppender, type Draft } from '../../append/appender.ts';
+import type { Draft } from '../../append/appender.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Offsets } from '../../log/event-log.ts';
 import { positionAfter } from '../../log/position.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
-import { nextSequence } from '../../platform/next-sequence.ts';
+import { type AppendingWorld, openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { readRecordedEpoch } from '../../projections/epochs/mark-superseded.ts';
 import { readTreesOfRun } from '../../projections/step-tree/read-trees-of-run.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import type { HeldRun } from './hold-run.ts';
-
-type FencedWorld = Pick<Platform, 'log' | 'blobs' | 'stamp'> & { readonly database: Pick<Platform['database'], 'db'> };
 
 const CATCH_UP_MS = 60_000;
 
@@ -42,16 +40,12 @@ export async function takeOverRecorded(platform: Platform, held: HeldRun, runId:
  * and a wait until the read models hold it. So what is read is all that the collectors before it will ever have said there.
  */
 export function openFences(
-  platform: FencedWorld,
+  platform: AppendingWorld,
   { runId, epoch, signal }: { readonly runId: string; readonly epoch: number; readonly signal: AbortSignal },
 ): Fences {
-  const { log, blobs, database } = platform;
+  const { database } = platform;
   // numbers of its own: those of the collector are looked up when what came before the fence is known
-  const producer = { name: 'resumer', version: CODE_VERSION };
-  const appender = createAppender({
-    ...{ log, blobs, producer, stamp: platform.stamp, clock: Date.now, epoch },
-    sequenceOf: (stream, topic) => nextSequence(database.db, producer.name, stream, topic),
-  });
+  const appender = openAppender(platform, 'resumer', { epoch });
 
   async function fence(drafts: readonly Draft[]): Promise<Offsets | null> {
     if (epoch === 1 || drafts.length === 0) return null;

@@ -1,11 +1,9 @@
-import { type Appender, createAppender } from '../../append/appender.ts';
 import { BOOTSTRAP_DEFAULTS } from '../../domain/evaluation/bootstrap-interval.ts';
 import { measureEpisodes } from '../../domain/evaluation/measure-episodes.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
-import { CODE_VERSION } from '../../platform/code-version.ts';
-import { nextSequence } from '../../platform/next-sequence.ts';
+import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { readEpisodes } from '../../projections/evaluations/read-episodes.ts';
 import { type EvaluationRecord, readEvaluations } from '../../projections/evaluations/read-evaluations.ts';
@@ -63,15 +61,7 @@ async function record(platform: Platform, { runId, plan, seed }: Collection): Pr
   };
   const recoverFrom = plan.evaluation?.recoverFrom ?? null;
   const { repeatedActions, byDepth, ...measures } = measureEpisodes(episodes, bootstrap);
-  const appender: Appender = createAppender({
-    log: platform.log,
-    blobs: platform.blobs,
-    stamp: platform.stamp,
-    producer: { name: 'evaluator', version: CODE_VERSION },
-    clock: Date.now,
-    sequenceOf: (stream, topic) => nextSequence(db, 'evaluator', stream, topic),
-  });
-  await appender.append([
+  await openAppender(platform, 'evaluator').append([
     {
       type: 'EvaluationFinished',
       id: derivedId('EvaluationFinished', runId),

@@ -1,4 +1,3 @@
-import { type Appender, createAppender } from '../../append/appender.ts';
 import type { Options } from '../../domain/experiment/change-options.ts';
 import { isOptions } from '../../domain/experiment/change-options.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
@@ -6,8 +5,7 @@ import type { DataOf } from '../../events/catalogue.ts';
 import { canonicalJson } from '../../events/codec.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { newId } from '../../events/new-id.ts';
-import { CODE_VERSION } from '../../platform/code-version.ts';
-import { nextSequence } from '../../platform/next-sequence.ts';
+import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { readExperimentPlans } from '../../projections/experiment-stages/read-stages.ts';
 import { RunRefused } from '../collect/hold-run.ts';
@@ -47,7 +45,7 @@ export async function recordDeclaration(platform: Platform, declared: DeclaredEx
   const { name, question } = experiment;
   const data = { experimentId, name, question, declaration: recordedForm(experiment.declared), rerunOf };
   const id = derivedId('ExperimentDeclared', experimentId);
-  await appenderOf(platform).append([{ type: 'ExperimentDeclared', id, correlationId: experimentId, data }]);
+  await openAppender(platform, 'experimenter').append([{ type: 'ExperimentDeclared', id, correlationId: experimentId, data }]);
 }
 
 /** Records the end of a stage. A failure is a fact of its own each time; a completed stage is one fact. */
@@ -55,15 +53,9 @@ export async function recordStage(platform: Platform, data: DataOf<'StageFinishe
   const { experimentId, arm, seed, stage, key, outcome } = data;
   const id = outcome === 'failed' ? newId() : derivedId('StageFinished', experimentId, arm, seed, stage, key);
   const message = cutText(data.message, 10_000);
-  await appenderOf(platform).append([{ type: 'StageFinished', id, correlationId: experimentId, data: { ...data, message } }]);
-}
-
-function appenderOf({ database, log, blobs, stamp }: Platform): Appender {
-  const producer = { name: 'experimenter', version: CODE_VERSION };
-  return createAppender({
-    ...{ log, blobs, stamp, producer, clock: Date.now },
-    sequenceOf: (stream, topic) => nextSequence(database.db, producer.name, stream, topic),
-  });
+  await openAppender(platform, 'experimenter').append([
+    { type: 'StageFinished', id, correlationId: experimentId, data: { ...data, message } },
+  ]);
 }
 
 /** A database keeps no order of names, and that of arms and stages means something: it is recorded next to them. */

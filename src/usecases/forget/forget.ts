@@ -1,9 +1,8 @@
-import { createAppender, type Draft } from '../../append/appender.ts';
+import type { Draft } from '../../append/appender.ts';
 import { openFileBlobStore } from '../../blobs/file-blob-store.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { positionAfter } from '../../log/position.ts';
-import { CODE_VERSION } from '../../platform/code-version.ts';
-import { nextSequence } from '../../platform/next-sequence.ts';
+import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { destroyKeys } from '../../postgres/stream-keys.ts';
 import { dropAllSnapshots } from '../../projections/as-of/snapshot-schema.ts';
@@ -86,11 +85,8 @@ async function record(
   plan: ForgetPlan,
   { by, reason, blobs }: { readonly by: string; readonly reason: string; readonly blobs: number },
 ): Promise<void> {
-  const { database, log, stamp } = platform;
-  const appender = createAppender({
-    ...{ log, blobs: platform.blobs, stamp, producer: { name: 'forget', version: CODE_VERSION }, clock: Date.now },
-    sequenceOf: (stream, topic) => nextSequence(database.db, 'forget', stream, topic),
-  });
+  const { database } = platform;
+  const appender = openAppender(platform, 'forget');
   const drafts: Draft[] = [];
   for (const run of plan.runs) {
     const keys = await unrecorded(database.db, run, streamsOfRun(plan, run));

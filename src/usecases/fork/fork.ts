@@ -1,9 +1,7 @@
-import { createAppender } from '../../append/appender.ts';
 import { textReader } from '../../blobs/read-text.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
-import { CODE_VERSION } from '../../platform/code-version.ts';
-import { nextSequence } from '../../platform/next-sequence.ts';
+import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { isReplayRecorded } from '../../projections/replays/read-replays.ts';
 import { readRunTotals } from '../../projections/runs/read-run-totals.ts';
@@ -136,12 +134,7 @@ async function endAsFailed(platform: Platform, runId: string, message: string): 
   if (!run) throw new ReplayRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
   if (run.finishedAt !== null) return;
   const [totals] = await readRunTotals(db, [runId]);
-  const appender = createAppender({
-    ...{ log: platform.log, blobs: platform.blobs, stamp: platform.stamp },
-    ...{ producer: { name: 'replayer', version: CODE_VERSION }, clock: Date.now },
-    sequenceOf: (stream, topic) => nextSequence(db, 'replayer', stream, topic),
-  });
-  await appender.append([
+  await openAppender(platform, 'replayer').append([
     {
       ...{ type: 'RunFinished', id: derivedId('RunFinished', runId), correlationId: runId },
       data: { runId, outcome: 'failed', message, trees: 1, rollouts: 0, steps: totals?.steps ?? 0 },

@@ -1,8 +1,7 @@
-import { createAppender } from '../../append/appender.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { newId } from '../../events/new-id.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
-import { nextSequence } from '../../platform/next-sequence.ts';
+import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { ReplayReport } from './replay-report.ts';
 
@@ -24,17 +23,9 @@ export async function recordReplay(
     readonly seconds: number;
   },
 ): Promise<string> {
-  const appender = createAppender({
-    log: platform.log,
-    blobs: platform.blobs,
-    stamp: platform.stamp,
-    producer: { name: 'replayer', version: CODE_VERSION },
-    clock: Date.now,
-    sequenceOf: (stream, topic) => nextSequence(platform.database.db, 'replayer', stream, topic),
-  });
   const { differences, notes, ...found } = report;
   const reported = { ...found, differences: [...differences], notes: [...notes], seconds: Math.round(seconds) };
-  await appender.append([
+  await openAppender(platform, 'replayer').append([
     {
       type: 'ReplayFinished',
       id: derivedId('ReplayFinished', replayId),

@@ -1,18 +1,17 @@
 import { z } from 'zod';
-import { type Appender, createAppender } from '../../append/appender.ts';
+import type { Appender } from '../../append/appender.ts';
 import { textReader } from '../../blobs/read-text.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';
 import { TOPICS } from '../../events/catalogue.ts';
-import { CODE_VERSION } from '../../platform/code-version.ts';
-import { nextSequence } from '../../platform/next-sequence.ts';
+import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { createJudge, parseJudgeText } from '../../policies/create-judge.ts';
 import type { Judge } from '../../policies/judge.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { takeOverRecorded } from '../collect/fence-streams.ts';
-import { type HeldRun, RunRefused, whileHeld } from '../collect/hold-run.ts';
+import { RunRefused, whileHeld } from '../collect/hold-run.ts';
 import { type CollectPlan, collectPlan } from '../collect/plan.ts';
 import { asPublished } from '../collect/published-environment.ts';
 
@@ -77,7 +76,7 @@ export async function withJudgedRun<T>(platform: Platform, judging: Judging, use
           imported,
           judge,
           kind,
-          appender: appenderOf(platform, held),
+          appender: openAppender(platform, 'reviser', { epoch: held.epoch }),
           resolve: textReader(platform.blobs),
         });
       } finally {
@@ -106,16 +105,4 @@ function worldUnknown({ runId, needsWorld }: Judging): RunRefused {
   return new RunRefused(
     `run ${runId} does not say which environment it was collected in; name it with --environment, or ${instead}`,
   );
-}
-
-function appenderOf(platform: Platform, { epoch }: HeldRun): Appender {
-  return createAppender({
-    log: platform.log,
-    blobs: platform.blobs,
-    stamp: platform.stamp,
-    producer: { name: 'reviser', version: CODE_VERSION },
-    clock: Date.now,
-    epoch,
-    sequenceOf: (stream, topic) => nextSequence(platform.database.db, 'reviser', stream, topic),
-  });
 }

@@ -1,12 +1,10 @@
-import { createAppender } from '../../append/appender.ts';
 import { textReader } from '../../blobs/read-text.ts';
 import { findScorer, listScorers } from '../../domain/reward/scorers.ts';
 import type { ToolProfile } from '../../domain/tools/plan-turn.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import { openEnvironment, parseEnvironment } from '../../environments/open-environment.ts';
 import { TOPICS } from '../../events/catalogue.ts';
-import { CODE_VERSION } from '../../platform/code-version.ts';
-import { nextSequence } from '../../platform/next-sequence.ts';
+import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { nothingLeft, readLeftOfRun } from '../../projections/forgetting/read-forgotten.ts';
 import { readScorable, type ScorableTree } from '../../projections/rewards/read-scorable.ts';
@@ -63,15 +61,7 @@ export async function score(platform: Platform, asked: Scoring): Promise<ScoreCo
     const environment = asked.environment ?? collectPlan.safeParse(run.config).data?.environment ?? null;
     const kind = scorer.needs === 'ground-truth' ? await openTruth(environment, runId, scorer.name) : null;
     try {
-      const appender = createAppender({
-        log: platform.log,
-        blobs: platform.blobs,
-        stamp: platform.stamp,
-        producer: { name: 'scorer', version: CODE_VERSION },
-        clock: Date.now,
-        epoch: held.epoch,
-        sequenceOf: (stream, topic) => nextSequence(db, 'scorer', stream, topic),
-      });
+      const appender = openAppender(platform, 'scorer', { epoch: held.epoch });
       const counts = { trees: 0, assigned: 0, revised: 0, standing: 0, forgotten: left.forgotten.size };
       for await (const tree of readScorable(db, runId)) {
         if (signal.aborted) break;

@@ -1,12 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { createAppender } from '../../append/appender.ts';
 import { sha256Hex } from '../../digest/sha256.ts';
 import { positionAfter } from '../../log/position.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
 import { makeFolder } from '../../platform/make-folder.ts';
-import { nextSequence } from '../../platform/next-sequence.ts';
+import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { type DatasetRecord, readDatasetsOfName } from '../../projections/datasets/read-datasets.ts';
 import { everyTrajectory } from '../../projections/trajectories/trajectory-query.ts';
@@ -53,12 +52,10 @@ const counted = z.object({ good: z.int(), revisions: z.int(), trained: z.int() }
  * were verified. What was released before is taken as it is, whatever was mined since. Null when there is nothing to learn from.
  * @throws DatasetError.
  */
-export async function releaseIteration(
-  { database, log, blobs, stamp }: Platform,
-  wanted: IterationRelease,
-): Promise<Released | null> {
+export async function releaseIteration(platform: Platform, wanted: IterationRelease): Promise<Released | null> {
   const { name, folder, signal, judge, format, thresholds, perTask } = wanted;
-  const { db } = database;
+  const { blobs } = platform;
+  const { db } = platform.database;
   await makeFolder(folder);
   const path = join(folder, `${name}.jsonl`);
   const known = (await readDatasetsOfName(db, name)).at(-1);
@@ -68,10 +65,7 @@ export async function releaseIteration(
       `${name}@${known.version} was withdrawn: ${known.withdrawReason}; begin a new self-training`,
     );
   if (known && (await stat(path).catch(() => undefined))?.size === known.bytes) return releasedAs(known, path);
-  const appender = createAppender({
-    ...{ log, blobs, stamp, producer: { name: 'datasets', version: CODE_VERSION }, clock: Date.now },
-    sequenceOf: (stream, topic) => nextSequence(db, 'datasets', stream, topic),
-  });
+  const appender = openAppender(platform, 'datasets');
   try {
     const { dataset } = await releaseDataset({
       ...{ db, blobs, name, out: path, signal, appender, general: null, codeVersion: CODE_VERSION, waitMs: WAIT_MS },

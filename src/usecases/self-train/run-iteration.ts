@@ -1,12 +1,11 @@
-import { createAppender, type Draft } from '../../append/appender.ts';
+import type { Draft } from '../../append/appender.ts';
 import { createRandom } from '../../domain/random/random.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
 import { COMPOSE_DEFAULTS } from '../../domain/revision/compose-revisions.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
-import { CODE_VERSION } from '../../platform/code-version.ts';
-import { nextSequence } from '../../platform/next-sequence.ts';
+import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { EvaluationRecord } from '../../projections/evaluations/read-evaluations.ts';
 import { readMetricNames } from '../../projections/runs/read-metrics.ts';
@@ -153,10 +152,7 @@ export async function recordMetrics(
     return [{ type: 'MetricRecorded', id, correlationId: runId, data: { runId, metric, value, at: iteration } }];
   });
   if (drafts.length === 0) return;
-  const producer = { name: 'self-trainer', version: CODE_VERSION };
-  const sequenceOf = (stream: string, topic: string) => nextSequence(db, producer.name, stream, topic);
-  const { log, blobs, stamp } = platform;
-  await createAppender({ log, blobs, stamp, producer, clock: Date.now, sequenceOf }).append(drafts);
+  await openAppender(platform, 'self-trainer').append(drafts);
 }
 
 async function settle({ database, log }: Platform, signal: AbortSignal): Promise<void> {

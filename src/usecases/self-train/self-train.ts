@@ -1,12 +1,10 @@
 import { join } from 'node:path';
-import { createAppender } from '../../append/appender.ts';
 import { refuseThresholds } from '../../domain/revision/thresholds.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
-import { CODE_VERSION } from '../../platform/code-version.ts';
-import { nextSequence } from '../../platform/next-sequence.ts';
+import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { parseJudgeText } from '../../policies/create-judge.ts';
 import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
@@ -186,15 +184,7 @@ async function declare(platform: Platform, { selfTrainId, plan }: SelfTraining):
   if (known && known.question !== question)
     throw new RunRefused(`self-training ${selfTrainId} was begun with another plan; repeat the options it was begun with`);
   if (known) return;
-  const appender = createAppender({
-    log: platform.log,
-    blobs: platform.blobs,
-    stamp: platform.stamp,
-    producer: { name: 'self-trainer', version: CODE_VERSION },
-    clock: Date.now,
-    sequenceOf: (stream, topic) => nextSequence(db, 'self-trainer', stream, topic),
-  });
   const data = { experimentId: selfTrainId, name: 'self-train', question };
   const id = derivedId('ExperimentDeclared', selfTrainId);
-  await appender.append([{ type: 'ExperimentDeclared', id, correlationId: selfTrainId, data }]);
+  await openAppender(platform, 'self-trainer').append([{ type: 'ExperimentDeclared', id, correlationId: selfTrainId, data }]);
 }

@@ -1,8 +1,6 @@
-import { createAppender } from '../../append/appender.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import { canonicalJson } from '../../events/codec.ts';
-import { CODE_VERSION } from '../../platform/code-version.ts';
-import { nextSequence } from '../../platform/next-sequence.ts';
+import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { type LineageRecord, readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
@@ -16,7 +14,7 @@ import { isOwn, planRulesOf, trainerOf } from './declaration/trainer-of.ts';
 import { makeFirstVersion } from './make-first-version.ts';
 
 const CATCH_UP_MS = 30_000; // a member that is frozen keeps its partitions for 10 s
-const PRODUCER = { name: 'training-api', version: CODE_VERSION };
+const PRODUCER = 'training-api';
 
 /** `first`: the version to register; null where the trainer makes it, as it begins. */
 export type PolicyDeclared =
@@ -62,12 +60,9 @@ export async function declarePolicy(world: World, policyId: string, declaration:
 }
 
 /** Appends a declaration, and returns what is recorded of the policy then: of two that were declared at once, the first. */
-async function record({ database, log, blobs, stamp }: World, whole: Parameters<typeof declareTraining>[1]) {
-  const appender = createAppender({
-    ...{ log, blobs, stamp, producer: PRODUCER, clock: Date.now },
-    sequenceOf: (stream, topic) => nextSequence(database.db, PRODUCER.name, stream, topic),
-  });
-  await declareTraining(appender, whole);
+async function record(world: World, whole: Parameters<typeof declareTraining>[1]) {
+  const { database, log } = world;
+  await declareTraining(openAppender(world, PRODUCER), whole);
   await waitUntilProjected(database.db, await log.ends(['training']), { timeoutMs: CATCH_UP_MS });
   return (await readLineages(database.db, [whole.policyId]))[0];
 }

@@ -1,4 +1,3 @@
-import { createAppender } from '../../append/appender.ts';
 import { createRandom } from '../../domain/random/random.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
 import { SCORERS } from '../../domain/reward/scorers.ts';
@@ -6,8 +5,7 @@ import { configureEstimator } from '../../domain/training/advantages/estimators.
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import { canonicalJson } from '../../events/codec.ts';
 import { derivedId } from '../../events/derived-id.ts';
-import { CODE_VERSION } from '../../platform/code-version.ts';
-import { nextSequence } from '../../platform/next-sequence.ts';
+import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { Policy } from '../../policies/policy.ts';
 import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
@@ -109,7 +107,7 @@ export function comparesWithGreedy({ objective }: TrainPlan['settings']): boolea
 
 /** Describes how the policy is trained, and makes its first version; both are recognised when they were said before. */
 async function declareLinear(platform: Platform, plan: TrainPlan): Promise<void> {
-  const { database, log, blobs, stamp } = platform;
+  const { database, blobs } = platform;
   const { objective } = plan.settings;
   // cloning takes any closed group
   const estimator = objective.kind === 'policy-gradient' ? objective.estimator : { name: 'grpo', options: { singleton: 'raw' } };
@@ -132,11 +130,13 @@ async function declareLinear(platform: Platform, plan: TrainPlan): Promise<void>
         `the policy ${plan.policyId} is trained by another plan; repeat its options, or name another policy`,
       );
   } else {
-    const appender = createAppender({
-      ...{ log, blobs, stamp, producer: { name: 'trainer', version: CODE_VERSION }, clock: Date.now },
-      sequenceOf: (stream, topic) => nextSequence(database.db, 'trainer', stream, topic),
+    await declareTraining(openAppender(platform, 'trainer'), {
+      policyId: plan.policyId,
+      estimator,
+      rules,
+      seed: plan.seed,
+      trainer,
     });
-    await declareTraining(appender, { policyId: plan.policyId, estimator, rules, seed: plan.seed, trainer });
   }
   await registerFirst(platform, await makeFirstVersion(blobs, linearBackend(), plan.policyId));
 }

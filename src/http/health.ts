@@ -7,8 +7,10 @@ import { topicsOf } from '../projections/apply-slice.ts';
 import { reasonOf } from '../projections/fault.ts';
 import type { Projection } from '../projections/projection.ts';
 import { lagOf, type ProjectionStatus, readProjectionStatuses } from '../projections/projection-statuses.ts';
+import { PROJECTORS } from '../projections/runner.ts';
 import { json, type Reply } from './reply.ts';
 import type { StallWatch } from './stalled-projections.ts';
+import type { UnreadWatch } from './unread-partitions.ts';
 
 export interface HealthWorld {
   readonly db: Db;
@@ -19,12 +21,12 @@ export interface HealthWorld {
 const LIMIT_MS = 2_000; // supervisors give a probe some seconds
 
 /**
- * Answers `GET /readyz`: 200 when the database and the log answer and every projection runs and moves, else 503 with every
- * reason. That one does not move shows only by a second look: a supervisor looks every few seconds.
+ * Answers `GET /readyz`: 200 when the database and the log answer, every projection runs and moves and every partition has a reader,
+ * else 503 with every reason. That one does not move, or has none, shows only by a second look: a supervisor looks every few seconds.
  */
 export async function readiness(
   { db, log, projections }: HealthWorld,
-  stalls: StallWatch,
+  watches: { readonly stalls: StallWatch; readonly unread: UnreadWatch },
   { projects }: Pick<Principal, 'projects'>,
 ): Promise<Reply> {
   const reasons: string[] = [];
@@ -36,10 +38,12 @@ export async function readiness(
       return undefined;
     }
   };
-  const [, statuses, ends] = await Promise.all([
+  const topics = topicsRead(projections);
+  const [, statuses, ends, unread] = await Promise.all([
     ask('the database', ping(db)),
     ask('the projections table', readProjectionStatuses(db)),
-    ask('the log', log.ends(topicsRead(projections))),
+    ask('the log', log.ends(topics)),
+    ask('the log', log.unread(PROJECTORS, topics)),
   ]);
   for (const { name, state, reason } of statuses ?? [])
     if (state === 'stopped')
@@ -48,9 +52,11 @@ export async function readiness(
     const missing = projections.filter(({ name }) => !statuses.some((status) => status.name === name));
     for (const { name } of missing) reasons.push(`projection ${name} is not installed; start a projection worker once`);
   }
-  if (statuses && ends) reasons.push(...stalls.look(projections, statuses, ends));
+  if (statuses && ends) reasons.push(...watches.stalls.look(projections, statuses, ends));
+  if (unread) reasons.push(...watches.unread.look(unread));
   const lag = statuses && ends ? lagByProjection(projections, statuses, ends) : null;
-  return json(reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons, lag });
+  const distinct = [...new Set(reasons)];
+  return json(reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons: distinct, lag });
 }
 
 /** Why a projection stopped may quote an event, which belongs to a project. */

@@ -6,6 +6,7 @@ import { type Endpoint, endpoint } from './endpoint.ts';
 import { type HealthWorld, readiness } from './health.ts';
 import { json, type Reply, refuse, text } from './reply.ts';
 import { watchStalls } from './stalled-projections.ts';
+import { watchUnread } from './unread-partitions.ts';
 
 const ready = z.object({
   ready: z.boolean(),
@@ -28,7 +29,7 @@ const caller = z.object({
 
 /** Returns the endpoints about the server itself: schemas of its events, health and measurements. */
 export function serverEndpoints(world: HealthWorld & { readonly metrics: Metrics }): readonly Endpoint[] {
-  const stalls = watchStalls();
+  const watches = { stalls: watchStalls(), unread: watchUnread() };
   let schemas: Reply | undefined; // 40 ms of a start that rarely needs them
   return [
     endpoint({
@@ -69,12 +70,12 @@ export function serverEndpoints(world: HealthWorld & { readonly metrics: Metrics
       method: 'GET',
       path: '/readyz',
       needs: 'any-key',
-      summary: 'Says whether database and log answer and the projections run, with the reasons where not.',
+      summary: 'Says whether database and log answer, the projections run and every partition has a reader, with the reasons where not.',
       answers: {
         200: { description: 'Ready.', content: { 'application/json': ready } },
         503: { description: 'Not ready.', content: { 'application/json': ready } },
       },
-      handle: ({ principal }) => readiness(world, stalls, principal),
+      handle: ({ principal }) => readiness(world, watches, principal),
     }),
     endpoint({
       method: 'GET',

@@ -108,6 +108,28 @@ export async function readBegunSince(
   return begun;
 }
 
+/** Reads which partitions no living member of a group owns. */
+export async function readUnread(
+  pool: Pool,
+  group: string,
+  topics: readonly string[],
+): Promise<ReadonlyMap<string, readonly number[]>> {
+  const { rows } = await pool
+    .query<{ topic: string; unread: number[] }>(
+      `select t.topic, array_agg(p.partition order by p.partition) as unread
+       from log_topics t join log_partitions p using (topic_id)
+       where t.topic = any($2) and not exists (
+         select from log_cursors c join log_groups g using (group_id)
+         where g.name = $1 and c.partition_id = p.partition_id and c.member_id is not null and log_member_lives(c.member_id))
+       group by t.topic`,
+      [group, topics],
+    )
+    .catch((error: unknown) => {
+      throw logFault(`asking who reads the log as group ${group}`, error);
+    });
+  return new Map(rows.map(({ topic, unread }) => [topic, unread]));
+}
+
 /** @throws LogError `unknown-topic` that names the topics which `known` lacks. */
 export function refuseUnknown(topics: readonly string[], known: ReadonlyMap<string, unknown>): void {
   const unknown = topics.filter((topic) => !known.has(topic));

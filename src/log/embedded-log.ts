@@ -1,9 +1,18 @@
 import { openPool } from '../postgres/pool.ts';
+import { closeWithin } from '../runtime/close-in-turn.ts';
 import { doubling, retry } from '../runtime/retry.ts';
 import { EmbeddedAppender } from './embedded-log-appender.ts';
 import { logFault } from './embedded-log-fault.ts';
 import { subscribeEmbedded } from './embedded-log-subscription.ts';
-import { ensureTopics, findTopics, readBegunSince, readEnds, readExtents, refuseUnknown } from './embedded-log-topics.ts';
+import {
+  ensureTopics,
+  findTopics,
+  readBegunSince,
+  readEnds,
+  readExtents,
+  readUnread,
+  refuseUnknown,
+} from './embedded-log-topics.ts';
 import { type EventLog, LogError, type Subscription } from './event-log.ts';
 
 export interface EmbeddedLogOptions {
@@ -35,7 +44,7 @@ export async function openEmbeddedLog({
 }: EmbeddedLogOptions): Promise<EventLog> {
   const pool = openPool(url, { max: CONNECTIONS, applicationName: 'espalier log' });
   const appender = new EmbeddedAppender(pool, { patienceMs, sessions: url === directUrl });
-  const subscriptions = new Set<Subscription>();
+  const subscriptions = new Map<Subscription, string>();
   let closed: Promise<void> | undefined;
   try {
     (await pool.connect()).release();
@@ -56,7 +65,7 @@ export async function openEmbeddedLog({
       });
       refuseUnknown(options.topics, found);
       const subscription = await subscribeEmbedded(directUrl, [...found.values()], options, { patienceMs, leaseMs });
-      subscriptions.add(subscription);
+      subscriptions.set(subscription, options.group);
       const forget = () => subscriptions.delete(subscription);
       subscription.finished.then(forget, forget);
       if (closed) await subscription.close(); // closed while it joined
@@ -82,6 +91,10 @@ export async function openEmbeddedLog({
       refuseClosed();
       return readBegunSince(pool, times);
     },
+    async unread(group, topics) {
+      refuseClosed();
+      return readUnread(pool, group, topics);
+    },
     undated: async () => [], // the table has a time for every record
     date: async () => undefined,
     close() {
@@ -95,7 +108,11 @@ export async function openEmbeddedLog({
   }
 
   async function closeAll(): Promise<void> {
-    await Promise.all([appender.close(), ...[...subscriptions].map((subscription) => subscription.close())]);
-    await pool.end();
+    await Promise.all([
+      closeWithin({ what: 'the appends of the log', close: () => appender.close() }),
+      ...[...subscriptions].map(([subscription, group]) =>
+        closeWithin({ what: `the subscription of the group ${group}`, close: () => subscription.close() }),
+      ),
+    ]).finally(() => closeWithin({ what: "the log's connections", close: () => pool.end() }));
   }
 }

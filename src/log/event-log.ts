@@ -127,6 +127,11 @@ export interface EventLog {
    * topic that held records then was made again under its name.
    */
   begunSince(times: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, ReadonlySet<number>>>;
+  /**
+   * Returns, by topic, the partitions that no living member of a group reads: all of them where it has none. While a group shares
+   * its partitions again they count as read by nobody.
+   */
+  unread(group: string, topics: readonly string[]): Promise<ReadonlyMap<string, readonly number[]>>;
   /** Returns the topics whose records do not say when the log took them; those that do not exist are left out. */
   undated(topics: readonly string[]): Promise<readonly UndatedTopic[]>;
   /** Makes the log date what is appended to a topic from now on; records that it holds stay as they are. */

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CompressionTypes, type Kafka, Partitioners, type Producer, type RecordMetadata } from 'kafkajs';
 import { retry } from '../runtime/retry.ts';
+import { LogError } from './event-log.ts';
 import { isTransient, isUnknownTopic, toLogError } from './kafka-log-errors.ts';
 import type { PlacedRecord } from './kafka-log-queue.ts';
 
@@ -42,6 +43,7 @@ export class KafkaProducer {
   /** Sends records in order; returns the offset of each. @throws LogError when they could not be made durable in time. */
   async send(records: readonly PlacedRecord[]): Promise<readonly number[]> {
     const bases = new Map<string, number>();
+    const began = performance.now();
     const missing = () => records.filter((record) => !bases.has(placeOf(record)));
     const sendMissing = async () => {
       // Normally one round. kafkajs forgets a partition whose leader moved, during its retries, to a broker that had answered
@@ -51,7 +53,9 @@ export class KafkaProducer {
         for (const { topicName, partition, baseOffset } of answers)
           if (baseOffset !== undefined) bases.set(`${topicName}/${partition}`, Number(baseOffset));
         // It sends nothing to a partition that it has not heard of yet, and says nothing of that either.
-        if (answers.length === 0) await delay(UNSENT_MS);
+        if (answers.length > 0) continue;
+        if (this.#hurry || performance.now() - began > this.#options.deliveryMs) throw new LogError('unreachable', unheard(left));
+        await delay(UNSENT_MS);
       }
     };
     await retry(sendMissing, {
@@ -105,6 +109,11 @@ export class KafkaProducer {
     });
     await this.#connected;
   }
+}
+
+function unheard(records: readonly PlacedRecord[]): string {
+  const places = [...new Set(records.map(placeOf))].slice(0, 3).join(', ');
+  return `appending ${records.length} records: no broker says that it leads ${places}; look at the topic`;
 }
 
 function placeOf({ record, partition }: PlacedRecord): string {

@@ -1,4 +1,5 @@
 import { type Admin, Kafka, logLevel } from 'kafkajs';
+import { CloseStalled, type ClosingPart, closeWithin } from '../runtime/close-in-turn.ts';
 import { retry } from '../runtime/retry.ts';
 import type { SubscribeOptions } from './event-log.ts';
 import {
@@ -17,6 +18,7 @@ import { installCodecs } from './kafka-log-codecs.ts';
 import { dateTopic, readUndated } from './kafka-log-dates.ts';
 import { isLeaderless, isUnknownTopic, toLogError } from './kafka-log-errors.ts';
 import { checkTopicLimit, maySurpass, readTopicLimits } from './kafka-log-limits.ts';
+import { readAssigned } from './kafka-log-members.ts';
 import { KafkaProducer } from './kafka-log-producer.ts';
 import { AppendQueue, type PlacedRecord } from './kafka-log-queue.ts';
 import { subscribeKafka } from './kafka-log-subscription.ts';
@@ -159,6 +161,17 @@ class KafkaLog implements EventLog {
     return new Map(await Promise.all(begun));
   }
 
+  async unread(group: string, topics: readonly string[]): Promise<ReadonlyMap<string, readonly number[]>> {
+    this.#refuseWhenClosed();
+    const partitions = await this.#partitionsOf(topics);
+    const read = await this.#ask(`asking who reads as group ${group}`, () => readAssigned(this.#admin, group));
+    const unread = topics.map((topic) => {
+      const all = Array.from({ length: partitions.get(topic) ?? 0 }, (_, partition) => partition);
+      return [topic, all.filter((partition) => !read.get(topic)?.has(partition))] as const;
+    });
+    return new Map(unread.filter(([, found]) => found.length > 0));
+  }
+
   async undated(topics: readonly string[]): Promise<readonly UndatedTopic[]> {
     this.#refuseWhenClosed();
     const existing = new Set(await this.#ask('reading topics', () => this.#admin.listTopics()));
@@ -199,11 +212,22 @@ class KafkaLog implements EventLog {
   async #close(): Promise<void> {
     this.#producer.hurry();
     const subscriptions = await Promise.allSettled(this.#subscriptions);
-    await Promise.all([
-      this.#queue.close(),
-      ...subscriptions.map((result) => (result.status === 'fulfilled' ? result.value.close() : undefined)),
-    ]);
-    await Promise.allSettled([this.#producer.close(), this.#admin.disconnect()]);
+    const parts: ClosingPart[] = subscriptions.map((result) => ({
+      what: 'a subscription',
+      close: async () => (result.status === 'fulfilled' ? result.value.close() : undefined),
+    }));
+    try {
+      await Promise.all(
+        [{ what: 'the appends of the log', close: () => this.#queue.close() }, ...parts].map((part) => closeWithin(part)),
+      );
+    } finally {
+      // Everything is answered. kafkajs waits for its open requests, and for ever where a connection breaks meanwhile: it drops
+      // them then without a word to who waits.
+      await Promise.all([
+        closeOrLeave({ what: 'the producer', close: () => this.#producer.close() }, this.#options),
+        closeOrLeave({ what: 'the administrator', close: () => this.#admin.disconnect() }, this.#options),
+      ]);
+    }
   }
 
   async #subscribe(options: SubscribeOptions): Promise<Subscription> {
@@ -278,6 +302,15 @@ class KafkaLog implements EventLog {
   #refuseWhenClosed(): void {
     if (this.#closing !== undefined) throw new LogError('closed', 'the log is closed');
   }
+}
+
+const DISCONNECT_MS = 10_000;
+
+/** Closes a client of kafkajs, which nobody needs any more; one that does not end is left to the end of the process. */
+async function closeOrLeave(part: ClosingPart, { brokers, warn }: KafkaLogOptions): Promise<void> {
+  await closeWithin(part, DISCONNECT_MS).catch((error: unknown) => {
+    if (error instanceof CloseStalled) warn?.(error.message, { brokers });
+  });
 }
 
 function connectTo(

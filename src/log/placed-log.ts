@@ -83,6 +83,7 @@ export function placedLog(log: EventLog, options: PlacedLogOptions): EventLog {
     ends: async (topics) => inUse(await log.ends(topics)),
     extents: (topics) => log.extents(topics),
     begunSince: (times) => log.begunSince(times),
+    unread: (group, topics) => log.unread(group, topics),
     undated: (topics) => log.undated(topics),
     date: (topic) => log.date(topic),
     async close() {

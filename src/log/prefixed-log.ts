@@ -34,6 +34,10 @@ export function prefixedLog(log: EventLog, prefix: string): EventLog {
       const begun = await log.begunSince(new Map([...times].map(([topic, time]) => [own(topic), time])));
       return new Map([...begun].map(([topic, partitions]) => [bare(topic), partitions]));
     },
+    unread: async (group, topics) => {
+      const unread = await log.unread(own(group), topics.map(own));
+      return new Map([...unread].map(([topic, partitions]) => [bare(topic), partitions]));
+    },
     undated: async (topics) => {
       const undated = await log.undated(topics.map(own));
       return undated.map((found) => ({ ...found, topic: bare(found.topic) }));

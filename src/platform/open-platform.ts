@@ -19,6 +19,7 @@ import { refusePooledSessions } from '../postgres/pooled-sessions.ts';
 import { siblingDatabase } from '../postgres/sibling-database.ts';
 import { keysOfStreams } from '../postgres/stream-keys.ts';
 import { installProjections, refuseNewerProjections } from '../projections/install.ts';
+import { type ClosingPart, closeInTurn } from '../runtime/close-in-turn.ts';
 import type { Config } from '../runtime/config.ts';
 import type { LogFault } from './log-faults.ts';
 import { makeFolder } from './make-folder.ts';
@@ -65,24 +66,22 @@ export class KafkaUnusable extends Error {
  * was recorded, or its faults are returned where `onFaults` says so. What was opened is closed again when a later part fails.
  */
 export async function openPlatform(config: Config, name: string, onFaults: OnLogFaults = 'refuse'): Promise<Platform> {
-  const closers: (() => Promise<void>)[] = [];
-  const close = async () => {
-    for (const closer of closers.splice(0).reverse()) await closer();
-  };
+  const opened: ClosingPart[] = [];
+  const close = () => closeInTurn(opened.splice(0).reverse());
   try {
     await ensureWritable('ESPALIER_HOME', config.home);
     await ensureWritable('ESPALIER_BLOBS', config.blobs); // now, not at the first large payload of a run
     const kafka = config.kafkaBrokers && (await openKafka(config, config.kafkaBrokers, name));
-    if (kafka) closers.push(() => kafka.close());
+    if (kafka) opened.push({ what: 'the connections to Kafka', close: () => kafka.close() });
     let databaseUrl = config.databaseUrl;
     if (databaseUrl === null) {
       const server = await startEmbeddedPostgres({ folder: join(config.home, 'postgres') });
-      closers.push(() => server.close());
+      opened.push({ what: 'the embedded Postgres', close: () => server.close() });
       // Each log has its own read models: one server holds a database for the embedded log and one for every cluster met.
       databaseUrl = kafka ? await siblingDatabase(server.url, await kafka.identity()) : server.url;
     }
     const database = await openDatabase(databaseUrl, { applicationName: `espalier ${name}`, max: 16 });
-    closers.push(() => database.close());
+    opened.push({ what: 'the database', close: () => database.close(), state: () => usedOf(database) });
     const directUrl = config.databaseUrl === null ? databaseUrl : (config.databaseDirectUrl ?? databaseUrl);
     await refusePooledSessions(database.pool, directUrl);
     await refuseNewerProjections(database.pool);
@@ -90,13 +89,13 @@ export async function openPlatform(config: Config, name: string, onFaults: OnLog
     await installProjections(database.pool);
     useKeyWrapping(config.masterKeyFile === null ? null : await readMasterKey(config.masterKeyFile));
     const bare = kafka ?? (await openEmbeddedLog({ url: databaseUrl, directUrl }));
-    if (!kafka) closers.push(() => bare.close());
+    if (!kafka) opened.push({ what: 'the log', close: () => bare.close() });
     await refuseAnotherLog(database.db, await bare.identity());
     const { log: clear, faults: logFaults } = await openRecordedLog(bare, database.db, {
       ...{ name, topics: TOPICS, partitions: config.partitions, onFaults },
     });
     const log = sealingLog(clear, sealsOf(database.db, config.seal));
-    closers.push(() => log.close());
+    opened.push({ what: 'the log', close: () => log.close() });
     const blobs = openFileBlobStore(config.blobs);
     const mode = {
       database: config.databaseUrl ? 'given' : 'embedded',
@@ -108,6 +107,11 @@ export async function openPlatform(config: Config, name: string, onFaults: OnLog
     await close().catch(() => undefined); // the fault that led here is the one to report
     throw error;
   }
+}
+
+function usedOf({ pool }: Database): string {
+  const { totalCount, idleCount, waitingCount } = pool;
+  return `${totalCount - idleCount} of its connections are in use, ${waitingCount} requests wait for one`;
 }
 
 /** Keys and rules as the database holds them; `otherwise` decides for a project that says nothing. */

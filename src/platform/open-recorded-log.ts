@@ -81,6 +81,7 @@ function readOnly(log: EventLog, faults: readonly LogFault[]): EventLog {
     ends: (topics) => log.ends(topics),
     extents: (topics) => log.extents(topics),
     begunSince: (times) => log.begunSince(times),
+    unread: (group, topics) => log.unread(group, topics),
     undated: (topics) => log.undated(topics),
     date: refuse,
     close: () => log.close(),

@@ -18,6 +18,9 @@ import { readCursors } from './wait-until.ts';
 /** The NOTIFY channel on which a move of cursors is announced; the payload names the projections that moved. */
 export const CURSOR_CHANNEL = 'espalier_cursor';
 
+/** The group as which projectors read the log. */
+export const PROJECTORS = 'projections';
+
 export interface RunnerOptions {
   readonly log: EventLog;
   readonly database: Database;
@@ -198,7 +201,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
   const subscribe = async () => {
     done.clear();
     return log.subscribe({
-      group: options.group ?? 'projections',
+      group: options.group ?? PROJECTORS,
       topics,
       handle,
       startAt,

@@ -84,6 +84,7 @@ function bound(log: EventLog): EventLog {
     ends: (...given) => log.ends(...given),
     extents: (...given) => log.extents(...given),
     begunSince: (...given) => log.begunSince(...given),
+    unread: (...given) => log.unread(...given),
     undated: (...given) => log.undated(...given),
     date: (...given) => log.date(...given),
     close: async () => undefined,

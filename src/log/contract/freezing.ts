@@ -31,4 +31,23 @@ export function describeFreezing(fixture: () => EventLogFixture): void {
       await frozen.close();
     }
   });
+
+  test('a partition whose only member is frozen counts as read by nobody, also where nothing is appended, and is read again when it goes on', async () => {
+    const { log, elsewhere } = fixture();
+    if (!elsewhere) throw new Error('the fixture starts no members elsewhere');
+    const topic = await freshTopic(log);
+    const group = fresh('group');
+    const unread = () => log.unread(group, [topic]);
+    expect(await unread()).toEqual(new Map([[topic, [0]]]));
+    const frozen = await elsewhere(group, topic);
+    try {
+      await until('it reads', async () => (await unread()).size === 0);
+      frozen.signal('SIGSTOP');
+      await until('it counts as silent', async () => (await unread()).size === 1);
+      frozen.signal('SIGCONT');
+      await until('it reads again', async () => (await unread()).size === 0);
+    } finally {
+      await frozen.close();
+    }
+  });
 }

@@ -6,6 +6,23 @@ const KEYS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 
 /** What the members of one group promise each other. */
 export function describeSharing(fixture: () => EventLogFixture): void {
+  test('partitions count as read by nobody until a member of the group takes them, and again when the last one left', async () => {
+    const { log, second } = fixture();
+    const topic = await freshTopic(log, 3);
+    const group = fresh('group');
+    const unread = () => log.unread(group, [topic]);
+    const all = new Map([[topic, [0, 1, 2]]]);
+    expect(await unread()).toEqual(all);
+    const reader = await watch(log, [topic], { group });
+    await until('every partition is read', async () => (await unread()).size === 0);
+    expect(await log.unread(fresh('other'), [topic])).toEqual(all);
+    const other = await second();
+    expect(await other.unread(group, [topic])).toEqual(new Map()); // whoever asks
+    await other.close();
+    await reader.close();
+    await until('nobody reads any more', async () => (await unread()).get(topic)?.length === 3);
+  });
+
   test('two members share the partitions, and when one closes the other takes over without losing a record', async () => {
     const { log, second } = fixture();
     const topic = await freshTopic(log, 4);

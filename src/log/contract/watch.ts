@@ -2,9 +2,9 @@ import type { Answer, EventLog, LogBatch, StoredRecord, SubscribeOptions, Subscr
 import { fresh } from './fixture.ts';
 
 const POLL_MS = 5;
-const LIMIT_MS = 20_000; // a Kafka group needs up to one heartbeat (1 s) to notice a new member; the rest is a slow machine
+const LIMIT_MS = 60_000; // a Kafka group needs up to one heartbeat (1 s) to notice a new member; the rest is a slow machine
 
-/** Waits until the condition holds. @throws Error that says what was waited for, after 20 s. */
+/** Waits until the condition holds. @throws Error that says what was waited for, after 60 s. */
 export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const end = Date.now() + LIMIT_MS;
   while (!(await condition())) {

@@ -8,6 +8,7 @@ import { addRoutes, pathOf } from './add-routes.ts';
 import { type AuthContext, authorize } from './authorize.ts';
 import { boundRequests } from './bound-requests.ts';
 import type { Route } from './endpoint.ts';
+import { addressOf } from './evict-connections.ts';
 import { faultReply } from './fault-reply.ts';
 import { keyQuotas } from './key-quotas.ts';
 import { landingEndpoint } from './landing.ts';
@@ -79,7 +80,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     if (refused) return send(reply, refused);
     const entered = local ? auth.local?.enter(method, originalUrl, headers) : undefined;
     if (entered) return send(reply, entered);
-    const authorized = await authorize(auth, headers, routeOptions.config.needs ?? 'any-key');
+    const address = addressOf(request.raw.socket.remoteAddress);
+    const authorized = await authorize(auth, headers, routeOptions.config.needs ?? 'any-key', address);
     if (authorized.kind === 'refused') return send(reply, authorized.reply);
     request.principal = authorized.principal;
     const over = refuseBeyondQuota(authorized.principal, reply.raw) ?? refuseOver(authorized.principal, reply.raw);

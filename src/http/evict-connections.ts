@@ -60,7 +60,8 @@ interface Held {
   served: boolean;
 }
 
-function addressOf(address = ''): string {
+/** Returns the part of an address that one subscriber has whole: of IPv6 its network of 64 bits. */
+export function addressOf(address = ''): string {
   const mapped = address.replace(/^::ffff:(?=\d+\.)/i, '');
   if (!isIPv6(mapped)) return mapped;
   const [before = '', after] = mapped.split('::');

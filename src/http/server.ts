@@ -6,6 +6,7 @@ import { DEFAULT_LIMITS } from '../runtime/config.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { createApp } from './app.ts';
+import { boundGuesses } from './bound-guesses.ts';
 import type { Route } from './endpoint.ts';
 import { createKeyCache } from './key-cache.ts';
 import { localAccess } from './local-access.ts';
@@ -27,6 +28,8 @@ export interface HttpOptions {
   /** That are answered at the same time. */
   readonly requestsPerKey?: number;
   readonly timeouts?: Partial<Timeouts>;
+  /** Wrong keys that one address may show in a minute. */
+  readonly wrongKeysPerAddress?: number;
   /** The project that who shows no key writes; `default` unless given. */
   readonly project?: string;
   /**
@@ -53,10 +56,14 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   const local = isLoopback(host);
   if (!local && !(await hasActiveKey(db))) throw new BindRefused(host);
   let raw: RawServer | undefined;
+  const wrong = metrics.counter('http_wrong_keys_total', 'API keys that were wrong, or not looked up after many wrong ones', [
+    'outcome',
+  ]);
+  const guesses = boundGuesses(options.wrongKeysPerAddress ?? DEFAULT_LIMITS.wrongKeysPerAddress, wrong, clock);
   const app = await createApp({
     routes,
     auth: {
-      ...{ keys: local ? 'optional' : 'required', verify: createKeyCache(db, clock) },
+      ...{ keys: local ? 'optional' : 'required', verify: createKeyCache(db, clock), guesses },
       ...(options.project === undefined ? {} : { project: options.project }),
       ...(local && options.token !== 'anyone' ? { local: localAccess(await options.token()) } : {}),
     },

@@ -79,6 +79,8 @@ export interface RequestLimits {
   readonly connectionsPerAddress: number;
   /** Requests of one key that are answered at the same time. */
   readonly requestsPerKey: number;
+  /** Wrong keys of one address in a minute; beyond them only keys that were good before are looked up. */
+  readonly wrongKeysPerAddress: number;
 }
 
 const MIB = 1_048_576;
@@ -180,6 +182,12 @@ export const VARIABLES = {
     unset: '256',
     about: 'requests of one API key that are answered at once, waits and event streams among them',
   },
+  ESPALIER_MAX_WRONG_KEYS_PER_ADDRESS: {
+    rule: count(1, 1_000_000),
+    unset: '60',
+    about:
+      'wrong API keys of one address in a minute, before new ones are not looked up; behind a proxy all clients have its address',
+  },
   ESPALIER_ALLOWED_HOSTS: {
     rule: names,
     unset: 'names of loopback on loopback, else any',
@@ -260,6 +268,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
       connections: read(env, 'ESPALIER_MAX_CONNECTIONS') ?? DEFAULT_LIMITS.connections,
       connectionsPerAddress: read(env, 'ESPALIER_MAX_CONNECTIONS_PER_ADDRESS') ?? DEFAULT_LIMITS.connectionsPerAddress,
       requestsPerKey: read(env, 'ESPALIER_MAX_REQUESTS_PER_KEY') ?? DEFAULT_LIMITS.requestsPerKey,
+      wrongKeysPerAddress: read(env, 'ESPALIER_MAX_WRONG_KEYS_PER_ADDRESS') ?? DEFAULT_LIMITS.wrongKeysPerAddress,
     },
     openai: { apiKey: read(env, 'OPENAI_API_KEY') ?? null, baseUrl: read(env, 'OPENAI_BASE_URL') ?? null },
     python: read(env, 'ESPALIER_PYTHON') ?? null,
@@ -279,6 +288,7 @@ export const DEFAULT_LIMITS: RequestLimits = {
   connections: 1_024,
   connectionsPerAddress: 256, // a quarter: no address alone keeps the others out
   requestsPerKey: 256, // a cluster of collectors with one key; each waits for an answer of its own
+  wrongKeysPerAddress: 60, // a key has 256 random bits: this bounds the look-ups, and shows in the metrics who tries
 };
 
 function read<V extends Variable>(

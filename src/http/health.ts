@@ -21,8 +21,9 @@ export interface HealthWorld {
 const LIMIT_MS = 2_000; // supervisors give a probe some seconds
 
 /**
- * Answers `GET /readyz`: 200 when the database and the log answer, every projection runs and moves and every partition has a reader,
- * else 503 with every reason. That one does not move, or has none, shows only by a second look: a supervisor looks every few seconds.
+ * Answers `GET /readyz`: 200 when the database and the log answer, every projection runs and moves and every partition has a
+ * reader, else 503 with every reason. That one does not move, or has none, shows only by a second look: a supervisor looks
+ * every few seconds.
  */
 export async function readiness(
   { db, log, projections }: HealthWorld,

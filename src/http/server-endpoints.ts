@@ -70,7 +70,8 @@ export function serverEndpoints(world: HealthWorld & { readonly metrics: Metrics
       method: 'GET',
       path: '/readyz',
       needs: 'any-key',
-      summary: 'Says whether database and log answer, the projections run and every partition has a reader, with the reasons where not.',
+      summary:
+        'Says whether database and log answer, the projections run and every partition has a reader, with the reasons where not.',
       answers: {
         200: { description: 'Ready.', content: { 'application/json': ready } },
         503: { description: 'Not ready.', content: { 'application/json': ready } },

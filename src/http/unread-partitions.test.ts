@@ -25,7 +25,7 @@ test('partitions that nobody read for over 15 s are named, and no more once some
   expect(look(none)).toEqual([]); // it was read in between
 });
 
-test('of many partitions three are named', () => {
+test('three of many partitions are named', () => {
   let now = 0;
   const { look } = watchUnread(() => now);
   const all = new Map([['runs', [0, 1, 2, 3, 4]]]);

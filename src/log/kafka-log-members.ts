@@ -1,6 +1,8 @@
 import { type Admin, AssignerProtocol } from 'kafkajs';
 
-/** Reads which partitions the members of a group were assigned, by topic; none of a group that is not there or is being shared. */
+/**
+ * Reads which partitions the members of a group were assigned, by topic; none of a group that is not there or shares them again.
+ */
 export async function readAssigned(
   admin: Pick<Admin, 'describeGroups'>,
   group: string,

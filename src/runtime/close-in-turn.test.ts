@@ -15,7 +15,7 @@ test('parts are closed in turn, and one that does not end is named with what it 
   expect(closed).toEqual(['the log', 'the server']);
 });
 
-test('of several failures the first is thrown, after everything was closed', async () => {
+test('the first of several failures is thrown, after everything was closed', async () => {
   const closed: string[] = [];
   const failing = (what: string) => ({
     what,

@@ -3,7 +3,7 @@ export interface ClosingPart {
   /** Names the part, as the object of "closing". */
   readonly what: string;
   readonly close: () => Promise<unknown>;
-  /** Says what the part waits for, where it is known. */
+  /** Describes what the part waits for, where it is known. */
   readonly state?: () => string;
 }
 

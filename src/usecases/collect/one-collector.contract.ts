@@ -188,7 +188,7 @@ export function describeOneCollector(open: () => Promise<Platform>, late: 'refus
 
   test('a run that was taken over is the same after its events are exported and imported, whatever its first collector appends late', async () => {
     const runId = newId();
-    // its records are taken by either log, so that the folds are what tells them apart
+    // its records are taken by either log: the folds distinguish them
     const unfenced = {
       ...platform,
       log: { ...platform.log, append: (records: readonly LogRecord[]) => platform.log.append(records.map(bare)) },

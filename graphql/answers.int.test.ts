@@ -151,7 +151,7 @@ describe('steps', () => {
     ['{ steps(filter: { text: { words: "-oak" } }) { nodes { id } } }', expect.stringContaining('names no word to look up')],
     ['{ toolCalls(orderBy: DURATION_DESC) { nodes { id } } }', expect.stringContaining('name it in filter.tool')],
     ['{ trees(orderBy: RETURN_VARIANCE_DESC) { nodes { id } } }', expect.stringContaining('name it in filter.run')],
-    ['{ aggregate(by: RUN, filter: {}) { key } }', 'filter must name what is summed up: runs or tasks'],
+    ['{ aggregate(by: RUN, filter: {}) { key } }', 'filter must name what is summed up: runs, tasks, a policy or an environment'],
     [`{ compare(runs: ["${one}"]) { tasks } }`, 'runs must name 2 to 20 different runs, not 1'],
   ])('the question %s is refused with what to do', async (query, message) => {
     expect(await refused(query)).toEqual([message]);
@@ -169,6 +169,11 @@ test('tool calls are chosen by tool and outcome, the slowest first', async () =>
       { outcome: 'ok', durationMs: 5 },
     ],
   });
+  const found = await data(`{ toolCalls(filter: { text: "oak", run: "${one}" }) { totalCount nodes { stepId } } }`);
+  expect(found.toolCalls).toEqual({ totalCount: 1, nodes: [{ stepId: first }] });
+  expect(await refused('{ toolCalls(filter: { text: "oak" }) { totalCount } }')).toEqual([
+    'no index holds the texts of tool calls; name a step, a tree, a task or a run in the filter',
+  ]);
   const failed = await data(`{ toolCalls(filter: { outcome: error, run: "${one}" }) { nodes { stepId } } }`);
   expect(failed.toolCalls.nodes).toEqual([{ stepId: second }]);
 });

@@ -128,6 +128,7 @@ export function toolCallFilter(filter: Input<input.ToolCallFilter>): ToolCallFil
     ...ofTrees(filter),
     ...given({
       tool: filter?.tool,
+      text: filter?.text,
       outcome: filter?.outcome,
       stepId: optionalId('filter.step', filter?.step),
       durationFrom: filter?.durationMs?.from,
@@ -153,7 +154,7 @@ export function taskFilter(filter: Input<input.TaskFilter>): TaskFilter {
   });
 }
 
-const NAMED = 100; // runs or tasks that are summed up together
+export const NAMED = 100; // runs or tasks that are summed up together
 
 /** @throws BAD_USER_INPUT also where neither runs nor tasks are named: the whole record is no answer. */
 export function aggregateFilter(filter: Input<input.AggregateFilter>): AggregateFilter {
@@ -163,8 +164,10 @@ export function aggregateFilter(filter: Input<input.AggregateFilter>): Aggregate
     return given?.map((id) => argumentId(argument, id));
   };
   const [runIds, taskIds] = [ids('filter.runs', filter?.runs), ids('filter.tasks', filter?.tasks)];
-  if (!runIds && !taskIds)
-    throw refusal('BAD_USER_INPUT', 'filter must name what is summed up: runs or tasks', { argument: 'filter' });
+  if (!runIds && !taskIds && !filter?.environment && !filter?.policy)
+    throw refusal('BAD_USER_INPUT', 'filter must name what is summed up: runs, tasks, a policy or an environment', {
+      argument: 'filter',
+    });
   return given({
     runIds,
     taskIds,

@@ -6,6 +6,7 @@ import { StepEdge } from './resolvers/answers.ts';
 import { Dataset, DatasetExample } from './resolvers/dataset.ts';
 import { BatchActor, BatchEstimates, SampleEstimate, StepEstimate } from './resolvers/estimates.ts';
 import { Evaluation, TrainedOn } from './resolvers/evaluation.ts';
+import { ArmResult, Experiment, ExperimentStage } from './resolvers/experiment.ts';
 import { HistoryImage, HistorySegment, RenderSpec } from './resolvers/images.ts';
 import { Touched } from './resolvers/lineage.ts';
 import { QuarantinedRecord, Subscription } from './resolvers/log.ts';
@@ -14,7 +15,7 @@ import { Query } from './resolvers/query.ts';
 import { Replay } from './resolvers/replay.ts';
 import { Judgement, Revision } from './resolvers/revision.ts';
 import { Rollout, Trajectory } from './resolvers/rollout.ts';
-import { Experiment, ForkOrigin, Run } from './resolvers/run.ts';
+import { ForkOrigin, Run } from './resolvers/run.ts';
 import { DateTime, JSONValue, SafeInt } from './resolvers/scalars.ts';
 import { PackedArray, Reward, SearchStatistics, Step, ToolCall } from './resolvers/step.ts';
 import { Aggregate, PairedDifference } from './resolvers/summaries.ts';
@@ -42,6 +43,8 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     Query,
     Subscription,
     Experiment,
+    ExperimentStage,
+    ArmResult,
     Run,
     ForkOrigin,
     Evaluation,

@@ -4,6 +4,8 @@ import type { Root, ReachedModel, HistorySegmentModel, PromptModel, PromptMessag
 import type { LargeTextModel } from '../large-text.ts';
 import type { EventDeliveryModel } from '../live/event-delivery-model.ts';
 import type { ExperimentRecord } from '../../src/projections/runs/read-experiments.ts';
+import type { RecordedArm, RecordedStage } from '../../src/usecases/experiment/recorded-arms.ts';
+import type { ArmResult as ArmResultModel } from '../../src/usecases/experiment/report.ts';
 import type { RunRecord } from '../../src/projections/runs/read-runs.ts';
 import type { ForkOrigin as ForkOriginModel } from '../../src/projections/runs/read-forks.ts';
 import type { EvaluationRecord, TrainedOnRecord } from '../../src/projections/evaluations/read-evaluations.ts';
@@ -157,6 +159,8 @@ export type Highlight = {
 export type ToolCallFilter = {
   /** The tool. */
   readonly tool?: InputMaybe<Scalars['String']['input']>;
+  /** Words of its arguments and output, as in `TextSearch`; the filter names a step, a tree, a task or a run with them. */
+  readonly text?: InputMaybe<Scalars['String']['input']>;
   /** Whether it worked. */
   readonly outcome?: InputMaybe<ToolOutcome>;
   /** The step. */
@@ -224,7 +228,7 @@ export type TaskFilter = {
   readonly taskDepth?: InputMaybe<Scalars['Int']['input']>;
 };
 
-/** What is summed up; all parts must hold. It names runs or tasks. */
+/** What is summed up; all parts must hold. It names runs, tasks, an environment or a policy: without runs and tasks those runs count that began with the policy and act in the environment. */
 export type AggregateFilter = {
   /** These runs, 100 at most. */
   readonly runs?: InputMaybe<ReadonlyArray<Scalars['ID']['input']>>;
@@ -1142,6 +1146,173 @@ export type TrainedOn = {
   readonly actions: Scalars['SafeInt']['output'];
 };
 
+/** A question, which runs answer. */
+export type Experiment = {
+  readonly __typename?: 'Experiment';
+  /** Its id. */
+  readonly id: Scalars['ID']['output'];
+  /** Its name. */
+  readonly name: Scalars['String']['output'];
+  /** What it asks. */
+  readonly question: Scalars['String']['output'];
+  /** When it was declared. */
+  readonly declaredAt: Scalars['DateTime']['output'];
+  /** What it declared: stages, arms, repetitions; null for one that declared no stages. */
+  readonly declaration?: Maybe<Scalars['JSON']['output']>;
+  /** Why this version of Espalier cannot run what it declared; null where it can, and for one that declared no stages. */
+  readonly refused?: Maybe<Scalars['String']['output']>;
+  /** The experiment that it repeats with some options changed; null for one that repeats none. */
+  readonly rerunOf?: Maybe<Experiment>;
+  /** The stages that completed, each arm and repetition counted by itself. */
+  readonly completedStages: Scalars['SafeInt']['output'];
+  /** How often a stage failed. */
+  readonly failedStages: Scalars['SafeInt']['output'];
+  /** Its arms, in the order in which they were declared; none where it declared no stages. Where it cannot be run, those that have stages on record. */
+  readonly arms: ReadonlyArray<ExperimentArm>;
+  /** What its arms came to, stage by stage that measures them, each next to the arm that it is compared with: of a rerun the same arm before, else the baseline. */
+  readonly comparison: ReadonlyArray<ArmResult>;
+  /** Its runs. */
+  readonly runs: RunConnection;
+};
+
+
+/** A question, which runs answer. */
+export type ExperimentRunsArgs = {
+  filter?: InputMaybe<RunFilter>;
+  orderBy?: RunOrder;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** An arm of an experiment: what differs in it, and the stages that it needs. */
+export type ExperimentArm = {
+  readonly __typename?: 'ExperimentArm';
+  /** Its name. */
+  readonly name: Scalars['String']['output'];
+  /** Whether the other arms are compared with it. */
+  readonly isBaseline: Scalars['Boolean']['output'];
+  /** The options that differ in it, by stage. */
+  readonly overrides: Scalars['JSON']['output'];
+  /** The seeds of its repetitions. */
+  readonly repetitions: ReadonlyArray<Scalars['SafeInt']['output']>;
+  /** Its stages, repetition by repetition, each behind those that it uses. */
+  readonly stages: ReadonlyArray<ExperimentStage>;
+};
+
+/** A stage of an experiment, in one arm and one repetition. */
+export type ExperimentStage = {
+  readonly __typename?: 'ExperimentStage';
+  /** Its name. */
+  readonly name: Scalars['String']['output'];
+  /** Its kind: `collect`, `search`, `revise`, `release`, `train`, `evaluate`, `self-train`, … */
+  readonly kind: Scalars['String']['output'];
+  /** The seed of the repetition. */
+  readonly seed: Scalars['SafeInt']['output'];
+  /** How it ended. */
+  readonly state: StageState;
+  /** Why it failed; empty otherwise. */
+  readonly message: Scalars['String']['output'];
+  /** The digest of all that determines it: a stage of the same key is done once. Null while it did not end. */
+  readonly key?: Maybe<Scalars['String']['output']>;
+  /** When it ended; null while it did not. */
+  readonly finishedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** The experiment that had done it before; the experiment itself where another arm had. */
+  readonly reusedFrom?: Maybe<Experiment>;
+  /** The digest of what came out of it; null where it did not complete. */
+  readonly digest?: Maybe<Scalars['String']['output']>;
+  /** The policy that it trained, as a plan names it. */
+  readonly policy?: Maybe<Scalars['String']['output']>;
+  /** The judge that it revised by. */
+  readonly judge?: Maybe<Scalars['String']['output']>;
+  /** The runs that it made or read, the last one that which it is measured by. */
+  readonly runs: ReadonlyArray<Run>;
+  /** The dataset that it released. */
+  readonly dataset?: Maybe<Dataset>;
+  /** What it keeps in the blob store: the weights of a policy, the ids of its revisions. */
+  readonly kept?: Maybe<StoredContent>;
+  /** What was measured and counted in it, by name. */
+  readonly values: ReadonlyArray<StageValue>;
+};
+
+/** How a stage of an experiment ended. */
+export type StageState =
+  /** It did not end yet. */
+  | 'planned'
+  /** It came to an outcome. */
+  | 'completed'
+  /** It failed, and did not complete since. */
+  | 'failed';
+
+/** Content of the blob store, named by its digest. */
+export type StoredContent = {
+  readonly __typename?: 'StoredContent';
+  /** The SHA-256 of its bytes. */
+  readonly blob: Scalars['String']['output'];
+  /** Bytes. */
+  readonly size: Scalars['SafeInt']['output'];
+  /** What it is. */
+  readonly mediaType: Scalars['String']['output'];
+};
+
+/** A number under its name. */
+export type StageValue = {
+  readonly __typename?: 'StageValue';
+  /** Its name. */
+  readonly name: Scalars['String']['output'];
+  /** Its value. */
+  readonly value: Scalars['Float']['output'];
+};
+
+/** What an arm came to, as one of its stages measured it. */
+export type ArmResult = {
+  readonly __typename?: 'ArmResult';
+  /** The arm; of a rerun, `ARM (before)` is that of the experiment that is repeated. */
+  readonly arm: Scalars['String']['output'];
+  /** The stage. */
+  readonly stage: Scalars['String']['output'];
+  /** Repetitions that were measured. */
+  readonly seeds: Scalars['Int']['output'];
+  /** Success rate; null where nothing was measured. */
+  readonly success?: Maybe<ArmEstimate>;
+  /** Return; null where nothing was measured. */
+  readonly return?: Maybe<ArmEstimate>;
+  /** Means over the repetitions of what the stage recorded. */
+  readonly values: ReadonlyArray<StageValue>;
+  /** What it has more than the arm that it is compared with; null where there is none, or no pair. */
+  readonly difference?: Maybe<ArmDifference>;
+};
+
+/** A mean over tasks and repetitions. */
+export type ArmEstimate = {
+  readonly __typename?: 'ArmEstimate';
+  /** The mean. */
+  readonly mean: Scalars['Float']['output'];
+  /** Its 95 % interval, which draws tasks and repetitions again. */
+  readonly interval: Interval;
+};
+
+/** The difference of two arms, paired by task and repetition. */
+export type ArmDifference = {
+  readonly __typename?: 'ArmDifference';
+  /** The arm that it is compared with. */
+  readonly to: Scalars['String']['output'];
+  /** How many pairs. */
+  readonly pairs: Scalars['Int']['output'];
+  /** Of the success rates. */
+  readonly success?: Maybe<ArmEstimate>;
+  /** Of the returns. */
+  readonly return?: Maybe<ArmEstimate>;
+};
+
+/** The order of experiments; equal ones by their id. */
+export type ExperimentOrder =
+  /** The first declared first. */
+  | 'DECLARED_ASC'
+  /** The last declared first. */
+  | 'DECLARED_DESC';
+
 /** The history that the prompt of a step showed as an image. The image is not stored: `url` draws it again and compares it with `id`. */
 export type HistoryImage = {
   readonly __typename?: 'HistoryImage';
@@ -1826,7 +1997,7 @@ export type Query = {
   /** The tasks that trees were grown for, by environment and alias. */
   readonly tasks: TaskConnection;
   /**
-   * Sums up rollouts in groups: only the parts that are selected are read. `filter` names runs or tasks, 100 at most. `after` is the `key` of the last group
+   * Sums up rollouts in groups: only the parts that are selected are read. `filter` names runs or tasks, 100 at most, or a policy or an environment that 100 runs have at most. `after` is the `key` of the last group
    * received; `first` is at most 500.
    */
   readonly aggregate: ReadonlyArray<Aggregate>;
@@ -2686,32 +2857,6 @@ export type TrajectoryOrder =
   /** The longest first. */
   | 'STEPS_DESC';
 
-/** A question, which runs answer. */
-export type Experiment = {
-  readonly __typename?: 'Experiment';
-  /** Its id. */
-  readonly id: Scalars['ID']['output'];
-  /** Its name. */
-  readonly name: Scalars['String']['output'];
-  /** What it asks. */
-  readonly question: Scalars['String']['output'];
-  /** When it was declared. */
-  readonly declaredAt: Scalars['DateTime']['output'];
-  /** Its runs. */
-  readonly runs: RunConnection;
-};
-
-
-/** A question, which runs answer. */
-export type ExperimentRunsArgs = {
-  filter?: InputMaybe<RunFilter>;
-  orderBy?: RunOrder;
-  first?: InputMaybe<Scalars['Int']['input']>;
-  after?: InputMaybe<Scalars['String']['input']>;
-  last?: InputMaybe<Scalars['Int']['input']>;
-  before?: InputMaybe<Scalars['String']['input']>;
-};
-
 /** One execution: configuration, seed, code version, environments. */
 export type Run = {
   readonly __typename?: 'Run';
@@ -2986,13 +3131,6 @@ export type RunOrder =
   | 'STARTED_ASC'
   /** The last to start first. */
   | 'STARTED_DESC';
-
-/** The order of experiments; equal ones by their id. */
-export type ExperimentOrder =
-  /** The first declared first. */
-  | 'DECLARED_ASC'
-  /** The last declared first. */
-  | 'DECLARED_DESC';
 
 /** One action and the observation that follows; also the tree node reached by it. The root has no action: its observation is the task's first. */
 export type Step = {
@@ -4076,6 +4214,16 @@ export type ResolversTypes = {
   RepeatedActions: ResolverTypeWrapper<RepeatedActions>;
   EvaluatedDepth: ResolverTypeWrapper<EvaluatedDepth>;
   TrainedOn: ResolverTypeWrapper<TrainedOnRecord>;
+  Experiment: ResolverTypeWrapper<ExperimentRecord>;
+  ExperimentArm: ResolverTypeWrapper<RecordedArm>;
+  ExperimentStage: ResolverTypeWrapper<RecordedStage>;
+  StageState: StageState;
+  StoredContent: ResolverTypeWrapper<StoredContent>;
+  StageValue: ResolverTypeWrapper<StageValue>;
+  ArmResult: ResolverTypeWrapper<ArmResultModel>;
+  ArmEstimate: ResolverTypeWrapper<ArmEstimate>;
+  ArmDifference: ResolverTypeWrapper<ArmDifference>;
+  ExperimentOrder: ExperimentOrder;
   HistoryImage: ResolverTypeWrapper<HistoryImageRecord>;
   ImageSize: ResolverTypeWrapper<ImageSize>;
   HistoryKind: HistoryKind;
@@ -4140,7 +4288,6 @@ export type ResolversTypes = {
   TrajectoryFilter: TrajectoryFilter;
   RolloutOrder: RolloutOrder;
   TrajectoryOrder: TrajectoryOrder;
-  Experiment: ResolverTypeWrapper<ExperimentRecord>;
   Run: ResolverTypeWrapper<RunRecord>;
   ForkOrigin: ResolverTypeWrapper<ForkOriginModel>;
   RunEnvironment: ResolverTypeWrapper<RunEnvironment>;
@@ -4152,7 +4299,6 @@ export type ResolversTypes = {
   Metric: ResolverTypeWrapper<Metric>;
   RunFilter: RunFilter;
   RunOrder: RunOrder;
-  ExperimentOrder: ExperimentOrder;
   Step: ResolverTypeWrapper<StepRecord>;
   Termination: Termination;
   PolicySpan: ResolverTypeWrapper<PolicySpan>;
@@ -4272,6 +4418,14 @@ export type ResolversParentTypes = {
   RepeatedActions: RepeatedActions;
   EvaluatedDepth: EvaluatedDepth;
   TrainedOn: TrainedOnRecord;
+  Experiment: ExperimentRecord;
+  ExperimentArm: RecordedArm;
+  ExperimentStage: RecordedStage;
+  StoredContent: StoredContent;
+  StageValue: StageValue;
+  ArmResult: ArmResultModel;
+  ArmEstimate: ArmEstimate;
+  ArmDifference: ArmDifference;
   HistoryImage: HistoryImageRecord;
   ImageSize: ImageSize;
   HistorySegment: HistorySegmentModel;
@@ -4324,7 +4478,6 @@ export type ResolversParentTypes = {
   ComponentReturn: ComponentReturn;
   RolloutFilter: RolloutFilter;
   TrajectoryFilter: TrajectoryFilter;
-  Experiment: ExperimentRecord;
   Run: RunRecord;
   ForkOrigin: ForkOriginModel;
   RunEnvironment: RunEnvironment;
@@ -4798,6 +4951,80 @@ export type TrainedOnResolvers<ContextType = Context, ParentType extends Resolve
   revisions?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   revisionLength?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
   actions?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type ExperimentResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Experiment'] = ResolversParentTypes['Experiment']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  question?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  declaredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  declaration?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
+  refused?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  rerunOf?: Resolver<Maybe<ResolversTypes['Experiment']>, ParentType, ContextType>;
+  completedStages?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  failedStages?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  arms?: Resolver<ReadonlyArray<ResolversTypes['ExperimentArm']>, ParentType, ContextType>;
+  comparison?: Resolver<ReadonlyArray<ResolversTypes['ArmResult']>, ParentType, ContextType>;
+  runs?: Resolver<ResolversTypes['RunConnection'], ParentType, ContextType, RequireFields<ExperimentRunsArgs, 'orderBy'>>;
+};
+
+export type ExperimentArmResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ExperimentArm'] = ResolversParentTypes['ExperimentArm']> = {
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  isBaseline?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  overrides?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  repetitions?: Resolver<ReadonlyArray<ResolversTypes['SafeInt']>, ParentType, ContextType>;
+  stages?: Resolver<ReadonlyArray<ResolversTypes['ExperimentStage']>, ParentType, ContextType>;
+};
+
+export type ExperimentStageResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ExperimentStage'] = ResolversParentTypes['ExperimentStage']> = {
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  kind?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  seed?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  state?: Resolver<ResolversTypes['StageState'], ParentType, ContextType>;
+  message?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  key?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  finishedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  reusedFrom?: Resolver<Maybe<ResolversTypes['Experiment']>, ParentType, ContextType>;
+  digest?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  policy?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  judge?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  runs?: Resolver<ReadonlyArray<ResolversTypes['Run']>, ParentType, ContextType>;
+  dataset?: Resolver<Maybe<ResolversTypes['Dataset']>, ParentType, ContextType>;
+  kept?: Resolver<Maybe<ResolversTypes['StoredContent']>, ParentType, ContextType>;
+  values?: Resolver<ReadonlyArray<ResolversTypes['StageValue']>, ParentType, ContextType>;
+};
+
+export type StoredContentResolvers<ContextType = Context, ParentType extends ResolversParentTypes['StoredContent'] = ResolversParentTypes['StoredContent']> = {
+  blob?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  size?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  mediaType?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
+export type StageValueResolvers<ContextType = Context, ParentType extends ResolversParentTypes['StageValue'] = ResolversParentTypes['StageValue']> = {
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  value?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+};
+
+export type ArmResultResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ArmResult'] = ResolversParentTypes['ArmResult']> = {
+  arm?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  stage?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  seeds?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  success?: Resolver<Maybe<ResolversTypes['ArmEstimate']>, ParentType, ContextType>;
+  return?: Resolver<Maybe<ResolversTypes['ArmEstimate']>, ParentType, ContextType>;
+  values?: Resolver<ReadonlyArray<ResolversTypes['StageValue']>, ParentType, ContextType>;
+  difference?: Resolver<Maybe<ResolversTypes['ArmDifference']>, ParentType, ContextType>;
+};
+
+export type ArmEstimateResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ArmEstimate'] = ResolversParentTypes['ArmEstimate']> = {
+  mean?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  interval?: Resolver<ResolversTypes['Interval'], ParentType, ContextType>;
+};
+
+export type ArmDifferenceResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ArmDifference'] = ResolversParentTypes['ArmDifference']> = {
+  to?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  pairs?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  success?: Resolver<Maybe<ResolversTypes['ArmEstimate']>, ParentType, ContextType>;
+  return?: Resolver<Maybe<ResolversTypes['ArmEstimate']>, ParentType, ContextType>;
 };
 
 export type HistoryImageResolvers<ContextType = Context, ParentType extends ResolversParentTypes['HistoryImage'] = ResolversParentTypes['HistoryImage']> = {
@@ -5312,14 +5539,6 @@ export type ComponentReturnResolvers<ContextType = Context, ParentType extends R
   rewards?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
 };
 
-export type ExperimentResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Experiment'] = ResolversParentTypes['Experiment']> = {
-  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
-  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  question?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  declaredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
-  runs?: Resolver<ResolversTypes['RunConnection'], ParentType, ContextType, RequireFields<ExperimentRunsArgs, 'orderBy'>>;
-};
-
 export type RunResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Run'] = ResolversParentTypes['Run']> = {
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
@@ -5828,6 +6047,14 @@ export type Resolvers<ContextType = Context> = {
   RepeatedActions?: RepeatedActionsResolvers<ContextType>;
   EvaluatedDepth?: EvaluatedDepthResolvers<ContextType>;
   TrainedOn?: TrainedOnResolvers<ContextType>;
+  Experiment?: ExperimentResolvers<ContextType>;
+  ExperimentArm?: ExperimentArmResolvers<ContextType>;
+  ExperimentStage?: ExperimentStageResolvers<ContextType>;
+  StoredContent?: StoredContentResolvers<ContextType>;
+  StageValue?: StageValueResolvers<ContextType>;
+  ArmResult?: ArmResultResolvers<ContextType>;
+  ArmEstimate?: ArmEstimateResolvers<ContextType>;
+  ArmDifference?: ArmDifferenceResolvers<ContextType>;
   HistoryImage?: HistoryImageResolvers<ContextType>;
   ImageSize?: ImageSizeResolvers<ContextType>;
   HistorySegment?: HistorySegmentResolvers<ContextType>;
@@ -5874,7 +6101,6 @@ export type Resolvers<ContextType = Context> = {
   Scorer?: ScorerResolvers<ContextType>;
   RawReward?: RawRewardResolvers<ContextType>;
   ComponentReturn?: ComponentReturnResolvers<ContextType>;
-  Experiment?: ExperimentResolvers<ContextType>;
   Run?: RunResolvers<ContextType>;
   ForkOrigin?: ForkOriginResolvers<ContextType>;
   RunEnvironment?: RunEnvironmentResolvers<ContextType>;

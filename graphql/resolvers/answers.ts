@@ -1,8 +1,10 @@
 import type { Db } from '../../src/postgres/database.ts';
 import { mapPages, type Page } from '../../src/postgres/keyset.ts';
+import { ActionsNotIndexed, checkActionsIndexed } from '../../src/projections/answers/build-indexes.ts';
 import { countChosenSamples, readChosenSamples, type SampleFilter } from '../../src/projections/answers/choose-samples.ts';
 import {
   countChosenSteps,
+  isOfFew,
   readChosenSteps,
   STEP_ORDERINGS,
   type StepFilter,
@@ -54,7 +56,8 @@ export async function connectSteps(
       argument: 'orderBy',
     });
   if (text !== null)
-    await searchable(db, text.words, async () => (isNarrow(filter) ? undefined : checkStepsIndexed(db, text.mark)));
+    await searchable(db, text.words, async () => (isOfFew(filter) ? undefined : checkStepsIndexed(db, text.mark)));
+  if (filter.action !== undefined && !isOfFew(filter)) await indexed(() => checkActionsIndexed(db));
   const found = await connect(
     args,
     async (page) =>
@@ -65,7 +68,7 @@ export async function connectSteps(
 }
 
 /** Answers `Query.toolCalls`. @throws BAD_USER_INPUT. */
-export function connectToolCalls(
+export async function connectToolCalls(
   args: input.RequireFields<input.QueryToolCallsArgs, 'orderBy'>,
   { sources: { db } }: Context,
 ): Promise<Connection<ToolCallRecord>> {
@@ -74,6 +77,17 @@ export function connectToolCalls(
     throw refusal('BAD_USER_INPUT', `orderBy: ${args.orderBy} orders the calls of one tool; name it in filter.tool`, {
       argument: 'orderBy',
     });
+  if (filter.text !== undefined) {
+    if (![filter.stepId, filter.treeId, filter.taskId, filter.runId].some((id) => id !== undefined))
+      throw refusal(
+        'BAD_USER_INPUT',
+        'no index holds the texts of tool calls; name a step, a tree, a task or a run in the filter',
+        {
+          argument: 'filter.text',
+        },
+      );
+    await searchable(db, filter.text, async () => undefined);
+  }
   return connect(
     args,
     async (page) =>
@@ -150,9 +164,13 @@ function subtreeOf({ under, depth }: input.QueryStepsArgs): Pick<StepFilter, 'un
   return { under: argumentId('under', under), ...levels };
 }
 
-/** Whether few rows are read, with or without an index of their texts. */
-function isNarrow({ runId, treeId, taskId, rolloutId, under }: StepFilter): boolean {
-  return [runId, treeId, taskId, rolloutId, under].some((id) => id !== undefined);
+/** @throws UNAVAILABLE where all actions of a large record would be compared. */
+async function indexed(check: () => Promise<void>): Promise<void> {
+  try {
+    await check();
+  } catch (error) {
+    throw error instanceof ActionsNotIndexed ? refusal('UNAVAILABLE', error.message) : error;
+  }
 }
 
 async function searchable(db: Db, words: string, checkIndexed: () => Promise<void>): Promise<void> {

@@ -8,26 +8,14 @@ import { readReplays } from '../../src/projections/replays/read-replays.ts';
 import { originOf, readForksOfRuns } from '../../src/projections/runs/read-forks.ts';
 import { readDepthTotals, readRunTotals } from '../../src/projections/runs/read-run-totals.ts';
 import { bounded } from '../connection.ts';
-import { datasetFilter, revisionFilter, rolloutFilter, runFilter, trajectoryFilter, treeFilter } from '../filters.ts';
-import type { ExperimentResolvers, ForkOriginResolvers, RunResolvers } from '../generated/types.ts';
+import { datasetFilter, revisionFilter, rolloutFilter, trajectoryFilter, treeFilter } from '../filters.ts';
+import type { ForkOriginResolvers, RunResolvers } from '../generated/types.ts';
 import { many, one } from '../loaders/batch.ts';
 import { forgottenRun } from '../loaders/forgotten-loaders.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
-import {
-  connectDatasets,
-  connectRevisions,
-  connectRollouts,
-  connectRuns,
-  connectTrajectories,
-  connectTrees,
-  hangingOn,
-} from './lists.ts';
+import { connectDatasets, connectRevisions, connectRollouts, connectTrajectories, connectTrees, hangingOn } from './lists.ts';
 
 const METRICS_LIMIT = 5_000;
-
-export const Experiment: ExperimentResolvers = {
-  runs: ({ id }, args, context) => connectRuns(args, hangingOn(runFilter(args.filter), 'experimentId', id), context),
-};
 
 const runOf = ({ runId }: { readonly runId: string }) => runId;
 const totals = loadedBy((db) => one((ids) => readRunTotals(db, ids), runOf));

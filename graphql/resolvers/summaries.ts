@@ -1,19 +1,22 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { BOOTSTRAP_DEFAULTS, type Bootstrap } from '../../src/domain/evaluation/bootstrap-interval.ts';
 import { firstDivergence } from '../../src/domain/tree/first-divergence.ts';
+import type { Db } from '../../src/postgres/database.ts';
 import {
+  type AggregateFilter,
   type AggregatePart,
   type Aggregate as AggregateRecord,
   aggregate,
   keyOf,
 } from '../../src/projections/answers/aggregate.ts';
 import { compareAchieved } from '../../src/projections/answers/compare-achieved.ts';
+import { readRunIdsOf } from '../../src/projections/runs/read-run-ids-of.ts';
 import type { StepRecord } from '../../src/projections/step-tree/read-steps.ts';
 import { argumentId } from '../argument-id.ts';
 import { bounded, PAGE_LIMIT } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { refusal } from '../errors.ts';
-import { aggregateFilter } from '../filters.ts';
+import { aggregateFilter, NAMED } from '../filters.ts';
 import type * as input from '../generated/types.ts';
 import { wholePath } from '../loaders/path-loader.ts';
 import type { RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';
@@ -30,11 +33,26 @@ export async function aggregateRollouts(
   const limit = bounded('first', first, PAGE_LIMIT);
   const asked = selectedFields(info);
   const parts = PARTS.filter((part) => asked.has(part));
-  const groups = await aggregate(db, by, aggregateFilter(filter), new Set(parts.length === 0 ? ['rollouts'] : parts));
+  const groups = await aggregate(
+    db,
+    by,
+    await ofRuns(db, aggregateFilter(filter)),
+    new Set(parts.length === 0 ? ['rollouts'] : parts),
+  );
   const from = typeof after === 'string' ? groups.findIndex((group) => keyOf(group) === after) + 1 : 0;
   if (typeof after === 'string' && from === 0)
     throw refusal('BAD_USER_INPUT', 'after must be the key of a group of this list', { argument: 'after' });
   return groups.slice(from, from + limit);
+}
+
+/** Names the runs of a filter that names neither runs nor tasks: what is summed up is bounded. @throws BAD_USER_INPUT. */
+async function ofRuns(db: Db, filter: AggregateFilter): Promise<AggregateFilter> {
+  if (filter.runIds !== undefined || filter.taskIds !== undefined) return filter;
+  const runIds = await readRunIdsOf(db, filter, NAMED + 1);
+  if (runIds.length <= NAMED) return { ...filter, runIds };
+  throw refusal('BAD_USER_INPUT', `more than ${NAMED} runs are of that policy and environment; name runs, or tasks`, {
+    argument: 'filter',
+  });
 }
 
 export const Aggregate: input.AggregateResolvers = {

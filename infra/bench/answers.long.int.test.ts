@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { buildIndex, readIndexes } from '../../src/projections/answers/build-indexes.ts';
 import { buildTextIndexes, readTextMark } from '../../src/projections/answers/text-indexes.ts';
+import { projections } from '../../src/projections/registry.ts';
 import { useTestDatabase } from '../../src/testing/use-test-database.ts';
 import { answerQuestions } from './answer-questions.ts';
 import { explainQuestion } from './explain-questions.ts';
@@ -12,6 +14,7 @@ const database = useTestDatabase({ emptied: 'never' });
 beforeAll(async () => {
   await fillAnswers(database.db, FILL);
   await buildTextIndexes(database);
+  for (const index of await readIndexes(database.db, projections, 'actions')) await buildIndex(database, index);
   await settleAnswers(database.db);
 }, 120_000);
 

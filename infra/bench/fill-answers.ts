@@ -15,12 +15,30 @@ export function eventsOf({ trees, runs }: AnswersFill): number {
   return 2 * runs + 2 * trees + 3 * trees * SHAPE.rollouts + steps + Math.floor(steps / 5) + 2 * Math.floor(steps / 100);
 }
 
+/** Says what is done next: a record of a million events takes minutes. */
+export type Saying = (text: string) => void;
+
+const TREES_AT_A_TIME = 1_000;
+
 /**
  * Fills the read models as the projections would have, straight from the database's own series: groups of rollouts of several
  * runs over the same tasks, steps of about 1 KB whose words are common and rare, a tool call in every fifth step, a judgement
- * and a process reward in every hundredth, statistics of a search in every tenth tree.
+ * and a process reward in every hundredth, statistics of a search in every tenth tree. Rows are written without the write-ahead
+ * log, and indexes built behind them: an index of random ids that grows row by row takes several times as long.
  */
-export async function fillAnswers(db: Db, { trees, runs, tasks }: AnswersFill): Promise<void> {
+export async function fillAnswers(db: Db, fill: AnswersFill, say: Saying = () => undefined): Promise<void> {
+  const tables = await tablesOf(db);
+  for (const table of tables) await sql`alter table ${sql.raw(table)} set unlogged`.execute(db);
+  const { rows: indexes } = await sql<{ name: string; definition: string }>`
+    select i.indexrelid::regclass::text as name, pg_get_indexdef(i.indexrelid) as definition from pg_index i
+    where i.indrelid = any(${tables}::regclass[]) and not i.indisprimary`.execute(db);
+  for (const { name } of indexes) await sql`drop index ${sql.raw(name)}`.execute(db);
+  await fillTables(db, fill, say);
+  say(`building ${indexes.length} indexes`);
+  for (const { definition } of indexes) await sql`${sql.raw(definition)}`.execute(db);
+}
+
+async function fillTables(db: Db, { trees, runs, tasks }: AnswersFill, say: Saying): Promise<void> {
   await sql`
     insert into runs (run_id, name, kind, seed, code_version, config, environments, policy_id, policy_version, started_at)
     select md5('run' || r)::uuid, 'run ' || r, 'collect', r, 'bench', '{}', '[]', 'bench', r, timestamptz '2026-01-01' + r * interval '1 hour'
@@ -47,7 +65,9 @@ export async function fillAnswers(db: Db, { trees, runs, tasks }: AnswersFill): 
       well_formatted, executable, termination, policy_spans, prompt_tokens, completion_tokens, policy_ms, environment_ms, occurred_at)
     select t.root_step_id, t.tree_id, null, null, 0, i * 1000, '', '', '', 'Goal: ' || t.goal, true, true, 'none', '[]', null, null, 0, 0, t.opened_at
     from generate_series(0, ${trees} - 1) i join trees t on t.tree_id = md5('tree' || i)::uuid`.execute(db);
-  await sql`
+  for (let from = 0; from < trees; from += TREES_AT_A_TIME) {
+    say(`steps of ${from} of ${trees} trees`);
+    await sql`
     insert into steps (step_id, tree_id, parent_step_id, rollout_id, depth, log_offset, response, thought, action, observation,
       well_formatted, executable, termination, policy_spans, prompt_tokens, completion_tokens, policy_ms, environment_ms, occurred_at)
     select md5('step' || i || ' ' || o || ' ' || d)::uuid, t.tree_id,
@@ -58,8 +78,10 @@ export async function fillAnswers(db: Db, { trees, runs, tasks }: AnswersFill): 
       true, (i + d) % 10 <> 0, case when d = ${SHAPE.steps} then 'terminated' else 'none' end,
       jsonb_build_array(jsonb_build_object('from', 0, 'to', 9, 'policyId', 'bench', 'version', i % ${runs} / 2)), 400, 30, 100, 2,
       t.opened_at + d * interval '1 s'
-    from generate_series(0, ${trees} - 1) i join trees t on t.tree_id = md5('tree' || i)::uuid,
+    from generate_series(${from}::int, ${Math.min(from + TREES_AT_A_TIME, trees)} - 1) i join trees t on t.tree_id = md5('tree' || i)::uuid,
       generate_series(0, ${SHAPE.rollouts} - 1) o, generate_series(1, ${SHAPE.steps}) d`.execute(db);
+  }
+  say('calls, rewards, judgements, samples');
   await sql`
     insert into tool_calls (tool_call_id, tree_id, step_id, ordinal, tool, arguments, output, outcome, duration_ms)
     select md5('call' || step_id)::uuid, tree_id, step_id, 0, case when log_offset % 25 = 0 then 'calculator' else 'search' end, '{}', 'found',
@@ -116,10 +138,15 @@ export async function fillAnswers(db: Db, { trees, runs, tasks }: AnswersFill): 
 
 /** What autovacuum does in its own time: statistics for the planner, and pages that index-only scans need not look at. */
 export async function settleAnswers(db: Db): Promise<void> {
+  for (const name of await tablesOf(db)) await sql`vacuum (analyze) ${sql.raw(name)}`.execute(db);
+}
+
+/** The live tables that are filled. */
+async function tablesOf(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ name: string }>`
     select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname ~ '_v[0-9]+$' and c.relkind = 'r' and c.relname = any(${TABLES}::text[])`.execute(db);
-  for (const { name } of rows) await sql`vacuum (analyze) ${sql.raw(name)}`.execute(db);
+  return rows.map(({ name }) => name);
 }
 
 const TABLES = [

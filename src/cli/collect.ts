@@ -3,6 +3,7 @@ import { isUuid } from '../domain/ids.ts';
 import { SEARCH_DEFAULTS } from '../domain/search/next-search-step.ts';
 import { asAgentRSent } from '../environments/agentgym/agentgym-entry.ts';
 import { rewardScaleOf } from '../environments/agentgym/reward-scale.ts';
+import type { EnvironmentKind } from '../environments/environment.ts';
 import { ENVIRONMENT_FORMS, openEnvironment } from '../environments/open-environment.ts';
 import { newId } from '../events/new-id.ts';
 import type { Platform } from '../platform/open-platform.ts';
@@ -10,6 +11,7 @@ import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
 import { type Collection, collect, readCollection } from '../usecases/collect/collect.ts';
 import type { Collected, Progress } from '../usecases/collect/collect-run.ts';
 import { type CollectPlan, collectPlan, type PlannedTask } from '../usecases/collect/plan.ts';
+import { surveysFolder } from '../usecases/collect/survey-tasks.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { orResume } from './or-resume.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
@@ -108,7 +110,7 @@ export function addCollect(program: Command): void {
       try {
         const collection = flags.resume
           ? { runId: flags.resume, ...(await readCollection(platform, checkedId('--resume', flags.resume))) }
-          : await newCollection(flags);
+          : await newCollection(platform, flags);
         const { runId } = collection;
         const again = `espalier collect --resume ${runId}`;
         const { state, message, ...progress } = await orResume(platform, { runId, command: again, signal }, () =>
@@ -153,7 +155,10 @@ export function progressText(p: Progress, seconds: number): string {
   return `collecting: ${p.trees}/${p.plannedTrees} trees, ${p.rollouts}${p.plannedRollouts === null ? '' : `/${p.plannedRollouts}`} rollouts, ${p.steps} steps (${rate}/s), ${p.succeeded} succeeded${p.failed > 0 ? `, ${p.failed} failed` : ''}`;
 }
 
-async function newCollection(flags: CollectFlags): Promise<Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>> {
+async function newCollection(
+  platform: Platform,
+  flags: CollectFlags,
+): Promise<Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>> {
   refuseLoneFlags(flags);
   const environment = flags.compat ? asAgentRSent(flags.environment) : flags.environment;
   const prompt = promptPlanOf(flags, environment);
@@ -162,7 +167,7 @@ async function newCollection(flags: CollectFlags): Promise<Pick<Collection, 'run
   try {
     const plan: CollectPlan = collectPlan.parse({
       environment,
-      tasks: await plannedTasks(flags, kind),
+      tasks: await plannedTasks(platform, flags, kind),
       taskSeed: flags.taskSeed,
       policy: flags.policy,
       temperature: flags.temperature,
@@ -176,8 +181,11 @@ async function newCollection(flags: CollectFlags): Promise<Pick<Collection, 'run
   }
 }
 
-async function plannedTasks(flags: CollectFlags, kind: Awaited<ReturnType<typeof openEnvironment>>): Promise<PlannedTask[]> {
-  const chosen = await tasksOf(kind, flags, { usual: Math.min(32, kind.taskAliases.length) });
+async function plannedTasks({ config }: Platform, flags: CollectFlags, kind: EnvironmentKind): Promise<PlannedTask[]> {
+  const chosen = await tasksOf(kind, flags, {
+    usual: Math.min(32, kind.taskAliases.length),
+    surveys: surveysFolder(config.home),
+  });
   const rollouts = flags.search ? flags.iterations : flags.rollouts;
   return chosen.map(({ alias }) => ({ alias, rollouts, branching: flags.branching }));
 }

@@ -1,21 +1,17 @@
 import type { Command } from 'commander';
 import { BOOTSTRAP_DEFAULTS } from '../domain/evaluation/bootstrap-interval.ts';
-import { createRandom } from '../domain/random/random.ts';
-import { seedFrom } from '../domain/random/seed-from.ts';
 import type { EnvironmentKind } from '../environments/environment.ts';
 import { ENVIRONMENT_FORMS, openEnvironment } from '../environments/open-environment.ts';
-import { TOPICS } from '../events/catalogue.ts';
 import { newId } from '../events/new-id.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
 import type { EvaluationRecord } from '../projections/evaluations/read-evaluations.ts';
-import { readFailures } from '../projections/evaluations/read-failures.ts';
-import { readRunsById } from '../projections/runs/read-runs.ts';
-import { waitUntilProjected } from '../projections/wait-until.ts';
 import { type Collection, readCollection } from '../usecases/collect/collect.ts';
 import type { Collected } from '../usecases/collect/collect-run.ts';
 import { collectPlan, type PlannedTask } from '../usecases/collect/plan.ts';
+import { surveysFolder } from '../usecases/collect/survey-tasks.ts';
 import { evaluate } from '../usecases/evaluate/evaluate.ts';
+import { planRecovery } from '../usecases/evaluate/plan-recovery.ts';
 import { checkedId, progressText } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { orResume } from './or-resume.ts';
@@ -134,7 +130,7 @@ async function plannedEvaluation(
   parsePolicyText(flags.policy); // reported now rather than after the environment was opened
   const kind = await openEnvironment(flags.environment);
   try {
-    const tasks = flags.recoverFrom ? await failedTasks(platform, kind, flags) : await chosenTasks(kind, flags);
+    const tasks = flags.recoverFrom ? await failedTasks(platform, kind, flags) : await chosenTasks(platform, kind, flags);
     const plan = collectPlan.parse({
       environment: flags.environment,
       tasks,
@@ -157,34 +153,21 @@ async function plannedEvaluation(
   }
 }
 
-async function chosenTasks(kind: EnvironmentKind, flags: EvaluateFlags): Promise<PlannedTask[]> {
-  const chosen = await tasksOf(kind, flags, { usual: kind.taskAliases.length });
+async function chosenTasks({ config }: Platform, kind: EnvironmentKind, flags: EvaluateFlags): Promise<PlannedTask[]> {
+  const chosen = await tasksOf(kind, flags, { usual: kind.taskAliases.length, surveys: surveysFolder(config.home) });
   if (chosen.length === 0)
     throw new Error(`--split: ${kind.name} has no task of the split ${JSON.stringify(flags.split)}; leave it out for all tasks`);
   return chosen.map(({ alias }) => ({ alias, rollouts: flags.rollouts, branching: 'root' }));
 }
 
-/** Cuts every failed rollout of a run at a step drawn from the seed, and plans to go on behind it. */
-async function failedTasks({ database, log }: Platform, kind: EnvironmentKind, flags: EvaluateFlags): Promise<PlannedTask[]> {
+/** Plans to go on behind the failed rollouts of a run. */
+async function failedTasks(platform: Platform, kind: EnvironmentKind, flags: EvaluateFlags): Promise<PlannedTask[]> {
   if (flags.split !== undefined || flags.task || (flags.tasks ?? 'all') !== 'all')
     throw new Error('--recover-from takes the tasks of that run; leave out --task, --tasks and --split');
+  const { environment, seed, taskSeed, rollouts } = flags;
   const runId = checkedId('--recover-from', flags.recoverFrom ?? '');
-  await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: 60_000 });
-  const [run] = await readRunsById(database.db, [runId]);
-  if (!run) throw new Error(`--recover-from: there is no run ${runId}; \`espalier status\` lists the runs`);
-  if (!run.environments.some(({ environment, fingerprint }) => environment === kind.name && fingerprint === kind.fingerprint))
-    throw new Error(
-      `--recover-from: run ${runId} was in another world than ${flags.environment}; name its own with --environment`,
-    );
-  const taskSeed = collectPlan.safeParse(run.config).data?.taskSeed ?? flags.taskSeed;
-  if (taskSeed !== flags.taskSeed)
-    throw new Error(`--recover-from: the tasks of run ${runId} were drawn with --task-seed ${taskSeed}`);
-  const failures = await readFailures(database.db, runId);
-  if (failures.length === 0) throw new Error(`--recover-from: run ${runId} has no failed rollout of two steps or more`);
-  return failures.map(({ rolloutId, alias, steps }) => {
-    const cut = 1 + createRandom(seedFrom('recover', flags.seed, rolloutId)).int(steps - 1);
-    return { alias, rollouts: flags.rollouts, branching: 'root', behind: { rolloutId, steps: cut } };
-  });
+  const asked = { runId, environment, seed, taskSeed, rollouts };
+  return planRecovery(platform, kind, asked, { run: '--recover-from', taskSeed: '--task-seed', environment: '--environment' });
 }
 
 /** Writes a result as a table, with what follows from it below. */

@@ -1,5 +1,6 @@
 import type { StageRecord } from '../projections/experiment-stages/read-stages.ts';
 import type { DeclaredExperiment } from '../usecases/experiment/record-experiment.ts';
+import { recordedArms } from '../usecases/experiment/recorded-arms.ts';
 import type { ArmResult, Estimate } from '../usecases/experiment/report.ts';
 import { plotSvg } from './plot-svg.ts';
 import { type Lines, table } from './terminal.ts';
@@ -74,18 +75,17 @@ export function reportPlot(title: string, arms: readonly ArmResult[]): string {
 
 /** Writes how far an experiment is: a line for each stage of each arm and repetition. */
 export function describeStages({ experimentId, experiment }: DeclaredExperiment, records: readonly StageRecord[]): Lines {
-  const rows = experiment.seeds.flatMap((seed) =>
-    experiment.arms.flatMap(({ name: arm, stages }) =>
-      stages.map(({ name: stage }) => {
-        const record = records.find((each) => each.arm === arm && each.seed === seed && each.stage === stage);
-        const state = record ? record.outcome : 'to be done';
-        const from = record?.reusedFrom
-          ? `reused from ${record.reusedFrom === experimentId ? 'another arm' : record.reusedFrom}`
-          : '';
-        return [arm, seed, stage, state, record?.message || from, record?.output?.digest.slice(0, 12) ?? ''];
-      }),
-    ),
-  );
+  const stages = recordedArms(experiment, records).flatMap((arm) => arm.stages);
+  const bySeed = experiment.seeds.flatMap((seed) => stages.filter((stage) => stage.seed === seed));
+  const rows = bySeed.map(({ arm, seed, name, record }) => {
+    const from = record?.reusedFrom
+      ? `reused from ${record.reusedFrom === experimentId ? 'another arm' : record.reusedFrom}`
+      : '';
+    return [
+      ...[arm, seed, name, record?.outcome ?? 'to be done', record?.message || from],
+      record?.output?.digest.slice(0, 12) ?? '',
+    ];
+  });
   const done = rows.filter(([, , , state]) => state === 'completed').length;
   return [
     `experiment ${experimentId}, ${experiment.name}: ${done} of ${rows.length} stages completed`,

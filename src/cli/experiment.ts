@@ -1,22 +1,23 @@
 import type { Command } from 'commander';
 import type { Platform } from '../platform/open-platform.ts';
-import { readExperimentsWithStages, readStages } from '../projections/experiment-stages/read-stages.ts';
+import { readExperimentCounts, readStages } from '../projections/experiment-stages/read-stages.ts';
 import { changedExperiment, parseAxis, parseChange, sweptExperiment } from '../usecases/experiment/change-experiment.ts';
 import { readExperimentFile } from '../usecases/experiment/declaration/read-experiment-file.ts';
 import { type DeclaredExperiment, declaredAs, readExperiment } from '../usecases/experiment/record-experiment.ts';
-import { comparedReport, reportOf } from '../usecases/experiment/report.ts';
+import { shownReport } from '../usecases/experiment/report.ts';
 import { type ExperimentResult, runExperiment, type StageState } from '../usecases/experiment/run-experiment.ts';
 import { checkedId } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { describeStages, reportPlot, reportTable } from './experiment-text.ts';
 import { exitStopped } from './stoppable.ts';
 import { note, progressLine, say, table } from './terminal.ts';
-import { wantsJson, withPlatform } from './with-platform.ts';
+import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { plotFile, writePlot } from './write-plot.ts';
 
 interface RunFlags {
   readonly resume?: string;
   readonly plot?: string;
+  readonly parallel: number;
 }
 
 /** `espalier experiment`: runs what a file declares, runs it again with other options, and shows what is recorded. */
@@ -33,14 +34,17 @@ export function addSweep(program: Command): void {
     .command('sweep')
     .argument('<file>', 'the declaration of the experiment')
     .requiredOption('--over <axis...>', 'STAGE.OPTION=VALUE,VALUE: each value is an arm, with those of other axes; seed=1..3')
+    .option('--parallel <n>', PARALLEL, parallel, 1)
     .option('--plot <file>', PLOT, plotFile);
   sweep.action(async (file: string, flags: RunFlags & { over: readonly string[] }) => {
     const swept = sweptExperiment(await readExperimentFile(file), flags.over.map(parseAxis));
-    await withProjections((platform, signal) => runAndReport(sweep, platform, declaredAs(swept), null, flags, signal));
+    await withProjections((platform, signal) => runAndReport(sweep, platform, declaredAs(swept), flags, signal));
   });
 }
 
 const PLOT = 'write success by arm as a drawing, an .svg or a .png';
+const PARALLEL = 'arms at the same time, each with as many trees at a time as the experiment says';
+const parallel = wholeNumber('--parallel', 1, 64);
 
 function addRun(experiment: Command): void {
   const run = experiment
@@ -48,6 +52,7 @@ function addRun(experiment: Command): void {
     .description('run what a file declares: stages, arms, repetitions; the same command again does what is missing')
     .argument('[file]', 'YAML or JSON, or a module that exports `experiment`')
     .option('--resume <id>', 'go on with this experiment, as it was declared')
+    .option('--parallel <n>', PARALLEL, parallel, 1)
     .option('--plot <file>', PLOT, plotFile);
   run.action(async (file: string | undefined, flags: RunFlags) => {
     if ((file === undefined) === (flags.resume === undefined))
@@ -55,8 +60,7 @@ function addRun(experiment: Command): void {
     const given = file === undefined ? null : declaredAs(await readExperimentFile(file));
     await withProjections(async (platform, signal) => {
       const declared = given ?? (await readExperiment(platform, checkedId('--resume', flags.resume ?? '')));
-      const before = declared.rerunOf === null ? null : await readExperiment(platform, declared.rerunOf);
-      await runAndReport(run, platform, declared, before, flags, signal);
+      await runAndReport(run, platform, declared, flags, signal);
     });
   });
 }
@@ -67,13 +71,14 @@ function addRerun(experiment: Command): void {
     .description('run an experiment again with some options changed: what does not depend on them is reused')
     .argument('<id>', 'the experiment')
     .option('--set <change...>', 'STAGE.OPTION=VALUE, as revise.alpha=0.7; arms.ARM.STAGE.OPTION for one arm; seeds=5')
+    .option('--parallel <n>', PARALLEL, parallel, 1)
     .option('--plot <file>', PLOT, plotFile);
   rerun.action(async (id: string, flags: RunFlags & { set?: readonly string[] }) => {
     const changes = (flags.set ?? []).map(parseChange);
     await withProjections(async (platform, signal) => {
       const before = await readExperiment(platform, checkedId('the experiment', id));
       const declared = declaredAs(changedExperiment(before.experiment, changes), before.experimentId);
-      await runAndReport(rerun, platform, declared, before, flags, signal);
+      await runAndReport(rerun, platform, declared, flags, signal);
     });
   });
 }
@@ -82,7 +87,7 @@ function addShow(experiment: Command): void {
   const list = experiment.command('list').description('list the experiments that have stages');
   list.action(() =>
     withPlatform('experiment', async (platform) => {
-      const records = await readExperimentsWithStages(platform.database.db);
+      const records = await readExperimentCounts(platform.database.db, 'all');
       if (wantsJson(list)) return say(JSON.stringify(records));
       if (records.length === 0) return say('no experiment was run yet');
       const rows = records.map(({ id, name, declaredAt, completed, failed }) => [
@@ -110,11 +115,8 @@ function addShow(experiment: Command): void {
     .description('show what the arms of an experiment came to, next to what it repeats')
     .argument('<id>', 'the experiment')
     .option('--plot <file>', PLOT, plotFile);
-  show.action((id: string, flags: RunFlags) =>
-    withRecorded(id, async (platform, declared) => {
-      const before = declared.rerunOf === null ? null : await readExperiment(platform, declared.rerunOf);
-      await report(show, platform, declared, before, flags);
-    }),
+  show.action((id: string, flags: Pick<RunFlags, 'plot'>) =>
+    withRecorded(id, async (platform, declared) => report(show, platform, declared, flags)),
   );
 }
 
@@ -138,7 +140,6 @@ async function runAndReport(
   command: Command,
   platform: Platform,
   declared: DeclaredExperiment,
-  before: DeclaredExperiment | null,
   flags: RunFlags,
   signal: AbortSignal,
 ): Promise<void> {
@@ -150,7 +151,7 @@ async function runAndReport(
   const place = ({ arm, seed, stage }: Pick<StageState, 'arm' | 'seed' | 'stage'>) => `${arm}, seed ${seed}, ${stage}`;
   let at = '';
   const result = await runExperiment(platform, {
-    ...{ declared, signal },
+    ...{ declared, signal, parallel: flags.parallel },
     onBegin: (begun) => line.show(`${at}${place(begun)}`),
     onProgress: (begun, text) => line.show(`${at}${place(begun)}: ${text}`),
     onStage: (ended, done, planned) => {
@@ -159,19 +160,20 @@ async function runAndReport(
     },
   });
   line.end();
-  await report(command, platform, declared, before, flags, result);
+  await report(command, platform, declared, flags, result);
   if (result.state === 'failed') process.exitCode = 1;
   if (result.state === 'stopped') exitStopped();
 }
 
-function stateText({ state, message }: StageState): string {
+function stateText({ state, message, restored }: StageState): string {
+  const again = restored === undefined ? '' : `; ${restored}`;
   switch (state) {
     case 'run':
       return 'done';
     case 'kept':
-      return 'was done before';
+      return `was done before${again}`;
     case 'reused':
-      return message === '' ? 'reused' : `reused from experiment ${message}`;
+      return `${message === '' ? 'reused' : `reused from experiment ${message}`}${again}`;
     case 'failed':
       return `failed: ${message}`;
     case 'skipped':
@@ -185,12 +187,10 @@ async function report(
   command: Command,
   platform: Platform,
   declared: DeclaredExperiment,
-  before: DeclaredExperiment | null,
-  flags: RunFlags,
+  flags: Pick<RunFlags, 'plot'>,
   result: ExperimentResult | null = null,
 ): Promise<void> {
-  const { db } = platform.database;
-  const arms = before ? await comparedReport(db, before, declared) : await reportOf(db, declared);
+  const arms = await shownReport(platform.database.db, declared);
   if (flags.plot !== undefined && arms.length > 0) await writePlot(flags.plot, reportPlot(declared.experiment.name, arms));
   const { experimentId } = declared;
   if (wantsJson(command)) return say(JSON.stringify({ experiment: experimentId, ...(result ?? {}), arms }));

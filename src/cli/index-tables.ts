@@ -1,25 +1,36 @@
 import type { Command } from 'commander';
-import { buildIndex, readIndexes } from '../projections/answers/build-indexes.ts';
+import { buildIndex, dropActionsIndex, readIndexes } from '../projections/answers/build-indexes.ts';
 import { buildTextIndexes, dropTextIndexes } from '../projections/answers/text-indexes.ts';
 import { projections } from '../projections/registry.ts';
 import { say, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
+interface IndexFlags {
+  readonly text?: boolean;
+  readonly dropText?: boolean;
+  readonly actions?: boolean;
+  readonly dropActions?: boolean;
+}
+
 /**
  * `espalier index`: builds the indexes that queries are answered by and that the database lacks, while everything goes on: after
- * an upgrade of a large installation, and for the search of texts.
+ * an upgrade of a large installation, for the search of texts, and to look for an action in all steps.
  */
 export function addIndex(program: Command): void {
   const command = program
     .command('index')
     .option('--text', 'index the texts of the steps that were taken so far, and the goals, for the search of words')
+    .option('--actions', 'index the actions of steps, to look for one in all of them; it costs who writes')
+    .option('--drop-actions', 'drop the index of actions')
     .option('--drop-text', 'drop the indexes of texts');
-  command.action(async ({ text, dropText }: { text?: boolean; dropText?: boolean }) => {
+  command.action(async ({ text, dropText, actions, dropActions }: IndexFlags) => {
+    if (actions && dropActions) throw new Error('--actions builds what --drop-actions drops; give one of them');
     if (text && dropText) throw new Error('--text builds what --drop-text drops; give one of them');
     await withPlatform('index', async ({ database }, signal) => {
-      const dropped = dropText ? await dropTextIndexes(database) : [];
+      const dropped = dropText ? [...(await dropTextIndexes(database))] : [];
+      if (dropActions && (await dropActionsIndex(database))) dropped.push('steps_action');
       const built: (string | number)[][] = [];
-      const indexes = await readIndexes(database.db, projections);
+      const indexes = await readIndexes(database.db, projections, actions ? 'actions' : 'none');
       for (const index of indexes) {
         if (index.state === 'there') continue;
         signal.throwIfAborted(); // one that is built now ends first: an interrupted build leaves a broken index

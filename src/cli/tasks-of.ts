@@ -15,7 +15,7 @@ export interface TaskFlags {
 export async function tasksOf(
   kind: EnvironmentKind,
   { tasks, task, taskSeed, ...flags }: TaskFlags,
-  { usual }: { readonly usual: number },
+  { usual, surveys }: { readonly usual: number; readonly surveys: string },
 ): Promise<readonly { readonly alias: string }[]> {
   const split = flags.split ?? null;
   if (task && tasks !== undefined) throw new Error('--task names tasks, and --tasks counts or lists them: leave one out');
@@ -24,9 +24,10 @@ export async function tasksOf(
     if (split !== null) throw new Error('--split chooses among all tasks; leave it out, or the list of tasks');
     return naming(task ? '--task' : '--tasks', () => namedTasks(kind, [...new Set(listed)]));
   }
-  if (tasks === undefined || tasks === 'all') return chooseTasks(kind, tasks ? kind.taskAliases.length : usual, taskSeed, split);
+  if (tasks === undefined || tasks === 'all')
+    return chooseTasks(kind, tasks ? kind.taskAliases.length : usual, taskSeed, split, surveys);
   const count = wholeNumber('--tasks', 1)(tasks);
-  const chosen = await chooseTasks(kind, count, taskSeed, split);
+  const chosen = await chooseTasks(kind, count, taskSeed, split, surveys);
   if (chosen.length === count || (chosen.length === 0 && split !== null)) return chosen;
   const where = split === null ? '' : ` of the split ${JSON.stringify(split)}`;
   throw new Error(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { cursorOf, InvalidCursor, type KeyValue, type Ordering, parseCursor } from './keyset-cursor.ts';
+import { compareKeys, cursorOf, InvalidCursor, type KeyValue, type Ordering, parseCursor } from './keyset-cursor.ts';
 
 const ordering: Ordering = {
   name: 'things/RETURN_DESC',
@@ -62,5 +62,24 @@ describe('keyset cursors', () => {
       fc.constant('x'.repeat(10_000)),
     );
     fc.assert(fc.property(text, (cursor) => expect(() => parseCursor(cursor, ordering)).toThrow(InvalidCursor)));
+  });
+
+  test.each<[string, readonly KeyValue[], readonly KeyValue[]]>([
+    ['a time', ['2026-01-31T09:30:00.123456Z', '1', '1'], ['2026-01-31T09:30:00.123457Z', '0', '0']],
+    ['a time and none, which stands last', ['2026-01-31T09:30:00.123456Z', '1', '1'], [null, '0', '0']],
+    ['a fraction', [null, '-1.5e-7', '1'], [null, '1e-9', '0']],
+    ['a whole number of more digits', [null, '1', '9'], [null, '1', '10']],
+  ])('%s orders two places as the database does, turned round where the order descends', (_, before, behind) => {
+    const keys = ordering.keys.slice(0, 3);
+    const ascending = { ...ordering, direction: 'asc', keys } as const;
+    expect(compareKeys(before, behind, ascending)).toBeLessThan(0);
+    expect(compareKeys(behind, before, ascending)).toBeGreaterThan(0);
+    expect(compareKeys(before, behind, { ...ascending, direction: 'desc' })).toBeGreaterThan(0);
+    expect(compareKeys(before, before, ascending)).toBe(0);
+  });
+
+  test('texts are not compared: their order is that of the database', () => {
+    const ofTexts = { ...ordering, keys: [{ column: 'things.topic', type: 'text' }] } as const;
+    expect(() => compareKeys(['a'], ['b'], ofTexts)).toThrow('texts are compared by the database');
   });
 });

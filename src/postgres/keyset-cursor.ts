@@ -44,6 +44,35 @@ export function parseCursor(cursor: string, ordering: Ordering): readonly KeyVal
   return values;
 }
 
+/**
+ * Compares two places in an ordering, as the database does: the first one comes first where the result is below 0.
+ * @throws RangeError for a text: its order is that of the database's collation.
+ */
+export function compareKeys(a: readonly KeyValue[], b: readonly KeyValue[], { keys, direction }: Ordering): number {
+  for (const [i, { type }] of keys.entries()) {
+    const compared = compareValues(a[i] ?? null, b[i] ?? null, type);
+    if (compared !== 0) return direction === 'asc' ? compared : -compared;
+  }
+  return 0;
+}
+
+function compareValues(a: KeyValue, b: KeyValue, type: Key['type']): number {
+  if (a === b) return 0;
+  if (a === null || b === null) return a === null ? 1 : -1;
+  switch (type) {
+    case 'uuid':
+    case 'instant':
+    case 'instant?':
+      return a < b ? -1 : 1;
+    case 'float':
+    case 'integer':
+    case 'integer?':
+      return Math.sign(Number(a) - Number(b));
+    case 'text':
+      throw new RangeError('texts are compared by the database');
+  }
+}
+
 function parts(cursor: string): readonly [string, ...KeyValue[]] {
   if (cursor.length > CURSOR_LIMIT) throw damaged();
   let value: unknown;

@@ -1,5 +1,5 @@
 import { type QueryExecutorProvider, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
-import { cursorOf, type Key, type KeyValue, type Ordering, parseCursor } from './keyset-cursor.ts';
+import { compareKeys, cursorOf, type Key, type KeyValue, type Ordering, parseCursor } from './keyset-cursor.ts';
 
 /**
  * One page: `forwards` reads on from `after`, `backwards` reads up to `before`; the rows are in the ordering's order either way.
@@ -113,6 +113,24 @@ function asValue(key: Key, value: KeyValue): RawBuilder<unknown> {
     case 'integer?':
       return sql`${value}::int8`;
   }
+}
+
+/**
+ * Joins pages of one ordering that were read apart, of rows that are no other's, into the page of them all.
+ * @throws RangeError for an ordering by texts, which the database compares by its own rules.
+ */
+export function joinPages<Row>(pages: readonly Page<Row>[], ordering: Ordering, page: PageRequest): Page<Row> {
+  const [only] = pages;
+  if (only && pages.length === 1) return only;
+  const keyed = pages.flatMap(({ rows }) => rows).map((row) => ({ row, values: parseCursor(row.cursor, ordering) }));
+  const rows = keyed.sort((a, b) => compareKeys(a.values, b.values, ordering)).map(({ row }) => row);
+  const forwards = page.towards === 'forwards';
+  const more = rows.length > page.limit || pages.some(({ hasNext, hasPrevious }) => (forwards ? hasNext : hasPrevious));
+  return {
+    rows: forwards ? rows.slice(0, page.limit) : rows.slice(Math.max(0, rows.length - page.limit)),
+    hasPrevious: forwards ? page.after !== null : more,
+    hasNext: forwards ? more : page.before !== null,
+  };
 }
 
 /** Turns the rows of pages into what is made of them. */

@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: bf27f05fb9a6cf52
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 8fd8eaa07d92cd60
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 

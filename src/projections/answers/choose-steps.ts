@@ -1,10 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { countEach, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import { countEach, joinPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import type { SampleState } from '../training-pool/read-samples.ts';
 import { sampleIs } from './sample-state.ts';
-import { stepsMatching, type TextQuery } from './text-query.ts';
+import { stepsMatching, type TextArm, type TextQuery, textArms } from './text-query.ts';
+import { type TreeRange, treeRanges } from './tree-ranges.ts';
 import { type OfTrees, treesOf } from './trees-of.ts';
 
 /** What steps are chosen by; a part that is left out chooses all. Ranges are [from, until). */
@@ -52,30 +53,57 @@ export const STEP_ORDERINGS = {
   VISITS: { name: 'steps/VISITS', direction: 'desc', keys: VISITS },
 } as const satisfies Record<string, Ordering>;
 
-/** Reads the ids of one page of steps. @throws InvalidCursor. */
+/**
+ * Reads the ids of one page of steps. A search of texts over all trees is read tree by tree: neither all that holds a frequent
+ * word is sorted, nor all that lacks a rare one looked through. @throws InvalidCursor.
+ */
 export async function readChosenSteps(
   db: Db,
   filter: StepFilter,
   ordering: Ordering,
   page: PageRequest,
 ): Promise<Page<{ readonly id: string }>> {
-  const [found] = await readPages(db, [chosen(db, filter).select('steps.stepId as id')], ordering, page);
-  if (!found) throw new Error('one query has one page');
+  const { text } = filter;
+  if (!text) return readParts(db, [chosen(db, filter)], ordering, page);
+  const among = (range: TreeRange | null) => textArms(text).map((arm) => chosen(db, filter, arm, range));
+  if (text.mark === null || ordering.name !== STEP_ORDERINGS.TREE.name || isOfFew(filter))
+    return readParts(db, among(null), ordering, page);
+  let found: Page<{ readonly id: string }> = { rows: [], hasPrevious: page.after !== null, hasNext: page.before !== null };
+  for (const range of treeRanges(ordering, page)) {
+    found = joinPages([found, await readParts(db, among(range), ordering, page)], ordering, page);
+    if (page.towards === 'forwards' ? found.hasNext : found.hasPrevious) break;
+  }
   return found;
 }
 
 /** Counts the steps of a filter. */
 export async function countChosenSteps(db: Db, filter: StepFilter): Promise<number> {
-  const [count = 0] = await countEach(db, [chosen(db, filter)]);
-  return count;
+  const arms = filter.text ? textArms(filter.text) : [undefined];
+  const counts = await countEach(
+    db,
+    arms.map((arm) => chosen(db, filter, arm)),
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
-function chosen(db: Db, filter: StepFilter) {
+/** Whether a filter names what few steps belong to, whatever their texts are. */
+export function isOfFew({ runId, treeId, taskId, rolloutId, under }: StepFilter): boolean {
+  return [runId, treeId, taskId, rolloutId, under].some((id) => id !== undefined);
+}
+
+async function readParts(db: Db, parts: readonly ReturnType<typeof chosen>[], ordering: Ordering, page: PageRequest) {
+  const ids = parts.map((part) => part.select('steps.stepId as id'));
+  return joinPages(await readPages(db, ids, ordering, page), ordering, page);
+}
+
+function chosen(db: Db, filter: StepFilter, arm?: TextArm, range: TreeRange | null = null) {
   // A search leaves a step that no back-up passed without statistics: it was visited 0 times.
   const searched = sql<{ visits: number }>`lateral (select coalesce(
     (select n.visits from node_statistics n where n.step_id = steps.step_id), 0) as visits)`.as('searched');
   let query = db.selectFrom('steps').innerJoin(searched, (join) => join.onTrue());
   for (const condition of conditions(filter)) query = query.where(sql<boolean>`${condition}`);
+  if (filter.text && arm) query = query.where(stepsMatching('steps', filter.text, arm));
+  if (range !== null) query = query.where(sql<boolean>`steps.tree_id between ${range.from}::uuid and ${range.to}::uuid`);
   return query;
 }
 
@@ -84,7 +112,6 @@ function conditions(filter: StepFilter): RawBuilder<unknown>[] {
   const add = (condition: RawBuilder<unknown> | null) => condition && all.push(condition);
   add(treesOf('steps.treeId', filter));
   if (filter.under !== undefined) add(below(filter.under, filter.levels ?? null));
-  if (filter.text) add(stepsMatching('steps', filter.text));
   if (filter.rolloutId !== undefined) add(takenBy(filter.rolloutId));
   // The index holds the beginning of an action: a whole one may be longer than a key of it.
   if (filter.action !== undefined)

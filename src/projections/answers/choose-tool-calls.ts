@@ -3,6 +3,7 @@ import type { Db } from '../../postgres/database.ts';
 import { countEach, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import type { ToolCallRecord } from '../step-tree/read-tool-calls.ts';
+import { callsMatching } from './text-query.ts';
 import { type OfTrees, treesOf } from './trees-of.ts';
 
 /** What calls of tools are chosen by; a part that is left out chooses all. Ranges are [from, until). */
@@ -10,6 +11,8 @@ export interface ToolCallFilter extends OfTrees {
   readonly tool?: string;
   readonly outcome?: string;
   readonly stepId?: string;
+  /** Words of the arguments and the output, as `websearch_to_tsquery` reads them. */
+  readonly text?: string;
   readonly durationFrom?: number;
   readonly durationUntil?: number;
 }
@@ -68,6 +71,7 @@ function conditions(filter: ToolCallFilter): RawBuilder<unknown>[] {
       and tool_calls.tree_id = (select s.tree_id from steps s where s.step_id = ${filter.stepId}::uuid)`);
   if (filter.tool !== undefined) all.push(sql`tool_calls.tool = ${filter.tool}`);
   if (filter.outcome !== undefined) all.push(sql`tool_calls.outcome = ${filter.outcome}`);
+  if (filter.text !== undefined) all.push(callsMatching('toolCalls', filter.text));
   if (filter.durationFrom !== undefined) all.push(sql`tool_calls.duration_ms >= ${filter.durationFrom}`);
   if (filter.durationUntil !== undefined) all.push(sql`tool_calls.duration_ms < ${filter.durationUntil}`);
   return all;

@@ -34,27 +34,43 @@ export function goalWords(trees: string): RawBuilder<unknown> {
   return sql`to_tsvector('english'::regconfig, ${sql.ref(`${trees}.goal`)})`;
 }
 
+/** The steps that are searched by themselves: those whose texts an index holds, those taken since, or all where there is none. */
+export type TextArm = 'indexed' | 'since' | 'all';
+
+/**
+ * Returns what a search is to read one by one and join: in one condition with `or` Postgres would make the words of every step
+ * again that the index finds.
+ */
+export function textArms({ mark }: TextQuery): readonly TextArm[] {
+  return mark === null ? ['all'] : ['indexed', 'since'];
+}
+
 /**
  * Returns the condition that the steps of an alias match. Where single texts must match, the index finds those whose three texts
  * hold the words that are asked for, and each text is then looked at by itself.
  */
-export function stepsMatching(steps: string, { words, fields, mark }: TextQuery): RawBuilder<boolean> {
+export function stepsMatching(steps: string, { words, fields, mark }: TextQuery, arm: TextArm): RawBuilder<boolean> {
   const query = queryOf(words);
-  const all = (condition: RawBuilder<unknown>): RawBuilder<boolean> => {
-    if (mark === null) return sql`${stepWords(steps)} @@ ${condition}`;
-    const taken = sql.ref(`${steps}.occurredAt`);
-    // The index holds what was taken before the mark, and says so: each arm of the alternative has an index to be read by.
-    return sql`((${taken} < ${mark}::timestamptz and ${stepWords(steps)} @@ ${condition})
-      or (${taken} >= ${mark}::timestamptz and ${stepWords(steps)} @@ ${condition}))`;
-  };
-  if (fields.length === 0) return all(query);
+  const taken = sql.ref(`${steps}.occurredAt`);
+  const of: RawBuilder<unknown>[] = [];
+  // as the predicate of the index says it
+  if (arm === 'indexed') of.push(sql`${taken} < ${mark}::timestamptz`);
+  if (arm === 'since') of.push(sql`${taken} >= ${mark}::timestamptz`);
+  of.push(sql`${stepWords(steps)} @@ ${fields.length === 0 ? query : sql`querytree(${query})::tsquery`}`);
   const alone = fields.map((field) => sql`to_tsvector('english'::regconfig, ${sql.ref(`${steps}.${field}`)}) @@ ${query}`);
-  return sql`(${all(sql`querytree(${query})::tsquery`)} and (${sql.join(alone, sql` or `)}))`;
+  if (alone.length > 0) of.push(sql`(${sql.join(alone, sql` or `)})`);
+  return sql`(${sql.join(of, sql` and `)})`;
 }
 
 /** Returns the condition that the goals of an alias match. */
 export function goalsMatching(trees: string, words: string): RawBuilder<boolean> {
   return sql`${goalWords(trees)} @@ ${queryOf(words)}`;
+}
+
+/** Returns the condition that the arguments and outputs of calls of tools match, which no index holds: few of them may be read. */
+export function callsMatching(toolCalls: string, words: string): RawBuilder<boolean> {
+  const [given, output] = [sql.ref(`${toolCalls}.arguments`), sql.ref(`${toolCalls}.output`)];
+  return sql`to_tsvector('english'::regconfig, ${given} || ' ' || ${output}) @@ ${queryOf(words)}`;
 }
 
 /** Refuses words of which no index can look up one. @throws UnsearchableText. */

@@ -48,21 +48,23 @@ export async function readExperimentPlans(db: Db, experiments: readonly string[]
     .execute();
 }
 
-/** Reads the experiments that declared stages, the newest first, with how many of their stages ended how. */
-export async function readExperimentsWithStages(db: Db): Promise<
-  readonly {
-    readonly id: string;
-    readonly name: string;
-    readonly declaredAt: Date;
-    readonly completed: number;
-    readonly failed: number;
-  }[]
-> {
-  const { rows } = await sql<{ id: string; name: string; declaredAt: Date; completed: number; failed: number }>`
+/** An experiment that declared stages, with how many of them completed and how often one failed. */
+export interface ExperimentCounts {
+  readonly id: string;
+  readonly name: string;
+  readonly declaredAt: Date;
+  readonly completed: number;
+  readonly failed: number;
+}
+
+/** Counts the stages of experiments that declared some, the newest first: of these, or of all. */
+export async function readExperimentCounts(db: Db, of: readonly string[] | 'all'): Promise<readonly ExperimentCounts[]> {
+  const { rows } = await sql<ExperimentCounts>`
     select e.experiment_id as id, e.name, e.declared_at,
            count(distinct (s.arm, s.seed, s.stage)) filter (where s.outcome = 'completed')::int as completed,
            count(*) filter (where s.outcome = 'failed')::int as failed
     from experiment_plans p join experiments e using (experiment_id) left join experiment_stages s using (experiment_id)
+    where ${of === 'all' ? sql`true` : sql`e.experiment_id = any(${[...of]}::uuid[])`}
     group by e.experiment_id, e.name, e.declared_at order by e.declared_at desc, e.experiment_id`.execute(db);
   return rows;
 }

@@ -54,12 +54,11 @@ create table steps (
   occurred_at       timestamptz      not null,
   blobs             jsonb --: Blobs
 );
--- What is summed up of a tree lies in the index: a row of steps is a kilobyte. The beginning of an action is enough to find it,
--- and a whole one may be longer than a key.
+-- What is summed up of a tree lies in the index: a row of steps is a kilobyte. An index of actions costs who writes a step as
+-- much as all three of these: `espalier index --actions` builds it where it is wanted.
 create index steps_sums on steps (tree_id, log_offset)
   include (rollout_id, depth, well_formatted, executable, prompt_tokens, completion_tokens, policy_ms, environment_ms);
 create index steps_parent on steps (tree_id, parent_step_id);
-create index steps_action on steps (left(action, 200));
 create index steps_taken on steps (occurred_at, step_id);
 
 create table rollouts (

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 9b2f59720435b4aa
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: dcc2bd83d50c3800
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 

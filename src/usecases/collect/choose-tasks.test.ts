@@ -1,4 +1,8 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import type { EnvironmentKind } from '../../environments/environment.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';
 import { chooseTasks, namedTasks } from './choose-tasks.ts';
 
@@ -21,4 +25,43 @@ test('a named task that there is not is refused with those that there are', asyn
   expect(namedTasks(kind, ['b'])).toEqual([{ alias: 'b' }]);
   expect(() => namedTasks(kind, ['b', 'c'])).toThrow('echo has no task "c"; it has 2, a to b');
   await kind.close();
+});
+
+test('what was learned by opening every task is kept: the same environment is not opened again, another world or seed is', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'espalier-surveys-'));
+  const opened: string[] = [];
+  const echo = await openEnvironment('echo:abc');
+  const kind: EnvironmentKind = {
+    ...{ name: 'counted', fingerprint: 'one', taskAliases: echo.taskAliases, close: () => echo.close() },
+    async create() {
+      const environment = await echo.create();
+      return {
+        ...{ step: environment.step, parse: environment.parse, close: environment.close },
+        async reset({ alias, seed }) {
+          opened.push(`${alias} ${seed}`);
+          return { ...(await environment.reset({ alias, seed })), depth: alias === 'a' ? 1 : 2, split: 'train' };
+        },
+      };
+    },
+  };
+  try {
+    const chosen = await chooseTasks(kind, 2, 0, 'train', folder);
+    expect(chosen).toEqual([
+      { alias: 'a', depth: 1 },
+      { alias: 'b', depth: 2 },
+    ]);
+    expect(opened.splice(0)).toEqual(['a 0', 'b 0', 'c 0']);
+    expect(await chooseTasks(kind, 2, 0, 'train', folder)).toEqual(chosen);
+    expect(await chooseTasks(kind, 3, 0, 'test', folder)).toEqual([]);
+    expect(opened).toEqual([]);
+    await chooseTasks(kind, 1, 7, null, folder);
+    await chooseTasks({ ...kind, fingerprint: 'two' }, 1, 0, null, folder);
+    expect(opened.splice(0)).toEqual(['a 7', 'b 7', 'c 7', 'a 0', 'b 0', 'c 0']);
+    for (const file of await readdir(folder)) await writeFile(join(folder, file), '[{"depth":'); // damaged
+    expect(await chooseTasks(kind, 2, 0, 'train', folder)).toEqual(chosen);
+    expect(opened).toHaveLength(3);
+  } finally {
+    await echo.close();
+    await rm(folder, { recursive: true });
+  }
 });

@@ -1,4 +1,5 @@
-import type { EnvironmentKind, TaskTraits } from '../../environments/environment.ts';
+import type { EnvironmentKind } from '../../environments/environment.ts';
+import { surveyTasks } from './survey-tasks.ts';
 
 export interface TaskChoice {
   readonly alias: string;
@@ -12,17 +13,20 @@ export class TasksRefused extends RangeError {
 
 /**
  * Chooses `count` tasks spread evenly over the depths an environment has, and over the tasks of each depth: the same ones every
- * time. @param split only tasks of this one; null takes all.
+ * time. @param split only tasks of this one; null takes all. @param surveys where it is kept what was learned by opening the
+ * tasks of an environment that does not list them; null opens them each time.
  */
 export async function chooseTasks(
   kind: EnvironmentKind,
   count: number,
   taskSeed: number,
   split: string | null = null,
+  surveys: string | null = null,
 ): Promise<readonly TaskChoice[]> {
-  const all = await traitsOf(kind, taskSeed);
+  const traits = await surveyTasks(kind, taskSeed, surveys);
   const byDepth = new Map<number, TaskChoice[]>();
-  for (const { alias, depth, split: own } of all) {
+  for (const [i, alias] of kind.taskAliases.entries()) {
+    const { depth = null, split: own = null } = traits[i] ?? {};
     if (split !== null && own !== split) continue;
     const same = byDepth.get(depth ?? 0) ?? [];
     same.push({ alias, depth });
@@ -45,24 +49,6 @@ export function namedTasks(kind: EnvironmentKind, aliases: readonly string[]): r
   throw new TasksRefused(
     `${kind.name} has no task ${JSON.stringify(unknown)}; it has ${kind.taskAliases.length}, ${kind.taskAliases[0]} to ${kind.taskAliases.at(-1)}`,
   );
-}
-
-/** Returns depth and split of every task: as the environment lists them, else by opening each one once. */
-async function traitsOf(kind: EnvironmentKind, seed: number): Promise<readonly ({ readonly alias: string } & TaskTraits)[]> {
-  const { tasks } = kind;
-  if (tasks)
-    return kind.taskAliases.map((alias, i) => ({ alias, depth: tasks[i]?.depth ?? null, split: tasks[i]?.split ?? null }));
-  const environment = await kind.create();
-  try {
-    const opened: ({ readonly alias: string } & TaskTraits)[] = [];
-    for (const alias of kind.taskAliases) {
-      const { depth, split } = await environment.reset({ alias, seed });
-      opened.push({ alias, depth, split });
-    }
-    return opened;
-  } finally {
-    await environment.close();
-  }
 }
 
 /** Divides a count over groups as evenly as their sizes allow. */

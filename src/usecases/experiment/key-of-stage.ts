@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { sha256Hex } from '../../digest/sha256.ts';
 import { isOptions, type Options } from '../../domain/experiment/change-options.ts';
 import { stageKey } from '../../domain/experiment/stage-key.ts';
@@ -7,6 +8,7 @@ import { canonicalJson } from '../../events/codec.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
 import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
 import type { StageOutput } from '../../projections/experiment-stages/read-stages.ts';
+import { digestOfContent } from './content-digests.ts';
 import type { PlannedStage } from './declaration/experiment.ts';
 
 /** Looks up what the options of stages name, once for each name. */
@@ -40,8 +42,11 @@ export async function keyOfStage(
   );
 }
 
-/** Opens fingerprints: worlds and files of weights are opened once for all stages of a process. */
-export function openFingerprints(): Fingerprints {
+/**
+ * Opens fingerprints: worlds, files of weights and model folders are looked at once for all stages of a process. @param home
+ * where the digests of files are kept.
+ */
+export function openFingerprints(home: string): Fingerprints {
   const known = new Map<string, Promise<string>>();
   const once = (name: string, look: () => Promise<string>) => {
     const found = known.get(name) ?? look();
@@ -56,6 +61,12 @@ export function openFingerprints(): Fingerprints {
       const policy = (options as Options)[field];
       if (typeof policy === 'string') named[field] = await once(`policy ${policy}`, () => digestOf(policy));
     }
+    const { file } = options as Options;
+    if (typeof file === 'string')
+      named.file = await once(`file ${file}`, () => digestOfContent(file, join(home, 'file-digests.json')));
+    const folder = modelFolderOf(options);
+    if (folder !== null)
+      named.model = await once(`folder ${folder}`, () => digestOfContent(folder, join(home, 'file-digests.json')));
     return named;
   };
 }
@@ -78,11 +89,20 @@ async function digestOf(text: string): Promise<string> {
   return policy.digest ?? '';
 }
 
-/** Options without the names of stages: what these came to is in the key. */
+/** The folder of the model that is trained; null for a model of another kind, and where none is trained. */
+function modelFolderOf(options: object): string | null {
+  const { torch } = options as Options;
+  const model = isOptions(torch) ? torch.model : undefined;
+  return isOptions(model) && model.kind === 'folder' && typeof model.path === 'string' ? model.path : null;
+}
+
+/** Options without the names of stages and files: what these came to, and hold, is in the key. */
 function unnamed(options: object): Options {
   return Object.fromEntries(
     Object.entries(options).flatMap(([field, value]): [string, unknown][] => {
-      if (field === 'of' || field === 'on') return [];
+      if (field === 'of' || field === 'on' || field === 'file') return [];
+      if (field === 'torch' && modelFolderOf(options) !== null && isOptions(value) && isOptions(value.model))
+        return [[field, { ...value, model: { ...value.model, path: '' } }]];
       return [[field, isOptions(value) && typeof value.of === 'string' ? 'of' : value]];
     }),
   );

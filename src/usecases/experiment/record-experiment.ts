@@ -7,7 +7,7 @@ import { derivedId } from '../../events/derived-id.ts';
 import { newId } from '../../events/new-id.ts';
 import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { readExperimentPlans } from '../../projections/experiment-stages/read-stages.ts';
+import { type ExperimentPlanRecord, readExperimentPlans } from '../../projections/experiment-stages/read-stages.ts';
 import { RunRefused } from '../collect/hold-run.ts';
 import type { Experiment } from './declaration/experiment.ts';
 import { experimentOf } from './declaration/read-experiment-file.ts';
@@ -34,7 +34,12 @@ export async function readExperiment(platform: Platform, experimentId: string): 
     throw new RunRefused(
       `there is no experiment ${experimentId} with stages; \`espalier experiment list\` lists those that there are`,
     );
-  return { experimentId, experiment: experimentOf(declaredForm(plan.declaration)), rerunOf: plan.rerunOf };
+  return declaredOf(plan);
+}
+
+/** Returns an experiment as it was declared. @throws ExperimentRefused where this version cannot run it. */
+export function declaredOf({ experimentId, declaration, rerunOf }: ExperimentPlanRecord): DeclaredExperiment {
+  return { experimentId, experiment: experimentOf(declaredForm(declaration)), rerunOf };
 }
 
 /** Records the declaration, unless it is on record. */

@@ -2,9 +2,9 @@ import { BOOTSTRAP_DEFAULTS, type Interval } from '../../domain/evaluation/boots
 import { type Cell, cellsOf, crossedInterval, pairedCells } from '../../domain/evaluation/crossed-interval.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readEpisodes } from '../../projections/evaluations/read-episodes.ts';
-import { readStages, type StageRecord } from '../../projections/experiment-stages/read-stages.ts';
+import { readExperimentPlans, readStages, type StageRecord } from '../../projections/experiment-stages/read-stages.ts';
 import type { Experiment } from './declaration/experiment.ts';
-import type { DeclaredExperiment } from './record-experiment.ts';
+import { type DeclaredExperiment, declaredOf } from './record-experiment.ts';
 
 /** A mean and its interval over tasks and repetitions. */
 export interface Estimate {
@@ -37,6 +37,15 @@ interface MeasuredArm {
   readonly records: readonly StageRecord[];
   readonly success: readonly Cell[];
   readonly return: readonly Cell[];
+}
+
+/**
+ * Sums up an experiment as it is shown: next to the one that it repeats, where that is on record, else each arm against its
+ * baseline. @throws ExperimentRefused where this version cannot read what was repeated.
+ */
+export async function shownReport(db: Db, declared: DeclaredExperiment): Promise<readonly ArmResult[]> {
+  const [before] = declared.rerunOf === null ? [] : await readExperimentPlans(db, [declared.rerunOf]);
+  return before ? comparedReport(db, declaredOf(before), declared) : reportOf(db, declared);
 }
 
 /** Sums up what is recorded of an experiment: each arm against its baseline. */

@@ -1,4 +1,9 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { readDatasetsById } from '../../projections/datasets/read-datasets.ts';
+import { readEvaluations } from '../../projections/evaluations/read-evaluations.ts';
 import { readStages } from '../../projections/experiment-stages/read-stages.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { changedExperiment, parseChange } from './change-experiment.ts';
@@ -6,6 +11,7 @@ import { experimentOf } from './declaration/read-experiment-file.ts';
 import { type DeclaredExperiment, declaredAs, readExperiment } from './record-experiment.ts';
 import { comparedReport, reportOf } from './report.ts';
 import { runExperiment } from './run-experiment.ts';
+import { releasesFolder } from './stages/data-stages.ts';
 
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 
@@ -23,8 +29,8 @@ const methods = {
 };
 
 /** Runs an experiment; returns how each stage came to be there, and the digests that are recorded. */
-async function running(declared: DeclaredExperiment, signal = new AbortController().signal) {
-  const { state, stages } = await runExperiment(platform, { declared, signal });
+async function running(declared: DeclaredExperiment, parallel = 1) {
+  const { state, stages } = await runExperiment(platform, { declared, signal: new AbortController().signal, parallel });
   const records = await readStages(platform.database.db, [declared.experimentId]);
   return {
     state,
@@ -129,4 +135,131 @@ test('a stopped experiment goes on where its record ends', async () => {
   const resumed = await running(await readExperiment(platform, declared.experimentId));
   expect(resumed.state).toBe('completed');
   expect(resumed.states).toMatchObject({ 'base evaluate': 'kept', 'agent-r search': 'kept', 'agent-r train': 'run' });
+});
+
+describe('arms at the same time', () => {
+  const arms = {
+    base: { evaluate: { policy: 'linear' } },
+    direct: { revise: { judge: 'direct' } },
+    broken: { release: { perTask: 1 }, evaluate: { tasks: 100_000 } },
+    'agent-r': {},
+  };
+
+  test('they come to what they come to one after another, each stage of one key done once, and one that fails fails alone', async () => {
+    const alone = await running(declaredAs(experimentOf({ ...methods, seeds: [5, 6], arms, concurrency: 7 })));
+    const together = declaredAs(experimentOf({ ...methods, name: 'together', seeds: [5, 6], arms }));
+    // its keys are those of the other one: what that came to is reused
+    expect(await running(together, 8)).toMatchObject({ state: 'failed', digests: alone.digests });
+
+    const fresh = declaredAs(experimentOf({ ...methods, seeds: [15, 16], arms }));
+    const states = new Map<string, number>();
+    const { state, stages } = await runExperiment(platform, {
+      ...{ declared: fresh, signal: new AbortController().signal, parallel: 8 },
+      onStage: (stage) => states.set(stage.state, (states.get(stage.state) ?? 0) + 1),
+    });
+    expect(state).toBe('failed');
+    expect(stages.filter((stage) => stage.state === 'failed').map(({ arm, stage, message }) => [arm, stage, message])).toEqual(
+      [1, 2].map(() => ['broken', 'evaluate', expect.stringContaining('not 100000')]),
+    );
+    const records = await readStages(platform.database.db, [fresh.experimentId]);
+    const done = records.filter(({ outcome, reusedFrom }) => outcome === 'completed' && reusedFrom === null);
+    expect(new Set(done.map(({ key }) => key)).size).toBe(done.length);
+    expect(states.get('run')).toBe(done.length);
+    const again = declaredAs(experimentOf({ ...methods, name: 'alone', seeds: [15, 16], arms }));
+    const { digests } = await running(again);
+    const digestsOf = Object.fromEntries(records.map((record) => [`${record.arm} ${record.stage}`, record.output?.digest]));
+    expect(digests).toEqual(digestsOf);
+  }, 120_000);
+});
+
+/** As the published files of trajectories have it. */
+const CONVERSATION = [
+  { from: 'human', loss: null, value: 'You craft.' },
+  { from: 'gpt', loss: false, value: 'OK.' },
+  { from: 'human', loss: null, value: 'Goal: craft 1 stick.' },
+  { from: 'gpt', loss: true, value: 'Thought:\nlook\n\nAction:\ninventory' },
+];
+
+describe('stages that read what is on record', () => {
+  const collected = {
+    ...{ name: 'recorded', environment: 'textcraft' },
+    stages: {
+      collect: { policy: 'planner:0.7', split: 'train', tasks: 3, rollouts: 2, maxSteps: 6 },
+      score: { of: 'collect', scorer: 'invalid-action' },
+      evaluate: { policy: 'planner', recoverFrom: { of: 'collect' }, maxSteps: 20 },
+    },
+  };
+
+  test('an evaluation goes on behind the failures of another stage, and a run is scored later', async () => {
+    const declared = declaredAs(experimentOf(collected));
+    expect(await running(declared)).toMatchObject({ state: 'completed', messages: [] });
+    const records = await readStages(platform.database.db, [declared.experimentId]);
+    const outputOf = (name: string) => records.find(({ stage }) => stage === name)?.output;
+    const [collectRun = ''] = outputOf('collect')?.runIds ?? [];
+    expect(outputOf('score')).toMatchObject({ runIds: [collectRun], values: { assigned: 6, standing: 0 } });
+    const [evaluation] = await readEvaluations(platform.database.db, outputOf('evaluate')?.runIds ?? []);
+    expect(evaluation?.recovery).toEqual({ fromRunId: collectRun });
+    const states = (await running(declared)).states;
+    expect(new Set(Object.values(states))).toEqual(new Set(['kept']));
+  }, 60_000);
+
+  test('a step is gone on from, and the trajectories behind it are released', async () => {
+    const [root] = await platform.database.db.selectFrom('trees').select('rootStepId').orderBy('openedAt').limit(1).execute();
+    const stages = { fork: { from: root?.rootStepId, policy: 'planner', rollouts: 2, maxSteps: 30 }, release: { of: 'fork' } };
+    const declared = declaredAs(experimentOf({ name: 'forked', stages }));
+    expect(await running(declared)).toMatchObject({ state: 'completed', states: { 'main fork': 'run', 'main release': 'run' } });
+    const unknown = { fork: { from: '00000000-0000-0000-0000-000000000000' } };
+    expect(await running(declaredAs(experimentOf({ name: 'lost', stages: unknown })))).toMatchObject({
+      ...{ state: 'failed', messages: [expect.stringContaining('there is no step')] },
+    });
+  }, 60_000);
+
+  test('trajectories are imported from a file, which counts by its content, not by its name', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'espalier-import-'));
+    try {
+      const source = JSON.stringify([{ item_id: 'textcraft_1', conversations: CONVERSATION }]);
+      const at = async (name: string, text: string) => {
+        await writeFile(join(folder, name), text);
+        const stages = { import: { file: join(folder, name) }, release: { of: 'import', data: 'good' } };
+        return running(declaredAs(experimentOf({ name, stages })));
+      };
+      expect(await at('one.json', source)).toMatchObject({ state: 'completed', states: { 'main import': 'run' } });
+      expect(await at('two.json', source)).toMatchObject({ state: 'completed', states: { 'main import': 'reused' } });
+      expect(await at('three.json', '[{}]')).toMatchObject({ state: 'failed', states: { 'main release': 'skipped' } });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  }, 60_000);
+
+  test('a released file that is gone is written again where its stage was done before', async () => {
+    const stages = {
+      collect: { policy: 'planner', split: 'train', tasks: 2, rollouts: 1, maxSteps: 30 },
+      release: { of: 'collect' },
+      train: { on: 'release', epochs: 1 },
+    };
+    const declared = declaredAs(experimentOf({ name: 'restored', environment: 'textcraft', stages }));
+    const { digests } = await running(declared);
+    const folder = releasesFolder(platform.config.home);
+    const file = async () => {
+      const records = await readStages(platform.database.db, [declared.experimentId]);
+      const [dataset] = await readDatasetsById(platform.database.db, [
+        records.find(({ stage }) => stage === 'release')?.output?.datasetId ?? '',
+      ]);
+      return join(folder, `${dataset?.name}.jsonl`);
+    };
+    const before = await readFile(await file());
+    await rm(await file());
+    // the training is another one, and reads the file
+    const rerun = declaredAs(changedExperiment(declared.experiment, [parseChange('train.epochs=2')]), declared.experimentId);
+    const { stages: states } = await runExperiment(platform, { declared: rerun, signal: new AbortController().signal });
+    expect(states.map(({ stage, state, restored }) => [stage, state, restored])).toEqual([
+      ['collect', 'reused', undefined],
+      ['release', 'reused', 'its file was written again'],
+      ['train', 'run', undefined],
+    ]);
+    expect(await readFile(await file())).toEqual(before);
+    await rm(await file());
+    expect(await running(declared)).toMatchObject({ states: { 'main release': 'kept' }, digests });
+    expect(await readFile(await file())).toEqual(before);
+  }, 60_000);
 });

@@ -1,3 +1,4 @@
+import type { DataOf } from '../../events/catalogue.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import {
   readStageByKey,
@@ -9,8 +10,10 @@ import { whileHeld } from '../collect/hold-run.ts';
 import type { PlannedArm, PlannedStage } from './declaration/experiment.ts';
 import { keyOfStage, openFingerprints, seedOf } from './key-of-stage.ts';
 import { type DeclaredExperiment, recordDeclaration, recordStage } from './record-experiment.ts';
+import { restoreRelease } from './stages/data-stages.ts';
 import { runStage } from './stages/run-stage.ts';
-import { settle } from './stages/stage-work.ts';
+import { type StageWork, settle } from './stages/stage-work.ts';
+import { openTurns, type Turns } from './turns.ts';
 
 /** A stage in an arm and a repetition. */
 export interface StagePlace {
@@ -26,11 +29,15 @@ export interface StagePlace {
 export interface StageState extends StagePlace {
   readonly state: 'run' | 'kept' | 'reused' | 'failed' | 'skipped';
   readonly message: string;
+  /** That its file was gone and written again, or why it could not be; left out where it is there. */
+  readonly restored?: string;
 }
 
 export interface ExperimentRun {
   readonly declared: DeclaredExperiment;
   readonly signal: AbortSignal;
+  /** Arms, and repetitions of them, at the same time; 1 when left out. What they come to does not depend on it. */
+  readonly parallel?: number;
   readonly onBegin?: (place: StagePlace) => void;
   readonly onProgress?: (place: StagePlace, text: string) => void;
   readonly onStage?: (state: StageState, done: number, planned: number) => void;
@@ -53,19 +60,35 @@ export async function runExperiment(platform: Platform, run: ExperimentRun): Pro
     await settle(platform, signal);
     await recordDeclaration(platform, run.declared);
     await settle(platform, signal);
-    const states: StageState[] = [];
     const { arms, seeds, onFailure } = run.declared.experiment;
+    const walks = seeds.flatMap((seed) => arms.map((arm) => ({ arm, seed, states: [] as StageState[] })));
+    const states = () => walks.flatMap((walk) => walk.states);
     const planned = seeds.length * arms.reduce((sum, { stages }) => sum + stages.length, 0);
-    const before = await readStages(platform.database.db, [experimentId]);
-    const working: Working = { platform, run: { ...run, signal }, before, done: new Map(), fingerprintsOf: openFingerprints() };
-    for (const seed of seeds)
-      for (const arm of arms)
-        for await (const state of runArm(working, arm, seed, () => onFailure === 'stop' && states.some(isFailure))) {
-          states.push(state);
-          run.onStage?.(state, states.length, planned);
+    const broken = new AbortController(); // what fails here is not a stage: the other arms end too
+    const working: Working = {
+      platform,
+      run: { ...run, signal: AbortSignal.any([signal, broken.signal]) },
+      before: await readStages(platform.database.db, [experimentId]),
+      ...{ done: new Map(), fingerprintsOf: openFingerprints(platform.config.home), turns: openTurns() },
+    };
+    const isOver = () => onFailure === 'stop' && states().some(isFailure);
+    const waiting = [...walks];
+    const walkOn = async () => {
+      for (let walk = waiting.shift(); walk !== undefined; walk = waiting.shift())
+        for await (const state of runArm(working, walk.arm, walk.seed, isOver)) {
+          walk.states.push(state);
+          run.onStage?.(state, states().length, planned);
         }
-    if (signal.aborted) return { state: 'stopped', stages: states };
-    return { state: states.some(isFailure) ? 'failed' : 'completed', stages: states };
+    };
+    const walkers = Array.from({ length: Math.min(run.parallel ?? 1, walks.length) }, () =>
+      walkOn().catch((error: unknown) => {
+        if (!signal.aborted) broken.abort(error);
+      }),
+    );
+    await Promise.all(walkers);
+    broken.signal.throwIfAborted();
+    if (signal.aborted) return { state: 'stopped', stages: states() };
+    return { state: states().some(isFailure) ? 'failed' : 'completed', stages: states() };
   });
 }
 
@@ -74,9 +97,10 @@ interface Working {
   readonly run: ExperimentRun;
   /** The ends of stages that the record held when this process began. */
   readonly before: readonly StageRecord[];
-  /** What this process came to, by key: an output, or why it failed. */
-  readonly done: Map<string, StageOutput | Error>;
+  /** What this process does or did, by key: why it failed, or null. Another arm that needs the same waits for it. */
+  readonly done: Map<string, Promise<Error | null>>;
   readonly fingerprintsOf: ReturnType<typeof openFingerprints>;
+  readonly turns: Turns;
 }
 
 function isFailure({ state }: StageState): boolean {
@@ -97,64 +121,134 @@ async function* runArm(working: Working, arm: PlannedArm, seed: number, isOver: 
     const ended = await endOf(working, stage, place, outputs);
     if (ended === null) return; // the signal came
     if (ended.output) outputs.set(stage.name, ended.output);
-    yield { ...place, state: ended.state, message: ended.message };
+    const { output: _, ...end } = ended;
+    yield { ...place, ...end };
   }
 }
 
-interface StageEnd extends Pick<StageState, 'state' | 'message'> {
+interface StageEnd extends Pick<StageState, 'state' | 'message' | 'restored'> {
   readonly output: StageOutput | null;
 }
 
 /** Brings one stage to its end, by doing it or by what is on record. Null when the signal came. */
 async function endOf(
-  { platform, run, before, done, fingerprintsOf }: Working,
+  working: Working,
   stage: PlannedStage,
   place: StagePlace,
   outputs: ReadonlyMap<string, StageOutput>,
 ): Promise<StageEnd | null> {
-  const { experimentId, experiment } = run.declared;
-  const { signal } = run;
+  const { run, before, done, fingerprintsOf } = working;
   const used: Record<string, StageOutput> = {};
   for (const [option, name] of Object.entries(stage.uses)) {
     const output = outputs.get(name);
     if (output) used[option] = output; // there is one for each: see `missing`
   }
-  const seed = seedOf(stage, place.seed);
-  const about = { experimentId, ...place, kind: stage.kind };
-  let key = '';
+  const asked: Asked = { stage, place, used, seed: seedOf(stage, place.seed), key: UNKNOWN_KEY };
   try {
-    key = await keyOfStage(stage, seed, used, fingerprintsOf);
+    const key = await keyOfStage(stage, asked.seed, used, fingerprintsOf);
     const own = before.find((each) => each.key === key && each.outcome === 'completed' && isAt(each, place));
-    if (own?.output) return { state: 'kept', message: '', output: own.output };
-    const known = done.get(key);
-    if (known instanceof Error) throw known;
-    const recorded = await readStageByKey(platform.database.db, key);
-    if (recorded?.output) {
-      const { output, experimentId: reusedFrom } = recorded;
-      await recordStage(platform, { ...about, key, outcome: 'completed', message: '', reusedFrom, output });
-      await settle(platform, signal);
-      return { state: 'reused', message: reusedFrom === experimentId ? '' : reusedFrom, output };
-    }
-    run.onBegin?.(place);
-    const { concurrency } = experiment;
-    const progress = (text: string) => run.onProgress?.(place, text);
-    const output = await runStage({ ...{ platform, experimentId, stage, key, seed, used, concurrency, signal, progress } });
-    await recordStage(platform, { ...about, key, outcome: 'completed', message: '', reusedFrom: null, output });
-    await settle(platform, signal);
-    done.set(key, output);
-    return { state: 'run', message: '', output };
+    const { output } = own ?? {};
+    if (output) return { state: 'kept', message: '', ...(await restored(working, { ...asked, key }, output)), output };
+    return await doneOnce(done, key, () => takeOrDo(working, { ...asked, key }));
   } catch (error) {
-    if (signal.aborted) return null;
-    if (key !== '') done.set(key, error instanceof Error ? error : new Error(String(error)));
+    if (run.signal.aborted) return null;
     const message = error instanceof Error ? error.message : String(error);
+    const key = error instanceof StageFailed ? error.key : UNKNOWN_KEY;
     // where the record cannot be written this throws in its turn: no stage failed then, the platform did
-    await recordStage(platform, {
-      ...about,
-      ...{ key: key === '' ? '0'.repeat(64) : key, outcome: 'failed', message, reusedFrom: null, output: null },
-    });
-    await settle(platform, signal);
+    await keepEnd(working, { ...asked, key }, { outcome: 'failed', message, reusedFrom: null, output: null });
     return { state: 'failed', message, output: null };
   }
+}
+
+const UNKNOWN_KEY = '0'.repeat(64); // of a stage whose environment or policy could not be opened
+
+/** Why a stage of this key failed, in this arm or in another one. */
+class StageFailed extends Error {
+  override readonly name = 'StageFailed';
+  readonly key: string;
+  constructor(key: string, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.key = key;
+  }
+}
+
+interface Asked {
+  readonly stage: PlannedStage;
+  readonly place: StagePlace;
+  readonly used: Readonly<Record<string, StageOutput>>;
+  readonly seed: number;
+  readonly key: string;
+}
+
+/** Does a work of a key, behind those of the same key; what failed once is not tried again. @throws StageFailed. */
+async function doneOnce<T>(done: Working['done'], key: string, work: () => Promise<T>): Promise<T> {
+  for (let earlier = done.get(key), seen: typeof earlier; earlier !== seen; earlier = done.get(key)) {
+    const failure = await earlier;
+    if (failure) throw new StageFailed(key, failure);
+    seen = earlier;
+  }
+  let end: (failure: Error | null) => void = () => undefined;
+  const ended = new Promise<Error | null>((resolve) => {
+    end = resolve;
+  });
+  done.set(key, ended);
+  try {
+    const result = await work();
+    end(null);
+    return result;
+  } catch (error) {
+    end(error instanceof Error ? error : new Error(String(error)));
+    throw new StageFailed(key, error);
+  }
+}
+
+/** Takes the outcome that is on record under a key, whichever experiment it is of, or does the stage. */
+async function takeOrDo(working: Working, asked: Asked): Promise<StageEnd> {
+  const { platform, run } = working;
+  const { place, key } = asked;
+  const { experimentId } = run.declared;
+  const recorded = await readStageByKey(platform.database.db, key);
+  if (recorded?.output) {
+    const { output, experimentId: reusedFrom } = recorded;
+    await keepEnd(working, asked, { outcome: 'completed', message: '', reusedFrom, output });
+    const message = reusedFrom === experimentId ? '' : reusedFrom;
+    return { state: 'reused', message, ...(await restored(working, asked, output)), output };
+  }
+  run.onBegin?.(place);
+  const output = await runStage(workOf(working, asked));
+  await keepEnd(working, asked, { outcome: 'completed', message: '', reusedFrom: null, output });
+  return { state: 'run', message: '', output };
+}
+
+function workOf({ platform, run, turns }: Working, { stage, place, ...asked }: Asked): StageWork<PlannedStage['form']> {
+  const { experimentId, experiment } = run.declared;
+  const progress = (text: string) => run.onProgress?.(place, text);
+  const { concurrency } = experiment;
+  return { platform, experimentId, stage, ...asked, concurrency, signal: run.signal, progress, turns };
+}
+
+/** Makes again what a stage left on this machine, where it is gone. */
+async function restored(working: Working, asked: Asked, output: StageOutput): Promise<Pick<StageState, 'restored'>> {
+  const work = workOf(working, asked);
+  const said = isRelease(work) ? await restoreRelease(work, output) : '';
+  return said === '' ? {} : { restored: said };
+}
+
+function isRelease(work: StageWork<PlannedStage['form']>): work is StageWork<'release'> {
+  return work.stage.form === 'release';
+}
+
+/** Records the end of a stage; one at a time, because an appender counts the records of its stream. */
+async function keepEnd(
+  { platform, run, turns }: Working,
+  { stage, place, key }: Asked,
+  end: Pick<DataOf<'StageFinished'>, 'outcome' | 'message' | 'reusedFrom' | 'output'>,
+): Promise<void> {
+  const { experimentId } = run.declared;
+  await turns('the record of the experiment', async () => {
+    await recordStage(platform, { experimentId, ...place, kind: stage.kind, key, ...end });
+    await settle(platform, run.signal);
+  });
 }
 
 function isAt(record: StageRecord, { arm, seed, stage }: StagePlace): boolean {

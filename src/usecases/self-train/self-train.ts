@@ -15,6 +15,7 @@ import { forEachOf } from '../collect/all-or-stop.ts';
 import { chooseTasks } from '../collect/choose-tasks.ts';
 import { RunRefused, whileHeld } from '../collect/hold-run.ts';
 import { refuseUnfit } from '../collect/refuse-unfit.ts';
+import { surveysFolder } from '../collect/survey-tasks.ts';
 import { type Learner, startPolicy } from './learner.ts';
 import type { Method, SelfTrainPlan } from './plan.ts';
 import type { Repetition } from './repetition.ts';
@@ -81,8 +82,8 @@ async function repeatAll(platform: Platform, training: SelfTraining): Promise<re
   const folders = { weights: join(home, 'weights'), releases: join(home, 'self-train', selfTrainId) };
   const kind = await openEnvironment(plan.environment);
   try {
-    const train = await chooseTasks(kind, kind.taskAliases.length, 0, 'train');
-    const test = await chooseTasks(kind, plan.testTasks, 0, 'test');
+    const train = await chooseTasks(kind, kind.taskAliases.length, 0, 'train', surveysFolder(home));
+    const test = await chooseTasks(kind, plan.testTasks, 0, 'test', surveysFolder(home));
     if (train.length === 0 || test.length === 0)
       throw new RunRefused(`${plan.environment} does not say which tasks are for training and which for the test; use textcraft`);
     await refusePolicy(kind, plan, train);

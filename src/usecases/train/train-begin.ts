@@ -16,6 +16,7 @@ import { chooseTasks } from '../collect/choose-tasks.ts';
 import type { Collection } from '../collect/collect.ts';
 import type { CollectPlan } from '../collect/plan.ts';
 import { refuseUnfit } from '../collect/refuse-unfit.ts';
+import { surveysFolder } from '../collect/survey-tasks.ts';
 import { TrainingRefused } from '../collect/train-admission-for.ts';
 import { declareTraining } from './batcher/declare-training.ts';
 import { declareTrainer } from './declare-trainer.ts';
@@ -40,7 +41,7 @@ export async function beginTraining(
 ): Promise<PlannedRun> {
   refuseUnknownRewards(kind, plan);
   refuseUnserved(plan);
-  const collected = await planCollection(kind, plan);
+  const collected = await planCollection(kind, plan, surveysFolder(platform.config.home));
   await refuseUnfit(kind, await actorOf(platform, plan), collected);
   if (plan.declaration) await declareTrainer(platform, { ...plan, declaration: plan.declaration }, signal);
   else await declareLinear(platform, plan);
@@ -145,8 +146,8 @@ async function declareLinear(platform: Platform, plan: TrainPlan): Promise<void>
 const SPARE = 12;
 
 /** Plans the groups: the tasks of the split in a seeded order, again and again, more than will be wanted. */
-async function planCollection(kind: EnvironmentKind, plan: TrainPlan): Promise<CollectPlan> {
-  const tasks = await chooseTasks(kind, plan.tasks ?? kind.taskAliases.length, plan.taskSeed, plan.split);
+async function planCollection(kind: EnvironmentKind, plan: TrainPlan, surveys: string): Promise<CollectPlan> {
+  const tasks = await chooseTasks(kind, plan.tasks ?? kind.taskAliases.length, plan.taskSeed, plan.split, surveys);
   if (tasks.length === 0)
     throw new TrainingRefused(`${plan.environment} has no task of the split ${plan.split}; leave --split out for all`);
   const random = createRandom(seedFrom('train tasks', plan.seed));

@@ -6,6 +6,7 @@ import { readRun } from '../../projections/runs/read-runs.ts';
 import { chooseTasks } from '../collect/choose-tasks.ts';
 import { RunFailed } from '../collect/collect.ts';
 import { type CollectPlan, collectPlan } from '../collect/plan.ts';
+import { surveysFolder } from '../collect/survey-tasks.ts';
 import { evaluate } from '../evaluate/evaluate.ts';
 import { isOwn } from './declaration/trainer-of.ts';
 import { actingPolicy, backendOf, promptOf, type TrainPlan } from './train-plan.ts';
@@ -25,7 +26,9 @@ export async function evaluateVersions(
 ): Promise<readonly EvaluatedVersion[]> {
   const { evaluation, policyId } = plan;
   if (evaluation === null) return [];
-  const aliases = (await chooseTasks(kind, evaluation.tasks, plan.taskSeed, evaluation.split)).map(({ alias }) => alias);
+  const surveys = surveysFolder(platform.config.home);
+  const chosen = await chooseTasks(kind, evaluation.tasks, plan.taskSeed, evaluation.split, surveys);
+  const aliases = chosen.map(({ alias }) => alias);
   const evaluated: EvaluatedVersion[] = [];
   // of a trainer elsewhere only the weights that its server holds now can act
   const first = isOwn(backendOf(plan)) ? 0 : last;

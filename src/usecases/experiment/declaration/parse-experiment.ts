@@ -11,13 +11,18 @@ export type ParsedExperiment = { readonly kind: 'parsed'; readonly experiment: E
 /** The arm of an experiment that declares none. */
 const ONLY_ARM = 'main';
 
+/** Stages whose runs hold trees that others may mine. */
+const COLLECTING = ['collect', 'search', 'score', 'fork', 'import'] as const;
+
 /** Which kinds of stages an option may name. */
 const MAY_USE: Readonly<Record<string, { readonly kinds: readonly StageKind[]; readonly what: string }>> = {
   policy: { kinds: ['train', 'self-train'], what: 'trains a policy' },
   from: { kinds: ['train', 'self-train'], what: 'trains a policy' },
   on: { kinds: ['release'], what: 'releases a file' },
-  'revise.of': { kinds: ['collect', 'search'], what: 'collects trees' },
-  'release.of': { kinds: ['revise', 'collect', 'search'], what: 'collects or revises trees' },
+  recoverFrom: { kinds: ['collect', 'evaluate', 'fork'], what: 'rolls a policy out' },
+  'revise.of': { kinds: COLLECTING, what: 'collects trees' },
+  'release.of': { kinds: ['revise', ...COLLECTING], what: 'collects or revises trees' },
+  'score.of': { kinds: ['collect', 'search', 'evaluate', 'fork', 'import', 'score'], what: 'rolls a policy out' },
 };
 
 /**

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { isOptions, type Options } from '../../../domain/experiment/change-options.ts';
 import { refuseThresholds } from '../../../domain/revision/thresholds.ts';
+import { findScorer, listScorers } from '../../../domain/reward/scorers.ts';
 import { closestName } from '../../../domain/text/closest-name.ts';
 import { parseEnvironment } from '../../../environments/open-environment.ts';
 import { parseJudgeText } from '../../../policies/create-judge.ts';
@@ -92,6 +93,8 @@ function refuseNames({ form, options }: PlannedStage): StageRefusal | null {
   for (const [field, policy] of Object.entries(policies))
     if (typeof policy === 'string') checks.push([field, () => refuseMoving(policy)]);
   if ('judge' in options && options.judge !== 'self') checks.push(['judge', () => parseJudgeText(options.judge, null)]);
+  if (form === 'score' && findScorer(options.scorer) === null)
+    return refusal(['scorer'], `there is no scorer ${JSON.stringify(options.scorer)}`, `name one of ${listScorers()}`);
   for (const [field, check] of checks) {
     const wrong = messageOf(check);
     if (wrong !== null) return refusal([field], wrong, 'correct it');
@@ -106,6 +109,11 @@ function refuseNames({ form, options }: PlannedStage): StageRefusal | null {
       const { field, message, remedy } = wrong;
       return refusal(field.split('.').filter(Boolean), message.replace(`${field}: `, ''), remedy);
     }
+  }
+  if (form === 'evaluate' && options.recoverFrom !== undefined) {
+    const field = (['tasks', 'split'] as const).find((each) => options[each] !== undefined);
+    if (field !== undefined)
+      return refusal([field], 'goes without recoverFrom, which takes the tasks of that stage', 'leave one of them out');
   }
   if (form === 'search' && options.maxTokenLength !== undefined && options.compat === undefined)
     return refusal(['maxTokenLength'], 'goes with compat', 'add compat: agent-r, or leave it out');

@@ -14,6 +14,8 @@ import { trainPlan } from '../../train/train-plan.ts';
  * have them, and the words.
  */
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 const plan = collectPlan.shape;
 const task = plan.tasks.element.shape;
 const search = plan.search.unwrap().shape;
@@ -144,9 +146,43 @@ const trainStage = z.strictObject({
 const evaluateStage = z.strictObject({
   stage: is('evaluate'),
   ...acting,
-  rollouts: task.rollouts.default(1).describe('Episodes per task.'),
+  recoverFrom: used
+    .optional()
+    .describe('`{of: STAGE}`: go on behind the failed rollouts of that stage, each cut at a seeded step; in place of `tasks`.'),
+  rollouts: task.rollouts.default(1).describe('Episodes per task, or behind each failed rollout.'),
   maxSteps: plan.maxSteps.default(100).describe('Steps after which an episode is cut off.'),
   resamples: evaluation.resamples.default(BOOTSTRAP_DEFAULTS.resamples).describe('Resamples of its own intervals.'),
+});
+
+const scoreStage = z.strictObject({
+  stage: is('score'),
+  of: stageName.describe(
+    'Stage whose rollouts are scored; its run holds the rewards from then on, for every arm that shares it.',
+  ),
+  scorer: z.string().min(1).max(200).describe('`NAME` or `NAME@REVISION`, as `espalier score` lists them.'),
+  component: name.optional().describe("Reward that is written; left out, the scorer's name. `environment` revises the outcome."),
+});
+
+const forkStage = z.strictObject({
+  stage: is('fork'),
+  from: z.string().regex(UUID, 'must be the id of a recorded step').describe('Recorded step to go on from.'),
+  policy: plan.policy.min(1).optional().describe('Policy that goes on; left out, that of the recorded run.'),
+  rollouts: task.rollouts.default(8).describe('Rollouts behind the step.'),
+  maxSteps: plan.maxSteps.optional().describe('Steps behind it; left out, what the recorded plan leaves.'),
+  temperature: plan.temperature.optional().describe('Sampling temperature; left out, that of the recorded plan.'),
+  seed,
+});
+
+const importStage = z.strictObject({
+  stage: is('import'),
+  file: z.string().min(1).max(4_000).describe('File or folder, as `espalier import` takes it.'),
+  form: z.enum(['detect', 'agent-r']).default('detect').describe('How it is read: by what it is, or as search trees of Agent-R.'),
+  environmentName: name.optional().describe('AgentTraj, Agent-R: the environment, where the file does not say.'),
+  fingerprint: name.optional().describe('AgentTraj, Agent-R: the server that numbered the tasks.'),
+  split: name.optional().describe('AgentTraj, Agent-R: split of the tasks.'),
+  policy: name.optional().describe('AgentTraj, Agent-R: who acted, as id or id@version.'),
+  rewardScale: z.number().gt(0).optional().describe('AgentTraj, Agent-R: what a full reward is in the file.'),
+  recordedAt: z.string().max(100).optional().describe('AgentTraj, Agent-R: when it happened.'),
 });
 
 const own = SELF_TRAIN_DEFAULTS;
@@ -196,9 +232,23 @@ export const STAGE_FIELDS = {
   clone: cloneStage,
   evaluate: evaluateStage,
   'self-train': selfTrainStage,
+  score: scoreStage,
+  fork: forkStage,
+  import: importStage,
 } as const;
 
-export const STAGE_KINDS = ['collect', 'search', 'revise', 'release', 'train', 'evaluate', 'self-train'] as const;
+export const STAGE_KINDS = [
+  'collect',
+  'search',
+  'revise',
+  'release',
+  'train',
+  'evaluate',
+  'self-train',
+  'score',
+  'fork',
+  'import',
+] as const;
 export type StageKind = (typeof STAGE_KINDS)[number];
 /** The options of a stage that were checked, defaults filled in. `clone` is training on a released file. */
 export type OptionsOf<Form extends keyof typeof STAGE_FIELDS> = z.output<(typeof STAGE_FIELDS)[Form]>;

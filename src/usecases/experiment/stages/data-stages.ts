@@ -1,8 +1,10 @@
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { sha256Hex } from '../../../digest/sha256.ts';
 import { THRESHOLD_DEFAULTS } from '../../../domain/revision/thresholds.ts';
 import { id } from '../../../events/schemas/values.ts';
+import { readDatasetsById } from '../../../projections/datasets/read-datasets.ts';
 import type { StageOutput } from '../../../projections/experiment-stages/read-stages.ts';
 import { revise } from '../../revise/revise.ts';
 import { releaseIteration } from '../../self-train/release-iteration.ts';
@@ -12,17 +14,19 @@ const listed = z.array(id);
 
 /** Mines the revisions of a stage's run. Their ids are kept: another stage may have mined the same trees by other rules. */
 export async function reviseStage(work: StageWork<'revise'>): Promise<StageOutput> {
-  const { platform, seed, concurrency, signal, progress } = work;
+  const { platform, seed, concurrency, signal, progress, turns } = work;
   const { alpha, beta, unparsed, beforeBranch, ...options } = work.stage.options;
   const [runId = ''] = usedBy(work, 'of').runIds;
   const mined: string[] = [];
-  const { judge, ...counts } = await revise(platform, {
-    ...{ runId, judge: options.judge, environment: null, concurrency, signal },
-    plan: { alpha, beta, unparsed, beforeBranch, seed, signal: options.signal },
-    checking: options.verify ? 'execute' : 'none',
-    progress: ({ trees, plannedTrees, revisions }) => progress(`${trees}/${plannedTrees} trees, ${revisions} revisions`),
-    onTree: ({ revisionIds, outcomes }) => mined.push(...revisionIds.map((each, i) => `${each} ${outcomes[i]}`)),
-  });
+  const { judge, ...counts } = await turns(runId, () =>
+    revise(platform, {
+      ...{ runId, judge: options.judge, environment: null, concurrency, signal },
+      plan: { alpha, beta, unparsed, beforeBranch, seed, signal: options.signal },
+      checking: options.verify ? 'execute' : 'none',
+      progress: ({ trees, plannedTrees, revisions }) => progress(`${trees}/${plannedTrees} trees, ${revisions} revisions`),
+      onTree: ({ revisionIds, outcomes }) => mined.push(...revisionIds.map((each, i) => `${each} ${outcomes[i]}`)),
+    }),
+  );
   signal.throwIfAborted();
   await settle(platform, signal);
   mined.sort();
@@ -64,6 +68,25 @@ export async function releaseStage(work: StageWork<'release'>): Promise<StageOut
     datasetId: dataset.id,
     values: { good, revisions, trained },
   });
+}
+
+/**
+ * Writes the released file of a stage that was done before again, where it is not there or has another size. Returns '' where it
+ * is there, else what became of it: a release whose examples are gone cannot be made again, and only what reads it needs it.
+ */
+export async function restoreRelease(work: StageWork<'release'>, { datasetId, digest }: StageOutput): Promise<string> {
+  const { database, config } = work.platform;
+  const [dataset] = datasetId === null ? [] : await readDatasetsById(database.db, [datasetId]);
+  if (!dataset || dataset.withdrawnAt) return '';
+  const file = join(releasesFolder(config.home), `${dataset.name}.jsonl`);
+  if ((await stat(file).catch(() => undefined))?.size === dataset.bytes) return '';
+  try {
+    const again = await releaseStage(work);
+    return again.digest === digest ? 'its file was written again' : `its file ${file} is gone, and its examples are others now`;
+  } catch (error) {
+    if (work.signal.aborted) throw error;
+    return `its file ${file} is gone: ${error instanceof Error ? error.message : String(error)}`;
+  }
 }
 
 /** Where released files of experiments lie, each under its dataset's name. */

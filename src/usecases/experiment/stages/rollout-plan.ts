@@ -5,10 +5,12 @@ import { openEnvironment } from '../../../environments/open-environment.ts';
 import { chooseTasks, namedTasks } from '../../collect/choose-tasks.ts';
 import { RunRefused } from '../../collect/hold-run.ts';
 import { type CollectPlan, collectPlan, type PlannedTask } from '../../collect/plan.ts';
+import { surveysFolder } from '../../collect/survey-tasks.ts';
+import { planRecovery } from '../../evaluate/plan-recovery.ts';
 import { promptPlanOf } from '../../train/declaration/prompt-plan-of.ts';
 import type { OptionsOf } from '../declaration/stage-fields.ts';
 import { actingPolicy } from './kept-policy.ts';
-import type { StageWork } from './stage-work.ts';
+import { type StageWork, usedBy } from './stage-work.ts';
 
 type Acting = OptionsOf<'collect' | 'search' | 'evaluate'>;
 
@@ -22,14 +24,24 @@ export async function rolloutPlan(work: StageWork<'collect' | 'search' | 'evalua
   const prompt = promptPlanOf(options.prompt, environment, 1);
   const policy = await actingPolicy(work, 'policy', options.policy);
   const kind = await openEnvironment(environment);
+  const recovery = options.stage === 'evaluate' ? options.recoverFrom : undefined;
+  const recoverFrom = recovery === undefined ? null : (usedBy(work, 'recoverFrom').runIds.at(-1) ?? null);
+  const recovered = () =>
+    planRecovery(
+      work.platform,
+      kind,
+      { runId: recoverFrom ?? '', environment, seed: work.seed, taskSeed: options.taskSeed, rollouts: rolloutsOf(options) },
+      { run: 'recoverFrom', taskSeed: 'taskSeed', environment: 'environment' },
+    );
   try {
     return collectPlan.parse({
       ...{ environment, policy, taskSeed: options.taskSeed, temperature: options.temperature, maxSteps: options.maxSteps },
-      tasks: await plannedTasks(kind, options),
+      tasks:
+        recoverFrom === null ? await plannedTasks(kind, options, surveysFolder(work.platform.config.home)) : await recovered(),
       search: options.stage === 'search' ? searchOf(options, kind.name) : null,
       ...(prompt ? { prompt } : {}),
       ...(options.stage === 'evaluate'
-        ? { evaluation: { split: options.split ?? null, recoverFrom: null, resamples: options.resamples, trained: null } }
+        ? { evaluation: { split: options.split ?? null, recoverFrom, resamples: options.resamples, trained: null } }
         : {}),
     });
   } finally {
@@ -44,22 +56,27 @@ function searchOf({ iterations, candidates, maxDepth, exploration, ...options }:
   return { ...sizes, compat: { ...compat, rewardScale: rewardScaleOf(environment) } };
 }
 
-async function plannedTasks(kind: EnvironmentKind, options: Acting): Promise<PlannedTask[]> {
-  const rollouts = options.stage === 'search' ? options.iterations : options.rollouts;
+async function plannedTasks(kind: EnvironmentKind, options: Acting, surveys: string): Promise<PlannedTask[]> {
+  const rollouts = rolloutsOf(options);
   const branching = options.stage === 'collect' ? options.branching : 'root';
-  return (await tasksOf(kind, options)).map(({ alias }) => ({ alias, rollouts, branching }));
+  return (await tasksOf(kind, options, surveys)).map(({ alias }) => ({ alias, rollouts, branching }));
+}
+
+function rolloutsOf(options: Acting): number {
+  return options.stage === 'search' ? options.iterations : options.rollouts;
 }
 
 async function tasksOf(
   kind: EnvironmentKind,
   { tasks, taskSeed, stage, ...options }: Acting,
+  surveys: string,
 ): Promise<readonly { readonly alias: string }[]> {
   const split = options.split ?? null;
   if (Array.isArray(tasks)) return namedTasks(kind, [...new Set(tasks)]);
   const all = kind.taskAliases.length;
   const usual = stage === 'evaluate' ? all : Math.min(USUAL_TASKS, all);
   const count = tasks === 'all' ? all : (tasks ?? usual);
-  const chosen = await chooseTasks(kind, count, taskSeed, split);
+  const chosen = await chooseTasks(kind, count, taskSeed, split, surveys);
   const where = split === null ? '' : ` of the split ${JSON.stringify(split)}`;
   if (chosen.length === 0) throw new RunRefused(`${kind.name} has no task${where}; leave split out for all tasks`);
   if (typeof tasks === 'number' && chosen.length < tasks)

@@ -1,6 +1,7 @@
 import type { StageOutput } from '../../../projections/experiment-stages/read-stages.ts';
 import type { STAGE_FIELDS } from '../declaration/stage-fields.ts';
 import { releaseStage, reviseStage } from './data-stages.ts';
+import { forkStage, importStage, scoreStage } from './recorded-stages.ts';
 import { collectStage, evaluateStage } from './rollout-stages.ts';
 import type { StageWork } from './stage-work.ts';
 import { cloneStage, selfTrainStage, trainStage } from './train-stages.ts';
@@ -14,6 +15,9 @@ const RUNNERS: { readonly [Form in keyof typeof STAGE_FIELDS]: (work: StageWork<
   clone: cloneStage,
   evaluate: evaluateStage,
   'self-train': selfTrainStage,
+  score: scoreStage,
+  fork: forkStage,
+  import: importStage,
 };
 
 /**

@@ -4,6 +4,7 @@ import type { StageOutput } from '../../../projections/experiment-stages/read-st
 import { waitUntilProjected } from '../../../projections/wait-until.ts';
 import type { PlannedStageOf } from '../declaration/experiment.ts';
 import type { STAGE_FIELDS } from '../declaration/stage-fields.ts';
+import type { Turns } from '../turns.ts';
 
 /** A stage that is to be done: everything that it draws follows from its key and its seed. */
 export interface StageWork<Form extends keyof typeof STAGE_FIELDS> {
@@ -17,6 +18,8 @@ export interface StageWork<Form extends keyof typeof STAGE_FIELDS> {
   readonly concurrency: number;
   readonly signal: AbortSignal;
   readonly progress: (text: string) => void;
+  /** Stages of other arms go on at the same time: what appends to the streams of a run takes turns under its id. */
+  readonly turns: Turns;
 }
 
 const CATCH_UP_MS = 120_000;

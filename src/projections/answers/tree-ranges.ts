@@ -1,0 +1,42 @@
+import type { PageRequest } from '../../postgres/keyset.ts';
+import { type Ordering, parseCursor } from '../../postgres/keyset-cursor.ts';
+
+/** Ids of trees, both ends included. */
+export interface TreeRange {
+  readonly from: string;
+  readonly to: string;
+}
+
+const LAST = (1n << 128n) - 1n;
+const GROWTH = 16n;
+const RANGES = 4n; // the first one is a 4,096th of what is left
+
+/**
+ * Returns the ids of trees that a page reads on into, in ranges of which each is sixteen times as long as those before it. The
+ * ids are hashes, so that a range holds its share of whatever is searched: a page of what is frequent ends in a short one, and
+ * what is rare is few rows in a long one. @throws InvalidCursor.
+ */
+export function* treeRanges(ordering: Ordering, { towards, after, before }: PageRequest): Generator<TreeRange> {
+  const [from, to] = [treeOf(after, ordering) ?? 0n, treeOf(before, ordering) ?? LAST];
+  const length = to - from + 1n;
+  let read = 0n;
+  for (let i = RANGES - 1n; i >= 0n; i--) {
+    const until = length / GROWTH ** i;
+    if (until <= read) continue;
+    const [first, last] =
+      towards === 'forwards' ? [from + read, from + until - 1n] : [from + length - until, from + length - read - 1n];
+    yield { from: uuidOf(first), to: uuidOf(last) };
+    read = until;
+  }
+}
+
+/** The tree that a cursor of an ordering by trees names. */
+function treeOf(cursor: string | null, ordering: Ordering): bigint | null {
+  const [treeId] = cursor === null ? [] : parseCursor(cursor, ordering);
+  return typeof treeId === 'string' ? BigInt(`0x${treeId.replaceAll('-', '')}`) : null;
+}
+
+function uuidOf(value: bigint): string {
+  const hex = value.toString(16).padStart(32, '0');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+}

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { readStages } from '../../projections/experiment-stages/read-stages.ts';
+import { readStages, type StageRecord } from '../../projections/experiment-stages/read-stages.ts';
 import { environmentOf } from '../../testing/crashing-run.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { startProcess } from '../../testing/worker-process.ts';
@@ -32,9 +32,12 @@ const experiment = {
   },
 };
 
+const endOf = ({ outcome, key, output }: StageRecord) => ({ outcome, key, digest: output?.digest });
+
 async function digestsOf(platform: typeof killed, experimentId: string) {
   const records = await readStages(platform.database.db, [experimentId]);
-  return Object.fromEntries(records.map(({ stage, outcome, key, output }) => [stage, { outcome, key, digest: output?.digest }]));
+  const place = ({ arm, stage, seed }: (typeof records)[number]) => (seed === 1 ? `${arm} ${stage}` : `${arm} ${stage} ${seed}`);
+  return Object.fromEntries(records.map((record) => [place(record), endOf(record)]));
 }
 
 test('an experiment that is killed behind every stage and resumed comes to the digests of an undisturbed one', async () => {
@@ -54,7 +57,27 @@ test('an experiment that is killed behind every stage and resumed comes to the d
 
   await runExperiment(undisturbed, { declared, signal: new AbortController().signal });
   const digests = await digestsOf(killed, declared.experimentId);
-  expect(Object.keys(digests).sort()).toEqual(Object.keys(experiment.stages).sort());
+  expect(Object.keys(digests).sort()).toEqual(Object.keys(experiment.stages).map((stage) => `main ${stage}`).sort());
+  expect(digests).toEqual(await digestsOf(undisturbed, declared.experimentId));
+});
+
+test('arms at the same time, killed and resumed, come to the digests of arms one after another', async () => {
+  const { search, ...stages } = experiment.stages;
+  const arms = { 'good-only': { release: { of: 'search' } }, direct: { revise: { judge: 'direct' } }, 'agent-r': {} };
+  const several = { ...experiment, name: 'together', stages: { search: { ...search, tasks: 2 }, ...stages }, seeds: [3, 4], arms };
+  const file = join(folder, 'together.yaml');
+  await writeFile(file, JSON.stringify(several));
+  const declared = declaredAs(experimentOf(several));
+  const start = () => startProcess('src/cli/main.ts', ['experiment', 'run', file, '--parallel', '3'], environmentOf(killed));
+  const child = start();
+  await child.saying(/revise: (done|reused)/, 120_000);
+  child.kill('SIGKILL');
+  expect(await child.ended).toBe('SIGKILL');
+  expect(await start().ended).toBe(0);
+
+  await runExperiment(undisturbed, { declared, signal: new AbortController().signal });
+  const digests = await digestsOf(killed, declared.experimentId);
+  expect(Object.keys(digests)).toHaveLength(2 * (4 + 5 + 5));
   expect(digests).toEqual(await digestsOf(undisturbed, declared.experimentId));
 });
 

@@ -15,7 +15,7 @@ export function eventsOf({ trees, runs }: AnswersFill): number {
   return 2 * runs + 2 * trees + 3 * trees * SHAPE.rollouts + steps + Math.floor(steps / 5) + 2 * Math.floor(steps / 100);
 }
 
-/** Says what is done next: a record of a million events takes minutes. */
+/** Reports what is done next: a record of a million events takes minutes. */
 export type Saying = (text: string) => void;
 
 const TREES_AT_A_TIME = 1_000;

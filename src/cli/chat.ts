@@ -11,6 +11,7 @@ import { type Collection, collect, readCollection } from '../usecases/collect/co
 import { treeIdOf } from '../usecases/collect/collect-tree.ts';
 import { RunRefused } from '../usecases/collect/hold-run.ts';
 import { type CollectPlan, collectPlan } from '../usecases/collect/plan.ts';
+import { surveysFolder } from '../usecases/collect/survey-tasks.ts';
 import { type ChatPerson, chatPerson, turnLines } from './chat-person.ts';
 import { checkedId, nameOfRun } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
@@ -69,7 +70,7 @@ export function addChat(program: Command): void {
       try {
         if (process.stdin.isTTY && typeof input !== 'string') note('say something; /help lists what else can be done');
         const { resume } = flags;
-        const first = resume ? await recordedChat(platform, checkedId('--resume', resume)) : await plannedChat(flags);
+        const first = resume ? await recordedChat(platform, checkedId('--resume', resume)) : await plannedChat(platform, flags);
         const chat = { platform, input, json, signal };
         for (let next: Planned | null = first; next; ) {
           const again = await talk(chat, next, next.runId === resume ? 'resume' : 'new');
@@ -149,14 +150,14 @@ async function recordedChat(platform: Platform, runId: string): Promise<Planned>
   return { runId, name, seed, plan };
 }
 
-async function plannedChat(flags: ChatFlags): Promise<Planned> {
+async function plannedChat({ config }: Platform, flags: ChatFlags): Promise<Planned> {
   if (flags.policy === undefined) throw new Error('--policy is missing: name who you talk with, for example openai:MODEL@URL');
   const environment = environmentOf(flags);
   const prompt = promptPlanOf(flags, environment);
   parsePolicyText(flags.policy); // reported now rather than after the environment was opened
   const kind = await openEnvironment(environment);
   try {
-    const alias = await taskOf(kind, flags);
+    const alias = await taskOf(kind, flags, surveysFolder(config.home));
     const { taskSeed, policy, temperature, maxSteps, seed, name } = flags;
     const tasks = [{ alias, rollouts: 1, branching: 'root' }];
     const plan = collectPlan.parse({
@@ -183,8 +184,9 @@ function environmentOf({ environment, tool, toolProfile }: ChatFlags): string {
   return options.length === 0 ? 'chat' : `chat:${options.join(';')}`;
 }
 
-async function taskOf(kind: EnvironmentKind, { task, taskSeed }: ChatFlags): Promise<string> {
-  const [chosen] = await tasksOf(kind, { taskSeed, ...(task === undefined ? {} : { task: [task] }) }, { usual: 1 });
+async function taskOf(kind: EnvironmentKind, { task, taskSeed }: ChatFlags, surveys: string): Promise<string> {
+  const named = task === undefined ? {} : { task: [task] };
+  const [chosen] = await tasksOf(kind, { taskSeed, ...named }, { usual: 1, surveys });
   if (!chosen) throw new Error(`--environment: ${kind.name} has no task`);
   return chosen.alias;
 }

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { parse, validate } from 'graphql';
 import { createExecutableSchema } from '../../graphql/schema.ts';
-import { experimentOf, readExperimentFile } from '../usecases/experiment/declaration/read-experiment-file.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { killRunning, runEspalier } from '../testing/worker-process.ts';
+import { experimentOf, readExperimentFile } from '../usecases/experiment/declaration/read-experiment-file.ts';
 
 let platform: Platform & { readonly home: string };
 let folder: string;

@@ -66,7 +66,7 @@ describe('keyset cursors', () => {
 
   test.each<[string, readonly KeyValue[], readonly KeyValue[]]>([
     ['a time', ['2026-01-31T09:30:00.123456Z', '1', '1'], ['2026-01-31T09:30:00.123457Z', '0', '0']],
-    ['a time and none, which stands last', ['2026-01-31T09:30:00.123456Z', '1', '1'], [null, '0', '0']],
+    ['a time and none, which is last', ['2026-01-31T09:30:00.123456Z', '1', '1'], [null, '0', '0']],
     ['a fraction', [null, '-1.5e-7', '1'], [null, '1e-9', '0']],
     ['a whole number of more digits', [null, '1', '9'], [null, '1', '10']],
   ])('%s orders two places as the database does, turned round where the order descends', (_, before, behind) => {

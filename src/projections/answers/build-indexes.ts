@@ -79,7 +79,10 @@ export async function buildIndex(
 /** Drops the index of actions. Returns whether there was one. */
 export async function dropActionsIndex({ pool, db }: Pick<Database, 'pool' | 'db'>): Promise<boolean> {
   const schema = await stepTreeSchema(db);
-  const { rowCount } = await pool.query('select from pg_indexes where schemaname = $1 and indexname = $2', [schema, ACTIONS.name]);
+  const { rowCount } = await pool.query('select from pg_indexes where schemaname = $1 and indexname = $2', [
+    schema,
+    ACTIONS.name,
+  ]);
   await pool.query(`drop index concurrently if exists ${schema}.${ACTIONS.name}`);
   return (rowCount ?? 0) > 0;
 }

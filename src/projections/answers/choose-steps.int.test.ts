@@ -56,7 +56,7 @@ describe('steps that are searched, some of which the index of texts holds', () =
     ['planks', ['thought', 'action'], 24],
     ['nowhere', [], 0],
   ] as const)(
-    'the words %s in %j find %i, in every order and direction the same as without the index',
+    'the words %s in %j find %i steps, and every order and direction yields the same ones as without the index',
     async (words, fields, count) => {
       for (const order of ['TREE', 'TAKEN_ASC', 'TAKEN_DESC'] as const) {
         const plain = await walked({ words, fields, mark: null }, order, 'forwards');

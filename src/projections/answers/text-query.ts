@@ -67,7 +67,9 @@ export function goalsMatching(trees: string, words: string): RawBuilder<boolean>
   return sql`${goalWords(trees)} @@ ${queryOf(words)}`;
 }
 
-/** Returns the condition that the arguments and outputs of calls of tools match, which no index holds: few of them may be read. */
+/**
+ * Returns the condition that the arguments and outputs of calls of tools match. No index holds them: few may be read.
+ */
 export function callsMatching(toolCalls: string, words: string): RawBuilder<boolean> {
   const [given, output] = [sql.ref(`${toolCalls}.arguments`), sql.ref(`${toolCalls}.output`)];
   return sql`to_tsvector('english'::regconfig, ${given} || ' ' || ${output}) @@ ${queryOf(words)}`;

@@ -18,7 +18,7 @@ test.each([
   ['forwards', FIRST, LAST],
   ['forwards', LAST, null],
   ['backwards', null, FIRST],
-] as const)('the ranges of a page that reads %s behind %s and before %s join without a gap', (towards, after, before) => {
+] as const)('a page that reads %s behind %s and before %s is divided into ranges that leave no gap', (towards, after, before) => {
   const asked = { ...page, towards, after: after && at(after), before: before && at(before) };
   const ranges = [...treeRanges(TREE, asked)];
   const inOrder = towards === 'forwards' ? ranges : ranges.reverse();

@@ -32,7 +32,10 @@ export async function digestOfContent(path: string, kept: string): Promise<strin
   return sha256Hex(lines.join('\n'));
 }
 
-/** A file, or the files below a folder, in the order of their names; links are followed, as transformers follows those of its cache. */
+/**
+ * A file, or the files below a folder, in the order of their names. Links are followed, as transformers follows those of its
+ * cache.
+ */
 async function filesOf(folder: string): Promise<readonly string[]> {
   const unreadable = (cause: NodeJS.ErrnoException) => {
     throw new RunRefused(`${folder} cannot be read (${cause.code}); name a file or folder that is there`);

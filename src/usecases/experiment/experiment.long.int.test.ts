@@ -57,14 +57,24 @@ test('an experiment that is killed behind every stage and resumed comes to the d
 
   await runExperiment(undisturbed, { declared, signal: new AbortController().signal });
   const digests = await digestsOf(killed, declared.experimentId);
-  expect(Object.keys(digests).sort()).toEqual(Object.keys(experiment.stages).map((stage) => `main ${stage}`).sort());
+  expect(Object.keys(digests).sort()).toEqual(
+    Object.keys(experiment.stages)
+      .map((stage) => `main ${stage}`)
+      .sort(),
+  );
   expect(digests).toEqual(await digestsOf(undisturbed, declared.experimentId));
 });
 
 test('arms at the same time, killed and resumed, come to the digests of arms one after another', async () => {
   const { search, ...stages } = experiment.stages;
   const arms = { 'good-only': { release: { of: 'search' } }, direct: { revise: { judge: 'direct' } }, 'agent-r': {} };
-  const several = { ...experiment, name: 'together', stages: { search: { ...search, tasks: 2 }, ...stages }, seeds: [3, 4], arms };
+  const several = {
+    ...experiment,
+    name: 'together',
+    stages: { search: { ...search, tasks: 2 }, ...stages },
+    seeds: [3, 4],
+    arms,
+  };
   const file = join(folder, 'together.yaml');
   await writeFile(file, JSON.stringify(several));
   const declared = declaredAs(experimentOf(several));

@@ -53,11 +53,12 @@ export function openFingerprints(home: string): Fingerprints {
     known.set(name, found);
     return found;
   };
-  return async ({ options }) => {
+  return async ({ options, form }) => {
     const named: Record<string, string> = {};
     const environment = 'environment' in options ? options.environment : undefined;
     if (environment !== undefined) named.environment = await once(`environment ${environment}`, () => fingerprintOf(environment));
-    for (const field of ['policy', 'from'] as const) {
+    // of a fork `from` is a step
+    for (const field of form === 'fork' ? (['policy'] as const) : (['policy', 'from'] as const)) {
       const policy = (options as Options)[field];
       if (typeof policy === 'string') named[field] = await once(`policy ${policy}`, () => digestOf(policy));
     }

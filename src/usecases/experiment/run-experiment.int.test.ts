@@ -187,7 +187,7 @@ describe('stages that read what is on record', () => {
     const records = await readStages(platform.database.db, [declared.experimentId]);
     const outputOf = (name: string) => records.find(({ stage }) => stage === name)?.output;
     const [collectRun = ''] = outputOf('collect')?.runIds ?? [];
-    expect(outputOf('score')).toMatchObject({ runIds: [collectRun], values: { assigned: 6, standing: 0 } });
+    expect(outputOf('score')).toMatchObject({ runIds: [collectRun], values: { assigned: 6, revised: 0 } });
     const [evaluation] = await readEvaluations(platform.database.db, outputOf('evaluate')?.runIds ?? []);
     expect(evaluation?.recovery).toEqual({ fromRunId: collectRun });
     const states = (await running(declared)).states;
@@ -195,10 +195,19 @@ describe('stages that read what is on record', () => {
   });
 
   test('a step is gone on from, and the trajectories behind it are released', async () => {
-    const [root] = await platform.database.db.selectFrom('trees').select('rootStepId').orderBy('openedAt').limit(1).execute();
-    const stages = { fork: { from: root?.rootStepId, policy: 'planner', rollouts: 2, maxSteps: 30 }, release: { of: 'fork' } };
-    const declared = declaredAs(experimentOf({ name: 'forked', stages }));
-    expect(await running(declared)).toMatchObject({ state: 'completed', states: { 'main fork': 'run', 'main release': 'run' } });
+    const collect = { policy: 'planner', split: 'train', tasks: 1, rollouts: 1, maxSteps: 30 };
+    const origin = declaredAs(experimentOf({ name: 'origin', environment: 'textcraft', stages: { collect } }));
+    await running(origin);
+    const [record] = await readStages(platform.database.db, [origin.experimentId]);
+    const { rootStepId: from } = await platform.database.db
+      .selectFrom('trees')
+      .select('rootStepId')
+      .where('runId', '=', record?.output?.runIds[0] ?? '')
+      .executeTakeFirstOrThrow();
+    const stages = { fork: { from, rollouts: 2 }, release: { of: 'fork' } };
+    expect(await running(declaredAs(experimentOf({ name: 'forked', stages })))).toMatchObject({
+      ...{ state: 'completed', messages: [], states: { 'main fork': 'run', 'main release': 'run' } },
+    });
     const unknown = { fork: { from: '00000000-0000-0000-0000-000000000000' } };
     expect(await running(declaredAs(experimentOf({ name: 'lost', stages: unknown })))).toMatchObject({
       ...{ state: 'failed', messages: [expect.stringContaining('there is no step')] },

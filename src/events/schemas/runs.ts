@@ -37,7 +37,9 @@ export const stageFinished = eventData('A stage of an experiment ended, in one o
   experimentId,
   arm: name.describe('Name of the arm.'),
   stage: name.describe('Name of the stage in the declaration.'),
-  kind: name.describe('What the stage does: `collect`, `search`, `revise`, `release`, `train`, `evaluate`, `score`, `fork`, `import`, …'),
+  kind: name.describe(
+    'What the stage does: `collect`, `search`, `revise`, `release`, `train`, `evaluate`, `score`, `fork`, `import`, …',
+  ),
   seed: z.int().describe('Seed of the repetition.'),
   key: sha256.describe(
     'SHA-256 of what determines the outcome: options, seed, code version, fingerprints, and the digests of what it used.',

@@ -1,5 +1,5 @@
 """Serves Python to an Espalier installation: `python -m espalier_rl serve FILE.py[#CLASS]` an environment, `serve-published NAME [KEY=VALUE …]`
-one from a package of PyPI, `serve-tools FILE.py[#NAME]` tools."""
+one from a package of PyPI, `serve-tools FILE.py[#NAME]` tools, `serve-index FOLDER` a dense retriever, which `index-corpus FILE` makes."""
 
 import argparse
 import os
@@ -15,8 +15,10 @@ from .tools import load_tools, make_tool_server
 def main():
     given = read_arguments()
     try:
+        if given.command == "index-corpus":
+            return index(given)
         server = given.make(given, host=given.host, port=given.port)
-    except (TypeError, ValueError) as error:
+    except (OSError, TypeError, ValueError) as error:
         sys.exit(f"error: {error}")
     print(f"listening on http://{given.host}:{server.server_address[1]}", file=sys.stderr, flush=True)
     if given.end_with_stdin:
@@ -42,7 +44,26 @@ def read_arguments():
     tools.add_argument("place", help="FILE.py[#NAME]")
     tools.set_defaults(make=lambda given, **at: make_tool_server(load_tools(given.place), **at))
 
-    for command in (serve, published, tools):
+    retriever = commands.add_parser("serve-index", help="serve an index by Search-R1's protocol")
+    retriever.add_argument("folder", help="what index-corpus made")
+    retriever.add_argument("--corpus", help="the corpus, where it lies elsewhere now")
+    retriever.add_argument("--model", help="the folder of the encoder, where it lies elsewhere now")
+    retriever.add_argument("--topk", type=int, default=3, help="documents of a query that does not say how many")
+    retriever.add_argument("--device", help="cpu, cuda or cuda:N; cuda where there is one when left out")
+    retriever.set_defaults(make=make_retriever)
+
+    made = commands.add_parser("index-corpus", help="make the index of a corpus; ended in the middle, it goes on by the same command")
+    made.add_argument("corpus", help='documents, one JSON object per line: {"id", "contents"}')
+    made.add_argument("--model", required=True, help="the folder of an encoder of transformers")
+    made.add_argument("--out", required=True, help="the folder of the index")
+    made.add_argument("--prefixes", default="e5", choices=("e5", "bge", "none"), help="what the encoder was trained with in front of texts")
+    made.add_argument("--pooling", default="mean", choices=("mean", "cls"), help="how a text becomes one vector: mean for E5, cls for BGE")
+    made.add_argument("--max-length", type=int, default=256, help="tokens of a text that count")
+    made.add_argument("--index", default="flat", choices=("flat", "hnsw"), help="exact, or a graph of neighbours")
+    made.add_argument("--shard", type=int, default=10_000, help="documents whose vectors are written at once")
+    made.add_argument("--device", help="cpu, cuda or cuda:N; cuda where there is one when left out")
+
+    for command in (serve, published, tools, retriever):
         command.add_argument("--host", default="127.0.0.1")
         command.add_argument("--port", type=int, default=8900, help="0 takes a free one")
         command.add_argument("--end-with-stdin", action="store_true", help="end when standard input is closed")
@@ -52,6 +73,25 @@ def read_arguments():
 def make_published(given, **at):
     kind = open_published(given.name, options_of(given.options))
     return make_agentgym_server(kind, **at) if given.agentgym else make_server(kind, **at)
+
+
+def make_retriever(given, **at):
+    from .retrieval.index import DenseIndex
+    from .retrieval.serve import make_index_server
+
+    index = DenseIndex(given.folder, corpus=given.corpus, model=given.model, device=given.device)
+    return make_index_server(index, topk=given.topk, **at)
+
+
+def index(given):
+    from .retrieval.encoder import Reading
+    from .retrieval.index import Shape, index_corpus
+
+    if given.shard < 1 or given.max_length < 1:
+        raise ValueError("--shard and --max-length must be 1 or more")
+    reading = Reading(given.prefixes, given.pooling, given.max_length)
+    made = index_corpus(given.corpus, given.model, given.out, reading=reading, shape=Shape(given.index), shard=given.shard, device=given.device)
+    print(made["fingerprint"])
 
 
 if __name__ == "__main__":

@@ -32,10 +32,10 @@ def texts_of(asked, field):
     return value
 
 
-def json_server(shown, routes, *, name, host, port):
+def json_server(shown, routes, *, name, host, port, headers=None):
     """Returns an HTTP server, bound and not running yet: `shown` are answers of GET by path, or functions of what the query holds, `routes`
     functions of POST by path, from the object that was sent to what is answered. What they raise is answered as the error `backend`, in the
-    words of `name`."""
+    words of `name`. `headers` go with every answer."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -88,6 +88,8 @@ def json_server(shown, routes, *, name, host, port):
             self.send_response(status)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(body)))
+            for key, value in (headers or {}).items():
+                self.send_header(key, value)
             self.end_headers()
             self.wfile.write(body)
 

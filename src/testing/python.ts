@@ -21,11 +21,15 @@ export type FoundPackages =
   | { readonly kind: 'none'; readonly reason: string };
 
 /**
- * Finds the Python with verl and TRL that tests of their adapters run (`ESPALIER_CONSUMERS_PYTHON`, else that of the torch
+ * Finds the Python with verl, TRL and faiss that tests of adapters and of the dense retriever run (`ESPALIER_CONSUMERS_PYTHON`, else that of the torch
  * backend). Skipped where there is none, and required where torch is. @throws Error with the remedy.
  */
 export function consumersForTests(): Promise<FoundPackages> {
-  return packagesForTests(readConfig().consumersPython, ['verl', 'trl', 'torch'], 'python/requirements-consumers.txt');
+  return packagesForTests(
+    readConfig().consumersPython,
+    ['verl', 'trl', 'faiss-cpu', 'torch'],
+    'python/requirements-consumers.txt',
+  );
 }
 
 /**

@@ -29,8 +29,12 @@ const inputSchema = {
 };
 const DEFAULT_TOPK = 3;
 
-/** Starts a server on a free port of 127.0.0.1. Who starts it closes it, and the retriever. */
-export async function startRetrieveServer(retriever: Retriever, dialect: 'query' | 'queries' = 'query'): Promise<RetrieveServer> {
+/** Starts a server on a free port of 127.0.0.1. Who starts it closes it, and the retriever. @param headers go with documents. */
+export async function startRetrieveServer(
+  retriever: Retriever,
+  dialect: 'query' | 'queries' = 'query',
+  headers: Readonly<Record<string, string>> = {},
+): Promise<RetrieveServer> {
   const requests: unknown[] = [];
   const faults: RetrieveFault[] = [];
 
@@ -66,7 +70,7 @@ export async function startRetrieveServer(retriever: Retriever, dialect: 'query'
     const result = found.map((documents) =>
       documents.map(({ id, contents, score }) => (withScores ? { document: { id, contents }, score } : { id, contents })),
     );
-    send(response, 200, JSON.stringify({ result }));
+    send(response, 200, JSON.stringify({ result }), headers);
   }
 
   const server = createServer((incoming, response) => {

@@ -54,6 +54,25 @@ describe('the retrieval protocol', () => {
     }
   });
 
+  test('the index that servers name is part of the fingerprint, and servers of different indexes are refused', async () => {
+    const [one, same, other] = await Promise.all(
+      ['a', 'a', 'b'].map((index) => startRetrieveServer(local, 'query', { 'x-espalier-index': index })),
+    );
+    if (!one || !same || !other) throw new Error('three servers were started');
+    try {
+      const fingerprint = async (url: string) => (await open({ urls: [url] })).fingerprint;
+      expect(await fingerprint(one.url)).toBe(await fingerprint(same.url));
+      expect(await fingerprint(one.url)).not.toBe(await fingerprint(other.url));
+      expect(await fingerprint(one.url)).not.toBe(await fingerprint(server.url));
+      await expect(open({ urls: [one.url, other.url], probes: ['bird', 'volcano'] })).rejects.toMatchObject({
+        code: 'protocol',
+        message: 'the retrievers have different indexes: a, b; name those of one',
+      });
+    } finally {
+      for (const each of [one, same, other]) await each.close();
+    }
+  });
+
   test('a search reads bare documents, numeric ids and documents without an id', async () => {
     const retriever = await open();
     server.fail({

@@ -34,9 +34,9 @@ const ANSWER_LIMIT = 16 * 1024 * 1024; // bytes; an answer has a few kilobytes
 /**
  * Opens a retriever that asks Search-R1 servers, in turn. A request that fails in a way that may pass (HTTP 408, 425, 429, 5xx,
  * no connection, no answer in time) is sent again, to the next server, after 1, 2, … 9 s, and to none before the end of the pause
- * that it asked for (`Retry-After`; one over two minutes ends the attempts). Any other failure is final. A server does not say
- * which corpus it has, so its fingerprint is the SHA-256 of the documents it finds for the probes (scores left out: they differ
- * in their last bits between devices); the opening asks each address once where nobody answers, so that a wrong one is reported
+ * that it asked for (`Retry-After`; one over two minutes ends the attempts). Any other failure is final. The protocol does not say
+ * which corpus a server has, so its fingerprint is the SHA-256 of the documents it finds for the probes (scores left out: they
+ * differ in their last bits between devices), with the name of the index where it sends one as `x-espalier-index`; the opening asks each address once where nobody answers, so that a wrong one is reported
  * at once.
  * @throws SearchFailure when the servers cannot be asked; RangeError for an address that is no http URL.
  */
@@ -45,6 +45,7 @@ export async function openHttpRetriever(options: HttpRetrieverOptions): Promise<
   const { dialect = 'query', timeoutMs = TIMEOUT_MS, attempts = ATTEMPTS, pauseMs = PAUSE_MS, probes = PROBES } = options;
   const { now = Date.now, sleep = wait } = options;
   const closing = new AbortController();
+  const indexes = new Set<string>(); // as the servers name them
   const resting = new Map<URL, number>(); // until when a server asked to be left alone, by whichever request
   let turn = 0;
 
@@ -70,7 +71,10 @@ export async function openHttpRetriever(options: HttpRetrieverOptions): Promise<
         );
       if (restMs > 0) await sleep(restMs, signal);
       const outcome = await send(url, body, timeoutMs, signal);
-      if (outcome.kind === 'answered') return outcome.body;
+      if (outcome.kind === 'answered') {
+        if (outcome.index !== null) indexes.add(outcome.index);
+        return outcome.body;
+      }
       again = outcome.kind === 'passing' || (outcome.kind === 'silent' && ++silent < unanswered);
       const asked = outcome.kind === 'passing' ? retryAfterMs(outcome.header, now()) : null;
       if (asked !== null) resting.set(url, now() + asked);
@@ -98,8 +102,10 @@ export async function openHttpRetriever(options: HttpRetrieverOptions): Promise<
   }
 
   const found = await search(probes, PROBED, urls.length, closing.signal);
+  if (indexes.size > 1)
+    throw new SearchFailure('protocol', `the retrievers have different indexes: ${[...indexes].join(', ')}; name those of one`);
   return {
-    fingerprint: fingerprintOf(probes, found),
+    fingerprint: fingerprintOf(probes, found, [...indexes]),
     search: async (queries, topK, signal) => {
       try {
         return await search(queries, topK, attempts, signal ? AbortSignal.any([signal, closing.signal]) : closing.signal);
@@ -114,7 +120,7 @@ export async function openHttpRetriever(options: HttpRetrieverOptions): Promise<
 }
 
 type Outcome =
-  | { readonly kind: 'answered'; readonly body: string }
+  | { readonly kind: 'answered'; readonly body: string; readonly index: string | null }
   /** The server says that it cannot now. */
   | { readonly kind: 'passing'; readonly failure: SearchFailure; readonly header: (name: string) => string | null }
   /** Nobody answered. */
@@ -144,7 +150,7 @@ async function send(url: URL, body: string, timeoutMs: number, signal: AbortSign
       signal: request.signal,
     });
     const text = hide(await readText(response));
-    if (response.ok) return { kind: 'answered', body: text };
+    if (response.ok) return { kind: 'answered', body: text, index: response.headers.get('x-espalier-index') };
     const said = `${url} answered HTTP ${response.status}: ${abridge(text)}`;
     if (isPassingStatus(response.status))
       return {
@@ -194,7 +200,11 @@ function reasonOf(error: unknown): string {
   return cause?.message || cause?.code || String((error as { message?: unknown } | null)?.message ?? error);
 }
 
-function fingerprintOf(probes: readonly string[], found: readonly (readonly RetrievedDocument[])[]): string {
+function fingerprintOf(
+  probes: readonly string[],
+  found: readonly (readonly RetrievedDocument[])[],
+  indexes: readonly string[],
+): string {
   const answers = found.map((documents, i) => [probes[i], documents.map(({ id, contents }) => [id, contents])]);
-  return sha256Hex(JSON.stringify(['retrieve', answers]));
+  return sha256Hex(JSON.stringify(['retrieve', answers, ...indexes]));
 }

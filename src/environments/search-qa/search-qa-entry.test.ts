@@ -44,6 +44,7 @@ describe('addresses of search environments', () => {
     ['search-qa:corpus=a', 'a corpus needs questions=FILE'],
     ['search-qa:questions=a', 'questions need corpus=FOLDER or retriever=URL'],
     ['search-qa:corpus=a;retriever=http://b;questions=c', 'exclude each other'],
+    ['search-qa:retriever=http://b;hybrid=rrf', 'hybrid=rrf, which needs both'],
     ['search-qa:corpus=a;questions=c;seed=2', 'seed and size are for the generated world'],
     ['search-qa:manner=best', 'manner=best must be sound or as-published'],
   ])('the address %s is refused', (text, message) => {

@@ -1,0 +1,36 @@
+"""A corpus as Search-R1 has it: one JSON object per line, {"id", "contents"}; a title is the first line of the contents."""
+
+import json
+
+
+class Corpus:
+    """The documents of a file, read one by one by their places: a corpus may be larger than memory."""
+
+    def __init__(self, path):
+        self.path, self._places = path, []
+        with open(path, "rb") as file:
+            place = 0
+            for line in file:
+                if line.strip():
+                    self._places.append(place)
+                place += len(line)
+        if not self._places:
+            raise ValueError(f"{path} holds no document")
+
+    def __len__(self):
+        return len(self._places)
+
+    def read(self, numbers):
+        """Returns documents by their numbers, from 0. Raises ValueError naming the one that is none."""
+        with open(self.path, "rb") as file:
+            return [self._at(file, int(number)) for number in numbers]
+
+    def _at(self, file, number):
+        file.seek(self._places[number])
+        try:
+            document = json.loads(file.readline())
+        except ValueError as error:
+            raise ValueError(f"{self.path}: document {number + 1} is no JSON ({error})") from error
+        if not isinstance(document, dict) or not isinstance(document.get("contents"), str):
+            raise ValueError(f'{self.path}: document {number + 1} has no text "contents"')
+        return document

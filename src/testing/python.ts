@@ -21,8 +21,8 @@ export type FoundPackages =
   | { readonly kind: 'none'; readonly reason: string };
 
 /**
- * Finds the Python with verl, TRL and faiss that tests of adapters and of the dense retriever run (`ESPALIER_CONSUMERS_PYTHON`, else that of the torch
- * backend). Skipped where there is none, and required where torch is. @throws Error with the remedy.
+ * Finds the Python with verl, TRL and faiss that tests of adapters and of the dense retriever run (`ESPALIER_CONSUMERS_PYTHON`,
+ * else that of the torch backend). Skipped where there is none, and required where torch is. @throws Error with the remedy.
  */
 export function consumersForTests(): Promise<FoundPackages> {
   return packagesForTests(

@@ -71,7 +71,7 @@ def _embed(corpus, encoder, out, shard, said):
         end = min(start + shard, len(corpus))
         vectors = encoder.passages([document["contents"] for document in corpus.read(range(start, end))])
         if not numpy.isfinite(vectors).all():
-            raise ValueError(f"the model gives vectors that are not finite, in documents {start + 1} to {end}")
+            raise ValueError(f"the model returns vectors that are not finite, in documents {start + 1} to {end}")
         packed = io.BytesIO()
         numpy.save(packed, vectors)
         _write(path, packed.getvalue())

@@ -34,10 +34,10 @@ const ANSWER_LIMIT = 16 * 1024 * 1024; // bytes; an answer has a few kilobytes
 /**
  * Opens a retriever that asks Search-R1 servers, in turn. A request that fails in a way that may pass (HTTP 408, 425, 429, 5xx,
  * no connection, no answer in time) is sent again, to the next server, after 1, 2, … 9 s, and to none before the end of the pause
- * that it asked for (`Retry-After`; one over two minutes ends the attempts). Any other failure is final. The protocol does not say
- * which corpus a server has, so its fingerprint is the SHA-256 of the documents it finds for the probes (scores left out: they
- * differ in their last bits between devices), with the name of the index where it sends one as `x-espalier-index`; the opening asks each address once where nobody answers, so that a wrong one is reported
- * at once.
+ * that it asked for (`Retry-After`; one over two minutes ends the attempts). Any other failure is final. The protocol does not
+ * say which corpus a server has, so its fingerprint is the SHA-256 of the documents it finds for the probes (scores left out:
+ * they differ in their last bits between devices), with the name of the index where it sends one as `x-espalier-index`; the
+ * opening asks each address once where nobody answers, so that a wrong one is reported at once.
  * @throws SearchFailure when the servers cannot be asked; RangeError for an address that is no http URL.
  */
 export async function openHttpRetriever(options: HttpRetrieverOptions): Promise<Retriever> {

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { connect } from '../postgres/pool.ts';
@@ -147,6 +148,19 @@ describe('a lost connection', () => {
     proxy.cut();
     await reader.close();
     await expect(reader.subscription.finished).resolves.toBeUndefined();
+  });
+
+  test('a subscription that is closed while it joins its group again leaves no connection behind', async () => {
+    const topic = await freshTopic(log);
+    for (let ms = 40; ms < 80; ms += 2) {
+      const group = fresh('group');
+      const backends = `from pg_stat_activity where application_name = 'espalier log ${group}'`;
+      const reader = await watch(log, [topic], { group });
+      await query(`select pg_terminate_backend(pid) ${backends}`);
+      await delay(ms); // it joins again some 50 ms later, for as long as a few statements take
+      await reader.close();
+      await until('the server has closed its connection', async () => (await query(`select ${backends}`)).length === 0);
+    }
   });
 
   test('a member that lost its connection is notified, and cannot move the cursor of its successor', async () => {

@@ -38,7 +38,8 @@ export async function subscribeEmbedded(
   async function run(start: Member): Promise<void> {
     let member = start;
     let healthy = Date.now();
-    while (!closing.signal.aborted) {
+    // A member that joined serves in any case: that it is to end shows there, and there it leaves.
+    for (;;) {
       const joined = Date.now();
       try {
         await member.serve(closing.signal);

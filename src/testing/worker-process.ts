@@ -13,6 +13,8 @@ export interface ChildProcess {
   stderr(): string;
   /** Resolves with the exit code, or with the name of the signal that ended it. */
   readonly ended: Promise<number | string>;
+  /** Waits for the end. @throws Error with all it said when it takes longer. */
+  endedWithin(ms: number): Promise<number | string>;
   /** Waits for a line of stderr that fits. @throws Error with all it said when it ends, or says nothing that fits in time. */
   saying(pattern: RegExp, timeoutMs?: number): Promise<RegExpExecArray>;
   kill(signal: NodeJS.Signals): void;
@@ -77,6 +79,13 @@ export function startNode(
     ended,
     kill: (signal) => void child.kill(signal),
     type: (text) => void child.stdin.write(text),
+    async endedWithin(ms) {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => reject(new Error(`${script} did not end in ${ms} ms; it said:\n${said.stderr}`)), ms);
+      });
+      return Promise.race([ended, late]).finally(() => clearTimeout(timer));
+    },
     async saying(pattern, timeoutMs = 90_000) {
       let look: () => void = () => undefined;
       let timer: NodeJS.Timeout | undefined;

@@ -1,3 +1,4 @@
+import { benchAgentGymSearch } from './agentgym-search.ts';
 import { benchAnswers } from './answers.ts';
 import { benchAppend } from './append.ts';
 import { benchAsOf } from './as-of.ts';
@@ -23,6 +24,7 @@ export const BENCHES = {
   tree: benchTree,
   storage: benchStorage,
   search: benchSearchStorage,
+  'agentgym-search': benchAgentGymSearch,
   leases: benchLeases,
   planner: benchPlanner,
   rebuild: benchRebuild,

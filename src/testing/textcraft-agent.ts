@@ -5,7 +5,7 @@ import type { ChatRequest } from './openai-server.ts';
  * is a step that the goal needs; the choices after it lose time (it looks at what it carries) or take a raw item again. A judge's
  * question it answers by whether the step got something new.
  */
-export function textCraftAgent({ messages }: ChatRequest, choice: number): string {
+export function textCraftAgent({ messages }: Pick<ChatRequest, 'messages'>, choice: number): string {
   const texts = messages.map(({ content }) => content);
   const question = texts.at(-1) ?? '';
   if (question.includes('Current_Action:')) return judge(question);

@@ -64,7 +64,8 @@ class Environment:
 
     `tasks` are the aliases of the tasks (or objects `{"task", "split", "depth"}`), `instruction` the rules that a policy is shown, `response` how an action is found in what it says
     (`react`: the line after the last `Action:`; `whole`: everything), `reward` the kind (`delta`, `cumulative` or `final`) and the scale of
-    rewards, `components` the names in `Step.rewards`, `resets` `alone` where episodes share a random state."""
+    rewards, `components` the names in `Step.rewards`, `resets` `alone` where episodes share a random state, `deterministic` True where equal
+    actions after equal openings are always answered alike: then a search takes such an answer from what it has seen."""
 
     name: "str | None" = None
     tasks: "list[str]" = []
@@ -73,6 +74,7 @@ class Environment:
     reward = {"kind": "delta", "scale": 1}
     components: "list[str]" = []
     resets = "together"
+    deterministic = False
 
     def reset(self, task, seed):
         """Begins a task from its beginning; equal task and seed begin alike. Returns an Opening, or the first observation."""
@@ -126,6 +128,7 @@ def describe(kind, fork=True):
         "resets": kind.resets,
         "fork": fork,
         "replay": True,
+        "deterministic": kind.deterministic,
         "expert": kind.expert is not Environment.expert,
         "response": kind.response,
         "components": list(kind.components),

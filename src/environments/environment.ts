@@ -18,6 +18,11 @@ export interface EnvironmentKind {
    * opened to learn them.
    */
   readonly tasks?: readonly TaskTraits[];
+  /**
+   * Equal actions after equal openings are answered alike, so that an answer may be taken from what was seen where the same was done
+   * before.
+   */
+  readonly deterministic?: boolean;
   /** The components that its steps may assign besides `environment`; none when left out. */
   readonly components?: readonly string[];
   /** Its episodes wait for what a person says (`StepResult.awaitsPerson`): it is opened by `espalier chat` alone. */
@@ -42,6 +47,11 @@ export interface Environment {
   step(action: string, signal?: AbortSignal): Promise<StepResult>;
   /** Splits a model's response into thought and action as this environment's clients do. */
   parse(response: string): ParsedResponse;
+  /**
+   * Starts a task and takes actions in it until it ends, in one request where the server behind it has one: returns what `reset` and
+   * every `step` would have.
+   */
+  replay?(task: TaskStart, actions: readonly string[]): Promise<Replayed>;
   /** Copies the episode as it is, where that is cheaper than reset and replay. */
   clone?(): Promise<Environment>;
   /** The next action of a perfect player, where the environment has one; null when it sees no way to the goal. */
@@ -77,6 +87,12 @@ export interface Opening {
   readonly admissibleActions: readonly string[] | null;
   /** SHA-256 of the whole hidden state, where it can be seen: equal hashes are equal situations. */
   readonly stateHash: string | null;
+}
+
+export interface Replayed {
+  readonly opening: Opening;
+  /** Fewer than the actions where the episode ended before. */
+  readonly steps: readonly StepResult[];
 }
 
 export interface StepResult {

@@ -5,16 +5,9 @@ import {
   type EnvironmentKind,
   type Opening,
   type StepResult,
-  type TaskStart,
 } from './environment.ts';
+import { type EpisodePath, replayAtOnce } from './replay-at-once.ts';
 import { resetAsRecorded } from './reset-as-recorded.ts';
-
-/** A task and what was done and seen in it so far. */
-export interface EpisodePath {
-  readonly task: TaskStart;
-  readonly firstObservation: string;
-  readonly steps: readonly { readonly action: string; readonly observation: string }[];
-}
 
 export type Rebuilt =
   | { readonly kind: 'rebuilt'; readonly environment: Environment; readonly last: StepResult | null }
@@ -28,6 +21,8 @@ export type Rebuilt =
 export async function rebuildEnvironment(kind: EnvironmentKind, path: EpisodePath): Promise<Rebuilt> {
   const environment = await kind.create();
   try {
+    const taken = await replayAtOnce(environment, path);
+    if (taken) return { kind: 'rebuilt', environment, last: taken.at(-1) ?? null };
     let seen = (await resetAsRecorded(environment, path.task, path.firstObservation)).opening.observation;
     let last: StepResult | null = null;
     for (const [i, recorded] of [path.firstObservation, ...path.steps.map((step) => step.observation)].entries()) {
@@ -77,7 +72,7 @@ function survivingEnvironment(kind: EnvironmentKind, tries: number, first: Envir
     return retry(attempt, { again, pauseMs: 0 });
   }
 
-  const { clone, expertAction, planLength } = environment;
+  const { clone, replay, expertAction, planLength } = environment;
   return {
     reset: async (task): Promise<Opening> => {
       const opening = await environment.reset(task);
@@ -91,6 +86,16 @@ function survivingEnvironment(kind: EnvironmentKind, tries: number, first: Envir
         return result;
       }),
     parse: (response) => environment.parse(response),
+    ...(replay
+      ? {
+          replay: async (task, actions) => {
+            const replayed = await (environment.replay ?? replay)(task, actions);
+            const steps = replayed.steps.map(({ observation }, i) => ({ action: actions[i] ?? '', observation }));
+            path = { task: { alias: task.alias, seed: task.seed }, firstObservation: replayed.opening.observation, steps };
+            return replayed;
+          },
+        }
+      : {}),
     ...(clone
       ? {
           clone: () =>

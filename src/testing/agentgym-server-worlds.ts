@@ -38,12 +38,19 @@ function numbered<T extends { done: boolean }>() {
   };
 }
 
-/** TextCraft over a world of ours: the same observations, letter by letter. @param seed what the published server fixes as 42. */
-export function textcraftWorld(kind: EnvironmentKind, seed = 0): GymWorld {
+/**
+ * TextCraft over a world of ours: the same observations, letter by letter. @param seed what the published server fixes as 42.
+ * @param canFork with the route by which our own servers of this protocol copy an environment.
+ */
+export function textcraftWorld(kind: EnvironmentKind, seed = 0, canFork = false): GymWorld {
   const envs = numbered<{ done: boolean; environment: Environment; observation: string }>();
   const count = kind.taskAliases.length;
   const reset = async (environment: Environment, index: number) =>
     (await environment.reset({ alias: String(index % count), seed })).observation;
+  const fork = async (id: number) => {
+    const one = envs.get(id, 'reset', false);
+    return { id: envs.add({ ...one, environment: (await one.environment.clone?.()) ?? one.environment }) };
+  };
   return {
     liveness: 'This is environment TextCraft.',
     routes: [
@@ -73,6 +80,7 @@ export function textcraftWorld(kind: EnvironmentKind, seed = 0): GymWorld {
       ),
       route('GET', '/observation', byId, ({ id }) => orError(() => envs.get(id, 'other', false).observation)),
       route('POST', '/close', byId, ({ id }) => envs.remove(id)),
+      ...(canFork ? [route('POST', '/fork', byId, ({ id }) => orError(() => fork(id)))] : []),
     ],
   };
 }

@@ -14,6 +14,8 @@ export interface ServerReport {
   readonly routes: readonly string[];
   readonly routesFrom: 'openapi' | 'probes';
   readonly canClose: boolean;
+  /** It copies environments, as AgentGym's own servers do not. */
+  readonly canFork: boolean;
 }
 
 /**
@@ -42,7 +44,7 @@ export async function checkServer(
   const lacksExtra = extra.filter((route) => !has(route));
   if (lacksExtra.length > 0)
     throw lacking(descriptor, url, lacksExtra, ' (stock AgentGym has them not; Agent-R patched its server)');
-  return { url, liveness, ...seen, canClose: has('/close') };
+  return { url, liveness, ...seen, canClose: has('/close'), canFork: has('/fork') };
 }
 
 /**
@@ -68,7 +70,7 @@ async function routesOf(descriptor: ServerDescriptor, calls: CallOptions, extra:
   if (published.status === 200 && read.success) return { routes: Object.keys(read.data.paths).sort(), routesFrom: 'openapi' };
 
   const { needs, lacks, words, prefix } = descriptor;
-  const wanted = [...needs, ...lacks, ...extra, ...(words ? [words] : []), '/close'].map((route) => prefix + route);
+  const wanted = [...needs, ...lacks, ...extra, ...(words ? [words] : []), '/close', '/fork'].map((route) => prefix + route);
   const routes = [];
   for (const route of wanted) {
     const { status } = await callServer({ method: 'GET', path: route, repeat: 'safe' }, calls);

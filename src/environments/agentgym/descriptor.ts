@@ -38,6 +38,11 @@ export interface ServerDescriptor {
    * share.
    */
   readonly starts: 'together' | 'alone';
+  /**
+   * Whether equal actions after an equal opening are always answered alike. Not where things are listed in an order that changes
+   * (ScienceWorld), and not where other servers are asked.
+   */
+  readonly deterministic: boolean;
   readonly step: {
     readonly observation: 'observation' | 'state';
     /** The field that AgentGym's own client reports as the reward. */

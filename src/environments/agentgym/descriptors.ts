@@ -10,6 +10,7 @@ const FAMILY_ID = {
   create: null,
   unknownTask: /list index out of range/,
   starts: 'together',
+  deterministic: false,
   refusal: NEVER,
   actions: 'none',
   showActions: 'no',
@@ -43,6 +44,7 @@ export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = 
     reset: { ...OBJECT, task: 'data_idx' },
     unknownTask: NEVER, // it takes the number modulo its goals
     starts: 'alone', // `reset` seeds and draws from the random state of the whole process, in one thread per request
+    deterministic: true,
     step: EPISODE_REWARD,
     refusal: /^(?:Could not |Wrong item format)/,
     goal: /^Goal: (.+?)\.?$/m,
@@ -72,6 +74,7 @@ export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = 
     ...FAMILY_ID,
     name: 'alfworld',
     title: 'AlfWorld',
+    deterministic: true,
     liveness: 'This is environment AlfWorld.',
     reset: { ...OBJECT, task: 'game', with: { world_type: 'Text' } },
     step: EPISODE_REWARD,
@@ -84,6 +87,7 @@ export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = 
     ...FAMILY_ID,
     name: 'babyai',
     title: 'BabyAI',
+    deterministic: true,
     liveness: 'This is environment BabyAI.',
     reset: { ...OBJECT, task: 'data_idx' },
     // The server ends an episode only for a reward above 0.5, so every end is a success.
@@ -111,6 +115,7 @@ export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = 
     ...FAMILY_ID,
     name: 'maze',
     title: 'LMRL-Gym',
+    deterministic: true,
     prefix: '/maze',
     liveness: 'This is environment LMRL-Gym.',
     reset: { ...OBJECT, task: 'game' },
@@ -122,6 +127,7 @@ export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = 
     ...FAMILY_ID,
     name: 'wordle',
     title: 'LMRL-Gym',
+    deterministic: true,
     prefix: '/wordle',
     liveness: 'This is environment LMRL-Gym.',
     reset: { ...OBJECT, task: 'seed' },

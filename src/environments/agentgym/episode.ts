@@ -5,7 +5,7 @@ import { normaliseReward, type Reward } from './normalise-reward.ts';
 import { openTask, shownText } from './open-task.ts';
 import { readOverrides } from './overrides.ts';
 import { parseResponse } from './parse-response.ts';
-import { type RemoteStep, type Server, stepRemote } from './remote.ts';
+import { forkRemote, type RemoteStep, type Server, stepRemote } from './remote.ts';
 import { snapAction } from './snap-action.ts';
 
 export interface EpisodeOptions {
@@ -32,16 +32,22 @@ interface Course {
 
 const FAULT_LIMIT = 3; // a server that fails over so many actions in a row fails over everything
 
+/** A copy of an episode, and where it is. */
+interface Copied {
+  readonly lease: Lease;
+  readonly course: Course;
+}
+
 /**
- * Opens an environment on a leased place of a server. Nothing is sent before the first reset. A step over which the server fails,
+ * Opens an environment on a leased place of a server, or one that goes on where another one is. Nothing is sent before the first reset. A step over which the server fails,
  * while its environment is still there, is an observation that the agent sees and the record keeps; three in a row are an error.
  */
-export async function openEpisode(options: EpisodeOptions): Promise<Environment> {
+export async function openEpisode(options: EpisodeOptions, copied?: Copied): Promise<Environment> {
   const { server, pool, tasks } = options;
   const { title, step: rules, action: form } = server.descriptor;
-  let lease = await pool.take();
-  let phase: 'idle' | 'running' | 'broken' | 'closed' = 'idle';
-  let course = begin();
+  let lease = copied?.lease ?? (await pool.take());
+  let phase: 'idle' | 'running' | 'broken' | 'closed' = copied ? 'running' : 'idle';
+  let course = copied?.course ?? begin();
 
   function begin(): Course {
     return { reward: normaliseReward(rules, 0, 0), faults: 0, history: [] };
@@ -111,6 +117,10 @@ export async function openEpisode(options: EpisodeOptions): Promise<Environment>
     },
 
     parse: (response) => parseResponse(form, response),
+
+    ...(server.canFork
+      ? { clone: async () => openEpisode(options, { lease: pool.lendCopy(await forkRemote(server, running().id)), course }) }
+      : {}),
 
     close: async () => {
       if (phase === 'closed') return;

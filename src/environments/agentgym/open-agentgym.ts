@@ -1,5 +1,6 @@
 import { withoutSlashes } from '../../domain/text/without-slashes.ts';
 import { EnvironmentError, type EnvironmentKind } from '../environment.ts';
+import { liveAgent } from '../http/live-agent.ts';
 import type { CallOptions } from '../http/server-call.ts';
 import { startGateOf } from '../http/start-gate.ts';
 import { checkServer, type ServerReport } from './check-server.ts';
@@ -58,15 +59,25 @@ export async function openAgentGym(options: AgentGymOptions): Promise<AgentGymKi
     throw new EnvironmentError('protocol', `snap=${options.snap} is for sciworld, not for ${options.server}`);
   if (options.snap && options.client)
     throw new EnvironmentError('protocol', `snap=${options.snap} and client=${options.client} both rewrite actions: name one`);
+  const baseUrl = baseOf(options.url, descriptor.prefix);
+  const agent = liveAgent(baseUrl);
   const atOnce: CallOptions = {
-    baseUrl: baseOf(options.url, descriptor.prefix),
+    baseUrl,
     timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
     patienceMs: 0,
+    agent,
   };
-  const report = await checkServer(descriptor, atOnce, options.snap ? OVERRIDES_ROUTES : []);
+  const report = await checkServer(descriptor, atOnce, options.snap ? OVERRIDES_ROUTES : []).catch((error: unknown) => {
+    agent.destroy();
+    throw error;
+  });
   const calls = { ...atOnce, patienceMs: options.patienceMs ?? PATIENCE_MS };
-  const server = { descriptor, calls, canClose: report.canClose, gate: startGateOf(calls.baseUrl) };
+  const server = { descriptor, calls, canClose: report.canClose, canFork: report.canFork, gate: startGateOf(calls.baseUrl) };
   const pool = new LeasePool(server, { limit: options.limit ?? LIMIT, idleLimitMs: options.idleLimitMs ?? IDLE_LIMIT_MS });
+  const close = async () => {
+    await pool.close();
+    agent.destroy();
+  };
   try {
     const lease = await pool.take();
     const { hash, repeats } = await fingerprintServer(server, report, lease.id);
@@ -77,15 +88,16 @@ export async function openAgentGym(options: AgentGymOptions): Promise<AgentGymKi
       fingerprint: hash,
       taskAliases: options.tasks,
       tasks: options.tasks.map(() => ({ depth: null, split: null })), // as `openTask` says of each
+      deterministic: descriptor.deterministic && repeats,
       report,
       repeats,
       starts: descriptor.starts,
       probeStarts: () => probeStarts(server),
       create: () => openEpisode({ server, pool, tasks, rewrite: rewriteOf(options) }),
-      close: () => pool.close(),
+      close: () => close(),
     };
   } catch (error) {
-    await pool.close();
+    await close();
     throw error;
   }
 }

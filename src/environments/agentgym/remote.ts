@@ -9,6 +9,8 @@ export interface Server {
   readonly descriptor: ServerDescriptor;
   readonly calls: CallOptions;
   readonly canClose: boolean;
+  /** It copies environments (`POST /fork`), as AgentGym's own servers do not. */
+  readonly canFork: boolean;
   /** Through which every request goes that starts a task. */
   readonly gate: StartGate;
 }
@@ -42,8 +44,23 @@ export async function createRemote(server: Server): Promise<number> {
   const json = jsonOf(`POST ${descriptor.prefix}/create`, answer);
   const said = errorIn(json);
   if (said !== null) throw new EnvironmentError('protocol', `${descriptor.title} cannot create an environment: ${abridge(said)}`);
-  const shape = descriptor.family === 'id' ? z.looseObject({ id: z.int() }).transform(({ id }) => id) : z.int();
-  return parsed('/create', shape, json);
+  return idIn(descriptor, '/create', json);
+}
+
+/**
+ * Copies an environment as it is and returns the id of the copy. @throws EnvironmentError `gone`, `unreachable` or `protocol`.
+ */
+export async function forkRemote(server: Server, id: number): Promise<number> {
+  const { descriptor } = server;
+  // A copy whose answer was lost stays on the server, unused; the original is as it was.
+  const json = jsonOf(`POST ${descriptor.prefix}/fork`, await post(server, '/fork', { [descriptor.family]: id }, 'unsafe'));
+  const said = errorIn(json);
+  if (said === null) return idIn(descriptor, '/fork', json);
+  throw isGone(said) ? gone(server, id, said) : new EnvironmentError('protocol', `POST /fork: ${abridge(said)}`);
+}
+
+function idIn({ family }: ServerDescriptor, route: string, json: unknown): number {
+  return parsed(route, family === 'id' ? z.looseObject({ id: z.int() }).transform(({ id }) => id) : z.int(), json);
 }
 
 /**

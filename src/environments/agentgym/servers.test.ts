@@ -200,6 +200,31 @@ describe('recorded sessions of every server', () => {
   });
 });
 
+describe('servers that copy environments', () => {
+  test('a copy goes on by itself, counts for no limit, and is returned to the server', async () => {
+    const local = await openTextCraft();
+    await given('textcraft', () => textcraftWorld(local, 0, true), { limit: 1 });
+    await start('0');
+    await environment.step('get 1 nonsense');
+    const copies = [await environment.clone?.(), await environment.clone?.()];
+    const [goal] = (await local.create().then((here) => here.reset({ alias: '0', seed: 0 }))).observation.split('\n').slice(1);
+    const needed = `get ${goal?.split(' using ')[1]?.split(', ')[0]}`;
+    const seen = await copies[0]?.step(needed);
+    expect((await copies[1]?.step('inventory'))?.observation).toBe('Inventory: You are not carrying anything.');
+    expect((await environment.step('inventory'))?.observation).toBe('Inventory: You are not carrying anything.');
+    expect((await copies[0]?.step('inventory'))?.observation).not.toBe(seen?.observation);
+    for (const copy of copies) await copy?.close();
+    expect(bodies('/close')).toEqual([{ id: 1 }, { id: 2 }]);
+    expect([bodies('/create'), bodies('/fork')]).toEqual([[{}], [{ id: 0 }, { id: 0 }]]);
+  });
+
+  test('a server without that request is never asked for it', async () => {
+    await given('sciworld', sciworldWorld);
+    expect(environment.clone).toBeUndefined();
+    expect(kind.report.canFork).toBe(false);
+  });
+});
+
 describe('actions of the published clients', () => {
   test('actions are sent as by the published clients, and refused without a request where those refuse', async () => {
     await given('babyai', babyaiWorld, { client: '2025-09' });

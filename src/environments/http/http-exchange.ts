@@ -2,6 +2,7 @@ import { type Agent, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { retryAfterMs } from '../../runtime/retry-after.ts';
 import { sendAddress } from '../../runtime/secret-address.ts';
+import { seeEnds } from './live-agent.ts';
 
 /**
  * What became of one HTTP request. `restMs`: for how long the server asks to be left alone (`Retry-After`), null when it does
@@ -31,12 +32,16 @@ export interface HttpRequest {
 const ANSWER_LIMIT = 16 * 1024 * 1024; // bytes; the largest real answer, Wordle's vocabulary, has 0.1 % of it
 
 /**
- * Sends one request and waits for the whole answer. Without an agent every request has a connection of its own, as AgentGym's
- * clients do it: a kept one that the server has just closed (uvicorn does after 5 s) could not be distinguished from a server
- * that died over the request. And `fetch` gives up on a slow answer after 300 s, where a ScienceWorld or WebArena step may be
- * given more.
+ * Sends one request and waits for the whole answer. Without an agent every request has a connection of its own; with one, none is
+ * sent on a connection that the server is seen to have closed, since that could not be distinguished from a server that died over
+ * the request. `fetch` gives up on a slow answer after 300 s, where a ScienceWorld or WebArena step may be given more.
  */
-export function exchange({ method, url: shown, json, timeoutMs, agent }: HttpRequest): Promise<Exchange> {
+export async function exchange(request: HttpRequest): Promise<Exchange> {
+  if (request.agent) await seeEnds();
+  return send(request);
+}
+
+function send({ method, url: shown, json, timeoutMs, agent }: HttpRequest): Promise<Exchange> {
   return new Promise((resolve) => {
     const { url, headers: key, hide } = sendAddress(shown);
     const payload = json === undefined ? undefined : Buffer.from(JSON.stringify(json), 'utf8');
@@ -46,8 +51,8 @@ export function exchange({ method, url: shown, json, timeoutMs, agent }: HttpReq
       ...(agent ? {} : { connection: 'close' }),
       ...(payload ? { 'content-type': 'application/json', 'content-length': payload.length } : {}),
     };
-    const send = url.protocol === 'https:' ? requestHttps : requestHttp;
-    const sent = send(url, { method, headers, agent: agent ?? false });
+    const begin = url.protocol === 'https:' ? requestHttps : requestHttp;
+    const sent = begin(url, { method, headers, agent: agent ?? false });
     let connected = false;
 
     const end = (result: Exchange): void => {

@@ -1,9 +1,7 @@
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
 import type { z } from 'zod';
 import { sha256Hex } from '../../digest/sha256.ts';
-import { sendAddress } from '../../runtime/secret-address.ts';
 import { EnvironmentError, type EnvironmentKind } from '../environment.ts';
+import { liveAgent } from '../http/live-agent.ts';
 import { abridge, type CallOptions, callServer } from '../http/server-call.ts';
 import type { EnvironmentServer } from './environment-server.ts';
 import { descriptionShape, errorShape, PROTOCOL } from './protocol.ts';
@@ -25,7 +23,7 @@ const PATIENCE_MS = 30_000; // a server that is started again takes that long
  */
 export async function openServer({ url, timeoutMs, patienceMs = PATIENCE_MS }: ServerOptions): Promise<EnvironmentKind> {
   const baseUrl = new URL(url);
-  const agent = new (sendAddress(baseUrl).url.protocol === 'https:' ? HttpsAgent : HttpAgent)({ keepAlive: true });
+  const agent = liveAgent(baseUrl);
   const calls: CallOptions = { baseUrl, timeoutMs, patienceMs, agent };
   try {
     const first = await callServer({ method: 'GET', path: '/', repeat: 'safe' }, { ...calls, patienceMs: 0 });
@@ -46,6 +44,7 @@ export async function openServer({ url, timeoutMs, patienceMs = PATIENCE_MS }: S
       fingerprint: sha256Hex(`${PROTOCOL} ${description.name} ${description.fingerprint}`),
       taskAliases: aliases,
       tasks: description.tasks,
+      deterministic: description.deterministic,
       components: description.components,
       create: async () => openServerEpisode(server),
       close: async () => agent.destroy(),

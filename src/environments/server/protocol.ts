@@ -47,6 +47,12 @@ export const descriptionShape = z.object({
     .boolean()
     .default(false)
     .describe('Whether `POST /replay` creates an episode, begins its task and takes several steps in one request.'),
+  deterministic: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether equal actions after equal openings are always answered alike: then an answer may be taken from the record.',
+    ),
   expert: z.boolean().default(false).describe('Whether `POST /expert` names the next action of a perfect player.'),
   response: z
     .enum(['react', 'whole'])

@@ -1,16 +1,18 @@
 import { z } from 'zod';
 import { sha256Hex } from '../../digest/sha256.ts';
 import { parseThoughtAction } from '../../domain/prompts/parse-thought-action.ts';
-import { type Environment, EnvironmentError, type Opening, type StepResult } from '../environment.ts';
+import { type Environment, EnvironmentError, type Opening, type StepResult, type TaskStart } from '../environment.ts';
 import { startGateOf } from '../http/start-gate.ts';
 import type { EnvironmentServer } from './environment-server.ts';
 import {
   type EpisodeId,
   episodeShape,
   expertShape,
+  type OpeningAnswer,
   observedShape,
   openingShape,
   PROTOCOL,
+  replayShape,
   type StepAnswer,
   stepShape,
 } from './protocol.ts';
@@ -28,7 +30,7 @@ const NEW: Course = { episode: null, steps: 0, earned: 0 };
 
 /** Opens an episode of a server, or one that goes on where another one is. Nothing is sent before the first reset. */
 export function openServerEpisode(server: EnvironmentServer, from: Course = NEW): Environment {
-  const { description, baseUrl, traits, ask } = server;
+  const { description, baseUrl, ask } = server;
   let course = from;
   let closed = false;
 
@@ -45,6 +47,15 @@ export function openServerEpisode(server: EnvironmentServer, from: Course = NEW)
     }
   };
 
+  const pass = <T>(mode: TaskStart['mode'], start: () => Promise<T>): Promise<T> =>
+    startGateOf(baseUrl).pass(description.resets === 'alone' ? 'alone' : (mode ?? 'together'), start);
+  const leave = async (): Promise<void> => {
+    const { episode } = course;
+    course = NEW;
+    // an episode that cannot be closed ends on the server by itself, when it was not used for long
+    if (episode !== null) await ask('/close', { episode }, z.unknown()).catch(() => undefined);
+  };
+
   return {
     reset: async ({ alias, seed, mode }): Promise<Opening> => {
       if (closed) throw new EnvironmentError('gone', 'the environment was closed');
@@ -53,7 +64,7 @@ export function openServerEpisode(server: EnvironmentServer, from: Course = NEW)
         course = { episode, steps: 0, earned: 0 };
         return ask('/reset', { episode, task: alias, seed }, openingShape);
       };
-      const opened = await startGateOf(baseUrl).pass(description.resets === 'alone' ? 'alone' : (mode ?? 'together'), () =>
+      const opened = await pass(mode, () =>
         // what was created before may be forgotten by now
         begin().catch((error: unknown) => {
           if (!(error instanceof EnvironmentError) || error.code !== 'gone') throw error;
@@ -61,16 +72,25 @@ export function openServerEpisode(server: EnvironmentServer, from: Course = NEW)
           return begin();
         }),
       );
-      return {
-        instruction: opened.instruction ?? description.instruction,
-        observation: opened.observation,
-        goal: opened.goal ?? opened.observation,
-        depth: opened.depth ?? traits.get(alias)?.depth ?? null,
-        split: opened.split ?? traits.get(alias)?.split ?? null,
-        admissibleActions: opened.actions,
-        stateHash: opened.state === null ? null : sha256Hex(opened.state),
-      };
+      return openingOf(server, alias, opened);
     },
+    ...(description.replay
+      ? {
+          replay: async ({ alias, seed, mode }, actions) => {
+            if (closed) throw new EnvironmentError('gone', 'the environment was closed');
+            await leave();
+            const asked = { task: alias, seed, actions };
+            const { episode, opening, steps } = await pass(mode, () => ask('/replay', asked, replayShape));
+            course = { episode, steps: steps.length, earned: 0 };
+            const results = steps.map((answer) => {
+              const { result, earned } = resultOf(server, answer, course.earned);
+              course = { ...course, earned };
+              return result;
+            });
+            return { opening: openingOf(server, alias, opening), steps: results };
+          },
+        }
+      : {}),
     step: (action) =>
       asked(async (episode) => {
         const answer = await ask('/step', { episode, n: course.steps, action }, stepShape);
@@ -103,12 +123,21 @@ export function openServerEpisode(server: EnvironmentServer, from: Course = NEW)
         }
       : {}),
     close: async () => {
-      const { episode } = course;
       closed = true;
-      course = NEW;
-      // an episode that cannot be closed ends on the server by itself, when it was not used for long
-      if (episode !== null) await ask('/close', { episode }, z.unknown()).catch(() => undefined);
+      await leave();
     },
+  };
+}
+
+function openingOf({ description, traits }: EnvironmentServer, alias: string, opened: OpeningAnswer): Opening {
+  return {
+    instruction: opened.instruction ?? description.instruction,
+    observation: opened.observation,
+    goal: opened.goal ?? opened.observation,
+    depth: opened.depth ?? traits.get(alias)?.depth ?? null,
+    split: opened.split ?? traits.get(alias)?.split ?? null,
+    admissibleActions: opened.actions,
+    stateHash: opened.state === null ? null : sha256Hex(opened.state),
   };
 }
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { EnvironmentError } from '../environment.ts';
 import { parseEnvironment } from '../open-environment.ts';
-import { surviving } from '../surviving.ts';
+import { rebuildEnvironment, surviving } from '../surviving.ts';
 import { openServer } from './open-server.ts';
 import { PROTOCOL } from './protocol.ts';
 
@@ -153,6 +153,40 @@ describe('an environment on a server of the protocol', () => {
     const copy = await episode.clone!();
     server.forget();
     expect((await copy.step('down')).observation).toBe('0');
+    await kind.close();
+  });
+
+  test('a server that replays is sent the actions of a path at once, and one step by step where something differs', async () => {
+    let shown = '2';
+    const server = await serve(
+      {
+        '/replay': ({ actions }) => {
+          const steps = (actions as string[]).map((_, i) => ({
+            observation: i === 0 ? shown : '1',
+            reward: i,
+            terminated: i > 0,
+          }));
+          return { body: { episode: 'e0', opening: { observation: '3' }, steps } };
+        },
+      },
+      { replay: true },
+    );
+    const kind = await open(server);
+    await (await kind.create()).reset(task); // e0, at its beginning
+    server.seen.length = 0;
+    const steps = [
+      { action: 'down', observation: '2' },
+      { action: 'down', observation: '1' },
+    ];
+    const path = { task, firstObservation: '3', steps };
+    expect(await rebuildEnvironment(kind, path)).toMatchObject({ kind: 'rebuilt', last: { observation: '1', terminated: true } });
+    expect(server.seen).toEqual(['/replay']);
+    shown = 'something else';
+    expect(await rebuildEnvironment(kind, path)).toMatchObject({
+      kind: 'rebuilt',
+      last: { observation: '1', terminated: false },
+    });
+    expect(server.seen.slice(1)).toEqual(['/replay', '/reset', '/step', '/step']);
     await kind.close();
   });
 

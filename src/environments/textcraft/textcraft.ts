@@ -53,6 +53,7 @@ export async function openTextCraft(options: TextCraftOptions = {}): Promise<Env
     name: 'textcraft',
     fingerprint: kind.fingerprint,
     taskAliases: [...kind.goals.keys()],
+    deterministic: true,
     create: async () => createEpisode(kind, null),
     close: async () => {},
   };

@@ -1,5 +1,5 @@
 import { cleanPublishedObservation, readPublishedReply } from '../../domain/search/published-reply.ts';
-import type { Environment, EnvironmentKind } from '../../environments/environment.ts';
+import type { Environment, EnvironmentKind, StepResult } from '../../environments/environment.ts';
 
 /**
  * Returns an environment as Agent-R's search sees it: actions are read out of replies by its rules, every newline and tab of an
@@ -8,13 +8,19 @@ import type { Environment, EnvironmentKind } from '../../environments/environmen
  */
 export function asPublished(kind: EnvironmentKind): EnvironmentKind {
   const style = replyStyleOf(kind);
-  const wrap = ({ clone, ...inner }: Environment): Environment => ({
+  const cleaned = (result: StepResult) => ({ ...result, observation: cleanPublishedObservation(result.observation) });
+  const wrap = ({ clone, replay, ...inner }: Environment): Environment => ({
     ...inner,
     parse: (response) => ({ ...inner.parse(response), action: readPublishedReply(response, style).action }),
-    step: async (action, signal) => {
-      const result = await inner.step(action, signal);
-      return { ...result, observation: cleanPublishedObservation(result.observation) };
-    },
+    step: async (action, signal) => cleaned(await inner.step(action, signal)),
+    ...(replay
+      ? {
+          replay: async (task, actions) => {
+            const { opening, steps } = await replay(task, actions);
+            return { opening, steps: steps.map(cleaned) };
+          },
+        }
+      : {}),
     ...(clone ? { clone: async () => wrap(await clone()) } : {}),
   });
   return { ...kind, create: async () => wrap(await kind.create()) };

@@ -1,4 +1,5 @@
 import type { Environment, StepResult } from '../../environments/environment.ts';
+import { replayAtOnce } from '../../environments/replay-at-once.ts';
 import { sameText } from '../../environments/same-text.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { GrowingTree } from './growing-tree.ts';
@@ -47,6 +48,9 @@ async function walkThere(
   mode?: 'alone',
 ): Promise<Extract<Restored, { kind: 'same' }> | { readonly kind: 'differs'; readonly difference: Difference }> {
   const task = { alias: tree.task.alias, seed: tree.plan.taskSeed };
+  const [root, ...steps] = path;
+  const taken = mode || !root ? null : await replayAtOnce(environment, { task, firstObservation: root.observation, steps });
+  if (taken) return { kind: 'same', last: taken.at(-1) };
   let seen: Seen = await environment.reset(mode ? { ...task, mode } : task);
   let last: StepResult | undefined;
   for (const at of path) {

@@ -1,5 +1,6 @@
 import type { Environment, EnvironmentKind, StepResult } from '../../environments/environment.ts';
-import { anotherWorld, type EpisodePath, rebuildEnvironment } from '../../environments/surviving.ts';
+import type { EpisodePath } from '../../environments/replay-at-once.ts';
+import { anotherWorld, rebuildEnvironment } from '../../environments/surviving.ts';
 
 /** Where actions lead to from the opening of a task. */
 export interface Place {
@@ -24,7 +25,7 @@ const KEPT = 32; // episodes of one tree: a server behind them has so many at on
 
 /**
  * Opens a task whose ways are known before: where they part, a copy of the episode is kept, so that each action of all ways is
- * executed once. Takes a begun environment over, which can be copied, and closes it.
+ * executed once; one that cannot be copied is played again from the opening there. Takes a begun environment over and closes it.
  */
 export function shareEpisodes(
   kind: EnvironmentKind,

@@ -15,7 +15,10 @@ export interface Asked {
 
 /** TextCraft behind AgentGym's protocol, in a process of its own, so that the client's CPU is the client's. */
 export interface CountingServer {
-  readonly url: string;
+  /** As AgentGym's own server. */
+  readonly plain: string;
+  /** As ours of its protocol, which copies environments. */
+  readonly copying: string;
   /** Returns what was asked for, and counts from 0 again. */
   asked(): Promise<Asked>;
   close(): Promise<void>;
@@ -35,9 +38,9 @@ export async function startCountingServer(): Promise<CountingServer> {
       ended.abort();
     }
   };
-  const { url } = await heard<{ readonly url: string }>();
+  const urls = await heard<Pick<CountingServer, 'plain' | 'copying'>>();
   return {
-    url,
+    ...urls,
     asked() {
       child.send('asked');
       return heard<Asked>();
@@ -63,13 +66,15 @@ async function serve(): Promise<void> {
     clone: async () => counted((await environment.clone?.()) ?? environment),
   });
   const kind: EnvironmentKind = { ...textcraft, create: async () => counted(await textcraft.create()) };
-  const server = await startAgentGymServer(() => textcraftWorld(kind));
+  const plain = await startAgentGymServer(() => textcraftWorld(kind));
+  const copying = await startAgentGymServer(() => textcraftWorld(kind, 0, true));
   let before = 0;
   process.on('message', () => {
-    process.send?.({ steps, requests: server.requests.length - before } satisfies Asked);
+    const requests = plain.requests.length + copying.requests.length;
+    process.send?.({ steps, requests: requests - before } satisfies Asked);
     steps = 0;
-    before = server.requests.length;
+    before = requests;
   });
-  process.once('disconnect', () => void server.close());
-  process.send?.({ url: server.url });
+  process.once('disconnect', () => void Promise.all([plain.close(), copying.close()]));
+  process.send?.({ plain: plain.url, copying: copying.url });
 }

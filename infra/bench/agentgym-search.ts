@@ -11,6 +11,7 @@ const SEARCH: Record<Size, Pick<SearchWork, 'iterations' | 'candidates' | 'maxDe
   quick: { tasks: 2, iterations: 2, candidates: 2, maxDepth: 3 },
 };
 const MOST_STEPS = 0.5; // of the steps of the published program
+const MOST_STEPS_COPYING = 0.15;
 const MOST_WALL = 0.5;
 const MOST_CPU = 0.7;
 
@@ -26,19 +27,22 @@ export async function benchAgentGymSearch(stage: Stage): Promise<Outcome> {
   const { tasks, ...sizes } = SEARCH[stage.size];
   const textcraft = await openTextCraft();
   const aliases = (await chooseTasks(textcraft, tasks, 0)).map(({ alias }) => alias);
-  const search = async (rules: SearchWork['rules']): Promise<Searched & Asked> => {
+  const search = async (rules: SearchWork['rules'], url: string): Promise<Searched & Asked> => {
     await server.asked();
-    const searched = await searchFromOutside({ rules, url: server.url, databaseUrl, aliases, ...sizes });
+    const searched = await searchFromOutside({ rules, url, databaseUrl, aliases, ...sizes });
     return { ...searched, ...(await server.asked()) };
   };
-  const published = await search('published');
-  const own = await search('own');
-  const compat = await search('agent-r');
-  if (own.nodes !== published.nodes)
-    throw new Error(`the search grew ${own.nodes} nodes, where the published program grows ${published.nodes}`);
+  const published = await search('published', server.plain);
+  const own = await search('own', server.plain);
+  const compat = await search('agent-r', server.plain);
+  const copied = await search('own', server.copying);
+  for (const { nodes } of [own, copied])
+    if (nodes !== published.nodes)
+      throw new Error(`the search grew ${nodes} nodes, where the published program grows ${published.nodes}`);
   return {
     bench: 'agentgym-search',
     figures: [
+      ...figuresOf('server that copies', copied, published, MOST_STEPS_COPYING),
       ...figuresOf('plain server', own, published, MOST_STEPS),
       ...figuresOf("plain server, Agent-R's rules", compat, published, null),
     ],

@@ -41,7 +41,7 @@ export interface Asking {
  */
 export async function askPolicy(
   tree: GrowingTree,
-  environment: Environment,
+  environment: Pick<Environment, 'expertAction'>,
   path: readonly TreeNode[],
   { seed, n, prompt = null, recorded = null }: Asking,
 ): Promise<Asked> {

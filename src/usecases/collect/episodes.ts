@@ -1,62 +1,183 @@
-import type { Environment } from '../../environments/environment.ts';
+import type { Environment, ParsedResponse, StepResult } from '../../environments/environment.ts';
 import type { GrowingTree } from './growing-tree.ts';
 import { pathTo, restoreEnvironment } from './restore-environment.ts';
 
+/** An action that leads from a node to a new one. */
+export interface Wanted {
+  /** The new node. */
+  readonly stepId: string;
+  readonly action: string;
+}
+
+export interface Executed {
+  readonly result: StepResult;
+  /** 0 where the answer was known. */
+  readonly environmentMs: number;
+}
+
 /**
- * The running episodes of a search. Where an environment can be cloned, the episode at every open node is kept, so that a new
- * node costs one environment step; where it cannot, or the episode was let go, it is brought there again by reset and replay,
- * every observation compared.
+ * The running episodes of a search. An episode is brought to a node only when an action has to be executed there. Where the
+ * environment answers equal actions alike, nodes with equal actions from the opening on are one place: an action that was executed at
+ * a place is answered from what was seen. Where an episode can be copied, the one at every place that may be expanded is kept, so that
+ * a new answer costs one environment step; where it cannot, one episode goes on from where it is, and is reset and replayed, every
+ * observation compared, to be anywhere else.
  */
 export interface Episodes {
-  readonly tree: GrowingTree;
-  /** Step id → the episode at that step; the oldest first. */
-  readonly kept: Map<string, Environment>;
+  /** Splits a reply into thought and action. */
+  parse(response: string): Promise<ParsedResponse>;
+  /** The next action of a perfect player at a node; null where there is none. */
+  expertAction(stepId: string): Promise<string | null>;
+  /**
+   * Takes actions at a node, in this order. What is missing in the answer was not executed: the signal was aborted, or the environment
+   * did not repeat what is recorded on the way there. @throws EnvironmentError as steps do.
+   */
+  execute(stepId: string, wanted: readonly Wanted[]): Promise<ReadonlyMap<string, Executed>>;
+  /** Says of a node that was reached by an action whether it may be expanded. */
+  settle(stepId: string, state: 'open' | 'ended'): Promise<void>;
+  /** Says that a node is expanded: nobody starts there again. */
+  release(stepId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Where actions lead to from the opening of a task. */
+interface Place {
+  /** What the last action on the way answered; null at the opening, and where this process has not been. */
+  result: StepResult | null;
+  readonly ways: Map<string, Place>;
+  /** Nodes here that may be expanded. */
+  open: number;
 }
 
 const KEPT = 1_024; // episodes: a TextCraft one is a map of counts; the paper's search, 8 × 20 × 4, opens at most 672 nodes
 
+/** Opens the episodes of a tree, none of them begun. Who opens them closes them. */
 export function openEpisodes(tree: GrowingTree): Episodes {
-  return { tree, kept: new Map() };
-}
+  const isDeterministic = tree.kind.deterministic === true;
+  const places = new Map<string, Place>();
+  /** Episodes that can be copied, each at its place; the oldest first. */
+  const kept = new Map<Place, Environment>();
+  /** The one episode that cannot be copied; at no place before it was begun. */
+  let live: { readonly place: Place | null; readonly environment: Environment } | null = null;
+  const notRepeated = new Set<Place>();
+  for (const { stepId, parentStepId, action, ended } of tree.nodes.values()) {
+    const place = parentStepId === null ? newPlace() : wayFrom(placeOf(parentStepId), stepId, action);
+    if (!ended) place.open++;
+    places.set(stepId, place);
+  }
 
-/**
- * Returns an episode at a node that belongs to the caller, or null when the environment did not repeat what is
- * recorded.
- */
-export async function episodeAt({ tree, kept }: Episodes, stepId: string): Promise<Environment | null> {
-  const there = kept.get(stepId);
-  if (there?.clone) return there.clone();
-  const environment = await tree.kind.create();
-  try {
+  function placeOf(stepId: string): Place {
+    const place = places.get(stepId);
+    if (!place) throw new RangeError(`tree ${tree.treeId} has no step ${stepId}`);
+    return place;
+  }
+
+  function wayFrom({ ways }: Place, stepId: string, action: string): Place {
+    const key = isDeterministic ? action : stepId;
+    const known = ways.get(key);
+    if (known) return known;
+    const place = newPlace();
+    ways.set(key, place);
+    return place;
+  }
+
+  async function drop(place: Place): Promise<void> {
+    const episode = kept.get(place);
+    kept.delete(place);
+    await episode?.close();
+  }
+
+  async function keep(place: Place, environment: Environment): Promise<void> {
+    if (kept.has(place)) return environment.close();
+    kept.set(place, environment);
+    for (const oldest of kept.keys()) {
+      if (kept.size <= KEPT) break;
+      await drop(oldest);
+    }
+  }
+
+  /** Returns an episode at a node, still held here; null where the environment did not repeat what is recorded. */
+  async function episodeAt(place: Place, stepId: string): Promise<Environment | null> {
+    if (notRepeated.has(place)) return null;
+    const there = kept.get(place) ?? (live?.place === place ? live.environment : undefined);
+    if (there) return there;
+    const environment = live?.environment ?? (await tree.kind.create());
+    live = { place: null, environment };
     const restored = await restoreEnvironment(tree, environment, pathTo(tree, stepId), stepId);
-    if (restored.kind === 'same') return environment;
-  } catch (error) {
-    await environment.close();
-    throw error;
+    if (restored.kind === 'diverged') {
+      notRepeated.add(place);
+      return null;
+    }
+    if (environment.clone) {
+      live = null;
+      await keep(place, environment);
+    } else live = { place, environment };
+    return environment;
   }
-  await environment.close();
-  return null;
-}
 
-/** Keeps an episode for expansions at its node, where copies of it can be made; otherwise closes it. */
-export async function keepEpisode({ kept }: Episodes, stepId: string, environment: Environment): Promise<void> {
-  if (!environment.clone) return environment.close();
-  kept.set(stepId, environment);
-  for (const [oldest, episode] of kept) {
-    if (kept.size <= KEPT) break;
-    kept.delete(oldest);
-    await episode.close();
+  async function take(place: Place, next: Place, { stepId, action, isLast }: Wanted & { isLast: boolean }): Promise<boolean> {
+    const there = await episodeAt(place, stepId);
+    if (there === null) return false;
+    let environment = there;
+    if (!there.clone) live = null;
+    else if (isLast && place.open <= 1)
+      kept.delete(place); // nobody starts here again
+    else environment = await there.clone();
+    try {
+      next.result = await environment.step(action, tree.signal);
+    } catch (error) {
+      await environment.close(); // whether the action was executed is not known
+      throw error;
+    }
+    if (environment.clone) await keep(next, environment);
+    else live = { place: next, environment };
+    return true;
   }
+
+  return {
+    async parse(response) {
+      const [some] = kept.values();
+      if (some) return some.parse(response);
+      live ??= { place: null, environment: await tree.kind.create() };
+      return live.environment.parse(response);
+    },
+    async expertAction(stepId) {
+      return (await (await episodeAt(placeOf(stepId), stepId))?.expertAction?.()) ?? null;
+    },
+    async execute(stepId, wanted) {
+      const place = placeOf(stepId);
+      const executed = new Map<string, Executed>();
+      const ways = wanted.map((each) => ({ ...each, next: wayFrom(place, each.stepId, each.action) }));
+      for (const [i, { next, ...each }] of ways.entries()) {
+        if (tree.signal.aborted) break;
+        const began = tree.clock();
+        const isLast = ways.slice(i + 1).every((later) => later.next === next || later.next.result !== null);
+        const isKnown = next.result !== null;
+        if (!isKnown && !(await take(place, next, { ...each, stepId, isLast }))) break;
+        if (next.result === null) throw new TypeError('an action that was taken has a result');
+        places.set(each.stepId, next);
+        executed.set(each.stepId, { result: next.result, environmentMs: isKnown ? 0 : Math.max(0, tree.clock() - began) });
+      }
+      return executed;
+    },
+    async settle(stepId, state) {
+      const place = placeOf(stepId);
+      if (state === 'open') place.open++;
+      else if (place.open === 0) await drop(place);
+    },
+    async release(stepId) {
+      const place = placeOf(stepId);
+      place.open--;
+      if (place.open === 0) await drop(place);
+    },
+    async close() {
+      const open = [...kept.values(), ...(live ? [live.environment] : [])];
+      kept.clear();
+      live = null;
+      await Promise.all(open.map((episode) => episode.close()));
+    },
+  };
 }
 
-/** Lets go of the episode at a node that is expanded: nobody starts there again. */
-export async function releaseEpisode({ kept }: Episodes, stepId: string): Promise<void> {
-  const episode = kept.get(stepId);
-  kept.delete(stepId);
-  await episode?.close();
-}
-
-export async function closeEpisodes({ kept }: Episodes): Promise<void> {
-  for (const episode of kept.values()) await episode.close();
-  kept.clear();
+function newPlace(): Place {
+  return { result: null, ways: new Map(), open: 0 };
 }

@@ -1,14 +1,14 @@
 import type { Draft } from '../../../append/appender.ts';
 import { seedFrom } from '../../../domain/random/seed-from.ts';
 import { chooseCandidates, gradeOutcome } from '../../../domain/search/expansion.ts';
-import type { SearchParams, SearchStep } from '../../../domain/search/next-search-step.ts';
+import { nextSearchStep, type SearchParams, type SearchStep } from '../../../domain/search/next-search-step.ts';
 import { applySearchFacts, type SearchFact } from '../../../domain/search/search-facts.ts';
 import { type SearchState, searchNode } from '../../../domain/search/search-tree.ts';
-import type { Environment, ParsedResponse } from '../../../environments/environment.ts';
+import type { ParsedResponse } from '../../../environments/environment.ts';
 import { derivedId } from '../../../events/derived-id.ts';
 import type { Act } from '../../../policies/policy.ts';
 import { askPolicy } from '../ask-policy.ts';
-import { type Episodes, episodeAt, keepEpisode, releaseEpisode } from '../episodes.ts';
+import type { Episodes, Executed, Wanted } from '../episodes.ts';
 import type { GrowingTree } from '../growing-tree.ts';
 import { penalties } from '../prompting/closing-rewards.ts';
 import { historyDrafts } from '../prompting/history-drafts.ts';
@@ -43,20 +43,27 @@ export interface Search {
   readonly params: SearchParams;
 }
 
+/** What an expansion came to, before it is on record. */
+export interface Expanded {
+  readonly state: SearchState;
+  readonly drafts: readonly Draft[];
+  /** To be called when the drafts are durable. */
+  readonly report: () => void;
+}
+
 /**
  * Expands a node: one request for all candidates, their replies on record before any is executed, then one environment step for
- * each reply that says something new. A child and what it means for the search are appended together, so that neither is ever
- * without the other; children that an earlier process already added are kept, and only the missing ones of the same replies are
- * tried.
+ * each action that says something new. All children, what they mean for the search and the end of the expansion are appended at once,
+ * in the order of the replies; children that an earlier process already added are kept, and only the missing ones of the same replies
+ * are tried.
  */
-export async function expandNode(search: Search, state: SearchState, step: Expansion): Promise<SearchState> {
+export async function expandNode(search: Search, state: SearchState, step: Expansion): Promise<Expanded> {
   const { tree, rules, episodes } = search;
-  const episode = await episodeAt(episodes, step.stepId);
-  if (!episode) return close(tree, state, step, [], NOT_REPEATED);
   const path = pathTo(tree, step.stepId);
   const recorded = tree.tree?.replies.get(step.stepId) ?? null;
   const began = tree.clock();
-  const asked = await askPolicy(tree, episode, path, {
+  const expert = { expertAction: () => episodes.expertAction(step.stepId) };
+  const asked = await askPolicy(tree, expert, path, {
     seed: seedOf(tree, state, step.stepId),
     n: step.candidates,
     prompt: rules.promptAt(path),
@@ -64,46 +71,66 @@ export async function expandNode(search: Search, state: SearchState, step: Expan
   });
   const policyMs = recorded?.policyMs ?? Math.max(0, tree.clock() - began);
   if (asked.kind === 'failed') {
-    await episode.close();
-    return close(tree, state, step, [], asked.reason);
+    await episodes.release(step.stepId);
+    return expanded(tree, state, step, { children: [], dropped: [], reason: asked.reason });
   }
   const { repeats } = tree.policy;
   const acts = recorded || repeats ? asked.acts : asked.acts.map((act, ordinal) => asTaken(tree, step, act, ordinal));
   if (!recorded && !repeats) await tree.appender.append([repliesSampled(tree, step, { acts, policyMs })]);
-  const candidates = acts.map((act, ordinal): Candidate => {
-    const parsed = tree.prompter ? readAnswer(tree.prompter, act.response) : episode.parse(act.response);
+  const candidates: Candidate[] = [];
+  for (const [ordinal, act] of acts.entries()) {
+    const parsed = tree.prompter ? readAnswer(tree.prompter, act.response) : await episodes.parse(act.response);
     const { said, key } = rules.read(act.response);
-    return { ordinal, act, parsed, said, response: key, action: parsed.action };
-  });
+    candidates.push({ ordinal, act, parsed, said, response: key, action: parsed.action });
+  }
   const { kept, dropped } = chooseCandidates(candidates);
   const present = new Set(step.present.map((child) => child.ordinal));
   const missing = kept.filter(({ candidate }) => !present.has(candidate.ordinal));
-  // Where episodes cannot be copied, the one that was asked at becomes the first child's.
-  let spare = episode.clone ? null : episode;
-  if (episode.clone) await keepEpisode(episodes, step.stepId, episode);
+  const executed = await episodes.execute(step.stepId, inOrder(search, state, step, missing));
+  if (tree.signal.aborted) return { state, drafts: [], report: () => undefined }; // the next process executes the same replies
   let grown = state;
-  let reason = '';
+  const children: Child[] = [];
   for (const { candidate, equivalentTo } of missing) {
-    if (tree.signal.aborted) break;
-    const child = spare ?? (await episodeAt(episodes, step.stepId));
-    spare = null;
-    if (!child) {
-      reason = NOT_REPEATED;
-      break;
-    }
+    const done = executed.get(stepIdOf(step.stepId, candidate.ordinal));
+    if (!done) continue;
     const earlier = equivalentTo === null ? null : stepIdOf(step.stepId, equivalentTo);
-    grown = await addChild({ search, state: grown, step, candidate, earlier, child, policyMs, history: asked.history });
+    const child = childOf({ search, state: grown, step, candidate, earlier, done, policyMs, history: asked.history });
+    grown = applySearchFacts(grown, [child.fact]);
+    await episodes.settle(child.fact.stepId, child.fact.end === 'none' ? 'open' : 'ended');
+    children.push(child);
   }
-  await spare?.close();
-  if (tree.signal.aborted) return grown; // the next process asks again and adds what is missing
-  await releaseEpisode(episodes, step.stepId);
-  return close(
-    tree,
-    grown,
-    step,
-    dropped.map(({ candidate, sameAs }) => ({ ordinal: candidate.ordinal, sameAs })),
-    reason,
-  );
+  await episodes.release(step.stepId);
+  return expanded(tree, grown, step, {
+    children,
+    dropped: dropped.map(({ candidate, sameAs }) => ({ ordinal: candidate.ordinal, sameAs })),
+    reason: children.length < missing.length ? NOT_REPEATED : '',
+  });
+}
+
+/**
+ * Puts the children in an order in which they are executed: last the one where the search goes on if none of them ends, and those
+ * with its action, so that an episode that cannot be copied is there then.
+ */
+function inOrder(
+  { tree, params }: Search,
+  state: SearchState,
+  step: Expansion,
+  missing: readonly { readonly candidate: Candidate }[],
+): readonly Wanted[] {
+  const wanted = missing.map(({ candidate: { ordinal, action } }) => ({
+    stepId: stepIdOf(step.stepId, ordinal),
+    ordinal,
+    action,
+  }));
+  if (wanted.length < 2) return wanted;
+  const { simulation, stepId: parentStepId } = step;
+  const open = { kind: 'child-added', simulation, parentStepId, score: 0, end: 'none', equivalentTo: null } as const;
+  const facts = wanted.map(({ stepId, ordinal }): SearchFact => ({ ...open, stepId, ordinal }));
+  const then = applySearchFacts(state, [...facts, { kind: 'node-expanded', simulation, stepId: parentStepId }]);
+  // A draw that is no function of the tie is not drawn here.
+  const next = nextSearchStep(then, tree.overrides?.drawTie ? { ...params, tieBreak: { kind: 'first' } } : params);
+  const last = next.kind === 'expand' ? wanted.find(({ stepId }) => stepId === next.stepId)?.action : undefined;
+  return [...wanted.filter(({ action }) => action !== last), ...wanted.filter(({ action }) => action === last)];
 }
 
 /**
@@ -121,36 +148,34 @@ interface Adding {
   readonly step: Expansion;
   readonly candidate: Candidate;
   readonly earlier: string | null;
-  readonly child: Environment;
+  readonly done: Executed;
   readonly policyMs: number;
   readonly history: DrawnHistory | null;
 }
 
-async function addChild({
-  search: { tree, rules, episodes, params },
-  state,
-  step,
-  candidate,
-  earlier,
-  child,
-  policyMs,
-  history,
-}: Adding): Promise<SearchState> {
+interface Child {
+  readonly fact: SearchFact & { readonly kind: 'child-added' };
+  readonly drafts: readonly Draft[];
+  readonly report: () => void;
+}
+
+/** Adds a child to the nodes of the tree. Returns what is recorded of it. */
+function childOf({ search, state, step, candidate, earlier, done, policyMs, history }: Adding): Child {
+  const { tree, rules, params } = search;
+  const { result, environmentMs } = done;
   const at = nodeOf(tree, step.stepId);
   const parent = searchNode(state, step.stepId);
   const stepId = stepIdOf(step.stepId, candidate.ordinal);
-  const began = tree.clock();
-  const result = await child.step(candidate.action, tree.signal);
-  const timings = { policyMs, environmentMs: Math.max(0, tree.clock() - began) };
   const graded = gradeOutcome(
     { score: rules.scoreAfter(parent.score, result), terminated: result.terminated, truncated: result.truncated },
     parent.depth,
     params.maxDepth,
   );
-  const done = graded.end !== 'none';
+  const isEnd = graded.end !== 'none';
   const act = { ...candidate.act, response: candidate.said };
-  const rolloutId = done ? derivedId('rollout', tree.treeId, stepId) : null;
-  const data = stepData({ tree, stepId, rolloutId, at, act, parsed: candidate.parsed, result, timings, done });
+  const rolloutId = isEnd ? derivedId('rollout', tree.treeId, stepId) : null;
+  const { parsed } = candidate;
+  const data = stepData({ tree, stepId, rolloutId, at, act, parsed, result, timings: { policyMs, environmentMs }, done: isEnd });
   const path = pathTo(tree, at.stepId);
   const shown = promptDrafts(tree, path, stepId, candidate.act);
   const node: TreeNode = {
@@ -162,9 +187,9 @@ async function addChild({
     observation: result.observation,
     admissibleActions: result.admissibleActions,
     stateHash: result.stateHash,
-    ended: done,
+    ended: isEnd,
     policyVersion: (act.policy ?? tree.policy.ref).version,
-    prompt: done ? null : shown.prompt,
+    prompt: isEnd ? null : shown.prompt,
   };
   const fact = {
     kind: 'child-added',
@@ -186,19 +211,17 @@ async function addChild({
     ...toolDrafts(tree, stepId, result),
     ...historyDrafts(tree, path, stepId, history),
     ...shown.drafts,
-    ...rewards({ tree, rolloutId }, stepId, result, done),
+    ...rewards({ tree, rolloutId }, stepId, result, isEnd),
     ...penalties(tree, rolloutId, node),
     nodeAdded(tree, fact),
     ...(walk ? [finished(walk, node, result.terminated ? 'terminated' : 'truncated', result.success ?? false, graded.end)] : []),
   ];
-  await tree.appender.append(drafts);
   tree.nodes.set(stepId, node);
-  tree.onStep();
-  if (done) {
-    tree.onRollout(result.success === true);
-    await child.close();
-  } else await keepEpisode(episodes, stepId, child);
-  return applySearchFacts(state, [fact]);
+  const report = () => {
+    tree.onStep();
+    if (isEnd) tree.onRollout(result.success === true);
+  };
+  return { fact, drafts, report };
 }
 
 function nodeAdded(tree: GrowingTree, { kind: _, ...fact }: SearchFact & { kind: 'child-added' }): Draft {
@@ -213,24 +236,31 @@ function nodeAdded(tree: GrowingTree, { kind: _, ...fact }: SearchFact & { kind:
   };
 }
 
-async function close(
+function expanded(
   tree: GrowingTree,
   state: SearchState,
-  step: Expansion,
-  dropped: readonly { ordinal: number; sameAs: number }[],
-  reason: string,
-): Promise<SearchState> {
-  const { stepId, simulation, candidates } = step;
-  await tree.appender.append([
-    {
-      type: 'NodeExpanded',
-      id: derivedId('NodeExpanded', tree.treeId, stepId),
-      correlationId: tree.runId,
-      data: { treeId: tree.treeId, stepId, simulation, asked: candidates, dropped: [...dropped], reason },
+  { stepId, simulation, candidates, present }: Expansion,
+  found: {
+    readonly children: readonly Child[];
+    readonly dropped: readonly { ordinal: number; sameAs: number }[];
+    readonly reason: string;
+  },
+): Expanded {
+  const { children, dropped, reason } = found;
+  const closed: Draft = {
+    type: 'NodeExpanded',
+    id: derivedId('NodeExpanded', tree.treeId, stepId),
+    correlationId: tree.runId,
+    data: { treeId: tree.treeId, stepId, simulation, asked: candidates, dropped: [...dropped], reason },
+  };
+  return {
+    state: applySearchFacts(state, [{ kind: 'node-expanded', simulation, stepId }]),
+    drafts: [...children.flatMap(({ drafts }) => drafts), closed],
+    report: () => {
+      for (const child of children) child.report();
+      if (reason !== '' && stepId === tree.rootStepId && present.length === 0) tree.onFailure(reason);
     },
-  ]);
-  if (reason !== '' && stepId === tree.rootStepId && step.present.length === 0) tree.onFailure(reason);
-  return applySearchFacts(state, [{ kind: 'node-expanded', simulation, stepId }]);
+  };
 }
 
 /** Names the child of a node by its place among the candidates: equal replies give equal trees, ids included. */

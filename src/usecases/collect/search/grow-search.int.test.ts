@@ -67,8 +67,9 @@ const search = async (
 
 describe('Monte-Carlo tree search', () => {
   test('a search costs one environment step per new node where episodes can be copied, and grows the same tree elsewhere', async () => {
-    const cloned = counting(textcraft, 'clone');
-    const replayed = counting(textcraft, 'replay');
+    const unsure = { ...textcraft, deterministic: false };
+    const cloned = counting(unsure, 'clone');
+    const replayed = counting(unsure, 'replay');
     const [a, b] = [newId(), newId()];
     await search(a, cloned.kind);
     await search(b, replayed.kind);
@@ -83,16 +84,63 @@ describe('Monte-Carlo tree search', () => {
     expect(await runDigest(platform, b)).toEqual(await runDigest(platform, a));
   });
 
+  test('an action is executed once for all nodes that are reached by equal actions where answers repeat, with the same tree', async () => {
+    const executed: string[] = [];
+    const paths = (kind: EnvironmentKind): EnvironmentKind => {
+      const wrap = (environment: Environment, before: string): Environment => {
+        let path = before;
+        return {
+          ...environment,
+          reset: (task) => {
+            path = task.alias;
+            return environment.reset(task);
+          },
+          step: (action) => {
+            path = `${path}/${action}`;
+            executed.push(path);
+            return environment.step(action);
+          },
+          clone: async () => wrap(await environment.clone!(), path), // TextCraft has it
+        };
+      };
+      return { ...kind, create: async () => wrap(await kind.create(), ''), close: async () => undefined };
+    };
+    const talkative = (policy: Policy): Policy => ({
+      ...policy,
+      act: async (request) =>
+        Array.from({ length: request.n }, (_, i) => {
+          const action = `get ${1 + ((request.seed + i) % 2)} stick`;
+          return { response: `Thought: ${request.seed} ${i}\nAction: ${action}`, tokens: null, usage: null, finishReason: null };
+        }),
+    });
+    const plan = { ...ownPlan, policy: 'random' };
+    const [shared, copied, replayed] = [newId(), newId(), newId()];
+    await search(shared, paths(textcraft), Number.POSITIVE_INFINITY, plan, talkative);
+    expect(new Set(executed).size).toBe(executed.length);
+    await search(copied, { ...textcraft, deterministic: false }, Number.POSITIVE_INFINITY, plan, talkative);
+    const unlike = counting(textcraft, 'replay');
+    await search(replayed, unlike.kind, Number.POSITIVE_INFINITY, plan, talkative);
+    const grown = await runDigest(platform, copied);
+    expect([await runDigest(platform, shared), await runDigest(platform, replayed)]).toEqual([grown, grown]);
+    const nodes = await platform.database.db
+      .selectFrom('events')
+      .select((e) => e.fn.countAll<number>().as('count'))
+      .where('correlationId', '=', shared)
+      .where('type', '=', 'NodeAdded')
+      .executeTakeFirstOrThrow();
+    expect(executed.length).toBeLessThan(nodes.count);
+  });
+
   test('a search of the size of the paper takes at most 700 environment steps, where the published program took 7,332', async () => {
     const paper = { iterations: 8, candidates: 4, maxDepth: 20, exploration: 0.25 };
     const plan = { ...ownPlan, tasks: ownPlan.tasks.slice(1), policy: 'random', search: paper };
     const counted = counting(textcraft, 'clone');
-    // No reply is said twice and no goal is reached: the most nodes that a search can have.
+    // No action is said twice and no goal is reached: the most nodes that a search can have.
     const aimless = (policy: Policy): Policy => ({
       ...policy,
       act: async (request) =>
         Array.from({ length: request.n }, (_, i) => {
-          return { response: `Thought: ${request.seed} ${i}\nAction: inventory`, tokens: null, usage: null, finishReason: null };
+          return { response: `Thought: ?\nAction: wait ${request.seed} ${i}`, tokens: null, usage: null, finishReason: null };
         }),
     });
     await search(newId(), counted.kind, Number.POSITIVE_INFINITY, plan, aimless);

@@ -1,12 +1,12 @@
 import type { Draft } from '../../../append/appender.ts';
 import { nextSearchStep, type SearchStep } from '../../../domain/search/next-search-step.ts';
 import { applySearchFacts, type SearchFact } from '../../../domain/search/search-facts.ts';
-import { type SearchState, startSearch } from '../../../domain/search/search-tree.ts';
+import { startSearch } from '../../../domain/search/search-tree.ts';
 import { derivedId } from '../../../events/derived-id.ts';
-import { closeEpisodes, openEpisodes } from '../episodes.ts';
+import { openEpisodes } from '../episodes.ts';
 import type { GrowingTree } from '../growing-tree.ts';
 import type { SearchPlan } from '../plan.ts';
-import { expandNode, type Search } from './expand-node.ts';
+import { expandNode } from './expand-node.ts';
 import { searchRules } from './search-rules.ts';
 
 /** What drives a search besides the tree: what it is to do, and what the record holds of it already, in log order. */
@@ -18,8 +18,8 @@ export interface SearchOptions {
 /**
  * Grows a tree by Monte-Carlo tree search (specification of Agent-R, §1.5). The pure `nextSearchStep` decides; here each decision
  * is carried out and recorded as it happens: a step and its place in the search for every new node, one event when a node is
- * expanded, one per back-up. A search that was killed anywhere goes on from its facts, and with equal replies reaches the same
- * tree. An aborted signal leaves the rest for a resume.
+ * expanded, one per back-up; an expansion and its back-ups are appended at once. A search that was killed anywhere goes on from its
+ * facts, and with equal replies reaches the same tree. An aborted signal leaves the rest for a resume.
  */
 export async function growSearch(
   given: GrowingTree,
@@ -32,27 +32,28 @@ export async function growSearch(
   const params = { ...sizes, valueScale: compat?.rewardScale ?? 1, tieBreak: rules.tieBreak(() => state) };
   const episodes = openEpisodes(tree);
   const search = { tree, rules, episodes, params };
+  const pending: Draft[] = [];
+  let report = (): void => undefined;
   try {
     for (;;) {
-      if (tree.signal.aborted) return 'stopped';
       const step = nextSearchStep(state, params);
+      if (step.kind === 'backup') {
+        pending.push(backedUp(tree, step));
+        state = applySearchFacts(state, [{ ...step, kind: 'backed-up' }]);
+        continue;
+      }
+      if (pending.length > 0) await tree.appender.append(pending.splice(0));
+      report();
+      if (tree.signal.aborted) return 'stopped';
       if (step.kind === 'finished') return step.reason === 'exhausted' ? 'exhausted' : 'completed';
-      state = await carryOut(search, state, step);
+      const expanded = await expandNode(search, state, step);
+      state = expanded.state;
+      pending.push(...expanded.drafts);
+      report = expanded.report;
     }
   } finally {
-    await closeEpisodes(episodes);
+    await episodes.close();
   }
-}
-
-async function carryOut(
-  search: Search,
-  state: SearchState,
-  step: Exclude<SearchStep, { kind: 'finished' }>,
-): Promise<SearchState> {
-  if (step.kind === 'expand') return expandNode(search, state, step);
-  const { tree } = search;
-  await tree.appender.append([backedUp(tree, step)]);
-  return applySearchFacts(state, [{ ...step, kind: 'backed-up' }]);
 }
 
 /** A leaf is backed up once, so its id names the event. */

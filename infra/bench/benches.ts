@@ -1,3 +1,4 @@
+import { benchAgentGymRevise } from './agentgym-revise.ts';
 import { benchAgentGymSearch } from './agentgym-search.ts';
 import { benchAnswers } from './answers.ts';
 import { benchAppend } from './append.ts';
@@ -25,6 +26,7 @@ export const BENCHES = {
   storage: benchStorage,
   search: benchSearchStorage,
   'agentgym-search': benchAgentGymSearch,
+  'agentgym-revise': benchAgentGymRevise,
   leases: benchLeases,
   planner: benchPlanner,
   rebuild: benchRebuild,

@@ -37,8 +37,9 @@ export interface Checks {
 }
 
 /**
- * Prepares the execution of revisions. Where episodes can be copied, what several of them begin with is executed once; elsewhere
- * each starts from the opening.
+ * Prepares the execution of revisions. Where episodes can be copied, or equal actions are always answered alike, what several of them
+ * begin with is executed once and an action that was taken there before is answered from what was seen; elsewhere each starts from
+ * the opening.
  */
 export function openChecks(
   { kind, read, signal }: Checking,
@@ -56,7 +57,7 @@ export function openChecks(
       const { opening, ...started } = await resetAsRecorded(environment, begin.task, begin.firstObservation);
       if (started.kind === 'same') {
         const parse = read ?? ((response) => environment.parse(response));
-        const isShared = environment.clone !== undefined;
+        const isShared = environment.clone !== undefined || kind.deterministic === true;
         const ways = isShared ? planned.map((turns) => wayOf(parse, tree, turns)) : [];
         opened = { episodes: shareEpisodes(kind, environment, begin, ways), parse, isShared };
         return opened;

@@ -1,3 +1,4 @@
+import type { Draft } from '../../append/appender.ts';
 import { composeRevisions, type Revision } from '../../domain/revision/compose-revisions.ts';
 import { directTransition, nextTransitionStep, type Transition } from '../../domain/revision/find-transition.ts';
 import type { LeafPath } from '../../domain/revision/leaf-paths.ts';
@@ -8,7 +9,7 @@ import { derivedId } from '../../events/derived-id.ts';
 import { judgeText } from '../../events/schemas/revisions.ts';
 import type { SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
 import { revisionContentHash } from '../../projections/revisions/revision-content.ts';
-import { type Checks, openChecks } from './revise-check.ts';
+import { type Checked, type Checks, openChecks } from './revise-check.ts';
 import { probePath } from './revise-path.ts';
 import type { Verdicts } from './revise-verdicts.ts';
 import type { Outcome, RevisedTree, ReviseTree } from './revised-tree.ts';
@@ -34,6 +35,8 @@ export async function reviseTree(work: ReviseTree): Promise<RevisedTree | null> 
   return outcomes && { pairing, verdicts, composed, outcomes, revisionIds };
 }
 
+const AT_ONCE = 32; // revisions: an append that is durable costs about as much as 32 checks
+
 /** Records and executes revisions in their order. Null when the signal was aborted on the way. */
 async function recordAll(work: ReviseTree, revisions: readonly Revision[]): Promise<readonly Outcome[] | null> {
   const { tree, kind, read, checking, recorded, signal } = work;
@@ -49,14 +52,40 @@ async function recordAll(work: ReviseTree, revisions: readonly Revision[]): Prom
       : null;
   const outcomes: Outcome[] = [];
   try {
-    for (const revision of named) {
-      if (signal.aborted) return null;
-      outcomes.push(await record(work, revision, checks));
+    for (let from = 0; from < named.length; from += AT_ONCE) {
+      const found = await recordSome(work, named.slice(from, from + AT_ONCE), checks);
+      if (!found) return null;
+      outcomes.push(...found);
     }
     return outcomes;
   } finally {
     await checks?.close();
   }
+}
+
+/** Records some revisions, executes them, and records what came of them. What was found out is on record whatever fails after it. */
+async function recordSome(
+  { tree, plan, judge, recorded, appender, signal }: ReviseTree,
+  revisions: readonly (Revision & Names)[],
+  checks: Checks | null,
+): Promise<readonly Outcome[] | null> {
+  if (signal.aborted) return null;
+  const fresh = revisions.filter(({ revisionId }) => !recorded.outcomes.has(revisionId));
+  if (fresh.length > 0) await appender.append(fresh.map((revision) => composedDraft({ tree, plan, judge }, revision)));
+  const outcomes: Outcome[] = [];
+  const drafts: Draft[] = [];
+  try {
+    for (const { revisionId, turns } of revisions) {
+      if (signal.aborted) return null;
+      const stated = recorded.outcomes.get(revisionId) ?? 'composed';
+      const checked = stated === 'composed' && checks ? await checks.check(turns, plan) : null;
+      if (checked) drafts.push(outcomeDraft({ tree, plan }, revisionId, checked));
+      outcomes.push(checked === null ? stated : checked.kind === 'verified' ? 'verified' : checked.reason);
+    }
+  } finally {
+    if (drafts.length > 0) await appender.append(drafts);
+  }
+  return outcomes;
 }
 
 async function findTransition(
@@ -97,45 +126,36 @@ function namesOf({ tree, plan, judge }: ReviseTree, { goodLeafStepId, badLeafSte
   return { contentHash, revisionId: derivedId('revision', ...parts) };
 }
 
-async function record(work: ReviseTree, revision: Revision & Names, checks: Checks | null): Promise<Outcome> {
-  const { tree, plan, judge, recorded, appender } = work;
+function composedDraft({ tree, plan, judge }: Pick<ReviseTree, 'tree' | 'plan' | 'judge'>, revision: Revision & Names): Draft {
   const { goodLeafStepId, badLeafStepId, contentHash, revisionId } = revision;
-  const stated = recorded.outcomes.get(revisionId);
+  const bad = stepsTo(tree, badLeafStepId);
+  return {
+    type: 'RevisionComposed',
+    id: derivedId('RevisionComposed', revisionId),
+    correlationId: tree.runId,
+    data: {
+      ...{ revisionId, treeId: tree.treeId },
+      ...{ goodLeafStepId, badLeafStepId, contentHash, judge: { name: judge.name, revision: judge.revision } },
+      branchStepId: stepAt(bad, revision.branch),
+      transitionStepId: stepAt(bad, revision.transition + 1),
+      transitionCause: revision.cause,
+      judged: revision.revisionLength,
+      reflection: REFLECTIONS[revision.reflection] ?? '',
+      ...{ signal: revision.signal, alpha: plan.alpha, beta: plan.beta },
+    },
+  };
+}
+
+function outcomeDraft({ tree, plan }: Pick<ReviseTree, 'tree' | 'plan'>, revisionId: string, found: Checked): Draft {
   const about = { revisionId, treeId: tree.treeId };
-  if (!stated) {
-    const bad = stepsTo(tree, badLeafStepId);
-    await appender.append([
-      {
-        type: 'RevisionComposed',
-        id: derivedId('RevisionComposed', revisionId),
-        correlationId: tree.runId,
-        data: {
-          ...about,
-          ...{ goodLeafStepId, badLeafStepId, contentHash, judge: { name: judge.name, revision: judge.revision } },
-          branchStepId: stepAt(bad, revision.branch),
-          transitionStepId: stepAt(bad, revision.transition + 1),
-          transitionCause: revision.cause,
-          judged: revision.revisionLength,
-          reflection: REFLECTIONS[revision.reflection] ?? '',
-          ...{ signal: revision.signal, alpha: plan.alpha, beta: plan.beta },
-        },
-      },
-    ]);
-  }
-  if (stated && stated !== 'composed') return stated;
-  if (!checks) return 'composed';
-  const { kind: verdict, ...checked } = await checks.check(revision.turns, plan);
   const draft = {
     id: derivedId('revision outcome', revisionId),
     correlationId: tree.runId,
     causationId: derivedId('RevisionComposed', revisionId),
   };
-  if ('reason' in checked) {
-    await appender.append([{ type: 'RevisionRejected', ...draft, data: { ...about, ...checked } }]);
-    return checked.reason;
-  }
-  await appender.append([{ type: 'RevisionVerified', ...draft, data: { ...about, ...checked, threshold: plan.alpha } }]);
-  return verdict === 'verified' ? verdict : 'composed';
+  const { kind: _, ...checked } = found;
+  if ('reason' in checked) return { type: 'RevisionRejected', ...draft, data: { ...about, ...checked } };
+  return { type: 'RevisionVerified', ...draft, data: { ...about, ...checked, threshold: plan.alpha } };
 }
 
 /** The steps of a trajectory with the root before them: place 0 is the root, place n the nth action. */

@@ -7,7 +7,7 @@ import type { Figure, Outcome } from './outcome.ts';
 import type { Size, Stage } from './stage.ts';
 
 const SEARCH: Record<Size, Pick<SearchWork, 'iterations' | 'candidates' | 'maxDepth'> & { readonly tasks: number }> = {
-  full: { tasks: 8, iterations: 20, candidates: 4, maxDepth: 8 },
+  full: { tasks: 8, iterations: 20, candidates: 4, maxDepth: 5 },
   quick: { tasks: 2, iterations: 2, candidates: 2, maxDepth: 3 },
 };
 const MOST_STEPS = 0.5; // of the steps of the published program

@@ -98,6 +98,15 @@ describe('episodes that share their beginnings', () => {
     );
   });
 
+  test('an action that was taken on the same way before is not taken again, where episodes cannot be copied too', async () => {
+    const way = ['get 1 stick', 'inventory', 'dance'];
+    for (const canCopy of [true, false]) {
+      const { seen, counts } = await shared(canCopy, [way, way, way.slice(0, 2)]);
+      expect(seen).toEqual(await Promise.all([way, way, way.slice(0, 2)].map(fromTheStart)));
+      expect(counts).toEqual({ steps: way.length, open: 0 });
+    }
+  });
+
   test('more open places than copies are kept are reached again from the start', async () => {
     const stem = Array.from({ length: 40 }, () => 'inventory');
     const ways = stem.flatMap((_, i) => [[...stem.slice(0, i), 'dance']]);

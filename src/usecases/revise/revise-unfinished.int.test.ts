@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { type Selectable, sql } from 'kysely';
 import { TOPICS } from '../../events/catalogue.ts';
 import { newId } from '../../events/new-id.ts';
+import type { EventLog } from '../../log/event-log.ts';
 import type { Tables } from '../../postgres/tables.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { appenderAs } from '../../testing/appender-as.ts';
@@ -23,16 +24,35 @@ const PLAN: CollectPlan = {
   search: { iterations: 3, candidates: 4, maxDepth: 6, exploration: 0.25 },
 };
 
-/** Searches the tasks one after the other until so many walks succeeded: the last success is on record and not backed up. */
+/**
+ * Searches the tasks one after the other until so many walks succeeded. The last success is on record and not backed up, as earlier
+ * versions left it, which appended each back-up by itself.
+ */
 async function searchUntil(runId: string, successes: number, mode: 'new' | 'resume'): Promise<void> {
   const stop = new AbortController();
-  await collect(platform, {
-    ...{ runId, name: 'r', seed: 3, plan: PLAN, concurrency: 1, mode },
-    signal: stop.signal,
-    progress: ({ succeeded }) => {
-      if (succeeded >= successes) stop.abort();
+  await collect(
+    { ...platform, log: withoutBackups(platform.log, successes) },
+    {
+      ...{ runId, name: 'r', seed: 3, plan: PLAN, concurrency: 1, mode },
+      signal: stop.signal,
+      progress: ({ succeeded }) => {
+        if (succeeded >= successes) stop.abort();
+      },
     },
-  });
+  );
+}
+
+/** Leaves out the back-ups that follow so many successes. */
+function withoutBackups(log: EventLog, successes: number): EventLog {
+  let left = successes;
+  const append: EventLog['append'] = (records) => {
+    const kept = records.filter(({ event }) => {
+      if (event?.type === 'RolloutFinished' && event.data.success) left--;
+      return left > 0 || event?.type !== 'ValueBackedUp';
+    });
+    return log.append(kept);
+  };
+  return new Proxy(log, { get: (target, key) => (key === 'append' ? append : Reflect.get(target, key).bind(target)) });
 }
 
 async function reviseRun(runId: string): Promise<Revised> {

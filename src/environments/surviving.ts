@@ -1,11 +1,5 @@
 import { type Failure, retry } from '../runtime/retry.ts';
-import {
-  type Environment,
-  EnvironmentError,
-  type EnvironmentKind,
-  type Opening,
-  type StepResult,
-} from './environment.ts';
+import { type Environment, EnvironmentError, type EnvironmentKind, type Opening, type StepResult } from './environment.ts';
 import { type EpisodePath, replayAtOnce } from './replay-at-once.ts';
 import { resetAsRecorded } from './reset-as-recorded.ts';
 

@@ -33,8 +33,8 @@ interface Mined extends Asked {
 }
 
 /**
- * Measures what it takes to compose, execute and record the revisions of a run on TextCraft behind AgentGym's protocol. The baseline
- * executes each from the opening.
+ * Measures what it takes to compose, execute and record the revisions of a run on TextCraft behind AgentGym's protocol. The
+ * baseline executes each from the opening.
  */
 export async function benchAgentGymRevise(stage: Stage): Promise<Outcome> {
   const platform = await openStagePlatform(stage);

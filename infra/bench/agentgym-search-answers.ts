@@ -9,12 +9,15 @@ export type Shown = Pick<ActRequest, 'firstObservation' | 'history'>;
 /** How often each choice of the stand-in is drawn, of ten: the step that the goal needs, a look, and what it has already. */
 const CHOICES = [0, 0, 0, 0, 0, 1, 1, 2, 2, 3] as const;
 
-/** Samples of a model say the same in other words, so that some replies repeat another one to the letter and more repeat its action. */
+/**
+ * Samples of a model say the same in other words, so that some replies repeat another one to the letter and more repeat its
+ * action.
+ */
 const WORDINGS = ['', ' Let me see.'] as const;
 
 /**
- * Returns the reply of this number at a node: drawn from what was said and seen on the way there, so that whoever asks at the same
- * node gets the same replies, all at once or one by one.
+ * Returns the reply of this number at a node: drawn from what was said and seen on the way there, so that whoever asks at the
+ * same node gets the same replies, all at once or one by one.
  */
 export function answerAt({ firstObservation, history }: Shown, ordinal: number): string {
   const said = history.map(({ response }) => response);

@@ -17,7 +17,9 @@ import { searchAsPublished } from './agentgym-search-published.ts';
 
 /** A search of several tasks, in a process of its own. */
 export interface SearchWork {
-  /** `published`: as Agent-R's program; `own` and `agent-r`: by our search, by its own rules or those of the published program. */
+  /**
+   * `published`: as Agent-R's program; `own` and `agent-r`: by our search, by its own rules or those of the published program.
+   */
   readonly rules: 'published' | 'own' | 'agent-r';
   readonly url: string;
   /** Of the log that it records in. */

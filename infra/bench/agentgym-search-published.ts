@@ -15,10 +15,11 @@ const opened = z.looseObject({ observation: z.string() });
 const stepped = z.looseObject({ observation: z.string(), reward: z.number(), done: z.boolean() });
 
 /**
- * Searches one task as the published program does (specification of Agent-R, §1.5, §1.6): for every reply it starts the task again,
- * sends every action of the way there and then the new one, each request on a connection of its own. Nothing is compared and nothing
- * is kept; what the published program does besides (copies of conversations, a file of 42 times the text) is left out, to its
- * advantage. Ties go to the earlier child, as in our search, so that both grow the same tree. Returns how many nodes it has.
+ * Searches one task as the published program does (specification of Agent-R, §1.5, §1.6): for every reply it starts the task
+ * again, sends every action of the way there and then the new one, each request on a connection of its own. Nothing is compared
+ * and nothing is kept; what the published program does besides (copies of conversations, a file of 42 times the text) is left
+ * out, to its advantage. Ties go to the earlier child, as in our search, so that both grow the same tree. Returns how many nodes
+ * it has.
  */
 export async function searchAsPublished(url: string, alias: string, params: SearchParams): Promise<number> {
   const post = async <T>(path: string, json: unknown, shape: z.ZodType<T>): Promise<T> => {

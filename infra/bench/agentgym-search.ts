@@ -16,8 +16,8 @@ const MOST_WALL = 0.5;
 const MOST_CPU = 0.7;
 
 /**
- * Measures what a search of TextCraft behind AgentGym's protocol costs: environment steps, time, and CPU of the client. The baseline
- * is the way of Agent-R's program, which starts the task again for every reply, with the same replies on the same tree.
+ * Measures what a search of TextCraft behind AgentGym's protocol costs: environment steps, time, and CPU of the client. The
+ * baseline is the way of Agent-R's program, which starts the task again for every reply, with the same replies on the same tree.
  */
 export async function benchAgentGymSearch(stage: Stage): Promise<Outcome> {
   const { url: databaseUrl } = await stage.database();

@@ -19,8 +19,8 @@ export interface EnvironmentKind {
    */
   readonly tasks?: readonly TaskTraits[];
   /**
-   * Equal actions after equal openings are answered alike, so that an answer may be taken from what was seen where the same was done
-   * before.
+   * Equal actions after equal openings are answered alike, so that an answer may be taken from what was seen where the same was
+   * done before.
    */
   readonly deterministic?: boolean;
   /** The components that its steps may assign besides `environment`; none when left out. */
@@ -48,8 +48,8 @@ export interface Environment {
   /** Splits a model's response into thought and action as this environment's clients do. */
   parse(response: string): ParsedResponse;
   /**
-   * Starts a task and takes actions in it until it ends, in one request where the server behind it has one: returns what `reset` and
-   * every `step` would have.
+   * Starts a task and takes actions in it until it ends, in one request where the server behind it has one: returns what `reset`
+   * and every `step` would have.
    */
   replay?(task: TaskStart, actions: readonly string[]): Promise<Replayed>;
   /** Copies the episode as it is, where that is cheaper than reset and replay. */

@@ -9,8 +9,9 @@ export interface EpisodePath {
 }
 
 /**
- * Brings an environment to the end of a path in one request, every observation compared, and returns what its steps answered. Null
- * where it has no such request, or where anything differs: then whoever asks goes there step by step and finds out what does.
+ * Brings an environment to the end of a path in one request, every observation compared, and returns what its steps answered.
+ * Null where it has no such request, or where anything differs: then whoever asks goes there step by step and finds out what
+ * does.
  * @throws EnvironmentError as reset and step do.
  */
 export async function replayAtOnce(

@@ -39,8 +39,9 @@ interface Copied {
 }
 
 /**
- * Opens an environment on a leased place of a server, or one that goes on where another one is. Nothing is sent before the first reset. A step over which the server fails,
- * while its environment is still there, is an observation that the agent sees and the record keeps; three in a row are an error.
+ * Opens an environment on a leased place of a server, or one that goes on where another one is. Nothing is sent before the first
+ * reset. A step over which the server fails, while its environment is still there, is an observation that the agent sees and the
+ * record keeps; three in a row are an error.
  */
 export async function openEpisode(options: EpisodeOptions, copied?: Copied): Promise<Environment> {
   const { server, pool, tasks } = options;

@@ -17,10 +17,10 @@ export interface Executed {
 
 /**
  * The running episodes of a search. An episode is brought to a node only when an action has to be executed there. Where the
- * environment answers equal actions alike, nodes with equal actions from the opening on are one place: an action that was executed at
- * a place is answered from what was seen. Where an episode can be copied, the one at every place that may be expanded is kept, so that
- * a new answer costs one environment step; where it cannot, one episode goes on from where it is, and is reset and replayed, every
- * observation compared, to be anywhere else.
+ * environment answers equal actions alike, nodes with equal actions from the opening on are one place: an action that was
+ * executed at a place is answered from what was seen. Where an episode can be copied, the one at every place that may be expanded
+ * is kept, so that a new answer costs one environment step; where it cannot, one episode goes on from where it is, and is reset
+ * and replayed, every observation compared, to be anywhere else.
  */
 export interface Episodes {
   /** Splits a reply into thought and action. */
@@ -28,13 +28,13 @@ export interface Episodes {
   /** The next action of a perfect player at a node; null where there is none. */
   expertAction(stepId: string): Promise<string | null>;
   /**
-   * Takes actions at a node, in this order. What is missing in the answer was not executed: the signal was aborted, or the environment
-   * did not repeat what is recorded on the way there. @throws EnvironmentError as steps do.
+   * Takes actions at a node, in this order. What is missing in the answer was not executed: the signal was aborted, or the
+   * environment did not repeat what is recorded on the way there. @throws EnvironmentError as steps do.
    */
   execute(stepId: string, wanted: readonly Wanted[]): Promise<ReadonlyMap<string, Executed>>;
-  /** Says of a node that was reached by an action whether it may be expanded. */
+  /** Notes of a node that was reached by an action whether it may be expanded. */
   settle(stepId: string, state: 'open' | 'ended'): Promise<void>;
-  /** Says that a node is expanded: nobody starts there again. */
+  /** Notes that a node is expanded: nobody starts there again. */
   release(stepId: string): Promise<void>;
   close(): Promise<void>;
 }

@@ -37,9 +37,9 @@ export interface Checks {
 }
 
 /**
- * Prepares the execution of revisions. Where episodes can be copied, or equal actions are always answered alike, what several of them
- * begin with is executed once and an action that was taken there before is answered from what was seen; elsewhere each starts from
- * the opening.
+ * Prepares the execution of revisions. Where episodes can be copied, or equal actions are always answered alike, what several of
+ * them begin with is executed once and an action that was taken there before is answered from what was seen; elsewhere each
+ * starts from the opening.
  */
 export function openChecks(
   { kind, read, signal }: Checking,

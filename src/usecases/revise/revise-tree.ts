@@ -63,7 +63,7 @@ async function recordAll(work: ReviseTree, revisions: readonly Revision[]): Prom
   }
 }
 
-/** Records some revisions, executes them, and records what came of them. What was found out is on record whatever fails after it. */
+/** Records some revisions, executes them, and records the outcomes: those that were found, whatever fails after them. */
 async function recordSome(
   { tree, plan, judge, recorded, appender, signal }: ReviseTree,
   revisions: readonly (Revision & Names)[],

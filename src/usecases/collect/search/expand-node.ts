@@ -53,9 +53,9 @@ export interface Expanded {
 
 /**
  * Expands a node: one request for all candidates, their replies on record before any is executed, then one environment step for
- * each action that says something new. All children, what they mean for the search and the end of the expansion are appended at once,
- * in the order of the replies; children that an earlier process already added are kept, and only the missing ones of the same replies
- * are tried.
+ * each action that says something new. All children, what they mean for the search and the end of the expansion are appended at
+ * once, in the order of the replies; children that an earlier process already added are kept, and only the missing ones of the
+ * same replies are tried.
  */
 export async function expandNode(search: Search, state: SearchState, step: Expansion): Promise<Expanded> {
   const { tree, rules, episodes } = search;

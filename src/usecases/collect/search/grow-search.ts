@@ -18,8 +18,8 @@ export interface SearchOptions {
 /**
  * Grows a tree by Monte-Carlo tree search (specification of Agent-R, §1.5). The pure `nextSearchStep` decides; here each decision
  * is carried out and recorded as it happens: a step and its place in the search for every new node, one event when a node is
- * expanded, one per back-up; an expansion and its back-ups are appended at once. A search that was killed anywhere goes on from its
- * facts, and with equal replies reaches the same tree. An aborted signal leaves the rest for a resume.
+ * expanded, one per back-up; an expansion and its back-ups are appended at once. A search that was killed anywhere goes on from
+ * its facts, and with equal replies reaches the same tree. An aborted signal leaves the rest for a resume.
  */
 export async function growSearch(
   given: GrowingTree,

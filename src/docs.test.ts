@@ -5,6 +5,7 @@ import { describe, expect, test } from '@jest/globals';
 import { buildSchema, type DocumentNode, Kind, parse, validate } from 'graphql';
 import { readTypeDefs } from '../graphql/type-defs.ts';
 import { referencePages } from '../infra/docs/reference.ts';
+import { readGuide } from './testing/guides/read-guide.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
@@ -68,6 +69,19 @@ describe('the documentation', () => {
     expect(unmarked).toEqual([]);
   });
 
+  test('the tutorial of an own environment takes at most 15 lines of Python and five commands, from collecting to evaluating', () => {
+    const steps = readGuide(read('docs/tutorials/your-own-environment.md'));
+    const lines = steps.flatMap((step) =>
+      step.kind === 'create' ? step.text.split('\n').filter((line) => line.trim() !== '') : [],
+    );
+    expect(lines.length).toBeGreaterThan(5);
+    expect(lines.length).toBeLessThanOrEqual(15);
+    expect(read('docs/tutorials/your-own-environment.md')).toContain(`It is ${lines.length} lines of Python`);
+    const verbs = steps.flatMap((step) => (step.kind === 'run' ? [step.command.split(' ')[2]] : []));
+    expect(verbs).toEqual(['collect', 'collect', 'revise', 'train', 'evaluate']);
+    expect(steps.some((step) => step.kind === 'run' && step.command.includes('--search mcts'))).toBe(true);
+  });
+
   test('every command that a page names is one of the command line, with options that it has', () => {
     const options = optionsOfCommands();
     const named = pages
@@ -111,8 +125,10 @@ describe('the documentation', () => {
 function isCovered(page: string, language: string, rest: string): boolean {
   if (/ excerpt=\d{4}-\d\d-\d\d$/.test(rest)) return true;
   if (rest === ' run')
-    return language === 'sh' ? page.startsWith('docs/') : /^docs\/guides\/(add-|published-environments)/.test(page);
-  if (language === 'python' && / file=\S+$/.test(rest)) return page.startsWith('docs/guides/add-'); // built by the same test
+    return language === 'sh'
+      ? page.startsWith('docs/')
+      : /^docs\/(guides\/(add-|published-environments)|tutorials\/your-own-environment)/.test(page);
+  if (language === 'python' && / file=\S+$/.test(rest)) return /^docs\/(guides\/add-|tutorials\/your-own-)/.test(page); // built by the same test
   if (language === 'python') return /bring-your-own-trainer|train-with-(verl|trl)|guides\/export/.test(page);
   return language === 'sh' && ['README.md', 'CONTRIBUTING.md', 'docs/tutorials/first-run.md'].includes(page);
 }

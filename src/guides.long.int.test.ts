@@ -7,12 +7,14 @@ import { type GuideStep, patternOf, readGuide } from './testing/guides/read-guid
 import { WorkCopy } from './testing/guides/work-copy.ts';
 import { worldsForTests } from './testing/python.ts';
 
-const FOLDER = new URL('../docs/guides/', import.meta.url);
+const FOLDER = new URL('../docs/', import.meta.url);
+const TUTORIAL = 'tutorials/your-own-environment';
 const worlds = await worldsForTests();
-const GUIDES = readdirSync(FOLDER)
+const GUIDES = readdirSync(new URL('guides/', FOLDER))
   .filter((name) => /^(add-.*|published-environments)\.md$/.test(name))
-  .map((name) => name.replace('.md', ''))
-  .filter((name) => worlds.kind === 'found' || name !== 'published-environments');
+  .map((name) => `guides/${name.replace('.md', '')}`)
+  .filter((name) => worlds.kind === 'found' || name !== 'guides/published-environments')
+  .concat(TUTORIAL);
 
 let copy: WorkCopy;
 let database: TestDatabase;
@@ -68,9 +70,12 @@ describe('the guides', () => {
     async (guide) => {
       const commands = commandsOf(guide).filter((step) => !isGenerator(step));
       expect(commands.length).toBeGreaterThan(0);
+      const said: string[] = [];
       for (const { command, output } of commands) {
-        expect(await runWell(command)).toMatch(patternOf(output));
+        said.push(await runWell(command));
+        expect(said.at(-1)).toMatch(patternOf(output));
       }
+      if (guide === TUTORIAL) expectImprovement(said);
     },
     300_000,
   );
@@ -83,6 +88,15 @@ function commandsOf(guide: string): readonly Extract<GuideStep, { kind: 'run' }>
 
 function isGenerator({ command }: { readonly command: string }): boolean {
   return /^npm run -s |^npx tsx /.test(command);
+}
+
+/** What was trained does better on tasks that it never saw than it did untrained, by the tables of training and evaluation. */
+function expectImprovement(said: readonly string[]): void {
+  const percents = (text: string, row: RegExp) => Number(row.exec(text)?.[1]);
+  const [trained = '', evaluated = ''] = said.slice(-2);
+  const before = percents(trained, /^ +0 +([\d.]+) /m);
+  expect(percents(trained, /^ +5 +([\d.]+) /m)).toBeGreaterThan(before + 20);
+  expect(percents(evaluated, /^success +([\d.]+)%/m)).toBeGreaterThan(before + 20);
 }
 
 /** Runs a command as it is written, but for where the server listens and without npx in between; returns what it printed. */

@@ -15,6 +15,7 @@ export default defineConfig({
         text: 'Tutorials',
         items: [
           page('First run', '/tutorials/first-run'),
+          page('Your own environment', '/tutorials/your-own-environment'),
           page('Record your own agent', '/tutorials/record-your-own-agent'),
           page('Bring your own trainer', '/tutorials/bring-your-own-trainer'),
         ],

@@ -52,6 +52,8 @@ export interface Config {
   readonly python: string | null;
   /** The Python with verl and TRL that tests of the adapters run; null looks for `python3`. */
   readonly consumersPython: string | null;
+  /** The Python with Gymnasium and verifiers that tests of their adapters run; null looks for `python3`. */
+  readonly adaptersPython: string | null;
   /** The Python with the packages of published environments; null looks for `python3`. */
   readonly worldsPython: string | null;
   /** How many of a policy's newest torch checkpoints stay on the disk, besides those that something names. */
@@ -209,6 +211,11 @@ export const VARIABLES = {
     unset: 'that of ESPALIER_PYTHON',
     about: 'Python with verl and TRL, for the tests of their adapters',
   },
+  ESPALIER_ADAPTERS_PYTHON: {
+    rule: z.string(),
+    unset: 'that of ESPALIER_PYTHON',
+    about: 'Python with Gymnasium and verifiers, for the tests of their adapters',
+  },
   ESPALIER_WORLDS_PYTHON: {
     rule: z.string(),
     unset: 'that of ESPALIER_PYTHON',
@@ -273,6 +280,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     openai: { apiKey: read(env, 'OPENAI_API_KEY') ?? null, baseUrl: read(env, 'OPENAI_BASE_URL') ?? null },
     python: read(env, 'ESPALIER_PYTHON') ?? null,
     consumersPython: read(env, 'ESPALIER_CONSUMERS_PYTHON') ?? read(env, 'ESPALIER_PYTHON') ?? null,
+    adaptersPython: read(env, 'ESPALIER_ADAPTERS_PYTHON') ?? read(env, 'ESPALIER_PYTHON') ?? null,
     worldsPython: read(env, 'ESPALIER_WORLDS_PYTHON') ?? read(env, 'ESPALIER_PYTHON') ?? null,
     torchCheckpoints: read(env, 'ESPALIER_TORCH_CHECKPOINTS') ?? 5,
     color: read(env, 'NO_COLOR') === undefined,

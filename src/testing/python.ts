@@ -41,6 +41,14 @@ export function worldsForTests(): Promise<FoundPackages> {
   return packagesForTests(readConfig().worldsPython, packages, 'python/requirements-worlds.txt');
 }
 
+/**
+ * Finds the Python with the packages whose environments have adapters (`ESPALIER_ADAPTERS_PYTHON`, else that of the torch
+ * backend). Skipped where there is none, and required where torch is. @throws Error with the remedy.
+ */
+export function adaptersForTests(): Promise<FoundPackages> {
+  return packagesForTests(readConfig().adaptersPython, ['gymnasium', 'verifiers'], 'python/requirements-adapters.txt');
+}
+
 async function packagesForTests(
   python: string | null,
   packages: readonly string[],

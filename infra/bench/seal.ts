@@ -19,13 +19,14 @@ const WAIT_MS = 300_000;
 
 /**
  * Measures what sealing costs: events are prepared, sealed and appended to the embedded log, and projected from it, against the
- * same in the clear. Rounds alternate, each with trees (and so keys) of its own.
+ * same in the clear. Rounds alternate, each with trees (and so keys) of its own. By processor time (`getrusage` of this process,
+ * without that of Postgres) the figures hold on a machine that does other things too.
  */
 export async function benchSeal(stage: Stage): Promise<Outcome> {
   const platform = await openStagePlatform(stage);
   const sealing = sealingLog(platform.log, sealsOf(platform.database.db, true));
-  const appended = { sealed: [] as number[], clear: [] as number[] };
-  const projected = { sealed: [] as number[], clear: [] as number[] };
+  const rates = () => ({ sealed: [] as number[], clear: [] as number[] });
+  const [appended, projected, appendedByCpu, projectedByCpu] = [rates(), rates(), rates(), rates()];
   let events: readonly Envelope[] = [];
   for (let round = -1; round < ROUNDS[stage.size]; round++) {
     for (const way of ['sealed', 'clear'] as const) {
@@ -34,8 +35,10 @@ export async function benchSeal(stage: Stage): Promise<Outcome> {
       await platform.database.pool.query('checkpoint');
       const project = await timed(() => projectAll(platform));
       if (round < 0) continue; // the first round warms up
-      appended[way].push(events.length / append);
-      projected[way].push(events.length / project);
+      appended[way].push(events.length / append.seconds);
+      projected[way].push(events.length / project.seconds);
+      appendedByCpu[way].push(events.length / append.cpu);
+      projectedByCpu[way].push(events.length / project.cpu);
     }
   }
   const figure = (name: string, { sealed, clear }: typeof appended) => ({
@@ -47,7 +50,12 @@ export async function benchSeal(stage: Stage): Promise<Outcome> {
   });
   return {
     bench: 'seal',
-    figures: [figure('prepare and append sealed events', appended), figure('project sealed events', projected)],
+    figures: [
+      figure('prepare and append sealed events', appended),
+      figure('project sealed events', projected),
+      figure('prepare and append, by processor time', appendedByCpu),
+      figure('project, by processor time', projectedByCpu),
+    ],
     conditions: {
       events: events.length,
       rounds: `${ROUNDS[stage.size]}, the median`,
@@ -70,9 +78,10 @@ async function projectAll({ log, database }: Platform): Promise<void> {
   await projecting.close();
 }
 
-/** Returns the seconds it took. */
-async function timed(work: () => Promise<void>): Promise<number> {
-  const began = performance.now();
+/** Returns the seconds it took, and those of a processor. */
+async function timed(work: () => Promise<void>): Promise<{ readonly seconds: number; readonly cpu: number }> {
+  const [began, from] = [performance.now(), process.cpuUsage()];
   await work();
-  return (performance.now() - began) / 1_000;
+  const { user, system } = process.cpuUsage(from);
+  return { seconds: (performance.now() - began) / 1_000, cpu: (user + system) / 1_000_000 };
 }

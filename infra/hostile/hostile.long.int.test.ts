@@ -1,3 +1,4 @@
+import { openTestPlatform } from '../../src/testing/open-test-platform.ts';
 import { describeHostileInput } from './hostile.contract.ts';
 
-describeHostileInput(100);
+describeHostileInput({ open: openTestPlatform, casesOf: () => 100, seed: 1 });

@@ -15,6 +15,7 @@ export type Process = 'api' | 'policy' | 'projector' | 'inside';
 export interface Stage {
   readonly platform: Platform & { readonly home: string };
   readonly url: Readonly<Record<'api' | 'policy', string>>;
+  /** The process of the targets that are functions. @throws Error before it was revived for the first time. */
   readonly inside: () => Inside;
   readonly recorded: RecordedBatches & { readonly policyId: string; readonly builder: EventBuilder };
   /** The process ids as they are now; one that ended by itself has none. */
@@ -27,15 +28,21 @@ export interface Stage {
   records(): Promise<number>;
   /** Sends one good event and a good query; returns how long they took together, ms. @throws Broken when one is refused. */
   good(): Promise<number>;
-  /** Starts the other process again, where it was ended. */
+  /** Starts the process of the targets that are functions, where there is none or it was ended. */
   revive(): Promise<void>;
   close(): Promise<void>;
 }
 
 const CLOSE_MS = 15_000; // one that hangs does not hear that it is to end
 
-/** Starts the servers on a platform and records two batches to be leased. */
-export async function openStage(platform: Platform & { readonly home: string }): Promise<Stage> {
+/**
+ * Starts the servers on a platform and records two batches to be leased. The process of the targets that are functions loads
+ * sources, which takes longer than all the others: `left` starts it when it is revived.
+ */
+export async function openStage(
+  platform: Platform & { readonly home: string },
+  { inside: starting = 'started' }: { readonly inside?: 'started' | 'left' } = {},
+): Promise<Stage> {
   const env = environmentOf(platform);
   const policyId = 'hostile';
   const builder = new EventBuilder('stage');
@@ -50,11 +57,11 @@ export async function openStage(platform: Platform & { readonly home: string }):
   for (const name of ['api', 'policy', 'projector'] as const) void children[name].ended.then(() => ended.add(name));
   const serving = async (name: 'api' | 'policy') =>
     (await children[name].saying(/"serving".*"url":"(http:[^"]*?)(?:\/v1)?"/))[1] ?? '';
-  const [api, policy, first] = (await Promise.all([
-    ...[serving('api'), serving('policy')],
-    startInside(env),
+  const [api, policy, first] = await Promise.all([
+    ...([serving('api'), serving('policy')] as const),
+    starting === 'started' ? startInside(env) : undefined,
     children.projector.saying(/"projecting"/),
-  ])) as [string, string, Inside, unknown];
+  ]);
   let inside = first;
   const metric = builder.events.find(({ type }) => type === 'RunStarted');
   if (!metric) throw new Error('batches are recorded with a run');
@@ -63,11 +70,14 @@ export async function openStage(platform: Platform & { readonly home: string }):
   return {
     platform,
     url: { api, policy },
-    inside: () => inside,
+    inside: () => {
+      if (inside === undefined) throw new Error('the process that is tried from inside was not started');
+      return inside;
+    },
     recorded: { ...recorded, policyId, builder },
     pid: (name) =>
-      name === 'inside' ? (inside.alive() ? inside.pid : undefined) : ended.has(name) ? undefined : children[name].pid,
-    stderr: (name) => (name === 'inside' ? inside.stderr() : children[name].stderr()),
+      name === 'inside' ? (inside?.alive() ? inside.pid : undefined) : ended.has(name) ? undefined : children[name].pid,
+    stderr: (name) => (name === 'inside' ? (inside?.stderr() ?? '') : children[name].stderr()),
     records: async () => countOf(await platform.log.ends(TOPICS.filter((topic) => topic !== 'training'))) - taken,
     async good() {
       const began = performance.now();
@@ -85,10 +95,10 @@ export async function openStage(platform: Platform & { readonly home: string }):
       return performance.now() - began;
     },
     async revive() {
-      if (!inside.alive()) inside = await startInside(env);
+      if (!inside?.alive()) inside = await startInside(env);
     },
     async close() {
-      await inside.close();
+      await inside?.close();
       for (const child of Object.values(children)) child.kill('SIGTERM');
       const timer = setTimeout(() => {
         for (const child of Object.values(children)) child.kill('SIGKILL');

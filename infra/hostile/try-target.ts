@@ -37,7 +37,7 @@ export interface Volley {
 /** Throws so many cases at a target. */
 export async function tryTarget(stage: Stage, target: Target, { cases, seed, always }: Volley): Promise<Tally> {
   const { process } = target.way;
-  await stage.revive();
+  if (process === 'inside') await stage.revive();
   const pids = pidsOf(stage);
   const said = saidBy(stage);
   const before = forgetPeak(stage.pid(process));

@@ -30,7 +30,7 @@ export async function openTestWorld(partitions = 2): Promise<TestWorld> {
     database,
     log,
     append: async (events) => void (await log.append(await prepareEvents(events, new MemoryBlobs(), DEFAULT_STAMP))),
-    settled: async (other = database) => waitUntilProjected(other.db, await log.ends(TOPICS), { timeoutMs: 15_000 }),
+    settled: async (other = database) => waitUntilProjected(other.db, await log.ends(TOPICS), { timeoutMs: 60_000 }),
     async close() {
       await log.close();
       await database.close();

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { TOPICS } from '../../events/catalogue.ts';
-import { decode } from '../../events/codec.ts';
 import { newId } from '../../events/new-id.ts';
 import type { LogRecord, Subscription } from '../../log/event-log.ts';
 import type { Platform } from '../../platform/open-platform.ts';
@@ -15,6 +14,7 @@ import { stepTree } from '../../projections/step-tree/step-tree.ts';
 import { everyTrajectory } from '../../projections/trajectories/trajectory-query.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { appenderAs } from '../../testing/appender-as.ts';
+import { freezeInAppend } from '../../testing/freeze-append.ts';
 import { isLongRun } from '../../testing/long-run.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
 import { until } from '../../testing/until.ts';
@@ -65,30 +65,10 @@ export function describeOneCollector(open: () => Promise<Platform>, late: 'refus
 
   const freezeAt = (type: string, collection: Collection) => freezeIn(type, (frozenAt) => collect(frozenAt, collection));
 
-  /** Works as a process that freezes in the append of the first event of a type. */
   async function freezeIn(type: string, work: (platform: Platform) => Promise<unknown>, at = platform) {
-    const { log } = at;
-    let [appending, wake] = [() => {}, () => {}];
-    const held = new Promise<void>((resolve) => {
-      appending = resolve;
-    });
-    const woken = new Promise<void>((resolve) => {
-      wake = resolve;
-    });
-    const append = async (records: readonly LogRecord[]) => {
-      if (records.some((record) => typeOf(record) === type)) {
-        appending();
-        await woken;
-      }
-      return log.append(records);
-    };
-    const ended = work({ ...at, log: { ...log, append } }).then(
-      () => null,
-      (error: unknown) => error,
-    );
-    frozen.add(ended);
-    await held;
-    return { wake, ended };
+    const stopped = await freezeInAppend(at, type, work);
+    frozen.add(stopped.ended);
+    return stopped;
   }
 
   async function settle(at = platform): Promise<void> {
@@ -199,7 +179,12 @@ export function describeOneCollector(open: () => Promise<Platform>, late: 'refus
     await first.ended;
     await settle();
     const { db } = platform.database;
-    const [late] = await db.selectFrom('superseded').select(['body', 'stream']).where('type', '=', 'StepTaken').execute();
+    const [late] = await db
+      .selectFrom('superseded')
+      .select(['body', 'stream'])
+      .where('type', '=', 'StepTaken')
+      .where('stream', 'in', db.selectFrom('trees').select('treeId').where('runId', '=', runId))
+      .execute();
     if (late === undefined) throw new Error('nothing was appended late');
     const before = await runDigest(platform, runId);
     const folder = await mkdtemp(join(tmpdir(), 'espalier-taken-'));
@@ -298,8 +283,3 @@ function bare({ fence: _, ...record }: LogRecord): LogRecord {
 
 type Work = (platform: Platform, runId: string) => Promise<unknown>;
 const never = new AbortController().signal;
-
-function typeOf({ value }: LogRecord): string | null {
-  const decoded = decode(value);
-  return decoded.kind === 'event' ? decoded.event.type : null;
-}

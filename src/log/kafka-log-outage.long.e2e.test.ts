@@ -131,23 +131,6 @@ describeWithKafka('when the broker fails', () => {
     expect(opened).toBeGreaterThan(0);
   });
 
-  test('close ends although its connections break while requests are open on them', async () => {
-    const log = await openKafkaLog({ brokers: broker().brokers, clientId: 'outage' });
-    const topic = await freshTopic(log);
-    await log.append([record(topic, 'k')]);
-    process.kill(broker().pid, 'SIGSTOP');
-    const asked = log.ends([topic]).catch((error: unknown) => error);
-    const members = log.unread('nobody', [topic]).catch((error: unknown) => error);
-    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate); // the requests are on their way, and nobody reads them
-    const closing = log.close();
-    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
-    const { port } = broker();
-    await broker().kill();
-    await closing;
-    kafka = await startKafka({ folder, port });
-    await Promise.all([asked, members]);
-  });
-
   test('close ends although the broker has gone', async () => {
     const log = await openKafkaLog({ brokers: broker().brokers, clientId: 'outage' });
     const topic = await freshTopic(log);

@@ -14,9 +14,9 @@ import { runs } from './runs/runs.ts';
 import { isProjected } from './wait-until.ts';
 
 /**
- * Describes what a projector that froze in the middle of its work does when it wakes after its partition went to another one, over
- * one event log.
- * @param replace ends the membership of the frozen one, as its silence would; left out where the log sees that its handler is silent.
+ * Describes what a projector that froze in the middle of its work does when it wakes after its partition went to another one,
+ * over one event log.
+ * @param replace ends the membership of the frozen one, as its silence would; left out where the log sees a silent handler.
  */
 export function describeLateCommit(open: () => Promise<Platform>, replace?: (platform: Platform) => Promise<unknown>): void {
   let platform: Platform;

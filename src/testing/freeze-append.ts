@@ -2,7 +2,7 @@ import { decode } from '../events/codec.ts';
 import type { LogRecord } from '../log/event-log.ts';
 import type { Platform } from '../platform/open-platform.ts';
 
-/** Work that stands still in an append, as that of a process which was stopped there. */
+/** Work that waits in an append, as that of a process which was stopped there. */
 export interface FrozenWork {
   /** Lets it go on: what it was about to append is appended now. */
   wake(): void;
@@ -10,7 +10,7 @@ export interface FrozenWork {
   readonly ended: Promise<unknown>;
 }
 
-/** Works as a process that freezes in the append of the first event of a type; resolves when it stands there. */
+/** Works as a process that freezes in the append of the first event of a type; resolves when it waits there. */
 export async function freezeInAppend(
   platform: Platform,
   type: string,

@@ -34,20 +34,20 @@ test('a planner that froze in its append changes no plan when it wakes after ano
   const world = openBatcherWorld(database.db, builder.events);
   await world.project();
 
-  let [stand, wake] = [() => {}, () => {}];
-  const standing = new Promise<void>((resolve) => {
-    stand = resolve;
+  let [arrive, wake] = [() => {}, () => {}];
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve;
   });
   const woken = new Promise<void>((resolve) => {
     wake = resolve;
   });
   const append = async (records: readonly LogRecord[]) => {
-    stand();
+    arrive();
     await woken; // behind its last look whether it still holds the lineage
     return world.log.append(records);
   };
   const frozen = planLineage({ ...world, log: { ...world.log, append } }, POLICY, never).catch((error: unknown) => error);
-  await standing;
+  await arrived;
   // Its silence: Postgres ends the transaction that holds the lineage.
   await until(async () => {
     await sql`select pg_terminate_backend(pid) from pg_stat_activity
@@ -70,7 +70,7 @@ test('a planner that froze in its append changes no plan when it wakes after ano
   expect(await planOnRecord()).toEqual(before);
   expect((await readLedgers(database.db, [POLICY]))[0]).toEqual(ledger);
   const late = await database.db.selectFrom('quarantine').select(['projection', 'type', 'code']).orderBy('offset').execute();
-  // The same batches under the same manifests, which change nothing; the journal notes that they were planned at another position.
+  // The same batches under the same manifests, which change nothing: the journal notes that another position was read.
   expect(late).toEqual([
     { projection: 'journal', type: 'BatchPlanned', code: 'conflict' },
     { projection: 'journal', type: 'BatchPlanned', code: 'conflict' },

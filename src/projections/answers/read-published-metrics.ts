@@ -185,7 +185,7 @@ async function ofScorers(db: Db, runId: string): Promise<PublishedMetric[]> {
   return [
     ...mean(
       'em',
-      exact.map(({ value, count }) => ({ value: value === 1 ? 1 : 0, count })),
+      exact.map(({ value, count }) => ({ value: value > 0 ? 1 : 0, count })), // Search-R1 quarters a match with many tags
     ),
     ...mean(
       'subem',

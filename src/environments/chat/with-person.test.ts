@@ -98,6 +98,12 @@ describe('withPerson', () => {
     expect(person.seen).toHaveLength(1);
   });
 
+  test('a kind that inherits its fields, as those of modules do, keeps them', () => {
+    const inheriting = Object.assign(Object.create(worldOf(() => ({}))) as EnvironmentKind, { fingerprint: 'of the file' });
+    const { name, fingerprint, taskAliases } = withPerson(inheriting, saying(), {});
+    expect([name, fingerprint, taskAliases]).toEqual(['world', 'of the file', ['1']]);
+  });
+
   test('an environment that answers otherwise than was recorded is not covered up', async () => {
     const turns: RecordedTurn[] = [
       { observation: 'a cave\n\nUser: go', termination: 'none' },

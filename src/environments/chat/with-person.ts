@@ -66,7 +66,8 @@ export function withPerson(
       close: () => inner.close(),
     };
   }
-  return { ...kind, create, close: () => kind.close() };
+  // a kind of a module inherits what it is made of: a copy of its own fields would have none of it
+  return Object.assign(Object.create(kind) as EnvironmentKind, { create, close: () => kind.close() });
 }
 
 const NOTHING: Said = { kind: 'says', text: '' };

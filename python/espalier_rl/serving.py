@@ -78,7 +78,10 @@ class Episodes:
     def fork(self, asked):
         episode = self._of(asked)
         with episode.lock:
-            copied = _Episode(episode.world.fork())
+            world = episode.world.fork()
+            if world is episode.world:
+                raise Refused(500, "invalid", "fork returned the episode itself: return a copy, as copy.deepcopy(self) does")
+            copied = _Episode(world)
             copied.steps, copied.last, copied.opening = episode.steps, episode.last, episode.opening
         return {"episode": self._add(copied)}
 

@@ -92,6 +92,16 @@ class Served(ServedJson, unittest.TestCase):
         self.assertEqual(self.ask("/replay", {"task": "3", "actions": "down"})[1]["message"], "actions must be a list of texts")
         self.assertEqual(self.ask("/replay", {"task": "3", "actions": ["away"]})[0], 500)
 
+    def test_a_copy_that_is_the_episode_itself_is_refused(self):
+        episode = self.begun()
+        fork = Countdown.fork
+        Countdown.fork = lambda self: self
+        try:
+            status, said = self.ask("/fork", {"episode": episode})
+        finally:
+            Countdown.fork = fork
+        self.assertEqual((status, said["message"]), (500, "fork returned the episode itself: return a copy, as copy.deepcopy(self) does"))
+
     def test_errors_have_a_code_and_name_what_is_wrong(self):
         episode = self.begun()
         for asked, wanted in [

@@ -107,6 +107,11 @@ export function openServerEpisode(server: EnvironmentServer, from: Course = NEW)
           clone: () =>
             asked(async (episode) => {
               const copy = await ask('/fork', { episode }, episodeShape);
+              if (copy.episode === episode)
+                throw new EnvironmentError(
+                  'protocol',
+                  'POST /fork: the copy is the episode itself; answer the id of a new one, or describe "fork": false',
+                );
               const { steps } = await ask('/observe', copy, observedShape);
               if (steps === course.steps) return openServerEpisode(server, { ...course, ...copy });
               throw new EnvironmentError(

@@ -234,6 +234,12 @@ describe('a server that answers otherwise is named by route, field and remedy', 
       {},
       'the copy has taken 0 steps and its original 1',
     ],
+    [
+      'a copy that is the episode itself',
+      { '/fork': ({ episode }) => ({ body: { episode } }) },
+      {},
+      'POST /fork: the copy is the episode itself; answer the id of a new one',
+    ],
     ['10 MB', { '/step': () => ({ body: { observation: 'x'.repeat(10_000_000) } }) }, {}, 'POST /step: observation Too big'],
   ])('%s is refused by route and field (%#)', async (_what, over, description, message) => {
     const server = await serve(over, description);

@@ -1,5 +1,6 @@
 """Serves Python to an Espalier installation: `python -m espalier_rl serve FILE.py[#CLASS]` an environment, `serve-published NAME [KEY=VALUE …]`
-one from a package of PyPI, `serve-tools FILE.py[#NAME]` tools, `serve-index FOLDER` a dense retriever, which `index-corpus FILE` makes."""
+one from a package of PyPI, `write-games NAME FOLDER [KEY=VALUE …]` writes games of such a one, `serve-tools FILE.py[#NAME]` tools,
+`serve-index FOLDER` a dense retriever, which `index-corpus FILE` makes."""
 
 import argparse
 import os
@@ -7,7 +8,7 @@ import sys
 import threading
 
 from .environments.agentgym import make_agentgym_server
-from .environments.published import PUBLISHED, open_published, options_of
+from .environments.published import PUBLISHED, WRITABLE, open_published, options_of, write_published
 from .serving import load, make_server
 from .tools import load_tools, make_tool_server
 
@@ -17,6 +18,8 @@ def main():
     try:
         if given.command == "index-corpus":
             return index(given)
+        if given.command == "write-games":
+            return print(write_published(given.name, given.folder, options_of(given.options)))
         server = given.make(given, host=given.host, port=given.port)
     except (OSError, TypeError, ValueError) as error:
         sys.exit(f"error: {error}")
@@ -39,6 +42,11 @@ def read_arguments():
     published.add_argument("options", nargs="*", help="KEY=VALUE")
     published.add_argument("--agentgym", action="store_true", help="speak the protocol of AgentGym's server for this environment")
     published.set_defaults(make=make_published)
+
+    games = commands.add_parser("write-games", help="write games of an environment from a package of PyPI, as its own programs read them")
+    games.add_argument("name", help=", ".join(WRITABLE))
+    games.add_argument("folder", help="folder to write into")
+    games.add_argument("options", nargs="*", help="KEY=VALUE")
 
     tools = commands.add_parser("serve-tools", help="serve functions marked by @tool")
     tools.add_argument("place", help="FILE.py[#NAME]")

@@ -5,7 +5,7 @@ import unittest
 from espalier_rl import Environment, Opening, Step
 from espalier_rl.environments.agentgym import Dialect, make_agentgym_server
 from espalier_rl.environments.courses import Simulators
-from espalier_rl.environments.published import open_published, options_of
+from espalier_rl.environments.published import open_published, options_of, write_published
 from .served import Served as ServedJson
 
 
@@ -59,6 +59,13 @@ class Courses(unittest.TestCase):
         self.assertEqual([self.play(*at, "x")[1] for at in begun], [f"{number}:x" for number in range(5)])
         self.assertLessEqual(Counter.made, 3)
 
+    def test_simulators_beyond_the_limit_are_used_again_before_another_is_made(self):
+        for _ in range(3):  # five at once, where two are kept
+            begun = [self.simulators.begin(str(number), 0) for number in range(5)]
+            for at in begun:
+                self.simulators.keep(*at)
+        self.assertEqual(Counter.made, 5)
+
     def test_a_world_that_shows_something_else_when_it_is_played_again_is_an_error(self):
         course, _ = self.begin("a")
         with self.assertRaisesRegex(RuntimeError, "task a played again shows 'a:' after 0 actions, not 'b:'"):
@@ -72,6 +79,10 @@ class Numbers(Dialect):
     @staticmethod
     def alias(number):
         return ["2", "4"][number]
+
+    @staticmethod
+    def refusal(asked):
+        return "only here" if asked.get("where", "here") != "here" else None
 
     @staticmethod
     def opened(world, opening):
@@ -128,6 +139,7 @@ class AgentGym(ServedJson, unittest.TestCase):
         for method, path, body, wanted in [
             ("POST", "/step", {"id": 7, "action": "x"}, "The id 7 is not valid."),
             ("POST", "/reset", {"id": 0, "data_idx": 9}, "list index out of range"),
+            ("POST", "/reset", {"id": 0, "data_idx": 0, "where": "there"}, "only here"),
             ("POST", "/step", {"id": 0, "action": "x"}, "the environment was not reset"),
             ("POST", "/fork", {"id": 0}, "the environment was not reset"),
             ("POST", "/replay", {"data_idx": 0, "actions": 3}, "actions must be a list of texts"),
@@ -144,3 +156,5 @@ class Registry(unittest.TestCase):
             open_published("chess", {})
         with self.assertRaisesRegex(ValueError, "'kinds' is no option KEY=VALUE"):
             options_of(["kinds"])
+        with self.assertRaisesRegex(ValueError, "no games to write of 'babyai'; there are of alfworld"):
+            write_published("babyai", "games", {})

@@ -7,7 +7,7 @@ import type { EnvironmentEntry } from './environment-entry.ts';
 import { ownModule } from './own-module.ts';
 import { formOf, listOptions, type OptionLine, readOptions, refusedAddress } from './read-address.ts';
 import { searchQa } from './search-qa/search-qa-entry.ts';
-import { babyAi, scienceWorld } from './server/published-entries.ts';
+import { alfWorld, babyAi, scienceWorld } from './server/published-entries.ts';
 import { pythonEnvironment } from './server/python-entry.ts';
 import { environmentServer } from './server/server-entry.ts';
 import { textcraft } from './textcraft/textcraft-entry.ts';
@@ -26,6 +26,7 @@ const ENTRIES = [
   pythonEnvironment,
   environmentServer,
   scienceWorld,
+  alfWorld,
   babyAi,
   webshopGenerated,
 ] as const;

@@ -37,8 +37,9 @@ export function consumersForTests(): Promise<FoundPackages> {
  * Skipped where there is none, and required where torch is. @throws Error with the remedy.
  */
 export function worldsForTests(): Promise<FoundPackages> {
-  const packages = ['scienceworld', 'gymnasium', 'minigrid'];
-  return packagesForTests(readConfig().worldsPython, packages, 'python/requirements-worlds.txt');
+  const packages = ['scienceworld', 'gymnasium', 'minigrid', 'alfworld', 'textworld', 'fast-downward-textworld'];
+  const requirements = 'python/requirements-worlds.txt and python/requirements-alfworld.txt';
+  return packagesForTests(readConfig().worldsPython, packages, requirements);
 }
 
 /**

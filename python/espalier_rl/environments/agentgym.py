@@ -20,6 +20,11 @@ class Dialect:
         raise NotImplementedError
 
     @staticmethod
+    def refusal(asked):
+        """Returns what is wrong with a reset, besides its task; None where nothing is."""
+        return None
+
+    @staticmethod
     def opened(world, opening):
         """Returns what a reset answers."""
         raise NotImplementedError
@@ -52,6 +57,9 @@ class Places:
 
     def reset(self, asked):
         place = self._place(asked, is_reset=True)
+        refusal = self._dialect.refusal(asked)
+        if refusal is not None:
+            raise ValueError(refusal)
         with place.lock:
             alias = self._dialect.alias(_number(asked.get(self._dialect.task_field, 0), self._dialect.task_field))
             if place.world is not None:

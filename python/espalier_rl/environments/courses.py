@@ -1,7 +1,22 @@
 """Episodes as what was done in them: simulators are brought to where an episode is when it acts, from a pool of those that are near."""
 
+import functools
 import queue
 import threading
+
+
+def asked_alone(lock):
+    """Returns a decorator of methods that take turns: for simulators that share something in their process."""
+
+    def decorate(method):
+        @functools.wraps(method)
+        def asked(*given):
+            with lock:
+                return method(*given)
+
+        return asked
+
+    return decorate
 
 
 class Course:
@@ -25,11 +40,13 @@ class Simulators:
     """Simulators of a world whose episodes follow from their actions. A copy of an episode costs nothing: it is a second episode with the
     same course. Who acts takes a simulator that is there, or the nearest one on the way, which plays the rest; at most `limit` are kept.
 
-    `make()` returns a simulator: `begin(task, seed)` and `act(action)` return what is seen, a text."""
+    `make()` returns a simulator: `begin(task, seed)` and `act(action)` return what is seen, a text. One is made only when all others are in
+    use at that moment; what is over the limit begins again from elsewhere."""
 
     def __init__(self, make, limit=16):
         self._make, self._limit = make, limit
         self._kept, self._lock = [], threading.Lock()  # (course, seen, simulator), the one used last at the end
+        self._idle = []  # simulators beyond the limit, wherever they are
         self._wanted, self._worker = queue.Queue(maxsize=4), None
 
     def begin(self, task, seed):
@@ -57,6 +74,7 @@ class Simulators:
         """Takes a simulator back, at a course."""
         with self._lock:
             self._kept.append((course, seen, simulator))
+            self._idle += [other for _, _, other in self._kept[: -self._limit]]
             del self._kept[: -self._limit]
 
     def ahead(self, course):
@@ -77,7 +95,7 @@ class Simulators:
             best = max(near, key=lambda i: len(self._kept[i][0].actions), default=None)
             if best is None and len(self._kept) >= self._limit:
                 best = 0  # the one that was not used for longest
-            at, seen, simulator = self._kept.pop(best) if best is not None else (None, "", None)
+            at, seen, simulator = self._kept.pop(best) if best is not None else (None, "", self._idle.pop() if self._idle else None)
         if simulator is None:
             simulator = self._make()
         if at is None or not at.leads_to(course):

@@ -5,24 +5,49 @@ import importlib.util
 
 # name: (module here, function there, what has to be installed)
 PUBLISHED = {
-    "scienceworld": ("scienceworld", "scienceworld", "scienceworld"),
-    "babyai": ("babyai", "babyai", "minigrid"),
+    "scienceworld": ("scienceworld", "scienceworld", ["scienceworld"]),
+    "alfworld": ("alfworld", "alfworld", ["alfworld", "textworld", "fast_downward"]),
+    "babyai": ("babyai", "babyai", ["minigrid"]),
 }
-REMEDY = "pip install -r python/requirements-worlds.txt into a Python of its own, and name its interpreter by ESPALIER_WORLDS_PYTHON"
+# name: (module here, function there) that writes games into a folder
+WRITABLE = {"alfworld": ("alfworld", "write_alfworld")}
 
 
 def open_published(name, options):
     """Returns the environment class of a name. `options` are texts by name. Raises ValueError that says what is wrong and what to do."""
     if name not in PUBLISHED:
         raise ValueError(f"there is no published environment {name!r}; there are {', '.join(PUBLISHED)}")
-    module, function, package = PUBLISHED[name]
-    if importlib.util.find_spec(package) is None:
-        raise ValueError(f"{name} needs the package {package}, which this Python does not have: {REMEDY}")
+    module, function, packages = PUBLISHED[name]
+    return _called(name, module, function, packages)(**options)
+
+
+def write_published(name, folder, options):
+    """Writes games of a published environment into a folder. Returns what was written, in words. Raises ValueError."""
+    if name not in WRITABLE:
+        raise ValueError(f"there are no games to write of {name!r}; there are of {', '.join(WRITABLE)}")
+    module, function = WRITABLE[name]
+    return _called(name, module, function, PUBLISHED[name][2])(folder, **options)
+
+
+def _called(name, module, function, packages):
+    for package in packages:
+        if importlib.util.find_spec(package) is None:
+            raise ValueError(f"{name} needs the package {package}, which this Python does not have: {remedy_of(name)}")
     make = getattr(importlib.import_module(f".{module}", __package__), function)
-    try:
-        return make(**options)
-    except TypeError as error:
-        raise ValueError(f"{name}: {error}") from error
+
+    def call(*given, **options):
+        try:
+            return make(*given, **options)
+        except TypeError as error:
+            raise ValueError(f"{name}: {error}") from error
+
+    return call
+
+
+def remedy_of(name):
+    """Says how the packages of an environment are installed."""
+    files = "python/requirements-worlds.txt" + (" and python/requirements-alfworld.txt" if name == "alfworld" else "")
+    return f"pip install --no-deps what {files} lists into a Python of its own, and name its interpreter by ESPALIER_WORLDS_PYTHON"
 
 
 def options_of(pairs):

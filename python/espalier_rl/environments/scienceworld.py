@@ -7,7 +7,7 @@ import threading
 
 from ..environment import BackendAway, Environment, Opening, Step
 from .agentgym import Dialect
-from .courses import Simulators
+from .courses import Simulators, asked_alone
 
 # kind: variations, and how many of them, from the first, are for training and for development; the rest is for tests. Of 1.2.3.
 KINDS = {
@@ -192,26 +192,17 @@ class _ScienceWorld(Environment):
 
 
 # One machine is asked one thing at a time: of 20 episodes that were played in four threads without this, 2 met another world.
-_alone = threading.RLock()
-
-
-def _asked_alone(method):
-    @functools.wraps(method)
-    def asked(*given):
-        with _alone:
-            return method(*given)
-
-    return asked
+_alone = asked_alone(threading.RLock())
 
 
 class _Simulator:
     """One simulator; all of them live in one Java machine."""
 
-    @_asked_alone
+    @_alone
     def __init__(self, simplifications):
         self._interface, self._simplifications = _java().scienceworld.runtime.pythonapi.PythonInterface(), simplifications
 
-    @_asked_alone
+    @_alone
     def begin(self, task, _seed):
         kind, _, number = task.partition("/")
         self._interface.load(kind, int(number), self._simplifications, False)
@@ -219,35 +210,35 @@ class _Simulator:
         # as AgentGym's client shows it: what to do, and the first look around
         return f"{self.goal}\n{self.act('look around')}"
 
-    @_asked_alone
+    @_alone
     def act(self, action):
         return str(self._interface.step(action))
 
-    @_asked_alone
+    @_alone
     def score(self):
         return round(100 * self._interface.getScore())
 
-    @_asked_alone
+    @_alone
     def is_completed(self):
         return bool(self._interface.getCompleted())
 
-    @_asked_alone
+    @_alone
     def valid_actions(self):
         return sorted(set(self._interface.getValidActionObjectCombinations()))
 
-    @_asked_alone
+    @_alone
     def action_forms(self):
         return list(self._interface.getPossibleActions())
 
-    @_asked_alone
+    @_alone
     def objects(self):
         return list(self._interface.getPossibleObjects())
 
-    @_asked_alone
+    @_alone
     def inventory(self):
         return str(self._interface.freeActionInventory())
 
-    @_asked_alone
+    @_alone
     def look(self):
         return str(self._interface.freeActionLook())
 
@@ -274,7 +265,7 @@ def _gateway():
     return JavaGateway(gateway_parameters=GatewayParameters(auto_field=True, port=port), java_process=process)
 
 
-@_asked_alone
+@_alone
 @functools.cache
 def _gold_actions(task):
     kind, _, number = task.partition("/")

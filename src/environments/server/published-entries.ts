@@ -31,6 +31,20 @@ export const scienceWorld = defineEnvironment({
   open: openPublished('scienceworld'),
 });
 
+export const alfWorld = defineEnvironment({
+  name: 'alfworld',
+  summary: 'six kinds of household tasks in text, from the package alfworld, in games that are made here or in those of a folder',
+  options: z.strictObject({
+    games: whole(1, 10_000, 'games that are made for each kind of task and split').default(100),
+    kinds: listOf('KIND', 'kinds of tasks, such as pick_and_place_simple; all six when left out').optional(),
+    splits: listOf('SPLIT', 'train, valid_seen, valid_unseen; all when left out').optional(),
+    folder: text('DIR', 'games as ALFWorld keeps them (json_2.1.1), in place of those that are made').optional(),
+    limit: whole(1, 10_000, 'actions after which an episode is truncated').default(50),
+    timeout,
+  }),
+  open: openPublished('alfworld'),
+});
+
 export const babyAi = defineEnvironment({
   name: 'babyai',
   summary: 'instructions in rooms of a grid, from the package minigrid, in the words of AgentGym',

@@ -3,7 +3,8 @@ import { openTextCraft } from '../environments/textcraft/textcraft.ts';
 import { type AgentGymServer, startAgentGymServer } from '../testing/agentgym-server.ts';
 import { lmrlgymWorld, sciworldWorld, textcraftWorld } from '../testing/agentgym-server-worlds.ts';
 import { sharedRandomTextcraft } from '../testing/shared-random-textcraft.ts';
-import { freePort, runEspalier } from '../testing/worker-process.ts';
+import { until } from '../testing/until.ts';
+import { freePort, runEspalier, startProcess } from '../testing/worker-process.ts';
 
 const servers: AgentGymServer[] = [];
 let textcraft: AgentGymServer;
@@ -65,5 +66,25 @@ describe('espalier agentgym check', () => {
       expect({ stdout, code }).toEqual({ stdout: '', code: 1 });
       expect(stderr).toMatch(message);
     }
+  });
+});
+
+describe('espalier agentgym serve', () => {
+  test("TextCraft is served until it is stopped, as AgentGym's server and with copies", async () => {
+    const served = startProcess('src/cli/main.ts', ['agentgym', 'serve', 'textcraft', '--port', '0'], {});
+    await until(() => served.stdout().includes('listening'), 60_000);
+    const [, url = ''] = /^listening on (\S+)\n/.exec(served.stdout()) ?? [];
+    const { stdout } = await check('--open', url);
+    expect(stdout).toContain('TextCraft (textcraft) at ');
+    expect(stdout).toContain('a task opens alike every time');
+    expect(stdout).toMatch(/\/fork .*\/replay/);
+    served.kill('SIGINT');
+    expect(await served.ended).toBe(0);
+  }, 120_000);
+
+  test('another environment is refused by name', async () => {
+    const { stderr, code } = await runEspalier(['agentgym', 'serve', 'echo'], {});
+    expect(code).toBe(1);
+    expect(stderr).toContain('echo is not served here; name textcraft');
   });
 });

@@ -3,6 +3,7 @@ import { SERVER_NAMES, type ServerName } from '../environments/agentgym/descript
 import { type FoundServer, findServers } from '../environments/agentgym/find-servers.ts';
 import { openAgentGym } from '../environments/agentgym/open-agentgym.ts';
 import type { StartProbe } from '../environments/agentgym/probe-starts.ts';
+import { addAgentgymServe } from './agentgym-serve.ts';
 import { type Lines, say } from './terminal.ts';
 import { numberBetween, wantsJson } from './with-platform.ts';
 
@@ -14,10 +15,11 @@ interface Opened {
   readonly parallel: (StartProbe & { readonly starts: 'together' | 'alone' }) | null;
 }
 
-/** `espalier agentgym check`: what is behind the URL of an AgentGym server, before a run depends on it. */
+/** `espalier agentgym check`: what is behind the URL of an AgentGym server, before a run depends on it; and `serve`. */
 export function addAgentgym(program: Command): void {
-  const command = program
-    .command('agentgym')
+  const group = program.command('agentgym');
+  addAgentgymServe(group);
+  const command = group
     .command('check')
     .description('say which environment is behind a URL, which routes it has, and how to name it in a plan')
     .argument('<server>', `a URL, or NAME@URL to insist on one of ${SERVER_NAMES.join(', ')}`)

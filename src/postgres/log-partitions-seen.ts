@@ -18,9 +18,16 @@ export async function noteHeldPartitions(
     on conflict do nothing`.execute(db);
 }
 
-/** Returns when the last partition of each topic that holds records was first seen to, ms since 1970. */
-export async function readHeldSince(db: Db): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await sql<{ topic: string; at: number }>`
-    select topic, (extract(epoch from max(seen_at)) * 1000)::bigint as at from log_partitions_seen group by topic`.execute(db);
-  return new Map(rows.map(({ topic, at }) => [topic, at]));
+/** The partitions of a topic that were seen to hold records, and when the last of them first was, ms since 1970. */
+export interface HeldSince {
+  readonly at: number;
+  readonly partitions: ReadonlySet<number>;
+}
+
+/** Returns, by topic, which partitions were seen to hold records, and when. */
+export async function readHeldSince(db: Db): Promise<ReadonlyMap<string, HeldSince>> {
+  const { rows } = await sql<{ topic: string; at: number; partitions: readonly number[] }>`
+    select topic, (extract(epoch from max(seen_at)) * 1000)::bigint as at, array_agg(partition) as partitions
+    from log_partitions_seen group by topic`.execute(db);
+  return new Map(rows.map(({ topic, at, partitions }) => [topic, { at, partitions: new Set(partitions) }]));
 }

@@ -138,12 +138,13 @@ withWorlds('ALFWorld, in games that are made from what its packages hold', () =>
     const folder = `${platform.home}/games`;
     const run = (args: readonly string[]) =>
       promisify(execFile)(python, args, { env: { ...process.env, PYTHONPATH: 'python' }, timeout: 500_000 });
-    const { stdout } = await run(['-m', 'espalier_rl', 'write-games', 'alfworld', folder, 'games=1']);
-    expect(stdout).toBe(`18 games of ALFWorld in ${folder}/json_2.1.1\n`);
+    const two = ['look_at_obj_in_light', 'pick_heat_then_place_in_recep'];
+    const { stdout } = await run(['-m', 'espalier_rl', 'write-games', 'alfworld', folder, 'games=1', `kinds=${two}`]);
+    expect(stdout).toBe(`6 games of ALFWorld in ${folder}/json_2.1.1\n`);
     const played = await run(['python/tests/play_alfworld.py', folder]);
     expect(JSON.parse(played.stdout)).toEqual({
-      games: { train: 6, valid_seen: 6, valid_unseen: 6 },
-      won: Object.fromEntries(kinds.map((kind) => [kind, true])),
+      games: { train: 2, valid_seen: 2, valid_unseen: 2 },
+      won: Object.fromEntries(two.map((kind) => [kind, true])),
     });
     const how = ['--policy', 'planner', '--tasks', '2', '--rollouts', '1'];
     expect(await collectAndReplay(`alfworld:folder=${folder};splits=valid_seen`, ...how)).toMatch(/2 rollouts, .* 2 succeeded/);

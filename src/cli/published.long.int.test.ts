@@ -115,7 +115,7 @@ withWorlds('ALFWorld, in games that are made from what its packages hold', () =>
     const said = await collectAndReplay(unseen, '--policy', 'planner', '--rollouts', '1');
     expect(said).toMatch(/completed: 6 rollouts, .* 6 succeeded/);
     const metrics = JSON.parse(await done('--json', 'published-metrics', lastRun())) as { name: string; value: number }[];
-    const rates = metrics.filter(({ name }) => name.endsWith('_success_rate')).map(({ name, value }) => [name, value]);
+    const rates = metrics.filter(({ name }) => name.endsWith('success_rate')).map(({ name, value }) => [name, value]);
     const named = kinds.map((kind) => [`episode/${kind.replace('_simple', '')}_success_rate`, 1]);
     expect(rates.sort()).toEqual([...named, ['episode/success_rate', 1]].sort());
   }, 600_000);

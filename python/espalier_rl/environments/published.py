@@ -45,7 +45,7 @@ def _called(name, module, function, packages):
 
 
 def remedy_of(name):
-    """Says how the packages of an environment are installed."""
+    """Returns how the packages of an environment are installed."""
     files = "python/requirements-worlds.txt" + (" and python/requirements-alfworld.txt" if name == "alfworld" else "")
     return f"pip install --no-deps what {files} lists into a Python of its own, and name its interpreter by ESPALIER_WORLDS_PYTHON"
 

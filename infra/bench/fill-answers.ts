@@ -31,7 +31,8 @@ export async function fillAnswers(db: Db, fill: AnswersFill, say: Saying = () =>
   for (const table of tables) await sql`alter table ${sql.raw(table)} set unlogged`.execute(db);
   const { rows: indexes } = await sql<{ name: string; definition: string }>`
     select i.indexrelid::regclass::text as name, pg_get_indexdef(i.indexrelid) as definition from pg_index i
-    where i.indrelid = any(${tables}::regclass[]) and not i.indisprimary`.execute(db);
+    where i.indrelid = any(${tables}::regclass[])
+      and not exists (select from pg_constraint c where c.conindid = i.indexrelid)`.execute(db);
   for (const { name } of indexes) await sql`drop index ${sql.raw(name)}`.execute(db);
   await fillTables(db, fill, say);
   say(`building ${indexes.length} indexes`);

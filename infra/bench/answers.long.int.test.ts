@@ -16,7 +16,7 @@ beforeAll(async () => {
   await buildTextIndexes(database);
   for (const index of await readIndexes(database.db, projections, 'actions')) await buildIndex(database, index);
   await settleAnswers(database.db);
-}, 120_000);
+}, 300_000);
 
 describe('plans over 32,000 steps', () => {
   const LARGE = 8_000;

@@ -69,8 +69,10 @@ export async function readChosenSteps(
   if (text.mark === null || ordering.name !== STEP_ORDERINGS.TREE.name || isOfFew(filter))
     return readParts(db, among(null), ordering, page);
   let found: Page<{ readonly id: string }> = { rows: [], hasPrevious: page.after !== null, hasNext: page.before !== null };
-  for (const range of treeRanges(ordering, page)) {
-    found = joinPages([found, await readParts(db, among(range), ordering, page)], ordering, page);
+  for (const [i, range] of [...treeRanges(ordering, page)].entries()) {
+    // The first range is looked through without the index, which would check a frequent phrase in all steps that hold its words.
+    const parts = i === 0 ? [chosen(db, filter, 'all', range)] : among(range);
+    found = joinPages([found, await readParts(db, parts, ordering, page)], ordering, page);
     if (page.towards === 'forwards' ? found.hasNext : found.hasPrevious) break;
   }
   return found;

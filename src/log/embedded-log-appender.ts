@@ -117,7 +117,8 @@ export class EmbeddedAppender {
     for (const call of calls) {
       try {
         refuseUnknown([...new Set(call.records.map(({ topic }) => topic))], this.#topics);
-        for (const record of call.records) partitionOf(record, this.#partitionsOf(record.topic));
+        const outside = call.records.find((record) => !this.#isPlaced(record));
+        if (outside) partitionOf(outside, this.#partitionsOf(outside.topic));
       } catch (refusal) {
         call.reject(refusal); // this call alone
         continue;
@@ -137,11 +138,11 @@ export class EmbeddedAppender {
   }
 
   async #learnTopics(calls: readonly Call[]): Promise<void> {
-    const records = calls.flatMap((call) => call.records);
     // A topic may have got more partitions since it was looked up.
-    const missing = [...new Set(records.filter((record) => !this.#isPlaced(record)).map(({ topic }) => topic))];
-    if (missing.length === 0) return;
-    for (const [name, topic] of await findTopics(this.#pool, missing)) this.#topics.set(name, topic);
+    const missing = new Set<string>();
+    for (const { records } of calls) for (const record of records) if (!this.#isPlaced(record)) missing.add(record.topic);
+    if (missing.size === 0) return;
+    for (const [name, topic] of await findTopics(this.#pool, [...missing])) this.#topics.set(name, topic);
   }
 
   #withRetry<T>(work: () => Promise<T>): Promise<T> {

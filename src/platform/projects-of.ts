@@ -25,7 +25,10 @@ export function projectsOf(db: Db): (draft: Draft) => Promise<string | null> {
     const stream = streamOf(draft.type, draft.data);
     if (topic === 'images') return ofRuns([draft.correlationId]); // a text is shared by the runs of all projects that show it
     const owner = stream === undefined ? undefined : (await readOwners(db, topic, [stream])).get(stream);
-    return owner?.project ?? ofRuns(originsOf(draft));
+    const project = owner?.project ?? (await ofRuns(originsOf(draft)));
+    // what it opens next may come before the read models hold this one
+    if (topic === 'runs' && stream !== undefined && project !== null) known.set(stream, project);
+    return project;
   };
 }
 

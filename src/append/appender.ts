@@ -1,6 +1,6 @@
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { catalogue, type DataOf, type EventType, type Topic } from '../events/catalogue.ts';
-import { type Envelope, type Producer, type Stamp, stampOf } from '../events/envelope.ts';
+import type { Envelope, Producer, Stamp } from '../events/envelope.ts';
 import { newId } from '../events/new-id.ts';
 import { streamOf, streamTaken } from '../events/stream-of.ts';
 import type { EventLog, LogRecord, Receipt } from '../log/event-log.ts';
@@ -86,8 +86,7 @@ export function createAppender(options: AppenderOptions): Appender {
 
   async function prepare(drafts: readonly Draft[]): Promise<readonly LogRecord[]> {
     const { events, counters } = await complete(drafts);
-    const records: LogRecord[] = [];
-    for (const event of events) records.push(...(await prepareEvents([event], blobs, stampOf(event))));
+    const records = await prepareEvents(events, blobs, 'as-stamped');
     // Only now: a refused draft uses up no number, or readers would see a hole where nothing is missing.
     for (const [stream, counter] of counters) next.set(stream, counter);
     return records;

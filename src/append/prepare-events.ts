@@ -2,7 +2,7 @@ import type { BlobStore } from '../blobs/blob-store.ts';
 import { cutText } from '../domain/text/cut-text.ts';
 import { catalogue } from '../events/catalogue.ts';
 import { encode, parseEnvelope } from '../events/codec.ts';
-import type { Envelope, Stamp } from '../events/envelope.ts';
+import { type Envelope, type Stamp, stampOf } from '../events/envelope.ts';
 import { freeFormFields, pathIn } from '../events/free-form.ts';
 import type { BlobRef } from '../events/schemas/values.ts';
 import { LOOK_DEPTH, wellFormed } from '../events/well-formed.ts';
@@ -24,16 +24,17 @@ const PATH_LIMIT = 500; // characters, likewise
 /**
  * Makes events ready for the log: stamped with who appends them (whatever they said of it before), text made well-formed (the
  * event lists where), payloads over 64 KiB put into the blob store (free-form JSON stays whole), the result checked against its
- * schema once more. Blobs are durable before the events that name them are appended.
+ * schema once more. Blobs are durable before the events that name them are appended. @param stamp `as-stamped` for events that
+ * an appender of this program has stamped itself, perhaps for several projects.
  * @throws EventRefused for an event that does not fit its schema.
  */
 export async function prepareEvents(
   events: readonly Envelope[],
   blobs: BlobStore,
-  stamp: Stamp,
+  stamp: Stamp | 'as-stamped',
 ): Promise<readonly PreparedRecord[]> {
   const records: PreparedRecord[] = [];
-  for (const event of events) records.push(await prepare(event, blobs, stamp));
+  for (const event of events) records.push(await prepare(event, blobs, stamp === 'as-stamped' ? stampOf(event) : stamp));
   return records;
 }
 

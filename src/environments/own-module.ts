@@ -3,6 +3,7 @@ import { sha256Hex } from '../digest/sha256.ts';
 import { EnvironmentError, type EnvironmentKind } from './environment.ts';
 import { defineEnvironment, type EnvironmentEntry, type RawOptions } from './environment-entry.ts';
 import { text } from './option-kinds.ts';
+import { overlay } from './overlay.ts';
 import { readPairs, refusedAddress } from './read-address.ts';
 import { loadExport } from './tools/load-export.ts';
 import { ToolError } from './tools/tool.ts';
@@ -53,9 +54,7 @@ async function openModule(file: string, raw: RawOptions): Promise<EnvironmentKin
   if (!parsed.success) throw refusedAddress({ ...entry, name: `module:${file}` }, raw, parsed.error);
   const kind = await (value as EnvironmentEntry).open(parsed.data); // called as a method of what the module made
   check(kindShape, kind, `environment ${place}: what open returns`);
-  return Object.assign(Object.create(kind) as EnvironmentKind, {
-    fingerprint: sha256Hex(`${sha256} ${kind.fingerprint}`),
-  });
+  return overlay(kind, { fingerprint: sha256Hex(`${sha256} ${kind.fingerprint}`) });
 }
 
 function check(shape: z.ZodType, value: unknown, what: string): void {

@@ -1,6 +1,7 @@
 import { sha256Hex } from '../../digest/sha256.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { Environment, EnvironmentKind, Opening, StepResult } from '../environment.ts';
+import { overlay } from '../overlay.ts';
 import type { Person, Said } from './person.ts';
 
 /** What the record holds of a conversation, from its root on: what was observed, and whether it ended there. */
@@ -66,8 +67,7 @@ export function withPerson(
       close: () => inner.close(),
     };
   }
-  // a kind of a module inherits what it is made of: a copy of its own fields would have none of it
-  return Object.assign(Object.create(kind) as EnvironmentKind, { create, close: () => kind.close() });
+  return overlay(kind, { create });
 }
 
 const NOTHING: Said = { kind: 'says', text: '' };

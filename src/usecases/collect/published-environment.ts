@@ -1,5 +1,6 @@
 import { cleanPublishedObservation, readPublishedReply } from '../../domain/search/published-reply.ts';
 import type { Environment, EnvironmentKind, StepResult } from '../../environments/environment.ts';
+import { overlay } from '../../environments/overlay.ts';
 
 /**
  * Returns an environment as Agent-R's search sees it: actions are read out of replies by its rules, every newline and tab of an
@@ -9,21 +10,23 @@ import type { Environment, EnvironmentKind, StepResult } from '../../environment
 export function asPublished(kind: EnvironmentKind): EnvironmentKind {
   const style = replyStyleOf(kind);
   const cleaned = (result: StepResult) => ({ ...result, observation: cleanPublishedObservation(result.observation) });
-  const wrap = ({ clone, replay, ...inner }: Environment): Environment => ({
-    ...inner,
-    parse: (response) => ({ ...inner.parse(response), action: readPublishedReply(response, style).action }),
-    step: async (action, signal) => cleaned(await inner.step(action, signal)),
-    ...(replay
-      ? {
-          replay: async (task, actions) => {
-            const { opening, steps } = await replay(task, actions);
-            return { opening, steps: steps.map(cleaned) };
-          },
-        }
-      : {}),
-    ...(clone ? { clone: async () => wrap(await clone()) } : {}),
-  });
-  return { ...kind, create: async () => wrap(await kind.create()) };
+  const wrap = (inner: Environment): Environment => {
+    const { clone, replay } = overlay(inner, {}); // bound to it
+    return overlay(inner, {
+      parse: (response) => ({ ...inner.parse(response), action: readPublishedReply(response, style).action }),
+      step: async (action, signal) => cleaned(await inner.step(action, signal)),
+      ...(replay
+        ? {
+            replay: async (task, actions) => {
+              const { opening, steps } = await replay(task, actions);
+              return { opening, steps: steps.map(cleaned) };
+            },
+          }
+        : {}),
+      ...(clone ? { clone: async () => wrap(await clone()) } : {}),
+    });
+  };
+  return overlay(kind, { create: async () => wrap(await kind.create()) });
 }
 
 /** Which of the published modules searched this environment. */

@@ -1,18 +1,31 @@
-"""Espalier for Python: environments (`Environment`, `serve`; `from_gymnasium`, `from_verifiers`), tools (`tool`), batches to train on (`leases`), and the torch backend (`trainer`, extra `train`)."""
+"""Espalier for Python: an installation (`connect`), environments (`Environment`, `serve`; `from_gymnasium`, `from_verifiers`), tools (`tool`), batches to train on (`leases`), and
+the torch backend (`trainer`, extra `train`)."""
+
+from typing import TYPE_CHECKING, Any
 
 from .adapters.gymnasium import from_gymnasium
 from .adapters.verifiers import from_verifiers
 from .environment import BackendAway, Environment, Opening, Step, UnknownTask
+from .errors import EspalierError, Unreachable
 from .serving import make_server, serve
 from .tools import ToolUnavailable, make_tool_server, tool
 
+if TYPE_CHECKING:
+    from .connection import Connection
+    from .database import Database, connect
+
 __all__ = [
     "BackendAway",
+    "Connection",
+    "Database",
     "Environment",
+    "EspalierError",
     "Opening",
     "Step",
     "ToolUnavailable",
     "UnknownTask",
+    "Unreachable",
+    "connect",
     "from_gymnasium",
     "from_verifiers",
     "make_server",
@@ -21,3 +34,18 @@ __all__ = [
     "tool",
 ]
 __version__ = "0.2.0"
+
+# imported when they are asked for: environments and tools are served by Pythons that have the standard library alone
+_LATER = {"Connection": "connection", "Database": "database", "connect": "database"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f".{_LATER[name]}", __name__), name)
+
+
+def __dir__() -> "list[str]":
+    return sorted({*globals(), *__all__})

@@ -8,12 +8,12 @@ import urllib.parse
 DEFAULT_URL = "http://127.0.0.1:4000"
 
 
-def find_url():
+def find_url() -> str:
     """The address of the server: ESPALIER_URL, or that of `espalier up` on this machine."""
     return os.environ.get("ESPALIER_URL") or DEFAULT_URL
 
 
-def find_token(url):
+def find_token(url: str) -> "str | None":
     """What to show the server of an address: ESPALIER_TOKEN (a key, or a token), or for a server on loopback the token in the folder
     ESPALIER_HOME (`.espalier` unless set). None where there is none. The token of this machine is shown to no other."""
     given = os.environ.get("ESPALIER_TOKEN")
@@ -27,7 +27,7 @@ def find_token(url):
         return None
 
 
-def _is_loopback(host):
+def _is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
     try:

@@ -18,19 +18,12 @@ import urllib.request
 import uuid
 from contextlib import suppress
 
+from .errors import EspalierError, Unreachable
 from .installation import find_token, find_url
 from .rows import Rows
 
 BUSY = (429, 502, 503, 504)  # the server or a proxy before it asks for another try
 LONGEST_PAUSE_S = 30
-
-
-class EspalierError(Exception):
-    """The server refused a request. `code` is its word for why (`declared-otherwise`, `stale-fence`, `layout`, …)."""
-
-    def __init__(self, status, code, message, remedy=""):
-        super().__init__(f"{message}; {remedy}" if remedy else message)
-        self.status, self.code, self.message, self.remedy = status, code, message, remedy
 
 
 class LeaseLost(EspalierError):
@@ -39,10 +32,6 @@ class LeaseLost(EspalierError):
 
 class RowsUnreadable(EspalierError):
     """The record contradicts itself: nobody gets these rows. Abandon the batch."""
-
-
-class Unreachable(EspalierError):
-    """No answer within the time that the client was given to try."""
 
 
 class Waiting:
@@ -133,7 +122,7 @@ class Client:
                 if refusal.code not in BUSY:
                     raise error from None
             except (OSError, EOFError, http.client.HTTPException) as fault:  # faults of the connection, a cut body too
-                error, asked = Unreachable(0, "unreachable", f"{method} {self.url}{path}: {fault}"), 0
+                error, asked = Unreachable(f"{method} {self.url}{path}: {fault}", code="unreachable"), 0
             pause = min(LONGEST_PAUSE_S, max(asked, pause * 2))
             if time.monotonic() + pause > until:
                 raise error
@@ -270,4 +259,4 @@ def _refused(refusal):
     except (ValueError, KeyError, TypeError, OSError, AttributeError):
         code, message, remedy = "", f"{refusal.code} {refusal.reason}", ""
     kind = {"stale-fence": LeaseLost, "unknown-lease": LeaseLost, "unreadable": RowsUnreadable}.get(code, EspalierError)
-    return kind(refusal.code, code, message, remedy)
+    return kind(message, remedy=remedy, status=refusal.code, code=code)

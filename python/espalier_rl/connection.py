@@ -1,0 +1,250 @@
+"""A connection to an installation: where it is, what it is shown, and requests that are repeated while it is busy or away."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+import weakref
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import httpx
+
+from .errors import EspalierError, Unreachable
+from .installation import find_token, find_url
+
+__all__ = ["Connection", "EspalierError", "Unreachable", "refusal_of"]
+
+BUSY = (429, 502, 503, 504)  # the server or a proxy before it asks for another try
+SHORTEST_PAUSE_S = 0.05
+LONGEST_PAUSE_S = 30.0
+
+
+class Connection:
+    """Requests to one installation, sync and async (`request` and `arequest`, …), over connections that are kept.
+
+    Without `url` it is that of ESPALIER_URL, else `http://127.0.0.1:4000`. Without `token` it shows ESPALIER_TOKEN (an API key or a
+    token), or to a server on loopback the token in ESPALIER_HOME (`.espalier`). A request that found no server, or one that is
+    busy (429, 502, 503, 504), is sent again for `retry_s` seconds, not before `Retry-After`. Threads may share a connection.
+    Raises EspalierError for a refusal, Unreachable where nobody answered in time."""
+
+    def __init__(self, url: str | None = None, *, token: str | None = None, timeout_s: float = 60, retry_s: float = 60) -> None:
+        self.url = (url or find_url()).rstrip("/")
+        try:
+            parsed = httpx.URL(self.url)
+        except httpx.InvalidURL as error:
+            raise _wrong_url(self.url, str(error)) from None
+        if parsed.scheme not in ("http", "https") or not parsed.host:
+            raise _wrong_url(self.url, "not of the form http://HOST:PORT")
+        self.token: str | None = token or find_token(self.url)
+        self.timeout_s, self.retry_s = timeout_s, retry_s
+        self._sync: httpx.Client | None = None
+        self._async: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = weakref.WeakKeyDictionary()
+
+    def __repr__(self) -> str:
+        return f"Connection({self.url!r})"
+
+    def request(self, method: str, path: str, *, retry_s: float | None = None, **options: Any) -> httpx.Response:
+        """Sends a request until it is answered or refused. `options` are those of `httpx.Client.request`: `json`, `content`,
+        `headers`, `params`, `timeout`. `retry_s=0` sends it once: for what must not be done twice."""
+        tries = _Tries(self.retry_s if retry_s is None else retry_s, f"{method} {self.url}{path}")
+        while True:
+            try:
+                answer = self._client().request(method, path, **options)
+            except httpx.TransportError as fault:
+                pause = tries.after(fault)
+            else:
+                if answer.is_success:
+                    return answer
+                pause = tries.after(refusal_of(answer), answer)
+            time.sleep(pause)
+
+    async def arequest(self, method: str, path: str, *, retry_s: float | None = None, **options: Any) -> httpx.Response:
+        """`request` for a coroutine."""
+        tries = _Tries(self.retry_s if retry_s is None else retry_s, f"{method} {self.url}{path}")
+        while True:
+            try:
+                answer = await self._async_client().request(method, path, **options)
+            except httpx.TransportError as fault:
+                pause = tries.after(fault)
+            else:
+                if answer.is_success:
+                    return answer
+                pause = tries.after(refusal_of(answer), answer)
+            await asyncio.sleep(pause)
+
+    def json(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
+        """Sends a JSON body, or none, and returns the parsed answer; None where it is empty."""
+        return _parsed(self.request(method, path, **_with(body, options)))
+
+    async def ajson(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
+        """`json` for a coroutine."""
+        return _parsed(await self.arequest(method, path, **_with(body, options)))
+
+    def graphql(self, query: str, variables: Mapping[str, Any] | None = None) -> Any:
+        """Asks a question of GraphQL and returns its `data`. Raises EspalierError with the first error of the answer."""
+        return _data_of(self.json("POST", "/graphql", {"query": query, "variables": dict(variables or {})}))
+
+    async def agraphql(self, query: str, variables: Mapping[str, Any] | None = None) -> Any:
+        """`graphql` for a coroutine."""
+        return _data_of(await self.ajson("POST", "/graphql", {"query": query, "variables": dict(variables or {})}))
+
+    @contextmanager
+    def stream(self, method: str, path: str, *, retry_s: float | None = None, **options: Any) -> Iterator[httpx.Response]:
+        """Opens an answer whose body is read while it arrives: `with connection.stream(…) as answer: answer.iter_bytes()`.
+        Tries again until the first byte of an answer; a body that is cut raises Unreachable, and the caller decides where to resume."""
+        tries = _Tries(self.retry_s if retry_s is None else retry_s, f"{method} {self.url}{path}")
+        client = self._client()
+        while True:
+            try:
+                answer = client.send(client.build_request(method, path, **options), stream=True)
+            except httpx.TransportError as fault:
+                time.sleep(tries.after(fault))
+                continue
+            try:
+                if answer.is_success:
+                    try:
+                        yield answer
+                    except httpx.TransportError as fault:
+                        raise _unreachable(tries.asked, fault) from fault
+                    return
+                answer.read()
+                pause = tries.after(refusal_of(answer), answer)
+            finally:
+                answer.close()
+            time.sleep(pause)
+
+    @asynccontextmanager
+    async def astream(self, method: str, path: str, *, retry_s: float | None = None, **options: Any) -> AsyncIterator[httpx.Response]:
+        """`stream` for a coroutine: `answer.aiter_bytes()`."""
+        tries = _Tries(self.retry_s if retry_s is None else retry_s, f"{method} {self.url}{path}")
+        client = self._async_client()
+        while True:
+            try:
+                answer = await client.send(client.build_request(method, path, **options), stream=True)
+            except httpx.TransportError as fault:
+                await asyncio.sleep(tries.after(fault))
+                continue
+            try:
+                if answer.is_success:
+                    try:
+                        yield answer
+                    except httpx.TransportError as fault:
+                        raise _unreachable(tries.asked, fault) from fault
+                    return
+                await answer.aread()
+                pause = tries.after(refusal_of(answer), answer)
+            finally:
+                await answer.aclose()
+            await asyncio.sleep(pause)
+
+    def close(self) -> None:
+        """Closes the connections that are kept; a later request opens another. Those of coroutines are closed by `aclose`."""
+        if self._sync is not None:
+            self._sync.close()
+            self._sync = None
+
+    async def aclose(self) -> None:
+        """Closes the connections of this event loop, and those of threads."""
+        self.close()
+        client = self._async.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.aclose()
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _client(self) -> httpx.Client:
+        if self._sync is None:
+            self._sync = httpx.Client(base_url=self.url, headers=self._headers(), timeout=self.timeout_s)
+        return self._sync
+
+    def _async_client(self) -> httpx.AsyncClient:
+        loop = asyncio.get_running_loop()  # a connection belongs to the loop that opened it
+        client = self._async.get(loop)
+        if client is None:
+            client = self._async[loop] = httpx.AsyncClient(base_url=self.url, headers=self._headers(), timeout=self.timeout_s)
+        return client
+
+    def _headers(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.token}"} if self.token else {}
+
+
+class _Tries:
+    """Decides after each fault whether there is another try, and how long to pause before it."""
+
+    def __init__(self, retry_s: float, asked: str) -> None:
+        self.asked = asked
+        self._until, self._pause = time.monotonic() + retry_s, SHORTEST_PAUSE_S
+
+    def after(self, fault: Exception, answer: httpx.Response | None = None) -> float:
+        """Returns seconds to pause, or raises the fault where it is none to repeat, or the time is over."""
+        if answer is not None and answer.status_code not in BUSY:
+            raise fault
+        self._pause = min(LONGEST_PAUSE_S, self._pause * 2)
+        pause = max(_retry_after(answer), self._pause * (0.5 + random.random() / 2))
+        if time.monotonic() + pause <= self._until:
+            return pause
+        if isinstance(fault, EspalierError):
+            raise fault
+        raise _unreachable(self.asked, fault) from fault
+
+
+def refusal_of(answer: httpx.Response) -> EspalierError:
+    """Reads a refusal: `{error: {code, message, remedy, problems?}}`, or what a proxy says instead."""
+    try:
+        said = answer.json()["error"]
+        problems = said.get("problems") or []
+        code, message, remedy = str(said.get("code", "")), str(said["message"]), str(said.get("remedy", ""))
+        field = str(problems[0].get("path", "")) if problems else ""
+        if problems:
+            message = f"{message}: {problems[0].get('path') or 'the whole'} {problems[0].get('message', '')}"
+    except (ValueError, KeyError, TypeError, AttributeError):
+        code, message, remedy = "", f"{answer.request.method} {answer.url}: {answer.status_code} {answer.text[:200]}", ""
+        field, problems = "", []
+    return EspalierError(message, remedy=remedy, field=field, status=answer.status_code, code=code, problems=problems)
+
+
+def _retry_after(answer: httpx.Response | None) -> float:
+    try:
+        return max(0.0, float(answer.headers.get("retry-after", "0"))) if answer is not None else 0.0
+    except ValueError:  # a date: the pause of the client is as good
+        return 0.0
+
+
+def _unreachable(asked: str, fault: Exception) -> Unreachable:
+    remedy = "start the server (`espalier up`), or name another by ESPALIER_URL or er.connect(url)"
+    return Unreachable(f"{asked}: {fault or type(fault).__name__}", remedy=remedy, field="url", code="unreachable")
+
+
+def _wrong_url(url: str, why: str) -> EspalierError:
+    return EspalierError(f"url is {url!r}: {why}", remedy="give http://HOST:PORT, by ESPALIER_URL or er.connect(url)", field="url")
+
+
+def _with(body: Any, options: dict[str, Any]) -> dict[str, Any]:
+    if body is None:
+        return options
+    content = json.dumps(body, allow_nan=False).encode()
+    headers = {"content-type": "application/json", **options.get("headers", {})}
+    return {**options, "content": content, "headers": headers}
+
+
+def _parsed(answer: httpx.Response) -> Any:
+    return answer.json() if answer.content else None
+
+
+def _data_of(answer: Any) -> Any:
+    errors = answer.get("errors")
+    if not errors:
+        return answer["data"]
+    first = errors[0]
+    extensions = first.get("extensions", {})
+    path = ".".join(str(part) for part in first.get("path", []))
+    message, remedy = str(first["message"]), str(extensions.get("remedy", ""))
+    raise EspalierError(message, remedy=remedy, field=path, status=200, code=str(extensions.get("code", "graphql")), problems=errors)

@@ -1372,6 +1372,19 @@ export type HistoryImage = {
   readonly renderSpec?: Maybe<RenderSpec>;
 };
 
+/** A picture that an environment or a tool returned with an observation. */
+export type Picture = {
+  readonly __typename?: 'Picture';
+  /** The SHA-256 of its size and pixels, in hex. Equal pictures have equal ids. */
+  readonly id: Scalars['ID']['output'];
+  /** Pixels across. */
+  readonly width: Scalars['Int']['output'];
+  /** Pixels down. */
+  readonly height: Scalars['Int']['output'];
+  /** Where the API serves it as a PNG. */
+  readonly url: Scalars['String']['output'];
+};
+
 /** Pixels of an image. */
 export type ImageSize = {
   readonly __typename?: 'ImageSize';
@@ -1908,6 +1921,8 @@ export type PromptPart = {
   readonly text?: Maybe<Scalars['String']['output']>;
   /** The image; null for a text. */
   readonly image?: Maybe<HistoryImage>;
+  /** The picture of an observation, where the image is one; null for a text and for a history. */
+  readonly picture?: Maybe<Picture>;
 };
 
 /** The template of a prompt. */
@@ -3199,6 +3214,8 @@ export type Step = {
   readonly statistics?: Maybe<SearchStatistics>;
   /** The tools that were called in it. */
   readonly toolCalls: ReadonlyArray<ToolCall>;
+  /** The pictures of its observation, in order; empty where it has none. */
+  readonly pictures: ReadonlyArray<Picture>;
   /** The history that its prompt showed as an image; null where the prompt was text alone. */
   readonly historyImage?: Maybe<HistoryImage>;
   /** The prompt that it was asked with, as it was sent; null where none is recorded. */
@@ -4225,6 +4242,7 @@ export type ResolversTypes = {
   ArmDifference: ResolverTypeWrapper<ArmDifference>;
   ExperimentOrder: ExperimentOrder;
   HistoryImage: ResolverTypeWrapper<HistoryImageRecord>;
+  Picture: ResolverTypeWrapper<Picture>;
   ImageSize: ResolverTypeWrapper<ImageSize>;
   HistoryKind: HistoryKind;
   HistorySegment: ResolverTypeWrapper<HistorySegmentModel>;
@@ -4427,6 +4445,7 @@ export type ResolversParentTypes = {
   ArmEstimate: ArmEstimate;
   ArmDifference: ArmDifference;
   HistoryImage: HistoryImageRecord;
+  Picture: Picture;
   ImageSize: ImageSize;
   HistorySegment: HistorySegmentModel;
   RenderSpec: RenderSpecRecord;
@@ -5057,6 +5076,13 @@ export type HistoryImageResolvers<ContextType = Context, ParentType extends Reso
   renderSpec?: Resolver<Maybe<ResolversTypes['RenderSpec']>, ParentType, ContextType>;
 };
 
+export type PictureResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Picture'] = ResolversParentTypes['Picture']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  width?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  height?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  url?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
 export type ImageSizeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ImageSize'] = ResolversParentTypes['ImageSize']> = {
   width?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   height?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
@@ -5284,6 +5310,7 @@ export type PromptMessageResolvers<ContextType = Context, ParentType extends Res
 export type PromptPartResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PromptPart'] = ResolversParentTypes['PromptPart']> = {
   text?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   image?: Resolver<Maybe<ResolversTypes['HistoryImage']>, ParentType, ContextType>;
+  picture?: Resolver<Maybe<ResolversTypes['Picture']>, ParentType, ContextType>;
 };
 
 export type PromptTemplateResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PromptTemplate'] = ResolversParentTypes['PromptTemplate']> = {
@@ -5659,6 +5686,7 @@ export type StepResolvers<ContextType = Context, ParentType extends ResolversPar
   rewards?: Resolver<ReadonlyArray<ResolversTypes['Reward']>, ParentType, ContextType, Partial<StepRewardsArgs>>;
   statistics?: Resolver<Maybe<ResolversTypes['SearchStatistics']>, ParentType, ContextType, Partial<StepStatisticsArgs>>;
   toolCalls?: Resolver<ReadonlyArray<ResolversTypes['ToolCall']>, ParentType, ContextType>;
+  pictures?: Resolver<ReadonlyArray<ResolversTypes['Picture']>, ParentType, ContextType>;
   historyImage?: Resolver<Maybe<ResolversTypes['HistoryImage']>, ParentType, ContextType>;
   prompt?: Resolver<Maybe<ResolversTypes['Prompt']>, ParentType, ContextType>;
   forks?: Resolver<ReadonlyArray<ResolversTypes['Run']>, ParentType, ContextType>;
@@ -6056,6 +6084,7 @@ export type Resolvers<ContextType = Context> = {
   ArmEstimate?: ArmEstimateResolvers<ContextType>;
   ArmDifference?: ArmDifferenceResolvers<ContextType>;
   HistoryImage?: HistoryImageResolvers<ContextType>;
+  Picture?: PictureResolvers<ContextType>;
   ImageSize?: ImageSizeResolvers<ContextType>;
   HistorySegment?: HistorySegmentResolvers<ContextType>;
   RenderSpec?: RenderSpecResolvers<ContextType>;

@@ -7,6 +7,7 @@ import { one } from '../loaders/batch.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
 import { createPromptLoader } from '../loaders/prompt-loader.ts';
 import type { PromptModel } from '../models.ts';
+import { pictureOf } from './pictures.ts';
 
 const images = loadedBy((db) =>
   one(
@@ -16,6 +17,7 @@ const images = loadedBy((db) =>
 );
 
 export const PromptPart: PromptPartResolvers = {
+  picture: ({ imageId }, _, context) => (imageId === null ? null : pictureOf(context, imageId)),
   image: ({ imageId }, _, context) => (imageId === null ? null : images(context).load(imageId)),
 };
 

@@ -9,6 +9,7 @@ import type {
 import { largeTextsOf } from '../large-text.ts';
 import { forgottenStream } from '../loaders/forgotten-loaders.ts';
 import { readPath } from './path.ts';
+import { picturesOfStep } from './pictures.ts';
 import { promptOf } from './prompt.ts';
 import { ofComponent } from './rollout.ts';
 
@@ -33,6 +34,7 @@ export const Step: StepResolvers = {
     return loaders.statistics.of(id, { treeId, simulations });
   },
   toolCalls: ({ id, treeId }, _, { loaders }) => loaders.toolCalls.of({ id, treeId }),
+  pictures: ({ id }, _, context) => picturesOfStep(context, id),
   historyImage: ({ id, treeId }, _, { loaders }) => {
     const images = loaders.historyImage.of({ id, treeId });
     return images instanceof Promise ? images.then(([image]) => image ?? null) : (images[0] ?? null);

@@ -40,6 +40,7 @@ class Opening:
     split: "str | None" = None
     actions: "list[str] | None" = None
     state: "str | None" = None
+    pictures: "list" = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class Step:
     state: "str | None" = None
     rewards: "dict[str, float]" = field(default_factory=dict)
     reason: "str | None" = None
+    pictures: "list" = field(default_factory=list)
 
 
 class Environment:

@@ -10,6 +10,7 @@ from dataclasses import asdict
 
 from .environment import BackendAway, Environment, UnknownTask, alias_of, describe, opening_of, step_of
 from .json_server import Refused, json_server, text_of, texts_of
+from .pictures import picture_texts
 
 
 class _Episode:
@@ -148,6 +149,9 @@ class Episodes:
 
 def _clean(answer):
     """Leaves out what is None where the protocol has the field optional, and refuses numbers that JSON cannot hold."""
+    answer = dict(answer)
+    pictures = picture_texts(answer.pop("pictures", []))
+    answer |= {"pictures": pictures} if pictures else {}
     return {name: value for name, value in answer.items() if not (value is None and name in ("instruction", "goal", "reason"))}
 
 

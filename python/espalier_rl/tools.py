@@ -15,6 +15,7 @@ import types
 import typing
 
 from .json_server import Refused, json_server, text_of
+from .pictures import is_image, picture_texts
 from .serving import load_module
 
 PROTOCOL = "espalier-tools/1"
@@ -95,13 +96,20 @@ def make_tool_server(functions, *, host="127.0.0.1", port=0):
             raise Refused(503, "backend", str(away)) from away
         except Exception as error:  # a call that fails is shown to the model
             return {"content": f"{type(error).__name__}: {error}", "success": False}
+        if is_image(said):
+            said = {"content": "", "pictures": [said]}
         if isinstance(said, dict) and "content" in said:
-            return {"content": str(said["content"]), **{key: said[key] for key in ("success", "reward") if key in said}}
+            return {"content": str(said["content"]), **{key: said[key] for key in ("success", "reward") if key in said}, **_pictures(said)}
         return {"content": said if isinstance(said, str) else json.dumps(said, default=str)}
 
     described = [function.__espalier_tool__ for function in tools.values()]
     shown = {"/tools": {"protocol": PROTOCOL, "fingerprint": digest.hexdigest(), "tools": described}}
     return json_server(shown, {"/call": call}, name="a tool", host=host, port=port)
+
+
+def _pictures(said):
+    pictures = picture_texts(said.get("pictures") or [])
+    return {"pictures": pictures} if pictures else {}
 
 
 def load_tools(place):

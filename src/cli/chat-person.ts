@@ -1,5 +1,7 @@
 import type { Happened, Person, Said } from '../environments/chat/person.ts';
-import type { StepResult } from '../environments/environment.ts';
+import type { Opening, StepResult } from '../environments/environment.ts';
+import { picturesOf } from '../environments/with-pictures.ts';
+import type { Picture } from '../images/picture.ts';
 import type { LineReader } from './line-reader.ts';
 import { indented, type Lines, note, say } from './terminal.ts';
 
@@ -70,31 +72,59 @@ export function chatPerson({ input, mustSpeak, json }: ChatPersonOptions): ChatP
 function asJson(happened: Happened): object {
   if (happened.kind === 'opening') {
     const { instruction, observation } = happened.opening;
-    return { kind: 'opening', instruction, observation };
+    return { kind: 'opening', instruction, observation, ...picturesNamed(happened.opening) };
   }
   const { response, action, result } = happened;
   const { observation, terminated, truncated, success, toolCalls = [] } = result;
-  return { kind: 'step', response, action, observation, toolCalls, rewards: rewardsOf(result), terminated, truncated, success };
+  const shown = { response, action, observation, ...picturesNamed(result), toolCalls, rewards: rewardsOf(result) };
+  return { kind: 'step', ...shown, terminated, truncated, success };
 }
 
+/** A turn that is on record, for who goes on with its chat. */
+export interface RecordedTurnShown {
+  readonly depth: number;
+  readonly response: string;
+  readonly observation: string;
+  readonly pictures: readonly SeenPicture[];
+}
+
+type SeenPicture = Pick<Picture, 'imageId' | 'width' | 'height'>;
+
 /** Writes a turn that is on record. */
-export function turnLines({ depth, response, observation }: { depth: number; response: string; observation: string }): Lines {
-  const seen = observation === '' ? [] : [depth === 0 ? 'opening' : 'then', indented(linesOf(observation))];
+export function turnLines({ depth, response, observation, pictures }: RecordedTurnShown): Lines {
+  const text = observation === '' ? [] : linesOf(observation);
+  const lines = [...text, ...pictureLines(pictures)];
+  const seen = lines.length === 0 ? [] : [depth === 0 ? 'opening' : 'then', indented(lines)];
   return depth === 0 ? seen : ['policy', indented(linesOf(response)), seen];
 }
 
 function asLines(happened: Happened): Lines {
-  if (happened.kind === 'opening') return ['environment', indented(linesOf(happened.opening.observation))];
+  if (happened.kind === 'opening') {
+    const { opening } = happened;
+    return ['environment', indented([...linesOf(opening.observation), ...pictureLines(picturesOf(opening))])];
+  }
   const { response, result } = happened;
   const calls = (result.toolCalls ?? []).map((call) => [
     `tool ${call.tool} (${call.outcome}, ${Math.round(call.durationMs)} ms)`,
     indented(linesOf(call.arguments)),
     indented(linesOf(call.output).map((line) => `  ${line}`)),
   ]);
-  const seen = calls.length > 0 || result.observation === '' ? [] : ['environment', indented(linesOf(result.observation))];
+  const said = calls.length > 0 || result.observation === '' ? [] : linesOf(result.observation);
+  const lines = [...said, ...pictureLines(picturesOf(result))];
+  const seen = lines.length === 0 ? [] : ['environment', indented(lines)];
   const paid = rewardsOf(result).map(({ component, value }) => `reward ${component} ${value}`);
   const end = result.terminated || result.truncated ? [`the episode ended${successText(result)}`] : [];
   return ['policy', indented(linesOf(response)), calls, seen, paid, end];
+}
+
+/** A terminal shows no pixels: each picture is named, with the place at which the API serves it. */
+function pictureLines(pictures: readonly SeenPicture[]): readonly string[] {
+  return pictures.map(({ imageId, width, height }) => `[picture ${width} × ${height}: /images/${imageId}.png]`);
+}
+
+function picturesNamed(seen: Opening | StepResult): { readonly pictures?: readonly SeenPicture[] } {
+  const pictures = picturesOf(seen).map(({ imageId, width, height }) => ({ imageId, width, height }));
+  return pictures.length === 0 ? {} : { pictures };
 }
 
 function successText({ success }: StepResult): string {

@@ -6,6 +6,7 @@ import { ENVIRONMENT_FORMS, openEnvironment } from '../environments/open-environ
 import { newId } from '../events/new-id.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
+import { readPicturesOfSteps } from '../projections/pictures/read-pictures.ts';
 import { readRecordedSteps } from '../projections/step-tree/read-recorded-steps.ts';
 import { type Collection, collect, readCollection } from '../usecases/collect/collect.ts';
 import { treeIdOf } from '../usecases/collect/collect-tree.ts';
@@ -141,7 +142,9 @@ async function showRecorded({ database, blobs }: Platform, { runId, plan }: Plan
   const [task] = plan.tasks;
   if (!task) return;
   const steps = await readRecordedSteps(database.db, treeIdOf(runId, task, 0), textReader(blobs));
-  for (const step of [...steps.values()].sort((a, b) => a.depth - b.depth)) say(turnLines(step));
+  const pictures = await readPicturesOfSteps(database.db, [...steps.keys()]);
+  for (const step of [...steps.values()].sort((a, b) => a.depth - b.depth))
+    say(turnLines({ ...step, pictures: pictures.filter(({ stepId }) => stepId === step.stepId) }));
 }
 
 async function recordedChat(platform: Platform, runId: string): Promise<Planned> {

@@ -1,4 +1,5 @@
 import type { Json } from '../domain/tools/read-python-json.ts';
+import type { GivenPicture } from '../images/picture.ts';
 
 /**
  * An environment as the collector sees it. A kind is opened once per process; an environment is one running episode of it.
@@ -80,6 +81,8 @@ export interface TaskStart {
 export interface Opening {
   readonly instruction: string;
   readonly observation: string;
+  /** Pictures behind the text of the observation, in order: PNG or JPEG. */
+  readonly pictures?: readonly GivenPicture[];
   readonly goal: string;
   /** How many crafts, hops, … the task needs at least, where that is known. */
   readonly depth: number | null;
@@ -97,6 +100,8 @@ export interface Replayed {
 
 export interface StepResult {
   readonly observation: string;
+  /** Pictures behind the text of the observation, in order: PNG or JPEG. */
+  readonly pictures?: readonly GivenPicture[];
   /**
    * The action that was executed, where the environment put another one in the place of the one given (the nearest valid one).
    */

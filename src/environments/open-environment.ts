@@ -13,6 +13,7 @@ import { environmentServer } from './server/server-entry.ts';
 import { textcraft } from './textcraft/textcraft-entry.ts';
 import { toolEnv } from './tool-env/tool-env-entry.ts';
 import { webshopGenerated } from './webshop/webshop-entry.ts';
+import { withPictures } from './with-pictures.ts';
 
 /** The environments that a plan may name. */
 const ENTRIES = [
@@ -63,7 +64,7 @@ export async function openEnvironment(text: string): Promise<EnvironmentKind> {
   const address = parseEnvironment(text);
   // the entry whose name, and so whose schema, the union has matched
   const entry = ENTRIES.find(({ name }) => name === address.environment) as unknown as EnvironmentEntry;
-  return entry.open(address);
+  return withPictures(await entry.open(address));
 }
 
 /** Describes every environment, for the reference and the command line. */

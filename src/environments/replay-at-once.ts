@@ -1,11 +1,13 @@
 import type { Environment, StepResult, TaskStart } from './environment.ts';
-import { sameText } from './same-text.ts';
+import { type PictureIds, type RecordedObservation, sameObservation } from './same-observation.ts';
 
 /** A task and what was done and seen in it so far. */
 export interface EpisodePath {
   readonly task: TaskStart;
   readonly firstObservation: string;
-  readonly steps: readonly { readonly action: string; readonly observation: string }[];
+  /** Pictures of the first observation; left out by who does not know them. */
+  readonly firstPictures?: PictureIds | undefined;
+  readonly steps: readonly (RecordedObservation & { readonly action: string })[];
 }
 
 /**
@@ -16,11 +18,12 @@ export interface EpisodePath {
  */
 export async function replayAtOnce(
   environment: Environment,
-  { task, firstObservation, steps }: EpisodePath,
+  { task, firstObservation, firstPictures, steps }: EpisodePath,
 ): Promise<readonly StepResult[] | null> {
   if (!environment.replay || steps.length === 0) return null;
   const actions = steps.map(({ action }) => action);
   const { opening, steps: taken } = await environment.replay(task, actions);
-  if (taken.length < steps.length || !sameText(opening.observation, firstObservation)) return null;
-  return taken.every(({ observation }, i) => sameText(observation, steps[i]?.observation ?? '')) ? taken : null;
+  const begins = sameObservation(opening, { observation: firstObservation, pictures: firstPictures });
+  if (taken.length < steps.length || !begins) return null;
+  return steps.every((recorded, i) => sameObservation(taken[i] as StepResult, recorded)) ? taken : null; // there are as many
 }

@@ -1,5 +1,5 @@
 import type { Environment, Opening, TaskStart } from './environment.ts';
-import { sameText } from './same-text.ts';
+import { type PictureIds, sameObservation } from './same-observation.ts';
 
 export interface Reopened {
   readonly kind: 'same' | 'differs';
@@ -7,13 +7,19 @@ export interface Reopened {
 }
 
 /**
- * Starts a task and compares its first observation with the recorded one. A difference is repeated once while no other task
- * starts on the same server: a server whose tasks share one random state opens some of them otherwise when two start at the same
- * time, and that says nothing about the record. @throws EnvironmentError as `reset` does.
+ * Starts a task and compares its first observation with the recorded one, and its pictures where they are named. A difference is
+ * repeated once while no other task starts on the same server: a server whose tasks share one random state opens some of them
+ * otherwise when two start at the same time, and that says nothing about the record. @throws EnvironmentError as `reset` does.
  */
-export async function resetAsRecorded(environment: Environment, task: TaskStart, recorded: string): Promise<Reopened> {
+export async function resetAsRecorded(
+  environment: Environment,
+  task: TaskStart,
+  observation: string,
+  pictures?: PictureIds,
+): Promise<Reopened> {
+  const recorded = { observation, pictures };
   const opening = await environment.reset(task);
-  if (sameText(opening.observation, recorded)) return { kind: 'same', opening };
+  if (sameObservation(opening, recorded)) return { kind: 'same', opening };
   const alone = await environment.reset({ ...task, mode: 'alone' });
-  return { kind: sameText(alone.observation, recorded) ? 'same' : 'differs', opening: alone };
+  return { kind: sameObservation(alone, recorded) ? 'same' : 'differs', opening: alone };
 }

@@ -1,7 +1,16 @@
 import { type Failure, retry } from '../runtime/retry.ts';
-import { type Environment, EnvironmentError, type EnvironmentKind, type Opening, type StepResult } from './environment.ts';
+import {
+  type Environment,
+  EnvironmentError,
+  type EnvironmentKind,
+  type Opening,
+  type StepResult,
+  type TaskStart,
+} from './environment.ts';
 import { type EpisodePath, replayAtOnce } from './replay-at-once.ts';
 import { resetAsRecorded } from './reset-as-recorded.ts';
+import { observationText, sameObservation, shownText } from './same-observation.ts';
+import { picturesOf, withPictures } from './with-pictures.ts';
 
 export type Rebuilt =
   | { readonly kind: 'rebuilt'; readonly environment: Environment; readonly last: StepResult | null }
@@ -17,17 +26,18 @@ export async function rebuildEnvironment(kind: EnvironmentKind, path: EpisodePat
   try {
     const taken = await replayAtOnce(environment, path);
     if (taken) return { kind: 'rebuilt', environment, last: taken.at(-1) ?? null };
-    let seen = (await resetAsRecorded(environment, path.task, path.firstObservation)).opening.observation;
+    const first = { observation: path.firstObservation, pictures: path.firstPictures };
+    let seen: Opening | StepResult = (await resetAsRecorded(environment, path.task, first.observation, first.pictures)).opening;
     let last: StepResult | null = null;
-    for (const [i, recorded] of [path.firstObservation, ...path.steps.map((step) => step.observation)].entries()) {
+    for (const [i, recorded] of [first, ...path.steps].entries()) {
       const step = path.steps[i - 1];
       if (step) {
         last = await environment.step(step.action);
-        seen = last.observation;
+        seen = last;
       }
-      if (seen === recorded) continue;
+      if (sameObservation(seen, recorded)) continue;
       await environment.close();
-      return { kind: 'diverged', at: i, recorded, replayed: seen };
+      return { kind: 'diverged', at: i, recorded: observationText(recorded), replayed: shownText(seen) };
     }
     return { kind: 'rebuilt', environment, last };
   } catch (error) {
@@ -43,7 +53,8 @@ export async function rebuildEnvironment(kind: EnvironmentKind, path: EpisodePat
  * @param tries how often one step may be tried on a fresh environment before its error is final.
  */
 export function surviving(kind: EnvironmentKind, tries = 2): EnvironmentKind {
-  return { ...kind, create: async () => survivingEnvironment(kind, tries, await kind.create(), null) };
+  const read = withPictures(kind); // so that they can be compared
+  return { ...kind, create: async () => survivingEnvironment(read, tries, await read.create(), null) };
 }
 
 function survivingEnvironment(kind: EnvironmentKind, tries: number, first: Environment, begun: EpisodePath | null): Environment {
@@ -70,13 +81,14 @@ function survivingEnvironment(kind: EnvironmentKind, tries: number, first: Envir
   return {
     reset: async (task): Promise<Opening> => {
       const opening = await environment.reset(task);
-      path = { task: { alias: task.alias, seed: task.seed }, firstObservation: opening.observation, steps: [] };
+      path = begunBy(task, opening);
       return opening;
     },
     step: (action) =>
       tried(async (): Promise<StepResult> => {
         const result = await environment.step(action);
-        if (path) path = { ...path, steps: [...path.steps, { action, observation: result.observation }] };
+        if (path)
+          path = { ...path, steps: [...path.steps, { action, observation: result.observation, pictures: picturesOf(result) }] };
         return result;
       }),
     parse: (response) => environment.parse(response),
@@ -84,8 +96,10 @@ function survivingEnvironment(kind: EnvironmentKind, tries: number, first: Envir
       ? {
           replay: async (task, actions) => {
             const replayed = await (environment.replay ?? replay)(task, actions);
-            const steps = replayed.steps.map(({ observation }, i) => ({ action: actions[i] ?? '', observation }));
-            path = { task: { alias: task.alias, seed: task.seed }, firstObservation: replayed.opening.observation, steps };
+            const steps = replayed.steps.map((step, i) => {
+              return { action: actions[i] ?? '', observation: step.observation, pictures: picturesOf(step) };
+            });
+            path = { ...begunBy(task, replayed.opening), steps };
             return replayed;
           },
         }
@@ -100,6 +114,10 @@ function survivingEnvironment(kind: EnvironmentKind, tries: number, first: Envir
     ...(planLength ? { planLength: () => tried(async () => (await environment.planLength?.()) ?? null) } : {}),
     close: () => environment.close(),
   };
+}
+
+function begunBy({ alias, seed }: TaskStart, opening: Opening): EpisodePath {
+  return { task: { alias, seed }, firstObservation: opening.observation, firstPictures: picturesOf(opening), steps: [] };
 }
 
 function isMendable(error: unknown): boolean {

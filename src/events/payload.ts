@@ -43,12 +43,15 @@ export function joinPayload(type: EventType, data: unknown, payload: Payload): u
   return whole;
 }
 
-/** Returns forgotten token ids to their length, as zeros: the placeholder of the record has none, to take no room. */
+/**
+ * Returns forgotten token ids to their length, as zeros: the placeholder of the record has none, to take no room. A forgotten
+ * picture stays without a byte: zeros are no PNG.
+ */
 export function fillForgotten(type: EventType, data: unknown): unknown {
   let filled = data;
   for (const field of pathsOf(type))
     filled = replaceAt(filled, field, 0, '', (value) => {
-      if (!isPacked(value) || value.bytes !== '' || value.length === 0) return value;
+      if (!isPacked(value) || value.bytes !== '' || value.length === 0 || field.at(-1) === 'png') return value;
       return { ...value, bytes: Buffer.alloc(value.length * (value.dtype === 'uint8' ? 1 : 4)).toString('base64') };
     });
   return filled;

@@ -7,6 +7,7 @@ import type { Db } from '../postgres/database.ts';
 import { isForgotten } from '../postgres/stream-keys.ts';
 import { findHistoryImage, type HistoryImageRecord } from '../projections/images/read-history-images.ts';
 import { type Rebuilt, rebuildImage } from '../projections/images/rebuild-image.ts';
+import { findPicture, type OpenedPicture, openPicture, type PictureRecord } from '../projections/pictures/read-pictures.ts';
 import { asSeenBy } from '../projections/visible/see-projects.ts';
 import { type Logger, SILENT } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
@@ -31,9 +32,9 @@ const LANES = 2; // drawing holds the event loop for some milliseconds an image:
 const IN_FLIGHT = 100; // a page shows some dozens of images; what is beyond comes back
 
 /**
- * Makes the endpoint for history images: finds a step that was shown the image, draws it again from its segments and compares it
- * with its id. An image never changes, so it may be kept for ever (its id is the ETag). A record that does not give the image is
- * 500, with what is damaged named.
+ * Makes the endpoint for images. Pictures of observations are on record. For a history, it finds a step that was shown the
+ * image, draws it again from its segments and compares it with its id. An image never changes, so it may be kept for ever (its id
+ * is the ETag). A record that does not give the image is 500, with what is damaged named.
  */
 export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
   const { db, blobs, metrics, logger = SILENT, segmentCache: cache = new SegmentCache() } = options;
@@ -48,7 +49,7 @@ export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
     method: 'GET',
     path: '/images/{id}.png',
     needs: ['read'],
-    summary: 'The history that a step was shown, drawn again from the record and compared with its id.',
+    summary: 'The history that a step was shown, drawn again and compared with its id; or a picture of an observation.',
     // Nothing of a path reaches a file system, and what is no SHA-256 is not looked up.
     params: z.object({ id: sha256.describe('Id of the image: the SHA-256 of its size and pixels.') }),
     headers: { 'if-none-match': 'A list of tags, or `*`.' },
@@ -56,7 +57,7 @@ export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
       200: { description: 'The image. It never changes.', content: { 'image/png': PNG }, headers: KEPT },
       304: { description: 'The client has it.', headers: KEPT },
       ...refusals({
-        404: 'No step on record was shown this image.',
+        404: 'No step on record was shown this image, and no observation holds it.',
         410: 'The image is forgotten, as the text that it showed.',
         422: 'The image is too large to be drawn here.',
         500: 'The record does not give the image: the message names what is damaged.',
@@ -66,14 +67,23 @@ export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
     async handle({ req, params: { id: imageId }, principal }) {
       const visible = asSeenBy(db, principal);
       const shown = await findHistoryImage(visible, imageId);
-      if (!shown)
+      const seen = shown ? undefined : await findPicture(visible, imageId);
+      if (!shown && !seen)
         return refuse(404, `no step on record was shown the image ${imageId}`, 'ask GraphQL: step { historyImage { url } }');
-      if (isKept(req.headers['if-none-match'], imageId) && !(await isForgotten(db, shown.treeId)))
+      const known = req.headers['if-none-match'];
+      if (shown && isKept(known, imageId) && !(await isForgotten(db, shown.treeId)))
         return { status: 304, headers: headersOf(imageId), body: '' };
       const ticket = gate.enter();
       if (!ticket) return refuse(503, 'too many images are being drawn', 'ask again', { headers: { 'retry-after': '1' } });
       try {
         return await lanes.run([`${asked++ % LANES}`], async () => {
+          if (seen) {
+            const opened = (await isForgotten(db, seen.treeId))
+              ? ({ kind: 'forgotten' } as const)
+              : await openPicture(seen, (sha256) => blobs.get(sha256));
+            return pictureReply(seen, opened, known);
+          }
+          if (!shown) throw new TypeError('one of both was found');
           const result = await rebuildImage({ ...world, db: visible }, shown);
           rebuilt.add(1, { outcome: result.kind });
           return reply(result, shown, logger);
@@ -83,6 +93,15 @@ export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
       }
     },
   });
+}
+
+/** A picture of an observation is on record as it is. */
+function pictureReply({ imageId, stepId }: PictureRecord, opened: OpenedPicture, known: string | undefined): Reply {
+  if (opened.kind === 'forgotten') return refuse(410, `the picture of step ${stepId} is forgotten`, 'nothing brings it back');
+  if (opened.kind === 'damaged')
+    return refuse(500, `the picture of step ${stepId} ${opened.detail}`, `restore the picture ${imageId}: its blob from a copy`);
+  if (isKept(known, imageId)) return { status: 304, headers: headersOf(imageId), body: '' };
+  return { status: 200, headers: { 'content-type': 'image/png', ...headersOf(imageId) }, body: opened.picture.png };
 }
 
 async function reply(result: Rebuilt, shown: HistoryImageRecord, logger: Logger): Promise<Reply> {

@@ -10,7 +10,7 @@ import { sendAddress } from '../runtime/secret-address.ts';
 import { parseCompletion } from './openai/completion.ts';
 import { postJson } from './openai/post-json.ts';
 import type { World } from './openai/retry.ts';
-import { type MultimodalMessage, shownMessages } from './openai/shown-messages.ts';
+import { imagePart, type MultimodalMessage, shownMessages } from './openai/shown-messages.ts';
 import { type Act, type ActRequest, type Policy, PolicyError } from './policy.ts';
 import { askedMessages } from './shown-prompt.ts';
 
@@ -84,7 +84,7 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
       const shown = request.shown ? await shownMessages(request.shown) : null;
       let prompt: Prompt = shown ? { messages: [], trimmed: null } : openingPrompt(request, options);
       for (let overflows = 0; acts.length < request.n; ) {
-        const ask = (n: number) => requestBody(shown ?? prompt.messages, request, acts.length, n, options);
+        const ask = (n: number) => requestBody(shown ?? prompt.messages.map(asSent), request, acts.length, n, options);
         const missing = request.n - acts.length;
         let sent = ask(choices === 'one' ? 1 : missing);
         let body = JSON.stringify(sent);
@@ -111,7 +111,7 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
             ...(completion.fingerprint === null ? {} : { fingerprint: completion.fingerprint }),
           };
           const asked = {
-            messages: request.shown ? askedMessages(request.shown.messages) : prompt.messages.map(asText),
+            messages: request.shown ? askedMessages(request.shown.messages) : prompt.messages.map(asAsked),
             tools: null,
             sampling: samplingOf(sent),
             server: withoutCredentials(post.url),
@@ -144,7 +144,10 @@ interface Prompt {
 function openingPrompt(request: ActRequest, options: OpenAiOptions): Prompt {
   // As the record will hold it: half surrogates of an earlier reply would be refused by strict servers, and the rebuilt prompt
   // would differ.
-  const whole = wellFormed(request.messages ?? promptMessages(request)).value;
+  const whole = (request.messages ?? promptMessages(request)).map((message) => ({
+    ...message,
+    content: wellFormed(message.content).value,
+  }));
   const messages = options.systemRole === 'merged' ? mergeSystem(whole) : whole;
   if (options.maxPromptTokens === undefined) return { messages, trimmed: null };
   const result = trimTurns(messages, options.maxPromptTokens, options.countTokens ?? approximateTokens);
@@ -221,8 +224,16 @@ function samplingOf({ temperature, top_p, max_tokens, max_completion_tokens, sto
   return { temperature, topP: top_p ?? null, maxTokens: max_tokens ?? max_completion_tokens ?? null, stop: stop ?? [], seed };
 }
 
-function asText({ role, content }: ChatMessage): AskedMessage {
-  return { role, parts: [{ kind: 'text', text: content }] };
+/** A text alone as it is, else parts: the text where there is one, and the pictures behind it. */
+function asSent({ role, content, images = [] }: ChatMessage): MultimodalMessage {
+  if (images.length === 0) return { role, content };
+  const text = content === '' ? [] : [{ type: 'text', text: content }];
+  return { role, content: [...text, ...images.map(({ png }) => imagePart(png))] };
+}
+
+function asAsked({ role, content, images = [] }: ChatMessage): AskedMessage {
+  const text = content === '' && images.length > 0 ? [] : [{ kind: 'text' as const, text: content }];
+  return { role, parts: [...text, ...images.map(({ imageId }) => ({ kind: 'image' as const, imageId }))] };
 }
 
 function chatAddress(baseUrl: string): string {

@@ -1,4 +1,4 @@
-import type { ChatMessage } from '../domain/history/prompt.ts';
+import type { ChatImage, ChatMessage } from '../domain/history/prompt.ts';
 import type { AskedPrompt } from '../domain/prompts/asked-prompt.ts';
 import type { PolicyRef } from '../events/schemas/values.ts';
 import type { ShownPrompt } from './shown-prompt.ts';
@@ -28,6 +28,8 @@ export interface ActRequest {
   readonly instruction: string;
   /** The task's first observation, then each step taken since; the last observation is the agent's current state. */
   readonly firstObservation: string;
+  /** Pictures of the first observation. */
+  readonly firstImages?: readonly ChatImage[];
   readonly history: readonly PastStep[];
   /**
    * The whole chat, where the collector prescribes it: a policy that asks a model sends this in place of one built from the
@@ -52,6 +54,8 @@ export interface PastStep {
   readonly response: string;
   readonly action: string;
   readonly observation: string;
+  /** Pictures of the observation. */
+  readonly images?: readonly ChatImage[];
 }
 
 export interface Act {

@@ -6,6 +6,7 @@ import { images } from './images/images.ts';
 import { journal } from './journal/journal.ts';
 import { journalChain } from './journal-chain/journal-chain.ts';
 import { owners } from './owners/owners.ts';
+import { pictures } from './pictures/pictures.ts';
 import type { Projection } from './projection.ts';
 import { prompts } from './prompts/prompts.ts';
 import { replays } from './replays/replays.ts';
@@ -34,4 +35,5 @@ export const projections: readonly Projection[] = [
   datasetSources,
   trainingPool,
   experimentStages,
+  pictures,
 ];

@@ -1,9 +1,13 @@
 import type { PlanRules } from '../domain/training/planning/plan-rules.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { pack } from '../events/packed.ts';
+import { imageId } from '../images/image-id.ts';
 import { EventBuilder } from './event-builder.ts';
 
-/** Records one event of every type of the catalogue, with every optional part there; the frozen fixtures were written from it. */
+/**
+ * Records one event of every type of the catalogue, with the optional parts that it had when its fixture was frozen, then those
+ * with what was added later; the frozen fixtures were written from it.
+ */
 export function everyEvent(): readonly Envelope[] {
   const builder = new EventBuilder('fixtures');
   const experimentId = builder.id('experiment');
@@ -230,7 +234,31 @@ export function everyEvent(): readonly Envelope[] {
     },
     experimentId,
   );
+  recordPictures(builder, runId);
   return builder.events.map((event) => ({ ...event, causationId: builder.id('cause'), repaired: ['data.nothing'] }));
+}
+
+/** Names the fixture of an event: its type and version, and what was added to the type without a new version. */
+export function fixtureName({ type, schemaVersion, data }: Envelope): string {
+  return `${type}.v${schemaVersion}${'pictures' in data ? '.pictures' : ''}.json`;
+}
+
+/** A PNG of one pixel (1, 2, 3), and one that lies in the blob store. */
+function recordPictures(builder: EventBuilder, runId: string): void {
+  const bytes = Buffer.from(
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgZGIGAAAOAAfXb+R4AAAAAElFTkSuQmCC',
+    'base64',
+  );
+  const dot = { imageId: imageId(1, 1, Uint8Array.of(1, 2, 3)), width: 1, height: 1, png: pack('uint8', [...bytes]) };
+  const blob = { blob: '7'.repeat(64), size: 70_002, mediaType: 'application/octet-stream' };
+  const large = {
+    imageId: '8'.repeat(64),
+    width: 200,
+    height: 100,
+    png: { dtype: 'uint8' as const, length: blob.size, bytes: blob },
+  };
+  const tree = builder.tree(runId, 'painted', { pictures: [dot] });
+  builder.step(tree, null, tree.rootStepId, 1, { observation: 'seen', pictures: [large, dot] });
 }
 
 const RULES: PlanRules = {

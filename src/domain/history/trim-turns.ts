@@ -53,12 +53,17 @@ export function countTurns(messages: readonly ChatMessage[]): number {
   return splitTurns(messages).turns.length;
 }
 
+const PATCH = 28; // pixels of a side that become one token of Qwen2-VL and Qwen2.5-VL
+
 /**
- * Estimates the tokens of a message where no tokenizer is available: one for three UTF-8 bytes, and four for the role's markers.
+ * Estimates the tokens of a message where no tokenizer is available: one for three UTF-8 bytes, those of its pictures, and four
+ * for the role's markers.
  */
 export function approximateTokens(message: ChatMessage): number {
   // English runs at about four bytes a token; three errs on the long side, so that the server's limit is met rarely.
-  return Math.ceil(new TextEncoder().encode(message.content).length / 3) + 4;
+  const text = Math.ceil(new TextEncoder().encode(message.content).length / 3);
+  const seen = (message.images ?? []).map(({ width, height }) => Math.ceil(width / PATCH) * Math.ceil(height / PATCH));
+  return seen.reduce((sum, tokens) => sum + tokens, text) + 4;
 }
 
 function splitTurns(messages: readonly ChatMessage[]): { head: readonly ChatMessage[]; turns: (readonly ChatMessage[])[] } {

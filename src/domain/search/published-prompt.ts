@@ -1,4 +1,4 @@
-import { type ChatMessage, type Conversation, promptMessages } from '../history/prompt.ts';
+import { type ChatImage, type ChatMessage, type Conversation, promptMessages } from '../history/prompt.ts';
 import { approximateTokens } from '../history/trim-turns.ts';
 import { type PublishedTrim, trimAsPublished } from './trim-as-published.ts';
 
@@ -9,6 +9,8 @@ const MARGIN = 60; // tokens that the published search leaves below its limit
 interface Opening {
   readonly instruction: string;
   readonly observation: string;
+  /** Of the first observation; environments of the original have none. */
+  readonly images?: readonly ChatImage[];
 }
 
 /** Counts the tokens of a whole chat. */
@@ -18,12 +20,12 @@ export type CountTokens = (messages: readonly ChatMessage[]) => number;
  * Returns what precedes the first reply: a system sentence, the instruction as the first user message with its
  * acknowledgement, the first observation (§1.2).
  */
-export function publishedOpening({ instruction, observation }: Opening): readonly ChatMessage[] {
+export function publishedOpening({ instruction, observation, images = [] }: Opening): readonly ChatMessage[] {
   return [
     { role: 'system', content: SYSTEM },
     { role: 'user', content: instruction },
     { role: 'assistant', content: ACKNOWLEDGEMENT },
-    ...promptMessages({ instruction: '', firstObservation: observation, history: [] }),
+    ...promptMessages({ instruction: '', firstObservation: observation, firstImages: images, history: [] }),
   ];
 }
 

@@ -56,13 +56,14 @@ function createConversation(options: ChatOptions, fingerprint: string, closed: A
     step: async (response, signal): Promise<StepResult> => {
       const either = signal ? AbortSignal.any([closed, signal]) : closed;
       const limits = { timeoutMs: options.toolTimeoutMs, signal: either, clock: options.clock };
-      const { kind, results, calls, reward, executable } = await answerTurn(options, response, limits);
+      const { kind, results, pictures, calls, reward, executable } = await answerTurn(options, response, limits);
       const scorer = { name: `tools-${profile}`, revision: fingerprint.slice(0, 16) };
       return {
         observation: frameTurn(profile, results, options.maxResponse),
         reward: { value: 0, raw: 0, scale: 1, kind: 'final' },
         ...{ terminated: false, truncated: false, success: null, executable, admissibleActions: null, stateHash: null },
         toolCalls: calls,
+        ...(pictures.length > 0 ? { pictures } : {}),
         components: reward === null ? [] : [{ component: 'tool', value: reward, scorer }],
         ...(kind === 'final' ? { awaitsPerson: true } : {}),
       };

@@ -11,6 +11,11 @@ const component = z
   .regex(/^[a-z][\w.-]{0,63}$/, 'must be a lower-case word')
   .refine((name) => name !== 'environment', 'is the reward itself');
 const actions = z.array(text(10_000)).max(100_000).nullable().default(null);
+const pictures = z
+  .array(z.string().max(14_000_000))
+  .max(16)
+  .optional()
+  .describe('PNG or JPEG pictures behind the text of the observation, in base64 or as data URLs.');
 const state = text(1_000).nullable().default(null);
 
 const alias = text(200).min(1);
@@ -78,6 +83,7 @@ export type EpisodeId = z.output<typeof id>;
 /** What `POST /reset {episode, task, seed}` answers. */
 export const openingShape = z.object({
   observation: shown.describe('First observation.'),
+  pictures,
   instruction: text(100_000).optional().describe('Rules of this task, in place of those of the description.'),
   goal: shown.optional().describe('What the task asks for; the first observation when left out.'),
   depth: z.number().nullable().default(null).describe('Steps that the task needs at least, where that is known.'),
@@ -90,6 +96,7 @@ export type OpeningAnswer = z.output<typeof openingShape>;
 /** What `POST /step {episode, n, action}` answers. */
 export const stepShape = z.object({
   observation: shown.describe('What follows the action.'),
+  pictures,
   reward: z.number().default(0).describe('Reward of the step, as the description says that rewards are read.'),
   terminated: z.boolean().default(false).describe('Whether the environment ended the episode.'),
   truncated: z.boolean().default(false).describe('Whether the environment cut the episode at a limit of its own.'),

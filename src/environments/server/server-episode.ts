@@ -138,6 +138,7 @@ function openingOf({ description, traits }: EnvironmentServer, alias: string, op
   return {
     instruction: opened.instruction ?? description.instruction,
     observation: opened.observation,
+    ...(opened.pictures ? { pictures: opened.pictures } : {}),
     goal: opened.goal ?? opened.observation,
     depth: opened.depth ?? traits.get(alias)?.depth ?? null,
     split: opened.split ?? traits.get(alias)?.split ?? null,
@@ -166,6 +167,7 @@ function resultOf(
     earned: value,
     result: {
       observation: answer.observation,
+      ...(answer.pictures ? { pictures: answer.pictures } : {}),
       reward: { value, raw: answer.reward, scale, kind, ...(kind === 'cumulative' ? { gain: value - before } : {}) },
       ...(components.length > 0 ? { components } : {}),
       ...(answer.reason === undefined ? {} : { reason: answer.reason }),

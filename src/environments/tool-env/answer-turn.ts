@@ -1,6 +1,7 @@
 import { cutText } from '../../domain/text/cut-text.ts';
 import { answerFailure, type PlannedCall, planTurn, type ToolProfile } from '../../domain/tools/plan-turn.ts';
 import { truncateCodePoints } from '../../domain/tools/truncate.ts';
+import { PICTURE_LIMITS, type Picture, PictureRefused, readPictures } from '../../images/picture.ts';
 import { EnvironmentError, type ToolCallRecord } from '../environment.ts';
 import { type CallLimits, type CallOutcome, runCalls } from '../tools/run-calls.ts';
 import type { Toolbox } from '../tools/toolbox.ts';
@@ -19,6 +20,8 @@ export interface TurnRules {
 export interface AnsweredTurn {
   readonly kind: 'final' | 'calls';
   readonly results: readonly string[];
+  /** What the calls returned besides, in the order of the calls. */
+  readonly pictures: readonly Picture[];
   readonly calls: readonly ToolCallRecord[];
   /** The sum of what the calls were paid, null where none was. */
   readonly reward: number | null;
@@ -36,9 +39,9 @@ const KEPT = 65_536; // code points of a result that framing may still look at
 export async function answerTurn(rules: TurnRules, response: string, limits: CallLimits): Promise<AnsweredTurn> {
   const { profile, parallel, paysCalls, toolbox } = rules;
   const planned = planTurn(profile, response, toolbox, { parallel });
-  if (planned.kind === 'final') return { kind: 'final', results: [], calls: [], reward: null, executable: true };
+  if (planned.kind === 'final') return { kind: 'final', results: [], pictures: [], calls: [], reward: null, executable: true };
   const toRun = planned.calls.flatMap((each) => (each.kind === 'execute' ? [each.call] : []));
-  const outcomes = await runCalls(toolbox.tools, toRun, limits);
+  const { outcomes, pictures } = await readCallPictures(await runCalls(toolbox.tools, toRun, limits));
   for (const [i, outcome] of outcomes.entries())
     if (outcome.kind === 'unavailable')
       throw new EnvironmentError('backend', `the tool ${toRun[i]?.name} is unavailable: ${outcome.reason}`, { retryable: true });
@@ -49,6 +52,7 @@ export async function answerTurn(rules: TurnRules, response: string, limits: Cal
   const paid = answered.flatMap(({ reward }) => (reward === null || !paysCalls ? [] : [reward]));
   return {
     kind: 'calls',
+    pictures,
     results: answered.map(({ result }) => truncateCodePoints(result, KEPT)),
     calls: answered.map(({ tool, text, result, outcome, durationMs, reward, note }) => ({
       tool: tool === '' ? '(none)' : cutText(tool, 200),
@@ -61,6 +65,25 @@ export async function answerTurn(rules: TurnRules, response: string, limits: Cal
     reward: paid.length === 0 ? null : paid.reduce((sum, each) => sum + each, 0),
     executable: answered.some(({ valid }) => valid),
   };
+}
+
+/** Reads the pictures of calls. A call whose pictures are none has failed, and so has one beyond the limit of a turn. */
+async function readCallPictures(
+  outcomes: readonly CallOutcome[],
+): Promise<{ readonly outcomes: readonly CallOutcome[]; readonly pictures: readonly Picture[] }> {
+  const read: CallOutcome[] = [];
+  const pictures: Picture[] = [];
+  for (const outcome of outcomes) {
+    try {
+      if (outcome.kind === 'done' && outcome.pictures !== undefined)
+        pictures.push(...(await readPictures(outcome.pictures, PICTURE_LIMITS.count - pictures.length)));
+      read.push(outcome);
+    } catch (error) {
+      if (!(error instanceof PictureRefused)) throw error;
+      read.push({ kind: 'failed', reason: error.message, durationMs: outcome.durationMs });
+    }
+  }
+  return { outcomes: read, pictures };
 }
 
 interface Answered {

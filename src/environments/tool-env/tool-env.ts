@@ -155,6 +155,7 @@ async function take(
     admissibleActions: null,
     stateHash: stateHash(kind, after),
     toolCalls: answered.calls,
+    ...(answered.pictures.length > 0 ? { pictures: answered.pictures } : {}),
     components: processReward(kind, answered),
     ...(ended ? { reason: reasons.filter((each) => each !== '').join('; ') } : {}),
   };

@@ -7,13 +7,14 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { openMcpTools } from './mcp-tools.ts';
 
 const SERVER = `mcp:${process.execPath} ${fileURLToPath(new URL('../../testing/mcp/letters-server.mjs', import.meta.url))}`;
+const DOT = expect.stringMatching(/^iVBORw0KGgo/);
 const signal = new AbortController().signal;
 
 test('the tools of an MCP server are called with their schema, their errors and their end as those of other tools', async () => {
   const tools = await openMcpTools(SERVER, 20_000);
   try {
-    const [count, fail, leave] = tools;
-    expect(tools.map(({ name }) => name)).toEqual(['count_letter', 'fail', 'leave']);
+    const [count, fail, draw, leave] = tools;
+    expect(tools.map(({ name }) => name)).toEqual(['count_letter', 'fail', 'draw', 'leave']);
     expect(count).toMatchObject({
       description: 'Counts how often a letter occurs in a word.',
       parameters: { type: 'object', required: ['word', 'letter'], properties: { letter: { description: 'One letter' } } },
@@ -21,6 +22,7 @@ test('the tools of an MCP server are called with their schema, their errors and 
     });
     expect(await count?.execute({ word: 'berry', letter: 'r' }, signal)).toEqual({ content: '2', success: true });
     expect(await fail?.execute({}, signal)).toEqual({ content: 'it failed', success: false });
+    expect(await draw?.execute({}, signal)).toMatchObject({ content: 'a dot\n[image]', success: true, pictures: [DOT] });
     await expect(leave?.execute({}, signal)).rejects.toMatchObject({ name: 'ToolUnavailable' });
   } finally {
     for (const tool of tools) await tool.close?.();
@@ -28,7 +30,9 @@ test('the tools of an MCP server are called with their schema, their errors and 
 });
 
 test('a tool that the server lacks, and a program that is no server, are refused', async () => {
-  await expect(openMcpTools(`${SERVER}#none`, 20_000)).rejects.toThrow('has no tool none; it has count_letter, fail, leave');
+  await expect(openMcpTools(`${SERVER}#none`, 20_000)).rejects.toThrow(
+    'has no tool none; it has count_letter, fail, draw, leave',
+  );
   await expect(openMcpTools('mcp:true', 20_000)).rejects.toMatchObject({
     name: 'ToolError',
     message: expect.stringContaining('mcp:true does not answer as an MCP server'),

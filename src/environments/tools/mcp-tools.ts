@@ -108,9 +108,12 @@ async function call(
       signal.throwIfAborted();
       throw new ToolUnavailable(`${name}: ${hide(wordsOf(cause))}`);
     });
-  const parts = Array.isArray(answer.content) ? (answer.content as readonly { type: string; text?: string }[]) : [];
+  const parts = Array.isArray(answer.content)
+    ? (answer.content as readonly { type: string; text?: string; data?: string }[])
+    : [];
   const content = hide(parts.map(({ type, text }) => text ?? `[${type}]`).join('\n'));
-  return { content, success: answer.isError !== true };
+  const pictures = parts.flatMap(({ type, data }) => (type === 'image' && data !== undefined ? [data] : []));
+  return { content, success: answer.isError !== true, ...(pictures.length > 0 ? { pictures } : {}) };
 }
 
 function wordsOf(cause: unknown): string {

@@ -14,6 +14,8 @@ export type CallOutcome =
       /** Why the reward that the tool gave was refused; null when it was not. */
       readonly refusal: string | null;
       readonly durationMs: number;
+      /** As the tool gave them; read by `readCallPictures`. */
+      readonly pictures?: unknown;
     }
   | { readonly kind: 'failed'; readonly reason: string; readonly durationMs: number }
   /** What the tool asks is away: no word on the call. */
@@ -124,7 +126,8 @@ function outcomeOf(tool: Tool, args: ToolArguments, result: ToolResult | undefin
     const refusal = `its reward ${cutText(String(reward), 80)} ${whyNoAmount(reward)}`;
     return { kind: 'done', output: whole.content, success, reward: 0, refusal, durationMs };
   }
-  return { kind: 'done', output: whole.content, success, reward, refusal: null, durationMs };
+  const pictures = whole.pictures === undefined ? {} : { pictures: whole.pictures };
+  return { kind: 'done', output: whole.content, success, reward, refusal: null, durationMs, ...pictures };
 }
 
 function failed(reason: string, durationMs: number): CallOutcome {

@@ -40,11 +40,14 @@ const toolListShape = z.object({
     .describe('Tools of the server, in order.'),
 });
 
+const pictureList = z.array(z.string().max(14_000_000)).max(16);
+
 /** What `POST /call {tool, arguments}` answers. */
 const callShape = z.object({
   content: z.string().max(4_000_000).describe('Result, as the model is shown.'),
   success: z.boolean().optional().describe('Whether the call did what was asked; true when left out.'),
   reward: z.number().nullish().describe('Process reward of the call.'),
+  pictures: pictureList.optional().describe('PNG or JPEG pictures, in base64 or as data URLs, behind the text in order.'),
 });
 
 /**
@@ -71,8 +74,13 @@ export async function openToolServer(address: string, timeoutMs: number, close?:
       const json = { tool: described.name, arguments: args };
       const answer = await callServer({ method: 'POST', path: '/call', json, repeat: 'unsafe' }, calls).catch(unavailable);
       if (answer.status !== 200) throw new ToolUnavailable(`${described.name} at ${url}: ${abridge(answer.body)}`);
-      const { content, success, reward } = read(callShape, answer, `POST ${url}/call`);
-      return { content, ...(success === undefined ? {} : { success }), ...(reward == null ? {} : { reward }) };
+      const { content, success, reward, pictures } = read(callShape, answer, `POST ${url}/call`);
+      return {
+        content,
+        ...(success === undefined ? {} : { success }),
+        ...(reward == null ? {} : { reward }),
+        ...(pictures ? { pictures } : {}),
+      };
     },
     ...(i === 0 && close ? { close } : {}), // once for all of them
   }));

@@ -1,4 +1,5 @@
 import type { Json } from '../../domain/tools/read-python-json.ts';
+import type { GivenPicture } from '../../images/picture.ts';
 
 /** What a model may call. Whoever opens a tool closes it. */
 export interface Tool {
@@ -32,7 +33,15 @@ export type ToolArguments = { readonly [name: string]: Json };
  * A text, or a text with the tool's own word on whether the call did what was asked, and its reward where the tool returns one
  * itself.
  */
-export type ToolResult = string | { readonly content: string; readonly success?: boolean; readonly reward?: number | null };
+export type ToolResult =
+  | string
+  | {
+      readonly content: string;
+      readonly success?: boolean;
+      readonly reward?: number | null;
+      /** Pictures behind the text, in order: PNG or JPEG, as bytes, base64 or data URLs. */
+      readonly pictures?: readonly GivenPicture[];
+    };
 
 /**
  * What a tool or a reward function asks is away, or not what it should be: this says nothing of the call. A module of the user's

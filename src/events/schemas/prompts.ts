@@ -25,7 +25,7 @@ const part = z.discriminatedUnion('kind', [
       .describe('Field of the step that is the text; `instruction` is that of its tree.'),
   }),
   z.strictObject({
-    kind: z.literal('image').describe('An image, drawn again from the history that the step was shown.'),
+    kind: z.literal('image').describe('An image: the history drawn again, or a picture of an observation.'),
     imageId: sha256.describe('SHA-256 of the size and the pixels of the image.'),
   }),
 ]);

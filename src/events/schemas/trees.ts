@@ -23,6 +23,19 @@ import {
   usage,
 } from './values.ts';
 
+const pictures = z
+  .array(
+    z.strictObject({
+      imageId: sha256.describe('SHA-256 of the size and the pixels of the picture.'),
+      width: count.describe('Width in pixels.'),
+      height: count.describe('Height in pixels.'),
+      png: packed.describe('The picture as a PNG, as uint8.'),
+    }),
+  )
+  .max(16)
+  .optional()
+  .describe('Pictures behind the text of the observation, in order; absent when it has none, and in older records.');
+
 export const treeOpened = eventData('A tree was opened: a task was started and the environment returned its first observation.', {
   treeId,
   runId,
@@ -30,6 +43,7 @@ export const treeOpened = eventData('A tree was opened: a task was started and t
   rootStepId: id.describe('UUID of the root step, which has no action.'),
   instruction: text.describe('Instruction with which every prompt of the tree begins.'),
   observation: text.describe('First observation of the task.'),
+  pictures,
   admissibleActions,
   stateHash,
   plannedRollouts: count.describe('Number of rollouts planned in the tree.'),
@@ -89,6 +103,7 @@ export const stepTaken = eventData('A step was taken: an action was executed and
   thought: text.describe('Thought in the response; empty when it has none.'),
   action: text.describe('Action that was executed.'),
   observation: text.describe('Observation that the environment returned.'),
+  pictures,
   wellFormatted: z.boolean().describe('Whether the response has the requested form.'),
   executable: z.boolean().describe('Whether the environment understood and executed the action.'),
   termination: z

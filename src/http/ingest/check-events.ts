@@ -5,6 +5,7 @@ import { type Envelope, identityOf } from '../../events/envelope.ts';
 import { wellFormed } from '../../events/well-formed.ts';
 import { PROBLEM_LIMIT, type Problem, type Reply, refuse } from '../reply.ts';
 import { unsafePart } from './unsafe-part.ts';
+import { wrongPictures } from './wrong-pictures.ts';
 import { wrongTokens } from './wrong-tokens.ts';
 
 /** An event of a request and its place in it. */
@@ -143,7 +144,7 @@ function check(value: unknown, index: number, now: number): Sent | Problem {
   // Text in `data` is repaired on append; who wrote an event is not text from a model, so a broken name is a mistake.
   const [broken] = wellFormed({ ...parsed.event, data: null }).repaired;
   if (broken !== undefined) return { index, id: parsed.event.id, path: broken, message: 'holds a half surrogate or NUL' };
-  const wrong = wrongTokens(parsed.event);
+  const wrong = wrongTokens(parsed.event) ?? wrongPictures(parsed.event);
   return wrong ? { index, id: parsed.event.id, ...wrong } : { index, event: parsed.event };
 }
 

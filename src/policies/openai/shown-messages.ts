@@ -23,6 +23,10 @@ export async function shownMessages({ messages }: ShownPrompt): Promise<readonly
 
 async function contentOf(part: ShownPart): Promise<object> {
   if (part.kind === 'text') return { type: 'text', text: wellFormed(part.text).value };
-  const png = Buffer.from(await part.png()).toString('base64');
-  return { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } };
+  return imagePart(await part.png());
+}
+
+/** Writes a picture as a part of a message. */
+export function imagePart(png: Uint8Array): object {
+  return { type: 'image_url', image_url: { url: `data:image/png;base64,${Buffer.from(png).toString('base64')}` } };
 }

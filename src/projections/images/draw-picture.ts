@@ -2,6 +2,7 @@ import type { BlobStore } from '../../blobs/blob-store.ts';
 import { encodePng } from '../../images/png.ts';
 import { SegmentCache } from '../../images/segment-cache.ts';
 import type { Db } from '../../postgres/database.ts';
+import { findPicture, findPictureOfTree, openPicture, type PictureRecord } from '../pictures/read-pictures.ts';
 import { findHistoryImage, type HistoryImageRecord, readHistoryImages } from './read-history-images.ts';
 import { rebuildImage } from './rebuild-image.ts';
 
@@ -30,9 +31,11 @@ export function pictureReader({ db, blobs }: { readonly db: Db; readonly blobs: 
   const world = { db, blobs, draw: (...drawn: Parameters<SegmentCache['get']>) => cache.get(...drawn).entry.segment };
   return async ({ imageId, steps }) => {
     const record = await recordOf(db, imageId, steps);
+    const seen = record ? undefined : ((await findPictureOfTree(db, imageId, steps)) ?? (await findPicture(db, imageId)));
+    if (seen) return seenPicture(seen, blobs);
     if (!record)
       throw new PictureUndrawable(
-        `the prompt of step ${steps.join(', ')} shows the picture ${imageId}, which no HistoryRendered on record names; append it`,
+        `the prompt of step ${steps.join(', ')} shows the picture ${imageId}, which no history and no observation on record holds; append it`,
       );
     const rebuilt = await rebuildImage(world, record);
     if (rebuilt.kind !== 'image') {
@@ -44,6 +47,16 @@ export function pictureReader({ db, blobs }: { readonly db: Db; readonly blobs: 
     const { id, factor, width, height } = record;
     return { id, factor, width, height, png: await encodePng(rebuilt.image) };
   };
+}
+
+/** A picture of an observation is on record as it is. @throws PictureUndrawable where it is not any more. */
+async function seenPicture(seen: PictureRecord, blobs: Pick<BlobStore, 'get'>): Promise<Picture> {
+  const opened = await openPicture(seen, (sha256) => blobs.get(sha256));
+  const what = `the picture ${seen.imageId} of step ${seen.stepId}`;
+  if (opened.kind === 'forgotten') throw new PictureUndrawable(`${what} is forgotten; nothing brings it back`);
+  if (opened.kind === 'damaged') throw new PictureUndrawable(`${what} ${opened.detail}; restore it`);
+  const { imageId: id, width, height, png } = opened.picture;
+  return { id, factor: 1, width, height, png };
 }
 
 /** What the steps themselves were shown comes first, since the factor is recorded with a step; else it was drawn elsewhere. */

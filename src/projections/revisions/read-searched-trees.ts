@@ -4,6 +4,7 @@ import { growTree, type Tree } from '../../domain/tree/grow-tree.ts';
 import type { BlobRef } from '../../events/schemas/values.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
+import { readPictureIds } from '../pictures/read-pictures.ts';
 
 /** A tree as revisions are mined from it. */
 export interface SearchedTree {
@@ -20,7 +21,11 @@ export interface SearchedTree {
   /** A search backed values up in it; else what its steps are worth follows from the returns of its rollouts. */
   readonly searched: boolean;
   readonly tree: Tree<SearchedStep>;
+  /** Pictures of observations, by their ids: step → in order. */
+  readonly pictures: PicturesOfSteps;
 }
+
+type PicturesOfSteps = ReadonlyMap<string, readonly { readonly imageId: string }[]>;
 
 /** Counts the trees of a run to which nothing more comes. */
 export async function countClosedTrees(db: Db, runId: string): Promise<number> {
@@ -80,18 +85,19 @@ export async function readSearchedTrees(
     where o.tree_id = any(${ids}::uuid[]) and o.outcome in ('terminated', 'truncated')
     order by o.tree_id, o.ordinal, o.rollout_id`.execute(db);
   const earned = await readEarned(db, steps, ends);
+  const pictures = await readPictureIds(db, { trees: ids });
   const trees = new Map<string, SearchedTree>();
   for (const head of heads) {
     const own = <Row extends { readonly treeId: string }>(rows: readonly Row[]) =>
       rows.filter((row) => row.treeId === head.treeId);
-    trees.set(head.treeId, await growSearched(head, { rows: own(steps), ends: own(ends), earned }, resolve));
+    trees.set(head.treeId, await growSearched(head, { rows: own(steps), ends: own(ends), earned, pictures }, resolve));
   }
   return trees;
 }
 
 async function growSearched(
   { blobs, ...head }: HeadRow,
-  { rows, ends, earned }: TreeRows,
+  { rows, ends, earned, pictures }: TreeRows,
   resolve: ResolveText,
 ): Promise<SearchedTree> {
   const text = (inline: string, reference: BlobRef | undefined) => (reference ? resolve(reference.blob, reference.size) : inline);
@@ -118,15 +124,19 @@ async function growSearched(
   const { instruction } = blobs ?? {};
   const tree = growTree(steps);
   const { observation: firstObservation } = tree.root.step;
-  return { ...head, instruction: await text(head.instruction, instruction), firstObservation, searched, tree };
+  const shown = new Map(
+    rows.flatMap(({ stepId }) => (pictures.has(stepId) ? [[stepId, pictures.get(stepId) ?? []] as const] : [])),
+  );
+  return { ...head, instruction: await text(head.instruction, instruction), firstObservation, searched, tree, pictures: shown };
 }
 
-type HeadRow = Omit<SearchedTree, 'firstObservation' | 'searched' | 'tree'> & { readonly blobs: Blobs | null };
+type HeadRow = Omit<SearchedTree, 'firstObservation' | 'searched' | 'tree' | 'pictures'> & { readonly blobs: Blobs | null };
 
 interface TreeRows {
   readonly rows: readonly StepRow[];
   readonly ends: readonly EndRow[];
   readonly earned: ReadonlyMap<string, number>;
+  readonly pictures: PicturesOfSteps;
 }
 
 interface EndRow {

@@ -1,4 +1,5 @@
 import type { Db } from '../../postgres/database.ts';
+import { readPictureIds } from '../pictures/read-pictures.ts';
 
 /** A tree that was opened and not closed, and the first observation that it was opened with. */
 export interface OpenTree {
@@ -6,6 +7,8 @@ export interface OpenTree {
   readonly alias: string;
   readonly seed: number;
   readonly observation: string;
+  /** Pictures of that observation, by their ids. */
+  readonly pictures: readonly { readonly imageId: string }[];
 }
 
 /**
@@ -19,15 +22,17 @@ export async function readOpenTrees(
   const rows = await db
     .selectFrom('trees as t')
     .innerJoin('steps as s', 's.stepId', 't.rootStepId')
-    .select(['t.treeId', 't.alias', 't.seed', 's.observation', 's.blobs'])
+    .select(['t.treeId', 't.rootStepId', 't.alias', 't.seed', 's.observation', 's.blobs'])
     .where('t.runId', '=', runId)
     .where('t.closedAt', 'is', null)
     .orderBy('t.treeId')
     .execute();
+  const pictures = await readPictureIds(db, { steps: rows.map(({ rootStepId }) => rootStepId) });
   return Promise.all(
-    rows.map(async ({ treeId, alias, seed, observation, blobs }) => {
+    rows.map(async ({ treeId, rootStepId, alias, seed, observation, blobs }) => {
       const blob = blobs?.observation;
-      return { treeId, alias, seed, observation: blob ? await resolve(blob.blob) : observation };
+      const text = blob ? await resolve(blob.blob) : observation;
+      return { treeId, alias, seed, observation: text, pictures: pictures.get(rootStepId) ?? [] };
     }),
   );
 }

@@ -1,4 +1,5 @@
 import type { Db } from '../../postgres/database.ts';
+import { readPictureIds } from '../pictures/read-pictures.ts';
 import { readPaths } from './read-paths.ts';
 
 /**
@@ -12,6 +13,8 @@ export interface PathStep {
   /** As it was executed. */
   readonly action: string;
   readonly observation: string;
+  /** Pictures of the observation, by their ids. */
+  readonly pictures: readonly { readonly imageId: string }[];
   readonly wellFormatted: boolean;
   readonly termination: 'none' | 'terminated' | 'truncated';
   readonly stateHash: string | null;
@@ -46,6 +49,7 @@ export async function readRecordedPath(
     .where('component', '=', 'environment')
     .orderBy('rewardId')
     .execute();
+  const pictures = await readPictureIds(db, { steps: ids });
   const earned = new Map(rewards.map(({ stepId, assignedValue }) => [stepId, assignedValue]));
   const steps = new Map(records.map((record) => [record.stepId, record]));
   return Promise.all(
@@ -61,6 +65,7 @@ export async function readRecordedPath(
         ...{ stepId: id, depth: step.depth, response: await text('response'), thought: await text('thought') },
         ...{ action: await text('action'), observation: await text('observation'), wellFormatted: step.wellFormatted },
         ...{ termination: step.termination, stateHash: step.stateHash, reward: earned.get(id) ?? 0 },
+        pictures: pictures.get(id) ?? [],
         policy: span ? { policyId: span.policyId, version: span.version } : null,
       };
     }),

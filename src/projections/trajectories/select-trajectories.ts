@@ -22,7 +22,7 @@ export interface SelectedTree {
 export interface PromptsHeld {
   /** A prompt is recorded, or a run words its prompts itself. */
   readonly prompts: boolean;
-  /** A recorded prompt shows a picture. */
+  /** A recorded prompt shows a picture, or an observation holds one. */
   readonly pictures: boolean;
 }
 
@@ -32,7 +32,8 @@ export async function readPromptsHeld(trx: Trx, query: TrajectoryQuery): Promise
     select exists (select 1 ${fromWhere(query)} and (exists (select 1 from prompts p where p.tree_id = r.tree_id)
         or exists (select 1 from runs u where u.run_id = r.run_id and coalesce(u.config -> 'prompt', 'null') <> 'null'))) as prompts,
       exists (select 1 ${fromWhere(query)} and exists
-        (select 1 from prompts p where p.tree_id = r.tree_id and p.with_images)) as pictures`.execute(trx);
+        (select 1 from prompts p where p.tree_id = r.tree_id and p.with_images
+         union all select 1 from pictures o where o.tree_id = r.tree_id)) as pictures`.execute(trx);
   return rows[0] ?? { prompts: false, pictures: false };
 }
 

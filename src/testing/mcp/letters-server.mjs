@@ -16,5 +16,12 @@ server.registerTool('fail', { description: 'Fails.', inputSchema: {} }, async ()
   content: [{ type: 'text', text: 'it failed' }],
   isError: true,
 }));
+const DOT = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgZGIGAAAOAAfXb+R4AAAAAElFTkSuQmCC';
+server.registerTool('draw', { description: 'Draws a dot.', inputSchema: {} }, async () => ({
+  content: [
+    { type: 'text', text: 'a dot' },
+    { type: 'image', data: DOT, mimeType: 'image/png' },
+  ],
+}));
 server.registerTool('leave', { description: 'Ends the server.', inputSchema: {} }, async () => process.exit(3));
 await server.connect(new StdioServerTransport());

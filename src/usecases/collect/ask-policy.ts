@@ -61,7 +61,11 @@ export async function askPolicy(
     goal: opening.goal,
     instruction: opening.instruction,
     firstObservation: opening.observation,
-    history: path.slice(1).map(({ response, action, observation }) => ({ response, action, observation })),
+    ...(path[0]?.pictures?.length ? { firstImages: path[0].pictures } : {}),
+    history: path.slice(1).map(({ response, action, observation, pictures = [] }) => ({
+      ...{ response, action, observation },
+      ...(pictures.length > 0 ? { images: pictures } : {}),
+    })),
     admissibleActions: path.at(-1)?.admissibleActions ?? null,
     expertAction: async () => (await environment.expertAction?.()) ?? null,
     seed: seedFrom('step', seed, path.length),

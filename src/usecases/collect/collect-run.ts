@@ -3,6 +3,7 @@ import { sha256Hex } from '../../digest/sha256.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';
+import { observationText, shownText } from '../../environments/same-observation.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Policy } from '../../policies/policy.ts';
 import type { Admission } from './admission.ts';
@@ -161,13 +162,13 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
  * worlds.
  */
 async function refuseOtherOpenings({ runId, recorded, kind, plan }: CollectOptions): Promise<void> {
-  for (const { treeId, alias, seed, observation } of recorded.open) {
+  for (const { treeId, alias, seed, observation, pictures } of recorded.open) {
     const environment = await kind.create();
     try {
-      const { kind: compared, opening } = await resetAsRecorded(environment, { alias, seed }, observation);
+      const { kind: compared, opening } = await resetAsRecorded(environment, { alias, seed }, observation, pictures);
       if (compared === 'same') continue;
       throw new AnotherWorld(
-        `run ${runId} cannot go on: task ${alias} of its open tree ${treeId} opened with ${digestOf(observation)}, and ${plan.environment} opens it with ${digestOf(opening.observation)} now; put back the environment that the run began in, or begin a new run`,
+        `run ${runId} cannot go on: task ${alias} of its open tree ${treeId} opened with ${digestOf(observationText({ observation, pictures }))}, and ${plan.environment} opens it with ${digestOf(shownText(opening))} now; put back the environment that the run began in, or begin a new run`,
       );
     } finally {
       await environment.close();

@@ -4,6 +4,7 @@ import { createRandom } from '../../domain/random/random.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
 import type { Opening } from '../../environments/environment.ts';
 import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';
+import { picturesOf } from '../../environments/with-pictures.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { allOrStop } from './all-or-stop.ts';
 import { closing } from './close-tree.ts';
@@ -13,6 +14,7 @@ import { PrefixDiverged, playPrefix } from './play-prefix.ts';
 import type { Prefix } from './prefix.ts';
 import type { RecordedTree } from './recorded-tree.ts';
 import { diverged } from './restore-environment.ts';
+import { pictureData } from './rollout-events.ts';
 import { growSearch } from './search/grow-search.ts';
 import type { TreeNode } from './tree-node.ts';
 import { walkRollout } from './walk-rollout.ts';
@@ -89,19 +91,21 @@ async function openTree(options: TreeOptions, prefix: Prefix | null): Promise<Gr
   const treeId = treeIdOf(runId, task, treeIndex);
   const rootStepId = derivedId('root', treeId);
   const recorded = tree?.steps.get(rootStepId)?.observation ?? prefix?.observation ?? null;
+  const pictures = tree ? (tree.pictures.get(rootStepId) ?? []) : prefix?.pictures;
   const start = { alias: task.alias, seed: plan.taskSeed };
   const environment = await kind.create();
   try {
     const { opening, ...started } =
       recorded === null
         ? { opening: await environment.reset(start), kind: 'same' }
-        : await resetAsRecorded(environment, start, recorded);
+        : await resetAsRecorded(environment, start, recorded, pictures);
     const nodes = recordedNodes(tree, rootStepId, opening);
     const openedOtherwise = new Set(tree?.openedOtherwise);
     const growing = { ...options, treeId, rootStepId, opening, nodes, openedOtherwise };
     if (!tree) await appender.append([openingEvent(growing)]);
     else if (started.kind === 'differs') {
-      const root = { stepId: rootStepId, observation: recorded ?? '', stateHash: tree.steps.get(rootStepId)?.stateHash ?? null };
+      const { stateHash = null } = tree.steps.get(rootStepId) ?? {};
+      const root = { stepId: rootStepId, observation: recorded ?? '', pictures, stateHash };
       await appender.append([diverged(growing, treeId, root, opening), closing(growing, 'failed', 0)]);
       return null;
     }
@@ -134,6 +138,7 @@ function openingEvent({ runId, plan, task, kind, treeId, rootStepId, opening }: 
       rootStepId,
       instruction: opening.instruction,
       observation: opening.observation,
+      ...pictureData(picturesOf(opening)),
       admissibleActions: opening.admissibleActions ? [...opening.admissibleActions] : null,
       stateHash: opening.stateHash,
       plannedRollouts: task.rollouts,
@@ -144,14 +149,23 @@ function openingEvent({ runId, plan, task, kind, treeId, rootStepId, opening }: 
 
 function recordedNodes(tree: RecordedTree | null, rootStepId: string, opening: Opening): Map<string, TreeNode> {
   const nodes = new Map<string, TreeNode>();
-  const root = { stepId: rootStepId, parentStepId: null, depth: 0, response: '', action: '', observation: opening.observation };
+  const root = {
+    stepId: rootStepId,
+    parentStepId: null,
+    depth: 0,
+    response: '',
+    action: '',
+    observation: opening.observation,
+    pictures: picturesOf(opening),
+  };
   const stateHash = tree?.steps.get(rootStepId)?.stateHash ?? opening.stateHash;
   const { admissibleActions } = opening;
   nodes.set(rootStepId, { ...root, ended: false, admissibleActions, stateHash, policyVersion: 0, prompt: null });
   for (const step of tree?.steps.values() ?? []) {
     if (step.depth > 0) {
       const prompt = tree?.prompts.get(step.stepId) ?? null;
-      nodes.set(step.stepId, { ...step, ended: step.termination !== 'none', prompt });
+      const pictures = tree?.pictures.get(step.stepId) ?? [];
+      nodes.set(step.stepId, { ...step, pictures, ended: step.termination !== 'none', prompt });
     }
   }
   return nodes;

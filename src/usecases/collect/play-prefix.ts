@@ -1,6 +1,7 @@
 import type { Draft } from '../../append/appender.ts';
 import type { Environment, StepResult } from '../../environments/environment.ts';
-import { sameText } from '../../environments/same-text.ts';
+import { observationText, sameObservation, shownText } from '../../environments/same-observation.ts';
+import { picturesOf } from '../../environments/with-pictures.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { closing } from './close-tree.ts';
@@ -29,16 +30,17 @@ export async function playPrefix(tree: GrowingTree, given: Prefix | undefined): 
   const { task, nodes, rootStepId, treeId } = tree;
   if (!task.behind) return rootStepId;
   const { steps } = task.behind;
-  const prefix = given ?? { observation: null, stateHash: null, steps: [] };
+  const prefix: Prefix = given ?? { observation: null, stateHash: null, steps: [] };
   if (prefix.steps.length !== steps)
     throw new RangeError(
       `${'stepId' in task.behind ? `the path to step ${task.behind.stepId}` : `rollout ${task.behind.rolloutId}`} has ${prefix.steps.length} steps on record, not the ${steps} that the plan goes on behind`,
     );
   const root = nodes.get(rootStepId);
   if (!root) throw new RangeError(`tree ${treeId} has no root`);
-  if (prefix.observation !== null && !sameText(root.observation, prefix.observation))
+  const { observation, pictures } = prefix;
+  if (observation !== null && !sameObservation(root, { observation, pictures }))
     await diverge(tree, [], rootStepId, {
-      ...{ field: 'observation', recorded: prefix.observation, replayed: root.observation },
+      ...{ field: 'observation', recorded: observationText({ observation, pictures }), replayed: observationText(root) },
       ...statesOf(prefix.stateHash, tree.opening.stateHash),
     });
   const elsewhere = otherState(prefix.stateHash, tree.opening.stateHash);
@@ -67,8 +69,10 @@ async function recordedPath(tree: GrowingTree, root: TreeNode, prefix: Prefix): 
   for (const { taken } of prefix.steps) {
     const node = tree.nodes.get(stepIdOf(tree.treeId, path.length));
     if (!node) break;
-    if (!sameText(node.observation, taken.observation))
-      await diverge(tree, [], node.stepId, { field: 'observation', recorded: taken.observation, replayed: node.observation });
+    if (!sameObservation(node, taken)) {
+      const difference = { recorded: observationText(taken), replayed: observationText(node) };
+      await diverge(tree, [], node.stepId, { field: 'observation', ...difference });
+    }
     path.push(node);
   }
   return path;
@@ -98,6 +102,7 @@ async function takeAgain(tree: GrowingTree, environment: Environment, at: TreeNo
   const { observation, admissibleActions, stateHash } = result;
   return {
     ...{ stepId, parentStepId: at.stepId, depth: at.depth + 1, response, action: result.executed ?? taken.action },
+    pictures: picturesOf(result),
     ...{ observation, admissibleActions, stateHash, ended: false, policyVersion: policy.version, prompt: null },
   };
 }
@@ -105,8 +110,8 @@ async function takeAgain(tree: GrowingTree, environment: Environment, at: TreeNo
 type Difference = Omit<DataOf<'ReplayDiverged'>, 'treeId' | 'stepId'>;
 
 function differenceOf(taken: TakenStep, result: StepResult): Difference | null {
-  if (!sameText(result.observation, taken.observation))
-    return { field: 'observation', recorded: taken.observation, replayed: result.observation };
+  if (!sameObservation(result, taken))
+    return { field: 'observation', recorded: observationText(taken), replayed: shownText(result) };
   const reward = result.reward.gain ?? result.reward.value;
   if (reward !== taken.reward) return { field: 'reward', recorded: String(taken.reward), replayed: String(reward) };
   const end = result.terminated ? 'terminated' : result.truncated ? 'truncated' : 'none';

@@ -1,3 +1,4 @@
+import type { PictureIds } from '../../environments/same-observation.ts';
 import type { PolicyRef } from '../../events/schemas/values.ts';
 import type { Behind } from './plan.ts';
 
@@ -14,6 +15,7 @@ export interface TakenStep {
   readonly action: string;
   readonly wellFormatted: boolean;
   readonly observation: string;
+  readonly pictures?: PictureIds | undefined;
   /** The environment's. */
   readonly reward: number;
   readonly termination: 'none' | 'terminated' | 'truncated';
@@ -22,8 +24,9 @@ export interface TakenStep {
 }
 
 export interface Prefix {
-  /** The task's first observation and the state there; null where the record has none. */
+  /** The task's first observation with its pictures, and the state there; null where the record has none. */
   readonly observation: string | null;
+  readonly pictures?: PictureIds | undefined;
   readonly stateHash: string | null;
   readonly steps: readonly ActedStep[];
 }

@@ -10,11 +10,13 @@ export async function readPrefix({ database, blobs }: Platform, behind: Behind):
   const text = textReader(blobs);
   const stepId = 'stepId' in behind ? behind.stepId : await readStepOf(database.db, behind.rolloutId, behind.steps);
   const [root, ...path] = stepId === null ? [] : await readRecordedPath(database.db, stepId, text);
-  return { observation: root?.observation ?? null, stateHash: root?.stateHash ?? null, steps: path.map(again) };
+  const opening = { observation: root?.observation ?? null, pictures: root?.pictures ?? [], stateHash: root?.stateHash ?? null };
+  return { ...opening, steps: path.map(again) };
 }
 
 function again(step: PathStep): Prefix['steps'][number] {
-  const { stepId, response, thought, action, wellFormatted, observation, reward, termination, stateHash, policy } = step;
+  const { stepId, response, thought, action, wellFormatted, observation, pictures, reward, termination, stateHash, policy } =
+    step;
   if (!policy) throw new RangeError(`step ${stepId} does not say which policy took it`);
-  return { response, policy, taken: { thought, action, wellFormatted, observation, reward, termination, stateHash } };
+  return { response, policy, taken: { thought, action, wellFormatted, observation, pictures, reward, termination, stateHash } };
 }

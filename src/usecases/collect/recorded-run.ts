@@ -1,5 +1,6 @@
 import type { Db } from '../../postgres/database.ts';
 import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
+import { readPicturesOfTree } from '../../projections/pictures/read-pictures.ts';
 import { readPrompts } from '../../projections/prompts/read-prompts.ts';
 import { readRewardedSteps } from '../../projections/rewards/read-rewarded-steps.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
@@ -112,6 +113,7 @@ export async function readRecordedTree(
       ]),
     ),
     steps,
+    pictures: tree.closedAt === null ? await readPicturesOfTree(db, treeId, readBytes) : new Map(),
     prompts: tree.closedAt === null ? await readRememberedPrompts(db, [...steps.keys()], resolve, readBytes) : new Map(),
     rewarded: await readRewardedSteps(db, treeId),
   };

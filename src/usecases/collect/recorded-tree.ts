@@ -1,4 +1,5 @@
 import type { SearchFact } from '../../domain/search/search-facts.ts';
+import type { Picture } from '../../images/picture.ts';
 import type { Act } from '../../policies/policy.ts';
 import type { RecordedStep } from '../../projections/step-tree/read-recorded-steps.ts';
 import type { RememberedPrompt } from './prompting/remembered-prompt.ts';
@@ -27,6 +28,8 @@ export interface RecordedTree {
   readonly searchFacts: readonly SearchFact[];
   /** What the model said at nodes of a search that are not expanded yet. */
   readonly replies: ReadonlyMap<string, SampledReplies>;
+  /** The pictures of observations, by the step that they followed. */
+  readonly pictures: ReadonlyMap<string, readonly Picture[]>;
   /** The prompts of its steps, where they are recorded. */
   readonly prompts: ReadonlyMap<string, RememberedPrompt>;
   /** Who found that the task opens otherwise than the tree did. */

@@ -1,6 +1,6 @@
 import type { Environment, StepResult } from '../../environments/environment.ts';
 import { replayAtOnce } from '../../environments/replay-at-once.ts';
-import { sameText } from '../../environments/same-text.ts';
+import { observationText, type RecordedObservation, sameObservation, shownText } from '../../environments/same-observation.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { GrowingTree } from './growing-tree.ts';
 import type { TreeNode } from './tree-node.ts';
@@ -16,7 +16,7 @@ interface Difference {
 }
 
 /** What the environment says and shows now. */
-type Seen = Pick<StepResult, 'observation' | 'stateHash'>;
+type Seen = Pick<StepResult, 'observation' | 'pictures' | 'stateHash'>;
 
 /**
  * Brings an environment to the end of a path by reset and replay of its actions, and compares every observation, the first one
@@ -49,7 +49,8 @@ async function walkThere(
 ): Promise<Extract<Restored, { kind: 'same' }> | { readonly kind: 'differs'; readonly difference: Difference }> {
   const task = { alias: tree.task.alias, seed: tree.plan.taskSeed };
   const [root, ...steps] = path;
-  const taken = mode || !root ? null : await replayAtOnce(environment, { task, firstObservation: root.observation, steps });
+  const begin = root && { task, firstObservation: root.observation, firstPictures: root.pictures };
+  const taken = mode || !begin ? null : await replayAtOnce(environment, { ...begin, steps });
   if (taken) return { kind: 'same', last: taken.at(-1) };
   let seen: Seen = await environment.reset(mode ? { ...task, mode } : task);
   let last: StepResult | undefined;
@@ -58,7 +59,7 @@ async function walkThere(
       last = await environment.step(at.action, tree.signal);
       seen = last;
     }
-    if (!sameText(seen.observation, at.observation)) return { kind: 'differs', difference: { at, seen } };
+    if (!sameObservation(seen, at)) return { kind: 'differs', difference: { at, seen } };
   }
   return { kind: 'same', last };
 }
@@ -67,7 +68,7 @@ async function walkThere(
 export function diverged(
   { treeId, runId }: Pick<GrowingTree, 'treeId' | 'runId'>,
   cause: string,
-  { stepId, observation, stateHash }: Pick<TreeNode, 'stepId' | 'observation' | 'stateHash'>,
+  { stepId, stateHash, ...recorded }: Pick<TreeNode, 'stepId' | 'stateHash'> & RecordedObservation,
   seen: Seen,
 ) {
   return {
@@ -75,7 +76,13 @@ export function diverged(
     id: derivedId('ReplayDiverged', cause, stepId),
     correlationId: runId,
     data: {
-      ...{ treeId, stepId, field: 'observation' as const, recorded: observation, replayed: seen.observation },
+      ...{
+        treeId,
+        stepId,
+        field: 'observation' as const,
+        recorded: observationText(recorded),
+        replayed: shownText(seen),
+      },
       ...statesOf(stateHash, seen.stateHash),
     },
   };

@@ -1,9 +1,11 @@
 import type { Draft } from '../../append/appender.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { ParsedResponse, StepResult } from '../../environments/environment.ts';
+import { picturesOf } from '../../environments/with-pictures.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { pack } from '../../events/packed.ts';
+import type { Picture } from '../../images/picture.ts';
 import type { Act } from '../../policies/policy.ts';
 import type { GrowingTree } from './growing-tree.ts';
 import type { TreeNode } from './tree-node.ts';
@@ -49,6 +51,7 @@ export function stepData({ tree, stepId, rolloutId, at, act, parsed, result, tim
     thought: parsed.thought,
     action: result.executed ?? parsed.action,
     observation: result.observation,
+    ...pictureData(picturesOf(result)),
     wellFormatted: parsed.wellFormatted,
     executable: result.executable,
     termination: result.terminated ? 'terminated' : done ? 'truncated' : 'none',
@@ -64,6 +67,17 @@ export function stepData({ tree, stepId, rolloutId, at, act, parsed, result, tim
     timings,
     stateHash: result.stateHash,
     admissibleActions: result.admissibleActions ? [...result.admissibleActions] : null,
+  };
+}
+
+/** The pictures of an observation as they are recorded; nothing where there are none. */
+export function pictureData(pictures: readonly Picture[]): Pick<DataOf<'StepTaken'>, 'pictures'> {
+  if (pictures.length === 0) return {};
+  return {
+    pictures: pictures.map(({ imageId, width, height, png }) => {
+      const bytes = Buffer.from(png).toString('base64');
+      return { imageId, width, height, png: { dtype: 'uint8' as const, length: png.length, bytes } };
+    }),
   };
 }
 

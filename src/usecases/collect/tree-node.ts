@@ -1,3 +1,4 @@
+import type { Picture } from '../../images/picture.ts';
 import type { RememberedPrompt } from './prompting/remembered-prompt.ts';
 
 /** A node of a growing tree: what the prompt of a step below it is made of. */
@@ -8,6 +9,8 @@ export interface TreeNode {
   readonly response: string;
   readonly action: string;
   readonly observation: string;
+  /** Pictures of the observation, in order. */
+  readonly pictures?: readonly Picture[];
   readonly admissibleActions: readonly string[] | null;
   /** Null where the environment does not show its state. */
   readonly stateHash: string | null;

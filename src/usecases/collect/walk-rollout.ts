@@ -1,6 +1,7 @@
 import type { Draft } from '../../append/appender.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
 import { type Environment, EnvironmentError, type StepResult } from '../../environments/environment.ts';
+import { picturesOf } from '../../environments/with-pictures.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Act } from '../../policies/policy.ts';
 import { askPolicy } from './ask-policy.ts';
@@ -103,6 +104,7 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
       response: act.response,
       action: result.executed ?? parsed.action,
       observation: result.observation,
+      pictures: picturesOf(result),
       admissibleActions: result.admissibleActions,
       stateHash: result.stateHash,
       ended: done,

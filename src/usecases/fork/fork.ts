@@ -1,4 +1,5 @@
 import { textReader } from '../../blobs/read-text.ts';
+import { observationText } from '../../environments/same-observation.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { openAppender } from '../../platform/open-appender.ts';
@@ -117,7 +118,7 @@ async function compareWays(
     // by a limit of its plan, which this one has not
     const cut = step.termination === 'truncated' && other.termination === 'none';
     comparison.compareParts([
-      part('observation', step.observation, other.observation),
+      part('observation', observationText(step), observationText(other)),
       part('reward', step.reward, other.reward),
       ...(cut ? [] : [part('termination', step.termination, other.termination)]),
       ...(step.stateHash !== null && other.stateHash !== null ? [part('stateHash', step.stateHash, other.stateHash)] : []),

@@ -8,12 +8,16 @@ import {
   type EnvironmentKind,
   type Opening,
   type StepResult,
+  type TaskStart,
 } from '../../environments/environment.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';
 import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';
+import { type PictureIds, pictureNames } from '../../environments/same-observation.ts';
+import { picturesOf } from '../../environments/with-pictures.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { nothingLeft, readLeftOfRun } from '../../projections/forgetting/read-forgotten.ts';
+import { readPictureIds } from '../../projections/pictures/read-pictures.ts';
 import { readEarned } from '../../projections/rewards/read-earned.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
 import { readTreesOfRun } from '../../projections/step-tree/read-trees-of-run.ts';
@@ -61,7 +65,8 @@ export async function replayEnvironment(platform: Platform, asked: EnvironmentRe
       const tree = (await db.transaction().execute((trx) => readRecordedTrees(trx, [treeId]))).get(treeId);
       const earned = await readEarned(db, treeId);
       await comparePrompts(platform, treeId, comparison);
-      const replaying = { platform, comparison, kind: seen, earned, signal: asked.signal };
+      const pictures = await readPictureIds(db, { trees: [treeId] });
+      const replaying = { platform, comparison, kind: seen, earned, pictures, signal: asked.signal };
       if (tree) skipped += await replayTree(isChat ? await asTalked(replaying, tree) : replaying, tree);
       asked.progress?.(index + 1, trees.length);
     }
@@ -108,6 +113,8 @@ interface Replaying {
   readonly kind: EnvironmentKind;
   /** What the environment gave for each step of the tree; nothing where it said nothing. */
   readonly earned: ReadonlyMap<string, number>;
+  /** What observations held, by the step that they followed. */
+  readonly pictures: ReadonlyMap<string, PictureIds>;
   readonly signal: AbortSignal;
 }
 
@@ -132,21 +139,26 @@ async function replayTree(replaying: Replaying, recorded: RecordedTree): Promise
     const opening = await openAgain(replaying, recorded, environment, observation);
     if (!opening) return 0;
     comparison.compare(place(root.stepId, 'TreeOpened', head.treeId, 'observation'), observation, opening.observation);
+    comparePictures(replaying, place(root.stepId, 'TreeOpened', head.treeId, 'pictures'), opening);
     return await replayBelow(replaying, recorded, tree.root, environment);
   } finally {
     await environment.close();
   }
 }
 
+function startOf({ alias, seed }: RecordedTree['head']): TaskStart {
+  return { alias, seed };
+}
+
 /** Starts the task of a tree; null, and a difference, where the environment does not know it. */
 async function openAgain(
-  { comparison }: Replaying,
+  { comparison, pictures }: Replaying,
   { head, tree }: RecordedTree,
   environment: Environment,
   observation: string,
 ): Promise<Opening | null> {
   try {
-    return (await resetAsRecorded(environment, { alias: head.alias, seed: head.seed }, observation)).opening;
+    return (await resetAsRecorded(environment, startOf(head), observation, pictures.get(tree.root.step.stepId))).opening;
   } catch (error) {
     if (!(error instanceof EnvironmentError) || error.code !== 'unknown-task') throw error;
     comparison.compare(place(tree.root.step.stepId, 'TreeOpened', head.treeId, 'alias'), head.alias, error.message);
@@ -197,7 +209,7 @@ async function walkTo(
   environment: Environment,
 ): Promise<boolean> {
   const observation = await textOf(replaying, tree.root.step, 'observation');
-  const { kind, opening } = await resetAsRecorded(environment, { alias: head.alias, seed: head.seed }, observation);
+  const { kind, opening } = await resetAsRecorded(environment, startOf(head), observation);
   if (kind === 'differs') {
     const at = place(tree.root.step.stepId, 'TreeOpened', head.treeId, 'observation');
     replaying.comparison.compare(at, observation, opening.observation);
@@ -223,12 +235,24 @@ async function executeStep(replaying: Replaying, { step }: TreeNode<RecordedStep
   const result = await environment.step(await textOf(replaying, step, 'action'));
   const at = (field: string) => ofStep(step, field);
   comparison.compare(at('observation'), await textOf(replaying, step, 'observation'), result.observation);
+  comparePictures(replaying, at('pictures'), result);
   comparison.compare(at('reward'), earned.get(step.stepId) ?? 0, result.reward.gain ?? result.reward.value);
   // A rollout that a limit of ours cut is truncated on record, whatever the environment would have said next.
   const ended = endOf(result);
   if (step.termination !== 'truncated' || ended === 'terminated') comparison.compare(at('termination'), step.termination, ended);
   if (step.stateHash !== null && result.stateHash !== null) comparison.compare(at('stateHash'), step.stateHash, result.stateHash);
   return ended !== 'none';
+}
+
+/** Compares the pictures of an observation by their ids, where it has any. */
+function comparePictures(
+  { comparison, pictures }: Replaying,
+  at: Parameters<Comparison['compare']>[0] & { readonly stepId: string },
+  fresh: Opening | StepResult,
+): void {
+  const recorded = pictures.get(at.stepId) ?? [];
+  const shown = picturesOf(fresh);
+  if (recorded.length > 0 || shown.length > 0) comparison.compare(at, pictureNames(recorded), pictureNames(shown));
 }
 
 function endOf({ terminated, truncated }: StepResult): 'terminated' | 'truncated' | 'none' {

@@ -3,6 +3,7 @@ import { isGood, type Thresholds } from '../../domain/revision/thresholds.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { EnvironmentKind, ParsedResponse } from '../../environments/environment.ts';
 import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';
+import { sameObservation, shownText } from '../../environments/same-observation.ts';
 import { sameText } from '../../environments/same-text.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import type { SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
@@ -46,7 +47,9 @@ export function openChecks(
   tree: SearchedTree,
   planned: readonly (readonly RevisedTurn[])[],
 ): Checks {
-  const begin = { task: { alias: tree.alias, seed: tree.seed }, firstObservation: tree.firstObservation };
+  const picturesAt = (stepId: string) => tree.pictures.get(stepId) ?? [];
+  const firstPictures = picturesAt(tree.tree.root.step.stepId);
+  const begin = { task: { alias: tree.alias, seed: tree.seed }, firstObservation: tree.firstObservation, firstPictures };
   let opened: { readonly episodes: SharedEpisodes; readonly parse: ReadReply; readonly isShared: boolean } | null = null;
 
   /** Returns the episodes, or what the environment shows at the opening where that is not what is recorded. */
@@ -54,7 +57,7 @@ export function openChecks(
     if (opened) return opened;
     const environment = await kind.create();
     try {
-      const { opening, ...started } = await resetAsRecorded(environment, begin.task, begin.firstObservation);
+      const { opening, ...started } = await resetAsRecorded(environment, begin.task, begin.firstObservation, firstPictures);
       if (started.kind === 'same') {
         const parse = read ?? ((response) => environment.parse(response));
         const isShared = environment.clone !== undefined || kind.deterministic === true;
@@ -63,7 +66,7 @@ export function openChecks(
         return opened;
       }
       await environment.close();
-      return { differs: opening.observation };
+      return { differs: shownText(opening) };
     } catch (error) {
       await environment.close();
       throw error;
@@ -89,8 +92,8 @@ export function openChecks(
       if (action === null) return rejected('malformed', null, stepId, `the reply is not well formed: ${quoted(response)}`);
       const { result, ...next } = await found.episodes.step(place, action, signal);
       place = next.place;
-      if (!sameText(result.observation, observation))
-        return rejected(part === 'bad' ? 'diverged' : 'impossible', null, stepId, seen(result.observation));
+      if (!sameObservation(result, { observation, pictures: picturesAt(stepId) }))
+        return rejected(part === 'bad' ? 'diverged' : 'impossible', null, stepId, seen(shownText(result)));
       reached = result.reward.kind === 'delta' ? reached + result.reward.value : result.reward.value;
       over = result.terminated || result.truncated;
     }

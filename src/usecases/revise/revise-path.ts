@@ -1,7 +1,7 @@
 import type { SearchedStep } from '../../domain/search/searched-step.ts';
 import type { Environment, EnvironmentKind } from '../../environments/environment.ts';
 import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';
-import { sameText } from '../../environments/same-text.ts';
+import { sameObservation } from '../../environments/same-observation.ts';
 import type { PlanAround } from '../../policies/judge.ts';
 import type { SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
 
@@ -26,7 +26,8 @@ export function probePath(kind: EnvironmentKind | null, tree: SearchedTree, step
     if (!environment && kind) {
       environment = await kind.create();
       const task = { alias: tree.alias, seed: tree.seed };
-      faithful = (await resetAsRecorded(environment, task, tree.firstObservation)).kind === 'same';
+      const pictures = tree.pictures.get(tree.tree.root.step.stepId) ?? [];
+      faithful = (await resetAsRecorded(environment, task, tree.firstObservation, pictures)).kind === 'same';
     }
     while (environment && faithful && taken < to) await take(environment);
     return environment !== null && faithful;
@@ -36,7 +37,7 @@ export function probePath(kind: EnvironmentKind | null, tree: SearchedTree, step
     const step = steps[taken++];
     if (!step) throw new RangeError(`the trajectory has no step ${taken - 1}`);
     const result = await at.step(step.action);
-    faithful = sameText(result.observation, step.observation);
+    faithful = sameObservation(result, { observation: step.observation, pictures: tree.pictures.get(step.stepId) ?? [] });
     return result;
   }
 

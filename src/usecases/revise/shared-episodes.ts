@@ -1,6 +1,7 @@
 import type { Environment, EnvironmentKind, StepResult } from '../../environments/environment.ts';
 import type { EpisodePath } from '../../environments/replay-at-once.ts';
 import { anotherWorld, rebuildEnvironment } from '../../environments/surviving.ts';
+import { picturesOf } from '../../environments/with-pictures.ts';
 
 /** Where actions lead to from the opening of a task. */
 export interface Place {
@@ -112,7 +113,10 @@ function wayFrom(place: Place, action: string): Place {
 
 function stepsTo(place: Place): EpisodePath['steps'] {
   const steps = [];
-  for (let at = place; at.parent; at = at.parent) steps.unshift({ action: at.action, observation: at.result?.observation ?? '' });
+  for (let at = place; at.parent; at = at.parent) {
+    const { observation, pictures } = at.result ?? { observation: '' };
+    steps.unshift({ action: at.action, observation, pictures: pictures && picturesOf({ pictures }) });
+  }
   return steps;
 }
 

@@ -44,9 +44,12 @@ export async function promptStep(
   const factor = plan.compression?.candidateFactor ?? null;
   return {
     shown: {
-      messages: composed.messages.map(({ role, parts }) => ({
+      messages: composed.messages.map(({ role, parts }, i) => ({
         role,
-        parts: parts.map((part): ShownPart => (part.kind === 'text' ? part : pictureOf(history))),
+        parts: [
+          ...parts.map((part): ShownPart => (part.kind === 'text' ? part : pictureOf(history))),
+          ...(i === composed.messages.length - 1 ? seenNow(path) : []),
+        ],
       })),
       write: (thought, action) => writeResponse(plan.template.name, { thought, action, factor }),
     },
@@ -135,6 +138,13 @@ async function drawHistory(
     text: await textTokens(composed.historyText),
     renderMs,
   };
+}
+
+/** The pictures of what is seen now, behind the words of the template, which has no place for those of the past. */
+function seenNow(path: readonly TreeNode[]): ShownPart[] {
+  return (path.at(-1)?.pictures ?? []).map(({ imageId, width, height, png }) => {
+    return { kind: 'image', imageId, width, height, png: async () => png };
+  });
 }
 
 function pictureOf(history: DrawnHistory | null): ShownPart {

@@ -5,6 +5,7 @@ import { nextSearchStep, type SearchParams, type SearchStep } from '../../../dom
 import { applySearchFacts, type SearchFact } from '../../../domain/search/search-facts.ts';
 import { type SearchState, searchNode } from '../../../domain/search/search-tree.ts';
 import type { ParsedResponse } from '../../../environments/environment.ts';
+import { picturesOf } from '../../../environments/with-pictures.ts';
 import { derivedId } from '../../../events/derived-id.ts';
 import type { Act } from '../../../policies/policy.ts';
 import { askPolicy } from '../ask-policy.ts';
@@ -185,6 +186,7 @@ function childOf({ search, state, step, candidate, earlier, done, policyMs, hist
     response: candidate.said,
     action: result.executed ?? candidate.action,
     observation: result.observation,
+    pictures: picturesOf(result),
     admissibleActions: result.admissibleActions,
     stateHash: result.stateHash,
     ended: isEnd,

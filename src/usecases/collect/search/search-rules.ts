@@ -57,7 +57,12 @@ function publishedRules(tree: GrowingTree, { maxTokenLength }: NonNullable<Searc
       const { turn, response } = readPublishedReply(reply, style);
       return { said: turn, key: response };
     },
-    promptAt: (path) => publishedPrompt(tree.opening, path.slice(1), maxTokenLength, tree.overrides?.countTokens),
+    promptAt: ([root, ...path]) => {
+      const { instruction, observation } = tree.opening;
+      const opening = { instruction, observation, images: root?.pictures ?? [] };
+      const turns = path.map((node) => ({ ...node, images: node.pictures ?? [] }));
+      return publishedPrompt(opening, turns, maxTokenLength, tree.overrides?.countTokens);
+    },
     // The last reward it is, whatever it means; a negative one ends the walk.
     scoreAfter: (_before, { reward }) => (reward.raw < 0 ? -1 : reward.value),
   };

@@ -2,6 +2,7 @@ import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { images } from '../../../projections/images/images.ts';
 import { journal } from '../../../projections/journal/journal.ts';
+import { pictures } from '../../../projections/pictures/pictures.ts';
 import type { Projection } from '../../../projections/projection.ts';
 import { prompts } from '../../../projections/prompts/prompts.ts';
 import { rewards } from '../../../projections/rewards/rewards.ts';
@@ -60,8 +61,8 @@ export async function exportTrajectories(options: ExportOptions): Promise<Manife
       const forgotten = await countForgotten(trx, query);
       if (forgotten > 0) throw payloadForgotten(forgotten, total);
       onProgress({ done: 0, total });
-      const pictures = openPictures(trx, blobs, await readPromptsHeld(trx, query));
-      const job = { trx, blobs, query, format, tokenizer, file, pictures, folder, signal };
+      const drawing = openPictures(trx, blobs, await readPromptsHeld(trx, query));
+      const job = { trx, blobs, query, format, tokenizer, file, pictures: drawing, folder, signal };
       const written = await writeFormat({ ...job, onDone: (done) => onProgress({ done, total }) });
       // each step of `jsonl` is one event, however many paths share it: its writer compares tree by tree
       refuseDifference(format.kind === 'jsonl' ? { ...counted, steps: written.steps } : counted, written);
@@ -91,7 +92,7 @@ async function publish(
 
 function projectionsOf(format: ExportFormat): readonly Projection[] {
   const read = [stepTree, rewards];
-  return format.kind === 'jsonl' ? [...read, journal] : [...read, runs, prompts, images];
+  return format.kind === 'jsonl' ? [...read, journal] : [...read, runs, prompts, images, pictures];
 }
 
 function nothingMatches(query: TrajectoryQuery): DatasetError {

@@ -11,6 +11,8 @@ export interface ExportTrajectory {
   /** Of these the sums of those on the rollout itself, which no step holds. */
   readonly rolloutRewards: Readonly<Record<string, number>>;
   readonly root: RecordedStep;
+  /** Ids of the pictures of its observation. */
+  readonly firstPictures?: readonly string[];
   /** The steps after the root, each with the rewards that stand on it and the prompt that it was asked with. */
   readonly steps: readonly ExportStep[];
   /** The recorded configuration of the run, whatever its producer wrote. */
@@ -19,6 +21,8 @@ export interface ExportTrajectory {
 
 export interface ExportStep extends RecordedStep {
   readonly rewards: Readonly<Record<string, number>>;
+  /** Ids of the pictures of its observation. */
+  readonly pictures?: readonly string[];
   /** Null where the record holds none. */
   readonly prompt: RecordedPrompt | null;
 }

@@ -28,8 +28,8 @@ export function shownExamples(
   trajectory: ExportTrajectory,
   { from, weights, says }: { readonly from: number; readonly weights: readonly (0 | 1)[]; readonly says: boolean },
 ): readonly ShownExample[] {
-  const { head, root, steps, rollout, config } = trajectory;
-  const path = { instruction: head.instruction, firstObservation: root.observation, steps };
+  const { head, root, firstPictures = [], steps, rollout, config } = trajectory;
+  const path = { instruction: head.instruction, firstObservation: root.observation, firstPictures, steps };
   const shown: readonly ShownStep[] = shownSteps(path, weights).slice(from);
   const rows = shownRows(shown);
   const recorded = steps.some(({ prompt }) => prompt !== null);

@@ -9,9 +9,12 @@ import { DatasetError } from '../dataset-error.ts';
 export interface ShownPath {
   readonly instruction: string;
   readonly firstObservation: string;
+  /** Ids of the pictures of the first observation, and of those behind it. */
+  readonly firstPictures?: readonly string[];
   readonly steps: readonly {
     readonly response: string;
     readonly observation: string;
+    readonly pictures?: readonly string[];
     readonly prompt: RecordedPrompt | null;
   }[];
 }
@@ -21,11 +24,12 @@ export interface ShownPath {
  * again.
  */
 export function shownSteps(
-  { instruction, firstObservation, steps }: ShownPath,
+  { instruction, firstObservation, firstPictures = [], steps }: ShownPath,
   weights: readonly (0 | 1)[],
 ): readonly ShownStep[] {
-  const chat: readonly AskedMessage[] = promptMessages({ instruction, firstObservation, history: steps }).map(
-    ({ role, content }) => textMessage(role, content),
+  const pictures = [firstPictures, ...steps.map((step) => step.pictures ?? [])].values(); // of the messages of the user
+  const chat = promptMessages({ instruction, firstObservation, history: steps }).map(({ role, content }) =>
+    seenMessage(textMessage(role, content), role === 'user' ? (pictures.next().value ?? []) : []),
   );
   const opening = chat.length - 2 * steps.length;
   return steps.map(({ response, prompt }, i) => ({
@@ -34,6 +38,13 @@ export function shownSteps(
     weight: weights[i] ?? 0,
     source: prompt ? 'recorded' : 'composed',
   }));
+}
+
+/** Puts pictures behind the text of a message, in the place of an empty one. */
+function seenMessage({ role, parts }: AskedMessage, ids: readonly string[]): AskedMessage {
+  if (ids.length === 0) return { role, parts };
+  const text = parts.filter((part) => part.kind === 'text' && part.text !== '');
+  return { role, parts: [...text, ...ids.map((imageId) => ({ kind: 'image' as const, imageId }))] };
 }
 
 /** Returns whether a run words its prompts itself, so that the chat of the environment is none that was shown. */

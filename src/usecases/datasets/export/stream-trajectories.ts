@@ -2,6 +2,7 @@ import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { pathTo } from '../../../domain/tree/grow-tree.ts';
 import { rewardsAlong, sumByComponent } from '../../../domain/tree/trajectory.ts';
 import type { Trx } from '../../../postgres/database.ts';
+import { readPictureIds } from '../../../projections/pictures/read-pictures.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import { readRunsById } from '../../../projections/runs/read-runs.ts';
 import { readRecordedTrees, weighTrees } from '../../../projections/trajectories/read-recorded-trees.ts';
@@ -31,7 +32,9 @@ export async function* streamTrajectories(trx: Trx, query: TrajectoryQuery, blob
       if (!tree) throw new Error(`tree ${treeId} was there when counted in the same snapshot`);
       const config = await configOf(tree.head.runId);
       const prompts = await readPromptsOf(trx, blobs, stepsOf(tree, rollouts));
-      for (const selected of rollouts) yield { ...(await composeTrajectory(tree, selected, prompts, blobs)), config };
+      const pictures = await readPictureIds(trx, { trees: [treeId] });
+      const shown = { prompts, picturesOf: (stepId: string) => (pictures.get(stepId) ?? []).map(({ imageId }) => imageId) };
+      for (const selected of rollouts) yield { ...(await composeTrajectory(tree, selected, shown, blobs)), config };
     }
   }
 }
@@ -86,10 +89,16 @@ export function stepsOf({ tree, rollouts }: RecordedTree, selected: readonly Sel
   return [...new Set(leaves.flatMap((leaf) => pathTo(tree, leaf).map(({ stepId }) => stepId)))];
 }
 
+/** What steps of a tree were asked with, and what they were shown. */
+interface Shown {
+  readonly prompts: ReadonlyMap<string, RecordedPrompt>;
+  readonly picturesOf: (stepId: string) => readonly string[];
+}
+
 async function composeTrajectory(
   recorded: RecordedTree,
   selected: Selected,
-  prompts: ReadonlyMap<string, RecordedPrompt>,
+  { prompts, picturesOf }: Shown,
   blobs: BlobStore,
 ): Promise<Omit<ExportTrajectory, 'config'>> {
   const rollout = recorded.rollouts.get(selected.rolloutId);
@@ -110,6 +119,7 @@ async function composeTrajectory(
         mask: resolved.tokens.mask && (await resolvePacked(resolved.tokens.mask, blobs, at, 'tokens.mask')),
       },
       rewards: sumByComponent(recorded.rewards.ofStep.get(step.stepId) ?? []),
+      pictures: picturesOf(step.stepId),
       prompt: prompts.get(step.stepId) ?? null,
     });
   }
@@ -120,6 +130,7 @@ async function composeTrajectory(
     rewards: sumByComponent(rewardsAlong({ path, rollout }, recorded.rewards)),
     rolloutRewards: sumByComponent(recorded.rewards.ofRollout.get(rollout.rolloutId) ?? []),
     root: await resolveTexts(root, blobs, place),
+    firstPictures: picturesOf(root.stepId),
     steps,
   };
 }

@@ -14,10 +14,11 @@ export async function* verlStepRows(
   trajectory: ExportTrajectory,
   pictures: Pictures,
 ): AsyncGenerator<Readonly<Record<string, unknown>>> {
-  const { head, root, steps, rollout } = trajectory;
+  const { head, root, firstPictures = [], steps, rollout } = trajectory;
   const { context, own } = splitOwn(trajectory);
   const episode = episodeColumns(trajectory);
-  const shown = shownSteps({ instruction: head.instruction, firstObservation: root.observation, steps }, []);
+  const path = { instruction: head.instruction, firstObservation: root.observation, firstPictures, steps };
+  const shown = shownSteps(path, []);
   for (const [i, step] of own.entries()) {
     const before = context.length + i;
     const tokens = stepTokens(step);

@@ -16,10 +16,11 @@ export async function* verlTrajectoryRows(
   trajectory: ExportTrajectory,
   { pictures, tokenizer }: { readonly pictures: Pictures; readonly tokenizer: ChatTokenizer | null },
 ): AsyncGenerator<Readonly<Record<string, unknown>>> {
-  const { head, root, steps, rewards, rollout } = trajectory;
+  const { head, root, firstPictures = [], steps, rewards, rollout } = trajectory;
   const { context, own } = splitOwn(trajectory);
   const episode = episodeColumns(trajectory);
-  const shown = shownSteps({ instruction: head.instruction, firstObservation: root.observation, steps }, []);
+  const path = { instruction: head.instruction, firstObservation: root.observation, firstPictures, steps };
+  const shown = shownSteps(path, []);
   const { rows, retokenised } = tokenRowsOf(trajectory, shown, tokenizer);
   for (const row of rows) {
     const first = shown[context.length + row.from];

@@ -32,6 +32,7 @@ describe('releases', () => {
     });
     expect(Object.keys(dataset.position).sort()).toEqual([
       'images@1',
+      'pictures@1',
       'prompts@1',
       'revisions@1',
       'rewards@1',

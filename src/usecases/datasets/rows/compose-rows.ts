@@ -110,9 +110,14 @@ function refuseOther({ head, firstObservation }: MinedTree, revision: MinedRevis
   );
 }
 
-function commonOf({ head, firstObservation }: MinedTree, { system, acknowledgement, prompts, config }: RowContext) {
+function commonOf(
+  { head, firstObservation, pictures, tree }: MinedTree,
+  { system, acknowledgement, prompts, config }: RowContext,
+) {
   const { taskId, alias, environment, instruction } = head;
-  return { taskId, alias, environment, instruction, firstObservation, system, acknowledgement, prompts, config };
+  const firstPictures = pictures.get(tree.root.step.stepId) ?? [];
+  const opening = { instruction, firstObservation, firstPictures, pictures };
+  return { taskId, alias, environment, ...opening, system, acknowledgement, prompts, config };
 }
 
 function sourceOf(

@@ -3,6 +3,7 @@ import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { sha256OfFile } from '../../../digest/sha256.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { images } from '../../../projections/images/images.ts';
+import { pictures } from '../../../projections/pictures/pictures.ts';
 import { prompts } from '../../../projections/prompts/prompts.ts';
 import { revisions } from '../../../projections/revisions/revisions.ts';
 import { rewards } from '../../../projections/rewards/rewards.ts';
@@ -121,7 +122,7 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
   }
 }
 
-const PROJECTIONS = [stepTree, rewards, runs, revisions, prompts, images];
+const PROJECTIONS = [stepTree, rewards, runs, revisions, prompts, images, pictures];
 
 async function refuseOther(out: string, sha256: string): Promise<void> {
   const there = await stat(out).catch(() => undefined);

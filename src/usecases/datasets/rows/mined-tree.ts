@@ -12,6 +12,8 @@ import { resolveTexts } from '../export/resolve-texts.ts';
 export interface MinedTree {
   readonly head: TreeHead;
   readonly firstObservation: string;
+  /** Ids of the pictures of observations, by the step. */
+  readonly pictures: ReadonlyMap<string, readonly string[]>;
   readonly tree: Tree<SearchedStep>;
   /** The rollout that ended at a leaf. */
   readonly endedAt: ReadonlyMap<string, RecordedRollout>;
@@ -20,7 +22,12 @@ export interface MinedTree {
 }
 
 /** Reads a tree for mining: its texts resolved, the chosen rollouts counted as visits. @throws DatasetError `blob`. */
-export async function mineTree(recorded: RecordedTree, selected: readonly Selected[], blobs: BlobStore): Promise<MinedTree> {
+export async function mineTree(
+  recorded: RecordedTree,
+  selected: readonly Selected[],
+  blobs: BlobStore,
+  pictures: MinedTree['pictures'],
+): Promise<MinedTree> {
   const endedAt = new Map<string, RecordedRollout>();
   const counts = new Map<string, { visits: number; valueSum: number }>();
   for (const { rolloutId, returnValue } of selected) {
@@ -56,5 +63,6 @@ export async function mineTree(recorded: RecordedTree, selected: readonly Select
       ...(counts.get(step.stepId) ?? { visits: 0, valueSum: 0 }),
     });
   }
-  return { head: await resolveTexts(recorded.head, blobs, place), firstObservation, tree: growTree(rows), endedAt, untrained };
+  const head = await resolveTexts(recorded.head, blobs, place);
+  return { head, firstObservation, pictures, tree: growTree(rows), endedAt, untrained };
 }

@@ -37,6 +37,8 @@ function rowOf(pair: ReturnType<typeof pairPaths>['pairs'][number], turns: Train
     environment: 'textcraft',
     instruction: 'Craft.',
     firstObservation: 'Goal: craft.',
+    firstPictures: [],
+    pictures: new Map(),
     system: imported ? 'SYS' : null,
     acknowledgement: imported ? 'Ok.' : null,
     turns,

@@ -25,22 +25,32 @@ export interface ExampleBody {
  * @throws DatasetError `missing-prompt`, `picture`.
  */
 export async function shownBodies(row: TrainingRow, format: RowFormat, shelf: PictureShelf): Promise<readonly ExampleBody[]> {
-  const shown = row.kind === 'pair' ? await pairBodies(row, format, shelf) : await goodBodies(row, format, shelf);
+  const shown = row.kind === 'pair' ? await pairBodies(row, format, shelf) : await turnBodies(row, format, shelf);
   if (shown) return shown;
+  refusePictures(row, format);
   const source: PromptSource = 'composed';
   refuseUnsaid(source, row.config, `tree ${row.source.tree} of run ${row.source.run}`, format.metadata === 'include');
   const said = promptSaid(source, row.config, row.prompts.size > 0);
   return rowBodies(row, format).map((body) => ({ body: inParts(body, format, shelf), said }));
 }
 
-/** Null where the trajectory has no recorded prompts, or the format has a shape of its own for the chat. */
-async function goodBodies(row: TrainingRow, format: RowFormat, shelf: PictureShelf): Promise<readonly ExampleBody[] | null> {
-  const { turns, instruction, firstObservation, prompts } = row;
-  const steps = turns.map((turn) => ({ ...turn, prompt: prompts.get(turn.stepId ?? '') ?? null }));
-  const recorded = steps.every(({ loss, prompt }) => !loss || prompt !== null);
-  if (row.kind !== 'good' || format.kind === 'agent-r' || format.kind === 'dpo' || !recorded) return null;
+/**
+ * Null where the trajectory has no recorded prompts and shows no picture, or the format has a shape of its own for the chat.
+ */
+async function turnBodies(row: TrainingRow, format: RowFormat, shelf: PictureShelf): Promise<readonly ExampleBody[] | null> {
+  const { turns, instruction, firstObservation, firstPictures, prompts } = row;
+  const promptOf = (stepId: string | null) => (row.kind === 'good' ? (prompts.get(stepId ?? '') ?? null) : null);
+  const steps = turns.map((turn) => ({
+    ...turn,
+    pictures: row.pictures.get(turn.stepId ?? '') ?? [],
+    prompt: promptOf(turn.stepId),
+  }));
+  const recorded = row.kind === 'good' && steps.every(({ loss, prompt }) => !loss || prompt !== null);
+  if (format.kind === 'agent-r' || format.kind === 'dpo' || (!recorded && !showsPicture(row))) return null;
+  if (!recorded)
+    refuseUnsaid('composed', row.config, `tree ${row.source.tree} of run ${row.source.run}`, format.metadata === 'include');
   const weights = turns.map(({ loss }) => (loss ? 1 : 0));
-  const rows = shownRows(shownSteps({ instruction, firstObservation, steps }, weights));
+  const rows = shownRows(shownSteps({ instruction, firstObservation, firstPictures, steps }, weights));
   const bodies: ExampleBody[] = [];
   for (const [index, one] of rows.entries()) {
     const part = rows.length === 1 ? {} : { part: { index, of: rows.length, from: one.from, to: one.to } };
@@ -50,6 +60,20 @@ async function goodBodies(row: TrainingRow, format: RowFormat, shelf: PictureShe
     else bodies.push(await bodyOf(row, example, format.kind, weights, shelf));
   }
   return bodies;
+}
+
+/** Whether a reply of a trajectory comes behind a picture. */
+function showsPicture({ turns, firstPictures, pictures }: TrainingRow): boolean {
+  return firstPictures.length > 0 || turns.slice(0, -1).some(({ stepId }) => stepId !== null && pictures.has(stepId));
+}
+
+/** @throws DatasetError `picture`: a composed example of texts alone would leave out what its replies were given to. */
+function refusePictures(row: TrainingRow, { kind }: RowFormat): void {
+  if (!showsPicture(row)) return;
+  throw new DatasetError(
+    'picture',
+    `tree ${row.source.tree} of run ${row.source.run} shows pictures, which rows of ${kind} have no place for; export --format openai, trl or sharegpt, or leave the run out by a filter`,
+  );
 }
 
 async function completionsOf(example: ShownExample, shelf: PictureShelf): Promise<readonly ExampleBody[]> {

@@ -1,5 +1,6 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { Trx } from '../../../postgres/database.ts';
+import { readPictureIds } from '../../../projections/pictures/read-pictures.ts';
 import { readMinedJudgements, readMinedRevisions } from '../../../projections/revisions/read-mined-revisions.ts';
 import { readRecordedTrees } from '../../../projections/trajectories/read-recorded-trees.ts';
 import { selectTrees } from '../../../projections/trajectories/select-trajectories.ts';
@@ -44,7 +45,9 @@ export async function* streamRows(
           judgements.filter(ofTree).map((row) => resolveTexts(row, blobs, `judgement ${row.judgementId}`)),
         ),
       };
-      yield composeRows(await mineTree(recorded, rollouts, blobs), context, parameters);
+      const shown = await readPictureIds(trx, { trees: [treeId] });
+      const pictures = new Map([...shown].map(([stepId, ids]) => [stepId, ids.map(({ imageId }) => imageId)]));
+      yield composeRows(await mineTree(recorded, rollouts, blobs, pictures), context, parameters);
     }
   }
 }

@@ -12,6 +12,9 @@ export interface TrainingRow {
   readonly environment: string;
   readonly instruction: string;
   readonly firstObservation: string;
+  /** Ids of the pictures of observations: of the first, and of those behind steps, by the step. */
+  readonly firstPictures: readonly string[];
+  readonly pictures: ReadonlyMap<string, readonly string[]>;
   /** What the source of an imported run said besides the instruction; null for runs of our own. */
   readonly system: string | null;
   readonly acknowledgement: string | null;

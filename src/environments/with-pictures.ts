@@ -1,0 +1,47 @@
+import { isPicture, type Picture, PictureRefused, readPictures } from '../images/picture.ts';
+import { type Environment, EnvironmentError, type EnvironmentKind, type Opening, type StepResult } from './environment.ts';
+import { overlay } from './overlay.ts';
+
+type Seen = Pick<Opening | StepResult, 'pictures'>;
+
+/**
+ * Reads the pictures that an environment returns where it opens a task, takes a step or repeats both, so that all who see them
+ * have pixels with an id. @throws EnvironmentError `protocol` from there for what is no picture.
+ */
+export function withPictures(kind: EnvironmentKind): EnvironmentKind {
+  return overlay(kind, { create: async () => reading(await kind.create()) });
+}
+
+function reading(inner: Environment): Environment {
+  return overlay(inner, {
+    reset: async (task) => read(await inner.reset(task)),
+    step: async (action, signal) => read(await inner.step(action, signal)),
+    ...(inner.replay ? { replay: replaying(inner.replay.bind(inner)) } : {}),
+    ...(inner.clone ? { clone: async () => reading(await (inner.clone as () => Promise<Environment>)()) } : {}),
+  });
+}
+
+function replaying(replay: NonNullable<Environment['replay']>): NonNullable<Environment['replay']> {
+  return async (task, actions) => {
+    const { opening, steps } = await replay(task, actions);
+    return { opening: await read(opening), steps: await Promise.all(steps.map(read)) };
+  };
+}
+
+async function read<T extends Seen>(seen: T): Promise<T> {
+  if (seen.pictures === undefined) return seen;
+  try {
+    return { ...seen, pictures: await readPictures(seen.pictures) };
+  } catch (cause) {
+    if (cause instanceof PictureRefused) throw new EnvironmentError('protocol', `the environment: ${cause.message}`, { cause });
+    throw cause;
+  }
+}
+
+/** The pictures of what an environment returned, which `withPictures` read. */
+export function picturesOf({ pictures = [] }: Seen): readonly Picture[] {
+  return pictures.map((each) => {
+    if (isPicture(each)) return each;
+    throw new TypeError('pictures are read where an environment is opened');
+  });
+}

@@ -1,0 +1,145 @@
+import { sql } from 'kysely';
+import type { Packed } from '../../events/schemas/values.ts';
+import { imageId as idOf } from '../../images/image-id.ts';
+import { PICTURE_LIMITS, type Picture, pictureSize } from '../../images/picture.ts';
+import { decodePng } from '../../images/png.ts';
+import type { Db } from '../../postgres/database.ts';
+
+/** A picture on record: its bytes may lie in the blob store. */
+export interface PictureRecord {
+  readonly stepId: string;
+  readonly treeId: string;
+  readonly imageId: string;
+  readonly width: number;
+  readonly height: number;
+  readonly png: Packed;
+}
+
+/** A picture as the record holds it. */
+export type OpenedPicture =
+  | { readonly kind: 'picture'; readonly picture: Picture }
+  | { readonly kind: 'forgotten' }
+  /** The bytes are not there, or are not what the id says. */
+  | { readonly kind: 'damaged'; readonly detail: string };
+
+/** The record does not hold a picture any more; the message names its step and why. */
+export class PictureLost extends Error {
+  override readonly name = 'PictureLost';
+}
+
+/** Reads bytes of the blob store. */
+type ReadBytes = (sha256: string) => Promise<Uint8Array>;
+
+/** Reads the pictures of all steps of a tree, by step, in their order. @throws PictureLost. */
+export async function readPicturesOfTree(
+  db: Db,
+  treeId: string,
+  readBytes: ReadBytes,
+): Promise<ReadonlyMap<string, readonly Picture[]>> {
+  const rows = await records(db).where('treeId', '=', treeId).orderBy('stepId').orderBy('ordinal').execute();
+  const found = new Map<string, Picture[]>();
+  for (const row of rows.map(asRecord)) {
+    const opened = await openPicture(row, readBytes);
+    const { stepId, imageId } = row;
+    if (opened.kind === 'forgotten')
+      throw new PictureLost(`the picture ${imageId} of step ${stepId} is forgotten; nothing brings it back`);
+    if (opened.kind === 'damaged') throw new PictureLost(`the picture ${imageId} of step ${stepId} ${opened.detail}; restore it`);
+    found.set(stepId, [...(found.get(stepId) ?? []), opened.picture]);
+  }
+  return found;
+}
+
+/** Reads the ids of the pictures of steps, or of all steps of trees, by step, in their order; steps without are left out. */
+export async function readPictureIds(
+  db: Db,
+  of: { readonly steps: readonly string[] } | { readonly trees: readonly string[] },
+): Promise<ReadonlyMap<string, readonly { readonly imageId: string }[]>> {
+  const [column, ids] = 'steps' in of ? (['stepId', of.steps] as const) : (['treeId', of.trees] as const);
+  const found = new Map<string, { readonly imageId: string }[]>();
+  if (ids.length === 0) return found;
+  const rows = await db
+    .selectFrom('pictures')
+    .select(['stepId', 'imageId'])
+    .where(column, '=', sql<string>`any(${[...ids]}::uuid[])`)
+    .orderBy('stepId')
+    .orderBy('ordinal')
+    .execute();
+  for (const { stepId, imageId } of rows) found.set(stepId, [...(found.get(stepId) ?? []), { imageId }]);
+  return found;
+}
+
+/** Reads the pictures of steps, in their order, without their bytes. */
+export async function readPicturesOfSteps(db: Db, steps: readonly string[]): Promise<readonly PictureRecord[]> {
+  if (steps.length === 0) return [];
+  const rows = await records(db)
+    .where('stepId', 'in', [...steps])
+    .orderBy('stepId')
+    .orderBy('ordinal')
+    .execute();
+  return rows.map(asRecord);
+}
+
+/** Finds a picture by its id. */
+export async function findPicture(db: Db, imageId: string): Promise<PictureRecord | undefined> {
+  return (await findPictures(db, [imageId]))[0];
+}
+
+/**
+ * Finds a picture by its id among those of the trees of steps: what a prompt showed was seen there, whatever other trees put
+ * under the same id.
+ */
+export async function findPictureOfTree(db: Db, imageId: string, steps: readonly string[]): Promise<PictureRecord | undefined> {
+  const row = await records(db)
+    .where('imageId', '=', imageId)
+    .where('treeId', 'in', (eb) =>
+      eb
+        .selectFrom('steps')
+        .select('treeId')
+        .where('stepId', '=', sql<string>`any(${[...steps]}::uuid[])`),
+    )
+    .orderBy('stepId')
+    .limit(1)
+    .executeTakeFirst();
+  return row && asRecord(row);
+}
+
+/**
+ * Finds for each picture, by its id, the first step on record that it was seen at, one whose payload is not forgotten before
+ * others; unknown pictures are left out.
+ */
+export async function findPictures(db: Db, ids: readonly string[]): Promise<readonly PictureRecord[]> {
+  if (ids.length === 0) return [];
+  const rows = await records(db)
+    .distinctOn('imageId')
+    .where('imageId', 'in', [...ids])
+    .orderBy('imageId')
+    .orderBy(sql`png ->> 'bytes' = ''`)
+    .orderBy('stepId')
+    .execute();
+  return rows.map(asRecord);
+}
+
+/** Reads the bytes of a picture and compares its pixels with its id. */
+export async function openPicture({ imageId, png: { bytes } }: PictureRecord, readBytes: ReadBytes): Promise<OpenedPicture> {
+  if (bytes === '') return { kind: 'forgotten' };
+  try {
+    const png = typeof bytes === 'string' ? Buffer.from(bytes, 'base64') : await readBytes(bytes.blob);
+    const size = pictureSize(png); // before anything is unpacked: a small file may claim any size
+    if (size === null || Math.max(size.width, size.height) > PICTURE_LIMITS.side)
+      return { kind: 'damaged', detail: `is no PNG or JPEG of at most ${PICTURE_LIMITS.side} pixels on a side` };
+    const { width, height, rgb } = await decodePng(png);
+    const found = idOf(width, height, rgb);
+    if (found === imageId) return { kind: 'picture', picture: { imageId, width, height, png } };
+    return { kind: 'damaged', detail: `has other pixels, those of ${found}` };
+  } catch (cause) {
+    return { kind: 'damaged', detail: `cannot be read: ${cause instanceof Error ? cause.message : String(cause)}` };
+  }
+}
+
+function records(db: Db) {
+  return db.selectFrom('pictures').select(['stepId', 'treeId', 'imageId', 'width', 'height', 'png']);
+}
+
+function asRecord<T extends { readonly png: unknown }>(row: T): T & { readonly png: Packed } {
+  return row as T & { readonly png: Packed }; // as the schema of the event has it
+}

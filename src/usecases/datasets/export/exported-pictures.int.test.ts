@@ -1,0 +1,94 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from '@jest/globals';
+import { openPicture, readPicturesOfSteps } from '../../../projections/pictures/read-pictures.ts';
+import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
+import { EventBuilder } from '../../../testing/event-builder.ts';
+import { testPictures } from '../../../testing/painted-world.ts';
+import { givenPrepared } from '../../../testing/projecting-log.ts';
+
+const shop = datasetWorkshop();
+const { dot, noise, red } = await testPictures();
+
+/** One rollout of one step, which shows pictures before and behind it, and whose prompt is not recorded. */
+async function given(): Promise<{ readonly root: string; readonly step: string }> {
+  const builder = new EventBuilder('painted');
+  const tree = builder.tree(builder.run(), 'a', { instruction: '', observation: 'a dot', pictures: [dot.data] });
+  const rolloutId = builder.rollout(tree);
+  const first = builder.step(tree, rolloutId, tree.rootStepId, 1, {
+    response: 'look',
+    observation: '',
+    pictures: [noise.data, red.data],
+  });
+  const last = builder.step(tree, rolloutId, first, 2, { response: 'done', observation: 'over', termination: 'terminated' });
+  builder.reward(tree, last, 1, { rolloutId });
+  builder.finishRollout(tree, rolloutId, last, { steps: 2 });
+  await givenPrepared(shop.db, builder.events, shop.blobs);
+  return { root: tree.rootStepId, step: first };
+}
+
+test('a file of events carries pictures, those in the blob store too, into an empty installation', async () => {
+  const { root, step } = await given();
+  const file = await shop.exportTo('events', { kind: 'jsonl', scope: 'trees' });
+  await shop.startAgain();
+  await shop.importing({ source: file });
+  const records = await readPicturesOfSteps(shop.db, [root, step]);
+  expect(records.map(({ stepId, imageId }) => [stepId, imageId])).toEqual(
+    [[root, dot.id] as const, [step, noise.id] as const, [step, red.id] as const].sort(([a], [b]) =>
+      a < b ? -1 : a > b ? 1 : 0,
+    ),
+  );
+  for (const record of records) {
+    const opened = await openPicture(record, (sha256) => shop.blobs.get(sha256));
+    expect([record.imageId, opened.kind]).toEqual([record.imageId, 'picture']);
+  }
+});
+
+test('a chat without recorded prompts is composed with the pictures behind their texts, in the place of empty ones', async () => {
+  await given();
+  const file = await shop.exportTo('chat', { kind: 'openai', weights: 'own', metadata: 'omit' });
+  expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({
+    messages: [
+      { role: 'user', content: [{ type: 'text', text: 'a dot' }, dot.part] },
+      { role: 'assistant', content: 'look', weight: 1 },
+      { role: 'user', content: [noise.part, red.part] },
+      { role: 'assistant', content: 'done', weight: 1 },
+    ],
+  });
+});
+
+test('the column images of trl and sharegpt has the files of the pictures in the order of their places', async () => {
+  await given();
+  const rowsOf = async (path: string) =>
+    (await readFile(path, 'utf8'))
+      .trimEnd()
+      .split('\n')
+      // biome-ignore lint/suspicious/noExplicitAny: rows of files, read field by field
+      .map((line): any => JSON.parse(line));
+  const images = (name: string) => [dot, noise, red].map(({ id }) => `${name}.images/${id}.png`);
+  const trl = await rowsOf(await shop.exportTo('trl', { kind: 'trl', weights: 'own', metadata: 'omit' }));
+  expect(trl[1]).toMatchObject({
+    prompt: [
+      { role: 'user', content: [{ type: 'text', text: 'a dot' }, { type: 'image' }] },
+      { role: 'assistant' },
+      { role: 'user', content: [{ type: 'image' }, { type: 'image' }] },
+    ],
+    images: images('trl'),
+  });
+  const [sharegpt] = await rowsOf(await shop.exportTo('sharegpt', { kind: 'sharegpt', weights: 'own' }));
+  expect(sharegpt.conversations.map(({ value }: { value: string }) => value)).toEqual([
+    'a dot<image>',
+    'look',
+    '<image><image>',
+    'done',
+  ]);
+  expect(sharegpt.images).toEqual(images('sharegpt'));
+  for (const { id, base64 } of [dot, noise, red])
+    expect((await readFile(`${shop.path('trl')}.images/${id}.png`)).toString('base64')).toBe(base64);
+});
+
+test('xtuner, which has no place for a picture, is refused by name', async () => {
+  await given();
+  await expect(shop.exportTo('xtuner', { kind: 'xtuner', weights: 'own', metadata: 'omit' })).rejects.toMatchObject({
+    code: 'picture',
+  });
+});

@@ -45,7 +45,7 @@ const IMPORTERS: readonly { readonly library: RegExp; readonly importer: RegExp 
   { library: /^(@?fastify($|\/))/, importer: /^src\/http\// },
   { library: /^prom-client$/, importer: /^src\/runtime\/metrics\.ts$/ },
   { library: /^lru-cache$/, importer: /^src\/runtime\/cache\.ts$/ },
-  { library: /^playwright-core$/, importer: /^infra\/hostile\/browser\// },
+  { library: /^playwright-core$/, importer: /^infra\/(hostile\/browser|docs)\// },
   { library: /^p-limit$/, importer: /^src\/runtime\/limit\.ts$/ },
 ];
 

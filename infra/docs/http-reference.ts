@@ -69,6 +69,7 @@ const NOTHING = new Proxy({} as never, {
 });
 const METRICS = createMetrics();
 const API = {
+  studio: { page: '', asset: async () => undefined },
   ...{ db: NOTHING, log: NOTHING, blobs: NOTHING, metrics: METRICS, limits: DEFAULT_LIMITS },
   ...{ graphql: () => undefined, training: { service: NOTHING, declare: NOTHING } },
 };

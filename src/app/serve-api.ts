@@ -3,6 +3,7 @@ import { openQueryThread } from '../../graphql/thread/open-query-thread.ts';
 import type { Stamp } from '../events/envelope.ts';
 import { apiRoutes } from '../http/api-routes.ts';
 import { type HttpServer, startHttp } from '../http/server.ts';
+import { openStudio } from '../http/studio/open-studio.ts';
 import type { Declare } from '../http/training/declare-policy.ts';
 import { createPackedRows } from '../http/training/packed-rows.ts';
 import type { Platform } from '../platform/open-platform.ts';
@@ -40,6 +41,8 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
     });
     const packed = createPackedRows({ db: database.db, blobs });
     const training = { service: openLeaseService(platform), notices, declare, as, packed };
+    const studio = openStudio();
+    if (!studio) logger.warn('the studio is not built; `npm run studio:build` builds it');
     const routes = apiRoutes({
       db: database.db,
       log,
@@ -50,6 +53,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
       graphql: queries.listener,
       segmentCache,
       training,
+      ...(studio ? { studio } : {}),
     });
     const { host, port, project, limits, home, allowedHosts: hosts } = config;
     const server = await startHttp({

@@ -70,6 +70,7 @@ async function demo(flags: DemoFlags): Promise<void> {
     if (flags.crash) return await proveSurvived(platform, await trainThroughCrashes(platform, flags.seed, signal), signal);
     const workers = await startWorkers(platform);
     try {
+      say(`Studio  ${await pageLink(platform.config, workers.url, '/')}  (shows what follows as it happens)`);
       const runId = newId();
       const began = Date.now();
       const plan = await planDemo(flags);
@@ -93,6 +94,7 @@ async function demo(flags: DemoFlags): Promise<void> {
       signal.throwIfAborted();
       await exportAll(platform, runId, signal);
       say();
+      say(`Studio   ${await pageLink(platform.config, workers.url, '/')}`);
       say(`GraphQL  ${await pageLink(platform.config, workers.url, '/graphql')}`);
       for (const query of await queriesToTry(database.db, runId, imagesId)) say(`  ${query}`);
       if (flags.exit) return;

@@ -24,7 +24,7 @@ export function addUp(program: Command): void {
       else {
         say(`log ${log}, database ${database}, data in ${config.home}`);
         say(`GraphQL ${all.url}/graphql   events in: POST ${all.url}/v1/events   health ${all.url}/readyz`);
-        say(`browser ${await pageLink(config, all.url, '/')}`);
+        say(`studio ${await pageLink(config, all.url, '/')}`);
       }
       return {
         finished: all.finished,

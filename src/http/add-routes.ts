@@ -37,7 +37,10 @@ export function addRoutes(app: FastifyInstance, routes: readonly Route[]): void 
     const path = pathOf(originalUrl);
     const allow = TAKEN.filter((method) => app.findRoute({ method, url }) !== null).join(', ');
     if (allow !== '') return send(reply, refuse(405, `${path} takes ${allow}`, `use ${allow}`, { headers: { allow } }));
-    return send(reply, refuse(404, `nothing is at ${JSON.stringify(path.slice(0, 200))}`, 'GET / lists what there is'));
+    return send(
+      reply,
+      refuse(404, `nothing is at ${JSON.stringify(path.slice(0, 200))}`, 'GET /openapi.json lists what there is'),
+    );
   });
 }
 const TAKEN: readonly Endpoint['method'][] = ['GET', 'POST', 'PUT', 'DELETE'];

@@ -14,6 +14,8 @@ import { imageEndpoint } from './image-endpoint.ts';
 import { ingestEndpoint } from './ingest/ingest.ts';
 import { takeRunEndpoint } from './ingest/take-run.ts';
 import { serverEndpoints } from './server-endpoints.ts';
+import type { Studio } from './studio/open-studio.ts';
+import { studioEndpoints } from './studio/studio-endpoints.ts';
 import { type TrainingLeases, trainingRoutes } from './training/training-routes.ts';
 import { addTrainingGauges } from './training-gauges.ts';
 
@@ -30,6 +32,8 @@ export interface ApiOptions {
   readonly graphql?: NodeListener;
   /** Returns batches to trainers at `/v1/training/…`. */
   readonly training?: TrainingLeases;
+  /** The pages that show the record; without them `/` lists the endpoints. */
+  readonly studio?: Studio;
   readonly projections?: readonly Projection[];
   readonly catchUpMs?: number;
 }
@@ -47,5 +51,6 @@ export function apiRoutes(options: ApiOptions): readonly Route[] {
     imageEndpoint(options),
     ...(options.training ? trainingRoutes(options.training, options) : []),
     ...serverEndpoints(world),
+    ...(options.studio ? studioEndpoints(options.studio) : []),
   ];
 }

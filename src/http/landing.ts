@@ -1,12 +1,12 @@
 import { type Endpoint, endpoint, type Route } from './endpoint.ts';
 import { text } from './reply.ts';
 
-/** Returns the endpoint of the page that lists some routes. */
+/** Returns the endpoint of the page that lists some routes: at `/`, unless one of them lies there. */
 export function landingEndpoint(routes: readonly Route[]): Endpoint {
   const page = text(200, landingPage(routes), 'text/html; charset=utf-8');
   return endpoint({
     method: 'GET',
-    path: '/',
+    path: routes.some(({ path }) => path === '/') ? '/endpoints' : '/',
     needs: 'any-key',
     summary: 'A page that lists the endpoints.',
     answers: { 200: { description: 'The page.', content: { 'text/html': { type: 'string' } } } },

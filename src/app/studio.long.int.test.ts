@@ -1,0 +1,179 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { findChromium } from '../../infra/hostile/browser/victim.ts';
+import { startEmbeddedPostgres } from '../postgres/embedded-server.ts';
+import { until } from '../testing/until.ts';
+import { killRunning, startProcess } from '../testing/worker-process.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const WAIT_MS = 60_000; // a loaded machine
+
+let home: string;
+let link: string;
+let demo: ReturnType<typeof startProcess>;
+let browser: Browser;
+let page: Page;
+let wrong: string[];
+beforeAll(async () => {
+  const built = spawnSync(process.execPath, ['bin/studio.js'], { cwd: ROOT, encoding: 'utf8' });
+  if (built.status !== 0) throw new Error(built.stderr);
+  home = await mkdtemp(join(tmpdir(), 'espalier-studio-'));
+  const env = { ESPALIER_HOME: home, ESPALIER_PORT: '0', ESPALIER_PYTHON: 'no-python-of-this-name' };
+  demo = startProcess('src/cli/main.ts', ['demo', '--tasks', '12', '--rollouts', '2', '--deep-rollouts', '4'], env);
+  await until(async () => /^Studio {2}http/m.test(demo.stdout()));
+  link = /http:\/\/127\.0\.0\.1:\d+\/\?token=\S+/.exec(demo.stdout())?.[0] ?? '';
+  browser = await chromium.launch({ executablePath: findChromium() ?? '', args: ['--no-sandbox'] });
+}, 240_000);
+afterAll(async () => {
+  await browser?.close();
+  await killRunning();
+  await (await startEmbeddedPostgres({ folder: join(home, 'postgres') })).close(); // waits until the demo's server has stopped
+  await rm(home, { recursive: true, force: true });
+});
+
+beforeEach(async () => {
+  wrong = [];
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+  page = await context.newPage();
+  page.setDefaultTimeout(WAIT_MS);
+  page.on('pageerror', ({ message }) => wrong.push(message));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(new URL(link).origin) && !/^(data|blob):/.test(request.url()))
+      wrong.push(`asked ${request.url()}`);
+  });
+  page.on('console', (said) => {
+    if (/Content Security Policy/i.test(said.text())) wrong.push(said.text());
+  });
+  await page.goto(link);
+  await page.getByRole('heading', { name: 'Runs' }).waitFor();
+});
+afterEach(async () => {
+  await page.context().close();
+  expect(wrong).toEqual([]);
+});
+
+/** What axe finds that hinders people seriously. */
+async function hindrances(): Promise<readonly string[]> {
+  const source = await import('node:fs').then(({ readFileSync }) => readFileSync(AXE, 'utf8'));
+  await page.evaluate(source);
+  const found = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
+    readonly violations: readonly {
+      readonly id: string;
+      readonly impact: string;
+      readonly nodes: readonly { readonly html: string }[];
+    }[];
+  };
+  return found.violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)}`);
+}
+
+const trained = () => until(async () => demo.stdout().includes('Serving until'), 180_000);
+
+test('the first screen shows the run of the demo while it is collected, and goes on by itself', async () => {
+  await page.getByRole('link', { name: /^demo$/ }).waitFor();
+  await trained();
+  await page.getByRole('link', { name: 'evaluate demo-1 6' }).waitFor();
+  await page.getByLabel('Kind').selectOption('search');
+  await page.getByRole('link', { name: 'demo search' }).waitFor();
+  await until(async () => (await page.locator('tbody tr').count()) === 1);
+  expect(new URL(page.url()).searchParams.get('kind')).toBe('search');
+}, 240_000);
+
+test('a mark of the run leads to its trajectory, with the prompt that the model was shown', async () => {
+  await trained();
+  await page.getByRole('link', { name: 'demo images' }).click();
+  await page.getByRole('link', { name: /^rollout 0: terminated/ }).click();
+  await page
+    .getByRole('button', { name: /^Shown to the model \(image/ })
+    .first()
+    .click();
+  const image = page.locator('.history img').first();
+  await image.waitFor();
+  await until(async () => (await image.evaluate('(element) => element.naturalWidth')) !== 0);
+  expect(await page.locator('.history figcaption').first().textContent()).toMatch(/\d+ tokens as an image, \d+ as text/);
+}, 240_000);
+
+test('a search is played from the record, and a node says the terms of its choice', async () => {
+  await trained();
+  await page.getByRole('link', { name: 'demo search' }).click();
+  await page.locator('.heat-task').first().click();
+  await page.getByRole('link', { name: 'As a tree' }).click();
+  await page.getByText(/after simulation (\d+) of \1/).waitFor();
+  await page.getByRole('button', { name: 'one simulation back' }).click();
+  await until(async () => new URL(page.url()).searchParams.get('simulation') !== null);
+  await page.getByRole('application').focus();
+  await page.keyboard.press('ArrowRight');
+  await page.getByRole('columnheader', { name: 'UCT' }).waitFor();
+}, 240_000);
+
+test('two rollouts of a group are shown next to each other from where they part', async () => {
+  await trained();
+  await page.getByRole('link', { name: 'train demo-1' }).click();
+  await page.getByLabel('in order of').selectOption('RETURN_VARIANCE_DESC');
+  await page.locator('.heat-task').first().click();
+  await page
+    .getByRole('link', { name: /^after \d+ steps, by/ })
+    .first()
+    .click();
+  await page.getByText(/^They part at step \d+/).waitFor();
+}, 240_000);
+
+test('a point of a curve leads to the samples of its batch', async () => {
+  await trained();
+  await page.getByRole('link', { name: 'Training' }).click();
+  await page.getByText(/samples produced, difference 0/).waitFor();
+  const chart = page.locator('.chart svg').first();
+  const box = await chart.boundingBox();
+  await page.mouse.move((box?.x ?? 0) + (box?.width ?? 0) / 2, (box?.y ?? 0) + 90);
+  await page.mouse.down();
+  await page.mouse.up();
+  await page.getByRole('heading', { name: /^Version \d was made by batch \d/ }).waitFor();
+  expect(await page.locator('section.panel tbody tr').count()).toBeGreaterThan(10);
+}, 240_000);
+
+test('words are found with their marks, and the address is the search', async () => {
+  await trained();
+  await page.keyboard.press('/');
+  await page.goto(`${new URL(link).origin}/view/find?words=craft`);
+  await page.locator('mark').first().waitFor();
+  await page.locator('.found a').nth(1).click();
+  await page.locator('.step-chosen').waitFor();
+}, 240_000);
+
+test('the page as of the beginning of the record holds no run', async () => {
+  await page.goto(`${new URL(link).origin}/?at=2020-01-01T00:00:00.000Z`);
+  await page.getByText('Everything is shown as of').waitFor();
+  await page.getByText('No run is on record that fits.').waitFor();
+  await page.getByRole('link', { name: 'Show now' }).click();
+  await page.getByRole('link', { name: /^demo$/ }).waitFor();
+}, 240_000);
+
+test.each(['/', '/view/training', '/view/find?words=craft', '/view/operations'])(
+  'axe finds nothing serious at %s',
+  async (path) => {
+    await trained();
+    await page.goto(`${new URL(link).origin}${path}`);
+    await page.locator('h1').waitFor();
+    await page.waitForLoadState('load');
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await hindrances()).toEqual([]);
+    }
+  },
+  240_000,
+);
+
+test('a browser that nobody let in reads how to come in', async () => {
+  const stranger = await (await browser.newContext()).newPage();
+  await stranger.goto(new URL(link).origin);
+  await stranger.getByText('espalier token --link').first().waitFor({ timeout: WAIT_MS });
+  await stranger.context().close();
+});

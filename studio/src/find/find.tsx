@@ -1,0 +1,212 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { type FormEvent, useEffect, useState } from 'react';
+import {
+  type FindStepsQuery,
+  findSteps,
+  type StepFilter,
+  type Termination,
+  type TextField,
+  type Verdict,
+} from '../graphql/generated/operations.ts';
+import { useAsk } from '../graphql/use-ask.ts';
+import { CopyAs } from '../parts/copy-as.tsx';
+import { decimal } from '../parts/format.ts';
+import { PageHead } from '../parts/page-head.tsx';
+import { visible } from '../parts/plain-text.tsx';
+import { Shown } from '../parts/shown.tsx';
+
+const FIRST = 50;
+const FIELDS: readonly TextField[] = ['observation', 'action', 'thought'];
+
+/** Finds steps by their words, and by what is known of them; the address is the saved search. */
+export function FindPage() {
+  const search = useSearch({ from: '/view/find' });
+  const navigate = useNavigate({ from: '/view/find' });
+  const [words, setWords] = useState(search.words ?? '');
+  useEffect(() => setWords(search.words ?? ''), [search.words]);
+  const [after, setAfter] = useState<readonly (string | undefined)[]>([undefined]);
+  const set = (part: Record<string, string | undefined>) => {
+    setAfter([undefined]);
+    void navigate({ search: (all) => ({ ...all, ...part }) });
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    set({ words: words || undefined });
+  };
+  const filter = filterOf(search);
+  const asked = Object.keys(filter).length > 0;
+  const place = after.at(-1);
+  const variables = { filter, first: FIRST, ...(place === undefined ? {} : { after: place }) };
+  const answer = useAsk(findSteps, variables, { enabled: asked });
+  return (
+    <>
+      <PageHead title="Find">{asked ? <CopyAs operation={findSteps} variables={variables} /> : null}</PageHead>
+      <search>
+        <form className="filters" onSubmit={submit}>
+          <label>
+            Words
+            <input
+              data-find
+              value={words}
+              onChange={(event) => setWords(event.target.value)}
+              placeholder='craft "oak log" -bowl'
+              size={32}
+            />
+          </label>
+          <label>
+            in
+            <select value={search.in ?? ''} onChange={(event) => set({ in: event.target.value || undefined })}>
+              <option value="">all texts</option>
+              {FIELDS.map((field) => (
+                <option key={field}>{field}</option>
+              ))}
+            </select>
+          </label>
+          <Field name="run" search={search} set={set} />
+          <Field name="tool" search={search} set={set} />
+          <Field name="component" search={search} set={set} />
+          <label>
+            verdict
+            <select value={search.verdict ?? ''} onChange={(event) => set({ verdict: event.target.value || undefined })}>
+              <option value="">any</option>
+              <option>good</option>
+              <option>bad</option>
+              <option>uncertain</option>
+              <option>unparsed</option>
+            </select>
+          </label>
+          <label>
+            end
+            <select value={search.termination ?? ''} onChange={(event) => set({ termination: event.target.value || undefined })}>
+              <option value="">any</option>
+              <option>terminated</option>
+              <option>truncated</option>
+            </select>
+          </label>
+          <Field name="policy" search={search} set={set} />
+          <Field name="version" search={search} set={set} />
+          <button type="submit">Find</button>
+        </form>
+      </search>
+      {asked ? (
+        <Shown of={answer}>
+          {({ steps }) => (
+            <>
+              {steps.edges.length === 0 ? <p className="empty">No step fits.</p> : null}
+              <ol className="plain found">
+                {steps.edges.map((edge) => (
+                  <Found key={edge.node.id} edge={edge} />
+                ))}
+              </ol>
+              <div className="row">
+                {after.length > 1 ? (
+                  <button type="button" onClick={() => setAfter(after.slice(0, -1))}>
+                    Back
+                  </button>
+                ) : null}
+                {steps.pageInfo.hasNextPage ? (
+                  <button type="button" onClick={() => setAfter([...after, steps.pageInfo.endCursor ?? undefined])}>
+                    Further steps
+                  </button>
+                ) : null}
+              </div>
+            </>
+          )}
+        </Shown>
+      ) : (
+        <p className="empty">
+          <code>craft stick</code> finds both words, <code>"oak log"</code> one behind the other, <code>craft or smelt</code>{' '}
+          either, <code>craft -bowl</code> leaves out.
+        </p>
+      )}
+    </>
+  );
+}
+
+type Search = ReturnType<typeof useSearch<ReturnType<typeof import('../router.tsx').makeRouter>, '/view/find'>>;
+
+function filterOf(search: Search): StepFilter {
+  const version = Number(search.version);
+  return {
+    ...(search.words ? { text: { words: search.words, ...(search.in ? { in: [search.in as TextField] } : {}) } } : {}),
+    ...(search.run ? { run: search.run } : {}),
+    ...(search.tool ? { tool: search.tool } : {}),
+    ...(search.component ? { reward: { component: search.component } } : {}),
+    ...(search.verdict ? { verdict: search.verdict as Verdict } : {}),
+    ...(search.termination ? { termination: search.termination as Termination } : {}),
+    ...(search.policy ? { policy: search.policy } : {}),
+    ...(search.version && Number.isInteger(version) ? { policyVersion: version } : {}),
+  };
+}
+
+function Field({
+  name,
+  search,
+  set,
+}: {
+  readonly name: 'run' | 'tool' | 'component' | 'policy' | 'version';
+  readonly search: Search;
+  readonly set: (part: Record<string, string | undefined>) => void;
+}) {
+  const [value, setValue] = useState(search[name] ?? '');
+  useEffect(() => setValue(search[name] ?? ''), [search, name]);
+  return (
+    <label>
+      {name}
+      <input
+        value={value}
+        size={10}
+        onChange={(event) => setValue(event.target.value)}
+        onBlur={() => value !== (search[name] ?? '') && set({ [name]: value || undefined })}
+      />
+    </label>
+  );
+}
+
+function Found({ edge: { node, highlights } }: { readonly edge: FindStepsQuery['steps']['edges'][number] }) {
+  const texts =
+    highlights.length > 0 ? highlights : [{ field: 'action' as const, text: node.action || node.observation.slice(0, 300) }];
+  return (
+    <li className="step">
+      <header>
+        {node.rolloutId ? (
+          <Link data-item to="/view/trajectory/$id" params={{ id: node.rolloutId }} search={{ step: node.id }}>
+            {`step ${node.depth}`}
+          </Link>
+        ) : (
+          <Link data-item to="/view/tree/$id" params={{ id: node.treeId }} search={{ step: node.id }}>
+            {node.depth === 0 ? 'start' : `node at depth ${node.depth}`}
+          </Link>
+        )}
+        <span className="faint">
+          <bdi>{visible(node.tree?.task.goal || node.tree?.task.alias || '').slice(0, 100)}</bdi>
+        </span>
+        {node.rewards.map((reward) => (
+          <span key={reward.id} className={`reward ${reward.value < 0 ? 'reward-bad' : ''}`}>
+            {`${visible(reward.component)} ${decimal(reward.value)}`}
+          </span>
+        ))}
+      </header>
+      {texts.map((text) => (
+        <p key={text.field} className="text">
+          <span className="faint">{text.field}: </span>
+          <Marked text={text.text} />
+        </p>
+      ))}
+    </li>
+  );
+}
+
+/** Text whose matches the server put between « and ». */
+function Marked({ text }: { readonly text: string }) {
+  return visible(text)
+    .split(/(«[^»]*»)/)
+    .map((part, at) =>
+      part.startsWith('«') && part.endsWith('»') ? (
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text are their places
+        <mark key={at}>{part.slice(1, -1)}</mark>
+      ) : (
+        part
+      ),
+    );
+}

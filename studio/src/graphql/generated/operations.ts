@@ -1,0 +1,528 @@
+// Written by graphql/codegen-studio.ts from studio/src/**/*.graphql; `npm run codegen` writes it again.
+import type { Operation } from '../operation.ts';
+/** Internal type. DO NOT USE DIRECTLY. */
+type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
+/** Internal type. DO NOT USE DIRECTLY. */
+export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
+/** What steps are chosen by; all parts must hold. */
+export type StepFilter = {
+  /** Words of their texts. */
+  readonly text?: TextSearch | null | undefined;
+  /** The run. */
+  readonly run?: string | null | undefined;
+  /** The tree. */
+  readonly tree?: string | null | undefined;
+  /** The task. */
+  readonly task?: string | null | undefined;
+  /** The rollout that took it. */
+  readonly rollout?: string | null | undefined;
+  /** The environment. */
+  readonly environment?: string | null | undefined;
+  /** The split of the task. */
+  readonly split?: string | null | undefined;
+  /** The depth of the task. */
+  readonly taskDepth?: number | null | undefined;
+  /** The whole action. */
+  readonly action?: string | null | undefined;
+  /** A tool that was called in it. */
+  readonly tool?: string | null | undefined;
+  /** A reward on the step itself. */
+  readonly reward?: RewardFilter | null | undefined;
+  /** What a judge said of it. */
+  readonly verdict?: Verdict | null | undefined;
+  /** What became of its rollout as a training sample. */
+  readonly sampleState?: SampleState | null | undefined;
+  /** Why its rollout is never trained on. */
+  readonly sampleReason?: string | null | undefined;
+  /** The name of a policy that sampled tokens of it. */
+  readonly policy?: string | null | undefined;
+  /** The version of that policy. */
+  readonly policyVersion?: number | null | undefined;
+  /** How many actions lead there. */
+  readonly depth?: IntRange | null | undefined;
+  /** Whether the episode ended there. */
+  readonly termination?: Termination | null | undefined;
+  /** The answer had the form that was asked for. */
+  readonly wellFormatted?: boolean | null | undefined;
+  /** The environment could carry the action out. */
+  readonly executable?: boolean | null | undefined;
+};
+
+/**
+ * Words to search for: `craft stick` finds both, `"oak log"` one behind the other, `craft or smelt` either, `craft -bowl` leaves out; English words are found in every
+ * inflection. A text over 64 KiB is not searched.
+ */
+export type TextSearch = {
+  /** The words. */
+  readonly words: string;
+  /** The texts that must match by themselves, one of them; left out, all three are searched as one. */
+  readonly in?: ReadonlyArray<TextField> | null | undefined;
+};
+
+/** A text of a step that is searched. */
+export type TextField =
+  /** What the environment answered. */
+  | 'observation'
+  /** The action that was taken. */
+  | 'action'
+  /** The part of the answer that is thought. */
+  | 'thought';
+
+/** A reward that a step has. */
+export type RewardFilter = {
+  /** Its component. */
+  readonly component?: string | null | undefined;
+  /** Its value in force. */
+  readonly value?: FloatRange | null | undefined;
+};
+
+/** What differs where two trajectories part. */
+export type DivergenceKind =
+  /** What was done. */
+  | 'action'
+  /** What was seen behind the same action. */
+  | 'observation'
+  /** One goes on and the other does not. */
+  | 'end';
+
+/** Whether a fold that is not live is being built. */
+export type BuildState =
+  /** It is folded, or waits for a process that goes on with it. */
+  | 'building'
+  /** It was live before. */
+  | 'kept';
+
+/** What is done with a build. */
+export type BuildPhase =
+  /** It is folded at bulk speed, without indexes. */
+  | 'loading'
+  /** Its indexes are made. */
+  | 'indexing'
+  /** It is folded as the live one. */
+  | 'folding';
+
+/** Whether a projection runs. */
+export type ProjectionState =
+  /** It folds what arrives. */
+  | 'running'
+  /** It is stopped. */
+  | 'stopped';
+
+/** What is wrong with an event that the journal saw. */
+export type AnomalyKind =
+  /** It was appended before. */
+  | 'duplicate'
+  /** Events of its producer before it are missing. */
+  | 'gap'
+  /** It came after later ones of its producer. */
+  | 'reordered'
+  /** Its collector appended it after another one had taken over the run; it has no effect. */
+  | 'superseded';
+
+/** What a judge can say of a step. */
+export type Verdict =
+  /** It brings the agent closer to the goal. */
+  | 'good'
+  /** It hinders. */
+  | 'bad'
+  /** Neither, or it cannot be decided. */
+  | 'uncertain'
+  /** The reply holds no verdict that can be read. */
+  | 'unparsed';
+
+/** How a rollout ended: four different things. */
+export type RolloutOutcome =
+  /** The environment ended it. */
+  | 'terminated'
+  /** A limit ended it. */
+  | 'truncated'
+  /** It could not go on. */
+  | 'failed'
+  /** Someone ended it. */
+  | 'cancelled';
+
+/** What a run does. */
+export type RunKind =
+  /** Rolls policies out. */
+  | 'collect'
+  /** Searches trees (MCTS). */
+  | 'search'
+  /** Takes over records of elsewhere. */
+  | 'import'
+  /** Measures a policy. */
+  | 'evaluate'
+  /** Goes on from recorded steps of another run. */
+  | 'fork'
+  /** Is written by a program elsewhere. */
+  | 'external';
+
+/** How a run finished. */
+export type RunOutcome =
+  /** It did all it set out to do. */
+  | 'completed'
+  /** It could not go on. */
+  | 'failed'
+  /** Someone ended it. */
+  | 'cancelled';
+
+/** What runs are chosen by; all parts must hold. */
+export type RunFilter = {
+  /** The experiment. */
+  readonly experiment?: string | null | undefined;
+  /** What it does. */
+  readonly kind?: RunKind | null | undefined;
+  /** How it finished. */
+  readonly outcome?: RunOutcome | null | undefined;
+  /** It goes on (true) or is finished (false). */
+  readonly running?: boolean | null | undefined;
+  /** It acts in this environment. */
+  readonly environment?: string | null | undefined;
+  /** It started in this time. */
+  readonly started?: TimeRange | null | undefined;
+};
+
+/** How a step ended the episode. */
+export type Termination =
+  /** It goes on. */
+  | 'none'
+  /** The environment ended it. */
+  | 'terminated'
+  /** A limit ended it. */
+  | 'truncated';
+
+/** Whether a tool worked. */
+export type ToolOutcome =
+  /** It did. */
+  | 'ok'
+  /** It did not; the output says why. */
+  | 'error';
+
+/** What a batch waits for. */
+export type WaitingFor =
+  /** A declaration of how the policy is trained. */
+  | 'declaration'
+  /** Version 0, which its trainer makes. */
+  | 'first_version'
+  /** The lease of another consumer, to end. */
+  | 'lease'
+  /** A run that feeds the policy. */
+  | 'runs'
+  /** A planner: a batch can be planned, and none did yet. */
+  | 'planner'
+  /** Rewards of closed groups. */
+  | 'scores'
+  /** Greedy rollouts of the tasks of closed groups. */
+  | 'greedy_sibling'
+  /** Members of open groups. */
+  | 'members'
+  /** Further groups of runs that are not over. */
+  | 'groups'
+  /** Further runs: those that feed the policy are over. */
+  | 'tasks';
+
+/** The state of a batch. */
+export type BatchState =
+  /** Nobody has it. */
+  | 'planned'
+  /** A trainer has it. */
+  | 'leased'
+  /** It produced a version. */
+  | 'trained'
+  /** It is never trained: its rows cannot be read, or somebody gave it up. */
+  | 'abandoned';
+
+/** What became of a sample. */
+export type SampleState =
+  /** Its batch produced a version. */
+  | 'trained'
+  /** No batch will hold it. */
+  | 'rejected'
+  /** Its batch was abandoned. */
+  | 'abandoned'
+  /** It waits for its group to close. */
+  | 'group'
+  /** Its group is closed, and in no batch yet. */
+  | 'ready'
+  /** It is in a batch that nobody has. */
+  | 'planned'
+  /** It is in a batch that a trainer has. */
+  | 'leased';
+
+/** How a lease ended. */
+export type LeaseEnd =
+  /** Its deadline passed. */
+  | 'expired'
+  /** The trainer gave the batch back. */
+  | 'returned'
+  /** The batch produced a version. */
+  | 'acked'
+  /** The batch was abandoned. */
+  | 'abandoned';
+
+/** The order of trees; equal ones by their id. */
+export type TreeOrder =
+  /** The first opened first. */
+  | 'OPENED_ASC'
+  /** The last opened first. */
+  | 'OPENED_DESC'
+  /** Those whose returns vary most first: `filter` names the run. Trees without a finished rollout have no place in it. */
+  | 'RETURN_VARIANCE_DESC';
+
+/** An instant range, from inclusive to exclusive; either end may be left out. */
+export type TimeRange = {
+  /** Not before this instant. */
+  readonly from?: string | null | undefined;
+  /** Before this instant. */
+  readonly until?: string | null | undefined;
+};
+
+/** A range of numbers, from inclusive to exclusive; either end may be left out. */
+export type FloatRange = {
+  /** At least this. */
+  readonly from?: number | null | undefined;
+  /** Less than this. */
+  readonly until?: number | null | undefined;
+};
+
+/** A range of whole numbers, from inclusive to exclusive; either end may be left out. */
+export type IntRange = {
+  /** At least this. */
+  readonly from?: number | null | undefined;
+  /** Less than this. */
+  readonly until?: number | null | undefined;
+};
+
+export type ComparePageQueryVariables = Exact<{
+  runs: ReadonlyArray<string> | string;
+}>;
+
+
+export type ComparePageQuery = { readonly compare: ReadonlyArray<{ readonly tasks: number, readonly unpaired: number, readonly run: { readonly id: string, readonly name: string, readonly policy: { readonly id: string, readonly version: number } | null, readonly totals: { readonly successes: number, readonly successRate: number | null, readonly meanReturn: number | null, readonly steps: number, readonly terminated: number, readonly truncated: number, readonly failed: number, readonly cancelled: number } }, readonly baseline: { readonly id: string, readonly name: string, readonly policy: { readonly id: string, readonly version: number } | null, readonly totals: { readonly successes: number, readonly successRate: number | null, readonly meanReturn: number | null, readonly steps: number, readonly terminated: number, readonly truncated: number, readonly failed: number, readonly cancelled: number } }, readonly success: { readonly tasks: number, readonly baselineMean: number, readonly mean: number, readonly difference: number, readonly better: number, readonly worse: number, readonly equal: number, readonly interval: { readonly low: number, readonly high: number } } | null, readonly return: { readonly tasks: number, readonly baselineMean: number, readonly mean: number, readonly difference: number, readonly better: number, readonly worse: number, readonly equal: number, readonly interval: { readonly low: number, readonly high: number } } | null }> };
+
+export type DifferenceShownFragment = { readonly tasks: number, readonly baselineMean: number, readonly mean: number, readonly difference: number, readonly better: number, readonly worse: number, readonly equal: number, readonly interval: { readonly low: number, readonly high: number } };
+
+export type DiffSideQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type DiffSideQuery = { readonly rollout: { readonly id: string, readonly ordinal: number, readonly leafId: string | null, readonly outcome: RolloutOutcome | null, readonly success: boolean | null, readonly return: number | null, readonly policy: { readonly id: string, readonly version: number }, readonly run: { readonly id: string, readonly name: string } | null, readonly tree: { readonly id: string, readonly task: { readonly alias: string, readonly goal: string } } | null } | null };
+
+export type DiffPathQueryVariables = Exact<{
+  leaf: string;
+}>;
+
+
+export type DiffPathQuery = { readonly path: ReadonlyArray<{ readonly id: string, readonly depth: number, readonly thought: string, readonly action: string, readonly observation: string, readonly rewards: ReadonlyArray<{ readonly id: string, readonly component: string, readonly value: number }> }> };
+
+export type FindStepsQueryVariables = Exact<{
+  filter: StepFilter;
+  first: number;
+  after?: string | null | undefined;
+}>;
+
+
+export type FindStepsQuery = { readonly steps: { readonly pageInfo: { readonly endCursor: string | null, readonly hasNextPage: boolean }, readonly edges: ReadonlyArray<{ readonly cursor: string, readonly highlights: ReadonlyArray<{ readonly field: TextField, readonly text: string }>, readonly node: { readonly id: string, readonly treeId: string, readonly depth: number, readonly action: string, readonly observation: string, readonly termination: Termination, readonly rolloutId: string | null, readonly occurredAt: string, readonly rewards: ReadonlyArray<{ readonly id: string, readonly component: string, readonly value: number }>, readonly tree: { readonly id: string, readonly runId: string, readonly task: { readonly alias: string, readonly goal: string } } | null } }> } };
+
+export type GroupPageQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type GroupPageQuery = { readonly tree: { readonly id: string, readonly runId: string, readonly openedAt: string, readonly closedAt: string | null, readonly closeReason: string | null, readonly plannedRollouts: number, readonly returnVariance: number | null, readonly run: { readonly id: string, readonly name: string } | null, readonly task: { readonly alias: string, readonly goal: string, readonly depth: number | null, readonly split: string | null, readonly environment: string }, readonly rollouts: ReadonlyArray<{ readonly id: string, readonly ordinal: number, readonly outcome: RolloutOutcome | null, readonly success: boolean | null, readonly return: number | null, readonly stepCount: number | null, readonly reason: string | null, readonly finishedAt: string | null, readonly policy: { readonly id: string, readonly version: number }, readonly trajectory: { readonly returns: ReadonlyArray<{ readonly component: string, readonly value: number }> } | null, readonly sample: { readonly state: SampleState, readonly reason: string | null, readonly rule: string | null, readonly measured: number | null, readonly staleness: number | null, readonly batch: { readonly id: string, readonly ordinal: number, readonly policyId: string, readonly estimator: { readonly name: string } } | null, readonly estimate: { readonly return: number, readonly advantage: number | null } | null } | null }> } | null };
+
+export type PartingQueryVariables = Exact<{
+  a: string;
+  b: string;
+}>;
+
+
+export type PartingQuery = { readonly divergence: { readonly depth: number, readonly kind: DivergenceKind } | null };
+
+export type OperationsPageQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type OperationsPageQuery = { readonly position: string, readonly lag: ReadonlyArray<{ readonly projection: string, readonly version: number, readonly build: number, readonly state: ProjectionState, readonly reason: string | null, readonly lag: number, readonly partitions: ReadonlyArray<{ readonly topic: string, readonly partition: number, readonly cursor: number, readonly end: number, readonly lag: number }>, readonly builds: ReadonlyArray<{ readonly version: number, readonly build: number, readonly state: BuildState, readonly phase: BuildPhase | null, readonly done: number | null, readonly of: number | null, readonly rate: number | null, readonly secondsLeft: number | null }> }>, readonly quarantine: { readonly totalCount: number, readonly nodes: ReadonlyArray<{ readonly projection: string, readonly topic: string, readonly partition: number, readonly offset: number, readonly eventId: string | null, readonly type: string | null, readonly code: string, readonly field: string, readonly reason: string, readonly quarantinedAt: string, readonly releasedAt: string | null }> }, readonly anomalies: { readonly totalCount: number, readonly nodes: ReadonlyArray<{ readonly topic: string, readonly partition: number, readonly offset: number, readonly eventId: string, readonly kind: AnomalyKind, readonly detail: string }> } };
+
+export type RunPageQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type RunPageQuery = { readonly run: { readonly id: string, readonly name: string, readonly kind: RunKind, readonly seed: number, readonly codeVersion: string, readonly config: unknown, readonly project: string | null, readonly owner: string | null, readonly startedAt: string, readonly finishedAt: string | null, readonly outcome: RunOutcome | null, readonly message: string | null, readonly forgotten: boolean, readonly policy: { readonly id: string, readonly version: number } | null, readonly environments: ReadonlyArray<{ readonly environment: string, readonly fingerprint: string }>, readonly experiment: { readonly id: string } | null, readonly forkOf: { readonly run: { readonly id: string, readonly name: string } | null, readonly step: { readonly id: string, readonly treeId: string } | null } | null, readonly forks: ReadonlyArray<{ readonly id: string, readonly name: string }>, readonly totals: { readonly trees: number, readonly closedTrees: number, readonly rollouts: number, readonly terminated: number, readonly truncated: number, readonly failed: number, readonly cancelled: number, readonly steps: number, readonly successes: number, readonly successRate: number | null, readonly meanReturn: number | null }, readonly successByDepth: ReadonlyArray<{ readonly taskDepth: number | null, readonly tasks: number, readonly finished: number, readonly successes: number, readonly meanReturn: number | null, readonly meanSteps: number | null }>, readonly imageTotals: { readonly steps: number, readonly visionTokens: number, readonly textTokens: number, readonly saved: number, readonly hitRate: number | null, readonly meanFactor: number | null } } | null };
+
+export type RunTreesQueryVariables = Exact<{
+  id: string;
+  first: number;
+  after?: string | null | undefined;
+  orderBy: TreeOrder;
+}>;
+
+
+export type RunTreesQuery = { readonly trees: { readonly totalCount: number, readonly pageInfo: { readonly endCursor: string | null, readonly hasNextPage: boolean }, readonly nodes: ReadonlyArray<{ readonly id: string, readonly openedAt: string, readonly closedAt: string | null, readonly closeReason: string | null, readonly plannedRollouts: number, readonly simulations: number, readonly returnVariance: number | null, readonly size: { readonly steps: number, readonly depth: number }, readonly task: { readonly alias: string, readonly goal: string, readonly depth: number | null, readonly split: string | null }, readonly rollouts: ReadonlyArray<{ readonly id: string, readonly ordinal: number, readonly outcome: RolloutOutcome | null, readonly success: boolean | null, readonly return: number | null, readonly stepCount: number | null, readonly reason: string | null }> }> } };
+
+export type RunComponentsQueryVariables = Exact<{
+  ids: ReadonlyArray<string> | string;
+}>;
+
+
+export type RunComponentsQuery = { readonly aggregate: ReadonlyArray<{ readonly key: string, readonly components: ReadonlyArray<{ readonly component: string, readonly rewards: number, readonly mean: number, readonly min: number, readonly max: number }>, readonly steps: { readonly steps: number, readonly wellFormatted: number, readonly executable: number, readonly promptTokens: number, readonly completionTokens: number, readonly policyMs: number, readonly environmentMs: number }, readonly tools: { readonly calls: number, readonly errors: number, readonly durationMs: number } }> };
+
+export type RunFailuresQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type RunFailuresQuery = { readonly rollouts: { readonly totalCount: number, readonly nodes: ReadonlyArray<{ readonly id: string, readonly treeId: string, readonly outcome: RolloutOutcome | null, readonly reason: string | null }> } };
+
+export type RunsQueryVariables = Exact<{
+  filter?: RunFilter | null | undefined;
+  first: number;
+  after?: string | null | undefined;
+}>;
+
+
+export type RunsQuery = { readonly runs: { readonly pageInfo: { readonly endCursor: string | null, readonly hasNextPage: boolean }, readonly nodes: ReadonlyArray<{ readonly id: string, readonly name: string, readonly kind: RunKind, readonly startedAt: string, readonly finishedAt: string | null, readonly outcome: RunOutcome | null, readonly message: string | null, readonly project: string | null, readonly policy: { readonly id: string, readonly version: number } | null, readonly environments: ReadonlyArray<{ readonly environment: string }>, readonly totals: { readonly trees: number, readonly closedTrees: number, readonly rollouts: number, readonly terminated: number, readonly truncated: number, readonly failed: number, readonly cancelled: number, readonly steps: number, readonly successes: number, readonly successRate: number | null, readonly meanReturn: number | null } }> } };
+
+export type LiveSubscriptionVariables = Exact<{
+  after?: string | null | undefined;
+  run?: string | null | undefined;
+}>;
+
+
+export type LiveSubscription = { readonly events: { readonly position: string, readonly type: string, readonly runId: string } };
+
+export type StateQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type StateQuery = { readonly position: string, readonly viewer: { readonly name: string, readonly scopes: ReadonlyArray<string> }, readonly lag: ReadonlyArray<{ readonly projection: string, readonly state: ProjectionState, readonly lag: number }> };
+
+export type PoliciesQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type PoliciesQuery = { readonly policies: ReadonlyArray<{ readonly id: string, readonly declaredAt: string, readonly estimator: { readonly name: string }, readonly newest: { readonly version: number, readonly updatedAt: string } | null }> };
+
+export type PolicyPageQueryVariables = Exact<{
+  id: string;
+  first: number;
+}>;
+
+
+export type PolicyPageQuery = { readonly policy: { readonly id: string, readonly declaredAt: string, readonly estimator: { readonly name: string, readonly revision: string }, readonly declaration: { readonly backend: string | null, readonly preset: string | null, readonly rules: unknown, readonly kl: unknown, readonly loss: { readonly name: string } | null }, readonly waiting: { readonly for: WaitingFor, readonly next: string, readonly openGroups: number, readonly closedGroups: number, readonly readyGroups: number, readonly rejectedGroups: ReadonlyArray<{ readonly reason: string, readonly groups: number }> } | null, readonly ledger: { readonly produced: number, readonly trained: number, readonly abandoned: number, readonly difference: number, readonly running: number, readonly rejected: ReadonlyArray<{ readonly reason: string, readonly samples: number }>, readonly owed: { readonly group: number, readonly ready: number, readonly planned: number, readonly leased: number } }, readonly staleness: ReadonlyArray<{ readonly staleness: number, readonly samples: number }>, readonly versions: { readonly nodes: ReadonlyArray<{ readonly version: number, readonly updatedAt: string, readonly samples: number, readonly metrics: unknown, readonly weights: string, readonly batch: { readonly id: string, readonly ordinal: number } | null }> } } | null };
+
+export type VersionBatchQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type VersionBatchQuery = { readonly batch: { readonly id: string, readonly ordinal: number, readonly state: BatchState, readonly policyId: string, readonly groupCount: number, readonly sampleCount: number, readonly tokens: number, readonly plannedAt: string, readonly manifestHash: string, readonly leases: ReadonlyArray<{ readonly id: string, readonly consumer: string, readonly leasedAt: string, readonly endedAt: string | null, readonly endedBy: LeaseEnd | null, readonly endReason: string | null }>, readonly samples: ReadonlyArray<{ readonly place: number | null, readonly state: SampleState, readonly staleness: number | null, readonly scores: unknown, readonly sampledTokens: number, readonly rollout: { readonly id: string, readonly ordinal: number, readonly return: number | null, readonly success: boolean | null, readonly stepCount: number | null } | null, readonly tree: { readonly id: string, readonly task: { readonly alias: string, readonly goal: string } } | null }> } | null };
+
+export type TrajectoryPageQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type TrajectoryPageQuery = { readonly rollout: { readonly id: string, readonly treeId: string, readonly ordinal: number, readonly startedAt: string, readonly finishedAt: string | null, readonly outcome: RolloutOutcome | null, readonly success: boolean | null, readonly reason: string | null, readonly return: number | null, readonly stepCount: number | null, readonly leafId: string | null, readonly fromStepId: string, readonly environment: string, readonly policy: { readonly id: string, readonly version: number }, readonly run: { readonly id: string, readonly name: string } | null, readonly tree: { readonly id: string, readonly instruction: string, readonly forgotten: boolean, readonly task: { readonly alias: string, readonly goal: string, readonly depth: number | null, readonly split: string | null }, readonly rollouts: ReadonlyArray<{ readonly id: string, readonly ordinal: number, readonly return: number | null }> } | null, readonly rewards: ReadonlyArray<{ readonly id: string, readonly component: string, readonly value: number, readonly scorer: { readonly name: string, readonly revision: string } }>, readonly sample: { readonly state: SampleState, readonly reason: string | null, readonly batch: { readonly id: string, readonly ordinal: number, readonly policyId: string } | null } | null } | null };
+
+export type StepShownFragment = { readonly id: string, readonly depth: number, readonly parentId: string | null, readonly rolloutId: string | null, readonly thought: string, readonly action: string, readonly response: string, readonly observation: string, readonly wellFormatted: boolean, readonly executable: boolean, readonly termination: Termination, readonly finishReason: string | null, readonly occurredAt: string, readonly timings: { readonly policyMs: number, readonly environmentMs: number }, readonly usage: { readonly promptTokens: number, readonly completionTokens: number } | null, readonly tokens: { readonly ids: { readonly length: number } } | null, readonly rewards: ReadonlyArray<{ readonly id: string, readonly component: string, readonly value: number, readonly assignedValue: number, readonly revisionCount: number, readonly scorer: { readonly name: string, readonly revision: string } }>, readonly toolCalls: ReadonlyArray<{ readonly id: string, readonly ordinal: number, readonly tool: string, readonly arguments: string, readonly output: string, readonly outcome: ToolOutcome, readonly durationMs: number }>, readonly historyImage: { readonly id: string, readonly factor: number, readonly visionTokens: number, readonly textTokens: number } | null };
+
+export type TrajectoryPathQueryVariables = Exact<{
+  leaf: string;
+  first: number;
+  after?: number | null | undefined;
+}>;
+
+
+export type TrajectoryPathQuery = { readonly path: ReadonlyArray<{ readonly id: string, readonly depth: number, readonly parentId: string | null, readonly rolloutId: string | null, readonly thought: string, readonly action: string, readonly response: string, readonly observation: string, readonly wellFormatted: boolean, readonly executable: boolean, readonly termination: Termination, readonly finishReason: string | null, readonly occurredAt: string, readonly timings: { readonly policyMs: number, readonly environmentMs: number }, readonly usage: { readonly promptTokens: number, readonly completionTokens: number } | null, readonly tokens: { readonly ids: { readonly length: number } } | null, readonly rewards: ReadonlyArray<{ readonly id: string, readonly component: string, readonly value: number, readonly assignedValue: number, readonly revisionCount: number, readonly scorer: { readonly name: string, readonly revision: string } }>, readonly toolCalls: ReadonlyArray<{ readonly id: string, readonly ordinal: number, readonly tool: string, readonly arguments: string, readonly output: string, readonly outcome: ToolOutcome, readonly durationMs: number }>, readonly historyImage: { readonly id: string, readonly factor: number, readonly visionTokens: number, readonly textTokens: number } | null }> };
+
+export type RolloutStepsQueryVariables = Exact<{
+  rollout: string;
+  first: number;
+}>;
+
+
+export type RolloutStepsQuery = { readonly steps: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly depth: number, readonly parentId: string | null, readonly rolloutId: string | null, readonly thought: string, readonly action: string, readonly response: string, readonly observation: string, readonly wellFormatted: boolean, readonly executable: boolean, readonly termination: Termination, readonly finishReason: string | null, readonly occurredAt: string, readonly timings: { readonly policyMs: number, readonly environmentMs: number }, readonly usage: { readonly promptTokens: number, readonly completionTokens: number } | null, readonly tokens: { readonly ids: { readonly length: number } } | null, readonly rewards: ReadonlyArray<{ readonly id: string, readonly component: string, readonly value: number, readonly assignedValue: number, readonly revisionCount: number, readonly scorer: { readonly name: string, readonly revision: string } }>, readonly toolCalls: ReadonlyArray<{ readonly id: string, readonly ordinal: number, readonly tool: string, readonly arguments: string, readonly output: string, readonly outcome: ToolOutcome, readonly durationMs: number }>, readonly historyImage: { readonly id: string, readonly factor: number, readonly visionTokens: number, readonly textTokens: number } | null }> } };
+
+export type StepPromptQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type StepPromptQuery = { readonly step: { readonly id: string, readonly prompt: { readonly sha256: string, readonly tools: string | null, readonly model: string | null, readonly server: string | null, readonly template: { readonly name: string, readonly version: number } | null, readonly sampling: { readonly temperature: number, readonly topP: number | null, readonly maxTokens: number | null, readonly seed: number | null }, readonly messages: ReadonlyArray<{ readonly role: string, readonly parts: ReadonlyArray<{ readonly text: string | null, readonly image: { readonly id: string, readonly url: string, readonly width: number, readonly height: number, readonly factor: number, readonly visionTokens: number, readonly textTokens: number, readonly saved: number, readonly hits: number, readonly misses: number, readonly cutLines: number, readonly cutSegments: number, readonly segments: ReadonlyArray<{ readonly id: string, readonly place: number, readonly hit: boolean, readonly text: string | null, readonly height: number | null, readonly forgotten: boolean }> } | null }> }> } | null, readonly historyImage: { readonly id: string, readonly url: string, readonly width: number, readonly height: number, readonly factor: number, readonly visionTokens: number, readonly textTokens: number, readonly saved: number, readonly hits: number, readonly misses: number, readonly cutLines: number, readonly cutSegments: number, readonly segments: ReadonlyArray<{ readonly id: string, readonly place: number, readonly hit: boolean, readonly text: string | null, readonly height: number | null, readonly forgotten: boolean }> } | null } | null };
+
+export type ImageShownFragment = { readonly id: string, readonly url: string, readonly width: number, readonly height: number, readonly factor: number, readonly visionTokens: number, readonly textTokens: number, readonly saved: number, readonly hits: number, readonly misses: number, readonly cutLines: number, readonly cutSegments: number, readonly segments: ReadonlyArray<{ readonly id: string, readonly place: number, readonly hit: boolean, readonly text: string | null, readonly height: number | null, readonly forgotten: boolean }> };
+
+export type StepTokensQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type StepTokensQuery = { readonly step: { readonly id: string, readonly tokens: { readonly ids: { readonly dtype: string, readonly length: number, readonly base64: string }, readonly logProbs: { readonly dtype: string, readonly length: number, readonly base64: string } | null, readonly mask: { readonly dtype: string, readonly length: number, readonly base64: string } | null } | null, readonly policySpans: ReadonlyArray<{ readonly from: number, readonly to: number, readonly policyId: string, readonly version: number }>, readonly estimate: { readonly advantage: number | null, readonly value: number | null, readonly target: number | null, readonly tokenAdvantages: ReadonlyArray<number> | null } | null } | null };
+
+export type StepEventsQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type StepEventsQuery = { readonly trace: { readonly title: string, readonly madeBy: { readonly total: number, readonly first: ReadonlyArray<{ readonly eventId: string, readonly type: string, readonly place: string, readonly occurredAt: string }> }, readonly from: ReadonlyArray<{ readonly relation: string, readonly total: number, readonly first: ReadonlyArray<{ readonly id: string, readonly text: string }> }>, readonly usedBy: ReadonlyArray<{ readonly relation: string, readonly total: number, readonly first: ReadonlyArray<{ readonly id: string, readonly text: string }> }> } | null };
+
+export type TreePageQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type TreePageQuery = { readonly tree: { readonly id: string, readonly runId: string, readonly rootId: string, readonly openedAt: string, readonly closedAt: string | null, readonly closeReason: string | null, readonly simulations: number, readonly forgotten: boolean, readonly run: { readonly id: string, readonly name: string, readonly kind: RunKind, readonly config: unknown } | null, readonly size: { readonly steps: number, readonly depth: number, readonly leaves: number }, readonly task: { readonly alias: string, readonly goal: string, readonly depth: number | null }, readonly rollouts: ReadonlyArray<{ readonly id: string, readonly ordinal: number, readonly leafId: string | null, readonly success: boolean | null, readonly return: number | null, readonly outcome: RolloutOutcome | null }> } | null };
+
+export type TreeStepsQueryVariables = Exact<{
+  id: string;
+  first: number;
+  after?: number | null | undefined;
+}>;
+
+
+export type TreeStepsQuery = { readonly tree: { readonly id: string, readonly steps: ReadonlyArray<{ readonly id: string, readonly parentId: string | null, readonly depth: number, readonly logOffset: number, readonly action: string, readonly executable: boolean, readonly termination: Termination, readonly rolloutId: string | null, readonly rewards: ReadonlyArray<{ readonly component: string, readonly value: number }> }> } | null };
+
+export type TreeStatisticsQueryVariables = Exact<{
+  id: string;
+  first: number;
+  after?: number | null | undefined;
+  simulation?: number | null | undefined;
+}>;
+
+
+export type TreeStatisticsQuery = { readonly tree: { readonly id: string, readonly steps: ReadonlyArray<{ readonly id: string, readonly logOffset: number, readonly statistics: { readonly visits: number, readonly value: number } | null }> } | null };
+
+export type TreeNodeQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type TreeNodeQuery = { readonly step: { readonly id: string, readonly depth: number, readonly action: string, readonly thought: string, readonly observation: string, readonly executable: boolean, readonly termination: Termination, readonly rolloutId: string | null, readonly rewards: ReadonlyArray<{ readonly id: string, readonly component: string, readonly value: number }>, readonly statistics: { readonly visits: number, readonly value: number } | null } | null };
+
+export const comparePage: Operation<ComparePageQuery, ComparePageQueryVariables> = {"name":"ComparePage","text":"query ComparePage($runs: [ID!]!) {\n  compare(runs: $runs) {\n    tasks\n    unpaired\n    run {\n      id\n      name\n      policy {\n        id\n        version\n      }\n      totals {\n        successes\n        successRate\n        meanReturn\n        steps\n        terminated\n        truncated\n        failed\n        cancelled\n      }\n    }\n    baseline {\n      id\n      name\n      policy {\n        id\n        version\n      }\n      totals {\n        successes\n        successRate\n        meanReturn\n        steps\n        terminated\n        truncated\n        failed\n        cancelled\n      }\n    }\n    success {\n      ...DifferenceShown\n    }\n    return {\n      ...DifferenceShown\n    }\n  }\n}\nfragment DifferenceShown on PairedDifference {\n  tasks\n  baselineMean\n  mean\n  difference\n  better\n  worse\n  equal\n  interval {\n    low\n    high\n  }\n}","asOf":"query ComparePage($runs: [ID!]!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    compare(runs: $runs) {\n      tasks\n      unpaired\n      run {\n        id\n        name\n        policy {\n          id\n          version\n        }\n        totals {\n          successes\n          successRate\n          meanReturn\n          steps\n          terminated\n          truncated\n          failed\n          cancelled\n        }\n      }\n      baseline {\n        id\n        name\n        policy {\n          id\n          version\n        }\n        totals {\n          successes\n          successRate\n          meanReturn\n          steps\n          terminated\n          truncated\n          failed\n          cancelled\n        }\n      }\n      success {\n        ...DifferenceShown\n      }\n      return {\n        ...DifferenceShown\n      }\n    }\n  }\n}\nfragment DifferenceShown on PairedDifference {\n  tasks\n  baselineMean\n  mean\n  difference\n  better\n  worse\n  equal\n  interval {\n    low\n    high\n  }\n}"};
+export const diffSide: Operation<DiffSideQuery, DiffSideQueryVariables> = {"name":"DiffSide","text":"query DiffSide($id: ID!) {\n  rollout(id: $id) {\n    id\n    ordinal\n    leafId\n    outcome\n    success\n    return\n    policy {\n      id\n      version\n    }\n    run {\n      id\n      name\n    }\n    tree {\n      id\n      task {\n        alias\n        goal\n      }\n    }\n  }\n}","asOf":"query DiffSide($id: ID!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    rollout(id: $id) {\n      id\n      ordinal\n      leafId\n      outcome\n      success\n      return\n      policy {\n        id\n        version\n      }\n      run {\n        id\n        name\n      }\n      tree {\n        id\n        task {\n          alias\n          goal\n        }\n      }\n    }\n  }\n}"};
+export const diffPath: Operation<DiffPathQuery, DiffPathQueryVariables> = {"name":"DiffPath","text":"query DiffPath($leaf: ID!) {\n  path(leaf: $leaf, first: 2000) {\n    id\n    depth\n    thought\n    action\n    observation\n    rewards {\n      id\n      component\n      value\n    }\n  }\n}","asOf":"query DiffPath($leaf: ID!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    path(leaf: $leaf, first: 2000) {\n      id\n      depth\n      thought\n      action\n      observation\n      rewards {\n        id\n        component\n        value\n      }\n    }\n  }\n}"};
+export const findSteps: Operation<FindStepsQuery, FindStepsQueryVariables> = {"name":"FindSteps","text":"query FindSteps($filter: StepFilter!, $first: Int!, $after: String) {\n  steps(filter: $filter, first: $first, after: $after) {\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n    edges {\n      cursor\n      highlights {\n        field\n        text\n      }\n      node {\n        id\n        treeId\n        depth\n        action\n        observation\n        termination\n        rolloutId\n        occurredAt\n        rewards {\n          id\n          component\n          value\n        }\n        tree {\n          id\n          runId\n          task {\n            alias\n            goal\n          }\n        }\n      }\n    }\n  }\n}","asOf":"query FindSteps($filter: StepFilter!, $first: Int!, $after: String, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    steps(filter: $filter, first: $first, after: $after) {\n      pageInfo {\n        endCursor\n        hasNextPage\n      }\n      edges {\n        cursor\n        highlights {\n          field\n          text\n        }\n        node {\n          id\n          treeId\n          depth\n          action\n          observation\n          termination\n          rolloutId\n          occurredAt\n          rewards {\n            id\n            component\n            value\n          }\n          tree {\n            id\n            runId\n            task {\n              alias\n              goal\n            }\n          }\n        }\n      }\n    }\n  }\n}"};
+export const groupPage: Operation<GroupPageQuery, GroupPageQueryVariables> = {"name":"GroupPage","text":"query GroupPage($id: ID!) {\n  tree(id: $id) {\n    id\n    runId\n    openedAt\n    closedAt\n    closeReason\n    plannedRollouts\n    returnVariance\n    run {\n      id\n      name\n    }\n    task {\n      alias\n      goal\n      depth\n      split\n      environment\n    }\n    rollouts {\n      id\n      ordinal\n      outcome\n      success\n      return\n      stepCount\n      reason\n      finishedAt\n      policy {\n        id\n        version\n      }\n      trajectory {\n        returns {\n          component\n          value\n        }\n      }\n      sample {\n        state\n        reason\n        rule\n        measured\n        staleness\n        batch {\n          id\n          ordinal\n          policyId\n          estimator {\n            name\n          }\n        }\n        estimate {\n          return\n          advantage\n        }\n      }\n    }\n  }\n}","asOf":"query GroupPage($id: ID!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    tree(id: $id) {\n      id\n      runId\n      openedAt\n      closedAt\n      closeReason\n      plannedRollouts\n      returnVariance\n      run {\n        id\n        name\n      }\n      task {\n        alias\n        goal\n        depth\n        split\n        environment\n      }\n      rollouts {\n        id\n        ordinal\n        outcome\n        success\n        return\n        stepCount\n        reason\n        finishedAt\n        policy {\n          id\n          version\n        }\n        trajectory {\n          returns {\n            component\n            value\n          }\n        }\n        sample {\n          state\n          reason\n          rule\n          measured\n          staleness\n          batch {\n            id\n            ordinal\n            policyId\n            estimator {\n              name\n            }\n          }\n          estimate {\n            return\n            advantage\n          }\n        }\n      }\n    }\n  }\n}"};
+export const parting: Operation<PartingQuery, PartingQueryVariables> = {"name":"Parting","text":"query Parting($a: ID!, $b: ID!) {\n  divergence(a: $a, b: $b) {\n    depth\n    kind\n  }\n}","asOf":"query Parting($a: ID!, $b: ID!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    divergence(a: $a, b: $b) {\n      depth\n      kind\n    }\n  }\n}"};
+export const operationsPage: Operation<OperationsPageQuery, OperationsPageQueryVariables> = {"name":"OperationsPage","text":"query OperationsPage {\n  position\n  lag {\n    projection\n    version\n    build\n    state\n    reason\n    lag\n    partitions {\n      topic\n      partition\n      cursor\n      end\n      lag\n    }\n    builds {\n      version\n      build\n      state\n      phase\n      done\n      of\n      rate\n      secondsLeft\n    }\n  }\n  quarantine(first: 50) {\n    totalCount\n    nodes {\n      projection\n      topic\n      partition\n      offset\n      eventId\n      type\n      code\n      field\n      reason\n      quarantinedAt\n      releasedAt\n    }\n  }\n  anomalies(first: 20) {\n    totalCount\n    nodes {\n      topic\n      partition\n      offset\n      eventId\n      kind\n      detail\n    }\n  }\n}","asOf":"query OperationsPage($atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    position\n    lag {\n      projection\n      version\n      build\n      state\n      reason\n      lag\n      partitions {\n        topic\n        partition\n        cursor\n        end\n        lag\n      }\n      builds {\n        version\n        build\n        state\n        phase\n        done\n        of\n        rate\n        secondsLeft\n      }\n    }\n    quarantine(first: 50) {\n      totalCount\n      nodes {\n        projection\n        topic\n        partition\n        offset\n        eventId\n        type\n        code\n        field\n        reason\n        quarantinedAt\n        releasedAt\n      }\n    }\n    anomalies(first: 20) {\n      totalCount\n      nodes {\n        topic\n        partition\n        offset\n        eventId\n        kind\n        detail\n      }\n    }\n  }\n}"};
+export const runPage: Operation<RunPageQuery, RunPageQueryVariables> = {"name":"RunPage","text":"query RunPage($id: ID!) {\n  run(id: $id) {\n    id\n    name\n    kind\n    seed\n    codeVersion\n    config\n    project\n    owner\n    startedAt\n    finishedAt\n    outcome\n    message\n    forgotten\n    policy {\n      id\n      version\n    }\n    environments {\n      environment\n      fingerprint\n    }\n    experiment {\n      id\n    }\n    forkOf {\n      run {\n        id\n        name\n      }\n      step {\n        id\n        treeId\n      }\n    }\n    forks {\n      id\n      name\n    }\n    totals {\n      trees\n      closedTrees\n      rollouts\n      terminated\n      truncated\n      failed\n      cancelled\n      steps\n      successes\n      successRate\n      meanReturn\n    }\n    successByDepth {\n      taskDepth\n      tasks\n      finished\n      successes\n      meanReturn\n      meanSteps\n    }\n    imageTotals {\n      steps\n      visionTokens\n      textTokens\n      saved\n      hitRate\n      meanFactor\n    }\n  }\n}","asOf":"query RunPage($id: ID!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    run(id: $id) {\n      id\n      name\n      kind\n      seed\n      codeVersion\n      config\n      project\n      owner\n      startedAt\n      finishedAt\n      outcome\n      message\n      forgotten\n      policy {\n        id\n        version\n      }\n      environments {\n        environment\n        fingerprint\n      }\n      experiment {\n        id\n      }\n      forkOf {\n        run {\n          id\n          name\n        }\n        step {\n          id\n          treeId\n        }\n      }\n      forks {\n        id\n        name\n      }\n      totals {\n        trees\n        closedTrees\n        rollouts\n        terminated\n        truncated\n        failed\n        cancelled\n        steps\n        successes\n        successRate\n        meanReturn\n      }\n      successByDepth {\n        taskDepth\n        tasks\n        finished\n        successes\n        meanReturn\n        meanSteps\n      }\n      imageTotals {\n        steps\n        visionTokens\n        textTokens\n        saved\n        hitRate\n        meanFactor\n      }\n    }\n  }\n}"};
+export const runTrees: Operation<RunTreesQuery, RunTreesQueryVariables> = {"name":"RunTrees","text":"query RunTrees($id: ID!, $first: Int!, $after: String, $orderBy: TreeOrder!) {\n  trees(filter: {run: $id}, first: $first, after: $after, orderBy: $orderBy) {\n    totalCount\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n    nodes {\n      id\n      openedAt\n      closedAt\n      closeReason\n      plannedRollouts\n      simulations\n      returnVariance\n      size {\n        steps\n        depth\n      }\n      task {\n        alias\n        goal\n        depth\n        split\n      }\n      rollouts {\n        id\n        ordinal\n        outcome\n        success\n        return\n        stepCount\n        reason\n      }\n    }\n  }\n}","asOf":"query RunTrees($id: ID!, $first: Int!, $after: String, $orderBy: TreeOrder!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    trees(filter: {run: $id}, first: $first, after: $after, orderBy: $orderBy) {\n      totalCount\n      pageInfo {\n        endCursor\n        hasNextPage\n      }\n      nodes {\n        id\n        openedAt\n        closedAt\n        closeReason\n        plannedRollouts\n        simulations\n        returnVariance\n        size {\n          steps\n          depth\n        }\n        task {\n          alias\n          goal\n          depth\n          split\n        }\n        rollouts {\n          id\n          ordinal\n          outcome\n          success\n          return\n          stepCount\n          reason\n        }\n      }\n    }\n  }\n}"};
+export const runComponents: Operation<RunComponentsQuery, RunComponentsQueryVariables> = {"name":"RunComponents","text":"query RunComponents($ids: [ID!]!) {\n  aggregate(by: RUN, filter: {runs: $ids}) {\n    key\n    components {\n      component\n      rewards\n      mean\n      min\n      max\n    }\n    steps {\n      steps\n      wellFormatted\n      executable\n      promptTokens\n      completionTokens\n      policyMs\n      environmentMs\n    }\n    tools {\n      calls\n      errors\n      durationMs\n    }\n  }\n}","asOf":"query RunComponents($ids: [ID!]!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    aggregate(by: RUN, filter: {runs: $ids}) {\n      key\n      components {\n        component\n        rewards\n        mean\n        min\n        max\n      }\n      steps {\n        steps\n        wellFormatted\n        executable\n        promptTokens\n        completionTokens\n        policyMs\n        environmentMs\n      }\n      tools {\n        calls\n        errors\n        durationMs\n      }\n    }\n  }\n}"};
+export const runFailures: Operation<RunFailuresQuery, RunFailuresQueryVariables> = {"name":"RunFailures","text":"query RunFailures($id: ID!) {\n  rollouts(filter: {run: $id, outcomes: [failed, cancelled]}, first: 200) {\n    totalCount\n    nodes {\n      id\n      treeId\n      outcome\n      reason\n    }\n  }\n}","asOf":"query RunFailures($id: ID!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    rollouts(filter: {run: $id, outcomes: [failed, cancelled]}, first: 200) {\n      totalCount\n      nodes {\n        id\n        treeId\n        outcome\n        reason\n      }\n    }\n  }\n}"};
+export const runs: Operation<RunsQuery, RunsQueryVariables> = {"name":"Runs","text":"query Runs($filter: RunFilter, $first: Int!, $after: String) {\n  runs(filter: $filter, first: $first, after: $after) {\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n    nodes {\n      id\n      name\n      kind\n      startedAt\n      finishedAt\n      outcome\n      message\n      project\n      policy {\n        id\n        version\n      }\n      environments {\n        environment\n      }\n      totals {\n        trees\n        closedTrees\n        rollouts\n        terminated\n        truncated\n        failed\n        cancelled\n        steps\n        successes\n        successRate\n        meanReturn\n      }\n    }\n  }\n}","asOf":"query Runs($filter: RunFilter, $first: Int!, $after: String, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    runs(filter: $filter, first: $first, after: $after) {\n      pageInfo {\n        endCursor\n        hasNextPage\n      }\n      nodes {\n        id\n        name\n        kind\n        startedAt\n        finishedAt\n        outcome\n        message\n        project\n        policy {\n          id\n          version\n        }\n        environments {\n          environment\n        }\n        totals {\n          trees\n          closedTrees\n          rollouts\n          terminated\n          truncated\n          failed\n          cancelled\n          steps\n          successes\n          successRate\n          meanReturn\n        }\n      }\n    }\n  }\n}"};
+export const live: Operation<LiveSubscription, LiveSubscriptionVariables> = {"name":"Live","text":"subscription Live($after: String, $run: ID) {\n  events(after: $after, run: $run) {\n    position\n    type\n    runId\n  }\n}","asOf":null};
+export const state: Operation<StateQuery, StateQueryVariables> = {"name":"State","text":"query State {\n  viewer {\n    name\n    scopes\n  }\n  position\n  lag {\n    projection\n    state\n    lag\n  }\n}","asOf":"query State($atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    viewer {\n      name\n      scopes\n    }\n    position\n    lag {\n      projection\n      state\n      lag\n    }\n  }\n}"};
+export const policies: Operation<PoliciesQuery, PoliciesQueryVariables> = {"name":"Policies","text":"query Policies {\n  policies {\n    id\n    declaredAt\n    estimator {\n      name\n    }\n    newest {\n      version\n      updatedAt\n    }\n  }\n}","asOf":"query Policies($atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    policies {\n      id\n      declaredAt\n      estimator {\n        name\n      }\n      newest {\n        version\n        updatedAt\n      }\n    }\n  }\n}"};
+export const policyPage: Operation<PolicyPageQuery, PolicyPageQueryVariables> = {"name":"PolicyPage","text":"query PolicyPage($id: String!, $first: Int!) {\n  policy(id: $id) {\n    id\n    declaredAt\n    estimator {\n      name\n      revision\n    }\n    declaration {\n      backend\n      preset\n      rules\n      loss {\n        name\n      }\n      kl\n    }\n    waiting {\n      for\n      next\n      openGroups\n      closedGroups\n      readyGroups\n      rejectedGroups {\n        reason\n        groups\n      }\n    }\n    ledger {\n      produced\n      trained\n      abandoned\n      difference\n      running\n      rejected {\n        reason\n        samples\n      }\n      owed {\n        group\n        ready\n        planned\n        leased\n      }\n    }\n    staleness {\n      staleness\n      samples\n    }\n    versions(first: $first) {\n      nodes {\n        version\n        updatedAt\n        samples\n        metrics\n        weights\n        batch {\n          id\n          ordinal\n        }\n      }\n    }\n  }\n}","asOf":"query PolicyPage($id: String!, $first: Int!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    policy(id: $id) {\n      id\n      declaredAt\n      estimator {\n        name\n        revision\n      }\n      declaration {\n        backend\n        preset\n        rules\n        loss {\n          name\n        }\n        kl\n      }\n      waiting {\n        for\n        next\n        openGroups\n        closedGroups\n        readyGroups\n        rejectedGroups {\n          reason\n          groups\n        }\n      }\n      ledger {\n        produced\n        trained\n        abandoned\n        difference\n        running\n        rejected {\n          reason\n          samples\n        }\n        owed {\n          group\n          ready\n          planned\n          leased\n        }\n      }\n      staleness {\n        staleness\n        samples\n      }\n      versions(first: $first) {\n        nodes {\n          version\n          updatedAt\n          samples\n          metrics\n          weights\n          batch {\n            id\n            ordinal\n          }\n        }\n      }\n    }\n  }\n}"};
+export const versionBatch: Operation<VersionBatchQuery, VersionBatchQueryVariables> = {"name":"VersionBatch","text":"query VersionBatch($id: ID!) {\n  batch(id: $id) {\n    id\n    ordinal\n    state\n    policyId\n    groupCount\n    sampleCount\n    tokens\n    plannedAt\n    manifestHash\n    leases {\n      id\n      consumer\n      leasedAt\n      endedAt\n      endedBy\n      endReason\n    }\n    samples(first: 100) {\n      place\n      state\n      staleness\n      scores\n      sampledTokens\n      rollout {\n        id\n        ordinal\n        return\n        success\n        stepCount\n      }\n      tree {\n        id\n        task {\n          alias\n          goal\n        }\n      }\n    }\n  }\n}","asOf":"query VersionBatch($id: ID!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    batch(id: $id) {\n      id\n      ordinal\n      state\n      policyId\n      groupCount\n      sampleCount\n      tokens\n      plannedAt\n      manifestHash\n      leases {\n        id\n        consumer\n        leasedAt\n        endedAt\n        endedBy\n        endReason\n      }\n      samples(first: 100) {\n        place\n        state\n        staleness\n        scores\n        sampledTokens\n        rollout {\n          id\n          ordinal\n          return\n          success\n          stepCount\n        }\n        tree {\n          id\n          task {\n            alias\n            goal\n          }\n        }\n      }\n    }\n  }\n}"};
+export const trajectoryPage: Operation<TrajectoryPageQuery, TrajectoryPageQueryVariables> = {"name":"TrajectoryPage","text":"query TrajectoryPage($id: ID!) {\n  rollout(id: $id) {\n    id\n    treeId\n    ordinal\n    startedAt\n    finishedAt\n    outcome\n    success\n    reason\n    return\n    stepCount\n    leafId\n    fromStepId\n    environment\n    policy {\n      id\n      version\n    }\n    run {\n      id\n      name\n    }\n    tree {\n      id\n      instruction\n      forgotten\n      task {\n        alias\n        goal\n        depth\n        split\n      }\n      rollouts {\n        id\n        ordinal\n        return\n      }\n    }\n    rewards {\n      id\n      component\n      value\n      scorer {\n        name\n        revision\n      }\n    }\n    sample {\n      state\n      reason\n      batch {\n        id\n        ordinal\n        policyId\n      }\n    }\n  }\n}","asOf":"query TrajectoryPage($id: ID!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    rollout(id: $id) {\n      id\n      treeId\n      ordinal\n      startedAt\n      finishedAt\n      outcome\n      success\n      reason\n      return\n      stepCount\n      leafId\n      fromStepId\n      environment\n      policy {\n        id\n        version\n      }\n      run {\n        id\n        name\n      }\n      tree {\n        id\n        instruction\n        forgotten\n        task {\n          alias\n          goal\n          depth\n          split\n        }\n        rollouts {\n          id\n          ordinal\n          return\n        }\n      }\n      rewards {\n        id\n        component\n        value\n        scorer {\n          name\n          revision\n        }\n      }\n      sample {\n        state\n        reason\n        batch {\n          id\n          ordinal\n          policyId\n        }\n      }\n    }\n  }\n}"};
+export const trajectoryPath: Operation<TrajectoryPathQuery, TrajectoryPathQueryVariables> = {"name":"TrajectoryPath","text":"query TrajectoryPath($leaf: ID!, $first: Int!, $after: Int) {\n  path(leaf: $leaf, first: $first, after: $after) {\n    ...StepShown\n  }\n}\nfragment StepShown on Step {\n  id\n  depth\n  parentId\n  rolloutId\n  thought\n  action\n  response\n  observation\n  wellFormatted\n  executable\n  termination\n  finishReason\n  occurredAt\n  timings {\n    policyMs\n    environmentMs\n  }\n  usage {\n    promptTokens\n    completionTokens\n  }\n  tokens {\n    ids {\n      length\n    }\n  }\n  rewards {\n    id\n    component\n    value\n    assignedValue\n    revisionCount\n    scorer {\n      name\n      revision\n    }\n  }\n  toolCalls {\n    id\n    ordinal\n    tool\n    arguments\n    output\n    outcome\n    durationMs\n  }\n  historyImage {\n    id\n    factor\n    visionTokens\n    textTokens\n  }\n}","asOf":"query TrajectoryPath($leaf: ID!, $first: Int!, $after: Int, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    path(leaf: $leaf, first: $first, after: $after) {\n      ...StepShown\n    }\n  }\n}\nfragment StepShown on Step {\n  id\n  depth\n  parentId\n  rolloutId\n  thought\n  action\n  response\n  observation\n  wellFormatted\n  executable\n  termination\n  finishReason\n  occurredAt\n  timings {\n    policyMs\n    environmentMs\n  }\n  usage {\n    promptTokens\n    completionTokens\n  }\n  tokens {\n    ids {\n      length\n    }\n  }\n  rewards {\n    id\n    component\n    value\n    assignedValue\n    revisionCount\n    scorer {\n      name\n      revision\n    }\n  }\n  toolCalls {\n    id\n    ordinal\n    tool\n    arguments\n    output\n    outcome\n    durationMs\n  }\n  historyImage {\n    id\n    factor\n    visionTokens\n    textTokens\n  }\n}"};
+export const rolloutSteps: Operation<RolloutStepsQuery, RolloutStepsQueryVariables> = {"name":"RolloutSteps","text":"query RolloutSteps($rollout: ID!, $first: Int!) {\n  steps(filter: {rollout: $rollout}, first: $first) {\n    nodes {\n      ...StepShown\n    }\n  }\n}\nfragment StepShown on Step {\n  id\n  depth\n  parentId\n  rolloutId\n  thought\n  action\n  response\n  observation\n  wellFormatted\n  executable\n  termination\n  finishReason\n  occurredAt\n  timings {\n    policyMs\n    environmentMs\n  }\n  usage {\n    promptTokens\n    completionTokens\n  }\n  tokens {\n    ids {\n      length\n    }\n  }\n  rewards {\n    id\n    component\n    value\n    assignedValue\n    revisionCount\n    scorer {\n      name\n      revision\n    }\n  }\n  toolCalls {\n    id\n    ordinal\n    tool\n    arguments\n    output\n    outcome\n    durationMs\n  }\n  historyImage {\n    id\n    factor\n    visionTokens\n    textTokens\n  }\n}","asOf":"query RolloutSteps($rollout: ID!, $first: Int!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    steps(filter: {rollout: $rollout}, first: $first) {\n      nodes {\n        ...StepShown\n      }\n    }\n  }\n}\nfragment StepShown on Step {\n  id\n  depth\n  parentId\n  rolloutId\n  thought\n  action\n  response\n  observation\n  wellFormatted\n  executable\n  termination\n  finishReason\n  occurredAt\n  timings {\n    policyMs\n    environmentMs\n  }\n  usage {\n    promptTokens\n    completionTokens\n  }\n  tokens {\n    ids {\n      length\n    }\n  }\n  rewards {\n    id\n    component\n    value\n    assignedValue\n    revisionCount\n    scorer {\n      name\n      revision\n    }\n  }\n  toolCalls {\n    id\n    ordinal\n    tool\n    arguments\n    output\n    outcome\n    durationMs\n  }\n  historyImage {\n    id\n    factor\n    visionTokens\n    textTokens\n  }\n}"};
+export const stepPrompt: Operation<StepPromptQuery, StepPromptQueryVariables> = {"name":"StepPrompt","text":"query StepPrompt($id: ID!) {\n  step(id: $id) {\n    id\n    prompt {\n      sha256\n      tools\n      model\n      server\n      template {\n        name\n        version\n      }\n      sampling {\n        temperature\n        topP\n        maxTokens\n        seed\n      }\n      messages {\n        role\n        parts {\n          text\n          image {\n            ...ImageShown\n          }\n        }\n      }\n    }\n    historyImage {\n      ...ImageShown\n    }\n  }\n}\nfragment ImageShown on HistoryImage {\n  id\n  url\n  width\n  height\n  factor\n  visionTokens\n  textTokens\n  saved\n  hits\n  misses\n  cutLines\n  cutSegments\n  segments {\n    id\n    place\n    hit\n    text\n    height\n    forgotten\n  }\n}","asOf":"query StepPrompt($id: ID!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    step(id: $id) {\n      id\n      prompt {\n        sha256\n        tools\n        model\n        server\n        template {\n          name\n          version\n        }\n        sampling {\n          temperature\n          topP\n          maxTokens\n          seed\n        }\n        messages {\n          role\n          parts {\n            text\n            image {\n              ...ImageShown\n            }\n          }\n        }\n      }\n      historyImage {\n        ...ImageShown\n      }\n    }\n  }\n}\nfragment ImageShown on HistoryImage {\n  id\n  url\n  width\n  height\n  factor\n  visionTokens\n  textTokens\n  saved\n  hits\n  misses\n  cutLines\n  cutSegments\n  segments {\n    id\n    place\n    hit\n    text\n    height\n    forgotten\n  }\n}"};
+export const stepTokens: Operation<StepTokensQuery, StepTokensQueryVariables> = {"name":"StepTokens","text":"query StepTokens($id: ID!) {\n  step(id: $id) {\n    id\n    tokens {\n      ids {\n        dtype\n        length\n        base64\n      }\n      logProbs {\n        dtype\n        length\n        base64\n      }\n      mask {\n        dtype\n        length\n        base64\n      }\n    }\n    policySpans {\n      from\n      to\n      policyId\n      version\n    }\n    estimate {\n      advantage\n      value\n      target\n      tokenAdvantages\n    }\n  }\n}","asOf":"query StepTokens($id: ID!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    step(id: $id) {\n      id\n      tokens {\n        ids {\n          dtype\n          length\n          base64\n        }\n        logProbs {\n          dtype\n          length\n          base64\n        }\n        mask {\n          dtype\n          length\n          base64\n        }\n      }\n      policySpans {\n        from\n        to\n        policyId\n        version\n      }\n      estimate {\n        advantage\n        value\n        target\n        tokenAdvantages\n      }\n    }\n  }\n}"};
+export const stepEvents: Operation<StepEventsQuery, StepEventsQueryVariables> = {"name":"StepEvents","text":"query StepEvents($id: String!) {\n  trace(id: $id) {\n    title\n    madeBy {\n      total\n      first {\n        eventId\n        type\n        place\n        occurredAt\n      }\n    }\n    from {\n      relation\n      total\n      first {\n        id\n        text\n      }\n    }\n    usedBy {\n      relation\n      total\n      first {\n        id\n        text\n      }\n    }\n  }\n}","asOf":"query StepEvents($id: String!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    trace(id: $id) {\n      title\n      madeBy {\n        total\n        first {\n          eventId\n          type\n          place\n          occurredAt\n        }\n      }\n      from {\n        relation\n        total\n        first {\n          id\n          text\n        }\n      }\n      usedBy {\n        relation\n        total\n        first {\n          id\n          text\n        }\n      }\n    }\n  }\n}"};
+export const treePage: Operation<TreePageQuery, TreePageQueryVariables> = {"name":"TreePage","text":"query TreePage($id: ID!) {\n  tree(id: $id) {\n    id\n    runId\n    rootId\n    openedAt\n    closedAt\n    closeReason\n    simulations\n    forgotten\n    run {\n      id\n      name\n      kind\n      config\n    }\n    size {\n      steps\n      depth\n      leaves\n    }\n    task {\n      alias\n      goal\n      depth\n    }\n    rollouts {\n      id\n      ordinal\n      leafId\n      success\n      return\n      outcome\n    }\n  }\n}","asOf":"query TreePage($id: ID!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    tree(id: $id) {\n      id\n      runId\n      rootId\n      openedAt\n      closedAt\n      closeReason\n      simulations\n      forgotten\n      run {\n        id\n        name\n        kind\n        config\n      }\n      size {\n        steps\n        depth\n        leaves\n      }\n      task {\n        alias\n        goal\n        depth\n      }\n      rollouts {\n        id\n        ordinal\n        leafId\n        success\n        return\n        outcome\n      }\n    }\n  }\n}"};
+export const treeSteps: Operation<TreeStepsQuery, TreeStepsQueryVariables> = {"name":"TreeSteps","text":"query TreeSteps($id: ID!, $first: Int!, $after: SafeInt) {\n  tree(id: $id) {\n    id\n    steps(first: $first, after: $after) {\n      id\n      parentId\n      depth\n      logOffset\n      action\n      executable\n      termination\n      rolloutId\n      rewards {\n        component\n        value\n      }\n    }\n  }\n}","asOf":"query TreeSteps($id: ID!, $first: Int!, $after: SafeInt, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    tree(id: $id) {\n      id\n      steps(first: $first, after: $after) {\n        id\n        parentId\n        depth\n        logOffset\n        action\n        executable\n        termination\n        rolloutId\n        rewards {\n          component\n          value\n        }\n      }\n    }\n  }\n}"};
+export const treeStatistics: Operation<TreeStatisticsQuery, TreeStatisticsQueryVariables> = {"name":"TreeStatistics","text":"query TreeStatistics($id: ID!, $first: Int!, $after: SafeInt, $simulation: SafeInt) {\n  tree(id: $id) {\n    id\n    steps(first: $first, after: $after) {\n      id\n      logOffset\n      statistics(asOfSimulation: $simulation) {\n        visits\n        value\n      }\n    }\n  }\n}","asOf":"query TreeStatistics($id: ID!, $first: Int!, $after: SafeInt, $simulation: SafeInt, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    tree(id: $id) {\n      id\n      steps(first: $first, after: $after) {\n        id\n        logOffset\n        statistics(asOfSimulation: $simulation) {\n          visits\n          value\n        }\n      }\n    }\n  }\n}"};
+export const treeNode: Operation<TreeNodeQuery, TreeNodeQueryVariables> = {"name":"TreeNode","text":"query TreeNode($id: ID!) {\n  step(id: $id) {\n    id\n    depth\n    action\n    thought\n    observation\n    executable\n    termination\n    rolloutId\n    rewards {\n      id\n      component\n      value\n    }\n    statistics {\n      visits\n      value\n    }\n  }\n}","asOf":"query TreeNode($id: ID!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    step(id: $id) {\n      id\n      depth\n      action\n      thought\n      observation\n      executable\n      termination\n      rolloutId\n      rewards {\n        id\n        component\n        value\n      }\n      statistics {\n        visits\n        value\n      }\n    }\n  }\n}"};

@@ -1,0 +1,175 @@
+import { Link, useParams } from '@tanstack/react-router';
+import { type GroupPageQuery, groupPage, parting } from '../graphql/generated/operations.ts';
+import { useAsk } from '../graphql/use-ask.ts';
+import { colourOf, scaleOf } from '../parts/colour.ts';
+import { CopyAs } from '../parts/copy-as.tsx';
+import { decimal, shortId } from '../parts/format.ts';
+import { PageHead } from '../parts/page-head.tsx';
+import { visible } from '../parts/plain-text.tsx';
+import { Shown } from '../parts/shown.tsx';
+
+type Group = NonNullable<GroupPageQuery['tree']>;
+type Rollout = Group['rollouts'][number];
+
+/** The rollouts of one task side by side: what each earned, its advantage, where it parts from the best, what became of it. */
+export function GroupPage() {
+  const { id } = useParams({ from: '/view/group/$id' });
+  const answer = useAsk(groupPage, { id });
+  return (
+    <Shown of={answer}>
+      {({ tree }) =>
+        tree ? (
+          <>
+            <PageHead
+              title={visible(tree.task.goal || tree.task.alias).slice(0, 160)}
+              trail={
+                <>
+                  <Link to="/">Runs</Link> ›{' '}
+                  <Link to="/view/run/$id" params={{ id: tree.runId }}>
+                    {visible(tree.run?.name ?? '') || shortId(tree.runId)}
+                  </Link>
+                </>
+              }
+            >
+              <Link className="button" to="/view/tree/$id" params={{ id }}>
+                As a tree
+              </Link>
+              <CopyAs operation={groupPage} variables={{ id }} command={`espalier tree ${id}`} />
+            </PageHead>
+            <p className="faint">
+              {[
+                visible(tree.task.environment),
+                `task ${visible(tree.task.alias)}`,
+                tree.task.depth === null ? '' : `depth ${tree.task.depth}`,
+                tree.task.split ?? '',
+                `${tree.rollouts.length} of ${tree.plannedRollouts} rollouts`,
+                tree.returnVariance === null ? '' : `variance of returns ${decimal(tree.returnVariance)}`,
+                tree.closedAt ? `closed: ${tree.closeReason}` : 'open',
+              ]
+                .filter(Boolean)
+                .join(' · ')}
+            </p>
+            {tree.returnVariance === 0 && tree.rollouts.length > 1 ? (
+              <p className="notice">All returns are equal: a group estimator learns nothing from this group.</p>
+            ) : null}
+            {tree.rollouts.length === 0 ? (
+              <p className="empty">No rollout took part: a search expanded this tree, or none has begun.</p>
+            ) : (
+              <Siblings rollouts={tree.rollouts} />
+            )}
+          </>
+        ) : (
+          <p className="empty">No tree has the id {id} at this moment of the record.</p>
+        )
+      }
+    </Shown>
+  );
+}
+
+function Siblings({ rollouts }: { readonly rollouts: readonly Rollout[] }) {
+  const best = rollouts.toSorted((a, b) => (b.return ?? -Infinity) - (a.return ?? -Infinity))[0];
+  const [low, high] = scaleOf(rollouts.flatMap((rollout) => rollout.return ?? []));
+  const components = [
+    ...new Set(rollouts.flatMap(({ trajectory }) => trajectory?.returns.map(({ component }) => component) ?? [])),
+  ];
+  return (
+    <div className="scroll-x" role="region" aria-label="Rollouts of the group" tabIndex={0}>
+      <table className="rows">
+        <thead>
+          <tr>
+            <th scope="col">rollout</th>
+            <th scope="col">end</th>
+            <th scope="col" className="number">
+              return
+            </th>
+            {components.map((component) => (
+              <th key={component} scope="col" className="number">
+                {visible(component)}
+              </th>
+            ))}
+            <th scope="col" className="number">
+              advantage
+            </th>
+            <th scope="col" className="number">
+              steps
+            </th>
+            <th scope="col">parts from the best</th>
+            <th scope="col">as a sample</th>
+            <th scope="col">policy</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rollouts.map((rollout) => (
+            <tr key={rollout.id}>
+              <td>
+                <Link data-item to="/view/trajectory/$id" params={{ id: rollout.id }}>
+                  {`rollout ${rollout.ordinal}`}
+                </Link>
+              </td>
+              <td>
+                <span className={`state state-${rollout.outcome ?? 'running'}`}>{rollout.outcome ?? 'goes on'}</span>{' '}
+                {rollout.success ? 'success' : ''}
+                {rollout.reason ? <div className="reason">{visible(rollout.reason).slice(0, 160)}</div> : null}
+              </td>
+              <td className="number">
+                {rollout.return === null ? (
+                  '–'
+                ) : (
+                  <>
+                    <i className="swatch" style={{ background: colourOf(rollout.return, low, high) }} /> {decimal(rollout.return)}
+                  </>
+                )}
+              </td>
+              {components.map((component) => (
+                <td key={component} className="number">
+                  {decimal(rollout.trajectory?.returns.find((each) => each.component === component)?.value)}
+                </td>
+              ))}
+              <td className="number">
+                {decimal(rollout.sample?.estimate?.advantage)}
+                <div className="faint">{rollout.sample?.batch?.estimator.name}</div>
+              </td>
+              <td className="number">{rollout.stepCount ?? '–'}</td>
+              <td>
+                {best && best.id !== rollout.id && rollout.finishedAt && best.finishedAt ? (
+                  <Parting a={best.id} b={rollout.id} />
+                ) : null}
+              </td>
+              <td>
+                <Sample sample={rollout.sample} />
+              </td>
+              <td>
+                <bdi>{`${visible(rollout.policy.id)}@${rollout.policy.version}`}</bdi>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Parting({ a, b }: { readonly a: string; readonly b: string }) {
+  const answer = useAsk(parting, { a, b });
+  if (!answer.data) return <span className="faint">…</span>;
+  const { divergence } = answer.data;
+  return (
+    <Link to="/view/diff" search={{ a, b }}>
+      {divergence === null ? 'the same' : `after ${divergence.depth} steps, by ${divergence.kind}`}
+    </Link>
+  );
+}
+
+function Sample({ sample }: { readonly sample: Rollout['sample'] }) {
+  if (!sample) return <span className="faint">trains no policy</span>;
+  return (
+    <>
+      <span className={`state state-${sample.state}`}>{sample.state}</span>
+      {sample.reason ? <div className="reason">{visible(sample.reason)}</div> : null}
+      {sample.batch ? (
+        <Link to="/view/training" search={{ policy: sample.batch.policyId }}>{`batch ${sample.batch.ordinal}`}</Link>
+      ) : null}
+      {sample.staleness ? <span className="faint"> {`${sample.staleness} versions old`}</span> : null}
+    </>
+  );
+}

@@ -1,0 +1,32 @@
+import './style/base.css';
+import './style/parts.css';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { NotLetIn, Refused } from './graphql/faults.ts';
+import { makeRouter } from './router.tsx';
+import { applyTheme } from './shell/theme.ts';
+
+const RETRIES = 2;
+
+applyTheme();
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      // what was refused is refused again; a server that is away may be back
+      retry: (count, error) => count < RETRIES && !(error instanceof NotLetIn) && !(error instanceof Refused),
+      refetchOnWindowFocus: false,
+    },
+  },
+});
+const root = document.getElementById('root');
+if (!root) throw new Error('the page has no element "root"');
+createRoot(root).render(
+  <StrictMode>
+    <QueryClientProvider client={queries}>
+      <RouterProvider router={makeRouter()} />
+    </QueryClientProvider>
+  </StrictMode>,
+);

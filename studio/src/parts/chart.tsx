@@ -1,0 +1,64 @@
+import { useEffect, useRef, useState } from 'react';
+import { decimal } from './format.ts';
+
+/** A point of a curve, and where it leads. */
+export interface Point {
+  readonly series: string;
+  readonly x: number;
+  readonly y: number;
+  readonly title: string;
+}
+
+/** Draws curves; a point is a link. Observable Plot is loaded when the first one is drawn. */
+export function Chart({
+  points,
+  label,
+  choose,
+}: {
+  readonly points: readonly Point[];
+  readonly label: string;
+  readonly choose: (point: Point) => void;
+}) {
+  const place = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  const chosen = useRef(choose);
+  chosen.current = choose;
+  useEffect(() => {
+    const element = place.current;
+    if (!element) return;
+    const sized = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
+    sized.observe(element);
+    return () => sized.disconnect();
+  }, []);
+  useEffect(() => {
+    let drawn: Element | undefined;
+    let ended = false;
+    void import('@observablehq/plot').then((Plot) => {
+      if (ended || width === 0 || !place.current) return;
+      drawn = Plot.plot({
+        width,
+        height: 180,
+        marginLeft: 52,
+        x: { label: 'version', tickFormat: 'd', interval: 1, ticks: 6 },
+        y: { label: null, grid: true, nice: true, ticks: 4, tickFormat: decimal },
+        color: { scheme: 'Observable10' },
+        marks: [
+          Plot.lineY(points, { x: 'x', y: 'y', stroke: 'series', strokeWidth: 1.5 }),
+          Plot.dot(points, { x: 'x', y: 'y', fill: 'series', r: 3, title: 'title' }),
+          Plot.dot(points, Plot.pointer({ x: 'x', y: 'y', stroke: 'currentColor', r: 6, maxRadius: 30 })),
+        ],
+        ariaLabel: label,
+      });
+      drawn.addEventListener('click', () => {
+        const point = (drawn as Element & { readonly value?: Point | null }).value;
+        if (point) chosen.current(point);
+      });
+      place.current.replaceChildren(drawn);
+    });
+    return () => {
+      ended = true;
+      drawn?.remove();
+    };
+  }, [points, width, label]);
+  return <div ref={place} className="chart" />;
+}

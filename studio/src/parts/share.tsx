@@ -1,0 +1,20 @@
+import { percent, wilson } from './format.ts';
+
+/** Shows a share as a bar with its Wilson interval at 95 %. */
+export function Share({ successes, of }: { readonly successes: number; readonly of: number }) {
+  const interval = wilson(successes, of);
+  if (interval === null) return <span className="faint">–</span>;
+  const share = successes / of;
+  const [low, high] = interval;
+  const label = `${percent(share)} of ${of}, 95 % interval ${percent(low)} to ${percent(high)}`;
+  return (
+    <span className="share" title={label}>
+      <svg viewBox="0 0 100 12" preserveAspectRatio="none" role="img" aria-label={label}>
+        <rect width="100" height="12" className="share-ground" />
+        <rect width={100 * share} height="12" className="share-bar" />
+        <rect x={100 * low} y="5" width={Math.max(0.5, 100 * (high - low))} height="2" className="share-interval" />
+      </svg>
+      <span>{percent(share)}</span>
+    </span>
+  );
+}

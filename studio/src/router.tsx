@@ -1,0 +1,100 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  retainSearchParams,
+  type SearchSchemaInput,
+} from '@tanstack/react-router';
+import { Failure } from './parts/failure.tsx';
+import { Runs } from './runs/runs.tsx';
+import { Shell } from './shell/shell.tsx';
+
+/** Parameters of an address as texts, the empty ones left out. */
+function texts<Name extends string>(...names: readonly Name[]) {
+  return (search: Record<string, unknown> & SearchSchemaInput): { readonly [Key in Name]?: string } => {
+    const given = names.flatMap((name) => {
+      const value = search[name];
+      return value === undefined || value === null || value === '' ? [] : [[name, String(value)]];
+    });
+    return Object.fromEntries(given) as { readonly [Key in Name]?: string };
+  };
+}
+
+const root = createRootRoute({
+  component: Shell,
+  validateSearch: texts('at'),
+  search: { middlewares: [retainSearchParams(['at'])] },
+  errorComponent: ({ error }) => <Failure error={error} />,
+  notFoundComponent: () => <p className="empty">Nothing is at this address.</p>,
+});
+
+const runs = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  validateSearch: texts('text', 'kind', 'state', 'environment', 'policy', 'compare'),
+  component: Runs,
+});
+const run = createRoute({
+  getParentRoute: () => root,
+  path: '/view/run/$id',
+  component: lazyRouteComponent(() => import('./run/run.tsx'), 'RunPage'),
+});
+const group = createRoute({
+  getParentRoute: () => root,
+  path: '/view/group/$id',
+  component: lazyRouteComponent(() => import('./group/group.tsx'), 'GroupPage'),
+});
+const trajectory = createRoute({
+  getParentRoute: () => root,
+  path: '/view/trajectory/$id',
+  validateSearch: texts('step', 'tab'),
+  component: lazyRouteComponent(() => import('./trajectory/trajectory.tsx'), 'TrajectoryPage'),
+});
+const tree = createRoute({
+  getParentRoute: () => root,
+  path: '/view/tree/$id',
+  validateSearch: texts('step', 'simulation', 'colour'),
+  component: lazyRouteComponent(() => import('./tree/tree.tsx'), 'TreePage'),
+});
+const diff = createRoute({
+  getParentRoute: () => root,
+  path: '/view/diff',
+  validateSearch: texts('a', 'b'),
+  component: lazyRouteComponent(() => import('./diff/diff.tsx'), 'DiffPage'),
+});
+const compare = createRoute({
+  getParentRoute: () => root,
+  path: '/view/compare',
+  validateSearch: texts('runs'),
+  component: lazyRouteComponent(() => import('./compare/compare.tsx'), 'ComparePage'),
+});
+const find = createRoute({
+  getParentRoute: () => root,
+  path: '/view/find',
+  validateSearch: texts('words', 'in', 'run', 'tool', 'component', 'verdict', 'policy', 'version', 'termination'),
+  component: lazyRouteComponent(() => import('./find/find.tsx'), 'FindPage'),
+});
+const training = createRoute({
+  getParentRoute: () => root,
+  path: '/view/training',
+  validateSearch: texts('policy', 'metric', 'version'),
+  component: lazyRouteComponent(() => import('./training/training.tsx'), 'TrainingPage'),
+});
+const operations = createRoute({
+  getParentRoute: () => root,
+  path: '/view/operations',
+  component: lazyRouteComponent(() => import('./operations/operations.tsx'), 'OperationsPage'),
+});
+
+/** Makes the router: every view is an address. */
+export function makeRouter() {
+  const routeTree = root.addChildren([runs, run, group, trajectory, tree, diff, compare, find, training, operations]);
+  return createRouter({ routeTree, defaultPreload: 'intent', scrollRestoration: true });
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof makeRouter>;
+  }
+}

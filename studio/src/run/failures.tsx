@@ -1,0 +1,37 @@
+import { Link } from '@tanstack/react-router';
+import { runFailures } from '../graphql/generated/operations.ts';
+import { useAsk } from '../graphql/use-ask.ts';
+import { whole } from '../parts/format.ts';
+import { visible } from '../parts/plain-text.tsx';
+import { Shown } from '../parts/shown.tsx';
+
+/** Why rollouts of a run failed, the most frequent reason first. */
+export function Failures({ run }: { readonly run: string }) {
+  const answer = useAsk(runFailures, { id: run });
+  return (
+    <Shown of={answer}>
+      {({ rollouts }) => {
+        if (rollouts.totalCount === 0) return null;
+        const byReason = Map.groupBy(rollouts.nodes, ({ reason }) => reason || 'no reason is recorded');
+        const reasons = [...byReason].sort(([, a], [, b]) => b.length - a.length);
+        return (
+          <section className="panel">
+            <h2>{`Failures: ${whole(rollouts.totalCount)}`}</h2>
+            <ul className="plain">
+              {reasons.map(([reason, failed]) => (
+                <li key={reason}>
+                  <b>{failed.length} ×</b> <span className="reason">{visible(reason).slice(0, 300)}</span>{' '}
+                  {failed.slice(0, 3).map(({ id }, i) => (
+                    <Link key={id} to="/view/trajectory/$id" params={{ id }}>
+                      {`${i === 0 ? '' : ', '}rollout`}
+                    </Link>
+                  ))}
+                </li>
+              ))}
+            </ul>
+          </section>
+        );
+      }}
+    </Shown>
+  );
+}

@@ -1,0 +1,120 @@
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { type RunTreesQuery, runTrees, type TreeOrder } from '../graphql/generated/operations.ts';
+import { useAsk } from '../graphql/use-ask.ts';
+import { colourOf, scaleOf } from '../parts/colour.ts';
+import { decimal, whole } from '../parts/format.ts';
+import { visible } from '../parts/plain-text.tsx';
+import { Shown } from '../parts/shown.tsx';
+
+type Tree = RunTreesQuery['trees']['nodes'][number];
+const FIRST = 60;
+
+/** The tasks of a run by their rollouts: a mark is a rollout, its colour its return. */
+export function HeatMap({ run }: { readonly run: string }) {
+  const [orderBy, setOrder] = useState<TreeOrder>('OPENED_ASC');
+  const [pages, setPages] = useState<readonly (string | undefined)[]>([undefined]);
+  const after = pages.at(-1);
+  const answer = useAsk(runTrees, { id: run, first: FIRST, orderBy, ...(after === undefined ? {} : { after }) });
+  return (
+    <section aria-labelledby="tasks">
+      <div className="row">
+        <h2 id="tasks">Tasks and rollouts</h2>
+        <label className="faint">
+          in order of{' '}
+          <select
+            value={orderBy}
+            onChange={(event) => {
+              setOrder(event.target.value as TreeOrder);
+              setPages([undefined]);
+            }}
+          >
+            <option value="OPENED_ASC">opening</option>
+            <option value="OPENED_DESC">opening, the last first</option>
+            <option value="RETURN_VARIANCE_DESC">variance of returns</option>
+          </select>
+        </label>
+        <span className="legend">
+          <i style={{ background: colourOf(0, 0, 1) }} /> low return <i style={{ background: colourOf(1, 0, 1) }} /> high return{' '}
+          <i className="mark-failed" /> failed <i className="mark-open" /> goes on
+        </span>
+      </div>
+      <Shown of={answer}>
+        {({ trees }) => (
+          <>
+            {trees.nodes.length === 0 ? <p className="empty">No tree is opened yet.</p> : <Marks trees={trees.nodes} />}
+            <div className="row">
+              {pages.length > 1 ? (
+                <button type="button" onClick={() => setPages(pages.slice(0, -1))}>
+                  Back
+                </button>
+              ) : null}
+              {trees.pageInfo.hasNextPage && trees.pageInfo.endCursor ? (
+                <button type="button" onClick={() => setPages([...pages, trees.pageInfo.endCursor ?? undefined])}>
+                  Further trees
+                </button>
+              ) : null}
+              <span className="faint">{whole(trees.totalCount)} trees</span>
+            </div>
+          </>
+        )}
+      </Shown>
+    </section>
+  );
+}
+
+function Marks({ trees }: { readonly trees: readonly Tree[] }) {
+  const returns = trees.flatMap(({ rollouts }) => rollouts.flatMap((rollout) => rollout.return ?? []));
+  const [low, high] = scaleOf(returns);
+  return (
+    <ul className="heat">
+      {trees.map((tree) => (
+        <li key={tree.id}>
+          <Link data-item to="/view/group/$id" params={{ id: tree.id }} className="heat-task" title={visible(tree.task.goal)}>
+            <bdi>{visible(tree.task.goal || tree.task.alias).slice(0, 80)}</bdi>
+            <span className="faint">{tree.task.depth === null ? '' : ` depth ${tree.task.depth}`}</span>
+          </Link>
+          <span className="heat-marks">
+            {tree.rollouts.map((rollout) => (
+              <Mark key={rollout.id} rollout={rollout} low={low} high={high} />
+            ))}
+            {tree.rollouts.length === 0 ? (
+              <Link to="/view/tree/$id" params={{ id: tree.id }} className="faint">
+                {`${whole(tree.size.steps)} steps${tree.simulations > 0 ? `, ${whole(tree.simulations)} simulations` : ''}`}
+              </Link>
+            ) : null}
+          </span>
+          <span className="faint number">
+            {tree.returnVariance === null ? '' : `variance ${decimal(tree.returnVariance)}`}
+            {tree.closedAt ? '' : ' · open'}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Mark({
+  rollout,
+  low,
+  high,
+}: {
+  readonly rollout: Tree['rollouts'][number];
+  readonly low: number;
+  readonly high: number;
+}) {
+  const { outcome } = rollout;
+  const said = `rollout ${rollout.ordinal}: ${outcome ?? 'goes on'}, return ${decimal(rollout.return)}${rollout.success ? ', success' : ''}`;
+  const kind = outcome === null ? 'mark-open' : outcome === 'failed' || outcome === 'cancelled' ? 'mark-failed' : '';
+  const colour = rollout.return === null || kind !== '' ? {} : { background: colourOf(rollout.return, low, high) };
+  return (
+    <Link
+      to="/view/trajectory/$id"
+      params={{ id: rollout.id }}
+      className={`mark ${kind} ${rollout.success ? 'mark-success' : ''}`}
+      style={colour}
+      title={said}
+      aria-label={said}
+    />
+  );
+}

@@ -1,0 +1,204 @@
+import { Link, useParams } from '@tanstack/react-router';
+import { type RunPageQuery, runPage } from '../graphql/generated/operations.ts';
+import { useAsk } from '../graphql/use-ask.ts';
+import { CopyAs } from '../parts/copy-as.tsx';
+import { decimal, duration, instant, percent, shortId, whole } from '../parts/format.ts';
+import { PageHead } from '../parts/page-head.tsx';
+import { visible } from '../parts/plain-text.tsx';
+import { Share } from '../parts/share.tsx';
+import { Shown } from '../parts/shown.tsx';
+import { Failures } from './failures.tsx';
+import { HeatMap } from './heat-map.tsx';
+import { Sums } from './sums.tsx';
+
+type Run = NonNullable<RunPageQuery['run']>;
+
+/** One run: what it is, what it amounts to, and its tasks by its rollouts. */
+export function RunPage() {
+  const { id } = useParams({ from: '/view/run/$id' });
+  const answer = useAsk(runPage, { id });
+  return (
+    <Shown of={answer}>
+      {({ run }) =>
+        run ? (
+          <>
+            <PageHead title={visible(run.name) || shortId(run.id)} trail={<Link to="/">Runs</Link>}>
+              <Link className="button" to="/view/find" search={{ run: run.id }}>
+                Find in this run
+              </Link>
+              <CopyAs operation={runPage} variables={{ id }} command={`espalier status --run ${id}`} />
+            </PageHead>
+            <About run={run} />
+            <HeatMap run={run.id} />
+            <div className="columns">
+              <Depths run={run} />
+              <Sums run={run.id} />
+              <Failures run={run.id} />
+              <Images run={run} />
+            </div>
+          </>
+        ) : (
+          <p className="empty">No run has the id {id} at this moment of the record.</p>
+        )
+      }
+    </Shown>
+  );
+}
+
+function About({ run }: { readonly run: Run }) {
+  const { totals } = run;
+  const finished = totals.terminated + totals.truncated + totals.failed + totals.cancelled;
+  const until = run.finishedAt ? Date.parse(run.finishedAt) : Date.now();
+  return (
+    <>
+      {run.outcome === 'failed' ? (
+        <p className="notice notice-bad">
+          <strong>The run failed.</strong> {visible(run.message ?? '')}
+        </p>
+      ) : null}
+      {run.forgotten ? <p className="notice">Something of its payload is forgotten.</p> : null}
+      <div className="figures">
+        <Figure name="state" value={run.outcome ?? 'running'} />
+        <div className="figure">
+          <span className="faint">success</span>
+          <b>{percent(totals.successRate)}</b>
+          {totals.successRate === null ? null : <Share successes={totals.successes} of={finished} />}
+        </div>
+        <Figure name="mean return" value={decimal(totals.meanReturn)} />
+        <Figure name="rollouts finished" value={`${whole(finished)} of ${whole(totals.rollouts)}`} />
+        <Figure name="failed" value={whole(totals.failed)} />
+        <Figure name="trees closed" value={`${whole(totals.closedTrees)} of ${whole(totals.trees)}`} />
+        <Figure name="steps" value={whole(totals.steps)} />
+        <Figure name={run.finishedAt ? 'took' : 'goes on since'} value={duration(until - Date.parse(run.startedAt))} />
+      </div>
+      <details>
+        <summary>Configuration and origin</summary>
+        <dl className="facts">
+          <dt>id</dt>
+          <dd>
+            <code>{run.id}</code>
+          </dd>
+          <dt>kind</dt>
+          <dd>{run.kind}</dd>
+          <dt>policy</dt>
+          <dd>{run.policy ? `${visible(run.policy.id)}@${run.policy.version}` : 'none'}</dd>
+          <dt>environments</dt>
+          <dd>
+            {run.environments.map(({ environment, fingerprint }) => (
+              <div key={environment}>
+                {visible(environment)} <code className="faint">{fingerprint.slice(0, 16)}</code>
+              </div>
+            ))}
+          </dd>
+          <dt>started</dt>
+          <dd>{instant(run.startedAt)}</dd>
+          <dt>code</dt>
+          <dd>{visible(run.codeVersion)}</dd>
+          <dt>project, owner</dt>
+          <dd>
+            {visible(run.project ?? '–')}, {visible(run.owner ?? '–')}
+          </dd>
+          {run.forkOf?.run ? (
+            <>
+              <dt>goes on from</dt>
+              <dd>
+                <Link to="/view/run/$id" params={{ id: run.forkOf.run.id }}>
+                  {visible(run.forkOf.run.name)}
+                </Link>
+              </dd>
+            </>
+          ) : null}
+          {run.forks.length > 0 ? (
+            <>
+              <dt>forks</dt>
+              <dd>
+                {run.forks.map((fork) => (
+                  <div key={fork.id}>
+                    <Link to="/view/run/$id" params={{ id: fork.id }}>
+                      {visible(fork.name)}
+                    </Link>
+                  </div>
+                ))}
+              </dd>
+            </>
+          ) : null}
+          <dt>configuration</dt>
+          <dd>
+            <pre className="text">{visible(JSON.stringify(run.config, null, 2))}</pre>
+          </dd>
+        </dl>
+      </details>
+    </>
+  );
+}
+
+function Figure({ name, value }: { readonly name: string; readonly value: string }) {
+  return (
+    <div className="figure">
+      <span className="faint">{name}</span>
+      <b>{value}</b>
+    </div>
+  );
+}
+
+function Depths({ run: { successByDepth } }: { readonly run: Run }) {
+  if (successByDepth.length === 0) return null;
+  return (
+    <section className="panel">
+      <h2>Success by depth of the task</h2>
+      <table className="rows">
+        <thead>
+          <tr>
+            <th scope="col">depth</th>
+            <th scope="col">success</th>
+            <th scope="col" className="number">
+              tasks
+            </th>
+            <th scope="col" className="number">
+              return
+            </th>
+            <th scope="col" className="number">
+              steps
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {successByDepth.map((row) => (
+            <tr key={row.taskDepth ?? 'none'}>
+              <td>{row.taskDepth ?? '–'}</td>
+              <td>
+                <Share successes={row.successes} of={row.finished} />
+              </td>
+              <td className="number">{whole(row.tasks)}</td>
+              <td className="number">{decimal(row.meanReturn)}</td>
+              <td className="number">{decimal(row.meanSteps)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Images({ run: { imageTotals } }: { readonly run: Run }) {
+  if (imageTotals.steps === 0) return null;
+  return (
+    <section className="panel">
+      <h2>Histories as images</h2>
+      <dl className="facts">
+        <dt>steps with an image</dt>
+        <dd>{whole(imageTotals.steps)}</dd>
+        <dt>tokens as images</dt>
+        <dd>{whole(imageTotals.visionTokens)}</dd>
+        <dt>tokens as text</dt>
+        <dd>{whole(imageTotals.textTokens)}</dd>
+        <dt>saved</dt>
+        <dd>{whole(imageTotals.saved)}</dd>
+        <dt>segments from a cache</dt>
+        <dd>{percent(imageTotals.hitRate)}</dd>
+        <dt>mean factor</dt>
+        <dd>{decimal(imageTotals.meanFactor)}</dd>
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,140 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { type PolicyPageQuery, policies as policiesOperation, policyPage } from '../graphql/generated/operations.ts';
+import { useAsk } from '../graphql/use-ask.ts';
+import { Chart, type Point } from '../parts/chart.tsx';
+import { CopyAs } from '../parts/copy-as.tsx';
+import { instant, whole } from '../parts/format.ts';
+import { PageHead } from '../parts/page-head.tsx';
+import { visible } from '../parts/plain-text.tsx';
+import { Shown } from '../parts/shown.tsx';
+import { BatchPanel } from './batch-panel.tsx';
+import { LedgerFlow } from './ledger-flow.tsx';
+
+type Policy = NonNullable<PolicyPageQuery['policy']>;
+const FIRST = 500;
+const FIRST_METRICS = [
+  'meanReturn',
+  'return',
+  'success',
+  'entropy',
+  'kl',
+  'clipFraction',
+  'gradNorm',
+  'gradientNorm',
+  'staleness',
+  'loss',
+];
+
+/** Policies that are trained: their curves by version, the account of their samples, and the batch behind each point. */
+export function TrainingPage() {
+  const { policy, version } = useSearch({ from: '/view/training' });
+  const answer = useAsk(policiesOperation, {});
+  return (
+    <>
+      <PageHead title="Training">
+        {policy ? (
+          <CopyAs operation={policyPage} variables={{ id: policy, first: FIRST }} command={`espalier ledger ${policy}`} />
+        ) : null}
+      </PageHead>
+      <Shown of={answer}>
+        {({ policies }) =>
+          policies.length === 0 ? (
+            <p className="empty">No policy is trained from this record yet.</p>
+          ) : (
+            <>
+              <nav className="row" aria-label="Policies">
+                {policies.map((each) => (
+                  <Link
+                    key={each.id}
+                    data-item
+                    className="button"
+                    to="/view/training"
+                    search={{ policy: each.id }}
+                    aria-current={each.id === (policy ?? policies[0]?.id) ? 'page' : undefined}
+                  >
+                    <bdi>{visible(each.id)}</bdi>{' '}
+                    <span className="faint">{each.newest ? `version ${each.newest.version}` : 'no version'}</span>
+                  </Link>
+                ))}
+              </nav>
+              <OnePolicy id={policy ?? policies[0]!.id} version={version === undefined ? null : Number(version)} />
+            </>
+          )
+        }
+      </Shown>
+    </>
+  );
+}
+
+function OnePolicy({ id, version }: { readonly id: string; readonly version: number | null }) {
+  const answer = useAsk(policyPage, { id, first: FIRST });
+  return (
+    <Shown of={answer}>
+      {({ policy }) =>
+        policy ? (
+          <>
+            <p className="faint">
+              {`${policy.declaration.backend ?? 'no backend'}, ${policy.estimator.name}${policy.declaration.loss ? `, loss ${policy.declaration.loss.name}` : ''}${
+                policy.declaration.preset ? `, preset ${policy.declaration.preset}` : ''
+              }, declared ${instant(policy.declaredAt)}`}
+            </p>
+            {policy.waiting ? (
+              <p className="notice">
+                <strong>Waits for {policy.waiting.for.replaceAll('_', ' ')}.</strong> {visible(policy.waiting.next)} Groups:{' '}
+                {policy.waiting.openGroups} open, {policy.waiting.closedGroups} closed, {policy.waiting.readyGroups} ready
+                {policy.waiting.rejectedGroups.map(({ reason, groups }) => `, ${groups} rejected (${reason})`).join('')}.
+              </p>
+            ) : null}
+            <LedgerFlow ledger={policy.ledger} />
+            {version === null ? null : <BatchOf policy={policy} version={version} />}
+            <Curves policy={policy} />
+          </>
+        ) : (
+          <p className="empty">The policy {visible(id)} is not known at this moment of the record.</p>
+        )
+      }
+    </Shown>
+  );
+}
+
+function Curves({ policy }: { readonly policy: Policy }) {
+  const navigate = useNavigate({ from: '/view/training' });
+  const curves = useMemo(() => curvesOf(policy), [policy]);
+  if (curves.length === 0) return <p className="empty">No version is trained yet.</p>;
+  return (
+    <div className="columns">
+      {curves.map(([metric, points]) => (
+        <section key={metric} className="panel">
+          <h2>{visible(metric)}</h2>
+          <Chart
+            points={points}
+            label={`${metric} by version`}
+            choose={({ x }) => void navigate({ search: (all) => ({ ...all, policy: policy.id, version: String(x) }) })}
+          />
+        </section>
+      ))}
+    </div>
+  );
+}
+
+/** The numbers that updates measured, by metric, the usual ones first. */
+function curvesOf(policy: Policy): readonly (readonly [string, readonly Point[]])[] {
+  const byMetric = new Map<string, Point[]>();
+  for (const { version, metrics } of policy.versions.nodes.toReversed())
+    for (const [metric, y] of Object.entries((metrics ?? {}) as Readonly<Record<string, unknown>>)) {
+      if (typeof y !== 'number') continue;
+      const points = byMetric.get(metric) ?? [];
+      points.push({ series: policy.id, x: version, y, title: `version ${version}: ${y}` });
+      byMetric.set(metric, points);
+    }
+  const rank = (metric: string) => (FIRST_METRICS.indexOf(metric) + FIRST_METRICS.length + 1) % (FIRST_METRICS.length + 1);
+  return [...byMetric].sort(([a], [b]) => rank(a) - rank(b) || a.localeCompare(b));
+}
+
+function BatchOf({ policy, version }: { readonly policy: Policy; readonly version: number }) {
+  const update = policy.versions.nodes.find((each) => each.version === version);
+  if (!update) return <p className="notice">{`Version ${version} is not among the last ${whole(FIRST)}.`}</p>;
+  if (!update.batch) return <p className="notice">{`Version ${version} is a beginning: no batch made it.`}</p>;
+  return <BatchPanel id={update.batch.id} version={version} />;
+}

@@ -1,0 +1,40 @@
+import { stepEvents } from '../graphql/generated/operations.ts';
+import { useAsk } from '../graphql/use-ask.ts';
+import { instant, whole } from '../parts/format.ts';
+import { visible } from '../parts/plain-text.tsx';
+import { Shown } from '../parts/shown.tsx';
+
+/** The events that made a step, what it was made of, and what resulted from it. */
+export function Events({ step }: { readonly step: string }) {
+  const answer = useAsk(stepEvents, { id: step });
+  return (
+    <Shown of={answer}>
+      {({ trace }) =>
+        trace ? (
+          <>
+            <h3>{`Events: ${whole(trace.madeBy.total)}`}</h3>
+            <ul className="plain">
+              {trace.madeBy.first.map((event) => (
+                <li key={event.eventId}>
+                  {event.type} <code>{event.place}</code> <span className="faint">{instant(event.occurredAt)}</span>
+                </li>
+              ))}
+            </ul>
+            {[...trace.from, ...trace.usedBy].map((links) => (
+              <section key={links.relation}>
+                <h3>{`${visible(links.relation)}: ${whole(links.total)}`}</h3>
+                <ul className="plain">
+                  {links.first.map((link) => (
+                    <li key={link.id}>{visible(link.text)}</li>
+                  ))}
+                </ul>
+              </section>
+            ))}
+          </>
+        ) : (
+          <p className="faint">Nothing on record has this id.</p>
+        )
+      }
+    </Shown>
+  );
+}

@@ -1,0 +1,89 @@
+import { type ImageShownFragment, stepPrompt } from '../graphql/generated/operations.ts';
+import { useAsk } from '../graphql/use-ask.ts';
+import { decimal, whole } from '../parts/format.ts';
+import { PlainText, visible } from '../parts/plain-text.tsx';
+import { RecordImage } from '../parts/record-image.tsx';
+import { Shown } from '../parts/shown.tsx';
+
+/** What the model was shown, exactly: its messages, and a history that was an image beside the text that it draws. */
+export function Prompt({ step: id }: { readonly step: string }) {
+  const answer = useAsk(stepPrompt, { id });
+  return (
+    <Shown of={answer}>
+      {({ step }) => {
+        if (!step?.prompt)
+          return step?.historyImage ? <History image={step.historyImage} /> : <p className="faint">No prompt is recorded.</p>;
+        const { prompt } = step;
+        return (
+          <>
+            <p className="faint">
+              {[
+                prompt.model ? `model ${visible(prompt.model)}` : '',
+                prompt.template ? `template ${prompt.template.name} ${prompt.template.version}` : '',
+                `temperature ${prompt.sampling.temperature}`,
+                prompt.sampling.maxTokens === null ? '' : `at most ${prompt.sampling.maxTokens} tokens`,
+                `SHA-256 ${prompt.sha256.slice(0, 16)}`,
+              ]
+                .filter(Boolean)
+                .join(' · ')}
+            </p>
+            {prompt.messages.map((message, at) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: a prompt never changes, and its messages have no names
+              <div key={at} className={`message message-${message.role}`}>
+                <b>{message.role}</b>
+                {message.parts.map((part, place) =>
+                  part.image ? (
+                    // biome-ignore lint/suspicious/noArrayIndexKey: as above
+                    <History key={place} image={part.image} />
+                  ) : (
+                    // biome-ignore lint/suspicious/noArrayIndexKey: as above
+                    <PlainText key={place} text={part.text ?? ''} />
+                  ),
+                )}
+              </div>
+            ))}
+            {prompt.tools ? (
+              <details>
+                <summary>Tools</summary>
+                <PlainText text={prompt.tools} />
+              </details>
+            ) : null}
+          </>
+        );
+      }}
+    </Shown>
+  );
+}
+
+/** A history image beside its segments: which a cache held, and what both cost. */
+function History({ image }: { readonly image: ImageShownFragment }) {
+  return (
+    <figure className="history">
+      <div className="scroll-x" role="region" aria-label="History image" tabIndex={0}>
+        <RecordImage
+          url={image.url}
+          width={image.width}
+          height={image.height}
+          alt={`history image: ${image.segments
+            .map(({ text }) => text ?? '')
+            .join(' ')
+            .slice(0, 300)}`}
+        />
+      </div>
+      <figcaption>
+        {`${image.width} × ${image.height} pixels, factor ${decimal(image.factor)}: ${whole(image.visionTokens)} tokens as an image, ${whole(image.textTokens)} as text (${whole(image.saved)} saved)`}
+        {image.cutLines + image.cutSegments > 0
+          ? `; limits left out ${image.cutSegments} segments and ${image.cutLines} lines`
+          : ''}
+      </figcaption>
+      <ol className="segments">
+        {image.segments.map((segment) => (
+          <li key={`${segment.place}`} className={segment.hit ? 'segment-hit' : 'segment-drawn'}>
+            <span className="faint">{segment.hit ? 'from the cache' : 'drawn'}</span>
+            <PlainText text={segment.forgotten ? '[forgotten]' : (segment.text ?? '')} />
+          </li>
+        ))}
+      </ol>
+    </figure>
+  );
+}

@@ -1,0 +1,89 @@
+import { lazy, Suspense, useState } from 'react';
+import type { StepShownFragment } from '../graphql/generated/operations.ts';
+import { decimal, duration, instant } from '../parts/format.ts';
+import { PlainText, visible } from '../parts/plain-text.tsx';
+
+const Prompt = lazy(() => import('./prompt.tsx').then(({ Prompt }) => ({ default: Prompt })));
+const Tokens = lazy(() => import('./tokens.tsx').then(({ Tokens }) => ({ default: Tokens })));
+const Events = lazy(() => import('./events.tsx').then(({ Events }) => ({ default: Events })));
+
+type Part = 'prompt' | 'tokens' | 'response' | 'events';
+
+/** One step: thought and action, what the environment answered, what it earned; the prompt, the tokens and the events on demand. */
+export function StepCard({
+  step,
+  chosen,
+  choose,
+}: {
+  readonly step: StepShownFragment;
+  readonly chosen: boolean;
+  readonly choose: () => void;
+}) {
+  const [part, setPart] = useState<Part | null>(null);
+  const show = (name: Part, label: string) => (
+    <button type="button" className="quiet" aria-expanded={part === name} onClick={() => setPart(part === name ? null : name)}>
+      {label}
+    </button>
+  );
+  const root = step.depth === 0;
+  return (
+    <article className={`step ${chosen ? 'step-chosen' : ''}`} aria-label={root ? 'first observation' : `step ${step.depth}`}>
+      <header>
+        <button type="button" className="step-number" data-item onClick={choose} aria-label={`link to step ${step.depth}`}>
+          {root ? 'start' : step.depth}
+        </button>
+        {step.rewards.map((reward) => (
+          <span
+            key={reward.id}
+            className={`reward ${reward.value < 0 ? 'reward-bad' : ''}`}
+            title={`by ${reward.scorer.name}@${reward.scorer.revision}${reward.revisionCount > 0 ? `, first ${reward.assignedValue}` : ''}`}
+          >
+            {`${visible(reward.component)} ${reward.value > 0 ? '+' : ''}${decimal(reward.value)}`}
+            {reward.revisionCount > 0 ? ' (revised)' : ''}
+          </span>
+        ))}
+        {step.wellFormatted || root ? null : <span className="state state-failed">not well formatted</span>}
+        {step.executable || root ? null : <span className="state state-failed">not executable</span>}
+        {step.termination === 'none' ? null : <span className="state">{step.termination}</span>}
+        <span className="step-times faint">
+          <time dateTime={step.occurredAt} title={instant(step.occurredAt)}>
+            {`${duration(step.timings.policyMs)} policy, ${duration(step.timings.environmentMs)} environment`}
+          </time>
+        </span>
+      </header>
+      {step.thought ? <PlainText className="thought" text={step.thought} /> : null}
+      {root ? null : <PlainText className="action" text={step.action || step.response} />}
+      {step.toolCalls.map((call) => (
+        <div key={call.id} className="tool">
+          <span className={`state ${call.outcome === 'error' ? 'state-failed' : ''}`}>
+            {visible(call.tool)} · {duration(call.durationMs)}
+          </span>
+          <PlainText text={call.arguments} />
+          <PlainText className="observation" text={call.output} />
+        </div>
+      ))}
+      {step.observation ? <PlainText className="observation" text={step.observation} /> : null}
+      {root ? null : (
+        <footer className="row">
+          {show(
+            'prompt',
+            step.historyImage ? `Shown to the model (image, factor ${decimal(step.historyImage.factor)})` : 'Shown to the model',
+          )}
+          {show('response', 'Whole reply')}
+          {step.tokens ? show('tokens', step.tokens.ids.length === 1 ? '1 token' : `${step.tokens.ids.length} tokens`) : null}
+          {show('events', 'Events and lineage')}
+        </footer>
+      )}
+      {part === null ? null : (
+        <div className="step-part">
+          <Suspense fallback={<p className="loading">Loading…</p>}>
+            {part === 'prompt' ? <Prompt step={step.id} /> : null}
+            {part === 'response' ? <PlainText text={step.response} /> : null}
+            {part === 'tokens' ? <Tokens step={step.id} /> : null}
+            {part === 'events' ? <Events step={step.id} /> : null}
+          </Suspense>
+        </div>
+      )}
+    </article>
+  );
+}

@@ -1,0 +1,98 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { ask } from '../graphql/ask.ts';
+import {
+  rolloutSteps,
+  type StepShownFragment,
+  type TrajectoryPageQuery,
+  trajectoryPath,
+} from '../graphql/generated/operations.ts';
+import { Failure } from '../parts/failure.tsx';
+import { useMoment } from '../shell/moment.ts';
+import { StepCard } from './step-card.tsx';
+
+const PAGE = 100;
+const LIVE_STEPS = 500; // of a rollout that goes on
+
+/** The steps of a rollout, those on the screen alone in the page. */
+export function Steps({ rollout }: { readonly rollout: NonNullable<TrajectoryPageQuery['rollout']> }) {
+  const at = useMoment();
+  const { id, leafId } = rollout;
+  const answer = useInfiniteQuery({
+    queryKey: ['steps of', id, leafId, at],
+    queryFn: ({ pageParam, signal }) => readSteps(id, leafId, pageParam, at, signal),
+    initialPageParam: undefined as number | undefined,
+    getNextPageParam: (last: readonly StepShownFragment[]) =>
+      leafId !== null && last.length === PAGE ? last.at(-1)?.depth : undefined,
+  });
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = answer;
+  useEffect(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const steps = answer.data?.pages.flat() ?? [];
+  if (answer.error && steps.length === 0) return <Failure error={answer.error} />;
+  if (answer.isPending)
+    return (
+      <p className="loading" role="status">
+        Loading…
+      </p>
+    );
+  if (steps.length === 0) return <p className="empty">No step is recorded yet.</p>;
+  return <List steps={steps} />;
+}
+
+async function readSteps(
+  rollout: string,
+  leaf: string | null,
+  after: number | undefined,
+  at: string | null,
+  signal: AbortSignal,
+) {
+  if (leaf === null) return (await ask(rolloutSteps, { rollout, first: LIVE_STEPS }, at, signal)).steps.nodes;
+  return (await ask(trajectoryPath, { leaf, first: PAGE, ...(after === undefined ? {} : { after }) }, at, signal)).path;
+}
+
+function List({ steps }: { readonly steps: readonly StepShownFragment[] }) {
+  const { step } = useSearch({ from: '/view/trajectory/$id' });
+  const navigate = useNavigate({ from: '/view/trajectory/$id' });
+  const list = useRef<HTMLOListElement>(null);
+  const [offset, setOffset] = useState(0);
+  useLayoutEffect(() => setOffset(list.current?.offsetTop ?? 0), []);
+  const rows = useWindowVirtualizer({
+    count: steps.length,
+    estimateSize: () => 180,
+    overscan: 6,
+    scrollMargin: offset,
+    getItemKey: (index) => steps[index]?.id ?? index,
+  });
+  const chosen = steps.findIndex(({ id }) => id === step);
+  const arrived = useRef(false);
+  useEffect(() => {
+    if (chosen === -1 || arrived.current) return;
+    arrived.current = true;
+    rows.scrollToIndex(chosen, { align: 'center' });
+  }, [chosen, rows]);
+  return (
+    <ol className="steps" ref={list} style={{ height: rows.getTotalSize() }}>
+      {rows.getVirtualItems().map((row) => {
+        const shown = steps[row.index];
+        return shown ? (
+          <li
+            key={row.key}
+            ref={rows.measureElement}
+            data-index={row.index}
+            style={{ transform: `translateY(${row.start - offset}px)` }}
+          >
+            <StepCard
+              step={shown}
+              chosen={shown.id === step}
+              choose={() => void navigate({ search: (all) => ({ ...all, step: shown.id }), replace: true })}
+            />
+          </li>
+        ) : null;
+      })}
+    </ol>
+  );
+}

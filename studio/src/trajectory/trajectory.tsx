@@ -1,0 +1,107 @@
+import { Link, useParams } from '@tanstack/react-router';
+import { type TrajectoryPageQuery, trajectoryPage } from '../graphql/generated/operations.ts';
+import { useAsk } from '../graphql/use-ask.ts';
+import { CopyAs } from '../parts/copy-as.tsx';
+import { decimal, shortId } from '../parts/format.ts';
+import { PageHead } from '../parts/page-head.tsx';
+import { PlainText, visible } from '../parts/plain-text.tsx';
+import { Shown } from '../parts/shown.tsx';
+import { Steps } from './steps.tsx';
+
+type Rollout = NonNullable<TrajectoryPageQuery['rollout']>;
+
+/** One trajectory: what was seen, thought and done in it, and what it earned where. */
+export function TrajectoryPage() {
+  const { id } = useParams({ from: '/view/trajectory/$id' });
+  const answer = useAsk(trajectoryPage, { id });
+  return (
+    <Shown of={answer}>
+      {({ rollout }) =>
+        rollout ? (
+          <>
+            <Head rollout={rollout} />
+            <Steps rollout={rollout} />
+          </>
+        ) : (
+          <p className="empty">No rollout has the id {id} at this moment of the record.</p>
+        )
+      }
+    </Shown>
+  );
+}
+
+function Head({ rollout }: { readonly rollout: Rollout }) {
+  const { tree, run, sample, policy } = rollout;
+  const others = tree?.rollouts.filter(({ id }) => id !== rollout.id) ?? [];
+  const best = others.toSorted((a, b) => (b.return ?? -Infinity) - (a.return ?? -Infinity))[0];
+  return (
+    <>
+      <PageHead
+        title={`${visible(tree?.task.goal || tree?.task.alias || 'trajectory').slice(0, 120)}, rollout ${rollout.ordinal}`}
+        trail={
+          <>
+            <Link to="/">Runs</Link> › {run ? <RunLink run={run} /> : null} ›{' '}
+            <Link to="/view/group/$id" params={{ id: rollout.treeId }}>
+              group
+            </Link>
+          </>
+        }
+      >
+        <Link
+          className="button"
+          to="/view/tree/$id"
+          params={{ id: rollout.treeId }}
+          search={rollout.leafId ? { step: rollout.leafId } : {}}
+        >
+          In the tree
+        </Link>
+        {best ? (
+          <Link className="button" to="/view/diff" search={{ a: rollout.id, b: best.id }}>
+            Diff with rollout {best.ordinal}
+          </Link>
+        ) : null}
+        <CopyAs operation={trajectoryPage} variables={{ id: rollout.id }} command={`espalier tree ${rollout.treeId}`} />
+      </PageHead>
+      {tree?.forgotten ? <p className="notice">Something of its payload is forgotten.</p> : null}
+      <div className="row">
+        <span className={`state state-${rollout.outcome ?? 'running'}`}>{rollout.outcome ?? 'goes on'}</span>
+        {rollout.success === null ? null : <span className="state">{rollout.success ? 'success' : 'no success'}</span>}
+        <span>
+          return <b>{decimal(rollout.return)}</b>
+        </span>
+        <span>{rollout.stepCount === null ? '' : `${rollout.stepCount} steps`}</span>
+        <span>
+          policy <bdi>{`${visible(policy.id)}@${policy.version}`}</bdi>
+        </span>
+        <span className="faint">{visible(rollout.environment)}</span>
+        {sample ? (
+          <span className={`state state-${sample.state}`}>
+            sample: {sample.state}
+            {sample.reason ? ` (${visible(sample.reason)})` : ''}
+            {sample.batch ? `, batch ${sample.batch.ordinal}` : ''}
+          </span>
+        ) : null}
+        {rollout.rewards.map((reward) => (
+          <span key={reward.id} className="reward" title={`${reward.scorer.name}@${reward.scorer.revision}`}>
+            {visible(reward.component)} {decimal(reward.value)} on the whole
+          </span>
+        ))}
+      </div>
+      {rollout.reason ? <p className="reason">{visible(rollout.reason)}</p> : null}
+      {tree?.instruction ? (
+        <details>
+          <summary>Instruction</summary>
+          <PlainText text={tree.instruction} />
+        </details>
+      ) : null}
+    </>
+  );
+}
+
+function RunLink({ run }: { readonly run: { readonly id: string; readonly name: string } }) {
+  return (
+    <Link to="/view/run/$id" params={{ id: run.id }}>
+      {visible(run.name) || shortId(run.id)}
+    </Link>
+  );
+}

@@ -1,0 +1,133 @@
+import { Link } from '@tanstack/react-router';
+import { type TreePageQuery, treeNode } from '../graphql/generated/operations.ts';
+import { useAsk } from '../graphql/use-ask.ts';
+import { decimal, whole } from '../parts/format.ts';
+import { PlainText, visible } from '../parts/plain-text.tsx';
+import { Shown } from '../parts/shown.tsx';
+import type { Node } from './layout.ts';
+import type { StatisticsByStep } from './use-tree-steps.ts';
+
+const EXPLORATION = 0.25; // Agent-R's, where the run names none
+
+/** What is known of the chosen node: its step, its children with the terms of UCT, and the rollouts that go through it. */
+export function NodePanel({
+  tree,
+  node,
+  statistics,
+  choose,
+}: {
+  readonly tree: NonNullable<TreePageQuery['tree']>;
+  readonly node: Node | undefined;
+  readonly statistics: StatisticsByStep;
+  readonly choose: (step: string) => void;
+}) {
+  if (!node) return <aside className="panel faint">Choose a node: click, or walk with the arrow keys.</aside>;
+  const own = statistics.get(node.step.id);
+  const exploration = explorationOf(tree.run?.config) ?? EXPLORATION;
+  const through = tree.rollouts.filter(({ leafId }) => leafId !== null && node.chain.some(({ id }) => id === leafId));
+  return (
+    <aside className="panel" aria-live="polite">
+      <Text step={node.step.id} />
+      <dl className="facts">
+        <dt>steps below</dt>
+        <dd>{whole(node.below - node.chain.length)}</dd>
+        {own ? (
+          <>
+            <dt>visits, value</dt>
+            <dd>{`${whole(own.visits)}, ${decimal(own.value)}`}</dd>
+          </>
+        ) : null}
+      </dl>
+      {through.map((rollout) => (
+        <p key={rollout.id}>
+          <Link to="/view/trajectory/$id" params={{ id: rollout.id }} search={{ step: node.step.id }}>
+            {`Rollout ${rollout.ordinal}`}
+          </Link>{' '}
+          {`${rollout.outcome ?? 'goes on'}, return ${decimal(rollout.return)}`}
+        </p>
+      ))}
+      {node.children.length > 0 ? (
+        <table className="rows">
+          <caption className="faint">{own ? `children, exploration ${exploration}` : 'children'}</caption>
+          <thead>
+            <tr>
+              <th scope="col">action</th>
+              {own ? (
+                <>
+                  <th scope="col" className="number">
+                    visits
+                  </th>
+                  <th scope="col" className="number">
+                    value
+                  </th>
+                  <th scope="col" className="number">
+                    + exploration
+                  </th>
+                  <th scope="col" className="number">
+                    UCT
+                  </th>
+                </>
+              ) : null}
+            </tr>
+          </thead>
+          <tbody>
+            {node.children.map((child) => {
+              const first = child.chain[0] ?? child.step;
+              const known = statistics.get(first.id);
+              const more =
+                own && known && known.visits > 0
+                  ? exploration * Math.sqrt(Math.log(Math.max(1, own.visits)) / known.visits)
+                  : null;
+              return (
+                <tr key={first.id}>
+                  <td>
+                    <button type="button" className="quiet as-link" onClick={() => choose(child.step.id)}>
+                      {visible(first.action).slice(0, 80) || '(no action)'}
+                    </button>
+                  </td>
+                  {own ? (
+                    <>
+                      <td className="number">{whole(known?.visits ?? 0)}</td>
+                      <td className="number">{decimal(known?.value)}</td>
+                      <td className="number">{decimal(more)}</td>
+                      <td className="number">{known && more !== null ? decimal(known.value + more) : '∞'}</td>
+                    </>
+                  ) : null}
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      ) : null}
+    </aside>
+  );
+}
+
+function Text({ step: id }: { readonly step: string }) {
+  const answer = useAsk(treeNode, { id });
+  return (
+    <Shown of={answer}>
+      {({ step }) =>
+        step ? (
+          <>
+            <p className="faint">{step.depth === 0 ? 'root' : `depth ${step.depth}`}</p>
+            {step.thought ? <PlainText className="thought" text={step.thought} /> : null}
+            {step.action ? <PlainText className="action" text={step.action} /> : null}
+            <PlainText className="observation" text={step.observation} />
+            {step.rewards.map((reward) => (
+              <span key={reward.id} className={`reward ${reward.value < 0 ? 'reward-bad' : ''}`}>
+                {`${visible(reward.component)} ${decimal(reward.value)}`}
+              </span>
+            ))}
+          </>
+        ) : null
+      }
+    </Shown>
+  );
+}
+
+/** The weight of exploration of a search, where the configuration of its run names it. */
+function explorationOf(config: unknown): number | undefined {
+  const search = (config as { readonly search?: { readonly exploration?: unknown } } | null)?.search;
+  return typeof search?.exploration === 'number' ? search.exploration : undefined;
+}

@@ -31,7 +31,8 @@ class BackendAway(Exception):
 @dataclass(frozen=True)
 class Opening:
     """How a task begins. `observation` is shown first; `goal` is what the task asks for, `actions` what is possible now (None where that
-    cannot be listed), `state` any text that is equal in equal situations, `depth` the fewest steps that the task needs."""
+    cannot be listed), `state` any text that is equal in equal situations, `depth` the fewest steps that the task needs, `kind` what success
+    is summed up by."""
 
     observation: str
     instruction: "str | None" = None
@@ -41,6 +42,7 @@ class Opening:
     actions: "list[str] | None" = None
     state: "str | None" = None
     pictures: "list" = field(default_factory=list)
+    kind: "str | None" = None
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Step:
 class Environment:
     """One episode of a world; an object is made for each. Subclasses define `tasks`, `reset` and `step`, and may override the rest.
 
-    `tasks` are the aliases of the tasks (or objects `{"task", "split", "depth"}`), `instruction` the rules that a policy is shown, `response` how an action is found in what it says
+    `tasks` are the aliases of the tasks (or objects `{"task", "split", "depth", "kind"}`), `instruction` the rules that a policy is shown, `response` how an action is found in what it says
     (`react`: the line after the last `Action:`; `whole`: everything), `reward` the kind (`delta`, `cumulative` or `final`) and the scale of
     rewards, `components` the names in `Step.rewards`, `resets` `alone` where episodes share a random state, `deterministic` True where equal
     actions after equal openings are always answered alike: then a search takes such an answer from what it has seen."""

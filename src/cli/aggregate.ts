@@ -17,6 +17,7 @@ interface AggregateFlags {
   readonly policy?: string;
   readonly policyVersion?: number;
   readonly depth?: number;
+  readonly kind?: string;
 }
 
 const NAMES = AGGREGATE_BY.map((by) => by.toLowerCase().replace('_', '-'));
@@ -30,13 +31,15 @@ export function addAggregate(program: Command): void {
     .requiredOption('--run <id...>', 'these runs')
     .option('--policy <name>', 'only rollouts of this policy')
     .option('--policy-version <n>', 'only rollouts of this version', wholeNumber('--policy-version', 0))
-    .option('--depth <n>', 'only tasks of this depth', wholeNumber('--depth', 0));
-  command.action(async ({ by, run, policy, policyVersion, depth }: AggregateFlags) => {
+    .option('--depth <n>', 'only tasks of this depth', wholeNumber('--depth', 0))
+    .option('--kind <name>', 'only tasks of this kind');
+  command.action(async ({ by, run, policy, policyVersion, depth, kind }: AggregateFlags) => {
     const filter = {
       runIds: run.map((id) => checkedId('--run', id)),
       ...(policy === undefined ? {} : { policyId: policy }),
       ...(policyVersion === undefined ? {} : { policyVersion }),
       ...(depth === undefined ? {} : { taskDepth: depth }),
+      ...(kind === undefined ? {} : { taskKind: kind }),
     };
     const key = AGGREGATE_BY[NAMES.indexOf(by)] ?? 'RUN'; // one of NAMES: commander has refused the others
     const groups = await readSettled('aggregate', (db) => aggregate(db, key, filter, PARTS));
@@ -75,7 +78,8 @@ function layOut(by: AggregateBy, groups: readonly Aggregate[]): Lines {
   );
 }
 
-function nameOf(by: AggregateBy, { runId, taskId, taskDepth, policyId, policyVersion, environment, tool }: Aggregate): string {
+function nameOf(by: AggregateBy, group: Aggregate): string {
+  const { runId, taskId, taskDepth, taskKind, policyId, policyVersion, environment, tool } = group;
   switch (by) {
     case 'RUN':
       return runId ?? '?';
@@ -83,6 +87,8 @@ function nameOf(by: AggregateBy, { runId, taskId, taskDepth, policyId, policyVer
       return taskId ?? '?';
     case 'DEPTH':
       return taskDepth === null ? '?' : String(taskDepth);
+    case 'KIND':
+      return taskKind ?? '?';
     case 'POLICY_VERSION':
       return `${policyId ?? '?'}@${policyVersion ?? '?'}`;
     case 'ENVIRONMENT':

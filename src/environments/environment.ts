@@ -15,8 +15,8 @@ export interface EnvironmentKind {
   /** The aliases of its task instances, in order. */
   readonly taskAliases: readonly string[];
   /**
-   * Depth and split of each task, in the order of `taskAliases`, where they are known without opening it. Left out, each one is
-   * opened to learn them.
+   * Depth, split and kind of each task, in the order of `taskAliases`, where they are known without opening it. Left out, each one
+   * is opened to learn them.
    */
   readonly tasks?: readonly TaskTraits[];
   /**
@@ -65,7 +65,7 @@ export interface Environment {
 }
 
 /** What is known of a task before it starts. */
-export type TaskTraits = Pick<Opening, 'depth' | 'split'>;
+export type TaskTraits = Pick<Opening, 'depth' | 'split' | 'kind'>;
 
 /** Which task an environment starts. */
 export interface TaskStart {
@@ -87,6 +87,8 @@ export interface Opening {
   /** How many crafts, hops, … the task needs at least, where that is known. */
   readonly depth: number | null;
   readonly split: string | null;
+  /** The kind of the task, where the environment has several: success is summed up by it. */
+  readonly kind?: string | null;
   readonly admissibleActions: readonly string[] | null;
   /** SHA-256 of the whole hidden state, where it can be seen: equal hashes are equal situations. */
   readonly stateHash: string | null;

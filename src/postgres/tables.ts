@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 8fd8eaa07d92cd60
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 4f2ca5ce6fc6dc88
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 

@@ -32,7 +32,7 @@ def alfworld(*, games="100", kinds=None, splits=None, folder=None, limit="50"):
         sources = _games_of(folder, kinds, splits)
 
     class AlfWorld(_AlfWorld):
-        tasks = [{"task": alias, "split": alias.split("/")[0]} for alias in sources]
+        tasks = [{"task": alias, "split": alias.split("/")[0], "kind": published_kind(alias)} for alias in sources]
         simulators = Simulators(lambda: _Simulator(sources), limit=8)
 
     AlfWorld.limit, AlfWorld.sources = int(limit), sources
@@ -72,6 +72,11 @@ def _games_of(folder, kinds, splits):
 def kind_of(alias):
     """Returns the kind of task in an alias: the second part, or what it begins with."""
     return alias.split("/")[1].split("-")[0]
+
+
+def published_kind(alias):
+    """Returns the kind of task by the name that published tables have for it."""
+    return kind_of(alias).removesuffix("_simple")
 
 
 class _AgentGym(Dialect):

@@ -33,7 +33,7 @@ def babyai(*, levels=None, seeds="1000", limit="64"):
             raise ValueError(f"BabyAI has no level {level!r}; it has {', '.join(LEVELS)}")
 
     class BabyAI(_BabyAI):
-        tasks = [f"{level}/{seed}" for seed in range(int(seeds)) for level in chosen]
+        tasks = [{"task": f"{level}/{seed}", "kind": level} for seed in range(int(seeds)) for level in chosen]
 
     BabyAI.limit = int(limit)
     return BabyAI

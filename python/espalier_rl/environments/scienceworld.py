@@ -83,7 +83,8 @@ def scienceworld(*, kinds=None, simplifications="", limit=100, hints="valid"):
 
 def _task(kind, number):
     _, train, dev = KINDS[kind]
-    return {"task": f"{kind}/{number}", "split": "train" if number < train else "dev" if number < train + dev else "test"}
+    split = "train" if number < train else "dev" if number < train + dev else "test"
+    return {"task": f"{kind}/{number}", "split": split, "kind": kind}
 
 
 def _known_simplifications(given):

@@ -9,6 +9,11 @@ export const ALFWORLD_TASK_TYPES = [
 ] as const;
 export type AlfworldTaskType = (typeof ALFWORLD_TASK_TYPES)[number];
 
+/** Returns whether a kind of task is one of ALFWorld's. */
+export function isAlfworldTaskType(kind: string | null): kind is AlfworldTaskType {
+  return ALFWORLD_TASK_TYPES.some((type) => type === kind);
+}
+
 /**
  * Returns the task type of a game: the one that its path names (`…/pick_heat_then_place_in_recep-Egg-None-…`), as the published
  * program counts it; where the alias is a number, the one whose templates of the grammar the goal is made by. Null where neither

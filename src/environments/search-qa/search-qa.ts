@@ -1,6 +1,7 @@
 import { sha256Hex } from '../../digest/sha256.ts';
 import { exactMatch, lastAnswer } from '../../domain/reward/exact-match.ts';
 import { type Environment, EnvironmentError, type EnvironmentKind, type StepResult } from '../environment.ts';
+import { kindOfSource } from '../kind-of-source.ts';
 import { type RetrievedDocument, type Retriever, SearchFailure } from '../retrieval/retriever.ts';
 import { frameResult, listDocuments } from './frame-observation.ts';
 import { INSTRUCTION } from './instruction.ts';
@@ -115,6 +116,7 @@ function createEpisode(kind: Kind, initial: Situation | null): Environment {
         goal: question.text,
         depth: question.hops?.length ?? null,
         split: question.split,
+        kind: kindOfSource(question.dataSource),
         admissibleActions: candidatesOf(kind, started),
         stateHash: stateHash(kind, started),
       };

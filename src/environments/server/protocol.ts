@@ -19,10 +19,12 @@ const pictures = z
 const state = text(1_000).nullable().default(null);
 
 const alias = text(200).min(1);
+const kind = text(200).min(1).nullable().default(null).describe('Kind of the task, by which success is summed up.');
 const taskShape = z.object({
   task: alias.describe('Alias of the task.'),
   depth: z.number().nullable().default(null).describe('Steps that the task needs at least, where that is known.'),
   split: text(200).nullable().default(null).describe('Split of the task, such as `train` or `test`.'),
+  kind,
 });
 
 /** What `GET /` answers: what the server is, which tasks it has, and what it may be asked. */
@@ -38,10 +40,10 @@ export const descriptionShape = z.object({
     .max(1_000)
     .describe('What determines tasks and answers, such as a hash of the code; a run goes on only where it is the same.'),
   tasks: z
-    .array(z.union([alias.transform((task) => ({ task, depth: null, split: null })), taskShape]))
+    .array(z.union([alias.transform((task) => ({ task, depth: null, split: null, kind: null })), taskShape]))
     .min(1)
     .max(1_000_000)
-    .describe('Tasks in order, each once: an alias, or an object that says depth and split too.'),
+    .describe('Tasks in order, each once: an alias, or an object that says depth, split and kind too.'),
   instruction: text(100_000).default('').describe('Rules of the environment, shown before the first observation.'),
   resets: z
     .enum(['together', 'alone'])
@@ -88,6 +90,7 @@ export const openingShape = z.object({
   goal: shown.optional().describe('What the task asks for; the first observation when left out.'),
   depth: z.number().nullable().default(null).describe('Steps that the task needs at least, where that is known.'),
   split: text(200).nullable().default(null).describe('Split of the task, such as `train` or `test`.'),
+  kind,
   actions: actions.describe('Actions that are possible now; null where they cannot be listed.'),
   state: state.describe('Hash of the whole hidden state: equal hashes are equal situations.'),
 });

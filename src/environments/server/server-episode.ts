@@ -142,6 +142,7 @@ function openingOf({ description, traits }: EnvironmentServer, alias: string, op
     goal: opened.goal ?? opened.observation,
     depth: opened.depth ?? traits.get(alias)?.depth ?? null,
     split: opened.split ?? traits.get(alias)?.split ?? null,
+    kind: opened.kind ?? traits.get(alias)?.kind ?? null,
     admissibleActions: opened.actions,
     stateHash: opened.state === null ? null : sha256Hex(opened.state),
   };

@@ -111,6 +111,22 @@ describe('an environment on a server of the protocol', () => {
     await kind.close();
   });
 
+  test('the kind of a task is what its reset says, else what the description says of it', async () => {
+    const tasks = [{ task: '3', kind: 'short' }, '5'];
+    const kind = await open(await serve({}, { tasks }));
+    expect(kind.tasks).toEqual([
+      { task: '3', depth: null, split: null, kind: 'short' },
+      { task: '5', depth: null, split: null, kind: null },
+    ]);
+    const episode = await kind.create();
+    expect((await episode.reset(task)).kind).toBe('short');
+    expect((await episode.reset({ alias: '5', seed: 0 })).kind).toBeNull();
+    const said = await open(await serve({ '/reset': () => ({ body: { observation: '3', kind: 'said' } }) }, { tasks }));
+    expect((await (await said.create()).reset(task)).kind).toBe('said');
+    await said.close();
+    await kind.close();
+  });
+
   test('a copied episode goes on by itself', async () => {
     const kind = await open(await serve());
     const first = await kind.create();

@@ -5,6 +5,7 @@ import { cutText } from '../../domain/text/cut-text.ts';
 import type { ToolProfile } from '../../domain/tools/plan-turn.ts';
 import { frameTurn, type ToolTurn, writeChat } from '../../domain/tools/profile-chat.ts';
 import { type Environment, EnvironmentError, type EnvironmentKind, type StepResult } from '../environment.ts';
+import { kindOfSource } from '../kind-of-source.ts';
 import type { Toolbox } from '../tools/toolbox.ts';
 import { type AnsweredTurn, answerTurn } from './answer-turn.ts';
 import { instruct } from './instruct.ts';
@@ -104,6 +105,7 @@ function createEpisode(kind: Kind, initial: Situation | null): Environment {
         goal: cutText(task.prompt, 10_000),
         depth: task.queries?.length ?? null,
         split: task.split,
+        kind: kindOfSource(task.dataSource),
         admissibleActions: null,
         stateHash: stateHash(kind, situation),
       };

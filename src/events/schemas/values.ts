@@ -123,6 +123,9 @@ export const task = z.strictObject({
     .nullable()
     .describe('Depth of the task, for example of the recipe in TextCraft; null when the environment has no such measure.'),
   split: name.nullable().describe('Split that the task belongs to, for example `train` or `test`; null when it is not known.'),
+  kind: name
+    .optional()
+    .describe('Kind of the task, such as the type of a household task; absent when the environment names none.'),
 });
 
 /** The data of an event type: its fields, and one sentence on what happened. */

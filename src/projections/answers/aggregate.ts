@@ -3,7 +3,7 @@ import type { Db } from '../../postgres/database.ts';
 import { successRate } from '../step-tree/success-rate.ts';
 
 /** What rollouts are summed up by. */
-export const AGGREGATE_BY = ['RUN', 'TASK', 'DEPTH', 'POLICY_VERSION', 'ENVIRONMENT', 'TOOL'] as const;
+export const AGGREGATE_BY = ['RUN', 'TASK', 'DEPTH', 'KIND', 'POLICY_VERSION', 'ENVIRONMENT', 'TOOL'] as const;
 export type AggregateBy = (typeof AGGREGATE_BY)[number];
 
 /** What is summed up; a part that is left out leaves nothing out. */
@@ -13,6 +13,7 @@ export interface AggregateFilter {
   readonly environment?: string;
   readonly split?: string;
   readonly taskDepth?: number;
+  readonly taskKind?: string;
   readonly policyId?: string;
   readonly policyVersion?: number;
 }
@@ -22,6 +23,7 @@ export interface GroupKey {
   readonly runId: string | null;
   readonly taskId: string | null;
   readonly taskDepth: number | null;
+  readonly taskKind: string | null;
   readonly policyId: string | null;
   readonly policyVersion: number | null;
   readonly environment: string | null;
@@ -72,8 +74,8 @@ export interface Aggregate extends GroupKey {
 export type AggregatePart = 'rollouts' | 'steps' | 'tools' | 'components';
 
 /**
- * Sums up what was done, by run, task, depth of the task, version of the policy, environment or tool: only the parts that are
- * asked for are read, the others are empty. Groups stand in the order of what they are grouped by.
+ * Sums up what was done, by run, task, depth or kind of the task, version of the policy, environment or tool: only the parts that
+ * are asked for are read, the others are empty. Groups stand in the order of what they are grouped by.
  */
 export async function aggregate(
   db: Db,
@@ -90,8 +92,8 @@ export async function aggregate(
   const components = await read<ComponentSums>('components', componentSums(asked));
   const groups = new Map<string, { -readonly [K in keyof Aggregate]: Aggregate[K] }>();
   const of = (row: GroupKey) => {
-    const { runId, taskId, taskDepth, policyId, policyVersion, environment, tool } = row;
-    const key = { runId, taskId, taskDepth, policyId, policyVersion, environment, tool };
+    const { runId, taskId, taskDepth, taskKind, policyId, policyVersion, environment, tool } = row;
+    const key = { runId, taskId, taskDepth, taskKind, policyId, policyVersion, environment, tool };
     const known = groups.get(keyOf(key)) ?? { ...key, ...NOTHING };
     groups.set(keyOf(key), known);
     return known;
@@ -107,8 +109,10 @@ export async function aggregate(
 }
 
 /** Names a group by what it has in common. */
-export function keyOf({ runId, taskId, taskDepth, policyId, policyVersion, environment, tool }: GroupKey): string {
-  return JSON.stringify([runId, taskId, taskDepth, policyId, policyVersion, environment, tool]);
+export function keyOf({ runId, taskId, taskDepth, taskKind, policyId, policyVersion, environment, tool }: GroupKey): string {
+  // the kind comes last and only where there is one, so that a key from before there were kinds is still one
+  const kind = taskKind === null ? [] : [taskKind];
+  return JSON.stringify([runId, taskId, taskDepth, policyId, policyVersion, environment, tool, ...kind]);
 }
 
 const NOTHING = {
@@ -133,12 +137,13 @@ const KEYS = {
   RUN: ['run_id'],
   TASK: ['task_id'],
   DEPTH: ['task_depth'],
+  KIND: ['task_kind'],
   POLICY_VERSION: ['policy_id', 'policy_version'],
   ENVIRONMENT: ['environment'],
   TOOL: ['tool'],
 } as const satisfies Record<AggregateBy, readonly string[]>;
 const TYPES = {
-  ...{ run_id: 'uuid', task_id: 'uuid', task_depth: 'integer', policy_id: 'text' },
+  ...{ run_id: 'uuid', task_id: 'uuid', task_depth: 'integer', task_kind: 'text', policy_id: 'text' },
   ...{ policy_version: 'integer', environment: 'text', tool: 'text' },
 } as const;
 
@@ -217,7 +222,7 @@ function placesOf({ by, filter }: Asked): RawBuilder<unknown> {
           : sql``
       }) g`;
   if (byRollout({ by, filter })) return sql`(${rolloutsOf(filter, sql``, sql``)}) g`;
-  return sql`(select t.tree_id, t.run_id, t.task_id, t.task_depth, t.environment from trees t where ${ofTrees(filter)}) g`;
+  return sql`(select t.tree_id, t.run_id, t.task_id, t.task_depth, t.kind as task_kind, t.environment from trees t where ${ofTrees(filter)}) g`;
 }
 
 function inPlace({ by, filter }: Asked): RawBuilder<unknown> {
@@ -232,7 +237,7 @@ function byRollout({ by, filter }: Asked): boolean {
 function rolloutsOf(filter: AggregateFilter, join: RawBuilder<unknown>, more: RawBuilder<unknown>): RawBuilder<unknown> {
   const policy = ofPolicy(filter);
   return sql`select o.rollout_id, o.tree_id, o.run_id, o.task_id, o.environment, o.policy_id, o.policy_version, o.finished_at,
-      o.success, o.steps, t.task_depth ${more}
+      o.success, o.steps, t.task_depth, t.kind as task_kind ${more}
     from trees t join rollouts o on o.tree_id = t.tree_id ${join}
     where ${ofTrees(filter)} ${policy ? sql`and ${policy}` : sql``}`;
 }
@@ -241,13 +246,14 @@ function treesOf(filter: AggregateFilter): RawBuilder<unknown> {
   return sql`select t.tree_id from trees t where ${ofTrees(filter)}`;
 }
 
-function ofTrees({ runIds, taskIds, environment, split, taskDepth }: AggregateFilter): RawBuilder<unknown> {
+function ofTrees({ runIds, taskIds, environment, split, taskDepth, taskKind }: AggregateFilter): RawBuilder<unknown> {
   const all: RawBuilder<unknown>[] = [sql`true`];
   if (runIds !== undefined) all.push(sql`t.run_id = any(${[...runIds]}::uuid[])`);
   if (taskIds !== undefined) all.push(sql`t.task_id = any(${[...taskIds]}::uuid[])`);
   if (environment !== undefined) all.push(sql`t.environment = ${environment}`);
   if (split !== undefined) all.push(sql`t.split = ${split}`);
   if (taskDepth !== undefined) all.push(sql`t.task_depth = ${taskDepth}`);
+  if (taskKind !== undefined) all.push(sql`t.kind = ${taskKind}`);
   return sql.join(all, sql` and `);
 }
 
@@ -260,7 +266,7 @@ function ofPolicy({ policyId, policyVersion }: AggregateFilter): RawBuilder<unkn
 
 /** By text, then by number; what has none last. */
 function inOrder(a: GroupKey, b: GroupKey): number {
-  const texts = ['runId', 'taskId', 'policyId', 'environment', 'tool'] as const;
+  const texts = ['runId', 'taskId', 'taskKind', 'policyId', 'environment', 'tool'] as const;
   for (const name of texts) {
     const [left, right] = [a[name], b[name]];
     if (left !== right) return left === null ? 1 : right === null ? -1 : left < right ? -1 : 1;

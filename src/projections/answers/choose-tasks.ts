@@ -16,6 +16,7 @@ export interface TaskFilter {
   readonly environment?: string;
   readonly split?: string;
   readonly taskDepth?: number;
+  readonly taskKind?: string;
 }
 
 const NAME = [
@@ -36,6 +37,7 @@ export async function readChosenTasks(db: Db, filter: TaskFilter, page: PageRequ
     'trees.goal',
     'trees.taskDepth as depth',
     'trees.split',
+    'trees.kind',
   ] as const;
   const [found] = await readPages(db, [chosen(db, filter).select(columns)], TASK_ORDERING, page);
   if (!found) throw new Error('one query has one page');
@@ -54,7 +56,7 @@ function chosen(db: Db, filter: TaskFilter) {
     .selectFrom('trees')
     .distinctOn(['trees.environment', 'trees.alias', 'trees.taskId'])
     .select(['trees.environment', 'trees.alias', 'trees.taskId', 'trees.serverFingerprint', 'trees.observationHash'])
-    .select(['trees.goal', 'trees.taskDepth', 'trees.split'])
+    .select(['trees.goal', 'trees.taskDepth', 'trees.split', 'trees.kind'])
     .orderBy('trees.environment')
     .orderBy('trees.alias')
     .orderBy('trees.taskId')
@@ -64,6 +66,7 @@ function chosen(db: Db, filter: TaskFilter) {
   if (filter.environment !== undefined) first = first.where('trees.environment', '=', filter.environment);
   if (filter.split !== undefined) first = first.where('trees.split', '=', filter.split);
   if (filter.taskDepth !== undefined) first = first.where('trees.taskDepth', '=', filter.taskDepth);
+  if (filter.taskKind !== undefined) first = first.where('trees.kind', '=', filter.taskKind);
   if (filter.text !== undefined) first = first.where(goalsMatching('trees', filter.text));
   return db.selectFrom(first.as('trees'));
 }

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
-import { alfworldTaskType } from '../../domain/evaluation/alfworld-task-type.ts';
+import { isAlfworldTaskType } from '../../domain/evaluation/alfworld-task-type.ts';
 import type { Db } from '../../postgres/database.ts';
 import { successRate } from '../step-tree/success-rate.ts';
+import { aggregate } from './aggregate.ts';
 
 /** A metric of a run under the name that a published system has for it. */
 export interface PublishedMetric {
@@ -70,30 +71,12 @@ async function ofEpisodes(db: Db, runId: string): Promise<PublishedMetric[]> {
   ]);
 }
 
-/** Success by task type of ALFWorld, over the episodes of each type. */
+/** Success by kind of task of ALFWorld, as `aggregate` sums it up. */
 async function ofTasks(db: Db, runId: string): Promise<PublishedMetric[]> {
-  const { rows } = await sql<{ alias: string; goal: string; finished: number; successes: number; judged: number }>`
-    select t.alias, t.goal, count(*) as finished, count(*) filter (where o.success) as successes, count(o.success) as judged
-    from trees t join rollouts o using (tree_id)
-    where t.run_id = ${runId}::uuid and t.environment ilike '%alfworld%' and o.finished_at is not null
-    group by t.alias, t.goal order by t.alias, t.goal`.execute(db);
-  const types = new Map<string, { finished: number; successes: number; judged: number }>();
-  for (const row of rows) {
-    const type = alfworldTaskType(row);
-    if (type === null) continue;
-    const sums = types.get(type) ?? { finished: 0, successes: 0, judged: 0 };
-    sums.finished += row.finished;
-    sums.successes += row.successes;
-    sums.judged += row.judged;
-    types.set(type, sums);
-  }
-  return [...types]
-    .filter(([, { judged }]) => judged > 0) // as `successRate` says it: an environment that judges nothing has no rate
-    .map(([type, { finished, successes }]) => ({
-      name: `episode/${type}_success_rate`,
-      value: successes / finished,
-      count: finished,
-    }));
+  const kinds = await aggregate(db, 'KIND', { runIds: [runId] }, new Set(['rollouts']));
+  return kinds.flatMap(({ taskKind, rollouts: { successRate: rate, finished } }) =>
+    isAlfworldTaskType(taskKind) ? single(`episode/${taskKind}_success_rate`, rate, finished) : [],
+  );
 }
 
 /** What purchases in WebShop are worth, from 0 to 1; success is a purchase that is worth 1. The name is that of verl-agent. */

@@ -8,6 +8,7 @@ export interface OfTrees {
   readonly environment?: string;
   readonly split?: string;
   readonly taskDepth?: number;
+  readonly taskKind?: string;
 }
 
 /** Returns the condition that a column names one of these trees; null where all trees are meant. */
@@ -19,6 +20,7 @@ export function treesOf(column: string, filter: OfTrees): RawBuilder<boolean> | 
   if (filter.environment !== undefined) of.push(sql`t.environment = ${filter.environment}`);
   if (filter.split !== undefined) of.push(sql`t.split = ${filter.split}`);
   if (filter.taskDepth !== undefined) of.push(sql`t.task_depth = ${filter.taskDepth}`);
+  if (filter.taskKind !== undefined) of.push(sql`t.kind = ${filter.taskKind}`);
   const named = filter.treeId === undefined ? null : sql<boolean>`${tree} = ${filter.treeId}`;
   if (of.length === 0) return named;
   const among = sql<boolean>`${tree} in (select t.tree_id from trees t where ${sql.join(of, sql` and `)})`;

@@ -17,6 +17,7 @@ export interface TreeRecord {
     readonly goal: string;
     readonly depth: number | null;
     readonly split: string | null;
+    readonly kind: string | null;
   };
   readonly rootStepId: string;
   readonly instruction: string;
@@ -34,6 +35,7 @@ export interface TreeFilter {
   readonly environment?: string;
   readonly split?: string;
   readonly taskDepth?: number;
+  readonly taskKind?: string;
   readonly closed?: boolean;
   readonly openedFrom?: Date;
   readonly openedUntil?: Date;
@@ -127,6 +129,7 @@ function chosen(db: Db, filter: TreeFilter) {
   if (filter.environment !== undefined) query = query.where('trees.environment', '=', filter.environment);
   if (filter.split !== undefined) query = query.where('trees.split', '=', filter.split);
   if (filter.taskDepth !== undefined) query = query.where('trees.taskDepth', '=', filter.taskDepth);
+  if (filter.taskKind !== undefined) query = query.where('trees.kind', '=', filter.taskKind);
   if (filter.closed !== undefined) query = query.where('trees.closedAt', filter.closed ? 'is not' : 'is', null);
   if (filter.openedFrom !== undefined) query = query.where('trees.openedAt', '>=', filter.openedFrom);
   if (filter.openedUntil !== undefined) query = query.where('trees.openedAt', '<', filter.openedUntil);
@@ -150,6 +153,7 @@ function toTree(row: Selectable<Tables['trees']>): TreeRecord {
       goal: row.goal,
       depth: row.taskDepth,
       split: row.split,
+      kind: row.kind,
     },
     rootStepId: row.rootStepId,
     instruction: row.instruction,

@@ -1,3 +1,4 @@
+import { taskKind } from '../../domain/evaluation/task-kind.ts';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import type { BlobRef, Text } from '../../events/schemas/values.ts';
 import type { Row } from '../../postgres/table.ts';
@@ -38,6 +39,7 @@ export function treeRow({
     plannedRollouts: data.plannedRollouts,
     seed: data.seed,
     openedAt: occurredAt,
+    kind: taskKind(data.task),
     ...texts({ instruction: data.instruction }),
   };
 }

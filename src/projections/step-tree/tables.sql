@@ -19,12 +19,14 @@ create table trees (
   opened_at          timestamptz not null,
   closed_at          timestamptz,
   close_reason       text,
-  blobs              jsonb --: Blobs
+  blobs              jsonb, --: Blobs
+  kind               text
 );
 create index trees_run on trees (run_id, opened_at, tree_id);
 create index trees_opened on trees (opened_at, tree_id);
 create index trees_task on trees (task_id);
 create index trees_name on trees (environment, alias, task_id, opened_at, tree_id);
+create index trees_kind on trees (kind, environment, alias, task_id, opened_at, tree_id) where kind is not null;
 
 -- The root is a row of depth 0 with empty response and action: its observation is the task's first.
 create table steps (

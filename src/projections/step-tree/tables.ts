@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: dcc2bd83d50c3800
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 54a8f9d9cc79afdf
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -22,6 +22,7 @@ export const tables = {
     closedAt: column<Instant | null>('timestamptz'),
     closeReason: column<string | null>('text'),
     blobs: column<Json<Blobs> | null>('jsonb'),
+    kind: column<string | null>('text'),
   }),
   steps: table('steps', ['stepId'], {
     stepId: column<string>('uuid'),

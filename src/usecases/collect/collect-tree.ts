@@ -134,6 +134,7 @@ function openingEvent({ runId, plan, task, kind, treeId, rootStepId, opening }: 
         goal: opening.goal,
         depth: opening.depth,
         split: opening.split,
+        ...(typeof opening.kind === 'string' ? { kind: opening.kind } : {}),
       },
       rootStepId,
       instruction: opening.instruction,

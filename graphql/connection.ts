@@ -1,4 +1,4 @@
-import type { Page, PageRequest } from '../src/postgres/keyset.ts';
+import type { Page, PageRequest, UpTo } from '../src/postgres/keyset.ts';
 import { InvalidCursor } from '../src/postgres/keyset-cursor.ts';
 import { refusal } from './errors.ts';
 
@@ -13,6 +13,10 @@ export interface Connection<Item> {
   };
   /** Called by the executor, so only when the field is asked for. */
   readonly totalCount: () => Promise<number>;
+}
+/** A connection whose items are also counted up to a number. */
+export interface CountedConnection<Item> extends Connection<Item> {
+  readonly count: (args: { readonly upTo: number }) => Promise<UpTo>;
 }
 export interface PageArguments {
   readonly first?: number | null | undefined;
@@ -33,7 +37,9 @@ export async function connect<Item>(
   read: (page: PageRequest) => Promise<Page<Item>>,
   count: () => Promise<number>,
 ): Promise<Connection<Item>> {
-  const page = await read(pageRequest(args)).catch((error: unknown) => {
+  const asked = pageRequest(args);
+  const backwards = asked.towards === 'backwards';
+  const page = await read(asked).catch((error: unknown) => {
     if (error instanceof InvalidCursor) throw refusal('BAD_USER_INPUT', error.message, { argument: 'after, before' });
     throw error;
   });
@@ -42,13 +48,20 @@ export async function connect<Item>(
     edges,
     nodes: edges.map(({ node }) => node),
     pageInfo: {
-      startCursor: edges[0]?.cursor ?? null,
-      endCursor: edges.at(-1)?.cursor ?? null,
+      startCursor: (backwards ? page.resume : undefined) ?? edges[0]?.cursor ?? null,
+      endCursor: (backwards ? undefined : page.resume) ?? edges.at(-1)?.cursor ?? null,
       hasNextPage: page.hasNext,
       hasPreviousPage: page.hasPrevious,
     },
     totalCount: count,
   };
+}
+
+const COUNT_LIMIT = 10_000;
+
+/** Returns the field `count` of a connection. @throws BAD_USER_INPUT outside of 1 to 10,000. */
+export function counting(count: (upTo: number) => Promise<UpTo>): CountedConnection<unknown>['count'] {
+  return ({ upTo }) => count(bounded('upTo', upTo, COUNT_LIMIT));
 }
 
 function pageRequest({ first, after, last, before }: PageArguments): PageRequest {

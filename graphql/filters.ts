@@ -1,8 +1,9 @@
 import type { AggregateFilter } from '../src/projections/answers/aggregate.ts';
 import type { SampleFilter } from '../src/projections/answers/choose-samples.ts';
-import type { StepFilter } from '../src/projections/answers/choose-steps.ts';
 import type { TaskFilter } from '../src/projections/answers/choose-tasks.ts';
 import type { ToolCallFilter } from '../src/projections/answers/choose-tool-calls.ts';
+import type { StepFilter } from '../src/projections/answers/step-query.ts';
+import type { TextQuery } from '../src/projections/answers/text-query.ts';
 import type { OfTrees } from '../src/projections/answers/trees-of.ts';
 import type { ExampleFilter } from '../src/projections/dataset-sources/read-examples.ts';
 import type { DatasetFilter } from '../src/projections/datasets/read-datasets.ts';
@@ -39,6 +40,7 @@ export function treeFilter(filter: Input<input.TreeFilter>): TreeFilter {
     environment: filter?.environment,
     split: filter?.split,
     taskDepth: filter?.taskDepth,
+    taskKind: filter?.taskKind,
     closed: filter?.closed,
     openedFrom: filter?.opened?.from,
     openedUntil: filter?.opened?.until,
@@ -104,7 +106,7 @@ export function stepFilter(filter: Input<input.StepFilter>): StepFilter {
   return {
     ...ofTrees(filter),
     ...given({
-      text: text && { words: text.words, fields: text.in ?? [], mark: null },
+      text: textQuery(text),
       rolloutId: optionalId('filter.rollout', filter?.rollout),
       action: filter?.action,
       tool: filter?.tool,
@@ -121,6 +123,11 @@ export function stepFilter(filter: Input<input.StepFilter>): StepFilter {
       executable: filter?.executable,
     }),
   };
+}
+
+/** Words that are searched; up to when they are indexed is read where they are. */
+function textQuery(text: Input<input.TextSearch>): TextQuery | null {
+  return text ? { words: text.words, fields: text.in ?? [], mark: null } : null;
 }
 
 export function toolCallFilter(filter: Input<input.ToolCallFilter>): ToolCallFilter {
@@ -141,6 +148,7 @@ export function sampleFilter(filter: Input<input.SampleFilter>): SampleFilter {
   return {
     ...ofTrees(filter),
     ...given({ policyId: filter?.policy, state: filter?.state, reason: filter?.reason, version: filter?.version }),
+    ...given({ text: textQuery(filter?.text) }),
   };
 }
 
@@ -151,6 +159,7 @@ export function taskFilter(filter: Input<input.TaskFilter>): TaskFilter {
     environment: filter?.environment,
     split: filter?.split,
     taskDepth: filter?.taskDepth,
+    taskKind: filter?.kind,
   });
 }
 
@@ -174,6 +183,7 @@ export function aggregateFilter(filter: Input<input.AggregateFilter>): Aggregate
     environment: filter?.environment,
     split: filter?.split,
     taskDepth: filter?.taskDepth,
+    taskKind: filter?.taskKind,
     policyId: filter?.policy,
     policyVersion: filter?.policyVersion,
   });
@@ -181,7 +191,7 @@ export function aggregateFilter(filter: Input<input.AggregateFilter>): Aggregate
 
 /** What is chosen by the trees that it lies in. */
 function ofTrees(
-  filter: Input<Pick<input.ToolCallFilter, 'run' | 'tree' | 'task' | 'environment' | 'split' | 'taskDepth'>>,
+  filter: Input<Pick<input.ToolCallFilter, 'run' | 'tree' | 'task' | 'environment' | 'split' | 'taskDepth' | 'taskKind'>>,
 ): OfTrees {
   return given({
     runId: optionalId('filter.run', filter?.run),
@@ -190,6 +200,7 @@ function ofTrees(
     environment: filter?.environment,
     split: filter?.split,
     taskDepth: filter?.taskDepth,
+    taskKind: filter?.taskKind,
   });
 }
 

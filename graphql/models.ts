@@ -6,7 +6,7 @@ import type { SegmentRecord } from '../src/projections/images/read-segments.ts';
 import type { RecordedPrompt } from '../src/projections/prompts/read-prompts.ts';
 import type { RunRecord } from '../src/projections/runs/read-runs.ts';
 import type { StepRecord } from '../src/projections/step-tree/read-steps.ts';
-import type { Connection } from './connection.ts';
+import type { CountedConnection } from './connection.ts';
 
 /** Query has no properties of its own: every field of it is a resolver. */
 export type Root = Readonly<Record<never, never>>;
@@ -50,7 +50,7 @@ export interface FoundStep {
   readonly node: StepRecord;
   readonly text: TextQuery | null;
 }
-export interface FoundSteps extends Omit<Connection<StepRecord>, 'edges'> {
+export interface FoundSteps extends Omit<CountedConnection<StepRecord>, 'edges'> {
   readonly edges: readonly FoundStep[];
 }
 

@@ -185,3 +185,10 @@ describe('lists of revisions', () => {
     });
   });
 });
+
+test('steps are chosen by what a judge said of them', async () => {
+  const { good: said, bad: not } = await data(`{ good: steps(filter: { verdict: good }) { nodes { action } }
+    bad: steps(filter: { verdict: bad }) { totalCount nodes { action } } }`);
+  expect(said.nodes).toEqual([{ action: 'a' }]);
+  expect(not.nodes.map(({ action }: { action: string }) => action).sort()).toEqual(['a', 'x']);
+});

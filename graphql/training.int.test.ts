@@ -170,3 +170,35 @@ test('the samples of many batches take few statements', async () => {
   );
   expect(api.statements().length).toBeLessThanOrEqual(9);
 });
+
+test.each([
+  ['{ state: trained }', 2],
+  ['{ state: rejected }', 1],
+  ['{ state: ready }', 3],
+  ['{ state: planned }', 0],
+  ['{ reason: "singleton" }', 1],
+  ['{ reason: "stale" }', 0],
+  [`{ policy: ${JSON.stringify(POLICY)}, version: 0 }`, 6],
+  ['{ version: 1 }', 0],
+  ['{ text: { words: "WORD" } }', 6],
+  ['{ text: { words: "WORD", in: [thought] }, state: ready }', 0],
+  ['{ text: { words: "WORD", in: [action] }, state: ready }', 3],
+  ['{ text: { words: "WORD" }, tree: "TAKEN" }', 2],
+  ['{ text: { words: "nowhere" } }', 0],
+])('the filter %s finds %i samples, and they are counted', async (filter, count) => {
+  const words = filter.replace('WORD', 'inventory').replace('TAKEN', taken.treeId);
+  const asked = `{ samples(filter: ${words}) { totalCount count(upTo: 2) { count complete } nodes { rollout { id } } } }`;
+  const { data, errors } = await api.ask(asked);
+  expect(errors).toBeUndefined();
+  expect({ total: data.samples.totalCount, nodes: data.samples.nodes.length }).toEqual({ total: count, nodes: count });
+  expect(data.samples.count).toEqual({ count: Math.min(count, 2), complete: count <= 2 });
+});
+
+test('steps are chosen by what became of their rollouts as samples, and why', async () => {
+  const { data, errors } = await api.ask(`{ rejected: steps(filter: { sampleState: rejected }) { totalCount }
+    trained: steps(filter: { sampleState: trained }) { totalCount } singleton: steps(filter: { sampleReason: "singleton" }) { totalCount }
+    stale: steps(filter: { sampleReason: "stale" }) { totalCount } }`);
+  expect(errors).toBeUndefined();
+  const counts = { rejected: 1, trained: 2, singleton: 1, stale: 0 };
+  expect(data).toEqual(Object.fromEntries(Object.entries(counts).map(([name, totalCount]) => [name, { totalCount }])));
+});

@@ -39,7 +39,7 @@ import type { SampleRecord } from '../../src/projections/training-pool/read-samp
 import type { BatchEstimates as BatchEstimatesModel, SampleEstimate as SampleEstimateModel, StepEstimate as StepEstimateModel } from '../../src/usecases/train/estimates/batch-estimates.ts';
 import type { ActorRecord } from '../../src/projections/training-pool/read-actors.ts';
 import type { Packed } from '../../src/events/schemas/values.ts';
-import type { Connection } from '../connection.ts';
+import type { Connection, CountedConnection } from '../connection.ts';
 import type { TaskRecord } from '../../src/projections/answers/choose-tasks.ts';
 import type { Aggregate as AggregateModel } from '../../src/projections/answers/aggregate.ts';
 import type { PairedComparison } from '../../src/domain/evaluation/compare-paired.ts';
@@ -81,6 +81,8 @@ export type StepFilter = {
   readonly split?: InputMaybe<Scalars['String']['input']>;
   /** The depth of the task. */
   readonly taskDepth?: InputMaybe<Scalars['Int']['input']>;
+  /** The kind of the task. */
+  readonly taskKind?: InputMaybe<Scalars['String']['input']>;
   /** The whole action. */
   readonly action?: InputMaybe<Scalars['String']['input']>;
   /** A tool that was called in it. */
@@ -177,6 +179,8 @@ export type ToolCallFilter = {
   readonly split?: InputMaybe<Scalars['String']['input']>;
   /** The depth of the task. */
   readonly taskDepth?: InputMaybe<Scalars['Int']['input']>;
+  /** The kind of the task. */
+  readonly taskKind?: InputMaybe<Scalars['String']['input']>;
   /** How long it took, in milliseconds. */
   readonly durationMs?: InputMaybe<FloatRange>;
 };
@@ -198,6 +202,8 @@ export type SampleFilter = {
   readonly state?: InputMaybe<SampleState>;
   /** Why it is never trained on: `stale`, `no-variance`, … */
   readonly reason?: InputMaybe<Scalars['String']['input']>;
+  /** Words of the texts of a step that it took. `steps` with the same words and `rollout` shows where. Words that very many steps hold need a run, a tree or a task. */
+  readonly text?: InputMaybe<TextSearch>;
   /** A version that acted in it, by its oldest and newest span. */
   readonly version?: InputMaybe<Scalars['Int']['input']>;
   /** The run. */
@@ -212,6 +218,8 @@ export type SampleFilter = {
   readonly split?: InputMaybe<Scalars['String']['input']>;
   /** The depth of the task. */
   readonly taskDepth?: InputMaybe<Scalars['Int']['input']>;
+  /** The kind of the task. */
+  readonly taskKind?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** What tasks are chosen by; all parts must hold. */
@@ -226,6 +234,8 @@ export type TaskFilter = {
   readonly split?: InputMaybe<Scalars['String']['input']>;
   /** Its depth. */
   readonly taskDepth?: InputMaybe<Scalars['Int']['input']>;
+  /** Its kind. */
+  readonly kind?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** What is summed up; all parts must hold. It names runs, tasks, an environment or a policy: without runs and tasks those runs count that began with the policy and act in the environment. */
@@ -240,6 +250,8 @@ export type AggregateFilter = {
   readonly split?: InputMaybe<Scalars['String']['input']>;
   /** The depth of the task. */
   readonly taskDepth?: InputMaybe<Scalars['Int']['input']>;
+  /** The kind of the task. */
+  readonly taskKind?: InputMaybe<Scalars['String']['input']>;
   /** The policy that acted in the rollout. */
   readonly policy?: InputMaybe<Scalars['String']['input']>;
   /** The version of that policy. */
@@ -254,6 +266,8 @@ export type AggregateBy =
   | 'TASK'
   /** The depth of the task. */
   | 'DEPTH'
+  /** The kind of the task: of ALFWorld the six task types, else what the environment names. */
+  | 'KIND'
   /** The policy that the rollout began with, and its version. */
   | 'POLICY_VERSION'
   /** The environment. */
@@ -272,6 +286,8 @@ export type Aggregate = {
   readonly taskId?: Maybe<Scalars['ID']['output']>;
   /** The depth of the task; null also for tasks without one. */
   readonly taskDepth?: Maybe<Scalars['Int']['output']>;
+  /** The kind of the task; null also for tasks without one. */
+  readonly taskKind?: Maybe<Scalars['String']['output']>;
   /** The policy and its version. */
   readonly policy?: Maybe<PolicyVersion>;
   /** The environment. */
@@ -689,8 +705,25 @@ export type StepConnection = {
   readonly nodes: ReadonlyArray<Step>;
   /** Where the page lies. */
   readonly pageInfo: PageInfo;
-  /** How many there are in all; it is counted only when asked for. */
+  /** How many there are in all; it is counted only when asked for. Of words that more than 30,000 steps hold it is refused with UNAVAILABLE. */
   readonly totalCount: Scalars['SafeInt']['output'];
+  /** How many there are, counted up to a number, 10,000 at most: what a large record is asked. A search of texts counts what one page finds. */
+  readonly count: BoundedCount;
+};
+
+
+/** A page of steps. */
+export type StepConnectionCountArgs = {
+  upTo?: Scalars['Int']['input'];
+};
+
+/** A count that ends at a number. */
+export type BoundedCount = {
+  readonly __typename?: 'BoundedCount';
+  /** How many were counted. */
+  readonly count: Scalars['SafeInt']['output'];
+  /** Whether these are all; else there may be more. */
+  readonly complete: Scalars['Boolean']['output'];
 };
 
 /** One of a page of steps. */
@@ -722,6 +755,14 @@ export type ToolCallConnection = {
   readonly pageInfo: PageInfo;
   /** How many there are in all; it is counted only when asked for. */
   readonly totalCount: Scalars['SafeInt']['output'];
+  /** How many there are, counted up to a number, 10,000 at most: what a large record is asked. A search of texts counts what one page finds. */
+  readonly count: BoundedCount;
+};
+
+
+/** A page of tool calls. */
+export type ToolCallConnectionCountArgs = {
+  upTo?: Scalars['Int']['input'];
 };
 
 /** One of a page of tool calls. */
@@ -744,6 +785,14 @@ export type TrainingSampleConnection = {
   readonly pageInfo: PageInfo;
   /** How many there are in all; it is counted only when asked for. */
   readonly totalCount: Scalars['SafeInt']['output'];
+  /** How many there are, counted up to a number, 10,000 at most: what a large record is asked. A search of texts counts what one page finds. */
+  readonly count: BoundedCount;
+};
+
+
+/** A page of training samples. */
+export type TrainingSampleConnectionCountArgs = {
+  upTo?: Scalars['Int']['input'];
 };
 
 /** One of a page of training samples. */
@@ -2002,7 +2051,8 @@ export type Query = {
   readonly trajectories: TrajectoryConnection;
   /**
    * Steps, by what was seen, done and thought in them, and by where they lie. `under` is a step: it and those below it, at most `depth` levels below. The order
-   * VISITS needs `under`, or a tree in the filter.
+   * VISITS needs `under`, or a tree in the filter. A search of texts that are indexed looks at some hundred of them for a page: one of a phrase, of words left out
+   * or of very frequent words may have fewer steps than `first` while `hasNextPage` is true; `endCursor` then goes on behind what was looked at.
    */
   readonly steps: StepConnection;
   /** Calls of tools. The orders by duration need a tool in the filter. */
@@ -3930,6 +3980,8 @@ export type Task = {
   readonly depth?: Maybe<Scalars['Int']['output']>;
   /** The split it belongs to: train, test, … */
   readonly split?: Maybe<Scalars['String']['output']>;
+  /** Its kind, where the environment names one or ALFWorld's goal says it. */
+  readonly kind?: Maybe<Scalars['String']['output']>;
   /** What was done for it, in all runs. */
   readonly totals: TaskTotals;
 };
@@ -3995,6 +4047,8 @@ export type TreeFilter = {
   readonly split?: InputMaybe<Scalars['String']['input']>;
   /** The depth of the task. */
   readonly taskDepth?: InputMaybe<Scalars['Int']['input']>;
+  /** The kind of the task. */
+  readonly taskKind?: InputMaybe<Scalars['String']['input']>;
   /** It is closed (true) or grows (false). */
   readonly closed?: InputMaybe<Scalars['Boolean']['input']>;
   /** It was opened in this time. */
@@ -4206,10 +4260,11 @@ export type ResolversTypes = {
   BatchConnection: ResolverTypeWrapper<Connection<BatchRecord>>;
   BatchEdge: ResolverTypeWrapper<Omit<BatchEdge, 'node'> & { node: ResolversTypes['Batch'] }>;
   StepConnection: ResolverTypeWrapper<FoundSteps>;
+  BoundedCount: ResolverTypeWrapper<BoundedCount>;
   StepEdge: ResolverTypeWrapper<FoundStep>;
-  ToolCallConnection: ResolverTypeWrapper<Connection<ToolCallRecord>>;
+  ToolCallConnection: ResolverTypeWrapper<CountedConnection<ToolCallRecord>>;
   ToolCallEdge: ResolverTypeWrapper<Omit<ToolCallEdge, 'node'> & { node: ResolversTypes['ToolCall'] }>;
-  TrainingSampleConnection: ResolverTypeWrapper<Connection<SampleRecord>>;
+  TrainingSampleConnection: ResolverTypeWrapper<CountedConnection<SampleRecord>>;
   TrainingSampleEdge: ResolverTypeWrapper<Omit<TrainingSampleEdge, 'node'> & { node: ResolversTypes['TrainingSample'] }>;
   TaskConnection: ResolverTypeWrapper<Connection<TaskRecord>>;
   TaskEdge: ResolverTypeWrapper<Omit<TaskEdge, 'node'> & { node: ResolversTypes['Task'] }>;
@@ -4415,10 +4470,11 @@ export type ResolversParentTypes = {
   BatchConnection: Connection<BatchRecord>;
   BatchEdge: Omit<BatchEdge, 'node'> & { node: ResolversParentTypes['Batch'] };
   StepConnection: FoundSteps;
+  BoundedCount: BoundedCount;
   StepEdge: FoundStep;
-  ToolCallConnection: Connection<ToolCallRecord>;
+  ToolCallConnection: CountedConnection<ToolCallRecord>;
   ToolCallEdge: Omit<ToolCallEdge, 'node'> & { node: ResolversParentTypes['ToolCall'] };
-  TrainingSampleConnection: Connection<SampleRecord>;
+  TrainingSampleConnection: CountedConnection<SampleRecord>;
   TrainingSampleEdge: Omit<TrainingSampleEdge, 'node'> & { node: ResolversParentTypes['TrainingSample'] };
   TaskConnection: Connection<TaskRecord>;
   TaskEdge: Omit<TaskEdge, 'node'> & { node: ResolversParentTypes['Task'] };
@@ -4570,6 +4626,7 @@ export type AggregateResolvers<ContextType = Context, ParentType extends Resolve
   run?: Resolver<Maybe<ResolversTypes['Run']>, ParentType, ContextType>;
   taskId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
   taskDepth?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  taskKind?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   policy?: Resolver<Maybe<ResolversTypes['PolicyVersion']>, ParentType, ContextType>;
   environment?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   tool?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
@@ -4791,6 +4848,12 @@ export type StepConnectionResolvers<ContextType = Context, ParentType extends Re
   nodes?: Resolver<ReadonlyArray<ResolversTypes['Step']>, ParentType, ContextType>;
   pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
   totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  count?: Resolver<ResolversTypes['BoundedCount'], ParentType, ContextType, RequireFields<StepConnectionCountArgs, 'upTo'>>;
+};
+
+export type BoundedCountResolvers<ContextType = Context, ParentType extends ResolversParentTypes['BoundedCount'] = ResolversParentTypes['BoundedCount']> = {
+  count?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  complete?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
 };
 
 export type StepEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['StepEdge'] = ResolversParentTypes['StepEdge']> = {
@@ -4804,6 +4867,7 @@ export type ToolCallConnectionResolvers<ContextType = Context, ParentType extend
   nodes?: Resolver<ReadonlyArray<ResolversTypes['ToolCall']>, ParentType, ContextType>;
   pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
   totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  count?: Resolver<ResolversTypes['BoundedCount'], ParentType, ContextType, RequireFields<ToolCallConnectionCountArgs, 'upTo'>>;
 };
 
 export type ToolCallEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ToolCallEdge'] = ResolversParentTypes['ToolCallEdge']> = {
@@ -4816,6 +4880,7 @@ export type TrainingSampleConnectionResolvers<ContextType = Context, ParentType 
   nodes?: Resolver<ReadonlyArray<ResolversTypes['TrainingSample']>, ParentType, ContextType>;
   pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
   totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  count?: Resolver<ResolversTypes['BoundedCount'], ParentType, ContextType, RequireFields<TrainingSampleConnectionCountArgs, 'upTo'>>;
 };
 
 export type TrainingSampleEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TrainingSampleEdge'] = ResolversParentTypes['TrainingSampleEdge']> = {
@@ -5959,6 +6024,7 @@ export type TaskResolvers<ContextType = Context, ParentType extends ResolversPar
   goal?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   depth?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
   split?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  kind?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   totals?: Resolver<ResolversTypes['TaskTotals'], ParentType, ContextType>;
 };
 
@@ -6056,6 +6122,7 @@ export type Resolvers<ContextType = Context> = {
   BatchConnection?: BatchConnectionResolvers<ContextType>;
   BatchEdge?: BatchEdgeResolvers<ContextType>;
   StepConnection?: StepConnectionResolvers<ContextType>;
+  BoundedCount?: BoundedCountResolvers<ContextType>;
   StepEdge?: StepEdgeResolvers<ContextType>;
   ToolCallConnection?: ToolCallConnectionResolvers<ContextType>;
   ToolCallEdge?: ToolCallEdgeResolvers<ContextType>;

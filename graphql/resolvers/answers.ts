@@ -1,20 +1,23 @@
 import type { Db } from '../../src/postgres/database.ts';
 import { mapPages, type Page } from '../../src/postgres/keyset.ts';
 import { ActionsNotIndexed, checkActionsIndexed } from '../../src/projections/answers/build-indexes.ts';
-import { countChosenSamples, readChosenSamples, type SampleFilter } from '../../src/projections/answers/choose-samples.ts';
 import {
-  countChosenSteps,
-  isOfFew,
-  readChosenSteps,
-  STEP_ORDERINGS,
-  type StepFilter,
-} from '../../src/projections/answers/choose-steps.ts';
+  checkSampleSearch,
+  countChosenSamples,
+  countSamplesUpTo,
+  readChosenSamples,
+  type SampleFilter,
+} from '../../src/projections/answers/choose-samples.ts';
+import { countChosenSteps, countStepsUpTo, readChosenSteps } from '../../src/projections/answers/choose-steps.ts';
 import { countChosenTasks, readChosenTasks, type TaskRecord } from '../../src/projections/answers/choose-tasks.ts';
 import {
   countChosenToolCalls,
+  countToolCallsUpTo,
   readChosenToolCalls,
   TOOL_CALL_ORDERINGS,
 } from '../../src/projections/answers/choose-tool-calls.ts';
+import { SearchTooWide } from '../../src/projections/answers/plan-search.ts';
+import { isOfFew, STEP_ORDERINGS, type StepFilter } from '../../src/projections/answers/step-query.ts';
 import {
   checkGoalsIndexed,
   checkStepsIndexed,
@@ -32,7 +35,7 @@ import {
 import type { ToolCallRecord } from '../../src/projections/step-tree/read-tool-calls.ts';
 import type { SampleRecord } from '../../src/projections/training-pool/read-samples.ts';
 import { argumentId } from '../argument-id.ts';
-import { bounded, type Connection, connect } from '../connection.ts';
+import { bounded, type Connection, type CountedConnection, connect, counting } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { refusal } from '../errors.ts';
 import { sampleFilter, stepFilter, taskFilter, toolCallFilter } from '../filters.ts';
@@ -62,16 +65,17 @@ export async function connectSteps(
     args,
     async (page) =>
       filled(await readChosenSteps(db, filter, STEP_ORDERINGS[args.orderBy], page), ({ id }) => loaders.step.load(id)),
-    () => countChosenSteps(db, filter),
+    () => countable(() => countChosenSteps(db, filter)),
   );
-  return { ...found, edges: found.edges.map((edge) => ({ ...edge, text })) };
+  const count = counting((upTo) => countStepsUpTo(db, filter, upTo));
+  return { ...found, count, edges: found.edges.map((edge) => ({ ...edge, text })) };
 }
 
 /** Answers `Query.toolCalls`. @throws BAD_USER_INPUT. */
 export async function connectToolCalls(
   args: input.RequireFields<input.QueryToolCallsArgs, 'orderBy'>,
   { sources: { db } }: Context,
-): Promise<Connection<ToolCallRecord>> {
+): Promise<CountedConnection<ToolCallRecord>> {
   const filter = toolCallFilter(args.filter);
   if (args.orderBy !== 'TREE' && filter.tool === undefined)
     throw refusal('BAD_USER_INPUT', `orderBy: ${args.orderBy} orders the calls of one tool; name it in filter.tool`, {
@@ -88,25 +92,36 @@ export async function connectToolCalls(
       );
     await searchable(db, filter.text, async () => undefined);
   }
-  return connect(
+  const found = await connect(
     args,
     async (page) =>
       only(mapPages([await readChosenToolCalls(db, filter, TOOL_CALL_ORDERINGS[args.orderBy], page)], withLargeTexts)),
     () => countChosenToolCalls(db, filter),
   );
+  return { ...found, count: counting((upTo) => countToolCallsUpTo(db, filter, upTo)) };
 }
 
-/** Answers `Query.samples`. @throws BAD_USER_INPUT. */
-export function connectSamples(
+/**
+ * Answers `Query.samples`. @throws BAD_USER_INPUT; UNAVAILABLE where the texts of a large record are not indexed, or too many are
+ * searched.
+ */
+export async function connectSamples(
   args: input.QuerySamplesArgs,
   { sources: { db }, loaders }: Context,
-): Promise<Connection<SampleRecord>> {
-  const filter: SampleFilter = sampleFilter(args.filter);
-  return connect(
+): Promise<CountedConnection<SampleRecord>> {
+  const asked = sampleFilter(args.filter);
+  const filter: SampleFilter = asked.text ? { ...asked, text: { ...asked.text, mark: await readTextMark(db) } } : asked;
+  const { text } = filter;
+  if (text !== undefined) {
+    await searchable(db, text.words, async () => (isOfFew(filter) ? undefined : checkStepsIndexed(db, text.mark)));
+    await countable(() => checkSampleSearch(db, filter));
+  }
+  const found = await connect(
     args,
     async (page) => filled(await readChosenSamples(db, filter, page), ({ rolloutId }) => loaders.sample.load(rolloutId)),
     () => countChosenSamples(db, filter),
   );
+  return { ...found, count: counting((upTo) => countSamplesUpTo(db, filter, upTo)) };
 }
 
 /** Answers `Query.tasks`. @throws BAD_USER_INPUT; UNAVAILABLE where the goals of a large record are not indexed. */
@@ -170,6 +185,15 @@ async function indexed(check: () => Promise<void>): Promise<void> {
     await check();
   } catch (error) {
     throw error instanceof ActionsNotIndexed ? refusal('UNAVAILABLE', error.message) : error;
+  }
+}
+
+/** @throws UNAVAILABLE where too many texts would be looked at. */
+async function countable<T>(count: () => Promise<T>): Promise<T> {
+  try {
+    return await count();
+  } catch (error) {
+    throw error instanceof SearchTooWide ? refusal('UNAVAILABLE', error.message) : error;
   }
 }
 

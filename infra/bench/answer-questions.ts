@@ -3,7 +3,7 @@ import type { Db } from '../../src/postgres/database.ts';
 import type { PageRequest } from '../../src/postgres/keyset.ts';
 import { type AggregateBy, type AggregatePart, aggregate } from '../../src/projections/answers/aggregate.ts';
 import { readChosenSamples, type SampleFilter } from '../../src/projections/answers/choose-samples.ts';
-import { readChosenSteps, STEP_ORDERINGS, type StepFilter } from '../../src/projections/answers/choose-steps.ts';
+import { countStepsUpTo, readChosenSteps } from '../../src/projections/answers/choose-steps.ts';
 import { readChosenTasks } from '../../src/projections/answers/choose-tasks.ts';
 import {
   readChosenToolCalls,
@@ -11,6 +11,8 @@ import {
   type ToolCallFilter,
 } from '../../src/projections/answers/choose-tool-calls.ts';
 import { compareAchieved } from '../../src/projections/answers/compare-achieved.ts';
+import { STEP_ORDERINGS, type StepFilter } from '../../src/projections/answers/step-query.ts';
+import type { TextField } from '../../src/projections/answers/text-query.ts';
 import { readTrees, TREE_ORDERINGS } from '../../src/projections/step-tree/read-trees.ts';
 
 /** A question that is asked of the record that `fillAnswers` makes; the n-th time of another run, tree or word. */
@@ -54,11 +56,35 @@ export function answerQuestions({
     name: `aggregate(by: ${by}) of one run`,
     ask: (db, n) => aggregate(db, by, { runIds: [run(n)] }, PARTS),
   });
+  const texts = (words: string, ...fields: readonly TextField[]) => ({ text: { words, fields, mark } });
+  const count = (name: string, of: (n: number) => StepFilter): Question => ({
+    name: `steps counted up to 1,000, ${name}`,
+    ask: (db, n) => countStepsUpTo(db, of(n), 1_000),
+  });
   return [
-    steps('by a rare word', (n) => ({ text: { words: `rare${(n * 37) % 5000}`, fields: [], mark } })),
-    steps('by a word in a hundred', (n) => ({ text: { words: `word${(n * 3) % 500}`, fields: [], mark } })),
-    steps('by a common phrase', () => ({ text: { words: '"oak log"', fields: [], mark } })),
-    steps('by a word in the thought', (n) => ({ text: { words: `word${n % 500}`, fields: ['thought'], mark } })),
+    // words of 0.02, 0.2, 2.5 and 100 percent of the texts
+    steps('by a rare word', (n) => texts(`rare${(n * 37) % 5000}`)),
+    steps('by a word in 500', (n) => texts(`word${(n * 3) % 500}`)),
+    steps('by a word in 40', (n) => texts(`choice${n % 40}`)),
+    steps('by a word of every step', (n) => texts(['oak', 'stick', 'crafting'][n % 3] ?? '')),
+    steps('by a common phrase', () => texts('"oak log"')),
+    steps('by a phrase of a word in 500 and one in 40', (n) => texts(`"word${n % 500} choice${(n * 8) % 40}"`)),
+    steps('by a phrase nowhere, of words of every step', () => texts('"log oak"')),
+    steps('by a phrase nowhere, of a word in 40', (n) => texts(`"choice${n % 40} wood"`)),
+    steps('by a word without another', (n) => texts(`choice${n % 40} -rare${n % 5000}`)),
+    steps('by a word nowhere without another', () => texts('oak -stick')),
+    steps('by one word or another', (n) => texts(`rare${n % 5000} or word${n % 500}`)),
+    steps('by a word in the thought', (n) => texts(`word${n % 500}`, 'thought')),
+    steps('by a word of every step, in the action', () => texts('planks', 'action')),
+    steps('of a run, by a word in 40', (n) => ({ runId: run(n), ...texts(`choice${n % 40}`) })),
+    steps('of a run, by a phrase nowhere', (n) => ({ runId: run(n), ...texts('"log oak"') })),
+    steps('of a tree, by a common phrase', (n) => ({ treeId: tree(n), ...texts('"oak log"') })),
+    steps('by a word in 500, the last taken', (n) => texts(`word${n % 500}`), 'TAKEN_DESC'),
+    steps('by a common phrase, the last taken', () => texts('"oak log"'), 'TAKEN_DESC'),
+    count('by a word in 500', (n) => texts(`word${(n * 3) % 500}`)),
+    count('by a word of every step', () => texts('oak')),
+    count('by tool', () => ({ tool: 'calculator' })),
+    count('of a run', (n) => ({ runId: run(n) })),
     steps('by action', (n) => ({ action: `craft ${(n * 11) % 1000} planks` })),
     steps('by a common action', () => ({ action: 'inventory' })),
     steps('of a run, by action', (n) => ({ runId: run(n), action: `craft ${(n * 11) % 1000} planks` })),
@@ -81,16 +107,19 @@ export function answerQuestions({
     calls('of a run that failed', (n) => ({ runId: run(n), outcome: 'error' })),
     samples('rejected as stale', () => ({ state: 'rejected', reason: 'stale' })),
     samples('trained, of a run', (n) => ({ state: 'trained', runId: run(2 * n) })),
+    samples('by a word in 500', (n) => texts(`word${n % 500}`)),
+    samples('of a run, by a common phrase', (n) => ({ runId: run(n), ...texts('"oak log"') })),
     samples('planned', () => ({ state: 'planned' })),
     samples('ready', () => ({ state: 'ready' })),
     { name: 'tasks', ask: (db) => readChosenTasks(db, {}, PAGE) },
     { name: 'tasks by goal', ask: (db, n) => readChosenTasks(db, { text: `item ${n % 100}` }, PAGE) },
+    { name: 'tasks by kind', ask: (db, n) => readChosenTasks(db, { taskKind: `kind ${n % 6}` }, PAGE) },
     { name: 'tasks of a run', ask: (db, n) => readChosenTasks(db, { runId: run(n) }, PAGE) },
     {
       name: 'trees of a run, by return variance',
       ask: (db, n) => readTrees(db, [{ runId: run(n) }], TREE_ORDERINGS.RETURN_VARIANCE_DESC, PAGE),
     },
-    ...(['RUN', 'TASK', 'DEPTH', 'POLICY_VERSION', 'ENVIRONMENT', 'TOOL'] as const).map(sums),
+    ...(['RUN', 'TASK', 'DEPTH', 'KIND', 'POLICY_VERSION', 'ENVIRONMENT', 'TOOL'] as const).map(sums),
     {
       name: 'compare two runs',
       ask: (db, n) => compareAchieved(db, [run(n), run(n + 1)], { confidence: 0.95, resamples: 2_000, seed: 1 }),

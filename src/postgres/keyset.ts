@@ -15,6 +15,8 @@ export interface Page<Row> {
   /** Rows are known to lie before the first one, or a cursor says so. */
   readonly hasPrevious: boolean;
   readonly hasNext: boolean;
+  /** Where to read on, in the direction of the page, where that is not its last row: it ended before it was full. */
+  readonly resume?: string;
 }
 
 /**
@@ -51,6 +53,28 @@ export async function countEach<DB, TB extends keyof DB>(
   const counted = await sql<{ keysetQuery: number; rows: number }>`${sql.join(parts, sql` union all `)}`.execute(db);
   const counts = new Map(counted.rows.map(({ keysetQuery, rows }) => [keysetQuery, rows]));
   return queries.map((_, index) => counts.get(index) ?? 0);
+}
+
+/** A count that ends at a number. */
+export interface UpTo {
+  readonly count: number;
+  /** Whether there are no more. */
+  readonly complete: boolean;
+}
+
+/** Counts the rows of a query up to a number: no more of them are read. */
+export async function countUpTo<DB, TB extends keyof DB>(
+  db: QueryExecutorProvider,
+  query: SelectQueryBuilder<DB, TB, unknown>,
+  upTo: number,
+): Promise<UpTo> {
+  const some = query
+    .clearSelect()
+    .select(sql.lit(1).as('one'))
+    .limit(upTo + 1);
+  const { rows } = await sql<{ rows: number }>`select count(*) as rows from (${some}) counted`.execute(db);
+  const count = rows[0]?.rows ?? 0;
+  return { count: Math.min(count, upTo), complete: count <= upTo };
 }
 
 type Keyed<Row> = Row & { readonly keysetQuery: number; readonly keysetValues: readonly KeyValue[] };

@@ -4,7 +4,9 @@ import type { PageRequest } from '../../postgres/keyset.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
-import { countChosenSteps, readChosenSteps, STEP_ORDERINGS } from './choose-steps.ts';
+import { countChosenSteps, readChosenSteps } from './choose-steps.ts';
+import { type SearchPlan, searchSteps } from './search-steps.ts';
+import { STEP_ORDERINGS, type StepFilter } from './step-query.ts';
 import { buildTextIndexes, readTextMark } from './text-indexes.ts';
 import type { TextQuery } from './text-query.ts';
 
@@ -33,18 +35,33 @@ beforeAll(async () => {
   );
 });
 
-async function walked(text: TextQuery, order: keyof typeof STEP_ORDERINGS, towards: PageRequest['towards']) {
+type Read = (filter: StepFilter & { readonly text: TextQuery }, page: PageRequest) => ReturnType<typeof readChosenSteps>;
+
+/** Reads page by page, each from where the one before it says; returns what came, and how many pages it took. */
+async function pagesOf(text: TextQuery, order: keyof typeof STEP_ORDERINGS, towards: PageRequest['towards'], read?: Read) {
   const seen: string[] = [];
+  let pages = 0;
   for (let cursor: string | null = null, more = true; more; ) {
-    const page = { limit: 5, towards, ...{ after: null, before: null, [towards === 'forwards' ? 'after' : 'before']: cursor } };
-    const { rows, hasNext, hasPrevious } = await readChosenSteps(database.db, { text }, STEP_ORDERINGS[order], page);
+    const page: PageRequest = {
+      limit: 5,
+      towards,
+      ...{ after: null, before: null, [towards === 'forwards' ? 'after' : 'before']: cursor },
+    };
+    const found: Awaited<ReturnType<Read>> = await (read?.({ text }, page) ??
+      readChosenSteps(database.db, { text }, STEP_ORDERINGS[order], page));
+    const { rows, hasNext, hasPrevious, resume = null } = found;
+    pages++;
     const ids = rows.map(({ row }) => row.id);
     if (towards === 'forwards') seen.push(...ids);
     else seen.unshift(...ids);
-    cursor = (towards === 'forwards' ? rows.at(-1) : rows[0])?.cursor ?? null;
+    cursor = resume ?? (towards === 'forwards' ? rows.at(-1) : rows[0])?.cursor ?? null;
     more = towards === 'forwards' ? hasNext : hasPrevious;
   }
-  return seen;
+  return { seen, pages };
+}
+
+async function walked(text: TextQuery, order: keyof typeof STEP_ORDERINGS, towards: PageRequest['towards']) {
+  return (await pagesOf(text, order, towards)).seen;
 }
 
 describe('steps that are searched, some of which the index of texts holds', () => {
@@ -69,4 +86,53 @@ describe('steps that are searched, some of which the index of texts holds', () =
       expect(await countChosenSteps(database.db, { text: { words, fields, mark } })).toBe(count);
     },
   );
+});
+
+describe('a search of texts that are indexed', () => {
+  const PLANS: readonly (SearchPlan & { readonly exactOnly?: true })[] = [
+    { kind: 'look-through' },
+    { kind: 'index', exact: false, share: 1 },
+    { kind: 'index', exact: false, share: 1 / 16 },
+    { kind: 'index', exact: true, share: 1 / 16, exactOnly: true },
+  ];
+  test.each([
+    ['oak', [], 48],
+    ['"oak log"', [], 12],
+    ['"log oak"', [], 0],
+    ['oak -log', [], 0],
+    ['oak -"oak log"', [], 36],
+    ['planks or "oak log"', [], 36],
+    ['planks', ['action'], 24],
+  ] as const)(
+    'the words %s in %j find %i steps, whichever plan the search follows, and however little one page looks at',
+    async (words, fields, count) => {
+      for (const { exactOnly, ...plan } of PLANS) {
+        if (exactOnly && (words !== 'oak' || fields.length > 0)) continue;
+        for (const [order, towards] of [
+          ['TREE', 'forwards'],
+          ['TREE', 'backwards'],
+          ['TAKEN_DESC', 'forwards'],
+        ] as const) {
+          if (order !== 'TREE' && plan.kind === 'index' && plan.share < 1) continue; // shares are those of trees
+          const plain = await walked({ words, fields, mark: null }, order, 'forwards');
+          expect(plain).toHaveLength(count);
+          const read: Read = (filter, page) => {
+            const indexed = { ...filter, text: { ...filter.text, mark } };
+            return searchSteps(database.db, indexed, STEP_ORDERINGS[order], page, { plan, work: 100, first: 8 });
+          };
+          const { seen, pages } = await pagesOf({ words, fields, mark }, order, towards, read);
+          expect({ plan, order, towards, seen }).toEqual({ plan, order, towards, seen: plain });
+          if (plan.kind === 'look-through') expect(pages).toBeGreaterThan(4); // a page looks at 8 of 60
+        }
+      }
+    },
+  );
+
+  test('a page that has looked at enough says where the search goes on, also where it found nothing', async () => {
+    const text = { words: '"log oak"', fields: [], mark };
+    const page = { limit: 5, towards: 'forwards', after: null, before: null } as const;
+    const plan = { kind: 'look-through' } as const;
+    const found = await searchSteps(database.db, { text }, STEP_ORDERINGS.TREE, page, { plan, work: 100, first: 4 });
+    expect(found).toEqual({ rows: [], hasPrevious: false, hasNext: true, resume: expect.any(String) });
+  });
 });

@@ -1,61 +1,14 @@
-import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { countEach, joinPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import { countEach, countUpTo, joinPages, type Page, type PageRequest, readPages, type UpTo } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
-import type { SampleState } from '../training-pool/read-samples.ts';
-import { sampleIs } from './sample-state.ts';
-import { stepsMatching, type TextArm, type TextQuery, textArms } from './text-query.ts';
-import { type TreeRange, treeRanges } from './tree-ranges.ts';
-import { type OfTrees, treesOf } from './trees-of.ts';
-
-/** What steps are chosen by; a part that is left out chooses all. Ranges are [from, until). */
-export interface StepFilter extends OfTrees {
-  readonly text?: TextQuery;
-  readonly rolloutId?: string;
-  /** The whole action, as it was taken. */
-  readonly action?: string;
-  /** A tool that was called in it. */
-  readonly tool?: string;
-  /** A reward on the step itself. */
-  readonly reward?: { readonly component?: string; readonly from?: number; readonly until?: number };
-  /** What a judge said of it. */
-  readonly verdict?: string;
-  /** What became of its rollout as a training sample. */
-  readonly sampleState?: SampleState;
-  readonly sampleReason?: string;
-  /** The policy that sampled tokens of it. */
-  readonly policyId?: string;
-  readonly policyVersion?: number;
-  readonly depthFrom?: number;
-  readonly depthUntil?: number;
-  readonly termination?: string;
-  readonly wellFormatted?: boolean;
-  readonly executable?: boolean;
-  /** A step that is on its path, or itself. */
-  readonly under?: string;
-  /** With `under`: at most so many steps below it. */
-  readonly levels?: number;
-}
-
-const STEP = { column: 'steps.stepId', type: 'uuid' } as const;
-const TREE = [{ column: 'steps.treeId', type: 'uuid' }, { column: 'steps.logOffset', type: 'integer' }, STEP] as const;
-const TAKEN = [{ column: 'steps.occurredAt', type: 'instant' }, STEP] as const;
-const VISITS = [{ column: 'searched.visits', type: 'integer' }, STEP] as const;
+import { measureSearch, SearchTooWide } from './plan-search.ts';
+import { type IndexedFilter, searchSteps } from './search-steps.ts';
+import { STEP_ORDERINGS, type StepFilter, stepsOf } from './step-query.ts';
+import { textArms } from './text-query.ts';
 
 /**
- * The orders of steps. That of trees is the one that every filter can be read in: the ids of trees are hashes, so that whatever
- * is chosen lies everywhere alike, and a page ends soon.
- */
-export const STEP_ORDERINGS = {
-  TREE: { name: 'steps/TREE', direction: 'asc', keys: TREE },
-  TAKEN_ASC: { name: 'steps/TAKEN_ASC', direction: 'asc', keys: TAKEN },
-  TAKEN_DESC: { name: 'steps/TAKEN_DESC', direction: 'desc', keys: TAKEN },
-  VISITS: { name: 'steps/VISITS', direction: 'desc', keys: VISITS },
-} as const satisfies Record<string, Ordering>;
-
-/**
- * Reads the ids of one page of steps. A search of texts over all trees is read tree by tree: neither all that holds a frequent
- * word is sorted, nor all that lacks a rare one looked through. @throws InvalidCursor.
+ * Reads the ids of one page of steps. A search of texts that are indexed may end a page early (`searchSteps`).
+ * @throws InvalidCursor.
  */
 export async function readChosenSteps(
   db: Db,
@@ -63,105 +16,42 @@ export async function readChosenSteps(
   ordering: Ordering,
   page: PageRequest,
 ): Promise<Page<{ readonly id: string }>> {
-  const { text } = filter;
-  if (!text) return readParts(db, [chosen(db, filter)], ordering, page);
-  const among = (range: TreeRange | null) => textArms(text).map((arm) => chosen(db, filter, arm, range));
-  if (text.mark === null || ordering.name !== STEP_ORDERINGS.TREE.name || isOfFew(filter))
-    return readParts(db, among(null), ordering, page);
-  let found: Page<{ readonly id: string }> = { rows: [], hasPrevious: page.after !== null, hasNext: page.before !== null };
-  for (const [i, range] of [...treeRanges(ordering, page)].entries()) {
-    // The first range is looked through without the index, which would check a frequent phrase in all steps that hold its words.
-    const parts = i === 0 ? [chosen(db, filter, 'all', range)] : among(range);
-    found = joinPages([found, await readParts(db, parts, ordering, page)], ordering, page);
-    if (page.towards === 'forwards' ? found.hasNext : found.hasPrevious) break;
-  }
-  return found;
+  if (isIndexed(filter) && ordering.name !== STEP_ORDERINGS.VISITS.name) return searchSteps(db, filter, ordering, page);
+  const ids = armsOf(filter).map((arm) => stepsOf(db, filter, arm).select('steps.stepId as id'));
+  return joinPages(await readPages(db, ids, ordering, page), ordering, page);
 }
 
-/** Counts the steps of a filter. */
+const COUNTED = 30_000; // steps that the index finds by itself
+const LOOKED_AT = 10_000; // steps whose texts are looked at: two seconds
+
+/** Counts the steps of a filter. @throws SearchTooWide where too many texts would be looked at. */
 export async function countChosenSteps(db: Db, filter: StepFilter): Promise<number> {
-  const arms = filter.text ? textArms(filter.text) : [undefined];
+  if (isIndexed(filter)) {
+    const { matches, within, exact } = await measureSearch(db, filter.text, filter);
+    if (Math.min(matches, within) > (exact ? COUNTED : LOOKED_AT))
+      throw new SearchTooWide(
+        `up to ${Math.ceil(within)} steps hold these words, and ${exact ? COUNTED : LOOKED_AT} are counted one by one; ask for count(upTo: 1000), or name a run, a tree, a task or a rollout`,
+      );
+  }
   const counts = await countEach(
     db,
-    arms.map((arm) => chosen(db, filter, arm)),
+    armsOf(filter).map((arm) => stepsOf(db, filter, arm)),
   );
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Whether a filter names what few steps belong to, whatever their texts are. */
-export function isOfFew({ runId, treeId, taskId, rolloutId, under }: StepFilter): boolean {
-  return [runId, treeId, taskId, rolloutId, under].some((id) => id !== undefined);
+/** Counts the steps of a filter up to a number; a search of texts counts those that one page finds. */
+export async function countStepsUpTo(db: Db, filter: StepFilter, upTo: number): Promise<UpTo> {
+  if (!isIndexed(filter) && !filter.text) return countUpTo(db, stepsOf(db, filter), upTo);
+  const page: PageRequest = { limit: upTo, towards: 'forwards', after: null, before: null };
+  const { rows, hasNext } = await readChosenSteps(db, filter, STEP_ORDERINGS.TREE, page);
+  return { count: rows.length, complete: !hasNext };
 }
 
-async function readParts(db: Db, parts: readonly ReturnType<typeof chosen>[], ordering: Ordering, page: PageRequest) {
-  const ids = parts.map((part) => part.select('steps.stepId as id'));
-  return joinPages(await readPages(db, ids, ordering, page), ordering, page);
+function isIndexed(filter: StepFilter): filter is IndexedFilter {
+  return filter.text !== undefined && filter.text.mark !== null;
 }
 
-function chosen(db: Db, filter: StepFilter, arm?: TextArm, range: TreeRange | null = null) {
-  // A search leaves a step that no back-up passed without statistics: it was visited 0 times.
-  const searched = sql<{ visits: number }>`lateral (select coalesce(
-    (select n.visits from node_statistics n where n.step_id = steps.step_id), 0) as visits)`.as('searched');
-  let query = db.selectFrom('steps').innerJoin(searched, (join) => join.onTrue());
-  for (const condition of conditions(filter)) query = query.where(sql<boolean>`${condition}`);
-  if (filter.text && arm) query = query.where(stepsMatching('steps', filter.text, arm));
-  if (range !== null) query = query.where(sql<boolean>`steps.tree_id between ${range.from}::uuid and ${range.to}::uuid`);
-  return query;
-}
-
-function conditions(filter: StepFilter): RawBuilder<unknown>[] {
-  const all: RawBuilder<unknown>[] = [];
-  const add = (condition: RawBuilder<unknown> | null) => condition && all.push(condition);
-  add(treesOf('steps.treeId', filter));
-  if (filter.under !== undefined) add(below(filter.under, filter.levels ?? null));
-  if (filter.rolloutId !== undefined) add(takenBy(filter.rolloutId));
-  // The index holds the beginning of an action: a whole one may be longer than a key of it.
-  if (filter.action !== undefined)
-    add(sql`left(steps.action, 200) = left(${filter.action}, 200) and steps.action = ${filter.action}`);
-  if (filter.tool !== undefined)
-    add(
-      sql`exists (select from tool_calls c where c.step_id = steps.step_id and c.tree_id = steps.tree_id and c.tool = ${filter.tool})`,
-    );
-  if (filter.reward) add(rewarded(filter.reward));
-  if (filter.verdict !== undefined)
-    add(sql`exists (select from judgements j where j.step_id = steps.step_id and j.verdict = ${filter.verdict})`);
-  if (filter.sampleState !== undefined || filter.sampleReason !== undefined)
-    add(sql`exists (select from samples s join groups g using (tree_id) join training_runs r using (run_id)
-      where s.rollout_id = steps.rollout_id and s.finished_at is not null and r.channel = 'train'
-        and ${sampleIs('s', { state: filter.sampleState, reason: filter.sampleReason })})`);
-  if (filter.policyId !== undefined || filter.policyVersion !== undefined) {
-    const span = { policyId: filter.policyId, version: filter.policyVersion }; // what is left out is left out of the JSON
-    add(sql`steps.policy_spans @> ${JSON.stringify([span])}::jsonb`);
-  }
-  if (filter.depthFrom !== undefined) add(sql`steps.depth >= ${filter.depthFrom}`);
-  if (filter.depthUntil !== undefined) add(sql`steps.depth < ${filter.depthUntil}`);
-  if (filter.termination !== undefined) add(sql`steps.termination = ${filter.termination}`);
-  if (filter.wellFormatted !== undefined) add(sql`steps.well_formatted = ${filter.wellFormatted}`);
-  if (filter.executable !== undefined) add(sql`steps.executable = ${filter.executable}`);
-  return all;
-}
-
-/** A step and what is below it, at most so many levels; null for all. Each level is looked up in its own tree. */
-function below(stepId: string, levels: number | null): RawBuilder<unknown> {
-  return sql`steps.step_id in (
-    with recursive below as (
-      select s.step_id, s.tree_id, 0 as level from steps s where s.step_id = ${stepId}::uuid
-      union all
-      select c.step_id, c.tree_id, b.level + 1 from below b
-      join steps c on c.tree_id = b.tree_id and c.parent_step_id = b.step_id
-      where ${levels}::integer is null or b.level < ${levels}::integer
-    ) select step_id from below)`;
-}
-
-function takenBy(rolloutId: string): RawBuilder<unknown> {
-  return sql`steps.rollout_id = ${rolloutId}::uuid
-    and steps.tree_id = (select o.tree_id from rollouts o where o.rollout_id = ${rolloutId}::uuid)`;
-}
-
-function rewarded({ component, from, until }: NonNullable<StepFilter['reward']>): RawBuilder<unknown> {
-  const of = [sql`w.step_id = steps.step_id`];
-  if (component !== undefined) of.push(sql`w.component = ${component}`);
-  if (from !== undefined) of.push(sql`w.value >= ${from}`);
-  if (until !== undefined) of.push(sql`w.value < ${until}`);
-  return sql`exists (select from rewards w where ${sql.join(of, sql` and `)})`;
+function armsOf({ text }: StepFilter) {
+  return text ? textArms(text) : [undefined];
 }

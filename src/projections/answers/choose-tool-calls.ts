@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { countEach, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import { countEach, countUpTo, type Page, type PageRequest, readPages, type UpTo } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import type { ToolCallRecord } from '../step-tree/read-tool-calls.ts';
 import { callsMatching } from './text-query.ts';
@@ -54,6 +54,11 @@ export async function readChosenToolCalls(
 export async function countChosenToolCalls(db: Db, filter: ToolCallFilter): Promise<number> {
   const [count = 0] = await countEach(db, [chosen(db, filter)]);
   return count;
+}
+
+/** Counts the tool calls of a filter up to a number. */
+export function countToolCallsUpTo(db: Db, filter: ToolCallFilter, upTo: number): Promise<UpTo> {
+  return countUpTo(db, chosen(db, filter), upTo);
 }
 
 function chosen(db: Db, filter: ToolCallFilter) {

@@ -34,8 +34,11 @@ export function goalWords(trees: string): RawBuilder<unknown> {
   return sql`to_tsvector('english'::regconfig, ${sql.ref(`${trees}.goal`)})`;
 }
 
-/** The steps that are searched by themselves: those whose texts an index holds, those taken since, or all where there is none. */
-export type TextArm = 'indexed' | 'since' | 'all';
+/**
+ * The steps that are searched by themselves: those whose texts an index holds, those taken since, or all where there is none;
+ * `holding` are those among the first that hold the words, wherever these lie in them, and others that they are to lack.
+ */
+export type TextArm = 'indexed' | 'since' | 'all' | 'holding';
 
 /**
  * Returns what a search is to read one by one and join: in one condition with `or` Postgres would make the words of every step
@@ -54,12 +57,22 @@ export function stepsMatching(steps: string, { words, fields, mark }: TextQuery,
   const taken = sql.ref(`${steps}.occurredAt`);
   const of: RawBuilder<unknown>[] = [];
   // as the predicate of the index says it
-  if (arm === 'indexed') of.push(sql`${taken} < ${mark}::timestamptz`);
+  if (arm === 'indexed' || arm === 'holding') of.push(sql`${taken} < ${mark}::timestamptz`);
   if (arm === 'since') of.push(sql`${taken} >= ${mark}::timestamptz`);
-  of.push(sql`${stepWords(steps)} @@ ${fields.length === 0 ? query : sql`querytree(${query})::tsquery`}`);
-  const alone = fields.map((field) => sql`to_tsvector('english'::regconfig, ${sql.ref(`${steps}.${field}`)}) @@ ${query}`);
-  if (alone.length > 0) of.push(sql`(${sql.join(alone, sql` or `)})`);
+  // without the places of the words, which the index does not hold: it would make the words of every text again that it finds
+  if (arm === 'holding')
+    of.push(sql`${stepWords(steps)} @@ regexp_replace(querytree(${query}), '<(-|[0-9]+)>', '&', 'g')::tsquery`);
+  else if (fields.length === 0) of.push(stepMatches(steps, { words, fields }));
+  else of.push(sql`${stepWords(steps)} @@ querytree(${query})::tsquery`, stepMatches(steps, { words, fields }));
   return sql`(${sql.join(of, sql` and `)})`;
+}
+
+/** Returns the condition that the texts of a step match, by themselves where single ones must. */
+export function stepMatches(steps: string, { words, fields }: Pick<TextQuery, 'words' | 'fields'>): RawBuilder<boolean> {
+  const query = queryOf(words);
+  if (fields.length === 0) return sql<boolean>`${stepWords(steps)} @@ ${query}`;
+  const alone = fields.map((field) => sql`to_tsvector('english'::regconfig, ${sql.ref(`${steps}.${field}`)}) @@ ${query}`);
+  return sql<boolean>`(${sql.join(alone, sql` or `)})`;
 }
 
 /** Returns the condition that the goals of an alias match. */

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { cursorOf } from '../../postgres/keyset-cursor.ts';
-import { STEP_ORDERINGS } from './choose-steps.ts';
+import { STEP_ORDERINGS } from './step-query.ts';
 import { treeRanges } from './tree-ranges.ts';
 
 const { TREE } = STEP_ORDERINGS;
@@ -20,7 +20,7 @@ test.each([
   ['backwards', null, FIRST],
 ] as const)('a page that reads %s behind %s and before %s is divided into ranges that leave no gap', (towards, after, before) => {
   const asked = { ...page, towards, after: after && at(after), before: before && at(before) };
-  const ranges = [...treeRanges(TREE, asked)];
+  const ranges = [...treeRanges(TREE, asked, 1 / 4096)];
   const inOrder = towards === 'forwards' ? ranges : ranges.reverse();
   expect(inOrder[0]?.from).toBe(after ?? FIRST);
   expect(inOrder.at(-1)?.to).toBe(before ?? LAST);
@@ -30,9 +30,9 @@ test.each([
   });
 });
 
-test('the first range of a page is a 4,096th of the ids', () => {
-  const [first] = treeRanges(TREE, { ...page, towards: 'forwards' });
+test('the first range of a page is the share of the ids that is asked for', () => {
+  const [first] = treeRanges(TREE, { ...page, towards: 'forwards' }, 1 / 4096);
   expect(first).toEqual({ from: FIRST, to: '000fffff-ffff-ffff-ffff-ffffffffffff' });
-  const [last] = treeRanges(TREE, { ...page, towards: 'backwards' });
+  const [last] = treeRanges(TREE, { ...page, towards: 'backwards' }, 1 / 4096);
   expect(last).toEqual({ from: 'fff00000-0000-0000-0000-000000000000', to: LAST });
 });

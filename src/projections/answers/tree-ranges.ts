@@ -9,20 +9,21 @@ export interface TreeRange {
 
 const LAST = (1n << 128n) - 1n;
 const GROWTH = 16n;
-const RANGES = 4n; // the first one is a 4,096th of what is left
+const PARTS = 2 ** 40; // of all ids: what a share is rounded to
 
 /**
- * Returns the ids of trees that a page reads on into, in ranges of which each is sixteen times as long as those before it. The
+ * Returns the ids of trees that a page reads on into, in ranges of which each is sixteen times as long as the one before it. The
  * ids are hashes, so that a range holds its share of whatever is searched: a page of what is frequent ends in a short one, and
- * what is rare is few rows in a long one. @throws InvalidCursor.
+ * what is rare is few rows in a long one. @param share how
+ * large a share of all ids the first one has. @throws InvalidCursor.
  */
-export function* treeRanges(ordering: Ordering, { towards, after, before }: PageRequest): Generator<TreeRange> {
+export function* treeRanges(ordering: Ordering, { towards, after, before }: PageRequest, share: number): Generator<TreeRange> {
   const [from, to] = [treeOf(after, ordering) ?? 0n, treeOf(before, ordering) ?? LAST];
   const length = to - from + 1n;
-  let read = 0n;
-  for (let i = RANGES - 1n; i >= 0n; i--) {
-    const until = length / GROWTH ** i;
-    if (until <= read) continue;
+  let [read, next] = [0n, ((LAST + 1n) * BigInt(Math.max(1, Math.ceil(share * PARTS)))) / BigInt(PARTS)];
+  while (read < length) {
+    const until = read + next < length ? read + next : length;
+    next *= GROWTH;
     const [first, last] =
       towards === 'forwards' ? [from + read, from + until - 1n] : [from + length - until, from + length - read - 1n];
     yield { from: uuidOf(first), to: uuidOf(last) };

@@ -1,0 +1,160 @@
+import { sql } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+import { joinPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import { measureSearch, type SearchSize } from './plan-search.ts';
+import { STEP_ORDERINGS, type StepFilter, stepsOf } from './step-query.ts';
+import { stepMatches, type TextQuery } from './text-query.ts';
+import { type TreeRange, treeRanges } from './tree-ranges.ts';
+
+/** How the steps are found whose texts are looked at: by the index of words, or one after the other. */
+export type SearchPlan =
+  | {
+      readonly kind: 'index';
+      /** The index says by itself which match. */
+      readonly exact: boolean;
+      /** The share of all trees that is searched first. */
+      readonly share: number;
+    }
+  | { readonly kind: 'look-through' };
+
+/** A search of texts that an index holds. */
+export type IndexedFilter = StepFilter & { readonly text: TextQuery & { readonly mark: Date } };
+
+type Found = Page<{ readonly id: string }>['rows'][number];
+
+/** Bytes of texts whose words one page makes again, 0.2 ms of CPU a kilobyte; then the page ends where it is. */
+const WORK = 256 * 1_024;
+const FIRST = 64; // texts at once: more than a page of what every step matches
+const MOST = 512;
+/**
+ * Steps that the index finds at once, in milliseconds: beyond it a bitmap of them outgrows `work_mem`, and every text is looked
+ * at.
+ */
+const BY_INDEX = 30_000;
+const BY_INDEX_SORTED = 4_000; // where all of them are sorted by another order than that of the trees
+const FEW = 400; // steps that are looked through sooner than an index is asked
+
+/**
+ * Reads the ids of one page of the steps whose texts match, in any order but that of visits. What one page looks at is bounded:
+ * of words that the index cannot decide by itself (a phrase, words left out, single texts), and of words that a large share of
+ * all texts holds, texts are looked at one after the other. A page that has looked at enough ends with fewer steps than it may
+ * have: `resume` is then the cursor of the last one that was looked at, and `hasNext` says that the search goes on behind it.
+ * @throws InvalidCursor.
+ */
+export async function searchSteps(
+  db: Db,
+  filter: IndexedFilter,
+  ordering: Ordering,
+  page: PageRequest,
+  options: { readonly plan?: SearchPlan; readonly work?: number; readonly first?: number } = {},
+): Promise<Page<{ readonly id: string }>> {
+  const plan = options.plan ?? planOf(await measureSearch(db, filter.text, filter), ordering, page.limit);
+  const { found, stopped } = await walk({
+    db,
+    filter,
+    ordering,
+    page,
+    plan,
+    ...{ work: options.work ?? WORK, first: options.first ?? FIRST },
+  });
+  const forwards = page.towards === 'forwards';
+  const rows = found.slice(0, page.limit);
+  const more = found.length > page.limit;
+  const indexed: Page<{ readonly id: string }> = {
+    rows: forwards ? rows : rows.reverse(),
+    hasPrevious: forwards ? page.after !== null : more,
+    hasNext: forwards ? more : page.before !== null,
+  };
+  const whole = plan.kind === 'index' ? await withLater(indexed) : indexed;
+  if (stopped === null || (forwards ? whole.hasNext : whole.hasPrevious)) return whole;
+  return { ...whole, ...(forwards ? { hasNext: true } : { hasPrevious: true }), resume: stopped };
+
+  /** Adds what the index does not hold yet, as far as it was searched. */
+  async function withLater(searched: Page<{ readonly id: string }>): Promise<Page<{ readonly id: string }>> {
+    const end = more ? (found.at(-1)?.cursor ?? null) : stopped;
+    const until = end === null ? {} : { [forwards ? 'before' : 'after']: end };
+    const later = stepsOf(db, filter, 'since').select('steps.stepId as id');
+    return joinPages([searched, ...(await readPages(db, [later], ordering, { ...page, ...until }))], ordering, page);
+  }
+}
+
+/** Returns how a search of this size is answered. */
+export function planOf({ steps, matches, within, exact }: SearchSize, ordering: Ordering, limit: number): SearchPlan {
+  const byTree = ordering.name === STEP_ORDERINGS.TREE.name;
+  if (steps <= FEW || matches > (byTree ? BY_INDEX : BY_INDEX_SORTED)) return { kind: 'look-through' };
+  const wanted = exact ? 4 * limit : MOST / 2; // the ids of trees are hashes: a share of them holds its share of the matches
+  return { kind: 'index', exact, share: byTree ? Math.min(1, wanted / Math.max(1, within)) : 1 };
+}
+
+interface Walk {
+  readonly db: Db;
+  readonly filter: IndexedFilter;
+  readonly ordering: Ordering;
+  readonly page: PageRequest;
+  readonly plan: SearchPlan;
+  readonly work: number;
+  readonly first: number;
+}
+
+/** Finds one step more than a page has, in the direction of the page; `stopped` is where the work was used up before that. */
+async function walk({
+  db,
+  filter,
+  ordering,
+  page,
+  plan,
+  work,
+  first,
+}: Walk): Promise<{ found: Found[]; stopped: string | null }> {
+  const found: Found[] = [];
+  const forwards = page.towards === 'forwards';
+  const decided = plan.kind === 'index' && plan.exact;
+  const ranges = plan.kind === 'index' && plan.share < 0.5 ? [...treeRanges(ordering, page, plan.share)] : [null];
+  let [left, size] = [work, first];
+  for (const range of ranges) {
+    let at = page;
+    for (let more = true; more; ) {
+      const limit = decided ? page.limit + 1 - found.length : size;
+      const chunk = await readChunk({ db, filter, plan, range }, ordering, { ...at, limit });
+      let [bytes, last] = [0, null as string | null];
+      for (const { row, cursor } of forwards ? chunk.rows : [...chunk.rows].reverse()) {
+        if (row.matches) found.push({ row: { id: row.id }, cursor });
+        if (found.length > page.limit) return { found, stopped: null };
+        bytes += row.bytes;
+        last = cursor;
+      }
+      more = (forwards ? chunk.hasNext : chunk.hasPrevious) && last !== null;
+      left -= bytes;
+      if (!decided && left <= 0 && last !== null && (more || range !== ranges.at(-1))) return { found, stopped: last };
+      at = { ...at, [forwards ? 'after' : 'before']: last };
+      size = Math.max(1, Math.min(MOST, Math.floor((left * chunk.rows.length) / Math.max(1, bytes))));
+    }
+  }
+  return { found, stopped: null };
+}
+
+interface Chunk {
+  readonly db: Db;
+  readonly filter: IndexedFilter;
+  readonly plan: SearchPlan;
+  readonly range: TreeRange | null;
+}
+
+/** Reads steps that may match, each with whether it does; that is computed of those alone that are returned. */
+async function readChunk(
+  { db, filter, plan, range }: Chunk,
+  ordering: Ordering,
+  page: PageRequest,
+): Promise<Page<{ readonly id: string; readonly matches: boolean; readonly bytes: number }>> {
+  const decided = plan.kind === 'index' && plan.exact;
+  const candidates = plan.kind === 'index' ? stepsOf(db, filter, 'holding', range) : stepsOf(db, filter);
+  const query = candidates.select([
+    'steps.stepId as id',
+    (decided ? sql<boolean>`true` : stepMatches('steps', filter.text)).as('matches'),
+    sql<number>`octet_length(steps.observation) + octet_length(steps.action) + octet_length(steps.thought)`.as('bytes'),
+  ]);
+  const [found] = await readPages(db, [query], ordering, page);
+  if (!found) throw new Error('one query has one page');
+  return found;
+}

@@ -15,8 +15,8 @@ export interface EnvironmentKind {
   /** The aliases of its task instances, in order. */
   readonly taskAliases: readonly string[];
   /**
-   * Depth, split and kind of each task, in the order of `taskAliases`, where they are known without opening it. Left out, each one
-   * is opened to learn them.
+   * Depth, split and kind of each task, in the order of `taskAliases`, where they are known without opening it. Left out, each
+   * one is opened to learn them.
    */
   readonly tasks?: readonly TaskTraits[];
   /**

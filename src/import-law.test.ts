@@ -16,7 +16,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['src/platform'],
   ['src/usecases/datasets', 'src/usecases/lineage', 'src/usecases/log', 'src/usecases/rebuild', 'src/usecases/release'],
   ['src/usecases/collect'],
-  ['src/usecases/evaluate', 'src/usecases/revise', 'src/usecases/forget'],
+  ['src/usecases/capture', 'src/usecases/evaluate', 'src/usecases/revise', 'src/usecases/forget'],
   ['src/usecases/train'],
   ['src/usecases/replay'],
   ['src/usecases/fork'],

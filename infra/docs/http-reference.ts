@@ -72,6 +72,7 @@ const API = {
   studio: { page: '', asset: async () => undefined },
   ...{ db: NOTHING, log: NOTHING, blobs: NOTHING, metrics: METRICS, limits: DEFAULT_LIMITS },
   ...{ graphql: () => undefined, training: { service: NOTHING, declare: NOTHING } },
+  proxy: { capture: NOTHING, upstream: null, whenUnrecorded: 'fail' as const },
 };
 
 async function documentOf(routes: readonly Route[]): Promise<Document> {

@@ -60,6 +60,22 @@ function queriesOf({ builder, policyId }: Tenant): readonly object[] {
   return [{ query: LISTS }, named, ...ids.map((id) => ({ query: BY_ID, variables: { id, name: id } }))];
 }
 
+/** Calls that name a run of the tenant, by their address and by headers. */
+function captured(what: string, body: object): Readonly<Record<string, Rule>> {
+  const runsOf = ({ builder }: Tenant) => builder.events.flatMap(({ type, stream }) => (type === 'RunStarted' ? [stream] : []));
+  const headers = (run: string) => ({ 'x-espalier-run': run, 'x-espalier-task': 'task', 'x-espalier-rollout': '0' });
+  return {
+    [`POST /v1/proxy/{run}/{task}/{rollout}/${what}`]: of(
+      (tenant) => runsOf(tenant).map((run) => post(`/v1/proxy/${run}/task/0/${what}`, body)),
+      403,
+    ),
+    [`POST /v1/proxy/${what}`]: of(
+      (tenant) => runsOf(tenant).map((run) => ({ ...post(`/v1/proxy/${what}`, body), headers: headers(run) })),
+      403,
+    ),
+  };
+}
+
 /** What a key of another project is answered by every route of the server. */
 const RULES: Readonly<Record<string, Rule>> = {
   'GET /graphql': of(
@@ -85,6 +101,13 @@ const RULES: Readonly<Record<string, Rule>> = {
       ),
     404,
   ),
+  ...captured('chat/completions', { messages: [] }),
+  ...captured('responses', { input: 'q' }),
+  ...captured('reward', { value: 1 }),
+  ...captured('end', {}),
+  // this server names no model server: who asks it is told so
+  'GET /v1/proxy/models': of(() => [{ path: '/v1/proxy/models' }], 502),
+  'GET /v1/proxy/{run}/{task}/{rollout}/models': of(() => [{ path: '/v1/proxy/run/task/0/models' }], 502),
   'GET /images/{id}.png': of(
     ({ imageIds }) =>
       imageIds.flatMap((id) => {
@@ -248,14 +271,14 @@ describe('a confined key', () => {
 test('the key of the other project itself is answered by every one of these routes', async () => {
   const answered = new Set<string>();
   for (const [route, rule] of Object.entries(RULES)) {
-    if (rule.kind !== 'by' || /ack|abandon|nack|PUT|events|epoch/.test(route)) continue; // these decide, or are refused for what they say
+    if (rule.kind !== 'by' || /ack|abandon|nack|PUT|events|epoch|proxy/.test(route)) continue; // these decide, or are refused for what they say
     for (const asked of rule.asked(theirs).slice(0, 12)) {
       const { status, text } = await ask(asked, theirs.key);
       if (status < 400 && !/^\{"errors"/.test(text)) answered.add(route);
     }
   }
   const expected = Object.entries(RULES).flatMap(([route, rule]) =>
-    rule.kind === 'by' && !/ack|abandon|nack|PUT|events|epoch/.test(route) ? [route] : [],
+    rule.kind === 'by' && !/ack|abandon|nack|PUT|events|epoch|proxy/.test(route) ? [route] : [],
   );
   expect([...answered].sort()).toEqual(expected.sort());
 });

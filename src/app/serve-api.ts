@@ -17,6 +17,7 @@ import { createMetrics } from '../runtime/metrics.ts';
 import { dropDrawn, segmentCacheOf } from '../usecases/collect/open-prompter.ts';
 import { declarePolicy } from '../usecases/train/declare-policy.ts';
 import { openLeaseService } from '../usecases/train/open-lease-service.ts';
+import { proxyOf } from './serve-proxy.ts';
 
 /** Serves every endpoint of the platform over HTTP: GraphQL, ingest, training, health, metrics. */
 export async function serveApi(platform: Platform, logger: Logger): Promise<HttpServer> {
@@ -43,6 +44,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
     const training = { service: openLeaseService(platform), notices, declare, as, packed };
     const studio = openStudio();
     if (!studio) logger.warn('the studio is not built; `npm run studio:build` builds it');
+    const proxy = proxyOf(platform);
     const routes = apiRoutes({
       db: database.db,
       log,
@@ -54,6 +56,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
       segmentCache,
       training,
       ...(studio ? { studio } : {}),
+      proxy,
     });
     const { host, port, project, limits, home, allowedHosts: hosts } = config;
     const server = await startHttp({

@@ -17,6 +17,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'start everything and wait for work: projections, GraphQL, ingest',
     load: async () => (await import('./up.ts')).addUp,
   },
+  proxy: {
+    summary: 'stand for a model server: pass the calls of an agent on to it, and record each as a step',
+    load: async () => (await import('./proxy.ts')).addProxy,
+  },
   collect: {
     summary: 'collect rollouts of a policy in an environment',
     load: async () => (await import('./collect.ts')).addCollect,

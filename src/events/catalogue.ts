@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import * as calls from './schemas/calls.ts';
 import * as datasets from './schemas/datasets.ts';
 import * as evaluations from './schemas/evaluations.ts';
 import * as images from './schemas/images.ts';
@@ -35,6 +36,7 @@ export const catalogue = {
   RolloutStarted: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rolloutStarted },
   StepTaken: { topic: 'trees', version: 1, stream: 'treeId', data: trees.stepTaken },
   PromptShown: { topic: 'trees', version: 1, stream: 'treeId', data: prompts.promptShown },
+  CallCaptured: { topic: 'trees', version: 1, stream: 'treeId', data: calls.callCaptured },
   ToolCalled: { topic: 'trees', version: 1, stream: 'treeId', data: trees.toolCalled },
   RewardAssigned: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rewardAssigned },
   RewardRevised: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rewardRevised },

@@ -13,6 +13,7 @@ import { graphqlMount } from './graphql-mount.ts';
 import { imageEndpoint } from './image-endpoint.ts';
 import { ingestEndpoint } from './ingest/ingest.ts';
 import { takeRunEndpoint } from './ingest/take-run.ts';
+import { type ProxyOptions, proxyRoutes } from './proxy/proxy-routes.ts';
 import { serverEndpoints } from './server-endpoints.ts';
 import type { Studio } from './studio/open-studio.ts';
 import { studioEndpoints } from './studio/studio-endpoints.ts';
@@ -34,6 +35,8 @@ export interface ApiOptions {
   readonly training?: TrainingLeases;
   /** The pages that show the record; without them `/` lists the endpoints. */
   readonly studio?: Studio;
+  /** Stands for a model server at `/v1/proxy/…`, and records what programs ask it. */
+  readonly proxy?: ProxyOptions;
   readonly projections?: readonly Projection[];
   readonly catchUpMs?: number;
 }
@@ -50,6 +53,7 @@ export function apiRoutes(options: ApiOptions): readonly Route[] {
     takeRunEndpoint(options),
     imageEndpoint(options),
     ...(options.training ? trainingRoutes(options.training, options) : []),
+    ...(options.proxy ? proxyRoutes(options.proxy, options.limits) : []),
     ...serverEndpoints(world),
     ...(options.studio ? studioEndpoints(options.studio) : []),
   ];

@@ -9,10 +9,10 @@ import { findHistoryImage, type HistoryImageRecord } from '../projections/images
 import { type Rebuilt, rebuildImage } from '../projections/images/rebuild-image.ts';
 import { findPicture, type OpenedPicture, openPicture, type PictureRecord } from '../projections/pictures/read-pictures.ts';
 import { asSeenBy } from '../projections/visible/see-projects.ts';
+import { createExclusive } from '../runtime/exclusive.ts';
 import { type Logger, SILENT } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { type Endpoint, endpoint } from './endpoint.ts';
-import { createExclusive } from './ingest/exclusive.ts';
 import { createGate } from './ingest/gate.ts';
 import { refusals } from './openapi.ts';
 import { type Reply, refuse } from './reply.ts';

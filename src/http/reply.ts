@@ -6,8 +6,8 @@ import { z } from 'zod';
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Parts are sent one after the other, as the client reads. */
-  readonly body: string | Uint8Array | readonly Uint8Array[];
+  /** Parts are sent one after the other, as the client reads; a stream as it comes, and it ends with the connection. */
+  readonly body: string | Uint8Array | readonly Uint8Array[] | Readable;
 }
 
 export const PROBLEM_LIMIT = 20;
@@ -113,6 +113,7 @@ export function send(reply: FastifyReply, answer: Reply | undefined): FastifyRep
   }
   // Neither has a body, and a length would be taken for that of the one that is kept (RFC 9110 §8.6).
   if (status === 204 || status === 304) return reply.send();
+  if (body instanceof Readable) return reply.send(body); // which is destroyed when the client goes away
   reply.header('content-length', lengthOf(body));
   if (request.method === 'HEAD') return reply.send();
   if (typeof body === 'string') return reply.send(body);
@@ -120,7 +121,7 @@ export function send(reply: FastifyReply, answer: Reply | undefined): FastifyRep
   return reply.send(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
 }
 
-function lengthOf(body: Reply['body']): number {
+function lengthOf(body: Exclude<Reply['body'], Readable>): number {
   if (typeof body === 'string' || ArrayBuffer.isView(body)) return Buffer.byteLength(body);
   return body.reduce((sum, part) => sum + part.byteLength, 0);
 }

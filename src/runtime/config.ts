@@ -48,6 +48,10 @@ export interface Config {
   readonly masterKeyFile: string | null;
   readonly limits: RequestLimits;
   readonly openai: { readonly apiKey: string | null; readonly baseUrl: string | null };
+  /** The model server that `/v1/proxy` stands for; null for none. */
+  readonly upstream: string | null;
+  /** What becomes of a call through the proxy whose record cannot be appended. */
+  readonly whenUnrecorded: 'fail' | 'pass';
   /** The Python that trains language models, with torch installed; null looks for `python3`. */
   readonly python: string | null;
   /** The Python with verl and TRL that tests of the adapters run; null looks for `python3`. */
@@ -205,6 +209,17 @@ export const VARIABLES = {
     unset: 'given on the command line',
     about: 'address of an OpenAI-compatible server',
   },
+  ESPALIER_UPSTREAM: {
+    rule: url(['http:', 'https:', 'secret:']),
+    unset: 'none',
+    about:
+      'model server that the proxy at /v1/proxy passes calls on to, up to and without /chat/completions; its key by name, or OPENAI_API_KEY',
+  },
+  ESPALIER_WHEN_UNRECORDED: {
+    rule: z.enum(['fail', 'pass']),
+    unset: 'fail',
+    about: 'what becomes of a call through the proxy whose record cannot be appended: fail, pass',
+  },
   ESPALIER_PYTHON: { rule: z.string(), unset: 'python3', about: 'Python with torch, for the torch backend' },
   ESPALIER_CONSUMERS_PYTHON: {
     rule: z.string(),
@@ -278,6 +293,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
       wrongKeysPerAddress: read(env, 'ESPALIER_MAX_WRONG_KEYS_PER_ADDRESS') ?? DEFAULT_LIMITS.wrongKeysPerAddress,
     },
     openai: { apiKey: read(env, 'OPENAI_API_KEY') ?? null, baseUrl: read(env, 'OPENAI_BASE_URL') ?? null },
+    upstream: read(env, 'ESPALIER_UPSTREAM') ?? null,
+    whenUnrecorded: read(env, 'ESPALIER_WHEN_UNRECORDED') ?? 'fail',
     python: read(env, 'ESPALIER_PYTHON') ?? null,
     consumersPython: read(env, 'ESPALIER_CONSUMERS_PYTHON') ?? read(env, 'ESPALIER_PYTHON') ?? null,
     adaptersPython: read(env, 'ESPALIER_ADAPTERS_PYTHON') ?? read(env, 'ESPALIER_PYTHON') ?? null,
@@ -317,6 +334,7 @@ function reasonOf(error: z.ZodError, variable: Variable): string {
 }
 
 const SECRET: ReadonlySet<Variable> = new Set<Variable>([
+  'ESPALIER_UPSTREAM',
   'OPENAI_API_KEY',
   'DATABASE_URL',
   'DATABASE_DIRECT_URL',

@@ -235,6 +235,34 @@ export function everyEvent(): readonly Envelope[] {
     experimentId,
   );
   recordPictures(builder, runId);
+  builder.record(
+    'CallCaptured',
+    {
+      ...{ callId: builder.id('call'), treeId, rolloutId, ordinal: 1, parentStepId: tree.rootStepId, stepId, place: 'path' },
+      ...{ source: 'trace', api: 'chat.completions', outcome: 'answered', status: 200, message: 'why', prompt: sha('1') },
+      choices: [
+        {
+          ...{ message: '{"role":"assistant"}', conversation: sha('2'), finishReason: 'stop' },
+          tokens: { ids: pack('int32', [7, 8]), logProbs: pack('float32', [-0.5, -0.25]) },
+          usage: { promptTokens: 12, completionTokens: 2 },
+        },
+      ],
+      call: {
+        ...{
+          responseId: 'chatcmpl-1',
+          model: 'qwen',
+          requestHash: sha('3'),
+          attempts: 1,
+          latencyMs: 12.5,
+          trimmed: { from: 0, to: 1 },
+        },
+        ...{ usage: { promptTokens: 12, completionTokens: 2 }, fingerprint: 'fp_1' },
+      },
+      timings: { firstMs: 3.5, totalMs: 12.5 },
+      attributes: '{"session.id":"s"}',
+    },
+    runId,
+  );
   return builder.events.map((event) => ({ ...event, causationId: builder.id('cause'), repaired: ['data.nothing'] }));
 }
 

@@ -57,6 +57,8 @@ export function referencesOf(event: Envelope): readonly Reference[] {
       const parent = { ...step(event.data, 'parentStepId', event.data.parentStepId), depth: event.data.depth - 1 };
       return [tree(event.data.treeId), parent, ...rollout(event.data)];
     }
+    case 'CallCaptured':
+      return [tree(event.data.treeId), step(event.data, 'parentStepId', event.data.parentStepId), ...rollout(event.data)];
     case 'ToolCalled':
     case 'ReplayDiverged':
       return [tree(event.data.treeId), step(event.data, 'stepId', event.data.stepId)];
@@ -152,6 +154,8 @@ export function declarationsOf(event: Envelope): readonly Declaration[] {
           rolloutId: event.data.rolloutId,
         },
       ];
+    case 'CallCaptured': // the prompt of its step comes before that
+      return event.data.stepId === null ? [] : [{ kind: 'step', id: event.data.stepId, treeId: event.data.treeId, depth: null }];
     case 'DatasetReleased':
       return [{ kind: 'dataset', id: event.data.datasetId, treeId: null, depth: null }];
     case 'RewardAssigned':

@@ -22,6 +22,8 @@ export class TreeShape {
   readonly #histories = new Set<string>();
   readonly #prompts = new Set<string>();
   readonly #checked = new Set<string>();
+  /** Steps that captured replies become, which may not be on record yet. */
+  readonly #replies = new Set<string>();
   /** Events whose references may be met later, with those references. */
   readonly #open: { readonly event: TreeEvent; readonly steps: readonly (string | null)[]; readonly rolloutId: string | null }[] =
     [];
@@ -59,6 +61,11 @@ export class TreeShape {
       case 'ToolCalled':
       case 'ReplayDiverged':
         return this.#unknownStep(event.data.stepId);
+      case 'CallCaptured': {
+        const { stepId, parentStepId, rolloutId } = event.data;
+        if (stepId !== null) this.#replies.add(stepId);
+        return this.#unknownStep(parentStepId) ?? this.#unknownRollout(rolloutId);
+      }
       case 'NodeExpanded':
       case 'RepliesSampled':
         return this.#expect(event, [event.data.stepId]);
@@ -117,7 +124,7 @@ export class TreeShape {
     if (base && !this.#prompts.has(base.stepId)) return `${base.stepId} has no prompt before this event`;
     const twice = once(this.#prompts, judgementId ?? stepId, judgementId ? 'prompt of judgement' : 'prompt of step');
     const named = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.kind === 'step' ? [part.stepId] : [])));
-    return twice ?? this.#expect(event, [stepId, ...named]);
+    return twice ?? this.#expect(event, [this.#replies.has(stepId) ? null : stepId, ...named]);
   }
 
   /** Notes references that may be met by an event behind this one. */

@@ -31,6 +31,8 @@ export function keepTouched(events: readonly TreeEvent[], chosen: ReadonlySet<st
       case 'NodeAdded':
       case 'NodeExpanded':
         return steps.has(event.data.stepId);
+      case 'CallCaptured':
+        return event.data.stepId === null ? chosen.has(event.data.rolloutId) : steps.has(event.data.stepId);
       case 'RepliesSampled':
         return steps.has(event.data.stepId) && !partly.has(event.data.stepId);
       case 'RewardAssigned':

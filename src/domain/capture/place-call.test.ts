@@ -1,0 +1,63 @@
+import { describe, expect, test } from '@jest/globals';
+import { openOnPath, type PlacedCall, placeCall } from './place-call.ts';
+
+const call = (given: Partial<PlacedCall> = {}): PlacedCall => ({
+  ...{
+    place: 'path',
+    parentStepId: 'root',
+    state: 'answered',
+    prompt: 'p',
+    choices: [{ conversation: 'p r', callsTools: false }],
+  },
+  ...given,
+});
+
+describe('placeCall', () => {
+  test('the first call of a rollout is its first', () => {
+    expect(placeCall(['', 'p'], [], 'root')).toEqual({ kind: 'first' });
+  });
+
+  test('a request that holds a conversation with its reply continues that call, behind as many messages', () => {
+    const before = call();
+    expect(placeCall(['', 'p', 'p r', 'p r o'], [before], 'root')).toEqual({
+      kind: 'continues',
+      call: before,
+      choice: 0,
+      from: 2,
+    });
+  });
+
+  test('of several conversations in a request the longest is continued, and of several choices the one that it holds', () => {
+    const before = call({ state: 'recorded' });
+    const later = call({ prompt: 'p r o', choices: ['a', 'b'].map((conversation) => ({ conversation, callsTools: false })) });
+    expect(placeCall(['', 'p', 'p r', 'p r o', 'b', 'b x'], [before, later], 'root')).toEqual({
+      ...{ kind: 'continues', call: later, choice: 1, from: 4 },
+    });
+  });
+
+  test('the same conversation once more is asked again, also while the first is in flight', () => {
+    const before = call({ state: 'in-flight', choices: [] });
+    expect(placeCall(['', 'p'], [before], 'root')).toEqual({ kind: 'again', call: before });
+  });
+
+  test('another conversation follows on the path when nothing is open there', () => {
+    expect(placeCall(['', 'q'], [call()], 'root')).toEqual({ kind: 'follows' });
+    expect(placeCall(['', 'q'], [call({ state: 'unanswered', choices: [] })], 'root')).toEqual({ kind: 'follows' });
+  });
+
+  test('another conversation lies beside the path while a call is in flight, or a reply of the path waits for its tools', () => {
+    expect(placeCall(['', 'q'], [call({ state: 'in-flight', choices: [] })], 'root')).toEqual({ kind: 'beside' });
+    const waiting = call({ choices: [{ conversation: 'p r', callsTools: true }] });
+    expect(placeCall(['', 'q'], [waiting], 'root')).toEqual({ kind: 'beside' });
+  });
+
+  test('what arrived of a reply that was cut off is not continued', () => {
+    expect(placeCall(['', 'p', 'p r', 'p r o'], [call({ state: 'unanswered' })], 'root')).toEqual({ kind: 'follows' });
+  });
+});
+
+test('the replies that may become the next step are those of the path at its leaf', () => {
+  const open = [call(), call({ prompt: 'again' })];
+  const others = [call({ place: 'branch' }), call({ parentStepId: 'elsewhere' }), call({ state: 'recorded' })];
+  expect(openOnPath([...others, ...open], 'root')).toEqual(open);
+});

@@ -1,0 +1,60 @@
+/** A call of a rollout, as far as later calls are placed by it. */
+export interface PlacedCall {
+  readonly place: 'path' | 'branch';
+  /** The step at which it was made. */
+  readonly parentStepId: string;
+  readonly state: 'in-flight' | 'answered' | 'recorded' | 'unanswered';
+  /** Digest of the conversation that was sent. */
+  readonly prompt: string | null;
+  /** What the model returned: the digest of the conversation with it, and whether it waits for results of tools. */
+  readonly choices: readonly { readonly conversation: string; readonly callsTools: boolean }[];
+}
+
+/** Where a call belongs. `from` counts the messages of the request that were there before. */
+export type Placing<Call> =
+  | { readonly kind: 'first' }
+  /** It holds the conversation of an earlier call with its reply: what is behind them is the observation. */
+  | { readonly kind: 'continues'; readonly call: Call; readonly choice: number; readonly from: number }
+  /** It sends the same conversation again, for another reply. */
+  | { readonly kind: 'again'; readonly call: Call }
+  /** Its conversation is another one, and nothing else is open: the program writes each prompt anew. */
+  | { readonly kind: 'follows' }
+  /** Its conversation is another one while the first is open: that of a sub-agent. */
+  | { readonly kind: 'beside' };
+
+/**
+ * Decides where a call belongs among those of its rollout, by the conversation that it sends. System messages are not part of the
+ * digests: who hands over to another agent changes them and goes on.
+ * @param prefixes digests of the first 0, 1, … messages of the request.
+ * @param calls those before it, in the order in which they began.
+ * @param leafStepId the last step of the path.
+ */
+export function placeCall<Call extends PlacedCall>(
+  prefixes: readonly string[],
+  calls: readonly Call[],
+  leafStepId: string,
+): Placing<Call> {
+  if (calls.length === 0) return { kind: 'first' };
+  const newest = [...calls].reverse();
+  const replies = new Map<string, { readonly call: Call; readonly choice: number }>();
+  for (const call of calls.filter(({ state }) => state === 'answered' || state === 'recorded'))
+    for (const [choice, { conversation }] of call.choices.entries()) replies.set(conversation, { call, choice });
+  for (let from = prefixes.length - 1; from > 0; from--) {
+    const found = replies.get(prefixes[from] ?? '');
+    if (found) return { kind: 'continues', ...found, from };
+  }
+  const sent = prefixes.at(-1);
+  const same = newest.find(({ prompt }) => prompt !== null && prompt === sent);
+  if (same) return { kind: 'again', call: same };
+  const open = openOnPath(calls, leafStepId);
+  const isBusy =
+    calls.some(({ state }) => state === 'in-flight') || open.some(({ choices }) => choices.some((each) => each.callsTools));
+  return { kind: isBusy ? 'beside' : 'follows' };
+}
+
+/** Returns the calls whose replies may become the next step of the path, oldest first. */
+export function openOnPath<Call extends PlacedCall>(calls: readonly Call[], leafStepId: string): readonly Call[] {
+  return calls.filter(
+    ({ place, parentStepId, state }) => place === 'path' && state === 'answered' && parentStepId === leafStepId,
+  );
+}

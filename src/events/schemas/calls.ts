@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { modelCall } from './trees.ts';
+import { amount, count, eventData, id, name, packed, rolloutId, sha256, text, treeId, usage } from './values.ts';
+
+const choice = z.strictObject({
+  message: text.describe('Message of the model as JSON, as its server returned it.'),
+  conversation: sha256.describe(
+    'Digest of the conversation up to this message, by which a later request is seen to continue it.',
+  ),
+  tokens: z
+    .strictObject({
+      ids: packed.describe('Token ids, as int32.'),
+      logProbs: packed.nullable().describe('Log-probability of each token, as float32; null when the engine returns none.'),
+    })
+    .nullable()
+    .describe('Sampled tokens; null when the server returned none.'),
+  usage: usage.nullable().describe('Tokens of the prompt and of this choice; null when they are not exactly known.'),
+  finishReason: name.nullable().describe('Why sampling stopped; null when it is not reported.'),
+});
+
+/**
+ * The step that a reply becomes is recorded when its observation is known: with the next call, or at the end of the rollout. Until
+ * then this event holds the reply.
+ */
+export const callCaptured = eventData('A program of the user called a model: what it returned, or why it returned nothing.', {
+  callId: id.describe('UUID of the call.'),
+  treeId,
+  rolloutId,
+  ordinal: count.describe('Number of the call in its rollout, from 0, in the order in which calls began.'),
+  parentStepId: id.describe('UUID of the step at which the call was made.'),
+  stepId: id.nullable().describe('UUID of the step that the reply becomes; null when it becomes none.'),
+  place: z
+    .enum(['path', 'branch'])
+    .describe(
+      'Whether the call goes on with the conversation that the rollout follows, or with one beside it, as a sub-agent does.',
+    ),
+  source: z.enum(['proxy', 'trace']).describe('How it was captured: on its way to the model, or from spans of a trace.'),
+  api: name.describe('Protocol of the call, for example `chat.completions` or `responses`.'),
+  outcome: z
+    .enum(['answered', 'failed', 'cancelled'])
+    .describe('Whether the model answered; cancelled when the program went away first.'),
+  status: z.int().min(0).max(999).nullable().describe('HTTP status of the model server; null when there is none.'),
+  message: z.string().max(10_000).describe('What went wrong; empty when nothing did.'),
+  prompt: sha256.nullable().describe('Digest of the conversation that was sent; null when the request could not be read.'),
+  choices: z.array(choice).max(128).describe('Choices that the model returned; of a cancelled call what had arrived of them.'),
+  call: modelCall.nullable().describe('Request that was answered; null when it was not.'),
+  timings: z
+    .strictObject({
+      firstMs: amount.min(0).nullable().describe('Time until the first part of the reply in milliseconds; null when none came.'),
+      totalMs: amount.min(0).describe('Time until the end of the call in milliseconds.'),
+    })
+    .describe('Durations of the call.'),
+  attributes: text
+    .optional()
+    .describe('Attributes of the span that have no place elsewhere, as JSON; absent when there are none.'),
+});

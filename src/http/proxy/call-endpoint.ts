@@ -1,0 +1,73 @@
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { z } from 'zod';
+import type { Principal } from '../../postgres/principal.ts';
+import { type Forwarding, forwardCall, PATHS } from '../../usecases/capture/forward-call.ts';
+import type { Api } from '../../usecases/capture/read-request.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+import type { createJsonBodies } from '../json-body.ts';
+import type { Reply } from '../reply.ts';
+import { whileConnected } from '../while-connected.ts';
+import { ANSWERS, replyTo } from './proxy-replies.ts';
+import { namedBy, PLACE_HEADERS, type PlaceParams, POLICY_HEADER, placeParams, policyBy } from './proxy-request.ts';
+
+export type JsonBodies = ReturnType<typeof createJsonBodies>;
+
+const SUMMARY: Readonly<Record<Api, string>> = {
+  'chat.completions': 'Passes a chat completion on to the model server, and records it as a step.',
+  responses: 'Passes a request of the responses protocol on to the model server, and records it as a step.',
+};
+
+/** Makes the two endpoints of a protocol: one whose address names the rollout, one whose headers do. */
+export function callEndpoints(api: Api, world: Forwarding, bodies: JsonBodies): readonly Endpoint[] {
+  const shared = {
+    ...({ method: 'POST', needs: ['ingest'], summary: SUMMARY[api] } as const),
+    body: bodies(request),
+    answers: ANSWERS,
+  };
+  return [
+    endpoint<PlaceParams, unknown, CallBody>({
+      ...{ ...shared, path: `/v1/proxy/{run}/{task}/{rollout}${PATHS[api]}`, params: placeParams, headers: POLICY_HEADER },
+      description: `Streams are passed on as they come. What the program did not ask for is taken out of the answer. A reply is on record before its end is passed on; the step that it becomes is recorded with the next call, which shows its observation, or at the end of the rollout.`,
+      handle: ({ req, params, body, principal }) => forward(req, params, body, principal),
+    }),
+    endpoint<unknown, unknown, CallBody>({
+      ...{ ...shared, path: `/v1/proxy${PATHS[api]}`, headers: { ...PLACE_HEADERS, ...POLICY_HEADER } },
+      handle: ({ req, body, principal }) => forward(req, {}, body, principal),
+    }),
+  ];
+
+  function forward(
+    req: IncomingMessage,
+    params: Partial<PlaceParams>,
+    body: CallBody,
+    principal: Principal,
+  ): Promise<Reply | undefined> {
+    return whileConnected(req, async (signal) => {
+      const idle = req.socket.timeout;
+      req.socket.setTimeout(0); // how long a model may think is the proxy's limit, not the server's
+      const restore = () => req.socket.setTimeout(idle ?? 0);
+      let isStream = false;
+      try {
+        const named = namedBy(params, req.headers);
+        const answer = await forwardCall(world, { named, principal, api, body, signal, ...policyBy(req.headers) });
+        if (answer.body instanceof Readable) {
+          isStream = true;
+          answer.body.once('close', restore);
+        }
+        return answer;
+      } catch (error) {
+        if (signal.aborted) return undefined;
+        return replyTo(error);
+      } finally {
+        if (!isStream) restore();
+      }
+    });
+  }
+}
+
+const request = z.looseObject({
+  model: z.string().optional().describe('Model, as its server names it.'),
+  stream: z.boolean().nullish().describe('Whether the answer is to come in parts.'),
+});
+type CallBody = z.infer<typeof request>;

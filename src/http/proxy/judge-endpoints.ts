@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { amount, name } from '../../events/schemas/values.ts';
+import type { Capture } from '../../usecases/capture/open-capture.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+import { refusals } from '../openapi.ts';
+import { json, type Reply } from '../reply.ts';
+import type { JsonBodies } from './call-endpoint.ts';
+import { replyTo } from './proxy-replies.ts';
+import { namedBy, PLACE_HEADERS, type PlaceParams, placeParams } from './proxy-request.ts';
+
+const observation = z.string().max(10_000_000);
+
+const reward = z.strictObject({
+  value: amount.describe('Value that the reward adds to the return.'),
+  component: name.default('environment').describe('Component of the reward.'),
+  scorer: z
+    .strictObject({ name: name.describe('Name of the scorer.'), revision: name.default('1').describe('Its revision.') })
+    .default({ name: 'program', revision: '1' })
+    .describe('Who assigned it.'),
+  of: z.enum(['rollout', 'step']).default('rollout').describe('Whether it judges the rollout, or the last step of its path.'),
+  observation: observation
+    .optional()
+    .describe('What followed on the last reply, which then is a step at once; for a reward of that step before the next call.'),
+});
+
+const end = z.strictObject({
+  outcome: z
+    .enum(['terminated', 'truncated', 'failed', 'cancelled'])
+    .default('terminated')
+    .describe('How the rollout ended: by itself, by a limit, by a fault, or by cancellation.'),
+  success: z.boolean().nullable().default(null).describe('Whether the task was done; null where nobody says.'),
+  reason: z.string().max(10_000).default('').describe('Details of the end.'),
+  observation: observation.default('').describe('What followed on the last reply.'),
+  reward: amount.optional().describe('Reward of the rollout as a whole, component `environment`, given with its end.'),
+});
+
+const recorded = z.object({
+  appended: z.boolean().describe('False where the record held it already.'),
+  position: z.string().describe('Next offsets behind it, as `trees.2:41`; empty where nothing was appended.'),
+});
+
+const answers = {
+  200: { description: 'It is on record.', content: { 'application/json': recorded } },
+  ...refusals({
+    400: 'The request names no rollout, or a field does not fit.',
+    403: 'The run belongs to another key or project.',
+    404: 'No call opened the rollout.',
+    409: 'Another value, or another end, is on record; or the last reply is no step yet.',
+    413: 'The body is over its limit.',
+    415: 'Another Content-Type or Content-Encoding.',
+    503: 'The record cannot be appended to, or is too far behind to say what it holds: send it again.',
+  }),
+};
+
+/** Makes the endpoints by which a program says what a rollout was worth and that it is over, each by address and by headers. */
+export function judgeEndpoints(capture: Capture, bodies: JsonBodies): readonly Endpoint[] {
+  const scorer = { name: 'program', revision: '1' };
+  return [
+    ...both(
+      'reward',
+      'Assigns a reward to a captured rollout, or to its last step; a repetition changes nothing.',
+      reward,
+      (named, principal, given) =>
+        capture.reward(named, principal, {
+          ...given,
+          step: given.of === 'step' ? { observation: given.observation ?? null } : null,
+        }),
+    ),
+    ...both('end', 'Ends a captured rollout; a repetition changes nothing.', end, async (named, principal, given) => {
+      const value = given.reward;
+      const before =
+        value === undefined
+          ? ''
+          : await capture.reward(named, principal, { value, component: 'environment', scorer, step: null });
+      return (await capture.end(named, principal, given)) || before;
+    }),
+  ];
+
+  function both<B>(
+    what: 'reward' | 'end',
+    summary: string,
+    schema: z.ZodType<B>,
+    record: (named: Parameters<Capture['end']>[0], principal: Parameters<Capture['end']>[1], given: B) => Promise<string>,
+  ): readonly Endpoint[] {
+    const shared = { method: 'POST', needs: ['ingest'], summary, body: bodies(schema), answers } as const;
+    const answer = async (work: () => Promise<string>): Promise<Reply> => {
+      try {
+        const position = await work();
+        return json(200, { appended: position !== '', position });
+      } catch (error) {
+        return replyTo(error);
+      }
+    };
+    return [
+      endpoint<PlaceParams, unknown, B>({
+        ...{ ...shared, path: `/v1/proxy/{run}/{task}/{rollout}/${what}`, params: placeParams },
+        handle: ({ req, params, body, principal }) => answer(async () => record(namedBy(params, req.headers), principal, body)),
+      }),
+      endpoint<unknown, unknown, B>({
+        ...{ ...shared, path: `/v1/proxy/${what}`, headers: PLACE_HEADERS },
+        handle: ({ req, body, principal }) => answer(async () => record(namedBy({}, req.headers), principal, body)),
+      }),
+    ];
+  }
+}

@@ -1,0 +1,87 @@
+import { TOPICS } from '../../events/catalogue.ts';
+import type { EventLog } from '../../log/event-log.ts';
+import { formatPosition } from '../../log/position.ts';
+import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
+import { readPrompts } from '../../projections/prompts/read-prompts.ts';
+import { type Answer, startUpstream, type TestUpstream } from '../../testing/upstream.ts';
+import { openCapture } from '../../usecases/capture/open-capture.ts';
+import { openUpstream } from '../../usecases/capture/upstream.ts';
+import { openTestApi, type ServeOptions, type TestApi } from '../http-testing.ts';
+
+export interface TestProxy {
+  readonly api: TestApi;
+  readonly upstream: TestUpstream;
+  /** Replaces how the model server answers. */
+  answer(by: Answer): void;
+  /** Starts one more server that knows nothing but the record. @returns its address. */
+  restart(options?: ProxySetting): Promise<string>;
+  /** What the record holds, once it is folded. */
+  recorded(): Promise<Recorded>;
+  close(): Promise<void>;
+}
+export interface ProxySetting {
+  readonly timeoutMs?: number;
+  readonly whenUnrecorded?: 'fail' | 'pass';
+  readonly log?: EventLog;
+  readonly serve?: Omit<ServeOptions, 'api'>;
+}
+export type Recorded = Awaited<ReturnType<typeof readRecorded>>;
+
+/** A proxy before a model server whose answers a test writes, on a record of its own. */
+export async function openTestProxy(): Promise<TestProxy> {
+  const api = await openTestApi();
+  let by: Answer = () => ({});
+  const upstream = await startUpstream((body, res) => by(body, res));
+  await api.project();
+  return {
+    api,
+    upstream,
+    answer: (next) => {
+      by = next;
+    },
+    async restart({ timeoutMs, whenUnrecorded = 'fail', log = api.log, serve = {} } = {}) {
+      const capture = openCapture({ database: api.database, log, blobs: api.blobs, config: { capture: {} } });
+      const proxy = {
+        capture,
+        upstream: openUpstream({ url: upstream.url, apiKey: 'sk-of-upstream', timeoutMs }),
+        whenUnrecorded,
+      };
+      return (await api.serve({ ...serve, api: { proxy } })).url;
+    },
+    recorded: () => readRecorded(api),
+    close: async () => {
+      await api.close();
+      await upstream.close();
+    },
+  };
+}
+
+async function readRecorded(api: TestApi) {
+  const { db } = api.database;
+  await api.projected(formatPosition(await api.log.ends(TOPICS)));
+  const steps = await db
+    .selectFrom('steps')
+    .select(['stepId', 'parentStepId', 'rolloutId', 'depth', 'response', 'action', 'observation', 'termination', 'finishReason'])
+    .select(['tokens', 'treeId', 'completionTokens', 'call'])
+    .orderBy('logOffset')
+    .execute();
+  const rollouts = await db.selectFrom('rollouts').selectAll().orderBy('ordinal').execute();
+  const trees = await db.selectFrom('trees').selectAll().execute();
+  const events = await Promise.all(trees.map(({ treeId }) => readEventsOfTypes(db, treeId, ['CallCaptured'])));
+  const calls = events.flat().map(({ data }) => data);
+  const never = async (): Promise<never> => {
+    throw new Error('no text of these tests is large');
+  };
+  const shown = await readPrompts(
+    db,
+    calls.flatMap(({ stepId }) => stepId ?? []),
+    { text: never, bytes: never },
+  );
+  const quarantined = await db.selectFrom('quarantine').select('reason').execute();
+  return {
+    ...{ steps, rollouts, trees, calls, prompts: shown, quarantined: quarantined.map(({ reason }) => reason) },
+    runs: await db.selectFrom('runs').selectAll().execute(),
+    tools: await db.selectFrom('toolCalls').select(['tool', 'arguments', 'output', 'stepId']).execute(),
+    rewards: await db.selectFrom('rewards').select(['stepId', 'rolloutId', 'component', 'value']).execute(),
+  };
+}

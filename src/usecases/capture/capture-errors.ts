@@ -1,0 +1,16 @@
+/** A request about a captured rollout is refused: by whom it comes, what it names, or what it says. */
+export class CaptureRefused extends Error {
+  override readonly name = 'CaptureRefused';
+  readonly kind: 'invalid' | 'forbidden' | 'unknown' | 'conflict';
+  readonly remedy: string;
+  constructor(kind: CaptureRefused['kind'], message: string, remedy: string) {
+    super(message);
+    this.kind = kind;
+    this.remedy = remedy;
+  }
+}
+
+/** The record cannot be appended to, or is too far behind to say what it holds. */
+export class NotRecorded extends Error {
+  override readonly name = 'NotRecorded';
+}

@@ -1,0 +1,320 @@
+import type { Appender, Draft } from '../../append/appender.ts';
+import { openOnPath, type Placing, placeCall } from '../../domain/capture/place-call.ts';
+import { cutText } from '../../domain/text/cut-text.ts';
+import { derivedId } from '../../events/derived-id.ts';
+import type { PolicyRef } from '../../events/schemas/values.ts';
+import { formatPosition, positionAfter } from '../../log/position.ts';
+import { shownPrompt } from '../collect/prompting/prompt-draft.ts';
+import type { RememberedPrompt } from '../collect/prompting/remembered-prompt.ts';
+import { askedMessages } from './asked-messages.ts';
+import type { Call, CallChoice } from './call.ts';
+import { type CallEnd, callDraft, stepDrafts } from './capture-drafts.ts';
+import { CaptureRefused, NotRecorded } from './capture-errors.ts';
+import { prefixesOf, spoken, withMessage } from './conversation.ts';
+import type { Place } from './place.ts';
+import type { ReadReply } from './read-reply.ts';
+import type { Api, ReadRequest } from './read-request.ts';
+
+/** What the record holds of a rollout, as far as later calls need it. */
+export interface RolloutState {
+  readonly rootStepId: string;
+  /** Of steps, by their ids. */
+  readonly depths: Map<string, number>;
+  /** The last step of the path. */
+  leafStepId: string;
+  readonly calls: Call[];
+  ended: { readonly outcome: Outcome; readonly success: boolean | null; readonly reason: string } | null;
+  /** Opens run, tree and rollout, where the record lacks them, by the first request. */
+  open:
+    | ((request: ReadRequest, policy: PolicyRef, append: (drafts: readonly Draft[]) => Promise<unknown>) => Promise<void>)
+    | null;
+  isOpen: boolean;
+  policy: PolicyRef | null;
+}
+export type Outcome = 'terminated' | 'truncated' | 'failed' | 'cancelled';
+
+/** A call that is to be asked. */
+export interface Asking {
+  readonly api: Api;
+  readonly request: ReadRequest;
+  readonly source: 'proxy' | 'trace';
+  /** The policy that answers; that of the rollout, else the model, when left out. */
+  readonly policy?: PolicyRef;
+  /** Ids of a span; drawn from the place of the call when left out. */
+  readonly callId?: string;
+  /** ms since 1970. */
+  readonly now: number;
+}
+
+/** A call whose place is recorded. */
+export interface Asked {
+  readonly call: Call;
+  readonly request: ReadRequest;
+  readonly policy: PolicyRef;
+  /** The prompt that it goes on with, by the step that this became. */
+  readonly before: string | null;
+}
+
+/** How a call was answered. */
+export interface Answered {
+  readonly reply: ReadReply;
+  /** SHA-256 of the body that was sent. */
+  readonly requestHash: string;
+  readonly attempts: number;
+  /** Address of the model server without secrets; null where nobody says it. */
+  readonly server: string | null;
+}
+
+const REMEMBERED = 32; // prompts of one rollout that later ones are compared with
+
+/** Records the calls of one rollout, one at a time. What it cannot append it throws: whoever holds it lets go of it then. */
+export class CapturedRollout {
+  readonly place: Place;
+  readonly state: RolloutState;
+  readonly #appender: Appender;
+  readonly #prompts = new Map<string, RememberedPrompt>();
+  #tail: Promise<unknown> = Promise.resolve();
+
+  constructor(place: Place, state: RolloutState, appender: Appender) {
+    this.place = place;
+    this.state = state;
+    this.#appender = appender;
+  }
+
+  /** Finds the place of a call, and records what it shows: the observation that follows on the reply before it. */
+  ask(asking: Asking): Promise<Asked> {
+    return this.#inTurn(async () => {
+      const { state } = this;
+      if (state.ended)
+        throw new CaptureRefused(
+          'conflict',
+          `the rollout ${this.place.rollout} has ended`,
+          'name another rollout in the address',
+        );
+      const { request } = asking;
+      const policy = asking.policy ?? state.policy ?? { policyId: cutText(request.model || 'model', 200), version: 0 };
+      if (!state.isOpen) await state.open?.(request, policy, (drafts) => this.#append(drafts));
+      state.isOpen = true;
+      const prefixes = prefixesOf(request.messages);
+      const placing = this.#placing(request, prefixes);
+      const { steps, parentStepId, place } = this.#goOn(placing, request, asking.now);
+      await this.#append(steps);
+      state.policy ??= policy;
+      const ordinal = state.calls.length;
+      const call: Call = {
+        callId: asking.callId ?? derivedId('call', this.place.rolloutId, ordinal),
+        ...{ ordinal, parentStepId, place, state: 'in-flight', source: asking.source, api: asking.api },
+        stepId: derivedId('candidate', parentStepId, `${this.place.rolloutId} ${ordinal}`),
+        depth: (state.depths.get(parentStepId) ?? 0) + 1,
+        prompt: prefixes.at(-1) ?? '',
+        ...{ policy, choices: [], answered: null, responseId: null, policyMs: 0, answeredAt: null },
+      };
+      state.calls.push(call);
+      return { call, request, policy, before: placing.kind === 'beside' ? null : parentStepId };
+    });
+  }
+
+  /** Records the reply to a call, and what it was asked with. */
+  answered(
+    { call, request, before }: Asked,
+    answered: Answered,
+    end: Omit<CallEnd, 'outcome' | 'message'>,
+    now: number,
+  ): Promise<string> {
+    return this.#inTurn(async () => {
+      const { reply } = answered;
+      call.choices = choicesOf(call, reply);
+      call.answered = {
+        responseId: reply.responseId && cutText(reply.responseId, 500),
+        model: reply.model && cutText(reply.model, 500),
+        ...{ requestHash: answered.requestHash, attempts: answered.attempts, latencyMs: end.totalMs },
+        ...{ usage: reply.usage && { ...reply.usage }, trimmed: null },
+        ...(reply.fingerprint === null ? {} : { fingerprint: cutText(reply.fingerprint, 500) }),
+      };
+      Object.assign(call, { responseId: reply.responseId, policyMs: end.totalMs, answeredAt: now, state: 'answered' });
+      if (this.state.ended) call.state = 'unanswered'; // nothing follows on it
+      const drafts = [callDraft(this.place, call, { ...end, outcome: 'answered', message: '' })];
+      if (call.state === 'answered') drafts.push(this.#promptDraft(call, request, before, answered));
+      return this.#append(drafts);
+    });
+  }
+
+  /** Records that a call has no reply, or not all of it, and why. */
+  unanswered({ call }: Asked, end: CallEnd, partial: ReadReply | null): Promise<string> {
+    return this.#inTurn(() => {
+      call.state = 'unanswered';
+      if (partial) call.choices = choicesOf(call, partial);
+      return this.#append([callDraft(this.place, call, end)]);
+    });
+  }
+
+  /** Whether a reply of the path is no step yet. */
+  hasOpen(): boolean {
+    return openOnPath(this.state.calls, this.state.leafStepId).length > 0;
+  }
+
+  /** Records the step that is open, with an observation. Returns the step; null where none is open. */
+  recordOpen(observation: string, now: number): Promise<string | null> {
+    return this.#inTurn(async () => {
+      const open = openOnPath(this.state.calls, this.state.leafStepId).at(-1);
+      if (!open) return null;
+      await this.#append(this.#record(open, 0, [], 'none', now, observation));
+      return open.stepId;
+    });
+  }
+
+  /** Records the end of the rollout, and before it the steps that are open. A repetition changes nothing. @throws CaptureRefused. */
+  end(
+    outcome: Outcome,
+    { success, reason, observation, now }: { success: boolean | null; reason: string; observation: string; now: number },
+  ): Promise<string | null> {
+    return this.#inTurn(async () => {
+      const { state } = this;
+      if (state.ended) {
+        if (state.ended.outcome === outcome && state.ended.success === success) return null;
+        throw new CaptureRefused(
+          'conflict',
+          `the rollout has ended as ${state.ended.outcome}`,
+          'an end that is recorded stays as it is',
+        );
+      }
+      const last = openOnPath(state.calls, state.leafStepId).at(-1);
+      const others = state.calls.filter((call) => call.state === 'answered' && call !== last);
+      const termination = outcome === 'terminated' || outcome === 'truncated' ? outcome : 'none';
+      const steps = last ? this.#record(last, 0, [], termination, now, observation) : [];
+      for (const call of others) steps.push(...this.#record(call, 0, [], 'none', now, '')); // the path has gone on: they lie beside it
+      const { runId, treeId, rolloutId } = this.place;
+      const end: Draft = {
+        ...{ type: 'RolloutFinished', id: derivedId('RolloutFinished', rolloutId), correlationId: runId },
+        data: {
+          ...{ rolloutId, treeId, leafStepId: state.leafStepId, outcome, success },
+          ...{ steps: state.depths.get(state.leafStepId) ?? 0, reason: cutText(reason, 10_000) },
+        },
+      };
+      const position = await this.#append([...steps, end]);
+      state.ended = { outcome, success, reason };
+      return position;
+    });
+  }
+
+  /** Appends what belongs to the rollout and changes nothing of its path. */
+  append(drafts: readonly Draft[]): Promise<string> {
+    return this.#inTurn(() => this.#append(drafts));
+  }
+
+  #placing({ previousResponseId }: ReadRequest, prefixes: readonly string[]): Placing<Call> {
+    const { calls, leafStepId } = this.state;
+    const before = previousResponseId === null ? undefined : calls.find(({ responseId }) => responseId === previousResponseId);
+    if (before && before.choices.length > 0) return { kind: 'continues', call: before, choice: 0, from: 0 };
+    return placeCall(prefixes, calls, leafStepId);
+  }
+
+  /** Records what a request shows of the calls before it, and says where its own step will be. */
+  #goOn(placing: Placing<Call>, { messages }: ReadRequest, now: number): GoneOn {
+    const { state } = this;
+    const at = (parentStepId: string, place: Call['place'], steps: readonly Draft[] = []): GoneOn => ({
+      steps,
+      parentStepId,
+      place,
+    });
+    switch (placing.kind) {
+      case 'first':
+        return at(state.leafStepId, 'path');
+      case 'beside':
+        return at(state.leafStepId, 'branch');
+      case 'again': {
+        const { parentStepId, place } = placing.call;
+        return at(parentStepId, place === 'path' && parentStepId === state.leafStepId ? 'path' : 'branch');
+      }
+      case 'follows': {
+        const open = openOnPath(state.calls, state.leafStepId).at(-1);
+        const last = messages.findLastIndex(({ role }) => role === 'assistant');
+        const added = spoken(messages.slice(last + 1));
+        const steps = open ? this.#record(open, 0, added, 'none', now) : [];
+        return at(state.leafStepId, 'path', steps);
+      }
+      case 'continues': {
+        const { call, choice, from } = placing;
+        const steps = call.state === 'answered' ? this.#record(call, choice, spoken(messages).slice(from), 'none', now) : [];
+        return at(call.stepId, call.stepId === state.leafStepId ? 'path' : 'branch', steps);
+      }
+      default:
+        return placing satisfies never;
+    }
+  }
+
+  /** Makes the step of a call, which is then recorded: on the path where it goes on with that. */
+  #record(
+    call: Call,
+    choice: number,
+    added: Parameters<typeof stepDrafts>[4]['added'],
+    termination: 'none' | 'terminated' | 'truncated',
+    now: number,
+    observation?: string,
+  ): Draft[] {
+    const { state } = this;
+    const chosen = call.choices[choice];
+    if (!chosen) return [];
+    const isOnPath = call.place === 'path' && call.parentStepId === state.leafStepId;
+    const followed = {
+      ...{ added, termination },
+      environmentMs: call.answeredAt === null ? 0 : Math.max(0, now - call.answeredAt),
+      ...(observation === undefined ? {} : { observation }),
+    };
+    call.state = 'recorded';
+    state.depths.set(call.stepId, call.depth);
+    if (isOnPath) state.leafStepId = call.stepId;
+    if (choice > 0) this.#prompts.delete(call.stepId); // it was remembered with the tokens of the first
+    return [...stepDrafts(this.place, call, chosen, isOnPath ? this.place.rolloutId : null, followed)];
+  }
+
+  #promptDraft(call: Call, request: ReadRequest, before: string | null, { reply, server }: Answered): Draft {
+    const { treeId, runId } = this.place;
+    const known = before === null ? undefined : this.#prompts.get(before);
+    const asked = {
+      ...{ messages: askedMessages(request.messages), tools: request.tools, sampling: request.sampling, server },
+      ...{ model: request.model && cutText(request.model, 500), tokenIds: reply.promptTokenIds },
+    };
+    const { data, prompt } = shownPrompt(asked, reply.choices[0]?.tokens?.ids ?? null, {
+      ...{ treeId, stepId: call.stepId, template: null, known: new Map() },
+      before: before !== null && known ? { id: before, prompt: known } : null,
+    });
+    this.#prompts.set(call.stepId, prompt);
+    for (const [oldest] of this.#prompts) if (this.#prompts.size > REMEMBERED) this.#prompts.delete(oldest);
+    return {
+      ...{ type: 'PromptShown', id: derivedId('PromptShown', call.stepId), correlationId: runId },
+      ...{ causationId: derivedId('CallCaptured', call.callId), data },
+    };
+  }
+
+  async #append(drafts: readonly Draft[]): Promise<string> {
+    if (drafts.length === 0) return '';
+    try {
+      return formatPosition(positionAfter(await this.#appender.append(drafts)));
+    } catch (cause) {
+      throw new NotRecorded(`the record could not be appended to: ${cause instanceof Error ? cause.message : String(cause)}`, {
+        cause,
+      });
+    }
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#tail.then(work, work);
+    this.#tail = done.catch(() => undefined);
+    return done;
+  }
+}
+
+interface GoneOn {
+  readonly steps: readonly Draft[];
+  readonly parentStepId: string;
+  readonly place: Call['place'];
+}
+
+function choicesOf({ prompt }: Call, { choices }: ReadReply): readonly CallChoice[] {
+  return choices.map((choice) => ({
+    ...choice,
+    conversation: withMessage(prompt, choice.message),
+    callsTools: choice.message.toolCalls.length > 0,
+  }));
+}

@@ -1,0 +1,397 @@
+import { Readable } from 'node:stream';
+import { sha256Hex } from '../../digest/sha256.ts';
+import { cutText } from '../../domain/text/cut-text.ts';
+import type { PolicyRef } from '../../events/schemas/values.ts';
+import { serverMessage } from '../../policies/openai/server-error.ts';
+import type { Principal } from '../../postgres/principal.ts';
+import type { CallEnd } from './capture-drafts.ts';
+import { NotRecorded } from './capture-errors.ts';
+import type { Asked, CapturedRollout } from './captured-rollout.ts';
+import { type Added, type Ask, hasExtras, withExtras, withoutExtras } from './extras.ts';
+import type { Capture } from './open-capture.ts';
+import type { Named } from './place.ts';
+import { assemble, type ReadReply, readReply } from './read-reply.ts';
+import { type Api, isObject, type Json, readRequest } from './read-request.ts';
+import { type StreamEvent, splitEvents } from './split-events.ts';
+import type { Upstream } from './upstream.ts';
+
+export interface Forwarding {
+  readonly capture: Capture;
+  readonly upstream: Upstream;
+  /** Whether a call whose record cannot be appended fails, or is answered all the same and says so. */
+  readonly whenUnrecorded: 'fail' | 'pass';
+  /** Bytes of one reply. */
+  readonly replyBytes: number;
+  /** What models were seen to refuse, by their names. */
+  readonly refusing: Map<string, Ask>;
+}
+
+export interface ForwardedCall {
+  readonly named: Named;
+  readonly principal: Principal;
+  readonly api: Api;
+  readonly body: Json;
+  readonly policy?: PolicyRef;
+  /** Aborted when the program goes away before there is an answer. */
+  readonly signal: AbortSignal;
+}
+
+/** An answer for the program. */
+export interface Forwarded {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Readable;
+}
+
+export const PATHS = { 'chat.completions': '/chat/completions', responses: '/responses' } as const satisfies Record<Api, string>;
+
+/** The model server gave no answer: why, and whether it was silent. */
+export class UpstreamFailed extends Error {
+  override readonly name = 'UpstreamFailed';
+  readonly kind: 'silent' | 'unreachable' | 'protocol';
+  constructor(kind: UpstreamFailed['kind'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.kind = kind;
+  }
+}
+
+/**
+ * Sends a call to the model server and records it. A reply is on record before its end is passed on: who has it may rely on it.
+ * @throws CaptureRefused; NotRecorded where calls fail with their record; UpstreamFailed.
+ */
+export async function forwardCall(world: Forwarding, call: ForwardedCall): Promise<Forwarded> {
+  const request = readRequest(call.api, call.body);
+  const recording = new Recording(world);
+  await recording.begin(() =>
+    world.capture.using(call.named, call.principal, async (rollout) => {
+      const policy = call.policy === undefined ? {} : { policy: call.policy };
+      return { rollout, asked: await rollout.ask({ api: call.api, request, source: 'proxy', ...policy, now: Date.now() }) };
+    }),
+  );
+  const gone = new AbortController();
+  const onAbort = () => gone.abort(call.signal.reason);
+  call.signal.addEventListener('abort', onAbort, { once: true });
+  if (call.signal.aborted) onAbort();
+  const silence = watchSilence(world.upstream.timeoutMs, gone);
+  try {
+    const sent = await send(world, call, request.model, gone.signal);
+    recording.sent(sent);
+    const type = sent.response.headers.get('content-type') ?? '';
+    if (sent.response.ok && type.includes('text/event-stream')) {
+      silence.move();
+      const stream = Readable.from(passOn(world, call, sent, recording, silence), { objectMode: false });
+      // a generator that waits for the model server cannot be ended: the wait is
+      const end = stream._destroy.bind(stream);
+      stream._destroy = (error, done) => {
+        gone.abort(new Error('the program went away'));
+        end(error, done);
+      };
+      return { status: sent.response.status, headers: { ...headersOf(sent.response), ...recording.notes() }, body: stream };
+    }
+    const text = sent.hide(await readText(sent.response, world.replyBytes, silence));
+    silence.stop();
+    if (sent.response.ok) return await answerWhole(call, sent, recording, text);
+    await recording.failed(serverMessage(text), sent.response.status);
+    return { status: statusOf(sent.response), headers: { ...headersOf(sent.response), ...recording.notes() }, body: text };
+  } catch (error) {
+    silence.stop();
+    if (error instanceof NotRecorded) throw error;
+    const fault = faultOf(error, world, gone.signal);
+    if (call.signal.aborted) await recording.cancelled('the program went away');
+    else await recording.failed(fault.message, null);
+    throw fault;
+  } finally {
+    call.signal.removeEventListener('abort', onAbort);
+  }
+}
+
+async function answerWhole(
+  { api }: ForwardedCall,
+  { response, added }: Sent,
+  recording: Recording,
+  text: string,
+): Promise<Forwarded> {
+  const body = parsed(text);
+  let reply: ReadReply;
+  try {
+    reply = readReply(api, body);
+  } catch (error) {
+    await recording.failed(error instanceof Error ? error.message : String(error), response.status);
+    return { status: response.status, headers: { ...headersOf(response), ...recording.notes() }, body: text };
+  }
+  await recording.answered(reply, response.status);
+  const cleaned = isObject(body) && hasExtras(added) ? JSON.stringify(withoutExtras(body, added, 'whole')) : text;
+  return { status: response.status, headers: { ...headersOf(response), ...recording.notes() }, body: cleaned };
+}
+
+/** Passes a stream on, event by event as they arrive; its last one when the reply is on record. */
+async function* passOn(
+  { replyBytes }: Forwarding,
+  { api }: ForwardedCall,
+  { response, added, hide }: Sent,
+  recording: Recording,
+  silence: Silence,
+): AsyncGenerator<Buffer> {
+  const parts = assemble(api);
+  const splitter = splitEvents();
+  const held: string[] = [];
+  let fault: string | null = null;
+  let bytes = 0;
+  const take = ({ raw, data }: StreamEvent): string | null => {
+    if (data === null) return raw;
+    recording.first();
+    if (data.trim() === '[DONE]') {
+      held.push(raw);
+      return null;
+    }
+    const part = parsed(data);
+    if (!isObject(part)) {
+      fault ??= `the stream holds what is no JSON object: ${JSON.stringify(data.slice(0, 200))}`;
+      return raw;
+    }
+    parts.add(part);
+    if (isObject(part.error) || part.type === 'error' || part.type === 'response.failed')
+      fault ??= `the model server reported in its stream: ${serverMessage(data)}`;
+    if (api === 'responses') {
+      if (parts.isComplete()) held.push(raw);
+      return parts.isComplete() ? null : raw;
+    }
+    if (!hasExtras(added)) return raw;
+    const cleaned = withoutExtras(part, added, 'part');
+    return cleaned && `data: ${JSON.stringify(cleaned)}\n\n`;
+  };
+  const whole = (): ReadReply | null => {
+    try {
+      return readReply(api, parts.whole());
+    } catch {
+      return null;
+    }
+  };
+  let isSettled = false;
+  try {
+    for await (const chunk of response.body ?? []) {
+      silence.move();
+      bytes += chunk.byteLength;
+      if (bytes > replyBytes) throw new UpstreamFailed('protocol', `the reply is longer than ${replyBytes} bytes`);
+      for (const event of splitter.add(chunk)) {
+        const out = take(event);
+        if (out !== null) yield Buffer.from(hide(out));
+      }
+    }
+    for (const event of splitter.rest()) {
+      const out = take(event);
+      if (out !== null) yield Buffer.from(hide(out));
+    }
+    const reply = parts.isComplete() && fault === null ? whole() : null;
+    isSettled = true;
+    silence.stop();
+    if (reply) await recording.answered(reply, response.status);
+    else await recording.failed(fault ?? 'the stream ended before the reply did', response.status, whole());
+    for (const raw of held) yield Buffer.from(hide(raw));
+  } catch (error) {
+    if (isSettled) throw error;
+    isSettled = true;
+    if (silence.signal.aborted && !silence.isOver())
+      return recording.cancelled('the program went away', response.status, whole());
+    await recording.failed(silence.isOver() ? silence.reason : message(error), response.status, whole());
+    throw error; // the connection of the program is cut: what it has is not all
+  } finally {
+    silence.stop();
+    if (!isSettled) await recording.cancelled('the program went away', response.status, whole());
+  }
+}
+
+interface Sent {
+  readonly response: Response;
+  /** Replaces secrets by their names. */
+  readonly hide: (text: string) => string;
+  readonly added: Added;
+  readonly requestHash: string;
+  readonly attempts: number;
+}
+
+/** Sends a call with what the record asks for besides; where the model server refuses that, without it. */
+async function send(
+  { upstream, refusing }: Forwarding,
+  { api, body }: ForwardedCall,
+  model: string | null,
+  signal: AbortSignal,
+): Promise<Sent> {
+  const asks: readonly Ask[] = ['all', 'log-probs', 'none'];
+  const first = refusing.get(model ?? '') ?? upstream.ask;
+  const once = async (ask: Ask, attempts: number): Promise<Sent> => {
+    const extended = withExtras(api, body, ask);
+    const text = JSON.stringify(extended.body);
+    const { response, hide } = await upstream.send(PATHS[api], text, signal);
+    return { response, hide, added: extended.added, requestHash: sha256Hex(text), attempts };
+  };
+  let sent = await once(first, 1);
+  for (const ask of asks.slice(asks.indexOf(first) + 1)) {
+    if (!(sent.added.logProbs || sent.added.tokenIds) || ![400, 422].includes(sent.response.status)) return sent;
+    const fewer = await once(ask, sent.attempts + 1);
+    // what was refused may have been another field: then every form is refused, and the first refusal is as good
+    if (fewer.response.ok && refusing.size < 1_000) refusing.set(model ?? '', ask);
+    await sent.response.body?.cancel();
+    sent = fewer;
+  }
+  return sent;
+}
+
+interface Opened {
+  readonly rollout: CapturedRollout;
+  readonly asked: Asked;
+}
+
+/** Records one call: what fails here fails the call, or is noted in its answer. */
+class Recording {
+  readonly #world: Forwarding;
+  readonly #began = performance.now();
+  #open: Opened | null = null;
+  #sent: Sent | null = null;
+  #firstMs: number | null = null;
+  #unrecorded: string | null = null;
+
+  constructor(world: Forwarding) {
+    this.#world = world;
+  }
+
+  async begin(open: () => Promise<Opened>): Promise<void> {
+    await this.#orNote(async () => {
+      this.#open = await open();
+    });
+  }
+
+  sent(sent: Sent): void {
+    this.#sent = sent;
+  }
+
+  first(): void {
+    this.#firstMs ??= performance.now() - this.#began;
+  }
+
+  async answered(reply: ReadReply, status: number): Promise<void> {
+    const [open, sent] = [this.#open, this.#sent];
+    if (!open || !sent) return;
+    const { requestHash, attempts } = sent;
+    const answered = { reply, requestHash, attempts, server: cutText(this.#world.upstream.shown, 500) };
+    await this.#orNote(() => open.rollout.answered(open.asked, answered, { status, ...this.#times() }, Date.now()));
+  }
+
+  failed(message: string, status: number | null, partial: ReadReply | null = null): Promise<void> {
+    return this.#unanswered({ outcome: 'failed', status, message, ...this.#times() }, partial);
+  }
+
+  cancelled(message: string, status: number | null = null, partial: ReadReply | null = null): Promise<void> {
+    return this.#unanswered({ outcome: 'cancelled', status, message, ...this.#times() }, partial).catch(() => undefined); // nobody listens
+  }
+
+  /** What the answer says of its record. */
+  notes(): Readonly<Record<string, string>> {
+    return this.#unrecorded === null ? {} : { 'x-espalier-unrecorded': this.#unrecorded };
+  }
+
+  async #unanswered(end: CallEnd, partial: ReadReply | null): Promise<void> {
+    const open = this.#open;
+    if (open) await this.#orNote(() => open.rollout.unanswered(open.asked, end, partial));
+  }
+
+  async #orNote(record: () => Promise<unknown>): Promise<void> {
+    try {
+      await record();
+    } catch (error) {
+      const open = this.#open;
+      if (open) this.#world.capture.letGo(open.rollout);
+      if (!(error instanceof NotRecorded) || this.#world.whenUnrecorded === 'fail') throw error;
+      this.#open = null;
+      this.#unrecorded = cutText(error.message, 500).replace(/[^\x20-\x7e]/g, '?');
+    }
+  }
+
+  #times(): Pick<CallEnd, 'firstMs' | 'totalMs'> {
+    return { firstMs: this.#firstMs, totalMs: performance.now() - this.#began };
+  }
+}
+
+/** Ends a call of which nothing is heard for too long. */
+interface Silence {
+  readonly signal: AbortSignal;
+  readonly reason: string;
+  isOver(): boolean;
+  move(): void;
+  stop(): void;
+}
+
+function watchSilence(limitMs: number, gone: AbortController): Silence {
+  const reason = `the model server was silent for ${limitMs} ms`;
+  let isOver = false;
+  const begin = () =>
+    setTimeout(() => {
+      isOver = true;
+      gone.abort(new UpstreamFailed('silent', reason));
+    }, limitMs);
+  let timer: NodeJS.Timeout | null = begin();
+  return {
+    signal: gone.signal,
+    reason,
+    isOver: () => isOver,
+    move() {
+      if (timer) clearTimeout(timer);
+      timer = begin();
+    },
+    stop() {
+      if (timer) clearTimeout(timer);
+      timer = null;
+    },
+  };
+}
+
+const PASSED = /^(content-type|retry-after|retry-after-ms|x-request-id|x-ratelimit-.*|openai-.*)$/;
+
+function headersOf({ headers }: Response): Record<string, string> {
+  return Object.fromEntries([...headers].filter(([name]) => PASSED.test(name)));
+}
+
+/** A redirect is no answer here: it would lead the program past the record. */
+function statusOf({ status }: Response): number {
+  return status >= 300 && status < 400 ? 502 : status;
+}
+
+/** Reads a body as text, up to a limit. @throws UpstreamFailed. */
+export async function readText({ body }: Response, limit: number, silence?: Silence): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    silence?.move();
+    size += chunk.byteLength;
+    if (size > limit) throw new UpstreamFailed('protocol', `the reply is longer than ${limit} bytes`);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+function faultOf(error: unknown, { upstream }: Forwarding, signal: AbortSignal): UpstreamFailed {
+  if (error instanceof UpstreamFailed) return error;
+  if (signal.aborted && signal.reason instanceof UpstreamFailed) return signal.reason;
+  return new UpstreamFailed(
+    'unreachable',
+    upstream.hide(`the model server at ${upstream.shown} was not reached: ${message(error)}`),
+    {
+      cause: error,
+    },
+  );
+}
+
+function message(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause instanceof Error ? error.cause : null;
+  return cause ? `${error.message}: ${'code' in cause ? String(cause.code) : cause.message}` : error.message;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

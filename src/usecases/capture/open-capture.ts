@@ -1,0 +1,212 @@
+import type { Appender, Draft } from '../../append/appender.ts';
+import type { Topic } from '../../events/catalogue.ts';
+import { derivedId } from '../../events/derived-id.ts';
+import { type AppendingWorld, openAppender } from '../../platform/open-appender.ts';
+import { may, owns, type Principal, sees } from '../../postgres/principal.ts';
+import { journal } from '../../projections/journal/journal.ts';
+import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
+import { owners } from '../../projections/owners/owners.ts';
+import { type Owner, readOwners } from '../../projections/owners/read-owners.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { openCache } from '../../runtime/cache.ts';
+import { createExclusive } from '../../runtime/exclusive.ts';
+import { CaptureRefused, NotRecorded } from './capture-errors.ts';
+import { CapturedRollout, type Outcome } from './captured-rollout.ts';
+import { checkNames, type Named, type Place, runIdOf } from './place.ts';
+import type { Json } from './read-request.ts';
+import { type Held, openingDrafts, recoverRollout } from './recover-rollout.ts';
+import { rewardDraft, type Scorer, sameReward } from './reward.ts';
+
+export interface CaptureWorld extends Omit<AppendingWorld, 'stamp'> {
+  /** What the run that a first call opens says of itself. */
+  readonly config: Json;
+  /** How long to wait for the read models. */
+  readonly catchUpMs?: number;
+}
+
+/** Who says what of a rollout as a whole, or of its last step. */
+export interface GivenReward {
+  readonly value: number;
+  readonly component: string;
+  readonly scorer: Scorer;
+  /** Of the last step rather than of the rollout, which is recorded with this observation when it is open. */
+  readonly step: { readonly observation: string | null } | null;
+}
+
+export interface GivenEnd {
+  readonly outcome: Outcome;
+  readonly success: boolean | null;
+  readonly reason: string;
+  readonly observation: string;
+}
+
+/** Finds the rollouts that calls belong to, and records what programs say of them. */
+export interface Capture {
+  /** The rollout of a place, opened by its first call. Work with it by `using`, which lets go of one that failed. */
+  using<T>(named: Named, principal: Principal, work: (rollout: CapturedRollout) => Promise<T>): Promise<T>;
+  /** Lets go of a rollout that could not be appended to: the next call reads it from the record. */
+  letGo(rollout: CapturedRollout): void;
+  /** Returns the position behind the reward, empty where the record held it. @throws CaptureRefused. */
+  reward(named: Named, principal: Principal, given: GivenReward): Promise<string>;
+  /** Ends a rollout. Returns the position, empty where it had ended so. @throws CaptureRefused. */
+  end(named: Named, principal: Principal, given: GivenEnd): Promise<string>;
+}
+
+const CATCH_UP_MS = 10_000;
+const OPEN = 2_000; // rollouts in memory; others are read from the record again
+const PRODUCER = 'capture';
+
+/** Opens the recording of calls that programs make by a proxy, or of which they send traces. */
+export function openCapture(world: CaptureWorld): Capture {
+  const { database, log, blobs, config, catchUpMs = CATCH_UP_MS } = world;
+  const { db } = database;
+  const rollouts = openCache<CapturedRollout>({ max: OPEN });
+  const appenders = openCache<Appender>({ max: 100 });
+  const opened = openCache<Pick<Owner, 'principal' | 'project'>>({ max: 50_000 }); // runs by this process, before they are folded
+  const places = openCache<Partial<Held>>({ max: 50_000 }); // what was opened here of runs and trees, by their ids
+  const exclusive = createExclusive();
+
+  async function folded(topics: readonly Topic[]): Promise<void> {
+    try {
+      await waitUntilProjected(db, await log.ends(topics), { timeoutMs: catchUpMs, projections: [journal, owners] });
+    } catch (cause) {
+      throw new NotRecorded(`the read models are behind the log: ${cause instanceof Error ? cause.message : String(cause)}`, {
+        cause,
+      });
+    }
+  }
+
+  /** Returns the project that a run's events are stamped with. @throws CaptureRefused where it is another's. */
+  async function projectOf(run: string, principal: Principal): Promise<string> {
+    const runId = runIdOf(run, principal.project);
+    const owner = opened.get(runId) ?? (await readOwners(db, 'runs', [runId])).get(runId);
+    if (!owner) return principal.project;
+    opened.set(runId, owner);
+    if (principal.keyId === null) return owner.project;
+    if (owner.project !== principal.project) {
+      if (sees(principal, owner.project))
+        throw new CaptureRefused(
+          'forbidden',
+          `the run ${run} belongs to project ${owner.project}, and this request writes ${principal.project}`,
+          `send the header espalier-project: ${owner.project}`,
+        );
+      throw new CaptureRefused('forbidden', `the id ${run} is taken`, 'choose another: a random UUID is never taken');
+    }
+    if (owns(principal, owner.principal) || may(principal, 'admin')) return owner.project;
+    throw new CaptureRefused(
+      'forbidden',
+      `the run ${run} belongs to another key`,
+      'use the key that opened it, one that replaces it, or one of the scope admin',
+    );
+  }
+
+  function appenderOf(principal: Principal['principal'], project: string): Appender {
+    const key = `${principal} ${project}`;
+    const found = appenders.get(key) ?? openAppender({ database, log, blobs, stamp: { principal, project } }, PRODUCER);
+    appenders.set(key, found);
+    return found;
+  }
+
+  async function find(named: Named, principal: Principal): Promise<CapturedRollout> {
+    checkNames(named);
+    const runId = runIdOf(named.run, principal.project);
+    const key = keyOf(runId, named);
+    return exclusive.run([key], async () => {
+      const known = rollouts.get(key);
+      if (!known || opened.get(runId) === undefined) await folded(['runs', 'trees']);
+      const project = await projectOf(named.run, principal);
+      if (known) return known;
+      const { place, state, held } = await recoverRollout(db, named, runId, { bytes: (sha256) => blobs.get(sha256) });
+      // of rollouts that are opened at once each is to see what the others opened
+      state.open = (request, policy, append) =>
+        exclusive.run([runId], async () => {
+          await projectOf(named.run, principal); // another may have opened it meanwhile
+          const ordinals = new Set([...held.ordinals, ...(places.get(place.treeId)?.ordinals ?? [])]);
+          const now = { ...held, ...places.get(runId), ...places.get(place.treeId), ordinals };
+          const { drafts, held: then } = openingDrafts(place, now, config, request.messages, policy);
+          await append(drafts);
+          opened.set(runId, opened.get(runId) ?? { principal: principal.principal, project });
+          places.set(runId, { environments: then.environments });
+          places.set(place.treeId, { hasTree: true, ordinals: then.ordinals });
+        });
+      const rollout = new CapturedRollout(place, state, appenderOf(principal.principal, project));
+      rollouts.set(key, rollout);
+      return rollout;
+    });
+  }
+
+  async function using<T>(named: Named, principal: Principal, work: (rollout: CapturedRollout) => Promise<T>): Promise<T> {
+    const rollout = await find(named, principal);
+    try {
+      return await work(rollout);
+    } catch (error) {
+      // what it remembers may not be what is on record
+      if (!(error instanceof CaptureRefused)) letGo(rollout);
+      throw error;
+    }
+  }
+
+  function letGo({ place }: CapturedRollout): void {
+    rollouts.delete(keyOf(place.runId, place));
+  }
+
+  /** Finds a rollout that is on record. */
+  function recorded<T>(named: Named, principal: Principal, work: (rollout: CapturedRollout) => Promise<T>): Promise<T> {
+    return using(named, principal, (rollout) => {
+      if (rollout.state.isOpen) return work(rollout);
+      letGo(rollout);
+      throw new CaptureRefused(
+        'unknown',
+        `there is no rollout ${named.rollout} of task ${named.task}`,
+        'its first call opens it',
+      );
+    });
+  }
+
+  async function held({ treeId }: Place, rewardId: string) {
+    await folded(['trees']);
+    const rewards = await readEventsOfTypes(db, treeId, ['RewardAssigned']);
+    return rewards.find(({ data }) => data.rewardId === rewardId)?.data ?? null;
+  }
+
+  return {
+    using,
+    letGo,
+    reward: (named, principal, given) =>
+      recorded(named, principal, async (rollout) => {
+        const { place, state } = rollout;
+        const stepId = given.step && (await lastStep(rollout, given.step.observation));
+        const rewardId = derivedId('reward', stepId ?? place.rolloutId, given.component);
+        return exclusive.run([rewardId], async () => {
+          const before = await held(place, rewardId);
+          if (before === null) return rollout.append([rewardDraft(place, rewardId, stepId, given)] satisfies Draft[]);
+          if (sameReward(before, given)) return '';
+          throw new CaptureRefused(
+            'conflict',
+            `the reward ${given.component} of ${stepId === null ? 'the rollout' : `step ${state.depths.get(stepId)}`} is ${before.value}`,
+            'name another component, or revise it by a RewardRevised event',
+          );
+        });
+      }),
+    end: (named, principal, given) =>
+      recorded(named, principal, async (rollout) => (await rollout.end(given.outcome, { ...given, now: Date.now() })) ?? ''),
+  };
+}
+
+function keyOf(runId: string, { task, rollout }: Named): string {
+  return JSON.stringify([runId, task, rollout]);
+}
+
+/** Returns the last step of the path, which is recorded now where its observation is said. @throws CaptureRefused. */
+async function lastStep(rollout: CapturedRollout, observation: string | null): Promise<string> {
+  const { state } = rollout;
+  if (observation !== null) await rollout.recordOpen(observation, Date.now());
+  else if (rollout.hasOpen())
+    throw new CaptureRefused(
+      'conflict',
+      'the last reply is no step yet: what follows on it comes with the next call',
+      'send `observation` with the reward, or give the reward to the rollout',
+    );
+  if (state.leafStepId !== state.rootStepId) return state.leafStepId;
+  throw new CaptureRefused('conflict', 'the rollout has no step yet', 'its first reply becomes one');
+}

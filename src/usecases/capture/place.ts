@@ -1,0 +1,47 @@
+import { isUuid } from '../../domain/ids.ts';
+import { derivedId } from '../../events/derived-id.ts';
+import { CaptureRefused } from './capture-errors.ts';
+
+/** What a call belongs to, as its program names it: by names of its own, or by ids of the record. */
+export interface Named {
+  readonly run: string;
+  readonly task: string;
+  readonly rollout: string;
+}
+
+/** The ids of a place. */
+export interface Place extends Named {
+  readonly runId: string;
+  readonly treeId: string;
+  readonly rolloutId: string;
+}
+
+const LONGEST = 200; // characters of a name
+
+/** @throws CaptureRefused for a name that no address should hold. */
+export function checkNames(named: Named): void {
+  for (const part of ['run', 'task', 'rollout'] as const) {
+    const name = named[part];
+    if (name.length > 0 && name.length <= LONGEST && name.isWellFormed() && !/\p{Cc}/u.test(name)) continue;
+    throw new CaptureRefused(
+      'invalid',
+      `the name of the ${part} has ${name.length} characters, or holds control characters`,
+      `name it by 1 to ${LONGEST} characters, in the address or in the header x-espalier-${part}`,
+    );
+  }
+}
+
+/** Returns the id of a run: its own, or that of its name in the project. */
+export function runIdOf(run: string, project: string): string {
+  return isUuid(run) ? run : derivedId('captured-run', project, run);
+}
+
+/** Returns the id of the tree of a task that is not on record. */
+export function treeIdOf(runId: string, task: string): string {
+  return derivedId('tree', runId, task);
+}
+
+/** Returns the id of a rollout that is not on record. */
+export function rolloutIdOf(treeId: string, rollout: string): string {
+  return derivedId('rollout', treeId, rollout);
+}

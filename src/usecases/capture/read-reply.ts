@@ -1,0 +1,165 @@
+import type { CallMessage } from '../../domain/capture/call-message.ts';
+import { parseCompletion } from '../../policies/openai/completion.ts';
+import { type Api, chatMessage, isObject, type Json, list, messagesOfItems, string } from './read-request.ts';
+
+/** What a model returned for a call. */
+export interface ReadReply {
+  readonly choices: readonly ReadChoice[];
+  /** Token ids of the prompt; null where the server returns none. */
+  readonly promptTokenIds: readonly number[] | null;
+  readonly usage: Usage | null;
+  readonly responseId: string | null;
+  readonly model: string | null;
+  readonly fingerprint: string | null;
+}
+export interface ReadChoice {
+  readonly message: CallMessage;
+  /** What the model thought before it, where its server takes that out of the text. */
+  readonly thought: string;
+  /** The message as the server wrote it. */
+  readonly raw: string;
+  readonly tokens: { readonly ids: readonly number[]; readonly logProbs: readonly number[] | null } | null;
+  readonly usage: Usage | null;
+  readonly finishReason: string | null;
+}
+interface Usage {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+}
+
+/** Reads a whole reply in either protocol. @throws PolicyError `protocol`, or Error, that says what is wrong with it. */
+export function readReply(api: Api, body: unknown): ReadReply {
+  return api === 'chat.completions' ? chatReply(body) : responsesReply(body);
+}
+
+function chatReply(body: unknown): ReadReply {
+  const { acts, ...completion } = parseCompletion(JSON.stringify(body));
+  const choices = list(isObject(body) ? body.choices : [])
+    .filter(isObject)
+    .map((choice, i) => ({ choice, at: typeof choice.index === 'number' ? choice.index : i }))
+    .sort((a, b) => a.at - b.at);
+  return {
+    ...completion,
+    choices: acts.map(({ tokens, usage, finishReason }, i): ReadChoice => {
+      const said = choices[i]?.choice.message;
+      const message = chatMessage(isObject(said) ? { ...said, role: 'assistant' } : said);
+      const thought = isObject(said) ? (string(said.reasoning_content) ?? string(said.reasoning) ?? '') : '';
+      return { message: message ?? SILENT, thought, raw: JSON.stringify(said ?? {}), tokens, usage, finishReason };
+    }),
+  };
+}
+
+function responsesReply(body: unknown): ReadReply {
+  if (!isObject(body) || !Array.isArray(body.output))
+    throw new Error("the model server's answer is no response: it has no output");
+  const message = messagesOfItems(body.output).find(({ role }) => role === 'assistant') ?? SILENT;
+  const usage = usageOf(body.usage);
+  const reasons = isObject(body.incomplete_details) ? string(body.incomplete_details.reason) : null;
+  const finishReason = body.status === 'incomplete' ? (reasons === 'max_output_tokens' ? 'length' : reasons) : 'stop';
+  const thought = list(body.output)
+    .filter(isObject)
+    .filter(({ type }) => type === 'reasoning')
+    .flatMap(({ summary, content }) => [...list(summary), ...list(content)])
+    .map((part) => (isObject(part) ? (string(part.text) ?? '') : ''))
+    .join('\n');
+  return {
+    ...{ promptTokenIds: null, usage, responseId: string(body.id), model: string(body.model), fingerprint: null },
+    choices: [{ message, thought, raw: JSON.stringify(body.output), tokens: null, usage, finishReason }],
+  };
+}
+
+const SILENT: CallMessage = { role: 'assistant', parts: [], toolCalls: [], toolCallId: null };
+
+function usageOf(given: unknown): Usage | null {
+  if (!isObject(given) || !Number.isInteger(given.input_tokens) || !Number.isInteger(given.output_tokens)) return null;
+  return { promptTokens: Number(given.input_tokens), completionTokens: Number(given.output_tokens) };
+}
+
+/** Puts the parts of a streamed reply together. `fault` says what of the stream could not be read. */
+export interface Assembler {
+  add(part: Json): void;
+  /** The whole reply, as it would have come at once; null while nothing of it came. */
+  whole(): unknown;
+  /** Whether the server said that the reply is at its end. */
+  isComplete(): boolean;
+}
+
+export function assemble(api: Api): Assembler {
+  return api === 'chat.completions' ? assembleChat() : assembleResponse();
+}
+
+interface GrowingTool {
+  id?: unknown;
+  type?: unknown;
+  readonly function: { name: string; arguments: string };
+}
+
+interface Growing {
+  index: number;
+  message: { role: 'assistant'; content: string | null; tool_calls?: GrowingTool[]; [field: string]: unknown };
+  finish_reason: string | null;
+  logprobs: { content: unknown[] } | null;
+  token_ids?: unknown[];
+}
+
+function assembleChat(): Assembler {
+  const top: Record<string, unknown> = {};
+  const choices = new Map<number, Growing>();
+  return {
+    add(part) {
+      for (const field of ['id', 'model', 'system_fingerprint', 'usage', 'prompt_token_ids', 'metadata'])
+        if (part[field] !== undefined && part[field] !== null) top[field] = part[field];
+      for (const given of list(part.choices).filter(isObject)) {
+        const index = typeof given.index === 'number' ? given.index : 0;
+        const choice: Growing = choices.get(index) ?? {
+          ...{ index, message: { role: 'assistant', content: null }, finish_reason: null, logprobs: null },
+        };
+        choices.set(index, choice);
+        if (isObject(given.delta)) grow(choice.message, given.delta);
+        if (typeof given.finish_reason === 'string') choice.finish_reason = given.finish_reason;
+        if (isObject(given.logprobs) && Array.isArray(given.logprobs.content)) {
+          choice.logprobs ??= { content: [] };
+          choice.logprobs.content.push(...given.logprobs.content);
+        }
+        if (Array.isArray(given.token_ids)) {
+          choice.token_ids ??= [];
+          choice.token_ids.push(...given.token_ids);
+        }
+      }
+    },
+    whole: () => (choices.size === 0 ? null : { ...top, choices: [...choices.values()] }),
+    isComplete: () => choices.size > 0 && [...choices.values()].every(({ finish_reason }) => finish_reason !== null),
+  };
+}
+
+/** Adds a part of a message to it: texts are joined, calls of tools by their index. */
+function grow(message: Growing['message'], delta: Json): void {
+  for (const field of ['content', 'reasoning_content', 'reasoning', 'refusal'])
+    if (typeof delta[field] === 'string') message[field] = `${message[field] ?? ''}${delta[field]}`;
+  const calls: GrowingTool[] = message.tool_calls ?? [];
+  for (const call of list(delta.tool_calls).filter(isObject)) {
+    const at = typeof call.index === 'number' && call.index >= 0 && call.index < 1_000 ? call.index : calls.length;
+    const grown = calls[at] ?? { function: { name: '', arguments: '' } };
+    calls[at] = grown;
+    if (call.id !== undefined && call.id !== null) grown.id = call.id;
+    if (call.type !== undefined) grown.type = call.type;
+    if (!isObject(call.function)) continue;
+    grown.function.name += string(call.function.name) ?? '';
+    grown.function.arguments += string(call.function.arguments) ?? '';
+  }
+  if (calls.length > 0) message.tool_calls = calls;
+}
+
+function assembleResponse(): Assembler {
+  let last: unknown = null;
+  let isComplete = false;
+  return {
+    add(part) {
+      if (!isObject(part.response)) return;
+      last = part.response;
+      isComplete = ['response.completed', 'response.incomplete', 'response.failed'].includes(String(part.type));
+    },
+    whole: () => last,
+    isComplete: () => isComplete,
+  };
+}

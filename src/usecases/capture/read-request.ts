@@ -1,0 +1,129 @@
+import type { CalledTool, CallMessage, CallPart } from '../../domain/capture/call-message.ts';
+import type { Sampling } from '../../domain/prompts/asked-prompt.ts';
+
+export type Json = Readonly<Record<string, unknown>>;
+export type Api = 'chat.completions' | 'responses';
+
+/** What a request of a program asks a model for. */
+export interface ReadRequest {
+  readonly messages: readonly CallMessage[];
+  /** The response that it continues on the server's side. */
+  readonly previousResponseId: string | null;
+  readonly model: string | null;
+  /** Schemas of the tools as JSON; null where it has none. */
+  readonly tools: string | null;
+  readonly sampling: Sampling;
+  readonly streams: boolean;
+}
+
+/** Reads a request in either protocol. What does not have the form expected is left out: the model server judges requests. */
+export function readRequest(api: Api, body: Json): ReadRequest {
+  const given = api === 'chat.completions' ? list(body.messages).map(chatMessage) : responsesMessages(body);
+  return {
+    messages: given.filter((message) => message !== null),
+    previousResponseId: string(body.previous_response_id),
+    model: string(body.model),
+    tools: list(body.tools).length === 0 ? null : JSON.stringify(body.tools),
+    sampling: {
+      temperature: number(body.temperature) ?? 1,
+      topP: number(body.top_p),
+      maxTokens: count(body.max_completion_tokens) ?? count(body.max_tokens) ?? count(body.max_output_tokens),
+      stop: (typeof body.stop === 'string' ? [body.stop] : list(body.stop))
+        .filter((text) => typeof text === 'string')
+        .slice(0, 100),
+      seed: Number.isSafeInteger(body.seed) ? (body.seed as number) : null, // as just seen
+    },
+    streams: body.stream === true,
+  };
+}
+
+/** Reads one message of chat completions, of a request or of a reply; null for what is none. */
+export function chatMessage(given: unknown): CallMessage | null {
+  if (!isObject(given)) return null;
+  const role = roleOf(given.role);
+  if (role === null) return null;
+  const called = [...list(given.tool_calls), ...(isObject(given.function_call) ? [{ function: given.function_call }] : [])];
+  const said = partsOf(given.content);
+  return {
+    role,
+    parts: said.length === 0 && typeof given.refusal === 'string' ? [{ kind: 'text', text: given.refusal }] : said,
+    toolCalls: called.flatMap((call) => (isObject(call) ? toolOf(call) : [])),
+    toolCallId: string(given.tool_call_id),
+  };
+}
+
+/** Reads items of the responses protocol, of a request or of a reply, as messages: what the model said at once is one. */
+export function messagesOfItems(items: readonly unknown[]): readonly CallMessage[] {
+  const messages: CallMessage[] = [];
+  const say = (parts: readonly CallPart[], toolCalls: readonly CalledTool[]) => {
+    const last = messages.at(-1);
+    if (last?.role !== 'assistant') return messages.push({ role: 'assistant', parts, toolCalls, toolCallId: null });
+    messages.pop();
+    return messages.push({ ...last, parts: [...last.parts, ...parts], toolCalls: [...last.toolCalls, ...toolCalls] });
+  };
+  for (const item of items) {
+    if (!isObject(item)) continue;
+    if (item.type === 'function_call')
+      say([], [{ id: string(item.call_id), name: string(item.name) ?? '', arguments: string(item.arguments) ?? '' }]);
+    else if (item.type === 'function_call_output')
+      messages.push({ role: 'tool', parts: partsOf(item.output), toolCalls: [], toolCallId: string(item.call_id) });
+    else {
+      const role = roleOf(item.role);
+      if (role === 'assistant') say(partsOf(item.content), []);
+      else if (role !== null) messages.push({ role, parts: partsOf(item.content), toolCalls: [], toolCallId: null });
+    }
+  }
+  return messages;
+}
+
+function responsesMessages({ instructions, input }: Json): readonly CallMessage[] {
+  const system = typeof instructions === 'string' && instructions !== '' ? [message('system', instructions)] : [];
+  return [...system, ...(typeof input === 'string' ? [message('user', input)] : messagesOfItems(list(input)))];
+}
+
+function message(role: CallMessage['role'], text: string): CallMessage {
+  return { role, parts: [{ kind: 'text', text }], toolCalls: [], toolCallId: null };
+}
+
+function toolOf(call: Json): CalledTool[] {
+  const called = isObject(call.function) ? call.function : isObject(call.custom) ? call.custom : null;
+  if (called === null) return [];
+  return [
+    { id: string(call.id), name: string(called.name) ?? '', arguments: string(called.arguments) ?? string(called.input) ?? '' },
+  ];
+}
+
+function partsOf(content: unknown): readonly CallPart[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ kind: 'text', text: content }];
+  return list(content).flatMap((part): CallPart[] => {
+    if (typeof part === 'string') return [{ kind: 'text', text: part }];
+    if (!isObject(part)) return [];
+    const text = string(part.text) ?? string(part.refusal);
+    if (text !== null) return [{ kind: 'text', text }];
+    const image = isObject(part.image_url) ? part.image_url.url : part.image_url;
+    if (typeof image === 'string') return [{ kind: 'picture', url: image }];
+    return [{ kind: 'text', text: JSON.stringify(part) }]; // sound, files: as they were sent
+  });
+}
+
+function roleOf(role: unknown): CallMessage['role'] | null {
+  if (role === 'developer' || role === 'system') return 'system';
+  if (role === 'function' || role === 'tool') return 'tool';
+  return role === 'user' || role === 'assistant' ? role : null;
+}
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+export function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+export function string(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+function number(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+function count(value: unknown): number | null {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 31 ? Number(value) : null;
+}

@@ -1,0 +1,164 @@
+import type { Draft } from '../../append/appender.ts';
+import type { CallMessage } from '../../domain/capture/call-message.ts';
+import { isUuid } from '../../domain/ids.ts';
+import type { DataOf } from '../../events/catalogue.ts';
+import { derivedId } from '../../events/derived-id.ts';
+import type { Envelope } from '../../events/envelope.ts';
+import { unpack } from '../../events/packed.ts';
+import type { PolicyRef, Text } from '../../events/schemas/values.ts';
+import type { Db } from '../../postgres/database.ts';
+import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
+import type { Call, CallChoice } from './call.ts';
+import { FINGERPRINT, rolloutDraft, runDraft, treeDraft } from './capture-drafts.ts';
+import { CaptureRefused } from './capture-errors.ts';
+import type { RolloutState } from './captured-rollout.ts';
+import { type Named, type Place, rolloutIdOf, treeIdOf } from './place.ts';
+import { chatMessage, isObject, type Json, messagesOfItems } from './read-request.ts';
+
+/** Reads payloads of the blob store. */
+export interface Payloads {
+  readonly bytes: (sha256: string) => Promise<Uint8Array>;
+}
+
+const OF_TREE = ['TreeOpened', 'TreeClosed', 'RolloutStarted', 'CallCaptured', 'StepTaken', 'RolloutFinished'] as const;
+
+/** A rollout as the record holds it. */
+export interface Recovered {
+  readonly place: Place;
+  readonly state: RolloutState;
+  readonly held: Held;
+}
+/** What of a place is on record, for who opens the rest. */
+export interface Held {
+  readonly environments: readonly { readonly environment: string; readonly fingerprint: string }[] | null;
+  readonly hasTree: boolean;
+  readonly rootStepId: string;
+  /** Of the rollouts of the tree. */
+  readonly ordinals: ReadonlySet<number>;
+}
+
+/**
+ * Reads what the record holds of a rollout: who restarted goes on where it ends. A task and a rollout that are named by an id are
+ * those of the record where the run has them; other names are the same place for everyone who uses them.
+ * @throws CaptureRefused where the run or the task is over.
+ */
+export async function recoverRollout(db: Db, named: Named, runId: string, payloads: Payloads): Promise<Recovered> {
+  const ofRun = await readEventsOfTypes(db, runId, ['RunStarted', 'RunFinished']);
+  const run = ofRun.find(isOf('RunStarted'))?.data ?? null;
+  const byId = isUuid(named.task) ? (await readEventsOfTypes(db, named.task, ['TreeOpened']))[0] : undefined;
+  const treeId = byId?.data.runId === runId ? named.task : treeIdOf(runId, named.task);
+  const events = await readEventsOfTypes(db, treeId, OF_TREE);
+  const tree = events.find(isOf('TreeOpened'))?.data ?? null;
+  const starts = events.filter(isOf('RolloutStarted'));
+  const isNamed = isUuid(named.rollout) && starts.some(({ data }) => data.rolloutId === named.rollout);
+  const rolloutId = isNamed ? named.rollout : rolloutIdOf(treeId, named.rollout);
+  const start = starts.find(({ data }) => data.rolloutId === rolloutId)?.data ?? null;
+  const finished = events.filter(isOf('RolloutFinished')).find(({ data }) => data.rolloutId === rolloutId)?.data ?? null;
+  const over = ofRun.some(isOf('RunFinished')) ? 'run' : events.some(isOf('TreeClosed')) ? 'task' : null;
+  if (start === null && over !== null)
+    throw new CaptureRefused('conflict', `the ${over} has ended, and takes no further rollout`, `name another ${over}`);
+  const rootStepId = tree?.rootStepId ?? derivedId('root', treeId);
+  const state: RolloutState = {
+    ...{ rootStepId, leafStepId: start?.fromStepId ?? rootStepId, depths: new Map([[rootStepId, 0]]), calls: [] },
+    ...{ policy: start?.policy ?? run?.policy ?? null, isOpen: start !== null, open: null },
+    ended: finished && { outcome: finished.outcome, success: finished.success, reason: finished.reason },
+  };
+  for (const { data } of events.filter(isOf('StepTaken'))) {
+    state.depths.set(data.stepId, data.depth);
+    if (data.rolloutId === rolloutId && data.parentStepId === state.leafStepId) state.leafStepId = data.stepId;
+  }
+  for (const event of events.filter(isOf('CallCaptured')))
+    if (event.data.rolloutId === rolloutId) state.calls[event.data.ordinal] ??= await callOf(event, state, payloads);
+  // a call that was in flight when its server ended left nothing
+  state.calls.splice(0, state.calls.length, ...Array.from(state.calls, (call, i) => call ?? lost(state, i)));
+  const held = { environments: run?.environments ?? null, hasTree: tree !== null, rootStepId };
+  return {
+    place: { ...named, runId, treeId, rolloutId },
+    state,
+    held: { ...held, ordinals: new Set(starts.map(({ data }) => data.ordinal)) },
+  };
+}
+
+/** Makes the events that open a rollout, and before it what the record lacks of its run and its tree. */
+export function openingDrafts(
+  place: Place,
+  { environments, hasTree, rootStepId, ordinals }: Held,
+  config: Json,
+  messages: readonly CallMessage[],
+  policy: PolicyRef,
+): { readonly drafts: readonly Draft[]; readonly held: Held } {
+  const { environment, fingerprint } = (environments?.length === 1 ? environments[0] : undefined) ?? CAPTURED;
+  const asked = /^\d{1,9}$/.test(place.rollout) ? Number(place.rollout) : null;
+  const ordinal = asked !== null && !ordinals.has(asked) ? asked : Math.max(-1, ...ordinals) + 1;
+  return {
+    drafts: [
+      ...(environments ? [] : [runDraft(place, environment, policy, config)]),
+      ...(hasTree ? [] : [treeDraft(place, environment, fingerprint, messages)]),
+      rolloutDraft(place, rootStepId, ordinal, policy),
+    ],
+    held: { environments: environments ?? [CAPTURED], hasTree: true, rootStepId, ordinals: new Set([...ordinals, ordinal]) },
+  };
+}
+
+/** The environment of what is not said to be in another. */
+const CAPTURED = { environment: 'captured', fingerprint: FINGERPRINT };
+
+async function callOf({ data, occurredAt }: Envelope<'CallCaptured'>, state: RolloutState, payloads: Payloads): Promise<Call> {
+  const isRecorded = data.stepId !== null && state.depths.has(data.stepId);
+  const { callId, ordinal, parentStepId, place, source, prompt, call: answered, timings } = data;
+  return {
+    ...{ callId, ordinal, parentStepId, place, source, answered },
+    api: data.api === 'responses' ? 'responses' : 'chat.completions',
+    prompt: prompt ?? '',
+    stepId: data.stepId ?? '',
+    depth: (state.depths.get(parentStepId) ?? 0) + 1,
+    state: data.stepId === null ? 'unanswered' : isRecorded ? 'recorded' : 'answered',
+    policy: state.policy ?? { policyId: answered?.model?.slice(0, 200) || 'model', version: 0 },
+    choices: await Promise.all(data.choices.map((choice) => choiceOf(choice, payloads))),
+    ...{ responseId: answered?.responseId ?? null, policyMs: timings.totalMs, answeredAt: Date.parse(occurredAt) },
+  };
+}
+
+async function choiceOf(
+  { message: given, conversation, tokens, usage, finishReason }: DataOf<'CallCaptured'>['choices'][number],
+  payloads: Payloads,
+): Promise<CallChoice> {
+  const raw = await textOf(given, payloads);
+  const parsed = parse(raw);
+  const message = Array.isArray(parsed)
+    ? messagesOfItems(parsed).find(({ role }) => role === 'assistant')
+    : chatMessage(isObject(parsed) ? { ...parsed, role: 'assistant' } : null);
+  const numbers = async (array: { readonly bytes: unknown } & Parameters<typeof unpack>[0]) =>
+    unpack(array, typeof array.bytes === 'string' ? undefined : await payloads.bytes(array.bytes.blob));
+  const said = message ?? { role: 'assistant' as const, parts: [], toolCalls: [], toolCallId: null };
+  return {
+    ...{ message: said, raw, conversation, usage, finishReason, callsTools: said.toolCalls.length > 0 },
+    thought: isObject(parsed) && typeof parsed.reasoning_content === 'string' ? parsed.reasoning_content : '',
+    tokens: tokens && { ids: await numbers(tokens.ids), logProbs: tokens.logProbs && (await numbers(tokens.logProbs)) },
+  };
+}
+
+/** A place among the calls that nothing is known of. */
+function lost({ rootStepId }: RolloutState, ordinal: number): Call {
+  return {
+    ...{ callId: '', ordinal, parentStepId: rootStepId, place: 'branch', source: 'proxy', api: 'chat.completions', prompt: '' },
+    ...{ stepId: '', depth: 0, state: 'unanswered', policy: { policyId: 'model', version: 0 }, choices: [], answered: null },
+    ...{ responseId: null, policyMs: 0, answeredAt: null },
+  };
+}
+
+async function textOf(text: Text, { bytes }: Payloads): Promise<string> {
+  return typeof text === 'string' ? text : Buffer.from(await bytes(text.blob)).toString('utf8');
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null; // a placeholder of what is forgotten
+  }
+}
+
+function isOf<T extends Envelope['type']>(type: T) {
+  return (event: Envelope): event is Extract<Envelope, Envelope<T>> & Envelope<T> => event.type === type;
+}

@@ -1,0 +1,51 @@
+/** One event of a stream of server-sent events: its bytes as text, and its data; null where it has none (a comment). */
+export interface StreamEvent {
+  readonly raw: string;
+  readonly data: string | null;
+}
+
+/** Splits a stream of server-sent events as it arrives: an event comes out with the byte that ends it. */
+export function splitEvents(): {
+  add(bytes: Uint8Array): readonly StreamEvent[];
+  rest(): readonly StreamEvent[];
+  readonly held: number;
+} {
+  const decoder = new TextDecoder();
+  let open = '';
+  let seen = 0; // up to here no event ends: an event that goes on for long is looked through once
+  const take = (): StreamEvent[] => {
+    const events: StreamEvent[] = [];
+    for (;;) {
+      const ends = /\r\n\r\n|\n\n|\r\r/g;
+      ends.lastIndex = Math.max(0, seen - 3);
+      const end = ends.exec(open);
+      if (!end) {
+        seen = open.length;
+        return events;
+      }
+      const until = end.index + end[0].length;
+      events.push(eventOf(open.slice(0, until)));
+      open = open.slice(until);
+      seen = 0;
+    }
+  };
+  return {
+    add(bytes) {
+      open += decoder.decode(bytes, { stream: true });
+      return take();
+    },
+    rest() {
+      open += decoder.decode();
+      const events = take();
+      return open.trim() === '' ? events : [...events, eventOf(open)];
+    },
+    get held() {
+      return open.length;
+    },
+  };
+}
+
+function eventOf(raw: string): StreamEvent {
+  const lines = raw.split(/\r\n|\n|\r/).filter((line) => line.startsWith('data:'));
+  return { raw, data: lines.length === 0 ? null : lines.map((line) => line.slice(5).replace(/^ /, '')).join('\n') };
+}

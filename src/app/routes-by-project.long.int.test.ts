@@ -105,7 +105,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   ...captured('responses', { input: 'q' }),
   ...captured('reward', { value: 1 }),
   ...captured('end', {}),
-  // this server names no model server: who asks it is told so
+  // this server names no model server: its answer says so
   'GET /v1/proxy/models': of(() => [{ path: '/v1/proxy/models' }], 502),
   'GET /v1/proxy/{run}/{task}/{rollout}/models': of(() => [{ path: '/v1/proxy/run/task/0/models' }], 502),
   'GET /images/{id}.png': of(

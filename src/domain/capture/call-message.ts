@@ -25,7 +25,7 @@ export function textOf({ parts }: Pick<CallMessage, 'parts'>): string {
 
 /**
  * Returns what makes a message of the assistant the same when a program sends it back: programs leave out what is empty, strip
- * blanks at the ends, and write the arguments of tools anew.
+ * blanks at the ends, and write the arguments of tools again.
  */
 export function keyOf({ role, parts, toolCalls, toolCallId }: CallMessage): readonly unknown[] {
   const pictures = parts.flatMap((part) => (part.kind === 'picture' ? [part.url] : []));

@@ -27,7 +27,7 @@ describe('placeCall', () => {
     });
   });
 
-  test('of several conversations in a request the longest is continued, and of several choices the one that it holds', () => {
+  test('the longest of several conversations in a request is continued, by the choice that the request holds', () => {
     const before = call({ state: 'recorded' });
     const later = call({ prompt: 'p r o', choices: ['a', 'b'].map((conversation) => ({ conversation, callsTools: false })) });
     expect(placeCall(['', 'p', 'p r', 'p r o', 'b', 'b x'], [before, later], 'root')).toEqual({
@@ -45,10 +45,10 @@ describe('placeCall', () => {
     expect(placeCall(['', 'q'], [call({ state: 'unanswered', choices: [] })], 'root')).toEqual({ kind: 'follows' });
   });
 
-  test('another conversation lies beside the path while a call is in flight, or a reply of the path waits for its tools', () => {
-    expect(placeCall(['', 'q'], [call({ state: 'in-flight', choices: [] })], 'root')).toEqual({ kind: 'beside' });
+  test('another conversation lies next to the path while a call is in flight, or a reply of the path waits for its tools', () => {
+    expect(placeCall(['', 'q'], [call({ state: 'in-flight', choices: [] })], 'root')).toEqual({ kind: 'aside' });
     const waiting = call({ choices: [{ conversation: 'p r', callsTools: true }] });
-    expect(placeCall(['', 'q'], [waiting], 'root')).toEqual({ kind: 'beside' });
+    expect(placeCall(['', 'q'], [waiting], 'root')).toEqual({ kind: 'aside' });
   });
 
   test('what arrived of a reply that was cut off is not continued', () => {

@@ -17,10 +17,10 @@ export type Placing<Call> =
   | { readonly kind: 'continues'; readonly call: Call; readonly choice: number; readonly from: number }
   /** It sends the same conversation again, for another reply. */
   | { readonly kind: 'again'; readonly call: Call }
-  /** Its conversation is another one, and nothing else is open: the program writes each prompt anew. */
+  /** Its conversation is another one, and nothing else is open: the program writes each prompt from the start. */
   | { readonly kind: 'follows' }
   /** Its conversation is another one while the first is open: that of a sub-agent. */
-  | { readonly kind: 'beside' };
+  | { readonly kind: 'aside' };
 
 /**
  * Decides where a call belongs among those of its rollout, by the conversation that it sends. System messages are not part of the
@@ -49,7 +49,7 @@ export function placeCall<Call extends PlacedCall>(
   const open = openOnPath(calls, leafStepId);
   const isBusy =
     calls.some(({ state }) => state === 'in-flight') || open.some(({ choices }) => choices.some((each) => each.callsTools));
-  return { kind: isBusy ? 'beside' : 'follows' };
+  return { kind: isBusy ? 'aside' : 'follows' };
 }
 
 /** Returns the calls whose replies may become the next step of the path, oldest first. */

@@ -19,8 +19,8 @@ const choice = z.strictObject({
 });
 
 /**
- * The step that a reply becomes is recorded when its observation is known: with the next call, or at the end of the rollout. Until
- * then this event holds the reply.
+ * The step that a reply becomes is recorded when its observation is known: with the next call, or at the end of the rollout.
+ * Until then this event holds the reply.
  */
 export const callCaptured = eventData('A program of the user called a model: what it returned, or why it returned nothing.', {
   callId: id.describe('UUID of the call.'),
@@ -32,7 +32,7 @@ export const callCaptured = eventData('A program of the user called a model: wha
   place: z
     .enum(['path', 'branch'])
     .describe(
-      'Whether the call goes on with the conversation that the rollout follows, or with one beside it, as a sub-agent does.',
+      'Whether the call goes on with the conversation that the rollout follows, or with one next to it, as a sub-agent does.',
     ),
   source: z.enum(['proxy', 'trace']).describe('How it was captured: on its way to the model, or from spans of a trace.'),
   api: name.describe('Protocol of the call, for example `chat.completions` or `responses`.'),

@@ -152,7 +152,7 @@ describe('calls of chat completions', () => {
     expect(prompts.get(steps[2]?.stepId ?? '')?.tools).toBe(JSON.stringify(tools));
   });
 
-  test('the conversation of a sub-agent lies beside the path, in its own order', async () => {
+  test('the conversation of a sub-agent lies next to the path, in its own order', async () => {
     const call = [{ id: 'c', type: 'function', function: { name: 'ask', arguments: '{}' } }];
     proxy.answer((body) => {
       if (body.messages?.[0]?.content === 'sub') return completion(body.messages.length > 1 ? 'sub done' : 'sub first', body);
@@ -189,7 +189,7 @@ describe('calls of chat completions', () => {
     expect(rollouts).toMatchObject([{ steps: 2, leafStepId: of('main done')?.stepId }]);
   });
 
-  test('an agent that writes each prompt anew goes on along the path, and one that hands over keeps its conversation', async () => {
+  test('an agent that writes each prompt from the start goes on along the path, and one that hands over keeps its conversation', async () => {
     proxy.answer((body) => completion(`reply ${body.messages?.length}`, body));
     await chat([user('first prompt')]);
     await chat([user('second prompt')]);
@@ -205,7 +205,7 @@ describe('calls of chat completions', () => {
     expect(rollouts).toMatchObject([{ steps: 3 }]);
   });
 
-  test('of several replies to one conversation the one that is continued becomes the step of the path', async () => {
+  test('the reply that is continued becomes the step of the path, the other replies to the conversation lie next to it', async () => {
     let asked = 0;
     proxy.answer((body) => completion(`reply ${++asked}`, body));
     await Promise.all([chat([user('q')]), chat([user('q')])]);
@@ -288,7 +288,7 @@ describe('a model server that fails', () => {
     expect(calls).toMatchObject([{ outcome: 'failed', message: 'the model server was silent for 300 ms' }]);
   });
 
-  test('a stream that breaks off or holds no JSON is passed on and recorded as failed, with what came of it', async () => {
+  test('a stream that breaks off or holds no JSON is passed on and recorded as failed, with the part that arrived', async () => {
     proxy.answer((body, res) => {
       if (JSON.stringify(body.messages).includes('torn')) {
         streamed('half', body, res, { ends: false });

@@ -108,7 +108,10 @@ export interface Followed {
   readonly environmentMs: number;
 }
 
-/** The step that a choice of a call became, and the calls of tools in it that were answered. @param rolloutId null off its path. */
+/**
+ * The step that a choice of a call became, and the calls of tools in it that were answered.
+ * @param rolloutId null off its path.
+ */
 export function stepDrafts(
   { runId, treeId }: Place,
   { stepId, parentStepId, depth, answered, policyMs, policy }: Call,

@@ -1,4 +1,4 @@
-/** A request about a captured rollout is refused: by whom it comes, what it names, or what it says. */
+/** A request about a captured rollout is refused: who sent it, what it names, or what it says. */
 export class CaptureRefused extends Error {
   override readonly name = 'CaptureRefused';
   readonly kind: 'invalid' | 'forbidden' | 'unknown' | 'conflict';

@@ -110,7 +110,7 @@ export class CapturedRollout {
         ...{ policy, choices: [], answered: null, responseId: null, policyMs: 0, answeredAt: null },
       };
       state.calls.push(call);
-      return { call, request, policy, before: placing.kind === 'beside' ? null : parentStepId };
+      return { call, request, policy, before: placing.kind === 'aside' ? null : parentStepId };
     });
   }
 
@@ -163,7 +163,9 @@ export class CapturedRollout {
     });
   }
 
-  /** Records the end of the rollout, and before it the steps that are open. A repetition changes nothing. @throws CaptureRefused. */
+  /**
+   * Records the end of the rollout, and before it the steps that are open. A repetition changes nothing. @throws CaptureRefused.
+   */
   end(
     outcome: Outcome,
     { success, reason, observation, now }: { success: boolean | null; reason: string; observation: string; now: number },
@@ -182,7 +184,7 @@ export class CapturedRollout {
       const others = state.calls.filter((call) => call.state === 'answered' && call !== last);
       const termination = outcome === 'terminated' || outcome === 'truncated' ? outcome : 'none';
       const steps = last ? this.#record(last, 0, [], termination, now, observation) : [];
-      for (const call of others) steps.push(...this.#record(call, 0, [], 'none', now, '')); // the path has gone on: they lie beside it
+      for (const call of others) steps.push(...this.#record(call, 0, [], 'none', now, '')); // the path has gone on: they lie next to it
       const { runId, treeId, rolloutId } = this.place;
       const end: Draft = {
         ...{ type: 'RolloutFinished', id: derivedId('RolloutFinished', rolloutId), correlationId: runId },
@@ -220,7 +222,7 @@ export class CapturedRollout {
     switch (placing.kind) {
       case 'first':
         return at(state.leafStepId, 'path');
-      case 'beside':
+      case 'aside':
         return at(state.leafStepId, 'branch');
       case 'again': {
         const { parentStepId, place } = placing.call;

@@ -45,7 +45,7 @@ describe('the documentation', () => {
   });
 
   test.each(['ARCHITECTURE.md', 'CONTRIBUTING.md'])('every file and folder that %s names is there', (page) => {
-    const rooms = ['src', 'graphql', 'workers', 'infra', 'docs', 'examples', 'python', 'migrations'];
+    const rooms = ['src', 'graphql', 'workers', 'infra', 'docs', 'examples', 'python', 'migrations', 'studio'];
     const files = rooms.flatMap((room) =>
       readdirSync(join(ROOT, room), { recursive: true, encoding: 'utf8' }).map((name) => `${room}/${name}`),
     );

@@ -126,6 +126,22 @@ test('two rollouts of a group are shown next to each other from where they part'
   await page.getByText(/^They part at step \d+/).waitFor();
 }, 240_000);
 
+test('a revision shows its verdicts, its row and its lineage both ways', async () => {
+  await trained();
+  await page.getByRole('link', { name: 'demo search' }).click();
+  const verified = page.locator('section.panel li', { has: page.getByText('verified', { exact: true }) });
+  await verified.first().getByRole('link').click();
+  await page.getByText(/^The row as it is trained on: \d+ turns, the loss on [1-9]\d* replies\.$/).waitFor();
+  await page
+    .getByText(/^judged (good|bad|uncertain)$/)
+    .first()
+    .waitFor();
+  await page.getByText('reflection', { exact: true }).waitFor();
+  await page.getByRole('link', { name: 'Lineage' }).click();
+  await page.getByText('RevisionVerified').waitFor();
+  await page.getByRole('heading', { name: 'ends of its trajectories: 2' }).waitFor();
+}, 240_000);
+
 test('a point of a curve leads to the samples of its batch', async () => {
   await trained();
   await page.getByRole('link', { name: 'Training' }).click();
@@ -156,7 +172,7 @@ test('the page as of the beginning of the record holds no run', async () => {
   await page.getByRole('link', { name: /^demo$/ }).waitFor();
 }, 240_000);
 
-test.each(['/', '/view/training', '/view/find?words=craft', '/view/operations'])(
+test.each(['/', '/view/training', '/view/data', '/view/find?words=craft', '/view/operations'])(
   'axe finds nothing serious at %s',
   async (path) => {
     await trained();

@@ -81,6 +81,26 @@ const training = createRoute({
   validateSearch: texts('policy', 'metric', 'version'),
   component: lazyRouteComponent(() => import('./training/training.tsx'), 'TrainingPage'),
 });
+const revision = createRoute({
+  getParentRoute: () => root,
+  path: '/view/revision/$id',
+  component: lazyRouteComponent(() => import('./revision/revision.tsx'), 'RevisionPage'),
+});
+const data = createRoute({
+  getParentRoute: () => root,
+  path: '/view/data',
+  component: lazyRouteComponent(() => import('./data/datasets.tsx'), 'DataPage'),
+});
+const dataset = createRoute({
+  getParentRoute: () => root,
+  path: '/view/dataset/$id',
+  component: lazyRouteComponent(() => import('./data/dataset.tsx'), 'DatasetPage'),
+});
+const lineage = createRoute({
+  getParentRoute: () => root,
+  path: '/view/lineage/$id',
+  component: lazyRouteComponent(() => import('./lineage/lineage.tsx'), 'LineagePage'),
+});
 const operations = createRoute({
   getParentRoute: () => root,
   path: '/view/operations',
@@ -89,7 +109,22 @@ const operations = createRoute({
 
 /** Makes the router: every view is an address. */
 export function makeRouter() {
-  const routeTree = root.addChildren([runs, run, group, trajectory, tree, diff, compare, find, training, operations]);
+  const routeTree = root.addChildren([
+    runs,
+    run,
+    group,
+    trajectory,
+    tree,
+    diff,
+    compare,
+    find,
+    training,
+    revision,
+    data,
+    dataset,
+    lineage,
+    operations,
+  ]);
   return createRouter({ routeTree, defaultPreload: 'intent', scrollRestoration: true });
 }
 

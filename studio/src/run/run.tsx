@@ -9,6 +9,7 @@ import { Share } from '../parts/share.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { Failures } from './failures.tsx';
 import { HeatMap } from './heat-map.tsx';
+import { Revisions } from './revisions.tsx';
 import { Sums } from './sums.tsx';
 
 type Run = NonNullable<RunPageQuery['run']>;
@@ -34,6 +35,7 @@ export function RunPage() {
               <Depths run={run} />
               <Sums run={run.id} />
               <Failures run={run.id} />
+              <Revisions run={run.id} />
               <Images run={run} />
             </div>
           </>

@@ -13,6 +13,7 @@ import { useLive } from './use-live.ts';
 const PLACES = [
   { to: '/', name: 'Runs' },
   { to: '/view/training', name: 'Training' },
+  { to: '/view/data', name: 'Data' },
   { to: '/view/find', name: 'Find' },
   { to: '/view/operations', name: 'Operations' },
 ] as const;

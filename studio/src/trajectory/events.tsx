@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router';
 import { stepEvents } from '../graphql/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { instant, whole } from '../parts/format.ts';
@@ -25,7 +26,11 @@ export function Events({ step }: { readonly step: string }) {
                 <h3>{`${visible(links.relation)}: ${whole(links.total)}`}</h3>
                 <ul className="plain">
                   {links.first.map((link) => (
-                    <li key={link.id}>{visible(link.text)}</li>
+                    <li key={link.id}>
+                      <Link to="/view/lineage/$id" params={{ id: link.id }}>
+                        {visible(link.text)}
+                      </Link>
+                    </li>
                   ))}
                 </ul>
               </section>

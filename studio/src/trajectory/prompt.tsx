@@ -32,7 +32,16 @@ export function Prompt({ step: id }: { readonly step: string }) {
               <div key={at} className={`message message-${message.role}`}>
                 <b>{message.role}</b>
                 {message.parts.map((part, place) =>
-                  part.image ? (
+                  part.picture ? (
+                    <RecordImage
+                      // biome-ignore lint/suspicious/noArrayIndexKey: as above
+                      key={place}
+                      url={part.picture.url}
+                      width={part.picture.width}
+                      height={part.picture.height}
+                      alt="a picture that the model was shown"
+                    />
+                  ) : part.image ? (
                     // biome-ignore lint/suspicious/noArrayIndexKey: as above
                     <History key={place} image={part.image} />
                   ) : (

@@ -2,6 +2,7 @@ import { lazy, Suspense, useState } from 'react';
 import type { StepShownFragment } from '../graphql/generated/operations.ts';
 import { decimal, duration, instant } from '../parts/format.ts';
 import { PlainText, visible } from '../parts/plain-text.tsx';
+import { RecordImage } from '../parts/record-image.tsx';
 
 const Prompt = lazy(() => import('./prompt.tsx').then(({ Prompt }) => ({ default: Prompt })));
 const Tokens = lazy(() => import('./tokens.tsx').then(({ Tokens }) => ({ default: Tokens })));
@@ -63,6 +64,17 @@ export function StepCard({
         </div>
       ))}
       {step.observation ? <PlainText className="observation" text={step.observation} /> : null}
+      {step.pictures.map((picture, place) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: one picture may occur twice; their places never change
+        <div key={place} className="scroll-x" role="region" aria-label={`Picture ${place + 1}`} tabIndex={0}>
+          <RecordImage
+            url={picture.url}
+            width={picture.width}
+            height={picture.height}
+            alt={`picture ${place + 1} of the observation`}
+          />
+        </div>
+      ))}
       {root ? null : (
         <footer className="row">
           {show(

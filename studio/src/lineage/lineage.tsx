@@ -1,0 +1,129 @@
+import { Link, useParams } from '@tanstack/react-router';
+import { TraceForm } from '../data/trace-form.tsx';
+import { type LineagePageQuery, type LinksShownFragment, lineagePage } from '../graphql/generated/operations.ts';
+import { useAsk } from '../graphql/use-ask.ts';
+import { CopyAs } from '../parts/copy-as.tsx';
+import { decimal, instant, whole } from '../parts/format.ts';
+import { PageHead } from '../parts/page-head.tsx';
+import { visible } from '../parts/plain-text.tsx';
+import { Shown } from '../parts/shown.tsx';
+import { ViewLink } from './view-link.tsx';
+
+type Trace = NonNullable<LineagePageQuery['trace']>;
+
+/** Where something came from and what resulted from it: each is a way on, in both directions. */
+export function LineagePage() {
+  const { id } = useParams({ from: '/view/lineage/$id' });
+  const answer = useAsk(lineagePage, { id });
+  return (
+    <>
+      <TraceForm />
+      <Shown of={answer}>
+        {({ trace }) =>
+          trace ? (
+            <>
+              <PageHead title={visible(trace.title).slice(0, 200)} trail={<Link to="/view/data">Data</Link>}>
+                <ViewLink kind={trace.kind} id={trace.id} />
+                <CopyAs operation={lineagePage} variables={{ id }} command={`espalier trace ${id}`} />
+              </PageHead>
+              <p className="faint">
+                {trace.kind} <code>{visible(trace.id)}</code>
+              </p>
+              <div className="lineage">
+                <Side title="Made of" links={trace.from} />
+                <section className="panel">
+                  <h2>{`Events that made it: ${whole(trace.madeBy.total)}`}</h2>
+                  <ul className="plain">
+                    {trace.madeBy.first.map((event) => (
+                      <li key={event.eventId}>
+                        <Link to="/view/lineage/$id" params={{ id: event.eventId }}>
+                          {event.type}
+                        </Link>{' '}
+                        <code>{event.place}</code> <span className="faint">{instant(event.occurredAt)}</span>
+                      </li>
+                    ))}
+                  </ul>
+                </section>
+                <Side title="Resulted in" links={trace.usedBy} />
+              </div>
+              {trace.touched ? <Touched touched={trace.touched} /> : null}
+            </>
+          ) : (
+            <p className="empty">Nothing on record has the id {visible(id)} at this moment.</p>
+          )
+        }
+      </Shown>
+    </>
+  );
+}
+
+function Side({ title, links }: { readonly title: string; readonly links: readonly LinksShownFragment[] }) {
+  return (
+    <section className="panel">
+      <h2>{title}</h2>
+      {links.length === 0 ? <p className="faint">nothing</p> : null}
+      {links.map((each) => (
+        <div key={each.relation}>
+          <h3>{`${visible(each.relation)}: ${whole(each.total)}`}</h3>
+          <ul className="plain">
+            {each.first.map((link) => (
+              <li key={link.id}>
+                <Link data-item to="/view/lineage/$id" params={{ id: link.id }}>
+                  {visible(link.text).slice(0, 160)}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+    </section>
+  );
+}
+
+/** What a recall of it would touch. */
+function Touched({ touched }: { readonly touched: NonNullable<Trace['touched']> }) {
+  return (
+    <section className="panel">
+      <h2>A recall touches</h2>
+      <p>
+        {`${whole(touched.rollouts)} rollouts of ${whole(touched.trees)} trees in ${whole(touched.runsTotal)} runs, ${whole(touched.datasetsTotal)} releases, ${whole(touched.batchesTotal)} batches, ${whole(touched.versionsTotal)} policy versions, ${whole(touched.evaluationsTotal)} evaluations`}
+      </p>
+      <ul className="plain">
+        {touched.datasets.map((each) => (
+          <li key={each.datasetId}>
+            <Link to="/view/dataset/$id" params={{ id: each.datasetId }}>{`${visible(each.name)}@${each.version}`}</Link>
+            {each.examples === null ? '' : `, ${each.examples} rows`}
+            {each.withdrawn ? ', withdrawn' : ''}
+          </li>
+        ))}
+        {touched.batches.map((each) => (
+          <li key={each.batchId}>
+            <Link
+              to="/view/training"
+              search={{ policy: each.policyId }}
+            >{`batch ${each.ordinal} of ${visible(each.policyId)}`}</Link>
+            {`, ${each.samples} samples${each.trained ? '' : ', not trained'}`}
+          </li>
+        ))}
+        {touched.versions.map((each) => (
+          <li key={`${each.policyId}@${each.version}`}>
+            <Link to="/view/training" search={{ policy: each.policyId, version: String(each.version) }}>
+              {`${visible(each.policyId)}@${each.version}`}
+            </Link>{' '}
+            <span className="faint">{each.how}</span>
+          </li>
+        ))}
+        {touched.evaluations.map((each) => (
+          <li key={each.runId}>
+            <Link
+              to="/view/run/$id"
+              params={{ id: each.runId }}
+            >{`evaluation of ${visible(each.policyId)}@${each.version}`}</Link>
+            {`, mean return ${decimal(each.meanReturn)} `}
+            <span className="faint">{each.how}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

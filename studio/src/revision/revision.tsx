@@ -1,0 +1,140 @@
+import { Link, useParams } from '@tanstack/react-router';
+import { type RevisionPageQuery, revisionPage } from '../graphql/generated/operations.ts';
+import { useAsk } from '../graphql/use-ask.ts';
+import { CopyAs } from '../parts/copy-as.tsx';
+import { decimal, shortId } from '../parts/format.ts';
+import { PageHead } from '../parts/page-head.tsx';
+import { PlainText, visible } from '../parts/plain-text.tsx';
+import { Shown } from '../parts/shown.tsx';
+
+type Revision = NonNullable<RevisionPageQuery['revision']>;
+type Turn = Revision['turns'][number];
+
+const PARTS: Readonly<Record<string, string>> = { bad: 'bad prefix', signal: 'reflection', good: 'good suffix' };
+
+/** A revision trajectory: the bad one up to its first error with the verdicts, the reflection, the good end, and whether it held. */
+export function RevisionPage() {
+  const { id } = useParams({ from: '/view/revision/$id' });
+  const answer = useAsk(revisionPage, { id });
+  return (
+    <Shown of={answer}>
+      {({ revision }) =>
+        revision ? (
+          <Whole revision={revision} />
+        ) : (
+          <p className="empty">No revision has the id {id} at this moment of the record.</p>
+        )
+      }
+    </Shown>
+  );
+}
+
+function Whole({ revision }: { readonly revision: Revision }) {
+  const { tree, goodLeaf, badLeaf } = revision;
+  const verdicts = new Map(revision.judgements.map((judgement) => [judgement.stepId, judgement]));
+  const trained = revision.turns.filter(({ loss }) => loss).length;
+  return (
+    <>
+      <PageHead
+        title={`Revision: ${visible(tree?.task.goal || tree?.task.alias || shortId(revision.id)).slice(0, 120)}`}
+        trail={
+          <>
+            <Link to="/">Runs</Link> ›{' '}
+            <Link to="/view/run/$id" params={{ id: revision.runId }}>
+              {visible(tree?.run?.name ?? '') || shortId(revision.runId)}
+            </Link>{' '}
+            ›{' '}
+            <Link to="/view/tree/$id" params={{ id: revision.treeId }}>
+              tree
+            </Link>
+          </>
+        }
+      >
+        {goodLeaf?.rolloutId && badLeaf?.rolloutId ? (
+          <Link className="button" to="/view/diff" search={{ a: badLeaf.rolloutId, b: goodLeaf.rolloutId }}>
+            Diff of the two
+          </Link>
+        ) : null}
+        <Link className="button" to="/view/lineage/$id" params={{ id: revision.id }}>
+          Lineage
+        </Link>
+        <CopyAs operation={revisionPage} variables={{ id: revision.id }} command={`espalier trace ${revision.id}`} />
+      </PageHead>
+      <div className="row">
+        <span
+          className={`state state-${revision.state === 'verified' ? 'completed' : revision.state === 'rejected' ? 'failed' : 'running'}`}
+        >
+          {revision.state}
+        </span>
+        <span>
+          {revision.reached === null ? 'not executed to its end' : `reached ${decimal(revision.reached)}`}
+          {revision.threshold === null ? '' : `, had to reach ${decimal(revision.threshold)}`}
+        </span>
+        <span className="faint">{`good at least ${decimal(revision.alpha)}, better by ${decimal(revision.beta)}, given up: ${revision.cause}, judge ${visible(revision.judge).slice(0, 40)}`}</span>
+        {revision.datasets.nodes.map((dataset) => (
+          <Link key={dataset.id} to="/view/dataset/$id" params={{ id: dataset.id }}>
+            {`${visible(dataset.name)}@${dataset.version}`}
+          </Link>
+        ))}
+      </div>
+      {revision.reason ? (
+        <p className="notice notice-bad">
+          <strong>Rejected: {visible(revision.reason)}</strong>
+          {revision.rejectedAt ? ` at step ${revision.rejectedAt.depth}` : ''}. {visible(revision.detail ?? '')}
+        </p>
+      ) : null}
+      <p className="faint">{`The row as it is trained on: ${revision.turns.length} turns, the loss on ${trained} replies.`}</p>
+      <NotKept revision={revision} />
+      <ol className="plain found">
+        {revision.turns.map((turn, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the turns of a revision never change
+          <li key={at}>
+            <TurnCard turn={turn} judgement={turn.part === 'bad' && turn.stepId ? verdicts.get(turn.stepId) : undefined} />
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+/** What was judged and is no part of the row: the step at which the bad trajectory was given up. */
+function NotKept({ revision }: { readonly revision: Revision }) {
+  const kept = new Set(revision.turns.map(({ stepId }) => stepId));
+  const left = revision.judgements.filter(({ stepId }) => !kept.has(stepId));
+  return left.map((judgement) => (
+    <details key={judgement.id} className="notice">
+      <summary>
+        Judged and not kept: step {judgement.step?.depth}, <b>{judgement.verdict}</b>
+      </summary>
+      <PlainText className="action" text={judgement.step?.action ?? ''} />
+      <PlainText className="observation" text={judgement.step?.observation ?? ''} />
+      <PlainText text={judgement.reply} />
+    </details>
+  ));
+}
+
+function TurnCard({ turn, judgement }: { readonly turn: Turn; readonly judgement: Revision['judgements'][number] | undefined }) {
+  return (
+    <article className={`step turn-${turn.part}`}>
+      <header>
+        <span className="state">{PARTS[turn.part] ?? turn.part}</span>
+        <span className={turn.loss ? 'reward' : 'faint'}>{turn.loss ? 'trained' : 'context'}</span>
+        {judgement ? (
+          <span
+            className={`state ${judgement.verdict === 'bad' ? 'state-failed' : judgement.verdict === 'good' ? 'state-completed' : ''}`}
+          >
+            {`judged ${judgement.verdict}`}
+          </span>
+        ) : null}
+      </header>
+      <PlainText className="action" text={turn.response} />
+      {turn.observation ? <PlainText className="observation" text={turn.observation} /> : null}
+      {judgement?.reply ? (
+        <details>
+          <summary>What the judge said{judgement.reusedFrom ? ' (taken from an equal question)' : ''}</summary>
+          <PlainText text={judgement.reply} />
+        </details>
+      ) : null}
+    </article>
+  );
+}

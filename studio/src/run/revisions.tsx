@@ -1,0 +1,44 @@
+import { Link } from '@tanstack/react-router';
+import { runRevisions } from '../graphql/generated/operations.ts';
+import { useAsk } from '../graphql/use-ask.ts';
+import { decimal, shortId, whole } from '../parts/format.ts';
+import { visible } from '../parts/plain-text.tsx';
+import { Shown } from '../parts/shown.tsx';
+
+const FIRST = 50;
+
+/** The revisions that were mined from a run. */
+export function Revisions({ run }: { readonly run: string }) {
+  const answer = useAsk(runRevisions, { id: run, first: FIRST });
+  return (
+    <Shown of={answer}>
+      {({ run: found }) => {
+        const revisions = found?.revisions;
+        if (!revisions || revisions.totalCount === 0) return null;
+        return (
+          <section className="panel">
+            <h2>{`Revisions: ${whole(revisions.totalCount)}`}</h2>
+            <ul className="plain">
+              {revisions.nodes.map((each) => (
+                <li key={each.id}>
+                  <span
+                    className={`state state-${each.state === 'verified' ? 'completed' : each.state === 'rejected' ? 'failed' : 'running'}`}
+                  >
+                    {each.state}
+                  </span>{' '}
+                  <Link data-item to="/view/revision/$id" params={{ id: each.id }}>
+                    {visible(each.tree?.task.goal || each.tree?.task.alias || shortId(each.id)).slice(0, 70)}
+                  </Link>{' '}
+                  <span className="faint">
+                    {each.reason ? visible(each.reason) : each.reached === null ? '' : `reached ${decimal(each.reached)}`}
+                  </span>
+                </li>
+              ))}
+            </ul>
+            {revisions.totalCount > FIRST ? <p className="faint">{`the first ${FIRST}`}</p> : null}
+          </section>
+        );
+      }}
+    </Shown>
+  );
+}

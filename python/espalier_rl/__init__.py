@@ -13,15 +13,23 @@ from .tools import ToolUnavailable, make_tool_server, tool
 if TYPE_CHECKING:
     from .connection import Connection
     from .database import Database, connect
+    from .recording import Candidate, Episode, Group, Node, Run, SearchTree, Task
 
 __all__ = [
     "BackendAway",
+    "Candidate",
     "Connection",
     "Database",
     "Environment",
+    "Episode",
     "EspalierError",
+    "Group",
+    "Node",
     "Opening",
+    "Run",
+    "SearchTree",
     "Step",
+    "Task",
     "ToolUnavailable",
     "UnknownTask",
     "Unreachable",
@@ -37,6 +45,7 @@ __version__ = "0.2.0"
 
 # imported when they are asked for: environments and tools are served by Pythons that have the standard library alone
 _LATER = {"Connection": "connection", "Database": "database", "connect": "database"}
+_LATER |= dict.fromkeys(("Candidate", "Episode", "Group", "Node", "Run", "SearchTree", "Task"), "recording")
 
 
 def __getattr__(name: str) -> Any:

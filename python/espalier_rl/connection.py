@@ -193,7 +193,7 @@ class _Tries:
             return pause
         if isinstance(fault, EspalierError):
             raise fault
-        raise _unreachable(self.asked, fault) from fault
+        raise _unreachable(self.asked, fault) from None
 
 
 def refusal_of(answer: httpx.Response) -> EspalierError:
@@ -208,7 +208,7 @@ def refusal_of(answer: httpx.Response) -> EspalierError:
     except (ValueError, KeyError, TypeError, AttributeError):
         code, message, remedy = "", f"{answer.request.method} {answer.url}: {answer.status_code} {answer.text[:200]}", ""
         field, problems = "", []
-    return EspalierError(message, remedy=remedy, field=field, status=answer.status_code, code=code, problems=problems)
+    return EspalierError(message, remedy=remedy, field=field, status=answer.status_code, code=code, problems=problems, retry_after=_retry_after(answer))
 
 
 def _retry_after(answer: httpx.Response | None) -> float:

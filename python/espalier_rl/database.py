@@ -3,28 +3,67 @@
 from __future__ import annotations
 
 from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
 from .connection import Connection
 
+if TYPE_CHECKING:
+    from .recording.leftovers import Leftovers
+    from .recording.run import Run
 
-def connect(url: str | None = None, *, token: str | None = None, timeout_s: float = 60, retry_s: float = 60) -> Database:
+
+def connect(url: str | None = None, *, token: str | None = None, timeout_s: float = 60, retry_s: float = 60, spool: str | None = None) -> Database:
     """Connects to an installation. `url` and `token` are found as Connection finds them: ESPALIER_URL and ESPALIER_TOKEN, else the
-    server and the token of this machine. No request is sent: a server that is away is met by the first thing that needs it."""
-    return Database(Connection(url, token=token, timeout_s=timeout_s, retry_s=retry_s))
+    server and the token of this machine. What earlier processes recorded and the server does not have yet is sent in the background.
+    A server that is away is met by the first thing that needs it."""
+    return Database(Connection(url, token=token, timeout_s=timeout_s, retry_s=retry_s), spool=spool)
 
 
 class Database:
     """An installation. Each method imports what it needs when it is called, so that an extra is missed only by who uses it."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, *, spool: str | None = None) -> None:
         self.connection = connection
+        self._spool = spool
+        self._leftovers: Leftovers | None = None
+        from .recording.spool import list_spools, spool_root
+
+        if any(list_spools(spool_root(connection.url, spool))):
+            self._found()
 
     @property
     def url(self) -> str:
         return self.connection.url
 
+    def run(self, name: str, **options: Any) -> Run:
+        """Begins a run: `with db.run("guesser", policy="qwen@3") as run`. See Run for what it records.
+
+        `policy` is `"NAME@VERSION"`, the version counted in training updates. `key` names the run: a program that is started again with
+        the same key goes on with it, and what is on record is not recorded again. `training=True` makes its finished rollouts
+        samples of the policy (a text: of the policy of that name). `environment` and `fingerprint` are the name and the version of
+        the world that tasks come from, `seed`, `config` (JSON) and `code_version` what else determines the run, `scorer` who
+        rewards (`"NAME@REVISION"`). `durable` is `"write"` (a step that was recorded outlives the process), `"fsync"` (and an
+        episode that was finished the machine) or `"none"`; `spool_bytes` bounds what the server does not have yet, and `full` says
+        whether recording then waits (`"block"`) or raises (`"raise"`). The end of the run waits `wait_s` seconds for the server."""
+        from .recording.run import Run
+
+        return Run(self.connection, self._found(), name, **options)
+
+    def wait_for_spools(self, timeout_s: float = 60) -> None:
+        """Returns when the server has what earlier processes recorded. Raises EspalierError that says why it does not."""
+        self._found().wait(None, timeout_s)
+
+    def _found(self) -> Leftovers:
+        if self._leftovers is None:
+            from .recording.leftovers import Leftovers
+
+            self._leftovers = Leftovers(self.connection, self._spool)
+        return self._leftovers
+
     def close(self) -> None:
         """Closes the connections that are kept."""
+        if self._leftovers is not None:
+            self._leftovers.close()
         self.connection.close()
 
     async def aclose(self) -> None:

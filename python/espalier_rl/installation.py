@@ -34,3 +34,8 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def is_loopback_url(url: str) -> bool:
+    """Whether an address is on this machine."""
+    return _is_loopback(urllib.parse.urlsplit(url).hostname or "")

@@ -1,0 +1,315 @@
+"""One rollout as a program records it: steps, then one end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from ..errors import EspalierError
+from .ids import derived_id
+from .journal import Draft, rollout_finished
+from .prompts import messages_of, prompt_data
+from .tool_calls import tool_drafts
+from .tree import Place, Tree
+from .values import (
+    LARGEST_ID,
+    Json,
+    amount_of,
+    mask_of,
+    name_of,
+    now,
+    packed_ids,
+    packed_log_probs,
+    packed_mask,
+    policy_of,
+    text_of,
+)
+
+
+class Step:
+    """A recorded step: `id`, `depth` (number of actions up to it), and what `episode.branch` begins at."""
+
+    __slots__ = ("_place", "_tree", "depth", "id")
+
+    def __init__(self, tree: Tree, place: Place) -> None:
+        self._tree, self._place = tree, place
+        self.id, self.depth = place.id, place.depth
+
+    def __repr__(self) -> str:
+        return f"Step({self.id!r}, depth={self.depth})"
+
+
+class Episode:
+    """A rollout that is being recorded. `step` adds a step, `finish` ends it; within `with episode:` an exception ends it as failed, with
+    its reason. An episode that is left open is ended with its run. Threads may record different episodes of one run."""
+
+    def __init__(self, tree: Tree, start: Place, rollout_id: str, ordinal: int) -> None:
+        self._tree, self._run, self._at, self._from = tree, tree.run, start, start
+        self.id, self.ordinal, self.task = rollout_id, ordinal, tree.task
+        self.outcome: str | None = None  # None while it goes on
+        self.success: bool | None = None
+        self._steps: list[Step] = []
+        self._ended_by_step: str | None = None
+        self._components: set[str] = set()
+
+    @property
+    def tree_id(self) -> str:
+        """The id of its tree: all episodes of one group share it."""
+        return self._tree.id
+
+    @property
+    def run(self) -> Any:
+        """The run that it belongs to."""
+        return self._run
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """The steps that it took so far."""
+        return tuple(self._steps)
+
+    def step(
+        self,
+        response: str,
+        observation: str = "",
+        *,
+        reward: float | Mapping[str, float] | None = None,
+        done: bool | str | None = None,
+        prompt: str | Sequence[Mapping[str, Any]] | None = None,
+        prompt_ids: Any = None,
+        ids: Any = None,
+        logprobs: Any = None,
+        mask: Any = None,
+        images: Sequence[Any] = (),
+        tools: Sequence[Any] = (),
+        tool_schemas: Any = None,
+        action: str | None = None,
+        thought: str = "",
+        well_formatted: bool = True,
+        executable: bool = True,
+        actions: Sequence[str] | None = None,
+        finish_reason: str | None = None,
+        policy: str | tuple[str, int] | None = None,
+        spans: Sequence[tuple[int, int, str]] | None = None,
+        sampling: Mapping[str, Any] | None = None,
+        model: str | None = None,
+        server: str | None = None,
+        policy_ms: float = 0,
+        environment_ms: float = 0,
+    ) -> Step:
+        """Records one action and the observation that follows; returns when it is in the spool.
+
+        `response` is what the policy said, unchanged; `action` what of it was executed (default: all of it), `thought` the rest.
+        `reward` is a number (component `environment`) or numbers by component. `ids` are the sampled token ids, `logprobs` their
+        natural log-probabilities, `mask` 0 for tokens that the policy did not sample, all of shape [tokens]; `prompt_ids` the token
+        ids of the prompt as the server counted them. `prompt` is what was shown (a text, or chat messages): it is recorded as it is;
+        with `prompt_ids` alone the conversation of the episode is. `images` are pictures of the observation (bytes, a path, a PIL
+        image), `tools` the calls that the step made (`{"name", "arguments", "output"}`), `tool_schemas` the tools that the model was
+        offered. `done=True` says that the environment ended the episode, `"truncated"` that a limit did, False that it goes on; left
+        out, the next step or `finish` says so. Times are in milliseconds. Raises EspalierError with the field that does not fit."""
+        run, tree = self._run, self._tree
+        self._check_open()
+        if self._ended_by_step is not None:
+            self._refuse("episode", "the step before this one ended the episode (done)", "call finish(), and begin another episode")
+        at = now()
+        depth = self._at.depth + 1
+        step_id = derived_id("step", self.id, depth)
+        place = Place(step_id, self._at, text_of(response, "response"), text_of(observation, "observation"))
+        termination = {None: "none", False: "none", True: "terminated", "terminated": "terminated", "truncated": "truncated"}.get(done)
+        if termination is None:
+            self._refuse("done", f"done is {done!r}", 'give True, False or "truncated"')
+        ref = run.policy if policy is None else policy_of(policy)
+        tokens, sampled = _tokens(ids, logprobs, mask)
+        data: Json = {
+            "stepId": step_id,
+            "treeId": tree.id,
+            "parentStepId": self._at.id,
+            "rolloutId": self.id,
+            "depth": depth,
+            "response": response,
+            "thought": text_of(thought, "thought"),
+            "action": response if action is None else text_of(action, "action"),
+            "observation": observation,
+            "wellFormatted": bool(well_formatted),
+            "executable": bool(executable),
+            "termination": termination,
+            "policySpans": _spans(spans, ref, 0 if sampled is None else len(sampled)),
+            "tokens": tokens,
+            "usage": None if sampled is None or prompt_ids is None else {"promptTokens": len(prompt_ids), "completionTokens": len(sampled)},
+            "finishReason": None if finish_reason is None else name_of(finish_reason, "finish_reason"),
+            "call": None,
+            "timings": {"policyMs": amount_of(policy_ms, "policy_ms"), "environmentMs": amount_of(environment_ms, "environment_ms")},
+            "stateHash": None,
+            "admissibleActions": None if actions is None else [text_of(each, "actions") for each in actions],
+        }
+        if images:
+            data["pictures"] = run.read_pictures(images, "images", place)
+        drafts = [Draft("StepTaken", tree.id, step_id, data, at)]
+        drafts += tool_drafts(tools, tree.id, step_id, at)
+        if prompt is not None or prompt_ids is not None:
+            before = self._at
+            messages = before.conversation() if prompt is None else messages_of(prompt, before.path_images())
+            shown, place.shown = prompt_data(
+                tree.id, step_id, messages, before=before.shown, known=before.known(), token_ids=prompt_ids, sampled=sampled,
+                tools=tool_schemas, sampling=sampling, model=model, server=server, template=None,
+            )  # fmt: skip
+            drafts.append(Draft("PromptShown", tree.id, step_id, shown, at))
+        elif tool_schemas is not None or sampling is not None:
+            self._refuse("prompt", "tool_schemas and sampling belong to a prompt, and there is none", "give prompt= or prompt_ids= as well")
+        drafts += [reward_draft(run, tree.id, step_id, self.id, component, value, at) for component, value in _rewards(reward)]
+        with run.journal.lock:
+            self._check_open()
+            if done is None:  # whether it is the last one is not known yet
+                run.journal.settle(self.id, "none", hold=drafts)
+            else:
+                run.journal.settle(self.id, "none", drafts)
+                self._ended_by_step = None if termination == "none" else termination
+            self._at = place
+            recorded = Step(tree, place)
+            self._steps.append(recorded)
+        return recorded
+
+    def reward(self, value: float, component: str = "environment") -> None:
+        """Assigns a reward to the whole episode, before its end."""
+        self._check_open()
+        if component in self._components:
+            self._refuse("component", f"the episode has a reward {component!r} already", "give another component, or one sum")
+        draft = reward_draft(self._run, self._tree.id, None, self.id, name_of(component, "component"), amount_of(value, "value"), now())
+        self._run.journal.emit([draft])
+        self._components.add(component)
+
+    def finish(
+        self, *, success: bool | None = None, reward: float | Mapping[str, float] | None = None, truncated: bool = False, reason: str = ""
+    ) -> None:
+        """Ends the episode. `success` is what the environment says of it (None: nothing), `reward` what the whole episode earned,
+        `truncated` that a limit ended it. With `durable="fsync"` it returns when all of the episode is on the disk."""
+        if not self._steps:
+            self._refuse("episode", "the episode has no step", "record a step first, or end it by fail(reason)")
+        if success is not None and not isinstance(success, bool):
+            success = bool(amount_of(success, "success"))
+        outcome = self._ended_by_step or ("truncated" if truncated else "terminated")
+        self._end(outcome, success, reason, _rewards(reward))
+
+    def fail(self, reason: str | BaseException) -> None:
+        """Ends the episode as failed: a fault that the policy has no part in. It is no training sample."""
+        self._end("failed", None, _words(reason))
+
+    def cancel(self, reason: str) -> None:
+        """Ends the episode as cancelled: nobody needs it any more."""
+        self._end("cancelled", None, reason)
+
+    def branch(self, step: Step | int) -> Episode:
+        """Begins an episode of the same tree at a step of this one (a Step, or how many steps of it are kept): what follows is another
+        continuation of the same beginning."""
+        if isinstance(step, int):
+            kept = self._prefix(step)
+        elif step._tree is self._tree:
+            kept = step._place
+        else:
+            self._refuse("step", f"step {step.id} belongs to another tree", "branch at a step of this tree")
+        with self._run.journal.lock:
+            for held in (each for each in self._tree.open.values() if each._at.id == kept.id):
+                self._run.journal.settle(held.id, "none")  # what goes on from a step needs it on record
+            return self._run.begin_episode(self._tree, kept)
+
+    def __enter__(self) -> Episode:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if self.outcome is not None:
+            return
+        if isinstance(error, (KeyboardInterrupt, GeneratorExit)):
+            self.cancel(_words(error))
+        elif error is not None:
+            self.fail(error)
+        elif self._steps:
+            self.finish()
+        else:
+            self.cancel("the episode was left before its first step")
+
+    def __repr__(self) -> str:
+        return f"Episode({self.id!r}, task={self.task.alias!r}, steps={len(self._steps)}, outcome={self.outcome!r})"
+
+    def _end(self, outcome: str, success: bool | None, reason: str, rewards: Sequence[tuple[str, float]] = ()) -> None:
+        run, tree = self._run, self._tree
+        with run.journal.lock:
+            self._check_open()
+            at = now()
+            for component, _ in rewards:
+                if component in self._components:
+                    self._refuse("reward", f"the episode has a reward {component!r} already", "give another component, or one sum")
+            drafts = [reward_draft(run, tree.id, None, self.id, component, value, at) for component, value in rewards]
+            drafts.append(rollout_finished(tree.id, self.id, self._at.id, len(self._steps), outcome, success, reason, at))
+            held = bool(run.journal.held(self.id))
+            last = outcome if held and outcome in ("terminated", "truncated") else "none"
+            tree.open.pop(self.id, None)
+            closing = tree.closing("completed") if tree.exhausted and not tree.open else []
+            try:
+                run.journal.settle(self.id, last, [*drafts, *closing])
+            except BaseException:
+                tree.open[self.id] = self
+                raise
+            self.outcome, self.success = outcome, success
+            tree.closed = tree.closed or bool(closing)
+        run.journal.spool.sync()
+
+    def _prefix(self, count: int) -> Place:
+        if count == 0:
+            return self._from
+        if not 0 < count <= len(self._steps):
+            self._refuse("step", f"the episode has {len(self._steps)} steps, and {count} are to be kept", "give a number of steps that it took")
+        return self._steps[count - 1]._place
+
+    def _check_open(self) -> None:
+        if self.outcome is not None:
+            self._refuse("episode", f"the episode has ended ({self.outcome})", "begin another: run.group(task), or episode.branch(step)", "ended")
+        self._run.check_open()
+
+    def _refuse(self, field: str, message: str, remedy: str, code: str = "argument") -> Any:
+        raise EspalierError(f"{message} (episode {self.id} of task {self.task.alias!r})", remedy=remedy, field=field, code=code)
+
+
+def reward_draft(run: Any, tree_id: str, step_id: str | None, rollout_id: str | None, component: str, value: float, at: str) -> Draft:
+    reward_id = derived_id("reward", step_id or rollout_id or "", component)
+    data = {"rewardId": reward_id, "treeId": tree_id, "stepId": step_id, "rolloutId": rollout_id, "component": component}
+    return Draft("RewardAssigned", tree_id, reward_id, {**data, "value": value, "scorer": run.scorer, "raw": None}, at)
+
+
+def _rewards(given: float | Mapping[str, float] | None) -> list[tuple[str, float]]:
+    if given is None:
+        return []
+    if isinstance(given, Mapping):
+        return [(name_of(name, "reward"), amount_of(value, f"reward.{name}")) for name, value in given.items()]
+    return [("environment", amount_of(given, "reward"))]
+
+
+def _tokens(ids: Any, logprobs: Any, mask: Any) -> tuple[Json | None, list[int] | None]:
+    if ids is None:
+        for field, value in (("logprobs", logprobs), ("mask", mask)):
+            if value is not None:
+                raise EspalierError(f"{field} is given without ids", remedy="give the token ids as well", field=field)
+        return None, None
+    packed = packed_ids(ids, "ids")
+    sampled: list[int] = list(ids.tolist() if hasattr(ids, "tolist") else ids)
+    read = None if mask is None else mask_of(mask, len(sampled))
+    probs = None if logprobs is None else packed_log_probs(logprobs, len(sampled), read)
+    return {"ids": packed, "logProbs": probs, "mask": None if read is None else packed_mask(read)}, sampled
+
+
+def _spans(given: Sequence[tuple[int, int, str]] | None, ref: Json, length: int) -> list[Json]:
+    if given is None:
+        return [{"from": 0, "to": length, **ref}]
+    spans = []
+    for i, span in enumerate(given):
+        start, end, policy = span if len(span) == 3 else (0, -1, "")
+        if not 0 <= start <= end <= min(length, LARGEST_ID):
+            remedy = f"give (from, to, policy) within the {length} ids of the step"
+            raise EspalierError(f"spans[{i}] is {span!r}", remedy=remedy, field=f"spans[{i}]")
+        spans.append({"from": start, "to": end, **policy_of(policy, f"spans[{i}]")})
+    return spans or [{"from": 0, "to": length, **ref}]
+
+
+def _words(reason: str | BaseException) -> str:
+    if isinstance(reason, BaseException):
+        return f"{type(reason).__name__}: {reason}" if str(reason) else type(reason).__name__
+    return str(reason)

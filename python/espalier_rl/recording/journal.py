@@ -1,0 +1,242 @@
+"""What a run puts on record: drafts become numbered events in its spool, and its state is known at every moment."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..connection import Connection
+from ..errors import EspalierError
+from .ids import derived_id
+from .sender import Sender
+from .spool import LINE_LIMIT, Spool
+from .values import Json, now
+
+
+class Draft(NamedTuple):
+    """An event before it has a number. `key` is what its id is derived from, besides its type."""
+
+    type: str
+    stream: str
+    key: str
+    data: Json
+    at: str
+
+
+class State:
+    """What the record of a run holds so far, as far as it matters for going on with it or for ending it. `to_json` is the head of a
+    segment, which a later process reads."""
+
+    def __init__(self, said: Json | None = None) -> None:
+        said = said or {}
+        self.run: Json | None = said.get("run")
+        self.producer: Json = said.get("producer") or {}
+        self.key: str | None = said.get("key")
+        self.sequences: dict[str, int] = said.get("sequences") or {}
+        self.trees: dict[str, Json] = said.get("trees") or {}  # that are open
+        self.totals: dict[str, int] = said.get("totals") or {"trees": 0, "rollouts": 0, "steps": 0, "ended": 0, "failed": 0}
+        self.reason: str = said.get("reason") or ""  # of the first rollout that failed
+        self.finished: bool = bool(said.get("finished"))
+
+    def to_json(self) -> Json:
+        return dict(vars(self))
+
+    def apply(self, kind: str, data: Json) -> None:
+        """Takes an event into account that is on record."""
+        if kind == "StepTaken":
+            self.totals["steps"] += 1
+            tree = self.trees.get(data["treeId"])
+            if tree is not None and data["rolloutId"] in tree["open"]:
+                walk = tree["open"][data["rolloutId"]]
+                walk["leaf"], walk["steps"] = data["stepId"], walk["steps"] + 1
+        elif kind == "RolloutStarted":
+            self.totals["rollouts"] += 1
+            tree = self.trees[data["treeId"]]
+            tree["rollouts"] += 1
+            tree["open"][data["rolloutId"]] = {"leaf": data["fromStepId"], "steps": 0}
+        elif kind == "RolloutFinished":
+            self.totals["ended"] += 1
+            self.totals["failed"] += data["outcome"] == "failed"
+            self.reason = self.reason or (data["reason"] if data["outcome"] == "failed" else "")
+            self.trees[data["treeId"]]["open"].pop(data["rolloutId"], None)
+        elif kind == "TreeOpened":
+            self.totals["trees"] += 1
+            self.trees[data["treeId"]] = {"rollouts": 0, "open": {}}
+        elif kind == "TreeClosed":
+            self.trees.pop(data["treeId"], None)
+            self.sequences.pop(data["treeId"], None)
+        elif kind == "RunStarted":
+            self.run = {"runId": data["runId"], "name": data["name"]}
+        elif kind == "RunFinished":
+            self.finished = True
+
+    def closing(self, reason: str) -> list[Draft]:
+        """Returns the events that end what is open, as failed."""
+        assert self.run is not None
+        at, run_id = now(), self.run["runId"]
+        drafts = []
+        for tree_id, tree in self.trees.items():
+            for rollout_id, walk in tree["open"].items():
+                drafts.append(rollout_finished(tree_id, rollout_id, walk["leaf"], walk["steps"], "failed", None, reason, at))
+            drafts.append(tree_closed(tree_id, "failed", tree["rollouts"], at))
+        return [*drafts, run_finished(run_id, "failed", reason, self.totals, at)]
+
+
+def rollout_finished(
+    tree_id: str, rollout_id: str, leaf: str, steps: int, outcome: str, success: bool | None, reason: str, at: str
+) -> Draft:
+    data = {"rolloutId": rollout_id, "treeId": tree_id, "leafStepId": leaf, "outcome": outcome, "success": success, "steps": steps}
+    return Draft("RolloutFinished", tree_id, rollout_id, {**data, "reason": reason[:10_000]}, at)
+
+
+def tree_closed(tree_id: str, reason: str, rollouts: int, at: str) -> Draft:
+    return Draft("TreeClosed", tree_id, tree_id, {"treeId": tree_id, "reason": reason, "rollouts": rollouts}, at)
+
+
+def run_finished(run_id: str, outcome: str, message: str, totals: dict[str, int], at: str) -> Draft:
+    data: Json = {"runId": run_id, "outcome": outcome, "message": message[:10_000]}
+    data |= {name: totals[name] for name in ("trees", "rollouts", "steps")}
+    return Draft("RunFinished", run_id, run_id, data, at)
+
+
+class Journal:
+    """Writes drafts of one run into its spool, and sends them. Threads may share it; a process that forked must open its own."""
+
+    def __init__(self, connection: Connection, spool: Spool, state: State) -> None:
+        self.spool, self.state = spool, state
+        self.sender = Sender(connection, spool)
+        self.lock = threading.RLock()
+        self._held: dict[str, list[Draft]] = {}  # by rollout
+        self._pid = os.getpid()
+        self._producer = json.dumps(state.producer)
+
+    def open(self) -> None:
+        """Begins a segment and the sender."""
+        with self.lock:
+            self._begin_segment()
+        self.sender.start()
+
+    def emit(self, drafts: Sequence[Draft]) -> None:
+        """Puts drafts on record, all or none."""
+        with self.lock:
+            self._emit(drafts)
+
+    def hold(self, rollout_id: str, drafts: list[Draft]) -> None:
+        """Keeps drafts in the spool until `settle` says how they end: the first is a step that may be the last of its rollout."""
+        with self.lock:
+            self._fresh()
+            self.spool.append(b"".join(map(_held_line, drafts)))
+            self._held[rollout_id] = drafts
+
+    def settle(self, rollout_id: str, termination: str, drafts: Sequence[Draft] = (), *, hold: list[Draft] | None = None) -> None:
+        """Puts what is held of a rollout on record, then `drafts`; then `hold` is held."""
+        with self.lock:
+            held = self._held.get(rollout_id, [])
+            if held:
+                held[0].data["termination"] = termination
+            lines, numbered, sequences = self._lines([*held, *drafts])
+            if hold:
+                lines.extend(map(_held_line, hold))
+            if not lines:
+                return
+            self._fresh()
+            self.spool.append(b"".join(lines))
+            self._held.pop(rollout_id, None)
+            if hold:
+                self._held[rollout_id] = hold
+            self._apply(numbered, sequences)
+
+    def held(self, rollout_id: str) -> list[Draft]:
+        return self._held.get(rollout_id, [])
+
+    def close(self, timeout_s: float) -> None:
+        """Waits until the server has everything. Raises what it refused, or Unreachable: then the spool is left for a later process."""
+        sent = False
+        try:
+            self.sender.flush(timeout_s)
+            sent = True
+        finally:
+            self.sender.stop()
+            self.spool.close(delete=sent)
+
+    def _emit(self, drafts: Sequence[Draft]) -> None:
+        self._fresh()
+        lines, numbered, sequences = self._lines(drafts)
+        self.spool.append(b"".join(lines))
+        self._apply(numbered, sequences)
+
+    def _lines(self, drafts: Sequence[Draft]) -> tuple[list[bytes], Sequence[Draft], dict[str, int]]:
+        sequences: dict[str, int] = {}
+        known, run = self.state.sequences, (self.state.run or {}).get("runId")
+        lines = []
+        for kind, stream, key, data, at in drafts:
+            sequence = sequences.get(stream, known.get(stream, 0))
+            sequences[stream] = sequence + 1
+            line = (
+                f'{{"id":"{derived_id(kind, key)}","type":"{kind}","schemaVersion":1,"stream":"{stream}","sequence":{sequence},'
+                f'"occurredAt":"{at}","correlationId":"{run or stream}","causationId":null,"producer":{self._producer},'
+                f'"data":{json.dumps(data, separators=(",", ":"), allow_nan=False)}}}\n'
+            ).encode("ascii")
+            if len(line) > LINE_LIMIT:
+                remedy = "shorten its texts; the server keeps long ones, up to 24 MiB in one step"
+                raise EspalierError(f"{kind} takes {len(line)} bytes, over {LINE_LIMIT}", remedy=remedy, field="observation")
+            lines.append(line)
+        return lines, drafts, sequences
+
+    def _apply(self, drafts: Sequence[Draft], sequences: dict[str, int]) -> None:
+        self.state.sequences.update(sequences)
+        for draft in drafts:
+            self.state.apply(draft.type, draft.data)
+
+    def _fresh(self) -> None:
+        if os.getpid() != self._pid:
+            remedy = "connect in the new process: er.connect(), and give each process a run (or a key) of its own"
+            raise EspalierError("this run was opened by the process that forked this one", remedy=remedy, field="run", code="forked")
+        if self.spool.wants_segment:
+            self._begin_segment()
+
+    def _begin_segment(self) -> None:
+        head = b"#" + json.dumps(self.state.to_json(), separators=(",", ":")).encode("ascii") + b"\n"
+        held = b"".join(_held_line(draft) for drafts in self._held.values() for draft in drafts)
+        self.spool.begin_segment(head + held)
+
+
+def _held_line(draft: Draft) -> bytes:
+    said = {"id": derived_id(draft.type, draft.key), **draft._asdict()}
+    return b"~" + json.dumps(said, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
+
+
+def recover(connection: Connection, folder: Path) -> Journal | None:
+    """Opens what a process left of a run: what it held back is put on record, and a run without a key, which nobody can go on with, is
+    ended as failed. Returns the journal, sending; None where there is nothing. Raises EspalierError `in-use` while its process lives."""
+    spool = Spool(folder)
+    try:
+        said, events, held = spool.last_state()
+        if said is None:
+            spool.close(delete=True)
+            return None
+        spool.adopt()
+        state = State(said)
+        for event in events:
+            state.apply(event["type"], event["data"])
+            state.sequences[event["stream"]] = event["sequence"] + 1
+        journal = Journal(connection, spool, state)
+        journal.open()
+    except BaseException:
+        spool.close(delete=False)
+        raise
+    try:
+        drafts = [Draft(**{name: value for name, value in each.items() if name != "id"}) for each in held]
+        for draft in drafts:
+            journal.emit([draft])
+        if state.key is None and state.run is not None and not state.finished:
+            journal.emit(state.closing("the process that recorded it ended"))
+    except BaseException:
+        journal.sender.stop()
+        spool.close(delete=False)
+        raise
+    return journal

@@ -1,0 +1,80 @@
+"""Sends what earlier processes left in their spools, in the background of a connection."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+
+from ..connection import Connection
+from ..errors import EspalierError
+from .journal import Journal, recover
+from .spool import list_spools, spool_root
+
+LONGEST_S = 365 * 86_400.0
+
+logger = logging.getLogger("espalier_rl")
+
+
+class Leftovers:
+    """Finds the spools of a server that no living process holds, and sends them one after the other."""
+
+    def __init__(self, connection: Connection, folder: str | None = None) -> None:
+        self.connection, self.root = connection, spool_root(connection.url, folder)
+        self.errors: dict[str, EspalierError] = {}  # by run: why it could not be sent
+        self._changed = threading.Condition()
+        self._journal: Journal | None = None
+        self._closed = False
+        self._waiting = [path.name for path in list_spools(self.root)]
+        if self._waiting:
+            threading.Thread(target=self._run, name="espalier spools", daemon=True).start()
+
+    def wait(self, run_id: str | None = None, timeout_s: float = 60) -> None:
+        """Returns when the spool of a run (of all runs without one) is sent. Raises EspalierError that says why it is not."""
+        with self._changed:
+            done = self._changed.wait_for(lambda: not self._waiting if run_id is None else run_id not in self._waiting, timeout_s)
+            for name, error in self.errors.items():
+                if run_id in (None, name):
+                    raise error
+            if not done:
+                journal = self._journal
+                why = str(journal.sender.away) if journal and journal.sender.away else "others are sent before it"
+                remedy = "start the server, and wait until it has what an earlier process recorded"
+                raise EspalierError(f"the spool {self.root} is not sent: {why}", remedy=remedy, field="url", code="unreachable")
+
+    def close(self) -> None:
+        """Stops sending; what is left is sent by the next connection."""
+        with self._changed:
+            self._closed = True
+            journal = self._journal
+        if journal is not None:
+            with journal.spool.changed:
+                journal.spool.refused = journal.spool.refused or EspalierError("the connection was closed", code="closed")
+                journal.spool.changed.notify_all()
+
+    def _run(self) -> None:
+        for name in list(self._waiting):
+            if self._closed:
+                return
+            try:
+                self._send(self.root / name)
+            except EspalierError as error:
+                if error.code not in ("in-use", "closed"):
+                    logger.warning("what an earlier process recorded of run %s was not sent: %s", name, error)
+                    self.errors[name] = error
+            with self._changed:
+                self._waiting.remove(name)
+                self._changed.notify_all()
+
+    def _send(self, folder: Path) -> None:
+        journal = recover(self.connection, folder)
+        if journal is None:
+            return
+        self._journal = journal
+        try:
+            if not self._closed:
+                journal.close(LONGEST_S)
+            else:
+                journal.close(0)
+        finally:
+            self._journal = None

@@ -1,0 +1,78 @@
+"""Pictures of observations, by their content: PNGs named by the SHA-256 of size and pixels."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import os
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import EspalierError
+from .tree import Place
+from .values import Json, packed_bytes
+
+LIMIT = 16  # of one observation
+LARGEST_BYTES = 5 * 2**20
+LARGEST_SIDE = 4_096
+
+
+def read_pictures(given: Sequence[Any], field: str, place: Place) -> list[Json]:
+    """Reads pictures: bytes of a PNG or JPEG, those in base64 or a data URL, a path, or a PIL image. Each is recorded as the PNG of its
+    pixels, a transparent one on white, and `place` remembers it for the prompts that show it. Needs Pillow."""
+    if not given:
+        return []
+    if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
+        raise EspalierError(f"{field} is a {type(given).__name__}", remedy="give a list of pictures", field=field)
+    if len(given) > LIMIT:
+        raise EspalierError(f"{field} has {len(given)} pictures, over {LIMIT} of one observation", remedy="show fewer at once", field=field)
+    pictures = []
+    for i, each in enumerate(given):
+        picture = _read(each, f"{field}[{i}]")
+        place.images[picture["imageId"]] = picture["imageId"]
+        if isinstance(each, str):
+            place.images[each] = picture["imageId"]
+        pictures.append(picture)
+    place.pictures = pictures
+    return pictures
+
+
+def _read(given: Any, where: str) -> Json:
+    try:
+        from PIL import Image
+    except ImportError:
+        raise EspalierError(f"{where} needs Pillow", remedy="pip install 'espalier-rl[notebook]' or pillow", field=where) from None
+    try:
+        image = given if isinstance(given, Image.Image) else Image.open(io.BytesIO(_bytes(given, where)))
+        if max(image.size) > LARGEST_SIDE:
+            said = f"{where} has {image.width} × {image.height} pixels, over {LARGEST_SIDE} on a side"
+            raise EspalierError(said, remedy="make it smaller", field=where)
+        if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+            image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image.convert("RGBA"))
+        image = image.convert("RGB")
+    except OSError as error:
+        raise EspalierError(f"{where} cannot be read: {error}", remedy="give a PNG or a JPEG", field=where) from None
+    width, height = image.size
+    written = io.BytesIO()
+    image.save(written, "PNG")
+    png = written.getvalue()
+    if len(png) > LARGEST_BYTES:
+        raise EspalierError(f"{where} takes {len(png)} bytes as a PNG, over {LARGEST_BYTES}", remedy="make it smaller", field=where)
+    digest = hashlib.sha256(b"img\0" + struct.pack(">II", width, height) + image.tobytes()).hexdigest()
+    return {"imageId": digest, "width": width, "height": height, "png": packed_bytes(png)}
+
+
+def _bytes(given: Any, where: str) -> bytes:
+    if isinstance(given, (bytes, bytearray)):
+        return bytes(given)
+    if isinstance(given, os.PathLike) or (isinstance(given, str) and len(given) < 4_096 and os.path.isfile(given)):
+        with open(given, "rb") as file:
+            return file.read()
+    if isinstance(given, str):
+        try:
+            return base64.b64decode(given.split(",", 1)[1] if given.startswith("data:") else given, validate=True)
+        except (ValueError, IndexError):
+            raise EspalierError(f"{where} is no path and no base64: {given[:40]!r}", remedy="give bytes, a path or a PIL image", field=where) from None
+    raise EspalierError(f"{where} is a {type(given).__name__}", remedy="give bytes, a path or a PIL image", field=where)

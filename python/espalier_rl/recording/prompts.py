@@ -1,0 +1,180 @@
+"""What a policy was shown, as PromptShown records it: what is new since the prompt before it, and the digest of the whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..errors import EspalierError
+from .values import Json, json_of, packed_ids, storable
+
+ROLES = ("system", "user", "assistant", "tool")
+SHORTEST = 160  # characters of a block: a reference takes 67, so a shorter one costs more to name than to repeat
+MOST = 64  # blocks of one text: a long text is cut coarser
+
+Message = dict[str, Any]  # {"role", "parts": [{"kind": "text", "text"} | {"kind": "image", "imageId"}]}
+
+
+class Shown(NamedTuple):
+    """A prompt that was recorded, as far as the next one needs it."""
+
+    step_id: str
+    messages: list[Message]
+    token_ids: list[int] | None  # of the prompt, then of the reply
+    blocks: frozenset[str]
+
+
+class Known(NamedTuple):
+    """A text that the record of a step holds."""
+
+    step_id: str
+    field: str  # instruction, observation or response
+
+
+def messages_of(prompt: object, images: Mapping[str, str]) -> list[Message]:
+    """Reads a prompt: a text (one user message), or chat messages with role and content, as OpenAI's have them. `images` names pictures on
+    record by what a part of a message may hold: a data URL, or the picture's own id."""
+    if isinstance(prompt, str):
+        return [{"role": "user", "parts": [_text(prompt)]}]
+    if not isinstance(prompt, Sequence) or not all(isinstance(each, Mapping) for each in prompt):
+        raise EspalierError(f"prompt is a {type(prompt).__name__}", remedy="give a text, or chat messages with role and content", field="prompt")
+    return [_message(each, f"prompt[{i}]", images) for i, each in enumerate(prompt)]
+
+
+def prompt_data(
+    tree_id: str, step_id: str, messages: list[Message], *, before: Shown | None, known: Mapping[str, Known], token_ids: Any, sampled: list[int] | None,
+    tools: object, sampling: Mapping[str, Any] | None, model: str | None, server: str | None, template: tuple[str, int] | None,
+) -> tuple[Json, Shown]:  # fmt: skip
+    """Makes the data of PromptShown, and what the next prompt of the path builds on. `known` are the texts that steps hold."""
+    same = _shared(before.messages if before else [], messages)
+    shown = set(before.blocks) if before else set()
+    blocks: list[str] = []
+    fresh = [{"role": each["role"], "parts": [_recorded(part, known, shown, blocks) for part in each["parts"]]} for each in messages[same:]]
+    data: Json = {
+        "treeId": tree_id,
+        "stepId": step_id,
+        "base": {"stepId": before.step_id, "messages": same} if before else None,
+        "messages": fresh,
+        "blocks": blocks,
+        "sha256": digest_of(messages),
+        "template": {"name": template[0], "version": template[1]} if template else None,
+        "tools": None if tools is None else json.dumps(json_of(tools, "tool_schemas"), ensure_ascii=False, separators=(",", ":")),
+        "sampling": sampling_of(sampling or {}),
+        "server": server,
+        "model": model,
+        "tokens": None,
+    }
+    ids = None
+    if token_ids is not None:
+        packed_ids(token_ids, "prompt_ids")
+        ids = [int(each) for each in (token_ids.tolist() if hasattr(token_ids, "tolist") else token_ids)]
+        earlier = before.token_ids if before else None
+        keep = _shared(earlier or [], ids)
+        data["tokens"] = {"before": len(earlier or []), "keep": keep, "ids": packed_ids(ids[keep:], "prompt_ids")}
+    both = [*ids, *sampled] if ids is not None and sampled is not None else None
+    return data, Shown(step_id, messages, both, frozenset(shown))
+
+
+def digest_of(messages: list[Message]) -> str:
+    """Computes the SHA-256 (hex) over the canonical JSON of messages: keys sorted, no blanks."""
+    text = json.dumps(messages, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def sampling_of(given: Mapping[str, Any]) -> Json:
+    """Reads how a reply was sampled: `temperature` (1 where it is left out), `top_p`, `max_tokens`, `stop` (texts), `seed`."""
+    known: dict[str, Any] = {"temperature": 1.0, "top_p": None, "max_tokens": None, "stop": [], "seed": None}
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        remedy = f"give {', '.join(known)}"
+        raise EspalierError(f"sampling has a field {unknown[0]!r}", remedy=remedy, field=f"sampling.{unknown[0]}")
+    read = {**known, **given}
+    stop = [read["stop"]] if isinstance(read["stop"], str) else list(read["stop"] or [])
+    for name in ("temperature", "top_p"):
+        value = read[name]
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value)):
+            raise EspalierError(f"sampling.{name} is {value!r}", remedy="give a finite number", field=f"sampling.{name}")
+    return {"temperature": read["temperature"], "topP": read["top_p"], "maxTokens": read["max_tokens"], "stop": stop, "seed": read["seed"]}
+
+
+def _message(given: Mapping[str, Any], where: str, images: Mapping[str, str]) -> Message:
+    role, content = given.get("role"), given.get("content")
+    role = {"developer": "system", "function": "tool"}.get(str(role), role)
+    if role not in ROLES:
+        _refuse(f"{where}.role", f"{where}.role is {role!r}", f"give one of {', '.join(ROLES)}")
+    calls = given.get("tool_calls")
+    more = [_text(json.dumps(json_of(calls, f"{where}.tool_calls"), ensure_ascii=False))] if calls else []
+    if content is None:
+        return {"role": role, "parts": more}
+    if isinstance(content, str):
+        return {"role": role, "parts": [_text(content), *more]}
+    if not isinstance(content, Sequence):
+        _refuse(f"{where}.content", f"{where}.content is a {type(content).__name__}")
+    return {"role": role, "parts": [*(_part(part, f"{where}.content[{i}]", images) for i, part in enumerate(content)), *more]}
+
+
+def _part(part: object, where: str, images: Mapping[str, str]) -> Json:
+    if isinstance(part, str):
+        return _text(part)
+    if isinstance(part, Mapping) and isinstance(part.get("text"), str):
+        return _text(part["text"])
+    if isinstance(part, Mapping):
+        held = part.get("image_url", part.get("image", part.get("imageId")))
+        named = held.get("url") if isinstance(held, Mapping) else held
+        found = images.get(named) if isinstance(named, str) else None
+        if found is not None:
+            return {"kind": "image", "imageId": found}
+        if held is not None:
+            remedy = "record it as a picture of the observation that showed it: images=[…] of step, or pictures of the task"
+            _refuse(where, f"{where} is a picture that no observation of this episode holds", remedy)
+    remedy = 'give {"type": "text", "text": …} or a picture that is on record'
+    raise EspalierError(f"{where} is no part of a message", remedy=remedy, field=where)
+
+
+def _text(text: str) -> Json:
+    return {"kind": "text", "text": storable(text)}
+
+
+def _recorded(part: Json, known: Mapping[str, Known], shown: set[str], blocks: list[str]) -> Json:
+    if part["kind"] == "image":
+        return part
+    text = part["text"]
+    source = known.get(text)
+    if source is not None:
+        return {"kind": "step", "stepId": source.step_id, "field": source.field}
+    digests = []
+    for block in cut_blocks(text):
+        digest = hashlib.sha256(block.encode()).hexdigest()
+        digests.append(digest)
+        if digest not in shown:
+            shown.add(digest)
+            blocks.append(block)
+    return {"kind": "text", "blocks": digests}
+
+
+def cut_blocks(text: str) -> list[str]:
+    """Cuts a text into blocks that end at line ends: texts that repeat lines of earlier ones share most of them."""
+    shortest = max(SHORTEST, -(-len(text) // MOST))
+    blocks, start = [], 0
+    while start < len(text):
+        end = text.find("\n", start + shortest - 1)
+        to = len(text) if end < 0 else end + 1
+        blocks.append(text[start:to])
+        start = to
+    return blocks
+
+
+def _shared(a: Sequence[object], b: Sequence[object]) -> int:
+    same = 0
+    for one, other in zip(a, b, strict=False):
+        if one != other:
+            break
+        same += 1
+    return same
+
+
+def _refuse(field: str, message: str, remedy: str = "give a text, or chat messages with role and content") -> Any:
+    raise EspalierError(message, remedy=remedy, field=field)

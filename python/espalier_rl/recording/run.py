@@ -1,0 +1,323 @@
+"""A run: what a program records between its beginning and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, TypeVar
+
+from ..connection import Connection
+from ..errors import EspalierError
+from .episode import Episode
+from .group import Group
+from .ids import new_id, run_id_of
+from .journal import Draft, Journal, State, run_finished, tree_closed
+from .leftovers import Leftovers
+from .pictures import read_pictures
+from .resume import Recorded, read_recorded
+from .rollouts import Decorated, decorate
+from .search import SearchTree
+from .spool import LIMIT_BYTES, Durable, Full, Spool
+from .task import task_of
+from .tree import Place, Tree
+from .values import LARGEST_ID, Json, json_of, name_of, now, policy_of
+
+PRODUCER = "espalier-rl"
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Run:
+    """A run that is being recorded; `db.run(...)` returns it. Within `with db.run(...) as run:` (or `async with`) it is ended: `completed`,
+    or `failed` by an exception or where every rollout failed. The end waits until the server has everything, for at most `wait_s`
+    seconds; what it does not have then stays in the spool, and the next `er.connect()` sends it."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        leftovers: Leftovers,
+        name: str,
+        *,
+        policy: str | tuple[str, int] | None = None,
+        key: str | None = None,
+        training: bool | str = False,
+        environment: str = "external",
+        fingerprint: str = "unversioned",
+        seed: int = 0,
+        config: Mapping[str, Any] | None = None,
+        code_version: str | None = None,
+        scorer: str | None = None,
+        experiment: str | None = None,
+        durable: Durable = "write",
+        spool_bytes: int = LIMIT_BYTES,
+        full: Full = "block",
+        wait_s: float = 60,
+    ) -> None:
+        self.name, self.key, self.seed, self.wait_s = name_of(name, "name"), key, _seed(seed), wait_s
+        self.environment, self.fingerprint = name_of(environment, "environment"), name_of(fingerprint, "fingerprint")
+        self.policy: Json = policy_of(policy if policy is not None else name)
+        self.id = new_id() if key is None else run_id_of(name_of(key, "key"))
+        scored, _, revision = (scorer or f"{environment}@{fingerprint}").partition("@")
+        self.scorer: Json = {"name": name_of(scored, "scorer"), "revision": (revision or "1")[:200]}
+        self.outcome: str | None = None
+        self._connection = connection
+        self._trees: list[Tree | SearchTree] = []  # that are open
+        self._begun: dict[str, int] = {}  # how often a task was begun, by alias
+        self._episodes: dict[str, str] = {}  # ids of the program's own → rollout
+        self._singles: dict[str, Tree] = {}
+        self._recorded = Recorded()
+        if key is not None:
+            leftovers.wait(self.id, connection.retry_s)  # what an earlier process recorded of it comes first
+            self._recorded = read_recorded(connection, self.id)
+        data: Json = {
+            "runId": self.id,
+            "experimentId": experiment,
+            "name": self.name,
+            "kind": "external",
+            "seed": self.seed,
+            "codeVersion": name_of(code_version or _program(), "code_version"),
+            "config": _config(config, training, self.policy),
+            "environments": [{"environment": self.environment, "fingerprint": self.fingerprint}],
+            "policy": self.policy if policy is not None else None,
+        }
+        self._check_same(data)
+        # who goes on with a run is another producer: its numbers begin at 0, and show no gaps
+        producer = PRODUCER if not self._recorded.found else f"{PRODUCER}/{new_id()[-12:]}"
+        state = State({"key": key, "producer": {"name": producer, "version": _version()}, **self._recorded.state()})
+        self.journal = Journal(connection, Spool(leftovers.root / self.id, durable=durable, limit_bytes=spool_bytes, full=full), state)
+        try:
+            self.journal.open()
+            if not self._recorded.found:
+                self.journal.emit([Draft("RunStarted", self.id, self.id, data, now())])
+            elif not self._recorded.finished:
+                self.journal.emit(self._recorded.interrupted())
+        except BaseException:
+            self.journal.sender.stop()
+            self.journal.spool.close(delete=False)
+            raise
+
+    def group(self, task: Any, n: int = 1) -> Group:
+        """Begins `n` episodes of a task: a text, a row of a data set, or `er.Task`. The same task again is another group."""
+        if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= LARGEST_ID:
+            raise EspalierError(f"n is {n!r}", remedy="give a number of episodes from 1", field="n")
+        with self.journal.lock:
+            self._check_going()
+            return Group(self._open_tree(task, n), n)
+
+    def episode(self, task: Any, *, id: str | None = None) -> Episode:
+        """Begins one episode of a task, in the one group of such episodes that the task has in the run. `id` is a name of the program's own
+        for it: a second episode of that id is refused."""
+        with self.journal.lock:
+            self.check_open()
+            if id is not None and (name_of(id, "id") in self._episodes or self._recorded.has_episode(self.id, id)):
+                remedy = "give each episode an id of its own, or none: then one is derived"
+                raise EspalierError(f"the run has an episode {id!r} already", remedy=remedy, field="id", code="recorded")
+            alias = task_of(task).alias
+            tree = self._singles.get(alias)
+            if tree is None or tree.closed:
+                tree = self._singles[alias] = self._open_tree(task, 1)
+            tree.counted += 1
+            episode = self.begin_episode(tree, tree.root, id)
+            if id is not None:
+                self._episodes[id] = episode.id
+            return episode
+
+    def tree(self, task: Any, *, planned: int = 0) -> SearchTree:
+        """Begins a search of a task: nodes that are expanded, and values that are backed up. In a run that is gone on with by its key, one
+        that is on record comes `closed`, and one that was cut short begins again."""
+        with self.journal.lock:
+            self._check_going()
+            made = self._new_tree(task, planned)
+            recorded = self._recorded.trees.get(made.id)
+            while recorded is not None and not recorded.closed:  # a search that was cut short is not gone on with: it begins again
+                self.journal.emit([tree_closed(made.id, "failed", recorded.next, now())])
+                made = self._new_tree(task, planned)
+                recorded = self._recorded.trees.get(made.id)
+            made.begun = made.closed = recorded is not None
+            tree = SearchTree(made)
+            if not tree.closed:
+                self._trees.append(tree)
+            return tree
+
+    def rollout(self, fn: F | None = None, *, group: int = 1, at_once: int | None = None) -> Any:
+        """Makes a function of an episode and a task one that records a group: `@run.rollout(group=8)`, then `solve(task)`. See
+        `espalier_rl.recording.rollouts`."""
+        made: Callable[[F], Decorated] = lambda wrapped: decorate(self, wrapped, group, at_once)  # noqa: E731
+        return made if fn is None else made(fn)
+
+    def metric(self, name: str, value: float, at: int | None = None) -> None:
+        """Records a number of the run: a loss, a rate; `at` is the step or update that it belongs to."""
+        from .values import amount_of
+
+        data = {"runId": self.id, "metric": name_of(name, "name"), "value": amount_of(value, "value"), "at": at}
+        with self.journal.lock:
+            self.check_open()
+            number = self.journal.state.sequences.get(self.id, 0)
+            self.journal.emit([Draft("MetricRecorded", self.id, f"{self.id}/{self.journal.state.producer['name']}/{number}", data, now())])
+
+    def flush(self, timeout_s: float | None = None) -> None:
+        """Returns when the server has all that was recorded. Raises EspalierError with what it refused, or Unreachable."""
+        self.journal.sender.flush(self.wait_s if timeout_s is None else timeout_s)
+
+    async def aflush(self, timeout_s: float | None = None) -> None:
+        """`flush` for a coroutine."""
+        await asyncio.to_thread(self.flush, timeout_s)
+
+    def close(self, outcome: str | None = None, message: str = "") -> None:
+        """Ends the run. Without `outcome` it is `completed`, or `failed` where every rollout failed. Episodes that are open are ended with
+        it: as failed where the run failed, else as cancelled."""
+        if self.outcome is not None:
+            return
+        journal = self.journal
+        try:
+            with journal.lock:
+                ending = outcome or "completed"
+                why = message or "the run ended before the episode did"
+                for tree in list(self._trees):
+                    self._end_tree(tree, "failed" if ending == "failed" else "cancelled", why)
+                self._finish(outcome, message)
+                self.outcome = self.outcome or ending
+            journal.spool.sync()
+        finally:
+            self.outcome = self.outcome or "failed"
+            journal.close(self.wait_s)
+
+    async def aclose(self, outcome: str | None = None, message: str = "") -> None:
+        """`close` for a coroutine."""
+        await asyncio.to_thread(self.close, outcome, message)
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if error is None:
+            return self.close()
+        try:
+            self.close("cancelled" if isinstance(error, KeyboardInterrupt) else "failed", f"{type(error).__name__}: {error}")
+        except EspalierError as second:  # the first error is the one to see
+            if second is not error and str(second) != str(error):
+                warnings.warn(f"the end of run {self.name!r} was not sent: {second}", stacklevel=2)
+
+    async def __aenter__(self) -> Run:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await asyncio.to_thread(self.__exit__, kind, error, trace)
+
+    def __repr__(self) -> str:
+        return f"Run({self.name!r}, id={self.id!r}, outcome={self.outcome!r})"
+
+    @property
+    def url(self) -> str:
+        """Where the run is shown."""
+        return f"{self._connection.url}/studio/runs/{self.id}"
+
+    # ---- for what belongs to the run
+
+    def check_open(self) -> None:
+        """Raises EspalierError where nothing more may be recorded: the run has ended, or the server refused what was."""
+        self._check_going()
+        if self._recorded.finished:
+            remedy = "give another key for a new run; a run that is finished is never gone on with"
+            said = f"run {self.name!r} of the key {self.key!r} is finished, and something new was to be recorded"
+            raise EspalierError(said, remedy=remedy, field="key", code="ended")
+
+    def _check_going(self) -> None:
+        self.journal.spool.check()
+        if self.outcome is not None:
+            remedy = "record within `with db.run(...)`, or begin another run"
+            raise EspalierError(f"run {self.name!r} has ended ({self.outcome})", remedy=remedy, field="run", code="ended")
+
+    def begin_episode(self, tree: Tree, start: Place, named: str | None = None) -> Episode:
+        rollout_id, ordinal, drafts = tree.start_rollout(start, named)
+        self.journal.emit(drafts)
+        tree.next += 1
+        episode = tree.open[rollout_id] = Episode(tree, start, rollout_id, ordinal)
+        return episode
+
+    def read_pictures(self, given: Sequence[Any], field: str, place: Place) -> list[Json]:
+        return read_pictures(given, field, place)
+
+    def tree_ended(self, tree: Tree | SearchTree) -> None:
+        if tree in self._trees:
+            self._trees.remove(tree)
+
+    def _open_tree(self, task: Any, planned: int) -> Tree:
+        tree = self._new_tree(task, planned)
+        recorded = self._recorded.trees.get(tree.id)
+        if recorded is not None:
+            tree.begun, tree.next, tree.counted, tree.closed = True, recorded.next, recorded.counted, recorded.closed
+        self._trees = [each for each in self._trees if not each.closed]
+        self._trees.append(tree)
+        return tree
+
+    def _new_tree(self, task: Any, planned: int) -> Tree:
+        read = task_of(task)
+        occurrence = self._begun.get(read.alias, 0)
+        self._begun[read.alias] = occurrence + 1
+        return Tree(self, read, occurrence, planned)
+
+    def _end_tree(self, tree: Tree | SearchTree, outcome: str, why: str) -> None:
+        if tree.closed:
+            return
+        if isinstance(tree, SearchTree):
+            return tree.close("failed" if outcome == "failed" else "completed")
+        continued = self.key is not None and outcome == "failed"  # whoever names the key again continues the tree
+        ended_all = not tree.open and tree.counted >= tree.planned
+        for episode in list(tree.open.values()):
+            if episode.steps and episode._ended_by_step:
+                episode.finish()
+            else:
+                episode._end("cancelled" if continued else outcome, None, why)
+        if not tree.closed and not continued and not self._recorded.finished:
+            self.journal.emit(tree.closing("completed" if ended_all else outcome))
+            tree.closed = True
+
+    def _finish(self, outcome: str | None, message: str) -> None:
+        if self._recorded.finished:
+            return
+        if self.key is not None and outcome is not None:
+            return  # whoever names the key again continues it: a run ends once
+        totals = self.journal.state.totals
+        if outcome is None and totals["rollouts"] > 0 and totals["failed"] == totals["rollouts"]:
+            outcome, message = "failed", f"every rollout failed; the first: {self.journal.state.reason}"
+        self.outcome = outcome or "completed"
+        self.journal.emit([run_finished(self.id, self.outcome, message, totals, now())])
+
+    def _check_same(self, data: Json) -> None:
+        for field, value in self._recorded.said.items():
+            if data[field] != value:
+                said = f"the run of the key {self.key!r} was begun with {field} {value!r}, and this is {data[field]!r}"
+                raise EspalierError(said, remedy="give the same again, or another key for another run", field=field, code="conflict")
+
+
+def _config(config: Mapping[str, Any] | None, training: bool | str, policy: Json) -> Json:
+    read: Json = json_of(dict(config or {}), "config")
+    if training:
+        if "training" in read:
+            raise EspalierError("config has a field training", remedy="leave it out, or training=", field="training")
+        read["training"] = {"policyId": policy["policyId"] if training is True else name_of(training, "training"), "channel": "train"}
+    return read
+
+
+def _seed(seed: object) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int) or abs(seed) >= 2**53:
+        raise EspalierError(f"seed is {seed!r}", remedy="give an integer below 2^53", field="seed")
+    return seed
+
+
+def _program() -> str:
+    from pathlib import Path
+
+    return (Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "") or "python"
+
+
+def _version() -> str:
+    from .. import __version__
+
+    return __version__
+
+

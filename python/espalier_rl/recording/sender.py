@@ -1,0 +1,141 @@
+"""Sends a spool to the server, in order and in batches, from a thread of its own. Sending again is harmless: events are known by their ids."""
+
+from __future__ import annotations
+
+import gzip
+import threading
+import time
+from typing import Any
+
+from ..connection import Connection
+from ..errors import EspalierError, Unreachable
+from ..installation import is_loopback_url
+from .spool import Spool
+
+BATCH_BYTES = 2**20
+BATCH_EVENTS = 2_000
+LINGER_S = 0.02  # for a batch that is small: steps come one after the other
+PAUSE_S = 0.2
+TRY_S = 2.0  # of one request, before it is looked whether to stop
+
+
+class Sender:
+    """Sends what is in a spool until `stop`. What the server refuses is kept in `spool.refused`, and nothing more is sent."""
+
+    def __init__(self, connection: Connection, spool: Spool) -> None:
+        self.connection, self.spool = connection, spool
+        self.away: EspalierError | None = None  # why the last try did not reach the server
+        self.position: str | None = None  # behind the last event that was appended
+        self._compress = not is_loopback_url(connection.url)
+        self._stopping = threading.Event()
+        self._offset, self._counted = 0, 0
+        self._most = BATCH_EVENTS
+        self._thread = threading.Thread(target=self._run, name=f"espalier spool {spool.folder.name}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread behind the request that it waits for."""
+        self._stopping.set()
+        with self.spool.changed:
+            self.spool.changed.notify_all()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def flush(self, timeout_s: float) -> None:
+        """Returns when the server has all that was written. Raises what it refused, or Unreachable."""
+        spool = self.spool
+        spool.write_out()
+        with spool.changed:
+            due = spool.written
+            spool.changed.wait_for(lambda: spool.acked >= due or spool.refused is not None, timeout_s)
+        spool.check()
+        if spool.acked >= due:
+            return
+        why = str(self.away) if self.away else "it is behind"
+        remedy = "start the server; the next er.connect() to it sends them"
+        raise Unreachable(f"{spool.unsent} bytes in the spool {spool.folder} are not sent: {why}", remedy=remedy, field="url", code="unreachable")
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                if not self._send_some():
+                    self._wait()
+        except EspalierError as error:
+            self._refuse(error)
+        except Exception as error:  # noqa: BLE001 - whatever ends the thread must reach the program that records
+            self._refuse(EspalierError(f"the sender of {self.spool.folder} stopped: {error!r}", field="spool", code="fault"))
+
+    def _refuse(self, error: EspalierError) -> None:
+        with self.spool.changed:
+            self.spool.refused = error
+            self.spool.changed.notify_all()
+
+    def _wait(self) -> None:
+        spool = self.spool
+        with spool.changed:
+            spool.changed.wait_for(lambda: spool.acked < spool.written or self._stopping.is_set())
+        if not self._stopping.is_set() and spool.unsent < BATCH_BYTES:
+            self._stopping.wait(LINGER_S)
+
+    def _send_some(self) -> bool:
+        """Sends the next batch; returns whether there was anything to read."""
+        spool = self.spool
+        if not spool.segments:
+            return False
+        number = spool.segments[0]
+        raw, later = spool.read(number, self._offset, BATCH_BYTES)
+        if raw and b"\n" not in raw:
+            raw, later = spool.read(number, self._offset, 2**40)  # a line longer than a batch
+        whole = raw[: raw.rfind(b"\n") + 1]
+        if not whole:
+            if not later or raw:
+                return False
+            spool.drop_segment(number)
+            self._offset = 0
+            return True
+        lines = whole.splitlines(keepends=True)
+        sent: list[bytes] = []
+        size = 0
+        for line in lines:
+            if line[:1] not in b"#~":
+                if len(sent) == self._most:
+                    break
+                sent.append(line)
+            size += len(line)
+        if sent and not self._post(sent):
+            return True
+        self._offset += size
+        with spool.changed:
+            spool.acked += size
+            spool.changed.notify_all()
+        return True
+
+    def _post(self, lines: list[bytes]) -> bool:
+        """Appends events; returns False where they are to be sent again. Raises what the server refuses for good."""
+        body = b"".join(lines)
+        headers = {"content-type": "application/x-ndjson"}
+        if self._compress:
+            body = gzip.compress(body, 1)
+            headers["content-encoding"] = "gzip"
+        try:
+            answer: Any = self.connection.json("POST", "/v1/events", content=body, headers=headers, retry_s=TRY_S)
+        except EspalierError as error:
+            if error.status == 413 and len(lines) > 1:
+                self._most = max(1, len(lines) // 2)
+                return False
+            if not isinstance(error, Unreachable) and error.status not in (408, 429, 502, 503, 504):
+                raise _kept(error, self.spool) from None
+            self.away = error
+            self._stopping.wait(max(PAUSE_S, error.retry_after))
+            return False
+        self.away, self.position = None, answer.get("position") or self.position
+        return True
+
+
+def _kept(error: EspalierError, spool: Spool) -> EspalierError:
+    remedy = f"{error.remedy}; what was recorded is kept in {spool.folder}, and the next er.connect() sends it again"
+    return EspalierError(error.message, remedy=remedy, field=error.field, status=error.status, code=error.code, problems=error.problems)
+
+

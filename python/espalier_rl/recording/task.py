@@ -1,0 +1,93 @@
+"""What an episode is about: a text, a row of a data set, or a Task that says more."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from ..errors import EspalierError
+from .ids import derived_id
+from .values import Json, storable
+
+LONGEST_ALIAS = 500
+LONGEST_GOAL = 10_000
+
+# of a row of a data set, in this order
+OBSERVATIONS = ("observation", "prompt", "question", "problem", "query", "input", "text")
+ALIASES = ("alias", "id", "task_id", "uid", "index")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One problem. `observation` is what the agent is shown first, `alias` the name of the task (default: the observation, or its digest
+    where that is long), `instruction` what every prompt begins with, `goal` what is to be reached, `depth` how deep it is where there is
+    such a measure, `actions` what is possible at first, `pictures` what is shown with the observation (bytes, a path, or a PIL image)."""
+
+    observation: str
+    alias: str = ""
+    instruction: str = ""
+    goal: str = ""
+    split: str | None = None
+    depth: int | None = None
+    actions: Sequence[str] | None = None
+    pictures: Sequence[Any] = field(default_factory=tuple)
+
+
+def task_of(given: object) -> Task:
+    """Reads a task: a Task, a text or number (its observation), or a row: its observation is the first of `observation`, `prompt`,
+    `question`, … (a text, or chat messages: the last one, behind the system message as instruction), its alias that of `alias`, `id`, …"""
+    if isinstance(given, Task):
+        return given if given.alias else _named(given)
+    if isinstance(given, (str, int)):
+        return _named(Task(str(given)))
+    if not isinstance(given, Mapping):
+        remedy = "give a text, a row of a data set (a dict), or er.Task(...)"
+        raise EspalierError(f"task is a {type(given).__name__}", remedy=remedy, field="task")
+    found = next((name for name in OBSERVATIONS if given.get(name)), None)
+    if found is None:
+        remedy = f"give what the agent is shown first as one of {', '.join(OBSERVATIONS)}"
+        raise EspalierError(f"task has the fields {', '.join(map(str, given)) or 'none'}", remedy=remedy, field="task")
+    known = {each.name for each in fields(Task)} - {"observation", "alias", "instruction"}
+    more = {name: value for name, value in given.items() if name in known and value is not None}
+    instruction, observation = _shown(given[found], f"task.{found}")
+    alias = storable(next((str(given[name]) for name in ALIASES if given.get(name) is not None), ""))[:LONGEST_ALIAS]
+    task = Task(observation, alias=alias, instruction=str(given.get("instruction") or instruction), **more)
+    return task if task.alias else _named(task)
+
+
+def task_data(task: Task, environment: str, fingerprint: str) -> Json:
+    """Returns what TreeOpened says of a task: equal environment, fingerprint and first observation are the same task in every run."""
+    digest = hashlib.sha256(storable(task.observation).encode()).hexdigest()
+    return {
+        "taskId": derived_id("task", environment, fingerprint, digest),
+        "environment": environment,
+        "serverFingerprint": fingerprint,
+        "observationHash": digest,
+        "alias": task.alias,
+        "goal": (task.goal or task.observation)[:LONGEST_GOAL],
+        "depth": task.depth,
+        "split": task.split,
+    }
+
+
+def _named(task: Task) -> Task:
+    said = storable(task.observation)
+    alias = said if 0 < len(said) <= 120 else f"{said[:80]}… {hashlib.sha256(said.encode()).hexdigest()[:12]}"
+    return Task(**{**{each.name: getattr(task, each.name) for each in fields(Task)}, "alias": alias[:LONGEST_ALIAS]})
+
+
+def _shown(value: object, where: str) -> tuple[str, str]:
+    if isinstance(value, (str, int)):
+        return "", str(value)
+    if isinstance(value, Sequence) and value and all(isinstance(each, Mapping) for each in value):
+        texts = [(str(each.get("role", "")), _text(each.get("content"))) for each in value]
+        return next((text for role, text in texts if role == "system"), ""), texts[-1][1]
+    raise EspalierError(f"{where} is a {type(value).__name__}", remedy="give a text, or chat messages with role and content", field=where)
+
+
+def _text(content: object) -> str:
+    if isinstance(content, Sequence) and not isinstance(content, str):
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
+    return "" if content is None else str(content)

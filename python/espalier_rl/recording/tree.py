@@ -1,0 +1,117 @@
+"""A tree of a run: one task, and the rollouts or the search on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import EspalierError
+from .ids import derived_id, episode_id_of
+from .journal import Draft, tree_closed
+from .prompts import Known, Message, Shown
+from .task import Task, task_data
+from .values import Json, now, storable
+
+if TYPE_CHECKING:
+    from .episode import Episode
+    from .run import Run
+
+
+class Place:
+    """A step of a tree as far as later ones need it: where it is, its texts and pictures, and the prompt before it. Texts of the path are
+    looked up when a prompt is recorded, and not before."""
+
+    __slots__ = ("depth", "id", "images", "observation", "parent", "pictures", "response", "shown")
+
+    def __init__(self, step_id: str, parent: Place | None, response: str, observation: str) -> None:
+        self.id, self.parent = step_id, parent
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.response, self.observation = response, observation  # of the root the instruction and the first observation
+        self.shown: Shown | None = None if parent is None else parent.shown
+        self.images: dict[str, str] = {}  # what a message may name a picture of the observation by, its id included → its id
+        self.pictures: list[Json] = []
+
+    def path(self) -> list[Place]:
+        """Returns the steps from the root to this one."""
+        places = [self]
+        while places[-1].parent is not None:
+            places.append(places[-1].parent)
+        return places[::-1]
+
+    def known(self) -> dict[str, Known]:
+        """Returns the texts that the steps of the path hold; the first place of each."""
+        texts: dict[str, Known] = {}
+        for place in self.path():
+            for text, field in ((place.response, "response" if place.parent else "instruction"), (place.observation, "observation")):
+                if text:
+                    texts.setdefault(storable(text), Known(place.id, field))
+        return texts
+
+    def path_images(self) -> dict[str, str]:
+        """Returns the pictures of the path by what a message may name them by."""
+        return {name: image_id for place in self.path() for name, image_id in place.images.items()}
+
+    def conversation(self) -> list[Message]:
+        """Returns the conversation up to here: the instruction, the first observation, then what was said and what followed."""
+        messages: list[Message] = []
+        for place in self.path():
+            if place.parent is not None or place.response:
+                role = "assistant" if place.parent else "system"
+                messages.append({"role": role, "parts": [{"kind": "text", "text": storable(place.response)}]})
+            if place.observation or place.pictures:
+                parts: list[Json] = [{"kind": "text", "text": storable(place.observation)}] if place.observation else []
+                parts += [{"kind": "image", "imageId": picture["imageId"]} for picture in place.pictures]
+                messages.append({"role": "user", "parts": parts})
+        return messages
+
+
+class Tree:
+    """The open tree of a task. Its ids follow from the run, how often the task was begun before, and its alias."""
+
+    def __init__(self, run: Run, task: Task, occurrence: int, planned: int) -> None:
+        self.run, self.task, self.planned = run, task, planned
+        self.id = derived_id("tree", run.id, occurrence, task.alias)
+        self.root = Place(derived_id("root", self.id), None, task.instruction, task.observation)
+        self.next, self.counted = 0, 0  # the next ordinal; rollouts that count towards those planned
+        self.open: dict[str, Episode] = {}
+        self.exhausted, self.closed, self.begun = False, False, False
+
+    def begin(self) -> list[Draft]:
+        """Returns what opens the tree, once."""
+        if self.begun:
+            return []
+        run, task = self.run, self.task
+        pictures = run.read_pictures(task.pictures, "pictures", self.root)
+        self.begun = True
+        data: Json = {
+            "treeId": self.id,
+            "runId": run.id,
+            "task": task_data(task, run.environment, run.fingerprint),
+            "rootStepId": self.root.id,
+            "instruction": task.instruction,
+            "observation": task.observation,
+            **({"pictures": pictures} if pictures else {}),
+            "admissibleActions": None if task.actions is None else list(task.actions),
+            "stateHash": None,
+            "plannedRollouts": self.planned,
+            "seed": run.seed,
+        }
+        return [Draft("TreeOpened", self.id, self.id, data, now())]
+
+    def start_rollout(self, start: Place, episode: str | None = None) -> tuple[str, int, list[Draft]]:
+        """Numbers a rollout that begins at a step; returns its id, its ordinal and the events that begin it."""
+        self.check_open()
+        ordinal = self.next
+        rollout_id = derived_id("rollout", self.id, ordinal) if episode is None else episode_id_of(self.run.id, episode)
+        data = {"rolloutId": rollout_id, "treeId": self.id, "fromStepId": start.id, "ordinal": ordinal}
+        data |= {"seed": self.run.seed, "policy": self.run.policy}
+        drafts = [*self.begin(), Draft("RolloutStarted", self.id, rollout_id, data, now())]
+        return rollout_id, ordinal, drafts
+
+    def closing(self, reason: str) -> list[Draft]:
+        return [tree_closed(self.id, reason, self.next, now())] if self.begun and not self.closed else []
+
+    def check_open(self) -> None:
+        self.run.check_open()
+        if self.closed:
+            remedy = "branch before the last episode of the group is finished, or begin the task again by run.group(task)"
+            raise EspalierError(f"the tree of task {self.task.alias!r} is closed", remedy=remedy, field="task", code="ended")

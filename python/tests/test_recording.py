@@ -18,6 +18,7 @@ try:
     import httpx
 
     import espalier_rl as er
+    from espalier_rl.events import EVENTS
     from espalier_rl.recording.ids import derived_id
     from espalier_rl.recording.prompts import cut_blocks
     from espalier_rl.recording.spool import Spool
@@ -130,6 +131,10 @@ class Recording(unittest.TestCase):
         self.assertEqual([reward["value"] for reward in of("RewardAssigned")], [1.0] * 4)
         self.assertEqual({call["arguments"] for call in of("ToolCalled")}, {'{"a": 1}'})
         self.assertEqual([(end["outcome"], end["trees"], end["rollouts"], end["steps"]) for end in of("RunFinished")], [("completed", 2, 4, 8)])
+        for event in self.installation.events.values():
+            fields = EVENTS[event["type"]]
+            self.assertLessEqual(fields.__required_keys__, set(event["data"]), event["type"])
+            self.assertLessEqual(set(event["data"]), fields.__required_keys__ | fields.__optional_keys__, event["type"])
         numbers = {}
         for event in self.installation.events.values():
             numbers.setdefault(event["stream"], []).append(event["sequence"])

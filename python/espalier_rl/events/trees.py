@@ -1,0 +1,938 @@
+"""The data of the events of the topic `trees`, as their JSON has it. Made from the event schemas by `npm run codegen:python`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+from .shared import BlobRef, Packed
+
+
+class TreeOpenedDataTask(TypedDict):
+    """Task of the tree."""
+
+    taskId: str
+    """UUID of the task; collectors derive it from `environment`, `serverFingerprint` and `observationHash`."""
+    environment: str
+    """Name of the environment."""
+    serverFingerprint: str
+    """Fingerprint of the environment server and its data; equal fingerprints mean equal behaviour."""
+    observationHash: str
+    """SHA-256 of the first observation in UTF-8."""
+    alias: str
+    """Identifier of the task in its environment; other servers may number tasks differently."""
+    goal: str
+    """Goal of the task; empty when the environment states none."""
+    depth: int | None
+    """Depth of the task, for example of the recipe in TextCraft; null when the environment has no such measure."""
+    split: str | None
+    """Split that the task belongs to, for example `train` or `test`; null when it is not known."""
+
+
+class TreeOpenedDataPictures(TypedDict):
+    """An object within TreeOpenedData."""
+
+    imageId: str
+    """SHA-256 of the size and the pixels of the picture."""
+    width: int
+    """Width in pixels."""
+    height: int
+    """Height in pixels."""
+    png: Packed
+    """The picture as a PNG, as uint8."""
+
+
+class _TreeOpenedDataOptional(TypedDict, total=False):
+    """Fields that may be absent."""
+
+    pictures: list[TreeOpenedDataPictures]
+    """Pictures behind the text of the observation, in order; absent when it has none, and in older records."""
+
+
+class TreeOpenedData(_TreeOpenedDataOptional):
+    """A tree was opened: a task was started and the environment returned its first observation. Topic: trees; stream and key: data.treeId."""
+
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    runId: str
+    """UUID of the run."""
+    task: TreeOpenedDataTask
+    """Task of the tree."""
+    rootStepId: str
+    """UUID of the root step, which has no action."""
+    instruction: str | BlobRef
+    """Instruction with which every prompt of the tree begins."""
+    observation: str | BlobRef
+    """First observation of the task."""
+    admissibleActions: list[str] | None
+    """Actions that the environment accepts next; null when it does not list them."""
+    stateHash: str | None
+    """SHA-256 of the resulting state of the environment; null when it reports none."""
+    plannedRollouts: int
+    """Number of rollouts planned in the tree."""
+    seed: int
+    """Seed of the tree."""
+
+
+class TreeResumedData(TypedDict):
+    """A collector took over a tree: what an earlier one appends to its stream behind this event has no effect. Topic: trees; stream and key: data.treeId."""
+
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    runId: str
+    """UUID of the run."""
+    epoch: int
+    """Epoch of the collector that goes on with the tree, above those of all before it."""
+
+
+class RolloutStartedDataPolicy(TypedDict):
+    """Policy that acts."""
+
+    policyId: str
+    """Name of the policy."""
+    version: int
+    """Version of the policy, counted in training updates; 0 before the first update and for a policy that is not trained."""
+
+
+class RolloutStartedData(TypedDict):
+    """A rollout started at a step of a tree. Topic: trees; stream and key: data.treeId."""
+
+    rolloutId: str
+    """UUID of the rollout."""
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    fromStepId: str
+    """UUID of the step at which the rollout starts."""
+    ordinal: int
+    """Number of the rollout in its tree, from 0."""
+    seed: int
+    """Seed of the rollout."""
+    policy: RolloutStartedDataPolicy
+    """Policy that acts."""
+
+
+class StepTakenDataPictures(TypedDict):
+    """An object within StepTakenData."""
+
+    imageId: str
+    """SHA-256 of the size and the pixels of the picture."""
+    width: int
+    """Width in pixels."""
+    height: int
+    """Height in pixels."""
+    png: Packed
+    """The picture as a PNG, as uint8."""
+
+
+StepTakenDataPolicySpans = TypedDict(
+    "StepTakenDataPolicySpans",
+    {
+        # Index of the first token, from 0.
+        "from": "int",
+        # Index after the last token.
+        "to": "int",
+        # Name of the policy.
+        "policyId": "str",
+        # Version of the policy, counted in training updates; 0 before the first update and for a policy that is not trained.
+        "version": "int",
+    },
+)
+"""An object within StepTakenDataPolicy."""
+
+
+class StepTakenDataTokens(TypedDict):
+    """An object within StepTakenData."""
+
+    ids: Packed
+    """Token ids, as int32."""
+    logProbs: Packed | None
+    """Log-probability of each token, as float32; null when the engine returns none."""
+    mask: Packed | None
+    """1 for each token that the policy sampled, else 0, as uint8; null when it sampled all."""
+
+
+class StepTakenDataUsage(TypedDict):
+    """An object within StepTakenData."""
+
+    promptTokens: int
+    """Number of tokens in the prompt."""
+    completionTokens: int
+    """Number of tokens in the response."""
+
+
+class StepTakenDataCallUsage(TypedDict):
+    """An object within StepTakenDataCall."""
+
+    promptTokens: int
+    """Number of tokens in the prompt."""
+    completionTokens: int
+    """Number of tokens in the response."""
+
+
+StepTakenDataCallTrimmed = TypedDict(
+    "StepTakenDataCallTrimmed",
+    {
+        # Index of the first step left out, from 0.
+        "from": "int",
+        # Index after the last step left out.
+        "to": "int",
+    },
+)
+"""An object within StepTakenDataCall."""
+
+
+class _StepTakenDataCallOptional(TypedDict, total=False):
+    """Fields that may be absent."""
+
+    fingerprint: str
+    """Name of the weights that drew it: `system_fingerprint`, SGLang: `weight_version`; absent when the server sends none."""
+
+
+class StepTakenDataCall(_StepTakenDataCallOptional):
+    """An object within StepTakenData."""
+
+    responseId: str | None
+    """Id that the server gave the response; null when it gave none."""
+    model: str | None
+    """Model as the server names it; null when it names none."""
+    requestHash: str
+    """SHA-256 of the body of the request."""
+    attempts: int
+    """Number of times the request was sent until it was answered."""
+    latencyMs: float
+    """Time from the first attempt to the whole response in milliseconds."""
+    usage: StepTakenDataCallUsage | None
+    """Tokens of all choices of the request, as the server counts; null when it does not report them."""
+    trimmed: StepTakenDataCallTrimmed | None
+    """Range of history steps left out so that the prompt fits; null when the prompt is whole."""
+
+
+class StepTakenDataTimings(TypedDict):
+    """Durations of the step."""
+
+    policyMs: float
+    """Time spent waiting for the policy in milliseconds."""
+    environmentMs: float
+    """Time spent waiting for the environment in milliseconds."""
+
+
+class _StepTakenDataOptional(TypedDict, total=False):
+    """Fields that may be absent."""
+
+    pictures: list[StepTakenDataPictures]
+    """Pictures behind the text of the observation, in order; absent when it has none, and in older records."""
+
+
+class StepTakenData(_StepTakenDataOptional):
+    """A step was taken: an action was executed and the environment returned an observation. Topic: trees; stream and key: data.treeId."""
+
+    stepId: str
+    """UUID of the step."""
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    parentStepId: str
+    """UUID of the step at which the action was chosen."""
+    rolloutId: str | None
+    """UUID of the rollout that took the step; null for a search step at which no rollout ends."""
+    depth: int
+    """Number of actions from the root to this step."""
+    response: str | BlobRef
+    """Response of the policy, unchanged."""
+    thought: str | BlobRef
+    """Thought in the response; empty when it has none."""
+    action: str | BlobRef
+    """Action that was executed."""
+    observation: str | BlobRef
+    """Observation that the environment returned."""
+    wellFormatted: bool
+    """Whether the response has the requested form."""
+    executable: bool
+    """Whether the environment understood and executed the action."""
+    termination: Literal["none", "terminated", "truncated"]
+    """Whether the episode ended with this step: not, by the environment, or by a limit."""
+    policySpans: list[StepTakenDataPolicySpans]
+    """Policy version that sampled each range of the tokens of the response."""
+    tokens: StepTakenDataTokens | None
+    """Sampled tokens as the engine returned them; null when it returned none."""
+    usage: StepTakenDataUsage | None
+    """Number of tokens of this response and its prompt; null when it is not exactly known."""
+    finishReason: str | None
+    """Why sampling stopped, for example `stop` or `length`; null when it is not reported."""
+    call: StepTakenDataCall | None
+    """Request to a model server that returned the response; null for a policy that uses no server."""
+    timings: StepTakenDataTimings
+    """Durations of the step."""
+    stateHash: str | None
+    """SHA-256 of the resulting state of the environment; null when it reports none."""
+    admissibleActions: list[str] | None
+    """Actions that the environment accepts next; null when it does not list them."""
+
+
+class PromptShownDataBase(TypedDict):
+    """An object within PromptShownData."""
+
+    stepId: str
+    """UUID of the earlier step of the tree, or of the earlier judgement, that was asked with it."""
+    messages: int
+    """Number of messages of its prompt with which this prompt begins."""
+
+
+class PromptShownDataMessagesPartsText(TypedDict):
+    """An object within PromptShownDataMessagesParts."""
+
+    kind: Literal["text"]
+    """A text that is made of blocks."""
+    blocks: list[str]
+    """SHA-256 of each block in UTF-8; the text is the blocks joined in order."""
+
+
+class PromptShownDataMessagesPartsStep(TypedDict):
+    """An object within PromptShownDataMessagesParts."""
+
+    kind: Literal["step"]
+    """A text that the record of a step holds."""
+    stepId: str
+    """UUID of the step."""
+    field: Literal["instruction", "observation", "response"]
+    """Field of the step that is the text; `instruction` is that of its tree."""
+
+
+class PromptShownDataMessagesPartsImage(TypedDict):
+    """An object within PromptShownDataMessagesParts."""
+
+    kind: Literal["image"]
+    """An image: the history drawn again, or a picture of an observation."""
+    imageId: str
+    """SHA-256 of the size and the pixels of the image."""
+
+
+class PromptShownDataMessages(TypedDict):
+    """An object within PromptShownData."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    """Role of the message."""
+    parts: list[PromptShownDataMessagesPartsText | PromptShownDataMessagesPartsStep | PromptShownDataMessagesPartsImage]
+    """Parts of the message in order."""
+
+
+class PromptShownDataTemplate(TypedDict):
+    """An object within PromptShownData."""
+
+    name: str
+    """Name of the prompt template."""
+    version: int
+    """Version of the prompt template."""
+
+
+class PromptShownDataSampling(TypedDict):
+    """Sampling parameters of the request."""
+
+    temperature: float
+    """Sampling temperature."""
+    topP: Any
+    """Nucleus sampling threshold; null when the request leaves it to the server."""
+    maxTokens: int | None
+    """Longest reply in tokens; null when the request leaves it to the server."""
+    stop: list[str]
+    """Texts at which sampling stops."""
+    seed: int | None
+    """Seed that was sent; null when none was."""
+
+
+class PromptShownDataTokens(TypedDict):
+    """An object within PromptShownData."""
+
+    before: int
+    """Number of token ids of the prompt of the base and of the reply to it."""
+    keep: int
+    """Number of those ids with which this prompt begins; less than `before` means re-tokenisation drift."""
+    ids: Packed
+    """Token ids that follow the kept ones, as int32."""
+
+
+class PromptShownDataAnswerUsage(TypedDict):
+    """An object within PromptShownDataAnswer."""
+
+    promptTokens: int
+    """Number of tokens in the prompt."""
+    completionTokens: int
+    """Number of tokens in the response."""
+
+
+class PromptShownDataAnswerTokens(TypedDict):
+    """An object within PromptShownDataAnswer."""
+
+    ids: Packed
+    """Token ids, as int32."""
+    logProbs: Packed | None
+    """Log-probability of each token, as float32; null when the engine returns none."""
+
+
+class PromptShownDataAnswerCallUsage(TypedDict):
+    """An object within PromptShownDataAnswerCall."""
+
+    promptTokens: int
+    """Number of tokens in the prompt."""
+    completionTokens: int
+    """Number of tokens in the response."""
+
+
+PromptShownDataAnswerCallTrimmed = TypedDict(
+    "PromptShownDataAnswerCallTrimmed",
+    {
+        # Index of the first step left out, from 0.
+        "from": "int",
+        # Index after the last step left out.
+        "to": "int",
+    },
+)
+"""An object within PromptShownDataAnswerCall."""
+
+
+class _PromptShownDataAnswerCallOptional(TypedDict, total=False):
+    """Fields that may be absent."""
+
+    fingerprint: str
+    """Name of the weights that drew it: `system_fingerprint`, SGLang: `weight_version`; absent when the server sends none."""
+
+
+class PromptShownDataAnswerCall(_PromptShownDataAnswerCallOptional):
+    """An object within PromptShownDataAnswer."""
+
+    responseId: str | None
+    """Id that the server gave the response; null when it gave none."""
+    model: str | None
+    """Model as the server names it; null when it names none."""
+    requestHash: str
+    """SHA-256 of the body of the request."""
+    attempts: int
+    """Number of times the request was sent until it was answered."""
+    latencyMs: float
+    """Time from the first attempt to the whole response in milliseconds."""
+    usage: PromptShownDataAnswerCallUsage | None
+    """Tokens of all choices of the request, as the server counts; null when it does not report them."""
+    trimmed: PromptShownDataAnswerCallTrimmed | None
+    """Range of history steps left out so that the prompt fits; null when the prompt is whole."""
+
+
+class PromptShownDataAnswer(TypedDict):
+    """What came with the reply; absent when the reply became a step, which holds it."""
+
+    finishReason: str | None
+    """Why the reply ended; null when the server does not say."""
+    usage: PromptShownDataAnswerUsage | None
+    """Tokens of the prompt and of the reply; null when they are not known."""
+    tokens: PromptShownDataAnswerTokens | None
+    """Sampled tokens of the reply; null when the server returned none."""
+    call: PromptShownDataAnswerCall | None
+    """Request that was answered; null for a policy that uses no server."""
+
+
+class _PromptShownDataOptional(TypedDict, total=False):
+    """Fields that may be absent."""
+
+    judgementId: str
+    """UUID of the judgement that the reply became; absent when it became the step."""
+    model: str | None
+    """Model as it was asked for; null for a policy that names none, absent in records of earlier versions."""
+    answer: PromptShownDataAnswer
+    """What came with the reply; absent when the reply became a step, which holds it."""
+
+
+class PromptShownData(_PromptShownDataOptional):
+    """A policy was asked with a prompt, and its reply became a step or a judgement. Topic: trees; stream and key: data.treeId."""
+
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    stepId: str
+    """UUID of the step that the reply became, or that it judges."""
+    base: PromptShownDataBase | None
+    """Prompt that this one continues; null when it is stored whole."""
+    messages: list[PromptShownDataMessages]
+    """Messages that follow those of the base."""
+    blocks: list[str | BlobRef]
+    """Texts of the blocks that the prompt of the base does not contain."""
+    sha256: str
+    """SHA-256 of the canonical JSON of all messages, texts written out."""
+    template: PromptShownDataTemplate | None
+    """Template that composed the prompt; null for the chat of the environment."""
+    tools: str | BlobRef | None
+    """Schema of the tools that the model may call, as JSON; null when it was given none."""
+    sampling: PromptShownDataSampling
+    """Sampling parameters of the request."""
+    server: str | None
+    """Address of the model server without credentials; null for a policy that uses no server."""
+    tokens: PromptShownDataTokens | None
+    """Token ids of the prompt as the server returned them; null when it returned none."""
+
+
+class ToolCalledData(TypedDict):
+    """A tool was called within a step. Topic: trees; stream and key: data.treeId."""
+
+    toolCallId: str
+    """UUID of the call."""
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    stepId: str
+    """UUID of the step that made the call."""
+    ordinal: int
+    """Number of the call in its step, from 0."""
+    tool: str
+    """Name of the tool."""
+    arguments: str | BlobRef
+    """Arguments of the call as text."""
+    output: str | BlobRef
+    """Output of the tool, or its error."""
+    outcome: Literal["ok", "error"]
+    """Whether the call succeeded."""
+    durationMs: float
+    """Duration of the call in milliseconds."""
+
+
+class RewardAssignedDataScorer(TypedDict):
+    """Scorer that assigned the reward."""
+
+    name: str
+    """Name of the scorer: the environment, a reward function or a judge."""
+    revision: str
+    """Revision of the scorer, which changes when its scores can change."""
+
+
+class RewardAssignedDataRaw(TypedDict):
+    """An object within RewardAssignedData."""
+
+    value: float
+    """Reward before normalisation."""
+    scale: float
+    """Number by which the reward is divided to normalise it."""
+    kind: Literal["final", "cumulative", "delta"]
+    """Whether the reward is the result of the episode, the sum so far, or the change at this step."""
+
+
+class RewardAssignedData(TypedDict):
+    """A reward was assigned to a step or to a whole rollout. Topic: trees; stream and key: data.treeId."""
+
+    rewardId: str
+    """UUID of the reward."""
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    stepId: str | None
+    """UUID of the step; null for a reward of a whole rollout."""
+    rolloutId: str | None
+    """UUID of the rollout; null for a search step at which no rollout ends."""
+    component: str
+    """Component of the reward, for example `environment`."""
+    value: float
+    """Value that the reward adds to the return."""
+    scorer: RewardAssignedDataScorer
+    """Scorer that assigned the reward."""
+    raw: RewardAssignedDataRaw | None
+    """Reward as the environment returned it; null when it does not come from the environment."""
+
+
+class RewardRevisedDataScorer(TypedDict):
+    """Scorer that revised the reward."""
+
+    name: str
+    """Name of the scorer: the environment, a reward function or a judge."""
+    revision: str
+    """Revision of the scorer, which changes when its scores can change."""
+
+
+class RewardRevisedData(TypedDict):
+    """A reward was revised: a new value replaces the one in force. Topic: trees; stream and key: data.treeId."""
+
+    rewardId: str
+    """UUID of the reward."""
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    value: float
+    """New value of the reward."""
+    scorer: RewardRevisedDataScorer
+    """Scorer that revised the reward."""
+    reason: str
+    """Reason for the revision."""
+
+
+class NodeAddedData(TypedDict):
+    """A step became a node of a search. Topic: trees; stream and key: data.treeId."""
+
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    stepId: str
+    """UUID of the step, which is the node."""
+    parentStepId: str
+    """UUID of the parent node."""
+    simulation: int
+    """Number of the simulation of the search, from 0; always 0 in an imported tree."""
+    ordinal: int
+    """Index of the candidate among the replies sampled at the parent, from 0."""
+    score: float
+    """Normalised score of the episode up to this node."""
+    end: Literal["none", "terminated", "truncated", "disaster", "depth"]
+    """What ends the search at the node: the environment, its limit, a score below 0 or the depth limit; else `none`."""
+    equivalentTo: str | None
+    """UUID of the first sibling with the same action after another response; null when there is none."""
+
+
+class RepliesSampledData(TypedDict):
+    """A policy replied at a node of a search or a step of a chat; none of the replies is executed yet. Topic: trees; stream and key: data.treeId."""
+
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    stepId: str
+    """UUID of the node at which the replies were sampled."""
+    simulation: int
+    """Number of the simulation of the search, from 0; always 0 in an imported tree."""
+    asked: int
+    """Number of replies that were requested from the policy."""
+    count: int
+    """Number of replies received."""
+    policyMs: float
+    """Time to sample the replies in milliseconds."""
+    replies: Packed
+    """Replies as gzip of a JSON array of response, tokens, usage, finishReason, policy, call and asked."""
+
+
+class NodeExpandedDataDropped(TypedDict):
+    """An object within NodeExpandedData."""
+
+    ordinal: int
+    """Index of the dropped candidate."""
+    sameAs: int
+    """Index of the earlier candidate with the same response."""
+
+
+class NodeExpandedData(TypedDict):
+    """A node of a search was expanded: all its candidates are known. Topic: trees; stream and key: data.treeId."""
+
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    stepId: str
+    """UUID of the node that was expanded."""
+    simulation: int
+    """Number of the simulation of the search, from 0; always 0 in an imported tree."""
+    asked: int
+    """Number of replies that were requested from the policy."""
+    dropped: list[NodeExpandedDataDropped]
+    """Candidates that were dropped because an earlier one has the same response."""
+    reason: str
+    """Why candidates are missing; empty when none are."""
+
+
+class ValueBackedUpData(TypedDict):
+    """A search backed up the value of a leaf along its path. Topic: trees; stream and key: data.treeId."""
+
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    simulation: int
+    """Number of the simulation of the search, from 0; always 0 in an imported tree."""
+    leafStepId: str
+    """UUID of the leaf."""
+    value: float
+    """Value that is added to every step of the path."""
+    path: list[str]
+    """UUIDs of the steps from the root to the leaf, each of which gets one visit."""
+
+
+class ReplayDivergedDataStateHashes(TypedDict):
+    """States at the step; absent when neither is known, and in older records."""
+
+    recorded: str | None
+    """Recorded SHA-256 of the state; null when none is recorded."""
+    replayed: str | None
+    """SHA-256 of the state in the repeated execution; null when the environment reports none."""
+
+
+class _ReplayDivergedDataOptional(TypedDict, total=False):
+    """Fields that may be absent."""
+
+    stateHashes: ReplayDivergedDataStateHashes
+    """States at the step; absent when neither is known, and in older records."""
+
+
+class ReplayDivergedData(_ReplayDivergedDataOptional):
+    """Recorded actions were executed again and the result differs from the record. Topic: trees; stream and key: data.treeId."""
+
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    stepId: str
+    """UUID of the step that differs."""
+    field: Literal["observation", "reward", "termination", "stateHash"]
+    """What differs; `stateHash` where nothing else does and the state is another."""
+    recorded: str | BlobRef
+    """Recorded value."""
+    replayed: str | BlobRef
+    """Value in the repeated execution."""
+
+
+class RolloutFinishedData(TypedDict):
+    """A rollout finished: it reached an end, or nothing more of it follows. Topic: trees; stream and key: data.treeId."""
+
+    rolloutId: str
+    """UUID of the rollout."""
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    leafStepId: str
+    """UUID of the last step of the rollout."""
+    outcome: Literal["terminated", "truncated", "failed", "cancelled"]
+    """How the rollout ended: by the environment, by a limit, by a fault, or by cancellation."""
+    success: Any
+    """Whether the environment reports success; null when it does not report it."""
+    steps: int
+    """Number of steps that the rollout took."""
+    reason: str
+    """Details of the end; empty when there are none."""
+
+
+class TreeClosedData(TypedDict):
+    """A tree was closed: no further steps follow. Topic: trees; stream and key: data.treeId."""
+
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    reason: Literal["completed", "exhausted", "failed", "cancelled"]
+    """Why it was closed; `exhausted` when a search has no node left to expand."""
+    rollouts: int
+    """Number of rollouts in the tree."""
+
+
+HistoryRenderedDataPrefix = TypedDict(
+    "HistoryRenderedDataPrefix",
+    {
+        # UUID of the earlier step.
+        "stepId": "str",
+        # Index of the first segment in the history of that step, from 0.
+        "from": "int",
+        # Index after the last segment.
+        "to": "int",
+    },
+)
+"""An object within HistoryRenderedData."""
+
+
+class HistoryRenderedDataSizesRaw(TypedDict):
+    """Size of the stacked segments."""
+
+    width: int
+    """Width in pixels."""
+    height: int
+    """Height in pixels."""
+
+
+class HistoryRenderedDataSizesResized(TypedDict):
+    """Size after the resize by the factor."""
+
+    width: int
+    """Width in pixels."""
+    height: int
+    """Height in pixels."""
+
+
+class HistoryRenderedDataSizesBordered(TypedDict):
+    """Size with the border, which is what the model is sent."""
+
+    width: int
+    """Width in pixels."""
+    height: int
+    """Height in pixels."""
+
+
+class HistoryRenderedDataSizesModel(TypedDict):
+    """Size after the image processor of the model."""
+
+    width: int
+    """Width in pixels."""
+    height: int
+    """Height in pixels."""
+
+
+class HistoryRenderedDataSizes(TypedDict):
+    """Sizes of the image at each stage."""
+
+    raw: HistoryRenderedDataSizesRaw
+    """Size of the stacked segments."""
+    resized: HistoryRenderedDataSizesResized
+    """Size after the resize by the factor."""
+    bordered: HistoryRenderedDataSizesBordered
+    """Size with the border, which is what the model is sent."""
+    model: HistoryRenderedDataSizesModel
+    """Size after the image processor of the model."""
+
+
+class HistoryRenderedDataVisionTokens(TypedDict):
+    """Cost of the history as an image."""
+
+    count: int
+    """Number of vision tokens."""
+    preset: str
+    """Name of the image processor preset that determines the count."""
+
+
+class HistoryRenderedDataTextTokens(TypedDict):
+    """Cost of the same history as text."""
+
+    count: int
+    """Number of text tokens."""
+    tokenizer: str
+    """Name of the tokenizer that counted them."""
+
+
+class HistoryRenderedDataCut(TypedDict):
+    """What size limits removed from the image."""
+
+    segments: int
+    """Number of whole segments removed."""
+    lines: int
+    """Number of lines removed."""
+
+
+class HistoryRenderedDataCache(TypedDict):
+    """What the segment cache did not hold."""
+
+    missed: list[int]
+    """Indexes, in the whole history from 0, of the segments that had to be drawn."""
+
+
+class HistoryRenderedDataTimings(TypedDict):
+    """Durations of the rendering."""
+
+    renderMs: float
+    """Time to draw the image in milliseconds."""
+
+
+class HistoryRenderedData(TypedDict):
+    """The prompt of a step showed its history as an image. Topic: trees; stream and key: data.treeId."""
+
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    stepId: str
+    """UUID of the step whose prompt showed the image."""
+    renderSpecId: str
+    """SHA-256 of the canonical JSON of the render spec."""
+    prefix: HistoryRenderedDataPrefix | None
+    """Range of the history of an earlier step with which this history begins; null when it repeats none."""
+    segments: list[str]
+    """Ids of the segments that follow the prefix, oldest first."""
+    history: Literal["segments", "blank", "absent"]
+    """What the image shows: segments, a history without a character, or none because nothing has happened yet."""
+    factor: float
+    """Compression factor: the image has 1 / factor of the pixels of the stacked segments."""
+    factorChosenBy: str | None
+    """UUID of the step whose response chose the factor; null for the default factor."""
+    sizes: HistoryRenderedDataSizes
+    """Sizes of the image at each stage."""
+    visionTokens: HistoryRenderedDataVisionTokens
+    """Cost of the history as an image."""
+    textTokens: HistoryRenderedDataTextTokens
+    """Cost of the same history as text."""
+    imageId: str
+    """SHA-256 of the size and the pixels of the image."""
+    cut: HistoryRenderedDataCut
+    """What size limits removed from the image."""
+    outside: int
+    """Number of characters that the font does not have."""
+    cache: HistoryRenderedDataCache
+    """What the segment cache did not hold."""
+    timings: HistoryRenderedDataTimings
+    """Durations of the rendering."""
+
+
+class StepJudgedDataJudge(TypedDict):
+    """Judge that gave the verdict."""
+
+    name: str
+    """Name of the scorer: the environment, a reward function or a judge."""
+    revision: str
+    """Revision of the scorer, which changes when its scores can change."""
+
+
+class StepJudgedData(TypedDict):
+    """A judge gave a verdict on a step of a trajectory. Topic: trees; stream and key: data.treeId."""
+
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    leafStepId: str
+    """UUID of the last step of the trajectory."""
+    stepId: str
+    """UUID of the step that was judged."""
+    index: int
+    """Index of the step on the trajectory, from 0 for the first action."""
+    judge: StepJudgedDataJudge
+    """Judge that gave the verdict."""
+    promptHash: str
+    """SHA-256 of everything that the judge was asked with."""
+    verdict: Literal["good", "bad", "uncertain", "unparsed"]
+    """Verdict on the step; `unparsed` when no verdict could be read from the reply."""
+    reply: str | BlobRef
+    """Whole reply of the judge."""
+
+
+class RevisionComposedDataJudge(TypedDict):
+    """Judge of the steps of the bad trajectory."""
+
+    name: str
+    """Name of the scorer: the environment, a reward function or a judge."""
+    revision: str
+    """Revision of the scorer, which changes when its scores can change."""
+
+
+class RevisionComposedData(TypedDict):
+    """A revision was composed: a bad trajectory, a reflection, and the end of a good one. Topic: trees; stream and key: data.treeId."""
+
+    revisionId: str
+    """UUID of the revision, derived from its tree, leaves, content, judge and thresholds."""
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    goodLeafStepId: str
+    """UUID of the last step of the good trajectory."""
+    badLeafStepId: str
+    """UUID of the last step of the bad trajectory."""
+    branchStepId: str
+    """UUID of the last step of the bad trajectory that the good one shares in its texts, at least the root."""
+    transitionStepId: str
+    """UUID of the last step of the bad trajectory that the revision keeps."""
+    transitionCause: Literal["bad", "none-bad", "unparsed", "direct"]
+    """Why the bad prefix ends there: the step is bad, no step is, a reply was unparsed, or no judge was asked."""
+    judged: int
+    """Revision length: number of steps that were judged to find the transition."""
+    reflection: str
+    """Text of the reflection."""
+    signal: Literal["thought", "turn", "in-form"]
+    """Place of the reflection: a turn of its own, or the first good reply, behind `Thought:` or in the form of the reply."""
+    alpha: float
+    """Threshold alpha: the least score of the good trajectory."""
+    beta: float
+    """Threshold beta: the least difference between the scores of the good and the bad trajectory."""
+    judge: RevisionComposedDataJudge
+    """Judge of the steps of the bad trajectory."""
+    contentHash: str
+    """SHA-256 of the turns of the revision."""
+
+
+class RevisionVerifiedData(TypedDict):
+    """The actions of a revision were executed, with the recorded observations and enough reward. Topic: trees; stream and key: data.treeId."""
+
+    revisionId: str
+    """UUID of the revision, derived from its tree, leaves, content, judge and thresholds."""
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    reached: float
+    """Score that the execution reached."""
+    threshold: float
+    """Least score that the execution had to reach."""
+
+
+class RevisionRejectedData(TypedDict):
+    """A revision was rejected: its execution did not confirm it, or its form is wrong. Topic: trees; stream and key: data.treeId."""
+
+    revisionId: str
+    """UUID of the revision, derived from its tree, leaves, content, judge and thresholds."""
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    reason: Literal["diverged", "impossible", "below", "malformed"]
+    """Reason: the bad prefix differs, the good steps do, the score is too low, or the reflected reply is malformed."""
+    reached: Any
+    """Score that the execution reached; null when it stopped before its end."""
+    stepId: str | None
+    """UUID of the step at which the revision failed; null when it failed at none."""
+    detail: str
+    """What was observed."""

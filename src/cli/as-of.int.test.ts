@@ -60,7 +60,7 @@ describe('--as-of', () => {
     expect(await names('--as-of', then)).toEqual([]);
     for (const kind of ['parquet', 'jsonl', 'rows']) {
       expect(bytes(`again-${kind}`)).toEqual(bytes(`then-${kind}`));
-      expect(bytes(`again-${kind}.manifest.json`)).toEqual(bytes(`then-${kind}.manifest.json`));
+      expect(bytes(`_manifests/again-${kind}.manifest`)).toEqual(bytes(`_manifests/then-${kind}.manifest`));
     }
     expect(bytes('of-run-parquet')).toEqual(bytes('then-parquet'));
     expect(bytes('again.jsonl')).toEqual(bytes('then.jsonl'));

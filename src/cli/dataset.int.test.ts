@@ -7,6 +7,7 @@ import { environmentOf } from '../testing/crashing-run.ts';
 import { holdAppends } from '../testing/hold-appends.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
+import { manifestPath } from '../usecases/datasets/export/manifest.ts';
 
 let platform: Platform & { readonly home: string };
 let env: Readonly<Record<string, string>>;
@@ -103,7 +104,7 @@ describe('espalier export of mined examples', () => {
       await done('export', '--format', format, '--data', data, '--run', runId, '--out', out);
       const lines = readFileSync(out, 'utf8').trimEnd().split('\n');
       expect(Object.keys(JSON.parse(lines.at(-1) ?? '')).sort()).toEqual([...keys].sort());
-      expect(JSON.parse(readFileSync(`${out}.manifest.json`, 'utf8'))).toMatchObject({
+      expect(JSON.parse(readFileSync(manifestPath(out), 'utf8'))).toMatchObject({
         format: { kind: format },
         counts: { lines: lines.length },
       });

@@ -66,7 +66,7 @@ function addRelease(dataset: Command): void {
       'freeze mined examples: no duplicates, no task of a test split, nothing of evaluations; the same release twice is one release',
     )
     .requiredOption('--name <name>', 'the name of the dataset; other content under it becomes its next version')
-    .requiredOption('--out <file>', 'the file to make; its manifest is written next to it')
+    .requiredOption('--out <file>', 'the file to make; its manifest is written to _manifests next to it')
     .option('--as-of <moment>', `examples of the record ${AS_OF}`, parseMoment)
     .option(
       '--include-evaluations',

@@ -1,4 +1,4 @@
-import { basename } from 'node:path';
+import { basename, dirname, relative } from 'node:path';
 import { type Command, Option } from 'commander';
 import { CODE_VERSION } from '../platform/code-version.ts';
 import type { Platform } from '../platform/open-platform.ts';
@@ -8,23 +8,30 @@ import type { Entities } from '../projections/as-of/scope.ts';
 import type { TrajectoryQuery } from '../projections/trajectories/trajectory-query.ts';
 import { type BatchManifest, exportBatches } from '../usecases/datasets/batches/export-batches.ts';
 import { type ChatTokenizer, openChatTokenizer } from '../usecases/datasets/export/chat-tokenizer.ts';
+import { exportFolder, FOLDER_MANIFEST, type FolderManifest } from '../usecases/datasets/export/export-folder.ts';
 import { exportTrajectories } from '../usecases/datasets/export/export-trajectories.ts';
 import type { ExportFormat } from '../usecases/datasets/export/format.ts';
-import type { Manifest } from '../usecases/datasets/export/manifest.ts';
+import { type Manifest, manifestPath } from '../usecases/datasets/export/manifest.ts';
 import { parseTrajectoryQuery, type QueryTexts } from '../usecases/datasets/export/parse-trajectory-query.ts';
 import { picturesPath } from '../usecases/datasets/export/picture-folder.ts';
+import { readTruths, type Truths } from '../usecases/datasets/export/truths.ts';
+import type { ContextRule, Lost } from '../usecases/datasets/export/without-context.ts';
 import { exportRows, type RowManifest } from '../usecases/datasets/rows/export-rows.ts';
+import type { RowFormat } from '../usecases/datasets/rows/row-options.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
+import { readersOf } from './readers-of.ts';
 import { addRowOptions, generalOf, parametersOf, type RowFlags, rowFormatOf } from './row-flags.ts';
-import { type Lines, progressLine, say } from './terminal.ts';
+import { type Lines, note, progressLine, say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 interface ExportFlags extends QueryFlags, RowFlags {
   readonly out: string;
   readonly weights: 'policy' | 'own';
   readonly scope: 'trajectories' | 'trees';
-  readonly layout: 'trajectory' | 'step';
+  readonly layout: 'trajectory' | 'step' | 'hf';
+  readonly context: ContextRule;
   readonly tokenizer?: string;
+  readonly truths?: string;
   readonly force?: boolean;
   readonly allowEmpty?: boolean;
   readonly asOf?: Moment;
@@ -52,21 +59,36 @@ const WAIT_MS = 60_000;
  */
 export function addExport(program: Command): void {
   const command = addQueryOptions(addRowOptions(program.command('export'), 'openai'))
-    .requiredOption('--out <file>', 'the file to make; its manifest is written next to it')
+    .requiredOption('--out <file>', 'the file to make; its manifest is written to _manifests next to it')
     .addOption(
       new Option('--weights <rule>', 'trajectories: which replies carry loss where rollouts share a prefix')
         .choices(['own', 'policy'])
         .default('own'),
     )
     .addOption(
+      new Option(
+        '--context <rule>',
+        'openai, sharegpt: replies that are not to be trained on: end where a row cannot say so, leave out what follows them, or keep them with weight 0, which few trainers read',
+      )
+        .choices(['refuse', 'drop', 'keep'])
+        .default('refuse'),
+    )
+    .addOption(
       new Option('--scope <scope>', 'jsonl: what is kept of a tree').choices(['trajectories', 'trees']).default('trajectories'),
     )
     .addOption(
-      new Option('--layout <layout>', 'verl: a row per trajectory, which needs recorded token ids, or per step')
-        .choices(['trajectory', 'step'])
+      new Option(
+        '--layout <layout>',
+        'verl: a row per trajectory, which needs recorded token ids, or per step. hf: --out is a folder with shards, splits and a card',
+      )
+        .choices(['trajectory', 'step', 'hf'])
         .default('trajectory'),
     )
-    .option('--tokenizer <dir>', 'verl: tokenises texts without recorded ids, and rows say so; a folder with tokenizer.json')
+    .option(
+      '--tokenizer <dir>',
+      'verl, trl: tokenises texts without recorded ids, and rows say so; trl is then a row of ids per trajectory. A folder with tokenizer.json',
+    )
+    .option('--truths <file>', 'prompts: the ground truth of each task, lines with id and ground_truth; their goals when left out')
     .option('--outcome <outcomes>', 'terminated, truncated, failed, cancelled')
     .option('--success <true|false>')
     .option('--return-min <number>')
@@ -80,39 +102,48 @@ export function addExport(program: Command): void {
     const query = parseTrajectoryQuery(queryTexts(flags));
     if (flags.format === 'batches') return exportHistory(command, flags, query);
     const tokenizer = await tokenizerOf(flags);
-    const format = trajectoryFormatOf(flags, tokenizer);
+    const truths = await truthsOf(flags);
+    const format = trajectoryFormatOf(flags, tokenizer, truths);
     await fromMoment(flags, format === null ? 'all' : entitiesOf(query), async (db, { blobs }, signal) => {
       const line = progressLine();
       const existing = flags.force ? 'replace' : 'refuse';
       const common = { db, blobs, query, out: flags.out, codeVersion: CODE_VERSION, waitMs: WAIT_MS, signal };
+      if (format === null && flags.layout === 'hf')
+        throw new Error('--layout hf is for whole trajectories: leave out --data, or --layout');
       if (format === null) {
         const manifest = await exportRows({
           ...common,
           existing,
-          format: rowFormatOf(flags),
+          format: withContext(rowFormatOf(flags), flags),
           parameters: parametersOf(flags, { duplicates: 'remove', testTasks: 'keep', evaluations: 'keep' }),
           general: generalOf(flags),
           onProgress: (lines) => line.show(`exporting: ${lines} lines`),
         });
-        line.end(hintOf(flags));
+        line.end();
+        note(readersOf(withContext(rowFormatOf(flags), flags)));
         return say(wantsJson(command) ? JSON.stringify(manifest) : describeRows(flags.out, manifest));
+      }
+      if (flags.layout === 'hf') {
+        const made = await exportFolder({
+          ...common,
+          ...{ existing, format, tokenizer, truths, empty: 'refuse' },
+          onProgress: ({ done, total }) => line.show(`exporting: ${done}/${total} trajectories`),
+        });
+        line.end();
+        note(readersOf(format));
+        return say(wantsJson(command) ? JSON.stringify(made) : describeFolder(flags.out, made));
       }
       const manifest = await exportTrajectories({
         ...common,
-        ...{ existing, format, tokenizer },
+        ...{ existing, format, tokenizer, truths },
         empty: flags.allowEmpty ? 'allow' : 'refuse',
         onProgress: ({ done, total }) => line.show(`exporting: ${done}/${total} trajectories`),
       });
-      line.end(hintOf(flags));
+      line.end();
+      note(readersOf(format));
       say(wantsJson(command) ? JSON.stringify(manifest) : describeManifest(flags.out, manifest));
     });
   });
-}
-
-/** Names who reads `weight`: a trainer that does not trains on the replies of a guide and of a bad prefix too. */
-function hintOf({ format }: ExportFlags): string | undefined {
-  if (format !== 'openai') return undefined;
-  return 'note: OpenAI fine-tuning reads `weight`; TRL, verl, LLaMA-Factory and torchtune ignore it and train on every reply. For those: --format trl (a line per trained reply) or verl';
 }
 
 /** Reads what is exported from the read models of now, or of the moment that was asked for. */
@@ -166,8 +197,13 @@ function describeHistory(out: string, { counts, unchained, bytes, sha256 }: Batc
     unchained.length === 0
       ? 'every manifest hash is that of its batch and follows the one before'
       : `NOT CHAINED: ${unchained.length} batches are not what was planned, the first ${unchained[0]}`,
-    `${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${basename(out)}.manifest.json)`,
+    `${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${manifestName(out)})`,
   ];
+}
+
+/** Names a manifest from the folder of its file. */
+function manifestName(out: string): string {
+  return relative(dirname(out), manifestPath(out));
 }
 
 /** Adds the filters that choose trees and rollouts by where they come from. */
@@ -183,7 +219,15 @@ export function addQueryOptions(command: Command): Command {
 export function describeManifest(out: string, { counts, bytes, sha256 }: Manifest): string {
   const left = counts.leftOut ? `; ${counts.leftOut} events left out that wait in quarantine, refer to what does, or repeat` : '';
   const pictures = counts.pictures ? `; ${counts.pictures} pictures in ${basename(picturesPath(out))}` : '';
-  return `${out}: ${counts.trajectories} trajectories, ${counts.steps} steps of ${counts.trees} trees, ${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${basename(out)}.manifest.json)${pictures}${left}`;
+  const lost = counts.lost ? `; ${lostText(counts.lost)}` : '';
+  return `${out}: ${counts.trajectories} trajectories, ${counts.steps} steps of ${counts.trees} trees, ${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${manifestName(out)})${pictures}${left}${lost}`;
+}
+
+function describeFolder(out: string, { splits, files, counts }: FolderManifest): Lines {
+  const parts = Object.entries(splits).map(([split, { trajectories, lines }]) => `${split}: ${trajectories} trajectories in ${lines} rows`);
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  const lost = counts.lost ? `; ${lostText(counts.lost)}` : '';
+  return `${out}: ${parts.join(', ')}; ${files.length} files, ${bytes.toLocaleString('en')} bytes (README.md, ${FOLDER_MANIFEST})${lost}`;
 }
 
 /** Describes what a file of mined examples holds, and what the gates kept out. */
@@ -195,40 +239,73 @@ export function describeRows(out: string, { counts, bytes, sha256 }: Pick<RowMan
     [counts.general, 'general conversations'],
   ].flatMap(([count, what]) => (count === 0 ? [] : [`${count} ${what}`]));
   const dropped = Object.entries(counts.dropped).flatMap(([why, count]) => (count === 0 ? [] : [`${count} by ${why}`]));
+  const lost = counts.lost ? `; ${lostText(counts.lost)}` : '';
   const gates = dropped.length === 0 ? '' : `; dropped ${dropped.join(', ')}`;
-  return `${out}: ${kinds.join(', ')} in ${counts.lines} lines, ${counts.trees} trees of ${counts.tasks} tasks, ${counts.trained} replies trained on${gates}; ${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${basename(out)}.manifest.json)`;
+  return `${out}: ${kinds.join(', ')} in ${counts.lines} lines, ${counts.trees} trees of ${counts.tasks} tasks, ${counts.trained} replies trained on${gates}; ${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${manifestName(out)})${lost}`;
+}
+
+function lostText({ replies, tokens, rows }: Lost): string {
+  return `${replies} trained replies (${tokens} sampled tokens) of ${rows} rows left out, as they follow replies that are context`;
 }
 
 /** Opens the tokenizer that was named. @throws Error where the format has no use for one. */
-async function tokenizerOf({ tokenizer, format, layout }: ExportFlags): Promise<ChatTokenizer | undefined> {
+async function tokenizerOf({ tokenizer, format, layout, data }: ExportFlags): Promise<ChatTokenizer | undefined> {
   if (tokenizer === undefined) return undefined;
-  if (format !== 'verl' || layout !== 'trajectory')
-    throw new Error('--tokenizer is for --format verl with --layout trajectory: the other formats hold texts; leave it out');
+  if (format !== 'trl' && (format !== 'verl' || layout === 'step'))
+    throw new Error(
+      '--tokenizer is for --format trl, and for verl with --layout trajectory: the other formats hold texts; leave it out',
+    );
+  if (format === 'trl' && data !== undefined && data !== 'trajectories')
+    throw new Error(`--tokenizer is for whole trajectories: leave out --data ${data}, or --tokenizer for a row of texts per reply`);
   return openChatTokenizer(tokenizer);
 }
 
+/** Reads the ground truths that were named. @throws Error where the format has no use for them. */
+async function truthsOf({ truths, format, data }: ExportFlags): Promise<Truths | undefined> {
+  if (truths === undefined) return undefined;
+  if (format !== 'verl' || data !== 'prompts') throw new Error('--truths is for --format verl --data prompts; leave it out');
+  return readTruths(truths);
+}
+
 /** The format of a file of trajectories; null when the examples are mined. */
-function trajectoryFormatOf(flags: ExportFlags, tokenizer: ChatTokenizer | undefined): ExportFormat | null {
+function trajectoryFormatOf(
+  flags: ExportFlags,
+  tokenizer: ChatTokenizer | undefined,
+  truths: Truths | undefined,
+): ExportFormat | null {
   const { format: kind, weights, data } = flags;
   const metadata = flags.metadata ? 'include' : 'omit';
+  if (kind === 'verl' && data === 'prompts') return { kind: 'verl-prompts', truths: truths?.sha256 ?? null };
   if (data !== undefined && data !== 'trajectories') return null;
   switch (kind) {
     case 'openai':
+      return { kind, weights, metadata, ...contextOf(flags) };
     case 'xtuner':
-    case 'trl':
       return { kind, weights, metadata };
+    case 'trl':
+      return { kind, weights, metadata, ...(tokenizer ? { tokenizer: tokenizer.sha256 } : {}) };
     case 'trl-grpo':
       return { kind, metadata };
     case 'verl':
-      return { kind, layout: flags.layout, ...(tokenizer ? { tokenizer: tokenizer.sha256 } : {}) };
+      return { kind, layout: flags.layout === 'step' ? 'step' : 'trajectory', ...(tokenizer ? { tokenizer: tokenizer.sha256 } : {}) };
     case 'jsonl':
       return { kind, scope: flags.scope };
     case 'sharegpt':
+      return { kind, weights, ...contextOf(flags) };
+    case 'atif':
     case 'parquet':
       return { kind, weights };
     default:
       return null; // agent-r and dpo are made of mined examples only
   }
+}
+
+function contextOf({ context }: ExportFlags): { readonly context?: Exclude<ContextRule, 'keep'> } {
+  return context === 'keep' ? {} : { context };
+}
+
+function withContext(format: RowFormat, flags: ExportFlags): RowFormat {
+  return format.kind === 'openai' || format.kind === 'sharegpt' ? { ...format, ...contextOf(flags) } : format;
 }
 
 export function queryTexts(flags: QueryFlags): QueryTexts {

@@ -1,38 +1,41 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { positionAfter } from '../log/position.ts';
 import { openAppender } from '../platform/open-appender.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { type AgentTrajTexts, parseAgentTrajOptions } from '../usecases/datasets/import/agent-traj-options.ts';
+import { ITEM_FORMS, type ItemFormName } from '../usecases/datasets/import/forms/item-form.ts';
 import { importTrajectories } from '../usecases/datasets/import/import-trajectories.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { progressLine, say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
-type ImportFlags = AgentTrajTexts & { readonly run?: string; readonly fingerprint?: string; readonly agentR?: boolean };
+type ImportFlags = AgentTrajTexts & { readonly run?: string; readonly fingerprint?: string; readonly agentR?: boolean; readonly format: 'auto' | ItemFormName };
 
 const WAIT_MS = 120_000;
 
 /**
- * `espalier import FILE|DIR`: our own JSONL, AgentGym's AgentTraj files, or Agent-R's search trees. One with a fault imports
+ * `espalier import FILE|DIR`: our own JSONL, trajectories of others (chats, ShareGPT, ATIF, …), or Agent-R's search trees. One with a fault imports
  * nothing; one that is stopped leaves the events that it had appended, says how many, and the same command goes on.
  */
 export function addImport(program: Command): void {
   const command = program
     .command('import')
     .argument('<file or folder>')
+    .addOption(new Option('--format <format>', 'how to read it').choices(['auto', ...ITEM_FORMS]).default('auto'))
     .option('--agent-r', 'read search trees of Agent-R whatever the name of the file')
-    .option('--run <id>', 'AgentTraj, Agent-R: the run to import into; derived from the content when left out')
+    .option('--run <id>', 'files of others: the run to import into; derived from the content when left out')
     .option(
       '--environment <name>',
       'the environment; read from item_id (AgentTraj) or mcts_result/<task>/ (Agent-R) when left out',
     )
-    .option('--fingerprint <text>', 'AgentTraj, Agent-R: the server that numbered the tasks')
-    .option('--split <name>', 'AgentTraj, Agent-R: train, test, …')
-    .option('--policy <id>', 'AgentTraj, Agent-R: who acted, as id or id@version')
-    .option('--reward-scale <n>', 'AgentTraj, Agent-R: what a full reward is in the file (SciWorld: 100)')
-    .option('--recorded-at <time>', 'AgentTraj, Agent-R: when it happened, if that is known');
+    .option('--fingerprint <text>', 'files of others: the server that numbered the tasks')
+    .option('--split <name>', 'files of others: train, test, …')
+    .option('--policy <id>', 'files of others: who acted, as id or id@version')
+    .option('--reward-scale <n>', 'files of others: what a full reward is in the file (SciWorld: 100)')
+    .option('--recorded-at <time>', 'files of others: when it happened, if that is known');
   command.action((file: string, flags: ImportFlags) => {
-    const { run, fingerprint, agentR, ...texts } = flags;
+    const { run, fingerprint, agentR, format, ...texts } = flags;
+    if (agentR && format !== 'auto') throw new Error('--agent-r and --format each say how to read the file; give one of them');
     const agentTraj = parseAgentTrajOptions({ ...texts, runId: run, serverFingerprint: fingerprint });
     return withPlatform('import', async (platform, signal) => {
       const { blobs, database } = platform;
@@ -42,7 +45,7 @@ export function addImport(program: Command): void {
       try {
         const report = await importTrajectories({
           source: file,
-          form: agentR ? 'agent-r' : 'detect',
+          form: agentR ? 'agent-r' : format === 'auto' ? 'detect' : format,
           db: database.db,
           appender: openAppender(platform, 'importer', { numbers: 'begin' }),
           blobs,

@@ -13,7 +13,7 @@ import { numberBetween, wholeNumber } from './with-platform.ts';
 /** What the command line says of mined examples; shared by `export` and `dataset release`. */
 export interface RowFlags {
   readonly format: RowFormat['kind'] | TrajectoryOnly;
-  readonly data?: RowData | 'trajectories';
+  readonly data?: RowData | 'trajectories' | 'prompts';
   readonly alpha: number;
   readonly beta: number;
   readonly state: RowParameters['state'];
@@ -27,7 +27,7 @@ export interface RowFlags {
 }
 
 /** Formats that are never made of mined examples. */
-const TRAJECTORY_ONLY = ['parquet', 'jsonl', 'verl', 'trl-grpo', 'batches'] as const;
+const TRAJECTORY_ONLY = ['parquet', 'jsonl', 'verl', 'trl-grpo', 'atif', 'batches'] as const;
 type TrajectoryOnly = (typeof TRAJECTORY_ONLY)[number];
 
 const ETA = 0.2; // the paper's (specification of Agent-R, §3.1): the share of agent data, not of the general data
@@ -39,8 +39,9 @@ export function addRowOptions(command: Command, format: RowFlags['format']): Com
       new Option('--format <format>', 'what the file looks like').choices([...ROW_FORMATS, ...TRAJECTORY_ONLY]).default(format),
     )
     .addOption(
-      new Option('--data <data>', 'what is exported: whole trajectories, or examples of searched trees').choices([
+      new Option('--data <data>', 'what is exported: whole trajectories, prompts to sample from (verl: a row per task), or examples of searched trees').choices([
         'trajectories',
+        'prompts',
         'good',
         'revisions',
         'both',
@@ -91,6 +92,7 @@ export function generalOf({ general, eta, seed }: RowFlags): GeneralOptions | nu
 
 /** Preferences come from pairs unless revisions are asked for; all else trains on good and revised trajectories. */
 function dataOf({ data, format }: RowFlags): RowData {
+  if (data === 'prompts') throw new Error(`--data prompts is for --format verl, not ${format}`);
   if (data === 'trajectories') throw new Error(`--format ${format} is made of mined examples; leave out --data trajectories`);
   if (data !== undefined) return data;
   return format === 'dpo' ? 'pairs' : 'both';

@@ -6,6 +6,7 @@ import type { Platform } from '../platform/open-platform.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { killRunning, runEspalier } from '../testing/worker-process.ts';
+import { manifestPath } from '../usecases/datasets/export/manifest.ts';
 
 const RUN = '11111111-1111-4111-8111-111111111111';
 
@@ -184,7 +185,7 @@ describe('espalier verify', () => {
 
   test('verify names the changed field of a manifest by the name of the released file', async () => {
     const file = join(platform.home, 'released.jsonl');
-    const manifest = `${file}.manifest.json`;
+    const manifest = manifestPath(file);
     const released = await runEspalier(['dataset', 'release', '--name', 'released', '--run', RUN, '--out', file], env);
     expect(released).toMatchObject({ code: 0 });
     expect(await verify(file, manifest)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^intact: .*, 1 files\n$/) });
@@ -201,6 +202,19 @@ describe('espalier verify', () => {
     await rename(`${manifest}.away`, manifest);
     await rename(file, `${file}.away`);
     expect(await verify(manifest)).toMatchObject({ code: 1, stdout: expect.stringContaining(`dataset missing: ${file}\n`) });
+  });
+
+  test('verify reads a manifest where an earlier version put it', async () => {
+    const file = join(platform.home, 'before.jsonl');
+    const released = await runEspalier(['dataset', 'release', '--name', 'before', '--run', RUN, '--out', file], env);
+    expect(released).toMatchObject({ code: 0 });
+    const earlier = `${file}.manifest.json`;
+    await rename(manifestPath(file), earlier);
+    expect(await verify(file, earlier)).toMatchObject({ code: 0 });
+    const restore = await flip(earlier, (await readFile(earlier, 'utf8')).search(/(?<="bytes": \d+)\d,/));
+    const { code, stdout } = await verify(earlier);
+    await restore();
+    expect([code, stdout]).toEqual([1, expect.stringContaining(`dataset changed: ${earlier} (not as `)]);
   });
 
   test('verify names a file that no release has', async () => {

@@ -29,6 +29,8 @@ const RELEASED = [/^rewards trees/, /^step-tree trees/, /^rewards trees/];
 const OF_RELEASES = [
   ...['returns', 'reward_edges', 'reward_revisions', 'rewards', 'rollouts', 'steps', 'sample_rewards', 'samples'],
 ];
+/** Formats whose rows have had other metadata since. */
+const RAISED = /--format (openai|trl-grpo|agent-r|dpo) /;
 /** Exports of a run that worded its prompts before they were recorded: they held the chat of the environment instead. */
 const WORDED = EXPORTS.filter((line) => line.includes(RUNS.drawn));
 /** Where the release that `record-releases` appended lies elsewhere than the event that the database alone had released. */
@@ -148,7 +150,7 @@ describe('an installation that an earlier program left', () => {
     await expectAnswers(platform, READS);
     await expectAnswers(
       platform,
-      EXPORTS.filter((line) => !WORDED.includes(line)),
+      EXPORTS.filter((line) => !WORDED.includes(line) && !RAISED.test(line)),
       exported,
     );
   });

@@ -23,6 +23,7 @@ export type DatasetErrorCode =
   | 'blob' // a payload is missing from the blob store or damaged there
   | 'missing-tokens' // a format needs token ids that were not recorded
   | 'missing-prompt' // what a policy was asked with is not recorded, or the record does not come to it
+  | 'context' // a format cannot say which replies of a row are not to be trained on
   | 'picture' // a picture of a prompt does not come out of the record, or a format has no place for it
   | 'bad-row' // a row of an import file breaks a rule
   | 'conflict'; // the record holds another fact under an id of the file

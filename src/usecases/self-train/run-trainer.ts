@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { cutFront } from '../../domain/text/cut-text.ts';
 import { type PolicySpec, parsePolicySpec } from '../../policies/policy-spec.ts';
 import { childEnvironment } from '../../runtime/config.ts';
+import { manifestPath } from '../datasets/export/manifest.ts';
 
 /** A program of somebody else's that trains. */
 export interface Trainer {
@@ -14,7 +15,7 @@ export interface Trainer {
 
 /** What a trainer receives, each as an environment variable. */
 export interface TrainerTask {
-  /** `ESPALIER_DATASET`: the released file; its manifest is next to it, `ESPALIER_MANIFEST`. */
+  /** `ESPALIER_DATASET`: the released file; its manifest is `ESPALIER_MANIFEST`. */
   readonly dataset: string;
   /** `ESPALIER_DATASET_ID`, `ESPALIER_DATASET_SHA256`, `ESPALIER_FORMAT`. */
   readonly datasetId: string;
@@ -85,7 +86,7 @@ export async function runTrainer(
 function variablesOf(task: TrainerTask, out: string): Readonly<Record<string, string>> {
   return {
     ESPALIER_DATASET: task.dataset,
-    ESPALIER_MANIFEST: `${task.dataset}.manifest.json`,
+    ESPALIER_MANIFEST: manifestPath(task.dataset),
     ESPALIER_DATASET_ID: task.datasetId,
     ESPALIER_DATASET_SHA256: task.sha256,
     ESPALIER_FORMAT: task.format,

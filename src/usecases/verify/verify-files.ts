@@ -4,12 +4,11 @@ import type { DataOf } from '../../events/catalogue.ts';
 import { decode } from '../../events/codec.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { readBodiesOfType } from '../../projections/journal/read-bodies.ts';
-import { manifestPath } from '../datasets/export/manifest.ts';
+import { fileOfManifest, findManifest } from '../datasets/export/manifest.ts';
 import type { Fault } from './verification.ts';
 import { fieldsOffRelease } from './verify-manifest.ts';
 
 type Release = DataOf<'DatasetReleased'>;
-const MANIFEST = manifestPath('');
 
 /**
  * Compares files with the datasets that were released: the digest must be one of theirs, and the manifest next to a file, where
@@ -17,16 +16,17 @@ const MANIFEST = manifestPath('');
  * how many files there are, each counted once.
  */
 export async function verifyFiles(platform: Platform, names: readonly string[], fault: (found: Fault) => void): Promise<number> {
-  const demanded = new Set(names.filter((name) => name.endsWith(MANIFEST)).map((name) => name.slice(0, -MANIFEST.length)));
-  const files = new Set(names.map((name) => (name.endsWith(MANIFEST) ? name.slice(0, -MANIFEST.length) : name)));
+  const demanded = new Set(names.flatMap((name) => fileOfManifest(name) ?? []));
+  const files = new Set(names.map((name) => fileOfManifest(name) ?? name));
   if (files.size === 0) return 0;
   const releases = await releasesOf(platform);
   for (const file of files) {
-    const manifest = await readIfThere(manifestPath(file));
-    if (manifest === undefined && demanded.has(file)) fault({ what: 'dataset', kind: 'missing', place: manifestPath(file) });
+    const place = await findManifest(file);
+    const manifest = await readIfThere(place);
+    if (manifest === undefined && demanded.has(file)) fault({ what: 'dataset', kind: 'missing', place });
     const digest = await digestOf(file);
     if (digest === undefined) fault({ what: 'dataset', kind: 'missing', place: file });
-    else verifyFile({ file, digest, manifest }, releases, fault);
+    else verifyFile({ file, digest, manifest, place }, releases, fault);
   }
   return files.size;
 }
@@ -36,9 +36,15 @@ interface Found {
   readonly digest: string;
   /** The text that belongs to it. */
   readonly manifest: string | undefined;
+  /** Where that lies. */
+  readonly place: string;
 }
 
-function verifyFile({ file, digest, manifest }: Found, releases: readonly Release[], fault: (found: Fault) => void): void {
+function verifyFile(
+  { file, digest, manifest, place }: Found,
+  releases: readonly Release[],
+  fault: (found: Fault) => void,
+): void {
   const at = (sha256: unknown) => releases.filter((release) => release.sha256 === sha256);
   const same = at(digest);
   const named = same.length > 0 || manifest === undefined ? same : at(digestIn(manifest));
@@ -54,7 +60,7 @@ function verifyFile({ file, digest, manifest }: Found, releases: readonly Releas
   if (same.length === 0)
     fault({ what: 'dataset', kind: 'changed', place: `${file} (sha256 ${digest}: it was released as ${name})` });
   if (off.length > 0)
-    fault({ what: 'dataset', kind: 'changed', place: `${manifestPath(file)} (not as ${name} was released: ${off.join(', ')})` });
+    fault({ what: 'dataset', kind: 'changed', place: `${place} (not as ${name} was released: ${off.join(', ')})` });
 }
 
 /** Reads every release from its event: the chain covers it, the tables that are folded from it have no such guard. */

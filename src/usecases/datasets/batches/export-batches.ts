@@ -7,11 +7,10 @@ import {
 } from '../../../projections/training-pool/read-batch-history.ts';
 import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
 import { DatasetError } from '../dataset-error.ts';
-import { AtomicFile, type Existing, refuseExisting } from '../export/atomic-file.ts';
+import { AtomicFile, type Existing } from '../export/atomic-file.ts';
 import type { ByteSink } from '../export/format.ts';
-import { manifestPath } from '../export/manifest.ts';
 import { ParquetFile } from '../export/parquet-file.ts';
-import { publishWithManifest } from '../export/publish-file.ts';
+import { publishWithManifest, refuseManifest } from '../export/publish-file.ts';
 import { readSnapshot, type SnapshotPosition } from '../export/snapshot.ts';
 import { BATCH_HISTORY, batchRow } from './batch-parquet.ts';
 import { fileRecord } from './file-names.ts';
@@ -65,7 +64,7 @@ export interface BatchCounts {
  */
 export async function exportBatches(options: BatchExportOptions): Promise<BatchManifest> {
   const { db, policies, container, out, existing, codeVersion, waitMs, signal, onProgress } = options;
-  if (existing === 'refuse') await refuseExisting(manifestPath(out));
+  if (existing === 'refuse') await refuseManifest(out);
   const file = await AtomicFile.open(out, existing);
   try {
     const { tally, position } = await readSnapshot(db, [trainingPool], { waitMs, signal }, async (trx, at) => {

@@ -114,7 +114,8 @@ async function removeAbandoned(path: string): Promise<void> {
   }
 }
 
-function cannotWrite(path: string, cause: unknown): DatasetError {
+/** Makes the error of a file that cannot be written, with the remedy. */
+export function cannotWrite(path: string, cause: unknown): DatasetError {
   const remedy: Readonly<Record<string, string>> = {
     ENOENT: 'the folder does not exist; create it first',
     ENOTDIR: 'a part of the path is a file, not a folder',

@@ -12,6 +12,7 @@ import { givenPrepared } from '../../../testing/projecting-log.ts';
 import { useTestDatabase } from '../../../testing/use-test-database.ts';
 import type { DatasetError } from '../dataset-error.ts';
 import { type ExportOptions, exportTrajectories } from './export-trajectories.ts';
+import { manifestPath } from './manifest.ts';
 import { parseTrajectoryQuery, type QueryTexts } from './parse-trajectory-query.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
@@ -114,22 +115,38 @@ describe('exports of OpenAI chats', () => {
         { role: 'assistant', content: 'left', weight: 1 },
       ],
       metadata: {
+        kind: 'trajectory',
         trajectory: recorded.id('rollout', recorded.id('tree', recorded.id('run', 'run'), 'bread'), 0),
+        rejected: '',
         tree: recorded.id('tree', recorded.id('run', 'run'), 'bread'),
         run: recorded.id('run', 'run'),
-        task: { id: recorded.id('task', 'bread'), alias: 'bread', goal: 'craft bread', depth: 1, split: null },
+        task: { id: recorded.id('task', 'bread'), alias: 'bread', goal: 'craft bread', depth: 1, split: '' },
         environment: { name: 'textcraft', fingerprint: 'world-1' },
         policy: { id: 'random', version: 0 },
         ordinal: 0,
         outcome: 'terminated',
-        success: true,
-        return: 1.25,
-        rewards: { environment: 1, format: 0.25 },
+        result: 'success',
         steps: 2,
+        leaf: expect.any(String),
+        ...{ rejected_leaf: '', revision: '', state: '', judge: '', judgements: '' },
+        prompt: 'composed',
+        part: { index: 0, of: 1, from: 0, to: 2 },
+        scores: [
+          { name: 'return', value: 1.25 },
+          { name: 'reward.environment', value: 1 },
+          { name: 'reward.format', value: 0.25 },
+        ],
       },
     });
     expect(lines[2]).toMatchObject({
-      metadata: { ordinal: 1, return: -0.25, rewards: { format: 0.25, length: -0.5 }, steps: 2 },
+      metadata: {
+        ...{ ordinal: 1, steps: 2 },
+        scores: [
+          { name: 'return', value: -0.25 },
+          { name: 'reward.format', value: 0.25 },
+          { name: 'reward.length', value: -0.5 },
+        ],
+      },
     });
     expect(lines[0]).toMatchObject({ metadata: { task: { alias: 'axe' } } });
   });
@@ -252,7 +269,7 @@ describe('export files', () => {
       const outs = ['a', 'b'].map((name) => join(folder, `${format.kind}-${name}`));
       for (const out of outs) await exportTrajectories(options({ format, out }));
       const [a, b] = await Promise.all(outs.map((out) => readFile(out)));
-      const [ma, mb] = await Promise.all(outs.map((out) => readFile(`${out}.manifest.json`, 'utf8')));
+      const [ma, mb] = await Promise.all(outs.map((out) => readFile(manifestPath(out), 'utf8')));
       expect(a?.equals(b ?? Buffer.alloc(0))).toBe(true);
       expect(ma).toBe(mb);
       expect(JSON.parse(ma ?? '')).toMatchObject({
@@ -288,7 +305,34 @@ describe('export files', () => {
     expect(await readFile(out, 'utf8')).toBe('mine');
     await exportTrajectories(options({ existing: 'replace' }));
     expect(await readFile(out, 'utf8')).not.toBe('mine');
-    expect((await readdir(folder)).sort()).toEqual(['data.jsonl', 'data.jsonl.manifest.json']);
+    expect((await readdir(folder)).sort()).toEqual(['_manifests', 'data.jsonl']);
+    expect(await readdir(join(folder, '_manifests'))).toEqual(['data.manifest-jsonl']);
+  });
+
+  test('a manifest that an earlier version put next to the file is replaced with it, and refused without leave', async () => {
+    await givenEvents(database.db, builder().events);
+    const { out } = options();
+    await writeFile(`${out}.manifest.json`, 'of another file');
+    expect(await codeOf(exportTrajectories(options()))).toBe('file-exists');
+    await exportTrajectories(options({ existing: 'replace' }));
+    expect((await readdir(folder)).sort()).toEqual(['_manifests', 'data.jsonl']);
+  });
+
+  test('every number of a row that is no count has a point in the text, so that files of two runs have columns of one type', async () => {
+    const recorded = builder();
+    await givenEvents(database.db, recorded.events);
+    for (const format of [
+      { kind: 'openai', weights: 'policy', metadata: 'include' },
+      { kind: 'sharegpt', weights: 'policy' },
+      { kind: 'trl-grpo', metadata: 'include' },
+    ] as const) {
+      const { out } = options();
+      await exportTrajectories(options({ format, existing: 'replace' }));
+      const text = await readFile(out, 'utf8');
+      expect(text).toContain('{"name":"reward.environment","value":1.0}');
+      expect(text).not.toMatch(/"(value|reward)":-?\d+[,}]/);
+      expect(text).toMatch(/"steps":2,/);
+    }
   });
 
   test.each([

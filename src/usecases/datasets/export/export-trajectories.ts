@@ -11,16 +11,17 @@ import { stepTree } from '../../../projections/step-tree/step-tree.ts';
 import { countForgotten, readPromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { DatasetError, payloadForgotten } from '../dataset-error.ts';
-import { AtomicFile, type Existing, refuseExisting } from './atomic-file.ts';
+import { AtomicFile, type Existing } from './atomic-file.ts';
 import type { ChatTokenizer } from './chat-tokenizer.ts';
 import { countWhole, refuseDifference } from './check-whole.ts';
 import { type ExportFormat, FORMAT_VERSIONS } from './format.ts';
-import { type ExportCounts, type Manifest, manifestPath, manifestText } from './manifest.ts';
+import { type ExportCounts, type Manifest, manifestText } from './manifest.ts';
 import { describeQuery } from './parse-trajectory-query.ts';
 import { PictureFolder } from './picture-folder.ts';
 import { openPictures } from './pictures.ts';
-import { publishWithManifest } from './publish-file.ts';
+import { publishWithManifest, refuseManifest } from './publish-file.ts';
 import { readSnapshot, type SnapshotPosition } from './snapshot.ts';
+import type { Truths } from './truths.ts';
 import { writeFormat } from './write-format.ts';
 
 export interface ExportOptions {
@@ -30,7 +31,9 @@ export interface ExportOptions {
   readonly format: ExportFormat;
   /** The tokenizer whose digest the format names. */
   readonly tokenizer?: ChatTokenizer | undefined;
-  /** The file to make; its manifest is next to it as `<out>.manifest.json`. */
+  /** The ground truths whose digest the format names. */
+  readonly truths?: Truths | undefined;
+  /** The file to make; its manifest lies in `_manifests` next to it. */
   readonly out: string;
   readonly existing: Existing;
   /** What to do when no trajectory matches: an error that names the filter, or a file without rows. */
@@ -49,8 +52,8 @@ export interface ExportOptions {
  * @throws DatasetError; the file is then absent or as it was before.
  */
 export async function exportTrajectories(options: ExportOptions): Promise<Manifest> {
-  const { db, blobs, query, format, tokenizer, out, existing, signal, waitMs, onProgress } = options;
-  if (existing === 'refuse') await refuseExisting(manifestPath(out));
+  const { db, blobs, query, format, tokenizer, truths, out, existing, signal, waitMs, onProgress } = options;
+  if (existing === 'refuse') await refuseManifest(out);
   const folder = await PictureFolder.open(out, existing);
   const file = await AtomicFile.open(out, existing);
   try {
@@ -62,7 +65,7 @@ export async function exportTrajectories(options: ExportOptions): Promise<Manife
       if (forgotten > 0) throw payloadForgotten(forgotten, total);
       onProgress({ done: 0, total });
       const drawing = openPictures(trx, blobs, await readPromptsHeld(trx, query));
-      const job = { trx, blobs, query, format, tokenizer, file, pictures: drawing, folder, signal };
+      const job = { trx, blobs, query, format, tokenizer, truths, file, pictures: drawing, folder, signal };
       const written = await writeFormat({ ...job, onDone: (done) => onProgress({ done, total }) });
       // each step of `jsonl` is one event, however many paths share it: its writer compares tree by tree
       refuseDifference(format.kind === 'jsonl' ? { ...counted, steps: written.steps } : counted, written);
@@ -90,12 +93,14 @@ async function publish(
   return manifest;
 }
 
-function projectionsOf(format: ExportFormat): readonly Projection[] {
+/** Names the read models that a format is written from. */
+export function projectionsOf(format: ExportFormat): readonly Projection[] {
   const read = [stepTree, rewards];
   return format.kind === 'jsonl' ? [...read, journal] : [...read, runs, prompts, images, pictures];
 }
 
-function nothingMatches(query: TrajectoryQuery): DatasetError {
+/** Makes the error of a query without a trajectory. */
+export function nothingMatches(query: TrajectoryQuery): DatasetError {
   return new DatasetError(
     'nothing-matches',
     `no finished trajectory matches ${describeQuery(query)}; loosen the filter, or allow an empty file`,

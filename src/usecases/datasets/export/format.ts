@@ -1,17 +1,37 @@
 import type { WeightRule } from '../../../domain/dataset/turn-weights.ts';
+import type { ContextRule } from './without-context.ts';
 
 /** What a file of trajectories looks like. Everything that changes its bytes is here, and so in its manifest. */
 export type ExportFormat =
   /** One chat per line, for fine-tuning: messages with a weight per assistant turn, and where it came from unless left out. */
-  | { readonly kind: 'openai'; readonly weights: WeightRule; readonly metadata: 'include' | 'omit' }
+  | {
+      readonly kind: 'openai';
+      readonly weights: WeightRule;
+      readonly metadata: 'include' | 'omit';
+      /** What becomes of replies that are context; left out, they stay with `weight` 0. */
+      readonly context?: Exclude<ContextRule, 'keep'>;
+    }
   /** One conversation of xtuner per line, `output_with_loss: false` on replies that are not trained on. */
   | { readonly kind: 'xtuner'; readonly weights: WeightRule; readonly metadata: 'include' | 'omit' }
   /** Prompt and completion for TRL, one line per reply that is trained on: its loss flags have no other form there. */
-  | { readonly kind: 'trl'; readonly weights: WeightRule; readonly metadata: 'include' | 'omit' }
+  | {
+      readonly kind: 'trl';
+      readonly weights: WeightRule;
+      readonly metadata: 'include' | 'omit';
+      /** SHA-256 of the tokenizer of a file of token ids, a line per trajectory; left out, it is one of texts. */
+      readonly tokenizer?: string;
+    }
   /** One scored completion per line for TRL: prompt, completion, reward, and the group that it is compared in. */
   | { readonly kind: 'trl-grpo'; readonly metadata: 'include' | 'omit' }
   /** One AgentTraj item per line: `item_id`, `conversations` with loss flags, `reward`, `success`. */
-  | { readonly kind: 'sharegpt'; readonly weights: WeightRule }
+  | {
+      readonly kind: 'sharegpt';
+      readonly weights: WeightRule;
+      /** What becomes of replies that are context; left out, they stay with `loss: false`, as AgentGym reads them. */
+      readonly context?: Exclude<ContextRule, 'keep'>;
+    }
+  /** One trajectory per line in the Agent Trajectory Interchange Format. */
+  | { readonly kind: 'atif'; readonly weights: WeightRule }
   /** One row per trajectory, its steps nested. */
   | { readonly kind: 'parquet'; readonly weights: WeightRule }
   /**
@@ -19,6 +39,8 @@ export type ExportFormat =
    * which texts without ids are tokenised with; left out, there is none.
    */
   | { readonly kind: 'verl'; readonly layout: 'trajectory' | 'step'; readonly tokenizer?: string }
+  /** Parquet with a row per task, as verl samples from. `truths`: SHA-256 of the file of ground truths; null takes the goals. */
+  | { readonly kind: 'verl-prompts'; readonly truths: string | null }
   /**
    * The events themselves: what `import` takes back without loss. `trajectories` keeps of each tree what the chosen rollouts
    * touch; `trees` keeps every event of each tree that holds a chosen rollout.
@@ -27,13 +49,15 @@ export type ExportFormat =
 
 /** Raised when the bytes of a format change for equal input. */
 export const FORMAT_VERSIONS: Readonly<Record<ExportFormat['kind'], number>> = {
-  openai: 2,
-  xtuner: 2,
-  trl: 2,
-  'trl-grpo': 2,
-  sharegpt: 2,
+  openai: 3,
+  xtuner: 3,
+  trl: 3,
+  'trl-grpo': 3,
+  sharegpt: 3,
+  atif: 1,
   parquet: 2,
   verl: 3,
+  'verl-prompts': 1,
   jsonl: 2,
 };
 

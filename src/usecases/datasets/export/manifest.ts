@@ -1,6 +1,9 @@
+import { stat } from 'node:fs/promises';
+import { basename, dirname, extname, join } from 'node:path';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import type { ExportFormat } from './format.ts';
 import type { SnapshotPosition } from './snapshot.ts';
+import type { Lost } from './without-context.ts';
 
 /**
  * What a dataset file is and where it comes from. It holds no clock and no machine: the same export of the same record yields the
@@ -29,6 +32,8 @@ export interface ExportCounts {
   /** Sampled tokens of those steps, where the engine gave them. */
   readonly tokens: number;
   readonly lines: number;
+  /** Trained replies that were left out, where the format has no place for them. */
+  readonly lost?: Lost;
   /** Pictures in the folder next to the file, where there are any. */
   readonly pictures?: number;
   /**
@@ -38,10 +43,37 @@ export interface ExportCounts {
   readonly leftOut?: number;
 }
 
-/** Names the manifest of a dataset file. */
+/**
+ * Names the manifest of a dataset file: `_manifests/data.manifest-jsonl` of `data.jsonl`. A reader of folders (`load_dataset`)
+ * takes every file for data whose name holds the ending of data anywhere, so this one holds none, and yet names its file alone.
+ */
 export function manifestPath(out: string): string {
-  return `${out}.manifest.json`;
+  const ending = extname(out);
+  return join(dirname(out), MANIFESTS, `${basename(out, ending)}.manifest${ending.replace('.', '-')}`);
 }
+
+/** Where files that were written by earlier versions have theirs. */
+export function earlierManifestPath(out: string): string {
+  return `${out}${EARLIER}`;
+}
+
+/** Returns the file that a manifest is of, by either name; null for a name that is none of a manifest. */
+export function fileOfManifest(path: string): string | null {
+  if (path.endsWith(EARLIER)) return path.slice(0, -EARLIER.length);
+  const [, name, ending] = /^(.*)\.manifest(-[^.]*)?$/.exec(basename(path)) ?? [];
+  if (name === undefined || basename(dirname(path)) !== MANIFESTS) return null;
+  return join(dirname(dirname(path)), `${name}${ending?.replace('-', '.') ?? ''}`);
+}
+
+/** Finds the manifest of a file where it lies, now or by an earlier version; where there is none, where it would be written. */
+export async function findManifest(out: string): Promise<string> {
+  for (const path of [manifestPath(out), earlierManifestPath(out)])
+    if (await stat(path).catch(() => undefined)) return path;
+  return manifestPath(out);
+}
+
+const MANIFESTS = '_manifests';
+const EARLIER = '.manifest.json';
 
 /** Writes a manifest as the text of its file. */
 export function manifestText(manifest: Manifest): string {

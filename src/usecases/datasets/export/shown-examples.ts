@@ -4,7 +4,8 @@ import type { Picture } from '../../../projections/images/draw-picture.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { PictureFolder } from './picture-folder.ts';
 import type { Pictures } from './pictures.ts';
-import { promptSaid, refuseUnsaid, shownSteps } from './shown-steps.ts';
+import { partOf, type RowOrigin, rowMetadata } from './row-metadata.ts';
+import { refuseUnsaid, shownSteps } from './shown-steps.ts';
 
 /** What writers of examples take pictures from, and where they put them. */
 export interface PictureShelf {
@@ -32,33 +33,29 @@ export function shownExamples(
   const path = { instruction: head.instruction, firstObservation: root.observation, firstPictures, steps };
   const shown: readonly ShownStep[] = shownSteps(path, weights).slice(from);
   const rows = shownRows(shown);
-  const recorded = steps.some(({ prompt }) => prompt !== null);
+  const origin = originOf(trajectory);
   return rows.map((row, index) => {
     refuseUnsaid(row.source, config, `trajectory ${rollout.rolloutId} of run ${head.runId}`, says);
-    const part = rows.length === 1 ? {} : { part: { index, of: rows.length, from: from + row.from, to: from + row.to } };
     return {
       row,
       stepIds: steps.slice(from + row.from, from + row.to).map(({ stepId }) => stepId),
-      metadata: { ...metadataOf(trajectory), ...promptSaid(row.source, config, recorded), ...part },
+      metadata: rowMetadata(origin, { prompt: row.source, part: partOf(row, index, rows.length, from) }),
     };
   });
 }
 
-/** Describes where an example comes from: every id that leads back to the record, and what it was worth. */
-function metadataOf({ head, rollout, returnValue, rewards, steps }: ExportTrajectory): object {
+/** Describes where an example comes from. */
+export function originOf({ head, rollout, returnValue, rewards, steps, root }: ExportTrajectory): RowOrigin {
+  const byComponent = Object.entries(rewards).map(([component, value]) => [`reward.${component}`, value] as const);
   return {
-    trajectory: rollout.rolloutId,
-    tree: head.treeId,
-    run: head.runId,
+    ...{ kind: 'trajectory', trajectory: rollout.rolloutId, leaf: steps.at(-1)?.stepId ?? root.stepId },
+    ...{ rejected: null, rejectedLeaf: null, tree: head.treeId, run: head.runId },
     task: { id: head.taskId, alias: head.alias, goal: head.goal, depth: head.taskDepth, split: head.split },
     environment: { name: head.environment, fingerprint: head.serverFingerprint },
     policy: { id: rollout.policyId, version: rollout.policyVersion },
-    ordinal: rollout.ordinal,
-    outcome: rollout.outcome,
-    success: rollout.success,
-    return: returnValue,
-    rewards,
-    steps: steps.length,
+    ...{ ordinal: rollout.ordinal, outcome: rollout.outcome ?? '', success: rollout.success, steps: steps.length },
+    ...{ revision: null, state: null, judge: null, judgements: [] },
+    scores: { return: returnValue, ...Object.fromEntries(byComponent) },
   };
 }
 
@@ -69,13 +66,6 @@ export function picturesIn(
   { pictures }: PictureShelf,
 ): Promise<readonly Picture[]> {
   return pictures.of(pictureIds(messages), stepIds);
-}
-
-/** Describes the pictures of an example in its metadata; nothing where it has none. */
-export function picturesNamed(pictures: readonly Picture[]): object {
-  return pictures.length === 0
-    ? {}
-    : { images: pictures.map(({ id, factor, width, height }) => ({ id, factor, width, height })) };
 }
 
 /** Keeps pictures in the folder next to the file: the column `images`, where the file has one. */

@@ -114,7 +114,7 @@ test('chats for OpenAI hold the request of every step as it was sent, pictures i
   for (const [i, { messages, metadata }] of lines.entries()) {
     expect(messages.at(-1)).toMatchObject({ role: 'assistant', weight: 1, content: expect.stringContaining('Thought: é🌳') });
     expect(metadata).toMatchObject({ prompt: 'recorded', part: { index: i, of: STEPS, from: i, to: i + 1 } });
-    expect(metadata.images?.map(({ factor }: { factor: number }) => factor)).toEqual(i === 0 ? undefined : [1.5]);
+    expect(metadata.images?.map(({ factor }: { factor: number }) => factor)).toEqual(i === 0 ? [] : [1.5]);
   }
 });
 
@@ -206,7 +206,7 @@ test('the chat of an environment stays one row, which says that its prompts are 
     sent.at(-1)?.messages,
   );
   expect(line.metadata).toMatchObject({ prompt: 'recorded', steps: STEPS });
-  expect(line.metadata).not.toHaveProperty('part');
+  expect(line.metadata.part).toEqual({ index: 0, of: 1, from: 0, to: STEPS });
 });
 
 test('a format without a place for pictures refuses them and names one that has, and leaves no file', async () => {

@@ -52,11 +52,6 @@ export function wordsPrompts(config: unknown): boolean {
   return typeof config === 'object' && config !== null && 'prompt' in config && Boolean(config.prompt);
 }
 
-/** Names the source of a prompt; nothing where the run asks by the chat of its environment and records no prompt. */
-export function promptSaid(source: PromptSource, config: unknown, recorded: boolean): { readonly prompt?: PromptSource } {
-  return recorded || wordsPrompts(config) ? { prompt: source } : {};
-}
-
 /**
  * Refuses an example whose prompt is not recorded where it was worded otherwise than composed and nothing in its form says so.
  * @throws DatasetError `missing-prompt`.

@@ -5,7 +5,7 @@ import { DatasetError } from '../dataset-error.ts';
 import type { ChatTokenizer } from './chat-tokenizer.ts';
 import type { ExportStep, ExportTrajectory } from './export-trajectory.ts';
 import { wordsPrompts } from './shown-steps.ts';
-import { splitOwn, stepTokens } from './verl-tokens.ts';
+import { stepTokens } from './verl-tokens.ts';
 
 /** Rows of token ids of a trajectory, and of which of its own steps ids were made by a tokenizer. */
 export interface TrajectoryRows {
@@ -14,8 +14,8 @@ export interface TrajectoryRows {
 }
 
 /**
- * Lays the steps that a rollout took out as rows of token ids: one, or one per cut. Ids are those on record; what has none is
- * tokenised where a tokenizer is given. @param shown what every step of the path was asked with.
+ * Lays steps of a path out as rows of token ids: one, or one per cut. Ids are those on record; what has none is tokenised where a
+ * tokenizer is given. @param shown what each of these steps was asked with.
  * @throws DatasetError `missing-tokens` that names the step and the remedy, `bad-row` for ids that the tokenizer does not have.
  */
 export function tokenRowsOf(
@@ -23,11 +23,11 @@ export function tokenRowsOf(
   shown: readonly ShownStep[],
   tokenizer: ChatTokenizer | null,
 ): TrajectoryRows {
-  const { context, own } = splitOwn(trajectory);
+  const { steps: own } = trajectory;
   const retokenised = new Set<number>();
   const steps: TokenStep[] = [];
   for (const [i, step] of own.entries()) {
-    const asked = shown[context.length + i];
+    const asked = shown[i];
     const before = steps.at(-1)?.tokens;
     const recorded = recordedStep(step, asked);
     // What its producer recorded behind the step before is the observation already.

@@ -21,7 +21,7 @@ export async function* verlTrajectoryRows(
   const episode = episodeColumns(trajectory);
   const path = { instruction: head.instruction, firstObservation: root.observation, firstPictures, steps };
   const shown = shownSteps(path, []);
-  const { rows, retokenised } = tokenRowsOf(trajectory, shown, tokenizer);
+  const { rows, retokenised } = tokenRowsOf({ ...trajectory, steps: own }, shown.slice(context.length), tokenizer);
   for (const row of rows) {
     const first = shown[context.length + row.from];
     const lastPrompt = shown[context.length + row.to - 1]?.prompt ?? [];

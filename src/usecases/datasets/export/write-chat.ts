@@ -8,10 +8,10 @@ import {
   imagesColumn,
   type PictureShelf,
   picturesIn,
-  picturesNamed,
   type ShownExample,
   shownExamples,
 } from './shown-examples.ts';
+import { picturesNamed } from './row-metadata.ts';
 
 /**
  * Writes a trajectory for xtuner (a line per conversation) or TRL (a line per trained reply). None for a trajectory without a
@@ -59,7 +59,7 @@ export async function completionBodies(
       prompt: partMessages(before, any),
       completion: partMessages([message], any),
       ...(await imagesColumn(drawn, shelf)),
-      ...(says ? { metadata: { ...metadata, ...picturesNamed(drawn) } } : {}),
+      ...(says ? { metadata: { ...metadata, ...picturesNamed(drawn, shelf.pictures) } } : {}),
     });
   }
   return bodies;

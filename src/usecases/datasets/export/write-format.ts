@@ -1,4 +1,5 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
+import { turnWeights, type WeightRule } from '../../../domain/dataset/turn-weights.ts';
 import type { Envelope } from '../../../events/envelope.ts';
 import type { Trx } from '../../../postgres/database.ts';
 import type { SelectedTree } from '../../../projections/trajectories/select-trajectories.ts';
@@ -8,17 +9,25 @@ import { type EndLine, eventLine, HEADER } from '../event-line.ts';
 import type { ChatTokenizer } from './chat-tokenizer.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
+import { jsonLine } from './json-line.ts';
 import type { ExportCounts } from './manifest.ts';
 import type { PictureFolder } from './picture-folder.ts';
 import type { Pictures } from './pictures.ts';
+import { ParquetFile } from './parquet-file.ts';
 import { streamEvents } from './stream-events.ts';
 import { streamTrajectories } from './stream-trajectories.ts';
+import { goalsAsTruths, type Truths } from './truths.ts';
+import { VerlPrompts, verlPrompts } from './verl-prompts.ts';
+import { stepTokens } from './verl-tokens.ts';
 import { VerlFile } from './verl-file.ts';
+import { contextLost, LostReplies } from './without-context.ts';
+import { atifBody } from './write-atif.ts';
 import { chatBodies } from './write-chat.ts';
 import { grpoBodies } from './write-grpo.ts';
 import { openaiBodies } from './write-openai.ts';
 import { ParquetRows } from './write-parquet.ts';
 import { shareGptBodies } from './write-sharegpt.ts';
+import { tokenBodies } from './write-token-rows.ts';
 
 export interface WriteJob<Format extends ExportFormat = ExportFormat> {
   readonly trx: Trx;
@@ -28,10 +37,14 @@ export interface WriteJob<Format extends ExportFormat = ExportFormat> {
   readonly file: ByteSink;
   /** The pictures of prompts, and where those go that are not in the file. */
   readonly pictures: Pictures;
-  readonly folder: PictureFolder;
-  /** Tokenises texts of the format `verl` that have no ids. */
+  readonly folder: Pick<PictureFolder, 'keep'>;
+  /** Tokenises texts of `verl` and `trl` that have no ids. */
   readonly tokenizer?: ChatTokenizer | undefined;
+  /** What counts as right in the tasks of `verl-prompts`. */
+  readonly truths?: Truths | undefined;
   readonly signal: AbortSignal;
+  /** Which trajectories are written; left out, all of the query. */
+  readonly only?: (trajectory: ExportTrajectory) => boolean;
   /** Called with the number of trajectories that are written. */
   readonly onDone: (done: number) => void;
 }
@@ -41,18 +54,27 @@ export async function writeFormat(job: WriteJob): Promise<ExportCounts> {
   const { format } = job;
   switch (format.kind) {
     case 'openai':
-      return writeBodies(job, (trajectory) => openaiBodies(trajectory, format, job));
+      return writePlain(job, format, (trajectory) => openaiBodies(trajectory, format, job));
+    case 'trl': {
+      const { tokenizer } = job;
+      if (format.tokenizer !== undefined && tokenizer)
+        return writeBodies(job, async (trajectory) => tokenBodies(trajectory, format, tokenizer));
+      return writeBodies(job, (trajectory) => chatBodies(trajectory, format, job));
+    }
     case 'xtuner':
-    case 'trl':
       return writeBodies(job, (trajectory) => chatBodies(trajectory, format, job));
     case 'trl-grpo':
       return writeBodies(job, (trajectory) => grpoBodies(trajectory, format, job));
     case 'sharegpt':
-      return writeBodies(job, (trajectory) => shareGptBodies(trajectory, format, job));
+      return writePlain(job, format, (trajectory) => shareGptBodies(trajectory, format, job));
+    case 'atif':
+      return writeBodies(job, async (trajectory) => (trajectory.steps.length === 0 ? [] : [atifBody(trajectory, format)]));
     case 'parquet':
       return writeParquet({ ...job, format });
     case 'verl':
       return writeVerl({ ...job, format });
+    case 'verl-prompts':
+      return writePrompts(job);
     case 'jsonl':
       return writeEvents({ ...job, format });
     default:
@@ -60,7 +82,7 @@ export async function writeFormat(job: WriteJob): Promise<ExportCounts> {
   }
 }
 
-type Counting = { -readonly [Name in keyof Omit<ExportCounts, 'leftOut' | 'pictures'>]: number };
+type Counting = { -readonly [Name in keyof Omit<ExportCounts, 'leftOut' | 'pictures' | 'lost'>]: number };
 /** Writes one trajectory; returns the number of lines or rows it took. */
 type WriteOne = (trajectory: ExportTrajectory) => Promise<number>;
 
@@ -70,16 +92,40 @@ function writeBodies(
 ): Promise<ExportCounts> {
   return writeTrajectories(job, async (trajectory) => {
     const bodies = await bodiesOf(trajectory);
-    for (const body of bodies) await job.file.write(`${JSON.stringify(body)}\n`);
+    for (const body of bodies) await job.file.write(jsonLine(body));
     return bodies.length;
   });
 }
 
-async function writeTrajectories({ trx, query, blobs, signal, onDone }: WriteJob, writeOne: WriteOne): Promise<ExportCounts> {
+/** Writes rows whose context is taken out where the format asks for that. @throws DatasetError `context`. */
+async function writePlain(
+  job: WriteJob,
+  { kind, weights, context }: Extract<ExportFormat, { kind: 'openai' | 'sharegpt' }>,
+  bodiesOf: (trajectory: ExportTrajectory) => Promise<readonly object[]>,
+): Promise<ExportCounts> {
+  if (context === undefined) return writeBodies(job, bodiesOf);
+  const losing = new LostReplies();
+  const counts = await writeBodies(job, async (trajectory) =>
+    losing.plain(await bodiesOf(trajectory), sampledTokens(trajectory, weights)),
+  );
+  const { lost } = losing;
+  if (lost === null) return counts;
+  if (context === 'refuse') throw contextLost(kind, lost);
+  return { ...counts, lost };
+}
+
+/** Counts the sampled tokens of each reply that is trained on, in order; 0 where none are recorded. */
+function sampledTokens({ steps, rollout }: ExportTrajectory, rule: WeightRule): readonly number[] {
+  const weights = turnWeights(steps, rollout, rule);
+  return steps.filter((_, i) => weights[i] === 1).map((step) => stepTokens(step)?.mask.filter((m) => m === 1).length ?? 0);
+}
+
+async function writeTrajectories({ trx, query, blobs, signal, only, onDone }: WriteJob, writeOne: WriteOne): Promise<ExportCounts> {
   const counts = zero();
   let tree = '';
   for await (const trajectory of streamTrajectories(trx, query, blobs)) {
     signal.throwIfAborted();
+    if (only?.(trajectory) === false) continue;
     counts.lines += await writeOne(trajectory);
     counts.trajectories += 1;
     counts.withoutStep += trajectory.steps.length === 0 ? 1 : 0;
@@ -105,6 +151,22 @@ async function writeParquet(job: WriteJob<Extract<ExportFormat, { kind: 'parquet
 async function writeVerl(job: WriteJob<Extract<ExportFormat, { kind: 'verl' }>>): Promise<ExportCounts> {
   const file = new VerlFile(job.file, job.format, job.pictures, job.tokenizer ?? null);
   const counts = await writeTrajectories(job, (trajectory) => file.write(trajectory));
+  await file.finish();
+  return counts;
+}
+
+async function writePrompts(job: WriteJob): Promise<ExportCounts> {
+  const { pictures, truths = goalsAsTruths } = job;
+  const file = new ParquetFile(job.file, verlPrompts(pictures.any, truths.type));
+  const prompts = new VerlPrompts(pictures, truths);
+  const counts = await writeTrajectories(job, async (trajectory) => {
+    let rows = 0;
+    for await (const row of prompts.rows(trajectory)) {
+      await file.write(row, 2_000 + 2 * (trajectory.head.instruction.length + trajectory.root.observation.length));
+      rows += 1;
+    }
+    return rows;
+  });
   await file.finish();
   return counts;
 }

@@ -1,7 +1,9 @@
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
+import { float } from './json-line.ts';
 import { partMessages } from './message-forms.ts';
-import { imagesColumn, type PictureShelf, picturesIn, picturesNamed, shownExamples } from './shown-examples.ts';
+import { imagesColumn, type PictureShelf, picturesIn, shownExamples } from './shown-examples.ts';
+import { picturesNamed } from './row-metadata.ts';
 import { splitOwn } from './verl-tokens.ts';
 
 /**
@@ -27,11 +29,12 @@ export async function grpoBodies(
         prompt: partMessages(row.messages.slice(0, row.opening), shelf.pictures.any),
         completion: partMessages(row.messages.slice(row.opening), shelf.pictures.any),
         ...(await imagesColumn(pictures, shelf)),
-        reward: returnValue,
-        rewards,
+        reward: float(returnValue),
+        rewards: Object.entries(rewards).map(([component, value]) => ({ component, value: float(value) })),
         group: head.treeId,
-        ...(examples.length > 1 ? { trajectory: rollout.rolloutId, part: { index, of: examples.length } } : {}),
-        ...(says ? { metadata: { ...example.metadata, ...picturesNamed(pictures) } } : {}),
+        trajectory: rollout.rolloutId,
+        part: { index, of: examples.length },
+        ...(says ? { metadata: { ...example.metadata, ...picturesNamed(pictures, shelf.pictures) } } : {}),
       };
     }),
   );

@@ -2,7 +2,8 @@ import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
 import { openaiMessages } from './message-forms.ts';
-import { type PictureShelf, picturesIn, picturesNamed, shownExamples } from './shown-examples.ts';
+import { type PictureShelf, picturesIn, shownExamples } from './shown-examples.ts';
+import { picturesNamed } from './row-metadata.ts';
 
 /**
  * Writes a trajectory for OpenAI chat fine-tuning: `messages` with `weight` 0 or 1 on assistant turns. One line where each prompt
@@ -22,7 +23,7 @@ export async function openaiBodies(
     examples.map(async ({ row, stepIds, ...example }) => {
       const pictures = await picturesIn(row.messages, stepIds, shelf);
       const body = { messages: openaiMessages(row.messages, pictures) };
-      return says ? { ...body, metadata: { ...example.metadata, ...picturesNamed(pictures) } } : body;
+      return says ? { ...body, metadata: { ...example.metadata, ...picturesNamed(pictures, shelf.pictures) } } : body;
     }),
   );
 }

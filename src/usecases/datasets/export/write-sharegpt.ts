@@ -5,8 +5,10 @@ import { promptMessages } from '../../../domain/history/prompt.ts';
 import { sharedMessages, textMessage } from '../../../domain/prompts/same-message.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
+import { float } from './json-line.ts';
 import { markedText } from './message-forms.ts';
-import { imagesColumn, type PictureShelf, picturesIn, picturesNamed, shownExamples } from './shown-examples.ts';
+import { imagesColumn, type PictureShelf, picturesIn, shownExamples } from './shown-examples.ts';
+import { picturesNamed } from './row-metadata.ts';
 
 /** What Agent-R answers to every instruction where a run does not say otherwise (Agent-R spec §4.3). */
 export const DEFAULT_ACKNOWLEDGEMENT = 'Ok.';
@@ -28,13 +30,13 @@ export async function shareGptBodies(
     const pictures = await picturesIn(row.messages, stepIds, shelf);
     bodies.push({
       item_id: `${head.environment}_${head.alias}`,
-      conversations: isChat(row, chat)
+      conversations: format.context === undefined && isChat(row, chat)
         ? shareGptTurns(chat, weights, acknowledgementIn(config))
         : shareGptRow(row, `trajectory ${rollout.rolloutId}`, shelf.pictures.any),
       ...(await imagesColumn(pictures, shelf)),
-      reward: returnValue,
+      reward: float(returnValue),
       success: rollout.success,
-      metadata: { ...metadata, ...picturesNamed(pictures) },
+      metadata: { ...metadata, ...picturesNamed(pictures, shelf.pictures) },
     });
   }
   return bodies;

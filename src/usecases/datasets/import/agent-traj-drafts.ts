@@ -4,24 +4,23 @@ import { cutText } from '../../../domain/text/cut-text.ts';
 import { parseReact } from '../../../environments/parse-react.ts';
 import type { DataOf, EventType } from '../../../events/catalogue.ts';
 import { derivedId } from '../../../events/derived-id.ts';
-import { type Episode, type EpisodeTurn, parseAgentTrajItem } from './agent-traj-item.ts';
-import type { AgentTrajOptions } from './agent-traj-options.ts';
+import { pack } from '../../../events/packed.ts';
+import type { Episode, EpisodeTurn } from './agent-traj-item.ts';
+import { type AgentTrajOptions, agentTrajDefaults } from './agent-traj-options.ts';
+import type { ItemForm } from './forms/item-form.ts';
 import type { LinedDraft } from './lined-draft.ts';
-import { badRow, readRows } from './read-rows.ts';
+import { badRow } from './read-rows.ts';
 import { type Survey, taskKey } from './survey-agent-traj.ts';
-
-/** Names the mapping from items to events. A change of the mapping raises it, and so assigns other ids to the runs. */
-const IMPORTER = 'agent-traj/1';
 
 /**
  * Returns the run that a file becomes: the one asked for, or one derived from content and options, so a second import is the same
  * run.
  */
-export function agentTrajRunId({ sha256 }: Survey, options: AgentTrajOptions): string {
+export function agentTrajRunId({ importer }: ItemForm, { sha256 }: Survey, options: AgentTrajOptions): string {
   const { runId, environment, serverFingerprint, split, policy, rewardScale, recordedAt } = options;
   if (runId !== null) return runId;
   const parts = [environment ?? '', serverFingerprint, split ?? '', policy.policyId, policy.version, rewardScale, recordedAt];
-  return derivedId('agent-traj-run', IMPORTER, sha256, ...parts);
+  return derivedId('agent-traj-run', importer, sha256, ...parts);
 }
 
 /**
@@ -29,11 +28,15 @@ export function agentTrajRunId({ sha256 }: Survey, options: AgentTrajOptions): s
  * is derived from the run and the content. A reply with `loss: false` is taken by the policy's context (`…:context`), which no
  * export weighs.
  */
-export async function* agentTrajDrafts(path: string, survey: Survey, options: AgentTrajOptions): AsyncGenerator<LinedDraft> {
-  const file = new AgentTrajFile(survey, options);
+export async function* agentTrajDrafts(
+  form: ItemForm,
+  path: string,
+  survey: Survey,
+  options: AgentTrajOptions,
+): AsyncGenerator<LinedDraft> {
+  const file = new AgentTrajFile(form, survey, options);
   yield { line: 1, draft: file.started() };
-  for await (const { line, value } of readRows(path)) {
-    const parsed = parseAgentTrajItem(value, options.environment);
+  for await (const { line, parsed } of form.items(path, options)) {
     if (parsed.kind === 'refused') throw badRow(path, line, parsed.reason);
     if (parsed.kind === 'no-conversation') continue;
     for (const draft of file.episode(parsed.episode)) yield { line, draft };
@@ -44,6 +47,7 @@ export async function* agentTrajDrafts(path: string, survey: Survey, options: Ag
 type IdentifiedDraft = LinedDraft['draft'];
 
 class AgentTrajFile {
+  readonly #form: ItemForm;
   readonly #survey: Survey;
   readonly #options: AgentTrajOptions;
   readonly #runId: string;
@@ -52,25 +56,27 @@ class AgentTrajFile {
   #rollouts = 0;
   #steps = 0;
 
-  constructor(survey: Survey, options: AgentTrajOptions) {
+  constructor(form: ItemForm, survey: Survey, options: AgentTrajOptions) {
+    this.#form = form;
     this.#survey = survey;
     this.#options = options;
-    this.#runId = agentTrajRunId(survey, options);
+    this.#runId = agentTrajRunId(form, survey, options);
   }
 
   started(): IdentifiedDraft {
     const { sha256, environments, withoutConversation, acknowledgement } = this.#survey;
-    const { serverFingerprint, policy, split } = this.#options;
+    const { serverFingerprint, split } = this.#options;
+    const { importer, title } = this.#form;
     return this.#draft('RunStarted', this.#runId, {
       runId: this.#runId,
       experimentId: null,
-      name: cutText(`AgentTraj ${environments.join(', ')} ${sha256.slice(0, 8)}`, 200),
+      name: cutText(`${title} ${environments.join(', ')} ${sha256.slice(0, 8)}`, 200),
       kind: 'import',
       seed: 0,
-      codeVersion: IMPORTER,
-      config: { importer: IMPORTER, sha256, split, withoutConversation, acknowledgement },
+      codeVersion: importer,
+      config: { importer, sha256, split, withoutConversation, acknowledgement },
       environments: environments.map((environment) => ({ environment, fingerprint: serverFingerprint })),
-      policy,
+      policy: this.#policyOf({}),
     });
   }
 
@@ -111,19 +117,22 @@ class AgentTrajFile {
   }
 
   *#rollout(
-    { turns, reward, success }: Episode,
+    episode: Episode,
     treeId: string,
     rootStepId: string,
     ordinal: number,
   ): Generator<IdentifiedDraft> {
-    const { policy, rewardScale: scale } = this.#options;
+    const { turns, reward, success, rewards = [], outcome = 'terminated' } = episode;
+    const { rewardScale: scale } = this.#options;
+    const policy = this.#policyOf(episode);
     const rolloutId = derivedId('rollout', treeId, ordinal);
     yield this.#draft('RolloutStarted', rolloutId, { rolloutId, treeId, fromStepId: rootStepId, ordinal, seed: 0, policy });
     let parentStepId: string = rootStepId;
     for (const [i, turn] of turns.entries()) {
       const stepId = derivedId('step', rolloutId, i + 1);
       const place = { stepId, treeId, parentStepId, rolloutId, depth: i + 1 };
-      yield this.#draft('StepTaken', stepId, { ...place, ...this.#turn(turn, i + 1 === turns.length) });
+      const last = i + 1 === turns.length && outcome !== 'failed' && outcome !== 'cancelled' ? outcome : 'none';
+      yield this.#draft('StepTaken', stepId, { ...place, ...this.#turn(turn, last, policy) });
       parentStepId = stepId;
     }
     if (reward !== null) {
@@ -135,38 +144,60 @@ class AgentTrajFile {
         rolloutId,
         component: 'environment',
         value: reward / scale,
-        scorer: { name: 'agent-traj', revision: IMPORTER },
+        scorer: this.#scorer(),
         raw: { value: reward, scale, kind: 'final' },
+      });
+    }
+    for (const { component, value, turn } of rewards) {
+      const stepId = turn === null ? null : derivedId('step', rolloutId, turn + 1);
+      const rewardId = derivedId('reward', stepId ?? rolloutId, component);
+      yield this.#draft('RewardAssigned', rewardId, {
+        ...{ rewardId, treeId, stepId, rolloutId, component, value: value / scale },
+        ...{ scorer: this.#scorer(), raw: { value, scale } },
       });
     }
     const reason = 'the recorded conversation ends here';
     const end = { rolloutId, treeId, leafStepId: parentStepId, steps: turns.length, reason };
-    yield this.#draft('RolloutFinished', rolloutId, { ...end, outcome: 'terminated', success });
+    yield this.#draft('RolloutFinished', rolloutId, { ...end, outcome, success });
     this.#rollouts += 1;
     this.#steps += turns.length;
   }
 
   #turn(
-    { response, observation, trained }: EpisodeTurn,
-    last: boolean,
+    { response, observation, trained, tokens, usage }: EpisodeTurn,
+    termination: DataOf<'StepTaken'>['termination'],
+    { policyId, version }: DataOf<'RolloutStarted'>['policy'],
   ): Omit<DataOf<'StepTaken'>, 'stepId' | 'treeId' | 'parentStepId' | 'rolloutId' | 'depth'> {
-    const { policyId, version } = this.#options.policy;
     return {
       response,
       ...parseReact(response),
       observation,
       wellFormatted: response.includes('Action:'),
       executable: true, // the files keep what the environment answered, not whether it understood
-      termination: last ? 'terminated' : 'none',
-      policySpans: [{ from: 0, to: 0, policyId: trained ? policyId : contextOf(policyId), version }],
-      tokens: null,
-      usage: null,
+      termination,
+      policySpans: [{ from: 0, to: tokens?.ids.length ?? 0, policyId: trained ? policyId : contextOf(policyId), version }],
+      tokens: tokens
+        ? { ids: pack('int32', tokens.ids), logProbs: tokens.logProbs && pack('float32', tokens.logProbs), mask: null }
+        : null,
+      usage: usage ?? null,
       finishReason: null,
       call: null,
       timings: { policyMs: 0, environmentMs: 0 },
       stateHash: null,
       admissibleActions: null,
     };
+  }
+
+  /** Who the option --policy names, else who the file does. */
+  #policyOf({ policy }: Pick<Episode, 'policy'>): AgentTrajOptions['policy'] {
+    const { policy: named } = this.#options;
+    if (named.policyId !== agentTrajDefaults.policy.policyId) return named;
+    return policy ?? { policyId: this.#form.policyId, version: named.version };
+  }
+
+  #scorer(): { readonly name: string; readonly revision: string } {
+    const { importer } = this.#form;
+    return { name: importer.split('/')[0] ?? importer, revision: importer };
   }
 
   #draft<T extends EventType>(type: T, subject: string, data: DataOf<T>): IdentifiedDraft {

@@ -12,6 +12,12 @@ export interface Episode {
   readonly turns: readonly EpisodeTurn[];
   readonly reward: number | null;
   readonly success: boolean | null;
+  /** What a file says that names more than one reward; each on the reply with this place (from 0), or on the whole. */
+  readonly rewards?: readonly { readonly component: string; readonly value: number; readonly turn: number | null }[];
+  /** Who acted, where the file says so; else who the options name. */
+  readonly policy?: { readonly policyId: string; readonly version: number };
+  /** How it ended; `terminated` where the file does not say. */
+  readonly outcome?: 'terminated' | 'truncated' | 'failed' | 'cancelled';
 }
 export interface EpisodeTurn {
   readonly response: string;
@@ -19,6 +25,9 @@ export interface EpisodeTurn {
   readonly observation: string;
   /** The loss flag; a reply without one is trained on, as AgentGym's trainer does. */
   readonly trained: boolean;
+  /** What was sampled, where the file has it. */
+  readonly tokens?: { readonly ids: readonly number[]; readonly logProbs: readonly number[] | null };
+  readonly usage?: { readonly promptTokens: number; readonly completionTokens: number };
 }
 
 export type ParsedItem =

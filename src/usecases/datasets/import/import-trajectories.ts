@@ -11,17 +11,18 @@ import type { AgentTrajOptions } from './agent-traj-options.ts';
 import { newToRecord } from './check-against-record.ts';
 import { eventFileDrafts, isEventFile } from './event-file-drafts.ts';
 import { chunkDrafts, type LinedDraft } from './lined-draft.ts';
-import { readRows } from './read-rows.ts';
+import { detectForm, type ItemFormName, itemFormOf } from './forms/item-form.ts';
+import { readObjects } from './forms/read-objects.ts';
 import { surveyAgentTraj } from './survey-agent-traj.ts';
 
 export interface ImportOptions {
   /**
-   * What to take: our own JSONL, an AgentTraj file (a JSON array, or one item per line), or the search trees of the published
+   * What to take: our own JSONL, a file of others (AgentTraj, chats, ATIF, …: `ITEM_FORMS`), or the search trees of the published
    * Agent-R (one `search_results_<n>.json`, or a folder of them).
    */
   readonly source: string;
-  /** How to read it: by what it looks like, or as search trees whatever their names. */
-  readonly form: 'detect' | 'agent-r';
+  /** How to read it: by what it looks like, as search trees whatever their names, or in one form of others. */
+  readonly form: 'detect' | 'agent-r' | ItemFormName;
   /** The read models, asked which events the record already holds. */
   readonly db: Db;
   readonly appender: Appender;
@@ -37,7 +38,7 @@ export type ImportProgress =
   | { readonly kind: 'appending'; readonly done: number; readonly total: number };
 
 export interface ImportReport {
-  readonly source: 'events' | 'agent-traj' | 'agent-r';
+  readonly source: 'events' | 'agent-traj' | 'agent-r' | Exclude<ItemFormName, 'sharegpt'>;
   readonly runs: readonly string[];
   readonly trees: number;
   readonly rollouts: number;
@@ -60,7 +61,7 @@ export interface ImportReport {
  */
 export async function importTrajectories(options: ImportOptions): Promise<ImportReport> {
   const { source, signal, onProgress } = options;
-  const searches = options.form === 'agent-r' || (await isAgentRSource(source));
+  const searches = options.form === 'agent-r' || (options.form === 'detect' && (await isAgentRSource(source)));
   const stamp = async () => (searches ? stampOfAll(await agentRFiles(source)) : stampOf(source));
   const before = await stamp();
   const plan = searches ? await planSearches(options) : await planImport(options);
@@ -101,22 +102,24 @@ async function planSearches({ source, agentTraj }: ImportOptions): Promise<Impor
   return { source: 'agent-r', withoutConversation: 0, drafts: () => agentRDrafts(survey, agentTraj) };
 }
 
-async function planImport({ source, agentTraj, blobs }: ImportOptions): Promise<ImportPlan> {
-  if (isEventFile(await firstRow(source)))
+async function planImport({ source, form: asked, agentTraj, blobs }: ImportOptions): Promise<ImportPlan> {
+  if (asked === 'detect' && isEventFile(await firstObject(source)))
     return { source: 'events', withoutConversation: 0, drafts: () => eventFileDrafts(source, blobs) };
-  const survey = await surveyAgentTraj(source, agentTraj);
+  const form = asked === 'detect' || asked === 'agent-r' ? await detectForm(source) : itemFormOf(asked);
+  const survey = await surveyAgentTraj(form, source, agentTraj);
   if (survey.episodes.size === 0)
     throw new DatasetError(
       'bad-row',
       `${source} holds no conversation (${survey.withoutConversation} items without one); nothing to import`,
     );
-  const options = { ...agentTraj, runId: agentTrajRunId(survey, agentTraj) };
+  const options = { ...agentTraj, runId: agentTrajRunId(form, survey, agentTraj) };
   const { withoutConversation } = survey;
-  return { source: 'agent-traj', withoutConversation, drafts: () => agentTrajDrafts(source, survey, options) };
+  const name = form.name === 'sharegpt' ? 'agent-traj' : form.name;
+  return { source: name, withoutConversation, drafts: () => agentTrajDrafts(form, source, survey, options) };
 }
 
-async function firstRow(path: string): Promise<unknown> {
-  for await (const { value } of readRows(path)) return value;
+async function firstObject(path: string): Promise<unknown> {
+  for await (const { value } of readObjects(path)) return value;
   return undefined;
 }
 

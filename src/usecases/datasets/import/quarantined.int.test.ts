@@ -10,6 +10,7 @@ import { runs } from '../../../testing/long-run.ts';
 import { givenPrepared } from '../../../testing/projecting-log.ts';
 import { readModels } from '../../../testing/read-models.ts';
 import type { ExportFormat } from '../export/format.ts';
+import { manifestPath } from '../export/manifest.ts';
 
 const shop = datasetWorkshop();
 const jsonl: ExportFormat = { kind: 'jsonl', scope: 'trees' };
@@ -36,7 +37,7 @@ function revisedEarly() {
 
 const returns = async () => (await shop.db.selectFrom('returns').select('value').execute()).map(({ value }) => value);
 const waiting = () => shop.db.selectFrom('quarantine').select(['projection', 'type']).where('releasedAt', 'is', null).execute();
-const countsOf = async (name: string) => JSON.parse(await readFile(`${shop.path(name)}.manifest.json`, 'utf8')).counts;
+const countsOf = async (name: string) => JSON.parse(await readFile(manifestPath(shop.path(name)), 'utf8')).counts;
 
 /** Exports, imports into an empty record and exports that; returns the two files. */
 async function thereAndBack(format = jsonl): Promise<readonly [Buffer, Buffer]> {

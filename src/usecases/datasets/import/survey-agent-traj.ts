@@ -1,8 +1,9 @@
 import { openSha256 } from '../../../digest/sha256.ts';
 import { derivedId } from '../../../events/derived-id.ts';
-import { type Episode, parseAgentTrajItem } from './agent-traj-item.ts';
+import type { Episode } from './agent-traj-item.ts';
 import type { AgentTrajOptions } from './agent-traj-options.ts';
-import { badRow, readRows } from './read-rows.ts';
+import type { ItemForm } from './forms/item-form.ts';
+import { badRow } from './read-rows.ts';
 
 /** What the whole file says, before any event is made of it. Held in memory: one entry per task. */
 export interface Survey {
@@ -16,14 +17,13 @@ export interface Survey {
 }
 
 /** Reads the file once and checks every row. @throws DatasetError `bad-row` with the line; `cannot-read`. */
-export async function surveyAgentTraj(path: string, { environment }: AgentTrajOptions): Promise<Survey> {
+export async function surveyAgentTraj(form: ItemForm, path: string, options: AgentTrajOptions): Promise<Survey> {
   const hash = openSha256();
   const episodes = new Map<string, number>();
   const environments = new Set<string>();
   const acknowledgements = new Set<string | null>();
   let withoutConversation = 0;
-  for await (const { line, value } of readRows(path, hash)) {
-    const parsed = parseAgentTrajItem(value, environment);
+  for await (const { line, parsed } of form.items(path, options, hash)) {
     if (parsed.kind === 'refused') throw badRow(path, line, parsed.reason);
     if (parsed.kind === 'no-conversation') {
       withoutConversation += 1;

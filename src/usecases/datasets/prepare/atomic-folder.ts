@@ -9,16 +9,17 @@ const ABANDONED_MS = 3_600_000; // a partial folder that nobody wrote to for an 
 /**
  * Fills a folder that appears under its name whole or not at all: it is filled under a hidden name next to it, made durable, and
  * renamed. `replace` takes the place of a folder made so before, known by the text `mark` at the beginning of its
- * `manifest.json`, and of no other.
+ * manifest, and of no other.
  * @throws DatasetError `file-exists` | `cannot-write`; the folder is then absent or as it was before.
  */
 export async function fillFolder<T>(
   out: string,
-  { existing, mark }: { readonly existing: Existing; readonly mark: string },
+  { existing, mark, manifest = 'manifest.json' }: { readonly existing: Existing; readonly mark: string; readonly manifest?: string },
   fill: (folder: string) => Promise<T>,
 ): Promise<T> {
   const path = resolve(out);
-  const before = await stateOf(path, mark);
+  const stateNow = () => stateOf(path, { mark, manifest });
+  const before = await stateNow();
   if (before === 'other' || (before === 'ours' && existing === 'refuse')) throw isThere(out, before);
   await removeAbandoned(path);
   const partial = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.partial`);
@@ -26,7 +27,7 @@ export async function fillFolder<T>(
     await mkdir(partial);
     const result = await fill(partial);
     await syncFolder(partial);
-    if ((await stateOf(path, mark)) !== before) throw isThere(out, 'other');
+    if ((await stateNow()) !== before) throw isThere(out, 'other');
     await takePlace(partial, path, before);
     await syncFolder(dirname(path));
     return result;
@@ -64,12 +65,15 @@ const REMEDIES: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full; free some space or choose another disk',
 };
 
-async function stateOf(path: string, mark: string): Promise<'none' | 'ours' | 'other'> {
+async function stateOf(
+  path: string,
+  { mark, manifest: name }: { readonly mark: string; readonly manifest: string },
+): Promise<'none' | 'ours' | 'other'> {
   const there = await stat(path).catch(() => undefined);
   if (there === undefined) return 'none';
   if (!there.isDirectory()) return 'other';
   if ((await readdir(path)).length === 0) return 'none';
-  const manifest = await readFile(join(path, 'manifest.json'), 'utf8').catch(() => '');
+  const manifest = await readFile(join(path, name), 'utf8').catch(() => '');
   return manifest.replace(/\s/g, '').startsWith(mark) ? 'ours' : 'other';
 }
 

@@ -9,6 +9,7 @@ import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
 import { projectingAppender } from '../../../testing/projecting-log.ts';
+import { manifestPath } from '../export/manifest.ts';
 import { findDataset, type ReleaseOptions, releaseDataset, withdrawDataset } from './release-dataset.ts';
 
 const shop = datasetWorkshop();
@@ -25,7 +26,7 @@ describe('releases', () => {
     const { kind, dataset, manifest } = await releasing();
     expect(kind).toBe('released');
     expect(dataset).toMatchObject({
-      ...{ name: 'mined', version: 1, format: 'trl', formatVersion: 2, codeVersion: 'test', runs: [runId], withdrawnAt: null },
+      ...{ name: 'mined', version: 1, format: 'trl', formatVersion: 3, codeVersion: 'test', runs: [runId], withdrawnAt: null },
       parameters: { data: 'good', thresholds: { alpha: 0.5, beta: 0.2 }, gates: { maxPerTask: null }, general: null },
       counts: { good: 1, lines: 2, trained: 2, dropped: { duplicate: 0 } },
       sha256: manifest.sha256,
@@ -58,7 +59,7 @@ describe('releases', () => {
       manifest: first.manifest,
     });
     const [old = '', made = ''] = await Promise.all(
-      ['old', 'mined'].map((name) => readFile(shop.path(`${name}.jsonl.manifest.json`), 'utf8')),
+      ['old', 'mined'].map((name) => readFile(manifestPath(shop.path(`${name}.jsonl`)), 'utf8')),
     );
     expect(JSON.parse(old)).toEqual(JSON.parse(made)); // of the moment of the release, though there was more on record by then
     expect(JSON.parse(old)).toMatchObject({ query: first.manifest.query, position: first.manifest.position });
@@ -78,7 +79,7 @@ describe('releases', () => {
       },
     });
     await expect(early).rejects.toThrow('killed while it wrote');
-    expect((await readdir(dirname(shop.path('x')))).sort()).toEqual(['undisturbed.jsonl', 'undisturbed.jsonl.manifest.json']);
+    expect((await readdir(dirname(shop.path('x')))).sort()).toEqual(['_manifests', 'undisturbed.jsonl']);
     const dead: Appender = { append: () => Promise.reject(new Error('killed before its event')) };
     await expect(releasing({ appender: dead })).rejects.toThrow('killed before its event');
     expect(await readDatasets(shop.db)).toHaveLength(1);

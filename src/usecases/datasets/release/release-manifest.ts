@@ -1,4 +1,5 @@
-import { rename, writeFile } from 'node:fs/promises';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { DatasetRecord } from '../../../projections/datasets/read-datasets.ts';
 import { manifestPath } from '../export/manifest.ts';
 import type { RowManifest } from '../rows/export-rows.ts';
@@ -33,6 +34,7 @@ export function manifestOf(release: RecordedRelease): RowManifest {
 /** Writes the manifest of a release next to its file again: one that was just made of the same content names another moment. */
 export async function restoreManifest(out: string, manifest: RowManifest): Promise<void> {
   const path = manifestPath(out);
+  await mkdir(dirname(path), { recursive: true });
   await writeFile(`${path}.restored`, `${JSON.stringify(manifest, null, 2)}\n`);
   await rename(`${path}.restored`, path);
 }

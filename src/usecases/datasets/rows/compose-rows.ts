@@ -9,9 +9,10 @@ import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.t
 import type { MinedJudgement, MinedRevision } from '../../../projections/revisions/read-mined-revisions.ts';
 import { revisionContentHash } from '../../../projections/revisions/revision-content.ts';
 import { DatasetError } from '../dataset-error.ts';
+import type { RowOrigin } from '../export/row-metadata.ts';
 import type { MinedTree } from './mined-tree.ts';
 import type { RowParameters } from './row-options.ts';
-import type { RowSource, TrainingRow } from './training-row.ts';
+import type { TrainingRow } from './training-row.ts';
 
 /** What a row takes from outside its tree. */
 export interface RowContext {
@@ -91,7 +92,8 @@ function revisionRowOf(
         ...source,
         revision: revision.revisionId,
         state: revision.state,
-        rewards: { ...source.rewards, reached: revision.reached },
+        steps: turns.length,
+        scores: { ...source.scores, reached: revision.reached },
         judge: revision.judge,
         judgements: judgements.map(({ judgementId }) => judgementId),
       },
@@ -122,30 +124,26 @@ function commonOf(
 
 function sourceOf(
   { head, endedAt }: MinedTree,
-  kind: RowSource['kind'],
+  kind: RowOrigin['kind'],
   good: LeafPath,
   bad: LeafPath | null,
   { thresholds }: Pick<RowParameters, 'thresholds'>,
-): RowSource {
+): RowOrigin {
+  const ended = rolloutsOf({ endedAt }, good, bad);
   const rollout = endedAt.get(good.leafStepId);
   return {
-    kind,
-    revision: null,
-    state: null,
-    tree: head.treeId,
-    run: head.runId,
-    task: { id: head.taskId, alias: head.alias, goal: head.goal, split: head.split },
+    ...{ kind, trajectory: ended.good, leaf: good.leafStepId, rejected: ended.bad, rejectedLeaf: bad?.leafStepId ?? null },
+    ...{ tree: head.treeId, run: head.runId },
+    task: { id: head.taskId, alias: head.alias, goal: head.goal, depth: head.taskDepth, split: head.split },
     environment: { name: head.environment, fingerprint: head.serverFingerprint },
-    leaves: { good: good.leafStepId, bad: bad?.leafStepId ?? null },
-    rewards: { good: good.average, bad: bad?.average ?? null, reached: null },
-    thresholds,
-    judge: null,
-    judgements: [],
     policy: { id: rollout?.policyId ?? '', version: rollout?.policyVersion ?? 0 },
+    ...{ ordinal: rollout?.ordinal ?? 0, outcome: rollout?.outcome ?? '', success: rollout?.success ?? null },
+    ...{ steps: good.steps.length, revision: null, state: null, judge: null, judgements: [] },
+    scores: { good: good.average, bad: bad?.average ?? null, ...thresholds },
   };
 }
 
-function rolloutsOf({ endedAt }: MinedTree, good: LeafPath, bad: LeafPath | null): TrainingRow['rollouts'] {
+function rolloutsOf({ endedAt }: Pick<MinedTree, 'endedAt'>, good: LeafPath, bad: LeafPath | null): TrainingRow['rollouts'] {
   const ended = ({ leafStepId }: LeafPath) => {
     const rollout = endedAt.get(leafStepId);
     if (!rollout) throw new RangeError(`no chosen rollout ended at ${leafStepId}`);

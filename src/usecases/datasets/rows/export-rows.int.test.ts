@@ -7,6 +7,7 @@ import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
 import { givenPrepared } from '../../../testing/projecting-log.ts';
+import { manifestPath } from '../export/manifest.ts';
 import { exportRows, type RowExportOptions } from './export-rows.ts';
 import type { RowFormat, RowParameters } from './row-options.ts';
 
@@ -42,13 +43,14 @@ describe('training rows of the record', () => {
       metadata: {
         ...recorded.place,
         kind: 'good',
-        revision: null,
-        state: null,
-        leaves: { good: recorded.good, bad: null },
-        rewards: { good: 1, bad: null, reached: null },
-        thresholds: KEEP.thresholds,
-        judge: null,
-        judgements: [],
+        ...{ trajectory: recorded.rollouts[0], leaf: recorded.good, rejected: '', rejected_leaf: '', steps: 2 },
+        ...{ revision: '', state: '', judge: '', judgements: '', prompt: 'composed' },
+        part: { index: 0, of: 1, from: 0, to: 2 },
+        scores: [
+          { name: 'good', value: 1 },
+          { name: 'alpha', value: KEEP.thresholds.alpha },
+          { name: 'beta', value: KEEP.thresholds.beta },
+        ],
       },
     });
     expect(rows[1]).toEqual({
@@ -60,15 +62,21 @@ describe('training rows of the record', () => {
       metadata: {
         ...recorded.place,
         kind: 'revision',
-        revision: recorded.revisionId,
-        state: 'verified',
-        leaves: { good: recorded.good, bad: recorded.bad },
-        rewards: { good: 1, bad: 0, reached: 1 },
-        thresholds: { alpha: 0.5, beta: 0.25 },
-        judge: 'planner@1',
-        judgements: recorded.judgements,
+        ...{ trajectory: recorded.rollouts[0], leaf: recorded.good, rejected: recorded.rollouts[1], rejected_leaf: recorded.bad },
+        ...{ steps: 3, revision: recorded.revisionId, state: 'verified', judge: 'planner@1', prompt: 'composed' },
+        judgements: recorded.judgements.join(' '),
+        part: { index: 0, of: 1, from: 0, to: 3 },
+        scores: [
+          { name: 'good', value: 1 },
+          { name: 'bad', value: 0 },
+          { name: 'alpha', value: 0.5 },
+          { name: 'beta', value: 0.25 },
+          { name: 'reached', value: 1 },
+        ],
       },
     });
+    const keys = rows.map(({ metadata }) => Object.keys(metadata as object));
+    expect(keys[0]).toEqual(keys[1]);
   });
 
   test.each([
@@ -109,7 +117,7 @@ describe('training rows of the record', () => {
     await givenEvents(shop.db, record('composed').builder.events);
     await expect(exporting({ parameters: revisions })).rejects.toThrow('--state composed');
     const { rows } = await exporting({ parameters: { ...revisions, state: 'composed' } });
-    expect(rows).toMatchObject([{ metadata: { state: 'composed', rewards: { reached: null } } }]);
+    expect(rows).toMatchObject([{ metadata: { state: 'composed' } }]);
   });
 
   test('a revision that differs from its composition is refused and not written', async () => {
@@ -181,7 +189,7 @@ describe('training rows of the record', () => {
     await givenEvents(shop.db, record().builder.events);
     const files = async (name: string) => {
       await exporting({ out: shop.path(name) });
-      return [await readFile(shop.path(name), 'utf8'), await readFile(shop.path(`${name}.manifest.json`), 'utf8')];
+      return [await readFile(shop.path(name), 'utf8'), await readFile(manifestPath(shop.path(name)), 'utf8')];
     };
     expect(await files('one')).toEqual(await files('two'));
   });
@@ -328,9 +336,11 @@ function record(
   const place = {
     tree: treeId,
     run: runId,
-    task: { id: taskId, alias: 'a', goal: 'craft a', split: null },
+    task: { id: taskId, alias: 'a', goal: 'craft a', depth: 1, split: '' },
     environment: { name: 'textcraft', fingerprint: 'world-1' },
     policy: { id: 'random', version: 0 },
+    ...{ ordinal: 0, outcome: 'terminated', result: 'success' },
   };
-  return { builder, place, good, bad, judgements, revisionId, observationHash };
+  const rollouts = [0, 1].map((ordinal) => builder.id('rollout', treeId, ordinal));
+  return { builder, place, rollouts, good, bad, judgements, revisionId, observationHash };
 }

@@ -12,13 +12,12 @@ import { stepTree } from '../../../projections/step-tree/step-tree.ts';
 import { countForgotten, readPromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { DatasetError, payloadForgotten } from '../dataset-error.ts';
-import { AtomicFile, type Existing, refuseExisting } from '../export/atomic-file.ts';
+import { AtomicFile, type Existing } from '../export/atomic-file.ts';
 import { countWhole } from '../export/check-whole.ts';
-import { manifestPath } from '../export/manifest.ts';
 import { describeQuery } from '../export/parse-trajectory-query.ts';
 import { PictureFolder } from '../export/picture-folder.ts';
 import { openPictures } from '../export/pictures.ts';
-import { publishWithManifest } from '../export/publish-file.ts';
+import { publishWithManifest, refuseManifest } from '../export/publish-file.ts';
 import { readSnapshot, type SnapshotPosition } from '../export/snapshot.ts';
 import { type GeneralOptions, type GeneralSource, openGeneralData } from './general-data.ts';
 import { checkRowOptions, ROW_FORMAT_VERSIONS, type RowFormat, type RowParameters } from './row-options.ts';
@@ -33,7 +32,7 @@ export interface RowExportOptions {
   readonly general: GeneralOptions | null;
   /** The revisions that `parameters.revisionSet` stands for. */
   readonly revisionIds?: ReadonlySet<string>;
-  /** The file to make; its manifest is next to it as `<out>.manifest.json`. */
+  /** The file to make; its manifest lies in `_manifests` next to it. */
   readonly out: string;
   /** What becomes of a file that is there: `same` accepts one of the very content that is to be written. */
   readonly existing: Existing | 'same';
@@ -74,7 +73,7 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
   const { db, blobs, query, format, parameters, out, existing, codeVersion, signal, waitMs } = options;
   checkRowOptions(format, parameters);
   const general = options.general && (await openGeneralData(options.general, format.kind));
-  if (existing === 'refuse') await refuseExisting(manifestPath(out));
+  if (existing === 'refuse') await refuseManifest(out);
   const over = existing === 'same' ? 'replace' : existing;
   const folder = await PictureFolder.open(out, over);
   const file = await AtomicFile.open(out, over);

@@ -1,4 +1,4 @@
-import { shareGptTurns, weightedChat, withLoss } from '../../../domain/dataset/chat.ts';
+import { shareGptTurns, type WeightedMessage, weightedChat, withLoss } from '../../../domain/dataset/chat.ts';
 import { completionRows, preferenceRow } from '../../../domain/dataset/preference.ts';
 import { promptMessages } from '../../../domain/history/prompt.ts';
 import { goodRow, pairRow } from '../../../domain/revision/published-rows.ts';
@@ -19,6 +19,8 @@ export function rowBodies(row: TrainingRow, format: RowFormat): readonly object[
     case 'xtuner':
       return [toXtuner(lossMessages(openingOf(row), turns), 'keep')];
     case 'sharegpt': {
+      if (format.context !== undefined)
+        return [{ item_id: `${environment}_${alias}`, conversations: plainTurns(weightedChat(conversation, weights)) }];
       const conversations = shareGptTurns(conversation, weights, row.acknowledgement ?? DEFAULT_ACKNOWLEDGEMENT);
       return [{ item_id: `${environment}_${alias}`, conversations }];
     }
@@ -33,6 +35,16 @@ export function rowBodies(row: TrainingRow, format: RowFormat): readonly object[
     default:
       throw new TypeError(`a format without a writer: ${JSON.stringify(format.kind satisfies never)}`);
   }
+}
+
+/** Turns of a chat whose instruction is its system text: no reply in them that nobody gave. */
+function plainTurns(messages: readonly WeightedMessage[]): readonly object[] {
+  const from = { system: 'system', user: 'human', assistant: 'gpt' } as const;
+  return messages.map(({ role, content, weight }) => ({
+    from: from[role],
+    loss: role === 'assistant' ? weight === 1 : null,
+    value: content,
+  }));
 }
 
 /**

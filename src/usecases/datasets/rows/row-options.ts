@@ -1,6 +1,7 @@
 import type { PreferenceSpan } from '../../../domain/dataset/preference.ts';
 import { refuseThresholds, type Thresholds } from '../../../domain/revision/thresholds.ts';
 import { DatasetError } from '../dataset-error.ts';
+import type { ContextRule } from '../export/without-context.ts';
 
 /**
  * Which examples are made of searched trees. `good`: trajectories that reach alpha. `revisions`: mined revision trajectories.
@@ -20,18 +21,20 @@ export interface RowFormat {
   readonly metadata: 'include' | 'omit';
   /** dpo: how far chosen and rejected go. */
   readonly span: PreferenceSpan;
+  /** openai, sharegpt: what becomes of replies that are context; left out, they stay with `weight` 0 or `loss` false. */
+  readonly context?: Exclude<ContextRule, 'keep'>;
 }
 export type RowFormatKind = (typeof ROW_FORMATS)[number];
 export const ROW_FORMATS = ['agent-r', 'xtuner', 'sharegpt', 'openai', 'trl', 'dpo'] as const;
 
 /** Raised when the bytes of a format change for equal input. */
 export const ROW_FORMAT_VERSIONS: Readonly<Record<RowFormatKind, number>> = {
-  'agent-r': 2,
-  xtuner: 2,
-  sharegpt: 2,
-  openai: 2,
-  trl: 2,
-  dpo: 2,
+  'agent-r': 3,
+  xtuner: 3,
+  sharegpt: 3,
+  openai: 3,
+  trl: 3,
+  dpo: 3,
 };
 
 /** What must hold of an example to be written. */

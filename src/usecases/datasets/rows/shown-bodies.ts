@@ -5,8 +5,9 @@ import { toXtuner } from '../../../domain/revision/xtuner.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import { DatasetError } from '../dataset-error.ts';
 import { lossMessages, openaiMessages, partMessages } from '../export/message-forms.ts';
-import { imagesColumn, type PictureShelf, picturesIn, picturesNamed, type ShownExample } from '../export/shown-examples.ts';
-import { promptSaid, refuseUnsaid, shownSteps } from '../export/shown-steps.ts';
+import { partOf, picturesNamed, type RowSaid } from '../export/row-metadata.ts';
+import { imagesColumn, type PictureShelf, picturesIn, type ShownExample } from '../export/shown-examples.ts';
+import { refuseUnsaid, shownSteps } from '../export/shown-steps.ts';
 import { completionBodies } from '../export/write-chat.ts';
 import { DEFAULT_ACKNOWLEDGEMENT, isChat, shareGptRow } from '../export/write-sharegpt.ts';
 import { rowBodies } from './row-bodies.ts';
@@ -16,7 +17,7 @@ import type { RowPair, TrainingRow } from './training-row.ts';
 /** A line of a file without its metadata, and what these say of its prompt. */
 export interface ExampleBody {
   readonly body: object;
-  readonly said: object;
+  readonly said: RowSaid & { readonly images?: readonly object[] };
 }
 
 /**
@@ -30,7 +31,8 @@ export async function shownBodies(row: TrainingRow, format: RowFormat, shelf: Pi
   refusePictures(row, format);
   const source: PromptSource = 'composed';
   refuseUnsaid(source, row.config, `tree ${row.source.tree} of run ${row.source.run}`, format.metadata === 'include');
-  const said = promptSaid(source, row.config, row.prompts.size > 0);
+  const part = { index: 0, of: 1, from: 0, to: row.turns.length };
+  const said = { prompt: source, part, ...picturesNamed([], shelf.pictures) };
   return rowBodies(row, format).map((body) => ({ body: inParts(body, format, shelf), said }));
 }
 
@@ -53,11 +55,10 @@ async function turnBodies(row: TrainingRow, format: RowFormat, shelf: PictureShe
   const rows = shownRows(shownSteps({ instruction, firstObservation, firstPictures, steps }, weights));
   const bodies: ExampleBody[] = [];
   for (const [index, one] of rows.entries()) {
-    const part = rows.length === 1 ? {} : { part: { index, of: rows.length, from: one.from, to: one.to } };
     const stepIds = steps.slice(one.from, one.to).flatMap(({ stepId }) => stepId ?? []);
-    const example: ShownExample = { row: one, stepIds, metadata: { prompt: one.source, ...part } };
+    const example: ShownExample = { row: one, stepIds, metadata: { prompt: one.source, part: partOf(one, index, rows.length) } };
     if (format.kind === 'trl') bodies.push(...(await completionsOf(example, shelf)));
-    else bodies.push(await bodyOf(row, example, format.kind, weights, shelf));
+    else bodies.push(await bodyOf(row, example, { kind: format.kind, context: format.context }, weights, shelf));
   }
   return bodies;
 }
@@ -77,24 +78,25 @@ function refusePictures(row: TrainingRow, { kind }: RowFormat): void {
 }
 
 async function completionsOf(example: ShownExample, shelf: PictureShelf): Promise<readonly ExampleBody[]> {
-  const bodies = (await completionBodies(example, true, shelf)) as readonly { readonly metadata: object }[]; // they have it: `true`
+  const bodies = (await completionBodies(example, true, shelf)) as readonly { readonly metadata: ExampleBody['said'] }[]; // they have it: `true`
   return bodies.map(({ metadata: said, ...body }) => ({ body, said }));
 }
 
 async function bodyOf(
   { instruction, firstObservation, turns, environment, alias, acknowledgement, source }: TrainingRow,
   { row, stepIds, metadata }: ShownExample,
-  kind: 'openai' | 'xtuner' | 'sharegpt',
+  { kind, context }: { readonly kind: 'openai' | 'xtuner' | 'sharegpt'; readonly context: RowFormat['context'] },
   weights: readonly (0 | 1)[],
   shelf: PictureShelf,
 ): Promise<ExampleBody> {
   const place = `tree ${source.tree}`;
   if (kind === 'xtuner') return { body: toXtuner(lossMessages(row.messages, place), 'keep'), said: metadata };
   const pictures = await picturesIn(row.messages, stepIds, shelf);
-  const said = { ...metadata, ...picturesNamed(pictures) };
+  const said = { ...metadata, ...picturesNamed(pictures, shelf.pictures) };
   if (kind === 'openai') return { body: { messages: openaiMessages(row.messages, pictures) }, said };
   const chat = { instruction, firstObservation, history: turns };
-  const conversations = isChat(row, chat)
+  const conversations =
+    context === undefined && isChat(row, chat)
     ? shareGptTurns(chat, weights, acknowledgement ?? DEFAULT_ACKNOWLEDGEMENT)
     : shareGptRow(row, place, shelf.pictures.any);
   return { body: { item_id: `${environment}_${alias}`, conversations, ...(await imagesColumn(pictures, shelf)) }, said };
@@ -123,7 +125,8 @@ async function pairBodies(
     rejected: behind(bad),
     ...(await imagesColumn(pictures, shelf)),
   };
-  return [{ body, said: { prompt: 'recorded', ...picturesNamed(pictures) } }];
+  const part = { index: 0, of: 1, from: 0, to: good.length };
+  return [{ body, said: { prompt: 'recorded', part, ...picturesNamed(pictures, shelf.pictures) } }];
 }
 
 /**

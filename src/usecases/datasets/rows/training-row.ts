@@ -3,6 +3,7 @@ import type { PublishedFeedback } from '../../../domain/revision/published-rows.
 import type { RevisedTurn } from '../../../domain/revision/splice.ts';
 import type { SearchedStep } from '../../../domain/search/searched-step.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
+import type { RowOrigin } from '../export/row-metadata.ts';
 
 /** A training example of a searched tree before it has the form of a file. */
 export interface TrainingRow {
@@ -25,7 +26,7 @@ export interface TrainingRow {
   /** What the judge said of the bad one's first steps; null when nobody was asked. */
   readonly feedback: readonly PublishedFeedback[] | null;
   /** Every id and number that leads back to the record. */
-  readonly source: RowSource;
+  readonly source: RowOrigin;
   /** What the steps of the tree were asked with, by their ids, and the recorded configuration of its run. */
   readonly prompts: ReadonlyMap<string, RecordedPrompt>;
   readonly config: unknown;
@@ -37,23 +38,6 @@ export interface RowPair {
   readonly good: readonly SearchedStep[];
   readonly bad: readonly SearchedStep[];
   readonly branch: number;
-}
-
-export interface RowSource {
-  readonly kind: TrainingRow['kind'];
-  readonly revision: string | null;
-  readonly state: 'composed' | 'verified' | null;
-  readonly tree: string;
-  readonly run: string;
-  readonly task: { readonly id: string; readonly alias: string; readonly goal: string; readonly split: string | null };
-  readonly environment: { readonly name: string; readonly fingerprint: string };
-  readonly leaves: { readonly good: string; readonly bad: string | null };
-  /** Rewards of the leaves, and what a re-execution of the revision reached. */
-  readonly rewards: { readonly good: number; readonly bad: number | null; readonly reached: number | null };
-  readonly thresholds: { readonly alpha: number; readonly beta: number };
-  readonly judge: string | null;
-  readonly judgements: readonly string[];
-  readonly policy: { readonly id: string; readonly version: number };
 }
 
 /** Returns what precedes the first reply, as the policy saw it: imported conversations open as their files did. */

@@ -2,11 +2,14 @@ import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { Trx } from '../../../postgres/database.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import type { ByteSink } from '../export/format.ts';
+import { jsonLine } from '../export/json-line.ts';
+import { rowMetadata } from '../export/row-metadata.ts';
 import type { PictureShelf } from '../export/shown-examples.ts';
+import { contextLost, type Lost, LostReplies, withoutContext } from '../export/without-context.ts';
 import { DROPPED, type Dropped, openGate } from './gate.ts';
 import { type GeneralData, generalBodies } from './general-data.ts';
 import type { RowFormat, RowParameters } from './row-options.ts';
-import { inParts, shownBodies } from './shown-bodies.ts';
+import { type ExampleBody, inParts, shownBodies } from './shown-bodies.ts';
 import { streamRows } from './stream-rows.ts';
 import type { TrainingRow } from './training-row.ts';
 
@@ -22,6 +25,8 @@ export interface RowCounts {
   /** Replies that are trained on, in agent examples. */
   readonly trained: number;
   readonly dropped: Readonly<Record<Dropped, number>>;
+  /** Trained replies that were left out, where the format has no place for them. */
+  readonly lost?: Lost;
 }
 
 export interface RowsWritten {
@@ -72,15 +77,17 @@ export async function writeRows(job: RowJob): Promise<RowsWritten> {
   const trees = new Set<string>();
   const tasks = new Set<string>();
   const runs = new Set<string>();
+  const losing = new LostReplies();
   let written = 0;
   const write = async (body: object) => {
-    await file.write(`${JSON.stringify(body)}\n`);
+    await file.write(jsonLine(body));
     counts.lines += 1;
   };
   for await (const rows of streamRows(trx, query, blobs, parameters, job.revisionIds)) {
     signal.throwIfAborted();
     for (const row of rows) {
-      const shown = await shownBodies(row, format, job);
+      const composed = await shownBodies(row, format, job);
+      const shown = format.context === undefined ? composed : composed.flatMap((one) => plain(one, losing));
       const bodies = shown.map(({ body }) => body);
       const saidOf = new Map(shown.map(({ body, said }) => [body, said]));
       if (bodies.length === 0) continue; // nothing in it is trained on
@@ -90,9 +97,9 @@ export async function writeRows(job: RowJob): Promise<RowsWritten> {
         continue;
       }
       job.onExample(exampleOf(row, counts.lines + 1, judged.kept.length));
-      for (const body of judged.kept) await write(withSource(body, saidOf.get(body) ?? {}, row, format));
+      for (const body of judged.kept) await write(withSource(body, saidOf.get(body), row, format));
       counts[COUNTED[row.kind]] += 1;
-      counts.trained += trainedIn(row, format, judged.kept.length);
+      counts.trained += trainedIn(row, format, judged.kept);
       trees.add(row.source.tree);
       tasks.add(row.taskId);
       runs.add(row.source.run);
@@ -103,14 +110,23 @@ export async function writeRows(job: RowJob): Promise<RowsWritten> {
     }
     onDone(counts.lines);
   }
-  return { counts: { ...counts, trees: trees.size, tasks: tasks.size, dropped }, runs: [...runs].sort() };
+  const { lost } = losing;
+  if (lost !== null && format.context === 'refuse') throw contextLost(format.kind === 'sharegpt' ? 'sharegpt' : 'openai', lost);
+  const all = { ...counts, trees: trees.size, tasks: tasks.size, dropped, ...(lost ? { lost } : {}) };
+  return { counts: all, runs: [...runs].sort() };
 }
 
 /** Counts the replies that are trained on, or preferred: a line of `trl`, and of `dpo` by reply, holds one. */
-function trainedIn({ turns, pair }: TrainingRow, { kind, span }: RowFormat, lines: number): number {
-  if (kind === 'trl' || (kind === 'dpo' && span === 'reply')) return lines;
+function trainedIn({ turns, pair }: TrainingRow, { kind, span, context }: RowFormat, lines: readonly object[]): number {
+  if (kind === 'trl' || (kind === 'dpo' && span === 'reply')) return lines.length;
+  if (context !== undefined) return lines.reduce((sum, line) => sum + withoutContext(line).kept.length, 0);
   if (kind === 'dpo') return pair === null ? 0 : pair.good.length - pair.branch;
   return turns.filter(({ loss }) => loss).length;
+}
+
+/** Takes the context out of a line; none where nothing is left. */
+function plain({ body, said }: ExampleBody, losing: LostReplies): readonly ExampleBody[] {
+  return losing.plain([body], []).map((left) => ({ body: left, said }));
 }
 
 function exampleOf({ kind, source, rollouts }: TrainingRow, line: number, lines: number): WrittenExample {
@@ -118,6 +134,13 @@ function exampleOf({ kind, source, rollouts }: TrainingRow, line: number, lines:
   return { line, lines, kind, treeId, goodRolloutId: rollouts.good, badRolloutId: rollouts.bad, revisionId };
 }
 
-function withSource(body: object, said: object, { source }: TrainingRow, { metadata }: RowFormat): object {
-  return metadata === 'include' ? { ...body, metadata: { ...source, ...said } } : body;
+function withSource(
+  body: object,
+  said: ExampleBody['said'] | undefined,
+  { source }: TrainingRow,
+  { metadata }: RowFormat,
+): object {
+  if (metadata === 'omit' || !said) return body;
+  const { images } = said;
+  return { ...body, metadata: { ...rowMetadata(source, said), ...(images ? { images } : {}) } };
 }

@@ -1,0 +1,103 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { countForgotten, readPromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
+import { DatasetError, payloadForgotten } from '../dataset-error.ts';
+import { fillFolder } from '../prepare/atomic-folder.ts';
+import { countWhole, refuseDifference } from './check-whole.ts';
+import { datasetCard } from './dataset-card.ts';
+import { type ExportOptions, nothingMatches, projectionsOf } from './export-trajectories.ts';
+import { type ExportFormat, FORMAT_VERSIONS } from './format.ts';
+import type { ExportCounts, Manifest } from './manifest.ts';
+import { openPictures } from './pictures.ts';
+import { type Shard, ShardSink } from './shard-sink.ts';
+import { readSnapshot } from './snapshot.ts';
+import { writeFormat } from './write-format.ts';
+
+/** What a folder of a data set is and where it comes from. */
+export interface FolderManifest extends Omit<Manifest, 'schema' | 'bytes' | 'sha256'> {
+  readonly schema: 'espalier-folder-manifest/1';
+  readonly splits: Readonly<Record<string, ExportCounts>>;
+  readonly files: readonly Shard[];
+}
+
+/** Where the manifest of a folder lies in it. */
+export const FOLDER_MANIFEST = '_manifests/dataset.manifest';
+
+const SPLITS = ['train', 'validation', 'test'] as const;
+
+/**
+ * Writes the trajectories of a query as a folder that the Hugging Face hub and `load_dataset` read as it is: `data/` with the
+ * files of each split (that of the task; a task without one is trained on), a card that names them (`README.md`), and
+ * `_manifests`. The folder appears whole or not at all. @throws DatasetError as `exportTrajectories`, `invalid-query` for formats
+ * that are no rows.
+ */
+export async function exportFolder(options: ExportOptions): Promise<FolderManifest> {
+  const { db, blobs, query, format, tokenizer, truths, out, existing, signal, waitMs, codeVersion, onProgress } = options;
+  if (format.kind === 'jsonl')
+    throw new DatasetError('invalid-query', 'a file of events is no data set of rows: export --format jsonl without --layout hf');
+  const mark = '{"schema":"espalier-folder-manifest/1"';
+  return fillFolder(out, { existing, mark, manifest: FOLDER_MANIFEST }, async (folder) => {
+    await mkdir(join(folder, 'data'));
+    await mkdir(join(folder, '_manifests'));
+    const manifest = await readSnapshot(db, projectionsOf(format), { waitMs, signal }, async (trx, position): Promise<FolderManifest> => {
+      const counted = await countWhole(trx, query);
+      const { trajectories: total } = counted;
+      if (total === 0) throw nothingMatches(query);
+      const forgotten = await countForgotten(trx, query);
+      if (forgotten > 0) throw payloadForgotten(forgotten, total);
+      const pictures = openPictures(trx, blobs, await readPromptsHeld(trx, query));
+      if (pictures.any && !isParquet(format) && format.kind !== 'openai')
+        throw new DatasetError(
+          'picture',
+          `pictures of ${format.kind} lie in files next to it, which the hub does not find: export --format parquet or verl with --layout hf, or leave out --layout`,
+        );
+      const splits: Record<string, ExportCounts> = {};
+      const files: Shard[] = [];
+      let before = 0;
+      for (const split of SPLITS) {
+        const sink = new ShardSink(folder, { split, ending: isParquet(format) ? '.parquet' : '.jsonl' });
+        const counts = await writeFormat({
+          ...{ trx, blobs, query, format, tokenizer, truths, pictures, signal, file: sink },
+          folder: { keep: async () => '' }, // no format that keeps pictures in files comes here
+          only: ({ head }) => splitOf(head.split) === split,
+          onDone: (done) => onProgress({ done: before + done, total }),
+        });
+        before += counts.trajectories;
+        if (counts.lines === 0) await sink.discard();
+        else files.push(...(await sink.finish()));
+        if (counts.trajectories > 0) splits[split] = counts;
+      }
+      const counts = sumOf(Object.values(splits));
+      refuseDifference({ trajectories: total, steps: counted.steps }, counts);
+      const schema = 'espalier-folder-manifest/1';
+      return { schema, format, formatVersion: FORMAT_VERSIONS[format.kind], query, codeVersion, position, counts, splits, files };
+    });
+    await writeFile(join(folder, FOLDER_MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
+    await writeFile(join(folder, 'README.md'), datasetCard(manifest));
+    return manifest;
+  });
+}
+
+/** Names the split of the hub that a task's own belongs to. */
+export function splitOf(split: string | null): (typeof SPLITS)[number] {
+  if (split === 'test') return 'test';
+  return split === 'validation' || split === 'valid' || split === 'val' || split === 'dev' ? 'validation' : 'train';
+}
+
+function isParquet({ kind }: ExportFormat): boolean {
+  return kind === 'parquet' || kind === 'verl' || kind === 'verl-prompts';
+}
+
+function sumOf(all: readonly ExportCounts[]): ExportCounts {
+  const sum = (of: (counts: ExportCounts) => number) => all.reduce((total, counts) => total + of(counts), 0);
+  const lost = { replies: sum((c) => c.lost?.replies ?? 0), tokens: sum((c) => c.lost?.tokens ?? 0), rows: sum((c) => c.lost?.rows ?? 0) };
+  return {
+    trajectories: sum((c) => c.trajectories),
+    withoutStep: sum((c) => c.withoutStep),
+    trees: sum((c) => c.trees),
+    steps: sum((c) => c.steps),
+    tokens: sum((c) => c.tokens),
+    lines: sum((c) => c.lines),
+    ...(lost.replies > 0 ? { lost } : {}),
+  };
+}

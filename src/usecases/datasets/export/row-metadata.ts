@@ -1,0 +1,93 @@
+import type { PromptSource, ShownRow } from '../../../domain/dataset/shown-rows.ts';
+import type { Picture } from '../../../projections/images/draw-picture.ts';
+import { float } from './json-line.ts';
+
+/** Where a row comes from: every id that leads back to the record, and what it was worth. Null is what does not apply. */
+export interface RowOrigin {
+  readonly kind: 'trajectory' | 'good' | 'revision' | 'pair';
+  /** The rollout, and the step at which it ended; of mined rows the good one. */
+  readonly trajectory: string;
+  readonly leaf: string;
+  /** Of revisions and pairs the bad rollout, and the step at which it ended. */
+  readonly rejected: string | null;
+  readonly rejectedLeaf: string | null;
+  readonly tree: string;
+  readonly run: string;
+  readonly task: {
+    readonly id: string;
+    readonly alias: string;
+    readonly goal: string;
+    readonly depth: number | null;
+    readonly split: string | null;
+  };
+  readonly environment: { readonly name: string; readonly fingerprint: string };
+  readonly policy: { readonly id: string; readonly version: number };
+  readonly ordinal: number;
+  readonly outcome: string;
+  readonly success: boolean | null;
+  readonly steps: number;
+  readonly revision: string | null;
+  readonly state: string | null;
+  readonly judge: string | null;
+  readonly judgements: readonly string[];
+  /** Numbers by name: `return` and `reward.<component>` of a trajectory; `good`, `bad`, `reached`, `alpha`, `beta` of mined rows. */
+  readonly scores: Readonly<Record<string, number | null>>;
+}
+
+/** What is said of one row among those of its origin. */
+export interface RowSaid {
+  readonly prompt: PromptSource;
+  /** Which of how many rows, and which steps it holds: [from, to) of the trajectory. */
+  readonly part: { readonly index: number; readonly of: number; readonly from: number; readonly to: number };
+}
+
+/**
+ * Writes the column `metadata`: the same keys with the same types in every kind of row and every file, nothing null. Readers take
+ * the type of a column from the rows that they see first; a null there has none, and the next file is refused. So '' stands for a
+ * text that does not apply, `unknown` for a success that nobody said, -1 for a depth that the task does not have, and a score
+ * that does not apply is not in the list, which is never empty.
+ */
+export function rowMetadata(origin: RowOrigin, { prompt, part }: RowSaid): object {
+  const { kind, trajectory, rejected, tree, run, task, environment, policy, ordinal, outcome, success, steps } = origin;
+  const { revision, state, judge, judgements, leaf, rejectedLeaf, scores } = origin;
+  return {
+    kind,
+    trajectory,
+    rejected: rejected ?? '',
+    tree,
+    run,
+    task: { ...task, depth: task.depth ?? -1, split: task.split ?? '' },
+    environment,
+    policy,
+    ordinal,
+    outcome,
+    result: resultOf(success),
+    steps,
+    leaf,
+    rejected_leaf: rejectedLeaf ?? '',
+    revision: revision ?? '',
+    state: state ?? '',
+    judge: judge ?? '',
+    judgements: judgements.join(' '),
+    prompt,
+    part,
+    scores: Object.entries(scores).flatMap(([name, value]) => (value === null ? [] : [{ name, value: float(value) }])),
+  };
+}
+
+/** Names a success as a word: "false" as a text would be true to who tests it. */
+export function resultOf(success: boolean | null): 'success' | 'failure' | 'unknown' {
+  if (success === null) return 'unknown';
+  return success ? 'success' : 'failure';
+}
+
+/** Says which of how many rows of an example one is, its steps counted from `from`. */
+export function partOf(row: Pick<ShownRow, 'from' | 'to'>, index: number, of: number, from = 0): RowSaid['part'] {
+  return { index, of, from: from + row.from, to: from + row.to };
+}
+
+/** Describes the pictures of a row of a file that has pictures anywhere; nothing in a file of texts. */
+export function picturesNamed(pictures: readonly Picture[], { any }: { readonly any: boolean }): object {
+  if (!any) return {};
+  return { images: pictures.map(({ id, factor, width, height }) => ({ id, factor: float(factor), width, height })) };
+}

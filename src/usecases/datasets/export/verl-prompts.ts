@@ -1,0 +1,86 @@
+import { type PromptSource, pictureIds } from '../../../domain/dataset/shown-rows.ts';
+import { DatasetError } from '../dataset-error.ts';
+import type { ExportTrajectory } from './export-trajectory.ts';
+import { markedText } from './message-forms.ts';
+import { binary, int64, list, root, struct, text } from './parquet-columns.ts';
+import type { ParquetShape } from './parquet-file.ts';
+import type { Pictures } from './pictures.ts';
+import { shownSteps } from './shown-steps.ts';
+import type { Truths } from './truths.ts';
+
+/**
+ * One row per task, as verl's `RLHFDataset` reads prompts to sample from: `data_source` (the environment), `prompt` (the chat that
+ * the first reply was asked with), `ability`, `reward_model.ground_truth` and `extra_info`, which leads back to the record.
+ */
+export const verlPrompts = (withPictures: boolean, truth: Truths['type']): ParquetShape => ({
+  name: 'verl-prompts/1',
+  schema: root([
+    text('data_source'),
+    list('prompt', struct('element', [text('role'), text('content')])),
+    ...(withPictures ? [list('images', struct('element', [binary('bytes'), text('path')]))] : []),
+    text('ability'),
+    struct('reward_model', [
+      text('style'),
+      truth === 'text' ? text('ground_truth') : list('ground_truth', text('element')),
+    ]),
+    struct('extra_info', [
+      text('split'),
+      int64('index'),
+      ...['run_id', 'tree_id', 'task_id', 'task_alias', 'goal', 'server_fingerprint', 'prompt_source'].map((name) => text(name)),
+    ]),
+  ]),
+});
+
+/** Writes each task once, in the order of the query, by the first trajectory of it that took a step. */
+export class VerlPrompts {
+  readonly #seen = new Set<string>();
+  readonly #pictures: Pictures;
+  readonly #truths: Truths;
+
+  constructor(pictures: Pictures, truths: Truths) {
+    this.#pictures = pictures;
+    this.#truths = truths;
+  }
+
+  /** Yields the row of a task that has none yet. @throws DatasetError `invalid-query` for one without a ground truth. */
+  async *rows({ head, root: first, firstPictures = [], steps }: ExportTrajectory): AsyncGenerator<Readonly<Record<string, unknown>>> {
+    const [step] = steps;
+    if (!step || this.#seen.has(head.taskId)) return;
+    const path = { instruction: head.instruction, firstObservation: first.observation, firstPictures, steps: [step] };
+    const [shown] = shownSteps(path, []);
+    const prompt = shown?.prompt ?? [];
+    const source: PromptSource = shown?.source ?? 'composed';
+    const ids = pictureIds(prompt);
+    const drawn = ids.length === 0 ? [] : await this.#pictures.of(ids, [step.stepId]);
+    const place = `task ${head.alias} (${head.taskId})`;
+    yield {
+      data_source: head.environment,
+      prompt: prompt.map((message) => ({ role: message.role, content: markedText(message, place, this.#pictures.any) })),
+      ...(this.#pictures.any ? { images: drawn.map(({ png, id }) => ({ bytes: png, path: `${id}.png` })) } : {}),
+      ability: 'agent',
+      reward_model: { style: 'rule', ground_truth: this.#truth(head, place) },
+      extra_info: {
+        split: head.split ?? '',
+        index: BigInt(this.#seen.size),
+        run_id: head.runId,
+        tree_id: head.treeId,
+        task_id: head.taskId,
+        task_alias: head.alias,
+        goal: head.goal,
+        server_fingerprint: head.serverFingerprint,
+        prompt_source: source,
+      },
+    };
+    this.#seen.add(head.taskId);
+  }
+
+  #truth({ alias, goal }: ExportTrajectory['head'], place: string): string | readonly string[] {
+    const found = this.#truths.of(alias) ?? (this.#truths.kind === 'goals' && goal !== '' ? goal : undefined);
+    if (found !== undefined) return found;
+    const lack = this.#truths.kind === 'goals' ? 'the record states no goal of it' : 'the file of --truths has no line with its id';
+    throw new DatasetError(
+      'invalid-query',
+      `${place} has no ground truth: ${lack}; give --truths FILE with a line {"id": "${alias}", "ground_truth": …}, or leave the task out by --task`,
+    );
+  }
+}

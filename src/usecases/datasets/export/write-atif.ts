@@ -1,0 +1,88 @@
+import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
+import { DatasetError } from '../dataset-error.ts';
+import type { ExportTrajectory } from './export-trajectory.ts';
+import type { ExportFormat } from './format.ts';
+import { float } from './json-line.ts';
+import { stepTokens } from './verl-tokens.ts';
+
+/** The version of the Agent Trajectory Interchange Format (Harbor's RFC 0001) that is written. */
+const ATIF_VERSION = 'ATIF-v1.7';
+
+/**
+ * Writes a trajectory as one line of ATIF: the instruction as a step of the system, the first observation as one of the user, then
+ * a step of the agent per reply with what followed as its observation, token ids and log-probabilities in its metrics. Replies
+ * that are not trained on are `is_copied_context`. `extra.espalier` leads back to the record and holds rewards, outcome and
+ * success. ATIF has no place for the prompt that a reply was asked with, nor for pictures drawn of it.
+ */
+export function atifBody(trajectory: ExportTrajectory, { weights: rule }: Extract<ExportFormat, { kind: 'atif' }>): object {
+  const { head, root, firstPictures = [], steps, rollout, returnValue, rolloutRewards } = trajectory;
+  if (firstPictures.length > 0 || steps.some(({ pictures = [] }) => pictures.length > 0))
+    throw new DatasetError(
+      'picture',
+      `trajectory ${rollout.rolloutId} was shown a picture, which a line of ATIF has no place for; export --format parquet or jsonl, or leave the run out by a filter`,
+    );
+  const weights = turnWeights(steps, rollout, rule);
+  const opening = [
+    ...(head.instruction === '' ? [] : [{ source: 'system', message: head.instruction }]),
+    ...(root.observation === '' ? [] : [{ source: 'user', message: root.observation }]),
+  ];
+  const replies = steps.map((step, i) => ({
+    source: 'agent',
+    model_name: step.policySpans[0]?.policyId ?? rollout.policyId,
+    message: step.response,
+    ...(step.observation === '' ? {} : { observation: { results: [{ content: step.observation }] } }),
+    ...metricsOf(step),
+    ...(weights[i] === 1 ? {} : { is_copied_context: true }),
+    extra: { step_id: step.stepId, action: step.action, executable: step.executable },
+  }));
+  const known = steps.every(({ promptTokens, completionTokens }) => promptTokens !== null && completionTokens !== null);
+  const total = (of: 'promptTokens' | 'completionTokens') => steps.reduce((sum, step) => sum + (step[of] ?? 0), 0);
+  return {
+    schema_version: ATIF_VERSION,
+    session_id: head.treeId,
+    trajectory_id: rollout.rolloutId,
+    agent: { name: rollout.policyId, version: String(rollout.policyVersion), model_name: rollout.policyId },
+    steps: [...opening, ...replies].map((step, i) => ({ step_id: i + 1, ...step })),
+    final_metrics: {
+      ...(known ? { total_prompt_tokens: total('promptTokens'), total_completion_tokens: total('completionTokens') } : {}),
+      total_steps: opening.length + replies.length,
+    },
+    extra: {
+      reward: float(returnValue),
+      espalier: {
+        run: head.runId,
+        task: head.taskId,
+        environment: head.environment,
+        fingerprint: head.serverFingerprint,
+        alias: head.alias,
+        goal: head.goal,
+        split: head.split ?? '',
+        policy: { id: rollout.policyId, version: rollout.policyVersion },
+        outcome: rollout.outcome ?? 'terminated',
+        success: rollout.success,
+        rewards: [
+          ...steps.flatMap((step, i) => rewardsOf(step.rewards, i)),
+          ...rewardsOf(rolloutRewards, null),
+        ],
+      },
+    },
+  };
+}
+
+function rewardsOf(rewards: Readonly<Record<string, number>>, step: number | null): readonly object[] {
+  return Object.entries(rewards).map(([component, value]) => ({ component, value: float(value), step }));
+}
+
+function metricsOf(step: ExportTrajectory['steps'][number]): object {
+  const tokens = stepTokens(step);
+  const { promptTokens, completionTokens } = step;
+  const sampled = <T>(values: readonly T[]) => values.filter((_, i) => tokens?.mask[i] === 1);
+  const metrics = {
+    ...(promptTokens === null ? {} : { prompt_tokens: promptTokens }),
+    ...(completionTokens === null ? {} : { completion_tokens: completionTokens }),
+    ...(tokens ? { completion_token_ids: sampled(tokens.ids) } : {}),
+    ...(tokens?.logProbs ? { logprobs: sampled(tokens.logProbs).map(float) } : {}),
+    ...(step.prompt?.tokenIds ? { prompt_token_ids: Array.from(step.prompt.tokenIds) } : {}),
+  };
+  return Object.keys(metrics).length === 0 ? {} : { metrics };
+}

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { openSha256 } from '../../../../digest/sha256.ts';
+import { wellFormed } from '../../../../events/well-formed.ts';
+import type { EpisodeTurn, ParsedItem } from '../agent-traj-item.ts';
+import { callText, chatEpisode, refusedShape } from './chat-episode.ts';
+import type { ItemForm } from './item-form.ts';
+import { readObjects } from './read-objects.ts';
+
+const part = z.looseObject({ type: z.string(), text: z.string().nullish() });
+const content = z.union([z.string(), z.array(part)]);
+const ids = z.array(z.number().int().nonnegative()).nullish();
+const step = z.looseObject({
+  step_id: z.number().int(),
+  source: z.enum(['system', 'user', 'agent']),
+  message: content.nullish(),
+  reasoning_content: z.string().nullish(),
+  tool_calls: z.array(z.looseObject({ function_name: z.string(), arguments: z.unknown() })).nullish(),
+  observation: z.looseObject({ results: z.array(z.looseObject({ content: content.nullish() })) }).nullish(),
+  metrics: z
+    .looseObject({
+      prompt_tokens: z.number().int().nullish(),
+      completion_tokens: z.number().int().nullish(),
+      completion_token_ids: ids,
+      logprobs: z.array(z.number()).nullish(),
+    })
+    .nullish(),
+  is_copied_context: z.boolean().nullish(),
+});
+/** What our own files say under `extra.espalier`. */
+const own = z.object({
+  environment: z.string().min(1),
+  alias: z.string().min(1),
+  policy: z.object({ id: z.string().min(1), version: z.number().int() }),
+  outcome: z.enum(['terminated', 'truncated', 'failed', 'cancelled']),
+  success: z.boolean().nullable(),
+  rewards: z.array(z.object({ component: z.string().min(1), value: z.number(), step: z.number().int().nullable() })),
+});
+const trajectory = z.looseObject({
+  schema_version: z.string().regex(/^ATIF-v1\.\d+$/, 'is no version of ATIF 1'),
+  agent: z.looseObject({ name: z.string().min(1), version: z.string().nullish(), model_name: z.string().nullish() }),
+  steps: z.array(step),
+  extra: z.looseObject({ espalier: own.optional(), reward: z.number().nullish() }).nullish(),
+  subagent_trajectories: z.array(z.unknown()).nullish(),
+});
+type Step = z.infer<typeof step>;
+
+/** Reads trajectories of ATIF 1.x: one per line, or the file that Harbor writes (`trajectory.json`). */
+export const readAtif: ItemForm['items'] = async function* items(path, { environment }, hash = openSha256()) {
+  for await (const { line, value } of readObjects(path, hash)) yield { line, parsed: parseAtif(value, environment) };
+};
+
+/**
+ * Reads one trajectory. What the system says is the instruction; what the user says before the agent the first observation; each
+ * step of the agent a step, the results of its observation and what the user says behind it what followed. A step that was copied
+ * as context is not trained on. Token ids and log-probabilities of replies are kept.
+ */
+export function parseAtif(value: unknown, environment: string | null): ParsedItem {
+  const parsed = trajectory.safeParse(wellFormed(value).value);
+  if (!parsed.success) return refusedShape(parsed.error);
+  const { agent, steps, extra, subagent_trajectories: others } = parsed.data;
+  if (others && others.length > 0)
+    return { kind: 'refused', reason: 'subagent_trajectories: a trajectory of several agents has no form here; write each as a row of its own' };
+  const picture = steps.findIndex((each) => [each.message, ...(each.observation?.results ?? []).map((result) => result.content)].some(hasPicture));
+  if (picture >= 0)
+    return { kind: 'refused', reason: `steps.${picture}: shows a picture; an import takes texts alone, so leave the trajectory out, or export events (jsonl)` };
+  const replies = steps.filter(({ source }) => source === 'agent');
+  const uneven = replies.find(({ metrics }) => metrics?.completion_token_ids && metrics.logprobs && metrics.logprobs.length !== metrics.completion_token_ids.length);
+  if (uneven)
+    return { kind: 'refused', reason: `step ${uneven.step_id}: ${uneven.metrics?.completion_token_ids?.length} completion_token_ids and ${uneven.metrics?.logprobs?.length} logprobs; give one of each` };
+  const messages = steps.flatMap((each) => messagesOf(each));
+  const said = extra?.espalier;
+  const policy = said
+    ? { policyId: said.policy.id, version: said.policy.version }
+    : { policyId: agent.model_name ?? agent.name, version: 0 };
+  const read = chatEpisode(messages, {
+    ...{ environment: environment ?? said?.environment ?? agent.name, reward: said ? null : (extra?.reward ?? null), policy },
+    ...(said ? { alias: said.alias, success: said.success, outcome: said.outcome } : {}),
+    ...(said ? { rewards: said.rewards.map(({ component, value, step: at }) => ({ component, value, turn: at })) } : {}),
+  });
+  if (read.kind !== 'episode') return read;
+  const turns = read.episode.turns.map((turn, i): EpisodeTurn => ({ ...turn, ...tokensOf(replies[i]) }));
+  return { kind: 'episode', episode: { ...read.episode, turns } };
+}
+
+function messagesOf({ source, message, reasoning_content: thought, tool_calls: calls, observation, is_copied_context: copied }: Step) {
+  const said = textOf(message);
+  if (source !== 'agent') return [{ role: source, content: said }];
+  const called = (calls ?? []).map(({ function_name: name, arguments: given }) => callText(name, given));
+  const reply = [thought ? `<think>\n${thought}\n</think>` : '', said, ...called].filter((text) => text !== '').join('\n');
+  const results = (observation?.results ?? []).map((result) => textOf(result.content));
+  return [
+    { role: 'assistant', content: reply, ...(copied === true ? { weight: 0 } : {}) },
+    ...results.map((content) => ({ role: 'tool', content })),
+  ];
+}
+
+function tokensOf(reply: Step | undefined): Pick<EpisodeTurn, 'tokens' | 'usage'> {
+  const { completion_token_ids: found, logprobs, prompt_tokens: prompt, completion_tokens: completion } = reply?.metrics ?? {};
+  return {
+    ...(found && found.length > 0 ? { tokens: { ids: found, logProbs: logprobs ?? null } } : {}),
+    ...(typeof prompt === 'number' && typeof completion === 'number' ? { usage: { promptTokens: prompt, completionTokens: completion } } : {}),
+  };
+}
+
+function hasPicture(given: z.infer<typeof content> | null | undefined): boolean {
+  return Array.isArray(given) && given.some(({ type }) => type !== 'text');
+}
+
+function textOf(given: z.infer<typeof content> | null | undefined): string {
+  if (typeof given === 'string') return given;
+  return (given ?? []).map(({ text }) => text ?? '').join('');
+}

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { sha256Hex } from '../../../../digest/sha256.ts';
+import type { Episode, EpisodeTurn, ParsedItem } from '../agent-traj-item.ts';
+
+const part = z.union([
+  z.string(),
+  z.looseObject({ type: z.string().optional(), text: z.string().nullish() }).transform(({ type, text }, context) => {
+    if (typeof text === 'string') return text;
+    context.addIssue(`is of the type ${type ?? 'unknown'}; an import takes texts alone, so leave the row out, or export events (jsonl)`);
+    return z.NEVER;
+  }),
+]);
+const call = z.looseObject({
+  function: z.looseObject({ name: z.string(), arguments: z.unknown() }).optional(),
+  name: z.string().optional(),
+  arguments: z.unknown().optional(),
+});
+const message = z.looseObject({
+  role: z.string(),
+  content: z.union([z.string(), z.array(part).transform((parts) => parts.join(''))]).nullish(),
+  weight: z.number().nullish(),
+  tool_calls: z.array(call).nullish(),
+});
+
+export const chat = z.array(message);
+export type Chat = z.infer<typeof chat>;
+
+/** What is known of a chat besides its messages. */
+export type ChatFacts = Partial<Omit<Episode, 'instruction' | 'acknowledgement' | 'firstObservation' | 'turns'>>;
+
+const FIRST = ['system', 'developer'];
+
+/**
+ * Reads a chat as a trajectory: what the system says is the instruction, what comes before the first reply the first observation,
+ * each reply of the assistant a step, what people and tools say behind it its observation. A call of a tool is written into the
+ * reply as chat templates do (`<tool_call>`). A reply with weight 0 is context.
+ */
+export function chatEpisode(messages: Chat, facts: ChatFacts): ParsedItem {
+  const opening = messages.findIndex(({ role }) => role === 'assistant');
+  if (opening < 0) return { kind: 'no-conversation' };
+  const before = messages.slice(0, opening);
+  const said = (some: Chat) => some.map(textOf).filter((text) => text !== '').join('\n\n');
+  const instruction = said(before.filter(({ role }) => FIRST.includes(role)));
+  const firstObservation = said(before.filter(({ role }) => !FIRST.includes(role)));
+  if (firstObservation === '' && instruction === '')
+    return { kind: 'refused', reason: 'messages: nothing precedes the first reply; a trajectory begins with what was asked' };
+  const turns: (Omit<EpisodeTurn, 'observation'> & { observation: Chat })[] = [];
+  for (const [i, each] of messages.slice(opening).entries()) {
+    if (FIRST.includes(each.role))
+      return { kind: 'refused', reason: `messages.${opening + i}: a ${each.role} message follows a reply; put it first, or make it a user message` };
+    if (each.role === 'assistant') turns.push({ response: textOf(each), observation: [], trained: each.weight !== 0 });
+    else turns.at(-1)?.observation.push(each);
+  }
+  const key = sha256Hex(`${instruction}\n${firstObservation}`).slice(0, 16);
+  return {
+    kind: 'episode',
+    episode: {
+      ...{ environment: 'chat', alias: key, reward: null, success: null, ...facts },
+      ...{ instruction, acknowledgement: null, firstObservation },
+      turns: turns.map((turn) => ({ ...turn, observation: said(turn.observation) })),
+    },
+  };
+}
+
+function textOf({ content, tool_calls: calls }: Chat[number]): string {
+  const called = (calls ?? []).map((each) => callText(each.function?.name ?? each.name ?? '', each.function?.arguments ?? each.arguments));
+  return [content ?? '', ...called].filter((text) => text !== '').join('\n');
+}
+
+/** Writes a call of a tool as the templates of Qwen and Hermes do. */
+export function callText(name: string, given: unknown): string {
+  return `<tool_call>\n${JSON.stringify({ name, arguments: argumentsOf(given) })}\n</tool_call>`;
+}
+
+function argumentsOf(given: unknown): unknown {
+  if (typeof given !== 'string') return given ?? {};
+  try {
+    return JSON.parse(given);
+  } catch {
+    return given;
+  }
+}
+
+/** Makes the refusal of a row that does not have its shape. */
+export function refusedShape(error: z.ZodError): ParsedItem {
+  const [issue] = error.issues;
+  return { kind: 'refused', reason: `${issue?.path.map(String).join('.') || 'the row'}: ${issue?.message}` };
+}

@@ -1,0 +1,216 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { describe, expect, test } from '@jest/globals';
+import { contextOf } from '../../../../domain/dataset/turn-weights.ts';
+import { pack } from '../../../../events/packed.ts';
+import { datasetWorkshop } from '../../../../testing/dataset-workshop.ts';
+import { EventBuilder } from '../../../../testing/event-builder.ts';
+import { givenEvents } from '../../../../testing/given-events.ts';
+import type { ExportFormat } from '../../export/format.ts';
+
+const shop = datasetWorkshop();
+
+const write = (...rows: readonly object[]) => writeFile(shop.path('source'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+const linesOf = async (name: string) => (await readFile(shop.path(name), 'utf8')).trimEnd().split('\n').map((line) => JSON.parse(line));
+const steps = () => shop.db.selectFrom('steps').selectAll().where('depth', '>', 0).orderBy('depth').execute();
+
+/** Two rollouts of a task: one of a guide's step and two of its own with tokens, and one that fails. */
+function recorded(): EventBuilder {
+  const builder = new EventBuilder('forms');
+  const tree = builder.tree(builder.run(), 'bread');
+  const one = builder.rollout(tree, 0);
+  const policySpans = [{ from: 0, to: 0, policyId: contextOf('random'), version: 0 }];
+  const guided = builder.step(tree, one, tree.rootStepId, 1, { response: 'as shown', observation: 'shown', policySpans });
+  const tokens = { ids: pack('int32', [5, 6, 7]), logProbs: pack('float32', [-0.5, -0.25, -1]), mask: null };
+  const next = builder.step(tree, one, guided, 2, { response: 'go on', observation: 'on', tokens });
+  const leaf = builder.step(tree, one, next, 3, { response: 'end', observation: 'done', termination: 'terminated' });
+  builder.reward(tree, leaf, 1, { rolloutId: one });
+  builder.reward(tree, next, 0.25, { component: 'format' });
+  builder.reward(tree, null, -0.5, { rolloutId: one, component: 'length' });
+  builder.finishRollout(tree, one, leaf, { steps: 3 });
+  builder.walk(tree, 1, 1, 0);
+  builder.closeTree(tree, 2);
+  return builder;
+}
+
+describe('files of others', () => {
+  test('a chat of messages becomes a trajectory: system text, first observation, a step per reply, weight 0 as context', async () => {
+    await write({
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: [{ type: 'text', text: 'What ' }, { type: 'text', text: 'is it?' }] },
+        { role: 'assistant', content: 'look', weight: 0 },
+        { role: 'user', content: 'a cat' },
+        { role: 'user', content: 'on a mat' },
+        { role: 'assistant', content: null, tool_calls: [{ function: { name: 'say', arguments: '{"word":"cat"}' } }] },
+        { role: 'tool', content: 'said' },
+      ],
+    });
+    const report = await shop.importing();
+    expect(report).toMatchObject({ source: 'openai', trees: 1, rollouts: 1, steps: 2, alreadyThere: 0 });
+    const tree = await shop.db.selectFrom('trees').selectAll().executeTakeFirstOrThrow();
+    expect(tree).toMatchObject({ environment: 'chat', instruction: 'Be brief.' });
+    expect((await steps()).map(({ response, observation, policySpans }) => [response, observation, policySpans[0]?.policyId])).toEqual([
+      ['look', 'a cat\n\non a mat', 'chat:context'],
+      ['<tool_call>\n{"name":"say","arguments":{"word":"cat"}}\n</tool_call>', 'said', 'chat'],
+    ]);
+    expect(await shop.importing()).toMatchObject({ alreadyThere: report.events });
+  });
+
+  test('chats that ask the same are rollouts of one task', async () => {
+    const ask = (reply: string) => ({
+      messages: [
+        { role: 'user', content: 'Which?' },
+        { role: 'assistant', content: reply },
+      ],
+    });
+    await write(ask('this'), ask('that'));
+    expect(await shop.importing()).toMatchObject({ trees: 1, rollouts: 2 });
+  });
+
+  test.each<[string, ExportFormat]>([
+    ['openai', { kind: 'openai', weights: 'own', metadata: 'include' }],
+    ['sharegpt', { kind: 'sharegpt', weights: 'own' }],
+    ['atif', { kind: 'atif', weights: 'own' }],
+  ])('a file of ours in the form %s is imported and exported to the same texts, weights, rewards and success', async (form, format) => {
+    await givenEvents(shop.db, recorded().events);
+    const before = await linesOf((await shop.exportTo('before', format), 'before'));
+    await shop.startAgain();
+    const report = await shop.importing({ source: shop.path('before') });
+    expect(report.source).toBe(form === 'sharegpt' ? 'agent-traj' : form);
+    const after = await linesOf((await shop.exportTo('after', format), 'after'));
+    expect(after.map(withoutIds)).toEqual(before.map(withoutIds));
+    expect(after).toHaveLength(2);
+  });
+
+  test('a trajectory of ATIF keeps token ids, log-probabilities, rewards of each step, and what was copied as context', async () => {
+    await givenEvents(shop.db, recorded().events);
+    const [line] = await linesOf((await shop.exportTo('atif', { kind: 'atif', weights: 'own' }), 'atif'));
+    expect(line).toMatchObject({
+      schema_version: 'ATIF-v1.7',
+      agent: { name: 'random', version: '0' },
+      steps: [
+        { step_id: 1, source: 'system' },
+        { step_id: 2, source: 'user' },
+        { step_id: 3, source: 'agent', message: 'as shown', is_copied_context: true, observation: { results: [{ content: 'shown' }] } },
+        { step_id: 4, message: 'go on', metrics: { completion_token_ids: [5, 6, 7], logprobs: [-0.5, -0.25, -1] } },
+        { step_id: 5, message: 'end' },
+      ],
+      extra: { reward: 0.75 },
+    });
+    await shop.startAgain();
+    await writeFile(shop.path('source'), JSON.stringify(line, null, 2)); // as Harbor writes it: one object over many lines
+    expect(await shop.importing()).toMatchObject({ source: 'atif', rollouts: 1, steps: 3 });
+    const [, step] = await steps();
+    expect(step?.tokens).toMatchObject({ ids: pack('int32', [5, 6, 7]), logProbs: pack('float32', [-0.5, -0.25, -1]) });
+  });
+
+  test('tool calls and thoughts of another agent of ATIF are part of its reply, the results its observation', async () => {
+    await write({
+      schema_version: 'ATIF-v1.4',
+      session_id: 's',
+      agent: { name: 'terminus', version: '2', model_name: 'm' },
+      steps: [
+        { step_id: 1, source: 'user', message: 'List files.' },
+        {
+          ...{ step_id: 2, source: 'agent', message: 'I look.', reasoning_content: 'hm' },
+          tool_calls: [{ tool_call_id: 'c', function_name: 'bash', arguments: { command: 'ls' } }],
+          observation: { results: [{ source_call_id: 'c', content: 'a.txt' }] },
+          metrics: { prompt_tokens: 9, completion_tokens: 4 },
+        },
+      ],
+    });
+    expect(await shop.importing()).toMatchObject({ source: 'atif', steps: 1 });
+    const [step] = await steps();
+    expect(step).toMatchObject({
+      response: '<think>\nhm\n</think>\nI look.\n<tool_call>\n{"name":"bash","arguments":{"command":"ls"}}\n</tool_call>',
+      observation: 'a.txt',
+      promptTokens: 9,
+      policySpans: [{ policyId: 'm' }],
+    });
+  });
+
+  test('a rollout dump of verl is one rollout per line, its score the reward and its step the version', async () => {
+    await write({ input: 'user\n1+1?', output: '2', gts: '2', score: 1, step: 7 }, { input: 'user\n1+1?', output: '3', score: 0, step: 7 });
+    expect(await shop.importing()).toMatchObject({ source: 'verl', trees: 1, rollouts: 2 });
+    const rollouts = await shop.db.selectFrom('rollouts').selectAll().execute();
+    expect(rollouts.map(({ policyId, policyVersion }) => [policyId, policyVersion])).toEqual([['verl', 7], ['verl', 7]]);
+  });
+
+  test('results of verifiers become rollouts of their examples with their rewards', async () => {
+    const prompt = [{ role: 'user', content: '1+1?' }];
+    const completion = [{ role: 'assistant', content: '2' }];
+    await write({ example_id: 3, prompt, completion, answer: '2', reward: 0.5, task: 'sums', metrics: { exact: 1 } });
+    expect(await shop.importing()).toMatchObject({ source: 'verifiers', rollouts: 1 });
+    expect(await shop.db.selectFrom('trees').select(['environment', 'alias']).execute()).toEqual([{ environment: 'sums', alias: '3' }]);
+    expect(await shop.db.selectFrom('rewards').select('value').execute()).toEqual([{ value: 0.5 }]);
+  });
+
+  test.each<[string, readonly object[]]>([
+    [
+      'Claude Code',
+      [
+        { type: 'user', sessionId: 's-1', message: { role: 'user', content: 'List files.' } },
+        { type: 'assistant', sessionId: 's-1', message: { role: 'assistant', content: [{ type: 'thinking', thinking: 'hm' }] } },
+        { type: 'assistant', sessionId: 's-1', message: { role: 'assistant', content: [{ type: 'text', text: 'I look.' }] } },
+        { type: 'assistant', sessionId: 's-1', message: { role: 'assistant', content: [{ type: 'tool_use', name: 'bash', input: { command: 'ls' } }] } },
+        { type: 'user', sessionId: 's-1', message: { role: 'user', content: [{ type: 'tool_result', content: 'a.txt' }] } },
+      ],
+    ],
+    [
+      'Codex',
+      [
+        { type: 'session_meta', payload: { id: 's-1' } },
+        { type: 'response_item', payload: { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'List files.' }] } },
+        { type: 'response_item', payload: { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'I look.' }] } },
+        { type: 'response_item', payload: { type: 'function_call', name: 'bash', arguments: '{"command":"ls"}' } },
+        { type: 'response_item', payload: { type: 'function_call_output', output: 'a.txt' } },
+      ],
+    ],
+  ])('a session of %s is one trajectory: calls of tools in the reply, their results behind it', async (_, rows) => {
+    await write(...rows);
+    expect(await shop.importing()).toMatchObject({ source: 'hf-trace', rollouts: 1, steps: 1 });
+    const [step] = await steps();
+    expect(step).toMatchObject({ response: 'I look.\n<tool_call>\n{"name":"bash","arguments":{"command":"ls"}}\n</tool_call>', observation: 'a.txt' });
+    expect(await shop.db.selectFrom('trees').select('alias').execute()).toEqual([{ alias: 's-1' }]);
+  });
+
+  test.each<[string, readonly object[], string]>([
+    ['a message without a role', [{ messages: [{ content: 'x' }] }], 'source line 1: messages.0.role:'],
+    [
+      'a picture in a chat',
+      [{ messages: [] }, { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }, { role: 'assistant', content: 'a' }] }],
+      'an import takes texts alone, so leave the row out',
+    ],
+    [
+      'uneven log-probabilities of ATIF',
+      [
+        {
+          ...{ schema_version: 'ATIF-v1.7', agent: { name: 'a' } },
+          steps: [
+            { step_id: 1, source: 'user', message: 'x' },
+            { step_id: 2, source: 'agent', message: 'y', metrics: { completion_token_ids: [1, 2], logprobs: [-1] } },
+          ],
+        },
+      ],
+      'source line 1: step 2: 2 completion_token_ids and 1 logprobs; give one of each',
+    ],
+    ['an unknown form', [{ text: 'x', label: 1 }], 'its first row has text, label; name one by --format'],
+  ])('%s is refused with its line and the remedy, and nothing is imported', async (_, rows, message) => {
+    await write(...rows);
+    await expect(shop.importing()).rejects.toThrow(message);
+    expect(await shop.db.selectFrom('runs').selectAll().execute()).toEqual([]);
+  });
+});
+
+/** What a form can hold of a row: its ids are those of the run that it was imported into. */
+function withoutIds(row: Readonly<Record<string, unknown>>): object {
+  const { metadata, session_id: _s, trajectory_id: _t, ...rest } = row;
+  const said = metadata as { scores: object; policy: object; result: string; task: { alias: string } } | undefined;
+  const { extra, steps: taken, ...plain } = rest as { extra?: { reward: number; espalier: Record<string, unknown> }; steps?: { extra?: object }[] };
+  return {
+    ...plain,
+    ...(said ? { metadata: { policy: said.policy, result: said.result, alias: said.task.alias } } : {}),
+    ...(taken ? { steps: taken.map(({ extra: _e, ...step }) => step) } : {}),
+    ...(extra ? { extra: { reward: extra.reward, rewards: extra.espalier.rewards, success: extra.espalier.success } } : {}),
+  };
+}

@@ -1,0 +1,91 @@
+import type { Sha256 } from '../../../../digest/sha256.ts';
+import { DatasetError } from '../../dataset-error.ts';
+import { type ParsedItem, parseAgentTrajItem } from '../agent-traj-item.ts';
+import type { AgentTrajOptions } from '../agent-traj-options.ts';
+import { readRows } from '../read-rows.ts';
+import { readAtif } from './atif.ts';
+import { isTraceLine, readTrace } from './hf-trace.ts';
+import { parseMessagesRow, parseShareGptRow } from './messages-row.ts';
+import { isObject, readObjects } from './read-objects.ts';
+import { parseVerifiersRow } from './verifiers-row.ts';
+import { parseVerlRow } from './verl-row.ts';
+
+/** An item of a file and the line it begins on. */
+export interface ItemOfFile {
+  readonly line: number;
+  readonly parsed: ParsedItem;
+}
+
+/** How files of others are read: as items, each a trajectory of one task. */
+export interface ItemForm {
+  readonly name: ItemFormName;
+  /** Names the mapping from items to events. A change of the mapping raises it, and so assigns other ids to the runs. */
+  readonly importer: string;
+  /** What a run of it is called. */
+  readonly title: string;
+  /** Who acted, where neither the file nor an option says so. */
+  readonly policyId: string;
+  /** Reads a file from its beginning. @param hash is fed every byte. @throws DatasetError `cannot-read`, `bad-row`. */
+  items(path: string, options: AgentTrajOptions, hash?: Sha256): AsyncGenerator<ItemOfFile>;
+}
+
+export const ITEM_FORMS = ['sharegpt', 'openai', 'atif', 'verl', 'verifiers', 'hf-trace'] as const;
+export type ItemFormName = (typeof ITEM_FORMS)[number];
+
+type ParseRow = (value: unknown, environment: string | null) => ParsedItem;
+
+function rowsBy(parse: ParseRow): ItemForm['items'] {
+  return async function* items(path, { environment }, hash) {
+    for await (const { line, value } of readRows(path, hash)) yield { line, parsed: parse(value, environment) };
+  };
+}
+
+const forms: { readonly [Name in ItemFormName]: Omit<ItemForm, 'name'> } = {
+  sharegpt: {
+    ...{ importer: 'agent-traj/1', title: 'AgentTraj', policyId: 'agent-traj' },
+    items: rowsBy((value, environment) =>
+      isAgentTraj(value) ? parseAgentTrajItem(value, environment) : parseShareGptRow(value, environment),
+    ),
+  },
+  openai: { importer: 'openai/1', title: 'chats', policyId: 'chat', items: rowsBy(parseMessagesRow) },
+  atif: { importer: 'atif/1', title: 'ATIF', policyId: 'atif', items: readAtif },
+  verl: { importer: 'verl/1', title: 'verl', policyId: 'verl', items: rowsBy(parseVerlRow) },
+  verifiers: { importer: 'verifiers/1', title: 'verifiers', policyId: 'verifiers', items: rowsBy(parseVerifiersRow) },
+  'hf-trace': { importer: 'hf-trace/1', title: 'trace', policyId: 'hf-trace', items: readTrace },
+};
+
+export function itemFormOf(name: ItemFormName): ItemForm {
+  return { name, ...forms[name] };
+}
+
+/** Finds the form of a file by its first object. @throws DatasetError `bad-row` that names the forms. */
+export async function detectForm(path: string): Promise<ItemForm> {
+  let first: unknown;
+  for await (const { value } of readObjects(path)) {
+    first = value;
+    break;
+  }
+  const name = isObject(first) ? nameOf(first) : null;
+  if (name !== null) return itemFormOf(name);
+  const has = isObject(first) ? `its first row has ${Object.keys(first).slice(0, 8).join(', ') || 'no field'}` : 'its first row is no object';
+  throw new DatasetError(
+    'bad-row',
+    `${path} line 1: is in no form that is known: ${has}; name one by --format: events of our own (jsonl), ${ITEM_FORMS.join(', ')}`,
+  );
+}
+
+function nameOf(first: Readonly<Record<string, unknown>>): ItemFormName | null {
+  if (typeof first.schema_version === 'string' && first.schema_version.startsWith('ATIF-')) return 'atif';
+  if ('conversations' in first || 'item_id' in first) return 'sharegpt';
+  if ('messages' in first) return 'openai';
+  if ('prompt' in first && 'completion' in first) return 'verifiers';
+  if ('input' in first && 'output' in first) return 'verl';
+  return isTraceLine(first) ? 'hf-trace' : null;
+}
+
+/** An item of AgentGym opens with a person; one with a system text, or without a task, is a ShareGPT conversation. */
+function isAgentTraj(value: unknown): boolean {
+  if (!isObject(value) || !('item_id' in value)) return !isObject(value) || !('conversations' in value);
+  const [first] = Array.isArray(value.conversations) ? value.conversations : [];
+  return !(isObject(first) && first.from === 'system');
+}

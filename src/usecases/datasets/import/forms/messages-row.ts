@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { wellFormed } from '../../../../events/well-formed.ts';
+import type { ParsedItem } from '../agent-traj-item.ts';
+import { type ChatFacts, chat, chatEpisode, refusedShape } from './chat-episode.ts';
+
+/** `metadata` of our own files, of this version (`scores`, `result`) and of those before (`return`, `success`). */
+const ours = z.object({
+  task: z.object({ alias: z.string().min(1) }),
+  environment: z.object({ name: z.string().min(1) }),
+  policy: z.object({ id: z.string().min(1), version: z.number().int() }),
+  result: z.enum(['success', 'failure', 'unknown']).optional(),
+  success: z.boolean().nullish(),
+  scores: z.array(z.object({ name: z.string(), value: z.number() })).optional(),
+  return: z.number().optional(),
+  rewards: z.unknown().optional(),
+});
+
+const row = z.looseObject({ messages: chat, metadata: z.unknown().optional(), id: z.union([z.string(), z.number()]).optional() });
+const shared = z.looseObject({
+  conversations: z.array(z.looseObject({ from: z.string(), value: z.string(), loss: z.boolean().nullish() })).nullish(),
+  item_id: z.string().min(1).optional(),
+  id: z.union([z.string(), z.number()]).optional(),
+  system: z.string().nullish(),
+  reward: z.number().nullish(),
+  success: z.union([z.boolean(), z.literal(0), z.literal(1)]).nullish(),
+  metadata: z.unknown().optional(),
+});
+
+/** Reads `{"messages": […]}`: our own file, one of OpenAI's fine-tuning, or any chat. Other fields are passed over. */
+export function parseMessagesRow(value: unknown, environment: string | null): ParsedItem {
+  const parsed = row.safeParse(wellFormed(value).value);
+  if (!parsed.success) return refusedShape(parsed.error);
+  return chatEpisode(parsed.data.messages, factsOf(parsed.data.metadata, parsed.data.id, environment));
+}
+
+const ROLES: Readonly<Record<string, string>> = {
+  ...{ human: 'user', user: 'user', observation: 'tool', tool: 'tool', system: 'system' },
+  ...{ gpt: 'assistant', assistant: 'assistant', chatgpt: 'assistant', bing: 'assistant', bard: 'assistant', function_call: 'assistant' },
+};
+
+/** Reads a ShareGPT conversation, `loss: false` on replies that are context. */
+export function parseShareGptRow(value: unknown, environment: string | null): ParsedItem {
+  const parsed = shared.safeParse(wellFormed(value).value);
+  if (!parsed.success) return refusedShape(parsed.error);
+  const { conversations, item_id: item, id, system, reward, success, metadata } = parsed.data;
+  if (!conversations) return { kind: 'no-conversation' };
+  const stranger = conversations.findIndex(({ from }) => ROLES[from] === undefined);
+  if (stranger >= 0)
+    return { kind: 'refused', reason: `conversations.${stranger}.from: ${JSON.stringify(conversations[stranger]?.from)} is none of ${Object.keys(ROLES).join(', ')}` };
+  const messages = conversations.map(({ from, value: content, loss }) => ({
+    role: ROLES[from] ?? '',
+    content,
+    ...(loss === false ? { weight: 0 } : {}),
+  }));
+  const said = system ? [{ role: 'system', content: system }, ...messages] : messages;
+  const facts = factsOf(metadata, item ?? id, environment);
+  const known = success === null || success === undefined ? {} : { success: Boolean(success) };
+  return chatEpisode(said, { ...facts, ...known, ...(typeof reward === 'number' ? { reward } : {}) });
+}
+
+function factsOf(metadata: unknown, id: string | number | undefined, environment: string | null): ChatFacts {
+  const own = ours.safeParse(metadata);
+  const named = environment === null ? {} : { environment };
+  if (!own.success) return { ...(id === undefined ? {} : { alias: String(id) }), ...named };
+  const { task, environment: recorded, policy, result, success, scores, return: returned } = own.data;
+  const [reward = returned ?? null] = (scores ?? []).flatMap(({ name, value }) => (name === 'return' || name === 'good' ? [value] : []));
+  return {
+    ...{ environment: recorded.name, alias: task.alias, reward },
+    ...{ success: result === undefined ? (success ?? null) : result === 'unknown' ? null : result === 'success' },
+    policy: { policyId: policy.id, version: policy.version },
+    ...named,
+  };
+}

@@ -88,7 +88,10 @@ export function addExport(program: Command): void {
       '--tokenizer <dir>',
       'verl, trl: tokenises texts without recorded ids, and rows say so; trl is then a row of ids per trajectory. A folder with tokenizer.json',
     )
-    .option('--truths <file>', 'prompts: the ground truth of each task, lines with id and ground_truth; their goals when left out')
+    .option(
+      '--truths <file>',
+      'prompts: the ground truth of each task, lines with id and ground_truth; their goals when left out',
+    )
     .option('--outcome <outcomes>', 'terminated, truncated, failed, cancelled')
     .option('--success <true|false>')
     .option('--return-min <number>')
@@ -224,7 +227,9 @@ export function describeManifest(out: string, { counts, bytes, sha256 }: Manifes
 }
 
 function describeFolder(out: string, { splits, files, counts }: FolderManifest): Lines {
-  const parts = Object.entries(splits).map(([split, { trajectories, lines }]) => `${split}: ${trajectories} trajectories in ${lines} rows`);
+  const parts = Object.entries(splits).map(
+    ([split, { trajectories, lines }]) => `${split}: ${trajectories} trajectories in ${lines} rows`,
+  );
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const lost = counts.lost ? `; ${lostText(counts.lost)}` : '';
   return `${out}: ${parts.join(', ')}; ${files.length} files, ${bytes.toLocaleString('en')} bytes (README.md, ${FOLDER_MANIFEST})${lost}`;
@@ -256,7 +261,9 @@ async function tokenizerOf({ tokenizer, format, layout, data }: ExportFlags): Pr
       '--tokenizer is for --format trl, and for verl with --layout trajectory: the other formats hold texts; leave it out',
     );
   if (format === 'trl' && data !== undefined && data !== 'trajectories')
-    throw new Error(`--tokenizer is for whole trajectories: leave out --data ${data}, or --tokenizer for a row of texts per reply`);
+    throw new Error(
+      `--tokenizer is for whole trajectories: leave out --data ${data}, or --tokenizer for a row of texts per reply`,
+    );
   return openChatTokenizer(tokenizer);
 }
 
@@ -287,7 +294,11 @@ function trajectoryFormatOf(
     case 'trl-grpo':
       return { kind, metadata };
     case 'verl':
-      return { kind, layout: flags.layout === 'step' ? 'step' : 'trajectory', ...(tokenizer ? { tokenizer: tokenizer.sha256 } : {}) };
+      return {
+        kind,
+        layout: flags.layout === 'step' ? 'step' : 'trajectory',
+        ...(tokenizer ? { tokenizer: tokenizer.sha256 } : {}),
+      };
     case 'jsonl':
       return { kind, scope: flags.scope };
     case 'sharegpt':

@@ -9,13 +9,19 @@ import { ensureProjector } from './ensure-projector.ts';
 import { progressLine, say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
-type ImportFlags = AgentTrajTexts & { readonly run?: string; readonly fingerprint?: string; readonly agentR?: boolean; readonly format: 'auto' | ItemFormName };
+type ImportFlags = AgentTrajTexts & {
+  readonly run?: string;
+  readonly fingerprint?: string;
+  readonly agentR?: boolean;
+  readonly format: 'auto' | ItemFormName;
+};
 
 const WAIT_MS = 120_000;
 
 /**
- * `espalier import FILE|DIR`: our own JSONL, trajectories of others (chats, ShareGPT, ATIF, …), or Agent-R's search trees. One with a fault imports
- * nothing; one that is stopped leaves the events that it had appended, says how many, and the same command goes on.
+ * `espalier import FILE|DIR`: our own JSONL, trajectories of others (chats, ShareGPT, ATIF, …), or Agent-R's search trees. One
+ * with a fault imports nothing; one that is stopped leaves the events that it had appended, says how many, and the same command
+ * goes on.
  */
 export function addImport(program: Command): void {
   const command = program

@@ -3,7 +3,7 @@ import type { RowFormat } from '../usecases/datasets/rows/row-options.ts';
 
 const OF_TEXTS = 'TRL (SFTTrainer), verl and LLaMA-Factory';
 
-/** Says which reader trains on what of a file: what the format means is lost where its reader passes over a column. */
+/** Describes which reader trains on what of a file: its meaning is lost where a reader passes over a column. */
 export function readersOf(format: ExportFormat | RowFormat): readonly string[] {
   switch (format.kind) {
     case 'openai':
@@ -17,22 +17,28 @@ export function readersOf(format: ExportFormat | RowFormat): readonly string[] {
           ];
     case 'sharegpt':
       return format.context === undefined
-        ? ['note: AgentGym reads `loss`; LLaMA-Factory and FastChat ignore it and train on every reply. For those: leave out --context keep']
-        : ['note: every `gpt` turn in this file is trained on: LLaMA-Factory (formatting: sharegpt), FastChat and AgentGym read it alike'];
+        ? [
+            'note: AgentGym reads `loss`; LLaMA-Factory and FastChat ignore it and train on every reply. For those: leave out --context keep',
+          ]
+        : [
+            'note: every `gpt` turn in this file is trained on: LLaMA-Factory (formatting: sharegpt), FastChat and AgentGym read it alike',
+          ];
     case 'trl':
       return 'tokenizer' in format
-        ? ['note: TRL (SFTTrainer) trains on `labels`, where they are not -100; set max_length=None, or it cuts rows at 1,024 tokens']
+        ? [
+            'note: TRL (SFTTrainer) trains on `labels`, where they are not -100; set max_length=None, or it cuts rows at 1,024 tokens',
+          ]
         : ['note: TRL (SFTTrainer) trains on `completion`; --tokenizer DIR writes a row per trajectory instead of one per reply'];
     case 'trl-grpo':
-      return ['note: TRL has no reader of scored completions: GRPOTrainer takes them from a rollout source (espalier_rl.adapters.trl)'];
+      return [
+        'note: TRL has no reader of scored completions: GRPOTrainer takes them from a rollout source (espalier_rl.adapters.trl)',
+      ];
     case 'dpo':
       return ['note: TRL (DPOTrainer) compares `chosen` with `rejected`, every token of both'];
     case 'xtuner':
       return [`note: xtuner reads \`output_with_loss\`; ${OF_TEXTS} do not know the form`];
     case 'verl':
-      return [
-        'note: this is experience (DataProto, by espalier_rl.adapters.verl); RLHFDataset reads prompts: --data prompts',
-      ];
+      return ['note: this is experience (DataProto, by espalier_rl.adapters.verl); RLHFDataset reads prompts: --data prompts'];
     case 'atif':
       return [
         'note: ATIF has no place for prompts, pictures and cuts of a trajectory; readers that train leave out steps with is_copied_context',

@@ -39,14 +39,10 @@ export function addRowOptions(command: Command, format: RowFlags['format']): Com
       new Option('--format <format>', 'what the file looks like').choices([...ROW_FORMATS, ...TRAJECTORY_ONLY]).default(format),
     )
     .addOption(
-      new Option('--data <data>', 'what is exported: whole trajectories, prompts to sample from (verl: a row per task), or examples of searched trees').choices([
-        'trajectories',
-        'prompts',
-        'good',
-        'revisions',
-        'both',
-        'pairs',
-      ]),
+      new Option(
+        '--data <data>',
+        'what is exported: whole trajectories, prompts to sample from (verl: a row per task), or examples of searched trees',
+      ).choices(['trajectories', 'prompts', 'good', 'revisions', 'both', 'pairs']),
     )
     .option('--alpha <number>', 'mined: what a good leaf must reach', numberBetween('--alpha', 0, 1), THRESHOLD_DEFAULTS.alpha)
     .option('--beta <number>', 'mined: by how much it must be better', numberBetween('--beta', 0, 1), THRESHOLD_DEFAULTS.beta)

@@ -27,7 +27,11 @@ describe('runTrainer', () => {
     expect(recorded.filter((line) => line.startsWith('PATH='))).toHaveLength(1);
     expect(recorded).toEqual(
       expect.arrayContaining([
-        ...['ESPALIER_DATASET=/data/rows.jsonl', 'ESPALIER_MANIFEST=/data/_manifests/rows.manifest-jsonl', 'ESPALIER_DATASET_ID=id'],
+        ...[
+          'ESPALIER_DATASET=/data/rows.jsonl',
+          'ESPALIER_MANIFEST=/data/_manifests/rows.manifest-jsonl',
+          'ESPALIER_DATASET_ID=id',
+        ],
         ...[`ESPALIER_DATASET_SHA256=${'a'.repeat(64)}`, 'ESPALIER_FORMAT=xtuner', 'ESPALIER_POLICY={"kind":"linear"}'],
         ...[
           'ESPALIER_METHOD=agent-r',

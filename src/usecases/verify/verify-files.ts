@@ -40,11 +40,7 @@ interface Found {
   readonly place: string;
 }
 
-function verifyFile(
-  { file, digest, manifest, place }: Found,
-  releases: readonly Release[],
-  fault: (found: Fault) => void,
-): void {
+function verifyFile({ file, digest, manifest, place }: Found, releases: readonly Release[], fault: (found: Fault) => void): void {
   const at = (sha256: unknown) => releases.filter((release) => release.sha256 === sha256);
   const same = at(digest);
   const named = same.length > 0 || manifest === undefined ? same : at(digestIn(manifest));

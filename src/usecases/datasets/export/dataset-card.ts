@@ -5,7 +5,9 @@ import { describeQuery } from './parse-trajectory-query.ts';
 export function datasetCard({ format, formatVersion, query, counts, splits, codeVersion, files }: FolderManifest): string {
   const names = Object.keys(splits).filter((split) => files.some(({ path }) => path.startsWith(`data/${split}-`)));
   const configs = names.flatMap((split) => [`  - split: ${split}`, `    path: data/${split}-*`]);
-  const rows = names.map((split) => `| ${split} | ${splits[split]?.trajectories} | ${splits[split]?.steps} | ${splits[split]?.lines} |`);
+  const rows = names.map(
+    (split) => `| ${split} | ${splits[split]?.trajectories} | ${splits[split]?.steps} | ${splits[split]?.lines} |`,
+  );
   return [
     '---',
     'configs:',

@@ -39,39 +39,54 @@ export async function exportFolder(options: ExportOptions): Promise<FolderManife
   return fillFolder(out, { existing, mark, manifest: FOLDER_MANIFEST }, async (folder) => {
     await mkdir(join(folder, 'data'));
     await mkdir(join(folder, '_manifests'));
-    const manifest = await readSnapshot(db, projectionsOf(format), { waitMs, signal }, async (trx, position): Promise<FolderManifest> => {
-      const counted = await countWhole(trx, query);
-      const { trajectories: total } = counted;
-      if (total === 0) throw nothingMatches(query);
-      const forgotten = await countForgotten(trx, query);
-      if (forgotten > 0) throw payloadForgotten(forgotten, total);
-      const pictures = openPictures(trx, blobs, await readPromptsHeld(trx, query));
-      if (pictures.any && !isParquet(format) && format.kind !== 'openai')
-        throw new DatasetError(
-          'picture',
-          `pictures of ${format.kind} lie in files next to it, which the hub does not find: export --format parquet or verl with --layout hf, or leave out --layout`,
-        );
-      const splits: Record<string, ExportCounts> = {};
-      const files: Shard[] = [];
-      let before = 0;
-      for (const split of SPLITS) {
-        const sink = new ShardSink(folder, { split, ending: isParquet(format) ? '.parquet' : '.jsonl' });
-        const counts = await writeFormat({
-          ...{ trx, blobs, query, format, tokenizer, truths, pictures, signal, file: sink },
-          folder: { keep: async () => '' }, // no format that keeps pictures in files comes here
-          only: ({ head }) => splitOf(head.split) === split,
-          onDone: (done) => onProgress({ done: before + done, total }),
-        });
-        before += counts.trajectories;
-        if (counts.lines === 0) await sink.discard();
-        else files.push(...(await sink.finish()));
-        if (counts.trajectories > 0) splits[split] = counts;
-      }
-      const counts = sumOf(Object.values(splits));
-      refuseDifference({ trajectories: total, steps: counted.steps }, counts);
-      const schema = 'espalier-folder-manifest/1';
-      return { schema, format, formatVersion: FORMAT_VERSIONS[format.kind], query, codeVersion, position, counts, splits, files };
-    });
+    const manifest = await readSnapshot(
+      db,
+      projectionsOf(format),
+      { waitMs, signal },
+      async (trx, position): Promise<FolderManifest> => {
+        const counted = await countWhole(trx, query);
+        const { trajectories: total } = counted;
+        if (total === 0) throw nothingMatches(query);
+        const forgotten = await countForgotten(trx, query);
+        if (forgotten > 0) throw payloadForgotten(forgotten, total);
+        const pictures = openPictures(trx, blobs, await readPromptsHeld(trx, query));
+        if (pictures.any && !isParquet(format) && format.kind !== 'openai')
+          throw new DatasetError(
+            'picture',
+            `pictures of ${format.kind} lie in files next to it, which the hub does not find: export --format parquet or verl with --layout hf, or leave out --layout`,
+          );
+        const splits: Record<string, ExportCounts> = {};
+        const files: Shard[] = [];
+        let before = 0;
+        for (const split of SPLITS) {
+          const sink = new ShardSink(folder, { split, ending: isParquet(format) ? '.parquet' : '.jsonl' });
+          const counts = await writeFormat({
+            ...{ trx, blobs, query, format, tokenizer, truths, pictures, signal, file: sink },
+            folder: { keep: async () => '' }, // no format that keeps pictures in files comes here
+            only: ({ head }) => splitOf(head.split) === split,
+            onDone: (done) => onProgress({ done: before + done, total }),
+          });
+          before += counts.trajectories;
+          if (counts.lines === 0) await sink.discard();
+          else files.push(...(await sink.finish()));
+          if (counts.trajectories > 0) splits[split] = counts;
+        }
+        const counts = sumOf(Object.values(splits));
+        refuseDifference({ trajectories: total, steps: counted.steps }, counts);
+        const schema = 'espalier-folder-manifest/1';
+        return {
+          schema,
+          format,
+          formatVersion: FORMAT_VERSIONS[format.kind],
+          query,
+          codeVersion,
+          position,
+          counts,
+          splits,
+          files,
+        };
+      },
+    );
     await writeFile(join(folder, FOLDER_MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
     await writeFile(join(folder, 'README.md'), datasetCard(manifest));
     return manifest;
@@ -90,7 +105,11 @@ function isParquet({ kind }: ExportFormat): boolean {
 
 function sumOf(all: readonly ExportCounts[]): ExportCounts {
   const sum = (of: (counts: ExportCounts) => number) => all.reduce((total, counts) => total + of(counts), 0);
-  const lost = { replies: sum((c) => c.lost?.replies ?? 0), tokens: sum((c) => c.lost?.tokens ?? 0), rows: sum((c) => c.lost?.rows ?? 0) };
+  const lost = {
+    replies: sum((c) => c.lost?.replies ?? 0),
+    tokens: sum((c) => c.lost?.tokens ?? 0),
+    rows: sum((c) => c.lost?.rows ?? 0),
+  };
   return {
     trajectories: sum((c) => c.trajectories),
     withoutStep: sum((c) => c.withoutStep),

@@ -67,8 +67,7 @@ export function fileOfManifest(path: string): string | null {
 
 /** Finds the manifest of a file where it lies, now or by an earlier version; where there is none, where it would be written. */
 export async function findManifest(out: string): Promise<string> {
-  for (const path of [manifestPath(out), earlierManifestPath(out)])
-    if (await stat(path).catch(() => undefined)) return path;
+  for (const path of [manifestPath(out), earlierManifestPath(out)]) if (await stat(path).catch(() => undefined)) return path;
   return manifestPath(out);
 }
 

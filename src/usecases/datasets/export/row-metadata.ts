@@ -30,7 +30,7 @@ export interface RowOrigin {
   readonly state: string | null;
   readonly judge: string | null;
   readonly judgements: readonly string[];
-  /** Numbers by name: `return` and `reward.<component>` of a trajectory; `good`, `bad`, `reached`, `alpha`, `beta` of mined rows. */
+  /** Numbers by name: `return`, `reward.<component>` of trajectories; `good`, `bad`, `reached`, `alpha`, `beta` of mined rows. */
   readonly scores: Readonly<Record<string, number | null>>;
 }
 
@@ -81,7 +81,7 @@ export function resultOf(success: boolean | null): 'success' | 'failure' | 'unkn
   return success ? 'success' : 'failure';
 }
 
-/** Says which of how many rows of an example one is, its steps counted from `from`. */
+/** Describes which of how many rows of an example one is, its steps counted from `from`. */
 export function partOf(row: Pick<ShownRow, 'from' | 'to'>, index: number, of: number, from = 0): RowSaid['part'] {
   return { index, of, from: from + row.from, to: from + row.to };
 }

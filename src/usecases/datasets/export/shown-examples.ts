@@ -14,11 +14,11 @@ export interface PictureShelf {
 }
 
 /** A row of a trajectory, and what its metadata say of it. */
-export interface ShownExample {
+export interface ShownExample<Metadata extends object = object> {
   readonly row: ShownRow;
   /** The steps of the row. */
   readonly stepIds: readonly string[];
-  readonly metadata: object;
+  readonly metadata: Metadata;
 }
 
 /**

@@ -9,8 +9,8 @@ import { shownSteps } from './shown-steps.ts';
 import type { Truths } from './truths.ts';
 
 /**
- * One row per task, as verl's `RLHFDataset` reads prompts to sample from: `data_source` (the environment), `prompt` (the chat that
- * the first reply was asked with), `ability`, `reward_model.ground_truth` and `extra_info`, which leads back to the record.
+ * One row per task, as verl's `RLHFDataset` reads prompts to sample from: `data_source` (the environment), `prompt` (the chat
+ * that the first reply was asked with), `ability`, `reward_model.ground_truth` and `extra_info`, which leads back to the record.
  */
 export const verlPrompts = (withPictures: boolean, truth: Truths['type']): ParquetShape => ({
   name: 'verl-prompts/1',
@@ -19,10 +19,7 @@ export const verlPrompts = (withPictures: boolean, truth: Truths['type']): Parqu
     list('prompt', struct('element', [text('role'), text('content')])),
     ...(withPictures ? [list('images', struct('element', [binary('bytes'), text('path')]))] : []),
     text('ability'),
-    struct('reward_model', [
-      text('style'),
-      truth === 'text' ? text('ground_truth') : list('ground_truth', text('element')),
-    ]),
+    struct('reward_model', [text('style'), truth === 'text' ? text('ground_truth') : list('ground_truth', text('element'))]),
     struct('extra_info', [
       text('split'),
       int64('index'),
@@ -77,7 +74,8 @@ export class VerlPrompts {
   #truth({ alias, goal }: ExportTrajectory['head'], place: string): string | readonly string[] {
     const found = this.#truths.of(alias) ?? (this.#truths.kind === 'goals' && goal !== '' ? goal : undefined);
     if (found !== undefined) return found;
-    const lack = this.#truths.kind === 'goals' ? 'the record states no goal of it' : 'the file of --truths has no line with its id';
+    const lack =
+      this.#truths.kind === 'goals' ? 'the record states no goal of it' : 'the file of --truths has no line with its id';
     throw new DatasetError(
       'invalid-query',
       `${place} has no ground truth: ${lack}; give --truths FILE with a line {"id": "${alias}", "ground_truth": …}, or leave the task out by --task`,

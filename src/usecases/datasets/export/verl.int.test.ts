@@ -207,15 +207,23 @@ test('a TRL row is a scored completion of a trajectory, in the group that it is 
         { role: 'assistant', content: 'take' },
       ],
       reward: 0.75,
-      rewards: { environment: 1, format: 0.25, length: -0.5 },
+      rewards: [
+        { component: 'environment', value: 1 },
+        { component: 'format', value: 0.25 },
+        { component: 'length', value: -0.5 },
+      ],
       group: ids.tree,
+      trajectory: ids.one,
+      part: { index: 0, of: 1 },
     },
     {
       prompt: [...opening, { role: 'assistant', content: 'look' }, { role: 'user', content: 'a shelf' }],
       completion: [{ role: 'assistant', content: 'leave' }],
       reward: 0.25,
-      rewards: { format: 0.25 },
+      rewards: [{ component: 'format', value: 0.25 }],
       group: ids.tree,
+      trajectory: ids.two,
+      part: { index: 0, of: 1 },
     },
   ]);
 });

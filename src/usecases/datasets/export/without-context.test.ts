@@ -10,12 +10,27 @@ test('a row whose every reply is trained on stays as it is', () => {
 
 test('trained replies before the first one that is context stay, those behind it are lost', () => {
   const messages = [said('user'), said('assistant', 1), said('user'), said('assistant', 0), said('user'), said('assistant', 1)];
-  expect(withoutContext({ messages, metadata: 1 })).toEqual({ body: { messages: messages.slice(0, 2), metadata: 1 }, kept: [true, false] });
+  expect(withoutContext({ messages, metadata: 1 })).toEqual({
+    body: { messages: messages.slice(0, 2), metadata: 1 },
+    kept: [true, false],
+  });
 });
 
 test('a row that holds context alone is left out, and loses nothing', () => {
   const losing = new LostReplies();
-  expect(losing.plain([{ conversations: [{ from: 'human', loss: null }, { from: 'gpt', loss: false }] }], [])).toEqual([]);
+  expect(
+    losing.plain(
+      [
+        {
+          conversations: [
+            { from: 'human', loss: null },
+            { from: 'gpt', loss: false },
+          ],
+        },
+      ],
+      [],
+    ),
+  ).toEqual([]);
   expect(losing.lost).toBeNull();
 });
 

@@ -9,10 +9,10 @@ import { stepTokens } from './verl-tokens.ts';
 const ATIF_VERSION = 'ATIF-v1.7';
 
 /**
- * Writes a trajectory as one line of ATIF: the instruction as a step of the system, the first observation as one of the user, then
- * a step of the agent per reply with what followed as its observation, token ids and log-probabilities in its metrics. Replies
- * that are not trained on are `is_copied_context`. `extra.espalier` leads back to the record and holds rewards, outcome and
- * success. ATIF has no place for the prompt that a reply was asked with, nor for pictures drawn of it.
+ * Writes a trajectory as one line of ATIF: the instruction as a step of the system, the first observation as one of the user,
+ * then a step of the agent per reply with what followed as its observation, token ids and log-probabilities in its metrics.
+ * Replies that are not trained on are `is_copied_context`. `extra.espalier` leads back to the record and holds rewards, outcome
+ * and success. ATIF has no place for the prompt that a reply was asked with, nor for pictures drawn of it.
  */
 export function atifBody(trajectory: ExportTrajectory, { weights: rule }: Extract<ExportFormat, { kind: 'atif' }>): object {
   const { head, root, firstPictures = [], steps, rollout, returnValue, rolloutRewards } = trajectory;
@@ -60,10 +60,7 @@ export function atifBody(trajectory: ExportTrajectory, { weights: rule }: Extrac
         policy: { id: rollout.policyId, version: rollout.policyVersion },
         outcome: rollout.outcome ?? 'terminated',
         success: rollout.success,
-        rewards: [
-          ...steps.flatMap((step, i) => rewardsOf(step.rewards, i)),
-          ...rewardsOf(rolloutRewards, null),
-        ],
+        rewards: [...steps.flatMap((step, i) => rewardsOf(step.rewards, i)), ...rewardsOf(rolloutRewards, null)],
       },
     },
   };

@@ -4,14 +4,8 @@ import { toXtuner } from '../../../domain/revision/xtuner.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
 import { lossMessages, partMessages } from './message-forms.ts';
-import {
-  imagesColumn,
-  type PictureShelf,
-  picturesIn,
-  type ShownExample,
-  shownExamples,
-} from './shown-examples.ts';
 import { picturesNamed } from './row-metadata.ts';
+import { imagesColumn, type PictureShelf, picturesIn, type ShownExample, shownExamples } from './shown-examples.ts';
 
 /**
  * Writes a trajectory for xtuner (a line per conversation) or TRL (a line per trained reply). None for a trajectory without a

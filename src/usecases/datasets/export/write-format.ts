@@ -11,15 +11,15 @@ import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
 import { jsonLine } from './json-line.ts';
 import type { ExportCounts } from './manifest.ts';
+import { ParquetFile } from './parquet-file.ts';
 import type { PictureFolder } from './picture-folder.ts';
 import type { Pictures } from './pictures.ts';
-import { ParquetFile } from './parquet-file.ts';
 import { streamEvents } from './stream-events.ts';
 import { streamTrajectories } from './stream-trajectories.ts';
 import { goalsAsTruths, type Truths } from './truths.ts';
+import { VerlFile } from './verl-file.ts';
 import { VerlPrompts, verlPrompts } from './verl-prompts.ts';
 import { stepTokens } from './verl-tokens.ts';
-import { VerlFile } from './verl-file.ts';
 import { contextLost, LostReplies } from './without-context.ts';
 import { atifBody } from './write-atif.ts';
 import { chatBodies } from './write-chat.ts';
@@ -120,7 +120,10 @@ function sampledTokens({ steps, rollout }: ExportTrajectory, rule: WeightRule): 
   return steps.filter((_, i) => weights[i] === 1).map((step) => stepTokens(step)?.mask.filter((m) => m === 1).length ?? 0);
 }
 
-async function writeTrajectories({ trx, query, blobs, signal, only, onDone }: WriteJob, writeOne: WriteOne): Promise<ExportCounts> {
+async function writeTrajectories(
+  { trx, query, blobs, signal, only, onDone }: WriteJob,
+  writeOne: WriteOne,
+): Promise<ExportCounts> {
   const counts = zero();
   let tree = '';
   for await (const trajectory of streamTrajectories(trx, query, blobs)) {

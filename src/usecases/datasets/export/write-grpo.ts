@@ -2,8 +2,8 @@ import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
 import { float } from './json-line.ts';
 import { partMessages } from './message-forms.ts';
-import { imagesColumn, type PictureShelf, picturesIn, shownExamples } from './shown-examples.ts';
 import { picturesNamed } from './row-metadata.ts';
+import { imagesColumn, type PictureShelf, picturesIn, shownExamples } from './shown-examples.ts';
 import { splitOwn } from './verl-tokens.ts';
 
 /**

@@ -2,8 +2,8 @@ import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
 import { openaiMessages } from './message-forms.ts';
-import { type PictureShelf, picturesIn, shownExamples } from './shown-examples.ts';
 import { picturesNamed } from './row-metadata.ts';
+import { type PictureShelf, picturesIn, shownExamples } from './shown-examples.ts';
 
 /**
  * Writes a trajectory for OpenAI chat fine-tuning: `messages` with `weight` 0 or 1 on assistant turns. One line where each prompt

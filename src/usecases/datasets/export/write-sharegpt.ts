@@ -7,8 +7,8 @@ import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
 import { float } from './json-line.ts';
 import { markedText } from './message-forms.ts';
-import { imagesColumn, type PictureShelf, picturesIn, shownExamples } from './shown-examples.ts';
 import { picturesNamed } from './row-metadata.ts';
+import { imagesColumn, type PictureShelf, picturesIn, shownExamples } from './shown-examples.ts';
 
 /** What Agent-R answers to every instruction where a run does not say otherwise (Agent-R spec §4.3). */
 export const DEFAULT_ACKNOWLEDGEMENT = 'Ok.';
@@ -30,9 +30,10 @@ export async function shareGptBodies(
     const pictures = await picturesIn(row.messages, stepIds, shelf);
     bodies.push({
       item_id: `${head.environment}_${head.alias}`,
-      conversations: format.context === undefined && isChat(row, chat)
-        ? shareGptTurns(chat, weights, acknowledgementIn(config))
-        : shareGptRow(row, `trajectory ${rollout.rolloutId}`, shelf.pictures.any),
+      conversations:
+        format.context === undefined && isChat(row, chat)
+          ? shareGptTurns(chat, weights, acknowledgementIn(config))
+          : shareGptRow(row, `trajectory ${rollout.rolloutId}`, shelf.pictures.any),
       ...(await imagesColumn(pictures, shelf)),
       reward: float(returnValue),
       success: rollout.success,

@@ -116,12 +116,7 @@ class AgentTrajFile {
     };
   }
 
-  *#rollout(
-    episode: Episode,
-    treeId: string,
-    rootStepId: string,
-    ordinal: number,
-  ): Generator<IdentifiedDraft> {
+  *#rollout(episode: Episode, treeId: string, rootStepId: string, ordinal: number): Generator<IdentifiedDraft> {
     const { turns, reward, success, rewards = [], outcome = 'terminated' } = episode;
     const { rewardScale: scale } = this.#options;
     const policy = this.#policyOf(episode);
@@ -153,7 +148,7 @@ class AgentTrajFile {
       const rewardId = derivedId('reward', stepId ?? rolloutId, component);
       yield this.#draft('RewardAssigned', rewardId, {
         ...{ rewardId, treeId, stepId, rolloutId, component, value: value / scale },
-        ...{ scorer: this.#scorer(), raw: { value, scale } },
+        ...{ scorer: this.#scorer(), raw: { value, scale, kind: 'delta' } },
       });
     }
     const reason = 'the recorded conversation ends here';

@@ -10,9 +10,9 @@ import { agentTrajDrafts, agentTrajRunId } from './agent-traj-drafts.ts';
 import type { AgentTrajOptions } from './agent-traj-options.ts';
 import { newToRecord } from './check-against-record.ts';
 import { eventFileDrafts, isEventFile } from './event-file-drafts.ts';
-import { chunkDrafts, type LinedDraft } from './lined-draft.ts';
 import { detectForm, type ItemFormName, itemFormOf } from './forms/item-form.ts';
 import { readObjects } from './forms/read-objects.ts';
+import { chunkDrafts, type LinedDraft } from './lined-draft.ts';
 import { surveyAgentTraj } from './survey-agent-traj.ts';
 
 export interface ImportOptions {

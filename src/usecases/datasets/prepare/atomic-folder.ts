@@ -14,7 +14,11 @@ const ABANDONED_MS = 3_600_000; // a partial folder that nobody wrote to for an 
  */
 export async function fillFolder<T>(
   out: string,
-  { existing, mark, manifest = 'manifest.json' }: { readonly existing: Existing; readonly mark: string; readonly manifest?: string },
+  {
+    existing,
+    mark,
+    manifest = 'manifest.json',
+  }: { readonly existing: Existing; readonly mark: string; readonly manifest?: string },
   fill: (folder: string) => Promise<T>,
 ): Promise<T> {
   const path = resolve(out);

@@ -75,7 +75,7 @@ describe('training rows of the record', () => {
         ],
       },
     });
-    const keys = rows.map(({ metadata }) => Object.keys(metadata as object));
+    const keys = rows.map((row) => Object.keys((row as { metadata: object }).metadata));
     expect(keys[0]).toEqual(keys[1]);
   });
 

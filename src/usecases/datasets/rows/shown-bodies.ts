@@ -56,7 +56,11 @@ async function turnBodies(row: TrainingRow, format: RowFormat, shelf: PictureShe
   const bodies: ExampleBody[] = [];
   for (const [index, one] of rows.entries()) {
     const stepIds = steps.slice(one.from, one.to).flatMap(({ stepId }) => stepId ?? []);
-    const example: ShownExample = { row: one, stepIds, metadata: { prompt: one.source, part: partOf(one, index, rows.length) } };
+    const example: ShownExample<RowSaid> = {
+      row: one,
+      stepIds,
+      metadata: { prompt: one.source, part: partOf(one, index, rows.length) },
+    };
     if (format.kind === 'trl') bodies.push(...(await completionsOf(example, shelf)));
     else bodies.push(await bodyOf(row, example, { kind: format.kind, context: format.context }, weights, shelf));
   }
@@ -84,7 +88,7 @@ async function completionsOf(example: ShownExample, shelf: PictureShelf): Promis
 
 async function bodyOf(
   { instruction, firstObservation, turns, environment, alias, acknowledgement, source }: TrainingRow,
-  { row, stepIds, metadata }: ShownExample,
+  { row, stepIds, metadata }: ShownExample<RowSaid>,
   { kind, context }: { readonly kind: 'openai' | 'xtuner' | 'sharegpt'; readonly context: RowFormat['context'] },
   weights: readonly (0 | 1)[],
   shelf: PictureShelf,
@@ -97,8 +101,8 @@ async function bodyOf(
   const chat = { instruction, firstObservation, history: turns };
   const conversations =
     context === undefined && isChat(row, chat)
-    ? shareGptTurns(chat, weights, acknowledgement ?? DEFAULT_ACKNOWLEDGEMENT)
-    : shareGptRow(row, place, shelf.pictures.any);
+      ? shareGptTurns(chat, weights, acknowledgement ?? DEFAULT_ACKNOWLEDGEMENT)
+      : shareGptRow(row, place, shelf.pictures.any);
   return { body: { item_id: `${environment}_${alias}`, conversations, ...(await imagesColumn(pictures, shelf)) }, said };
 }
 

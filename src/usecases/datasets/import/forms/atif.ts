@@ -59,14 +59,28 @@ export function parseAtif(value: unknown, environment: string | null): ParsedIte
   if (!parsed.success) return refusedShape(parsed.error);
   const { agent, steps, extra, subagent_trajectories: others } = parsed.data;
   if (others && others.length > 0)
-    return { kind: 'refused', reason: 'subagent_trajectories: a trajectory of several agents has no form here; write each as a row of its own' };
-  const picture = steps.findIndex((each) => [each.message, ...(each.observation?.results ?? []).map((result) => result.content)].some(hasPicture));
+    return {
+      kind: 'refused',
+      reason: 'subagent_trajectories: a trajectory of several agents has no form here; write each as a row of its own',
+    };
+  const picture = steps.findIndex((each) =>
+    [each.message, ...(each.observation?.results ?? []).map((result) => result.content)].some(hasPicture),
+  );
   if (picture >= 0)
-    return { kind: 'refused', reason: `steps.${picture}: shows a picture; an import takes texts alone, so leave the trajectory out, or export events (jsonl)` };
+    return {
+      kind: 'refused',
+      reason: `steps.${picture}: shows a picture; an import takes texts alone, so leave the trajectory out, or export events (jsonl)`,
+    };
   const replies = steps.filter(({ source }) => source === 'agent');
-  const uneven = replies.find(({ metrics }) => metrics?.completion_token_ids && metrics.logprobs && metrics.logprobs.length !== metrics.completion_token_ids.length);
+  const uneven = replies.find(
+    ({ metrics }) =>
+      metrics?.completion_token_ids && metrics.logprobs && metrics.logprobs.length !== metrics.completion_token_ids.length,
+  );
   if (uneven)
-    return { kind: 'refused', reason: `step ${uneven.step_id}: ${uneven.metrics?.completion_token_ids?.length} completion_token_ids and ${uneven.metrics?.logprobs?.length} logprobs; give one of each` };
+    return {
+      kind: 'refused',
+      reason: `step ${uneven.step_id}: ${uneven.metrics?.completion_token_ids?.length} completion_token_ids and ${uneven.metrics?.logprobs?.length} logprobs; give one of each`,
+    };
   const messages = steps.flatMap((each) => messagesOf(each));
   const said = extra?.espalier;
   const policy = said
@@ -82,7 +96,14 @@ export function parseAtif(value: unknown, environment: string | null): ParsedIte
   return { kind: 'episode', episode: { ...read.episode, turns } };
 }
 
-function messagesOf({ source, message, reasoning_content: thought, tool_calls: calls, observation, is_copied_context: copied }: Step) {
+function messagesOf({
+  source,
+  message,
+  reasoning_content: thought,
+  tool_calls: calls,
+  observation,
+  is_copied_context: copied,
+}: Step) {
   const said = textOf(message);
   if (source !== 'agent') return [{ role: source, content: said }];
   const called = (calls ?? []).map(({ function_name: name, arguments: given }) => callText(name, given));
@@ -98,7 +119,9 @@ function tokensOf(reply: Step | undefined): Pick<EpisodeTurn, 'tokens' | 'usage'
   const { completion_token_ids: found, logprobs, prompt_tokens: prompt, completion_tokens: completion } = reply?.metrics ?? {};
   return {
     ...(found && found.length > 0 ? { tokens: { ids: found, logProbs: logprobs ?? null } } : {}),
-    ...(typeof prompt === 'number' && typeof completion === 'number' ? { usage: { promptTokens: prompt, completionTokens: completion } } : {}),
+    ...(typeof prompt === 'number' && typeof completion === 'number'
+      ? { usage: { promptTokens: prompt, completionTokens: completion } }
+      : {}),
   };
 }
 

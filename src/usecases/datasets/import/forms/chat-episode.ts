@@ -2,14 +2,7 @@ import { z } from 'zod';
 import { sha256Hex } from '../../../../digest/sha256.ts';
 import type { Episode, EpisodeTurn, ParsedItem } from '../agent-traj-item.ts';
 
-const part = z.union([
-  z.string(),
-  z.looseObject({ type: z.string().optional(), text: z.string().nullish() }).transform(({ type, text }, context) => {
-    if (typeof text === 'string') return text;
-    context.addIssue(`is of the type ${type ?? 'unknown'}; an import takes texts alone, so leave the row out, or export events (jsonl)`);
-    return z.NEVER;
-  }),
-]);
+const part = z.union([z.string(), z.looseObject({ type: z.string().optional(), text: z.string().nullish() })]);
 const call = z.looseObject({
   function: z.looseObject({ name: z.string(), arguments: z.unknown() }).optional(),
   name: z.string().optional(),
@@ -17,7 +10,7 @@ const call = z.looseObject({
 });
 const message = z.looseObject({
   role: z.string(),
-  content: z.union([z.string(), z.array(part).transform((parts) => parts.join(''))]).nullish(),
+  content: z.union([z.string(), z.array(part)]).nullish(),
   weight: z.number().nullish(),
   tool_calls: z.array(call).nullish(),
 });
@@ -38,8 +31,20 @@ const FIRST = ['system', 'developer'];
 export function chatEpisode(messages: Chat, facts: ChatFacts): ParsedItem {
   const opening = messages.findIndex(({ role }) => role === 'assistant');
   if (opening < 0) return { kind: 'no-conversation' };
+  const shown = messages.findIndex(
+    ({ content }) => typeof content !== 'string' && content?.some((each) => textIn(each) === null),
+  );
+  if (shown >= 0)
+    return {
+      kind: 'refused',
+      reason: `messages.${shown}.content: holds a part that is no text; an import takes texts alone, so leave the row out, or export events (jsonl)`,
+    };
   const before = messages.slice(0, opening);
-  const said = (some: Chat) => some.map(textOf).filter((text) => text !== '').join('\n\n');
+  const said = (some: Chat) =>
+    some
+      .map(textOf)
+      .filter((text) => text !== '')
+      .join('\n\n');
   const instruction = said(before.filter(({ role }) => FIRST.includes(role)));
   const firstObservation = said(before.filter(({ role }) => !FIRST.includes(role)));
   if (firstObservation === '' && instruction === '')
@@ -47,7 +52,10 @@ export function chatEpisode(messages: Chat, facts: ChatFacts): ParsedItem {
   const turns: (Omit<EpisodeTurn, 'observation'> & { observation: Chat })[] = [];
   for (const [i, each] of messages.slice(opening).entries()) {
     if (FIRST.includes(each.role))
-      return { kind: 'refused', reason: `messages.${opening + i}: a ${each.role} message follows a reply; put it first, or make it a user message` };
+      return {
+        kind: 'refused',
+        reason: `messages.${opening + i}: a ${each.role} message follows a reply; put it first, or make it a user message`,
+      };
     if (each.role === 'assistant') turns.push({ response: textOf(each), observation: [], trained: each.weight !== 0 });
     else turns.at(-1)?.observation.push(each);
   }
@@ -63,8 +71,16 @@ export function chatEpisode(messages: Chat, facts: ChatFacts): ParsedItem {
 }
 
 function textOf({ content, tool_calls: calls }: Chat[number]): string {
-  const called = (calls ?? []).map((each) => callText(each.function?.name ?? each.name ?? '', each.function?.arguments ?? each.arguments));
-  return [content ?? '', ...called].filter((text) => text !== '').join('\n');
+  const called = (calls ?? []).map((each) =>
+    callText(each.function?.name ?? each.name ?? '', each.function?.arguments ?? each.arguments),
+  );
+  const said = typeof content === 'string' ? content : (content ?? []).map((each) => textIn(each) ?? '').join('');
+  return [said, ...called].filter((text) => text !== '').join('\n');
+}
+
+/** Null for a part that is a picture or another thing. */
+function textIn(each: z.infer<typeof part>): string | null {
+  return typeof each === 'string' ? each : (each.text ?? null);
 }
 
 /** Writes a call of a tool as the templates of Qwen and Hermes do. */

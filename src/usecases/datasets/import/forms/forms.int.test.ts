@@ -9,8 +9,17 @@ import type { ExportFormat } from '../../export/format.ts';
 
 const shop = datasetWorkshop();
 
-const write = (...rows: readonly object[]) => writeFile(shop.path('source'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-const linesOf = async (name: string) => (await readFile(shop.path(name), 'utf8')).trimEnd().split('\n').map((line) => JSON.parse(line));
+const write = (...rows: readonly object[]) =>
+  writeFile(shop.path('source'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+const linesOf = async (name: string) =>
+  (await readFile(shop.path(name), 'utf8'))
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+async function exported(name: string, format: ExportFormat) {
+  await shop.exportTo(name, format);
+  return linesOf(name);
+}
 const steps = () => shop.db.selectFrom('steps').selectAll().where('depth', '>', 0).orderBy('depth').execute();
 
 /** Two rollouts of a task: one of a guide's step and two of its own with tokens, and one that fails. */
@@ -37,7 +46,13 @@ describe('files of others', () => {
     await write({
       messages: [
         { role: 'system', content: 'Be brief.' },
-        { role: 'user', content: [{ type: 'text', text: 'What ' }, { type: 'text', text: 'is it?' }] },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'What ' },
+            { type: 'text', text: 'is it?' },
+          ],
+        },
         { role: 'assistant', content: 'look', weight: 0 },
         { role: 'user', content: 'a cat' },
         { role: 'user', content: 'on a mat' },
@@ -49,7 +64,9 @@ describe('files of others', () => {
     expect(report).toMatchObject({ source: 'openai', trees: 1, rollouts: 1, steps: 2, alreadyThere: 0 });
     const tree = await shop.db.selectFrom('trees').selectAll().executeTakeFirstOrThrow();
     expect(tree).toMatchObject({ environment: 'chat', instruction: 'Be brief.' });
-    expect((await steps()).map(({ response, observation, policySpans }) => [response, observation, policySpans[0]?.policyId])).toEqual([
+    expect(
+      (await steps()).map(({ response, observation, policySpans }) => [response, observation, policySpans[0]?.policyId]),
+    ).toEqual([
       ['look', 'a cat\n\non a mat', 'chat:context'],
       ['<tool_call>\n{"name":"say","arguments":{"word":"cat"}}\n</tool_call>', 'said', 'chat'],
     ]);
@@ -71,27 +88,36 @@ describe('files of others', () => {
     ['openai', { kind: 'openai', weights: 'own', metadata: 'include' }],
     ['sharegpt', { kind: 'sharegpt', weights: 'own' }],
     ['atif', { kind: 'atif', weights: 'own' }],
-  ])('a file of ours in the form %s is imported and exported to the same texts, weights, rewards and success', async (form, format) => {
-    await givenEvents(shop.db, recorded().events);
-    const before = await linesOf((await shop.exportTo('before', format), 'before'));
-    await shop.startAgain();
-    const report = await shop.importing({ source: shop.path('before') });
-    expect(report.source).toBe(form === 'sharegpt' ? 'agent-traj' : form);
-    const after = await linesOf((await shop.exportTo('after', format), 'after'));
-    expect(after.map(withoutIds)).toEqual(before.map(withoutIds));
-    expect(after).toHaveLength(2);
-  });
+  ])(
+    'a file of ours in the form %s is imported and exported to the same texts, weights, rewards and success',
+    async (form, format) => {
+      await givenEvents(shop.db, recorded().events);
+      const before = await exported('before', format);
+      await shop.startAgain();
+      const report = await shop.importing({ source: shop.path('before') });
+      expect(report.source).toBe(form === 'sharegpt' ? 'agent-traj' : form);
+      const after = await exported('after', format);
+      expect(after.map(withoutIds)).toEqual(before.map(withoutIds));
+      expect(after).toHaveLength(2);
+    },
+  );
 
   test('a trajectory of ATIF keeps token ids, log-probabilities, rewards of each step, and what was copied as context', async () => {
     await givenEvents(shop.db, recorded().events);
-    const [line] = await linesOf((await shop.exportTo('atif', { kind: 'atif', weights: 'own' }), 'atif'));
+    const [line] = await exported('atif', { kind: 'atif', weights: 'own' });
     expect(line).toMatchObject({
       schema_version: 'ATIF-v1.7',
       agent: { name: 'random', version: '0' },
       steps: [
         { step_id: 1, source: 'system' },
         { step_id: 2, source: 'user' },
-        { step_id: 3, source: 'agent', message: 'as shown', is_copied_context: true, observation: { results: [{ content: 'shown' }] } },
+        {
+          step_id: 3,
+          source: 'agent',
+          message: 'as shown',
+          is_copied_context: true,
+          observation: { results: [{ content: 'shown' }] },
+        },
         { step_id: 4, message: 'go on', metrics: { completion_token_ids: [5, 6, 7], logprobs: [-0.5, -0.25, -1] } },
         { step_id: 5, message: 'end' },
       ],
@@ -130,10 +156,16 @@ describe('files of others', () => {
   });
 
   test('a rollout dump of verl is one rollout per line, its score the reward and its step the version', async () => {
-    await write({ input: 'user\n1+1?', output: '2', gts: '2', score: 1, step: 7 }, { input: 'user\n1+1?', output: '3', score: 0, step: 7 });
+    await write(
+      { input: 'user\n1+1?', output: '2', gts: '2', score: 1, step: 7 },
+      { input: 'user\n1+1?', output: '3', score: 0, step: 7 },
+    );
     expect(await shop.importing()).toMatchObject({ source: 'verl', trees: 1, rollouts: 2 });
     const rollouts = await shop.db.selectFrom('rollouts').selectAll().execute();
-    expect(rollouts.map(({ policyId, policyVersion }) => [policyId, policyVersion])).toEqual([['verl', 7], ['verl', 7]]);
+    expect(rollouts.map(({ policyId, policyVersion }) => [policyId, policyVersion])).toEqual([
+      ['verl', 7],
+      ['verl', 7],
+    ]);
   });
 
   test('results of verifiers become rollouts of their examples with their rewards', async () => {
@@ -141,7 +173,9 @@ describe('files of others', () => {
     const completion = [{ role: 'assistant', content: '2' }];
     await write({ example_id: 3, prompt, completion, answer: '2', reward: 0.5, task: 'sums', metrics: { exact: 1 } });
     expect(await shop.importing()).toMatchObject({ source: 'verifiers', rollouts: 1 });
-    expect(await shop.db.selectFrom('trees').select(['environment', 'alias']).execute()).toEqual([{ environment: 'sums', alias: '3' }]);
+    expect(await shop.db.selectFrom('trees').select(['environment', 'alias']).execute()).toEqual([
+      { environment: 'sums', alias: '3' },
+    ]);
     expect(await shop.db.selectFrom('rewards').select('value').execute()).toEqual([{ value: 0.5 }]);
   });
 
@@ -152,7 +186,11 @@ describe('files of others', () => {
         { type: 'user', sessionId: 's-1', message: { role: 'user', content: 'List files.' } },
         { type: 'assistant', sessionId: 's-1', message: { role: 'assistant', content: [{ type: 'thinking', thinking: 'hm' }] } },
         { type: 'assistant', sessionId: 's-1', message: { role: 'assistant', content: [{ type: 'text', text: 'I look.' }] } },
-        { type: 'assistant', sessionId: 's-1', message: { role: 'assistant', content: [{ type: 'tool_use', name: 'bash', input: { command: 'ls' } }] } },
+        {
+          type: 'assistant',
+          sessionId: 's-1',
+          message: { role: 'assistant', content: [{ type: 'tool_use', name: 'bash', input: { command: 'ls' } }] },
+        },
         { type: 'user', sessionId: 's-1', message: { role: 'user', content: [{ type: 'tool_result', content: 'a.txt' }] } },
       ],
     ],
@@ -160,8 +198,14 @@ describe('files of others', () => {
       'Codex',
       [
         { type: 'session_meta', payload: { id: 's-1' } },
-        { type: 'response_item', payload: { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'List files.' }] } },
-        { type: 'response_item', payload: { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'I look.' }] } },
+        {
+          type: 'response_item',
+          payload: { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'List files.' }] },
+        },
+        {
+          type: 'response_item',
+          payload: { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'I look.' }] },
+        },
         { type: 'response_item', payload: { type: 'function_call', name: 'bash', arguments: '{"command":"ls"}' } },
         { type: 'response_item', payload: { type: 'function_call_output', output: 'a.txt' } },
       ],
@@ -170,7 +214,10 @@ describe('files of others', () => {
     await write(...rows);
     expect(await shop.importing()).toMatchObject({ source: 'hf-trace', rollouts: 1, steps: 1 });
     const [step] = await steps();
-    expect(step).toMatchObject({ response: 'I look.\n<tool_call>\n{"name":"bash","arguments":{"command":"ls"}}\n</tool_call>', observation: 'a.txt' });
+    expect(step).toMatchObject({
+      response: 'I look.\n<tool_call>\n{"name":"bash","arguments":{"command":"ls"}}\n</tool_call>',
+      observation: 'a.txt',
+    });
     expect(await shop.db.selectFrom('trees').select('alias').execute()).toEqual([{ alias: 's-1' }]);
   });
 
@@ -178,7 +225,15 @@ describe('files of others', () => {
     ['a message without a role', [{ messages: [{ content: 'x' }] }], 'source line 1: messages.0.role:'],
     [
       'a picture in a chat',
-      [{ messages: [] }, { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }, { role: 'assistant', content: 'a' }] }],
+      [
+        { messages: [] },
+        {
+          messages: [
+            { role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] },
+            { role: 'assistant', content: 'a' },
+          ],
+        },
+      ],
       'an import takes texts alone, so leave the row out',
     ],
     [
@@ -206,7 +261,11 @@ describe('files of others', () => {
 function withoutIds(row: Readonly<Record<string, unknown>>): object {
   const { metadata, session_id: _s, trajectory_id: _t, ...rest } = row;
   const said = metadata as { scores: object; policy: object; result: string; task: { alias: string } } | undefined;
-  const { extra, steps: taken, ...plain } = rest as { extra?: { reward: number; espalier: Record<string, unknown> }; steps?: { extra?: object }[] };
+  const {
+    extra,
+    steps: taken,
+    ...plain
+  } = rest as { extra?: { reward: number; espalier: Record<string, unknown> }; steps?: { extra?: object }[] };
   return {
     ...plain,
     ...(said ? { metadata: { policy: said.policy, result: said.result, alias: said.task.alias } } : {}),

@@ -5,7 +5,18 @@ import { type Chat, callText, chat, chatEpisode, refusedShape } from './chat-epi
 import type { ItemForm } from './item-form.ts';
 import { isObject } from './read-objects.ts';
 
-const TYPES = ['user', 'assistant', 'system', 'session', 'session_start', 'message', 'session_meta', 'turn_context', 'response_item', 'event_msg'];
+const TYPES = [
+  'user',
+  'assistant',
+  'system',
+  'session',
+  'session_start',
+  'message',
+  'session_meta',
+  'turn_context',
+  'response_item',
+  'event_msg',
+];
 
 /** Returns whether a line is one of an agent's session as the Hugging Face hub shows them (Claude Code, Codex, Pi, Droid). */
 export function isTraceLine(first: Readonly<Record<string, unknown>>): boolean {
@@ -28,7 +39,10 @@ export const readTrace: ItemForm['items'] = async function* items(path, { enviro
     if (said === null) continue;
     const before = messages.at(-1);
     if (isObject(before) && before.role === 'assistant' && said.role === 'assistant')
-      messages[messages.length - 1] = { role: 'assistant', content: [before.content, said.content].filter((text) => text !== '').join('\n') };
+      messages[messages.length - 1] = {
+        role: 'assistant',
+        content: [before.content, said.content].filter((text) => text !== '').join('\n'),
+      };
     else messages.push(said);
   }
   const parsed = chat.safeParse(messages);
@@ -36,13 +50,21 @@ export const readTrace: ItemForm['items'] = async function* items(path, { enviro
     yield { line: 1, parsed: refusedShape(parsed.error) };
     return;
   }
-  yield { line: 1, parsed: chatEpisode(parsed.data as Chat, { environment: environment ?? 'trace', ...(session ? { alias: session } : {}) }) };
+  yield {
+    line: 1,
+    parsed: chatEpisode(parsed.data as Chat, { environment: environment ?? 'trace', ...(session ? { alias: session } : {}) }),
+  };
 };
 
 function sessionOf(line: Readonly<Record<string, unknown>>): string {
   const { sessionId, session_id: other, payload, type, id } = line;
-  const found = [sessionId, other, type === 'session_meta' && isObject(payload) ? payload.id : null, type === 'session' || type === 'session_start' ? id : null];
-  return found.find((each) => typeof each === 'string') as string | undefined ?? '';
+  const found = [
+    sessionId,
+    other,
+    type === 'session_meta' && isObject(payload) ? payload.id : null,
+    type === 'session' || type === 'session_start' ? id : null,
+  ];
+  return (found.find((each) => typeof each === 'string') as string | undefined) ?? '';
 }
 
 interface Said {
@@ -69,8 +91,10 @@ function saidByCodex(payload: Readonly<Record<string, unknown>>): Said | null {
     const text = contentOf(content);
     return text === '' || role === 'developer' ? null : { role, content: text };
   }
-  if (type === 'function_call' && typeof name === 'string') return { role: 'assistant', content: callText(name, payload.arguments) };
-  if (type === 'function_call_output') return { role: 'tool', content: typeof output === 'string' ? output : JSON.stringify(output) };
+  if (type === 'function_call' && typeof name === 'string')
+    return { role: 'assistant', content: callText(name, payload.arguments) };
+  if (type === 'function_call_output')
+    return { role: 'tool', content: typeof output === 'string' ? output : JSON.stringify(output) };
   return null;
 }
 
@@ -78,7 +102,10 @@ function saidByCodex(payload: Readonly<Record<string, unknown>>): Said | null {
 function contentOf(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
-  return content.map(partText).filter((text) => text !== '').join('\n');
+  return content
+    .map(partText)
+    .filter((text) => text !== '')
+    .join('\n');
 }
 
 function partText(part: unknown): string {

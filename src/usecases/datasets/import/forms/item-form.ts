@@ -1,11 +1,11 @@
 import type { Sha256 } from '../../../../digest/sha256.ts';
 import { DatasetError } from '../../dataset-error.ts';
-import { type ParsedItem, parseAgentTrajItem } from '../agent-traj-item.ts';
+import type { ParsedItem } from '../agent-traj-item.ts';
 import type { AgentTrajOptions } from '../agent-traj-options.ts';
 import { readRows } from '../read-rows.ts';
 import { readAtif } from './atif.ts';
 import { isTraceLine, readTrace } from './hf-trace.ts';
-import { parseMessagesRow, parseShareGptRow } from './messages-row.ts';
+import { parseAgentTrajRow, parseMessagesRow, parseShareGptRow } from './messages-row.ts';
 import { isObject, readObjects } from './read-objects.ts';
 import { parseVerifiersRow } from './verifiers-row.ts';
 import { parseVerlRow } from './verl-row.ts';
@@ -43,9 +43,7 @@ function rowsBy(parse: ParseRow): ItemForm['items'] {
 const forms: { readonly [Name in ItemFormName]: Omit<ItemForm, 'name'> } = {
   sharegpt: {
     ...{ importer: 'agent-traj/1', title: 'AgentTraj', policyId: 'agent-traj' },
-    items: rowsBy((value, environment) =>
-      isAgentTraj(value) ? parseAgentTrajItem(value, environment) : parseShareGptRow(value, environment),
-    ),
+    items: readShareGpt,
   },
   openai: { importer: 'openai/1', title: 'chats', policyId: 'chat', items: rowsBy(parseMessagesRow) },
   atif: { importer: 'atif/1', title: 'ATIF', policyId: 'atif', items: readAtif },
@@ -67,7 +65,9 @@ export async function detectForm(path: string): Promise<ItemForm> {
   }
   const name = isObject(first) ? nameOf(first) : null;
   if (name !== null) return itemFormOf(name);
-  const has = isObject(first) ? `its first row has ${Object.keys(first).slice(0, 8).join(', ') || 'no field'}` : 'its first row is no object';
+  const has = isObject(first)
+    ? `its first row has ${Object.keys(first).slice(0, 8).join(', ') || 'no field'}`
+    : 'its first row is no object';
   throw new DatasetError(
     'bad-row',
     `${path} line 1: is in no form that is known: ${has}; name one by --format: events of our own (jsonl), ${ITEM_FORMS.join(', ')}`,
@@ -83,9 +83,21 @@ function nameOf(first: Readonly<Record<string, unknown>>): ItemFormName | null {
   return isTraceLine(first) ? 'hf-trace' : null;
 }
 
-/** An item of AgentGym opens with a person; one with a system text, or without a task, is a ShareGPT conversation. */
-function isAgentTraj(value: unknown): boolean {
-  if (!isObject(value) || !('item_id' in value)) return !isObject(value) || !('conversations' in value);
-  const [first] = Array.isArray(value.conversations) ? value.conversations : [];
-  return !(isObject(first) && first.from === 'system');
+/**
+ * Reads ShareGPT conversations. A file whose first row has an `item_id` is one of AgentGym, where every row has one and names its
+ * task; of those the ones that open with a system text, as ours do, have no acknowledgement.
+ */
+async function* readShareGpt(path: string, { environment }: AgentTrajOptions, hash?: Sha256): AsyncGenerator<ItemOfFile> {
+  let items: boolean | undefined;
+  for await (const { line, value } of readRows(path, hash)) {
+    items ??= isObject(value) && 'item_id' in value;
+    const parse = items && !opensWithSystem(value) ? parseAgentTrajRow : parseShareGptRow;
+    yield { line, parsed: parse(value, environment) };
+  }
+}
+
+function opensWithSystem(value: unknown): boolean {
+  if (!isObject(value) || !('item_id' in value) || !Array.isArray(value.conversations)) return false;
+  const [first] = value.conversations;
+  return isObject(first) && first.from === 'system';
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { wellFormed } from '../../../../events/well-formed.ts';
-import type { ParsedItem } from '../agent-traj-item.ts';
+import { type ParsedItem, parseAgentTrajItem } from '../agent-traj-item.ts';
 import { type ChatFacts, chat, chatEpisode, refusedShape } from './chat-episode.ts';
+import { isObject } from './read-objects.ts';
 
 /** `metadata` of our own files, of this version (`scores`, `result`) and of those before (`return`, `success`). */
 const ours = z.object({
@@ -35,7 +36,14 @@ export function parseMessagesRow(value: unknown, environment: string | null): Pa
 
 const ROLES: Readonly<Record<string, string>> = {
   ...{ human: 'user', user: 'user', observation: 'tool', tool: 'tool', system: 'system' },
-  ...{ gpt: 'assistant', assistant: 'assistant', chatgpt: 'assistant', bing: 'assistant', bard: 'assistant', function_call: 'assistant' },
+  ...{
+    gpt: 'assistant',
+    assistant: 'assistant',
+    chatgpt: 'assistant',
+    bing: 'assistant',
+    bard: 'assistant',
+    function_call: 'assistant',
+  },
 };
 
 /** Reads a ShareGPT conversation, `loss: false` on replies that are context. */
@@ -46,7 +54,10 @@ export function parseShareGptRow(value: unknown, environment: string | null): Pa
   if (!conversations) return { kind: 'no-conversation' };
   const stranger = conversations.findIndex(({ from }) => ROLES[from] === undefined);
   if (stranger >= 0)
-    return { kind: 'refused', reason: `conversations.${stranger}.from: ${JSON.stringify(conversations[stranger]?.from)} is none of ${Object.keys(ROLES).join(', ')}` };
+    return {
+      kind: 'refused',
+      reason: `conversations.${stranger}.from: ${JSON.stringify(conversations[stranger]?.from)} is none of ${Object.keys(ROLES).join(', ')}`,
+    };
   const messages = conversations.map(({ from, value: content, loss }) => ({
     role: ROLES[from] ?? '',
     content,
@@ -58,12 +69,27 @@ export function parseShareGptRow(value: unknown, environment: string | null): Pa
   return chatEpisode(said, { ...facts, ...known, ...(typeof reward === 'number' ? { reward } : {}) });
 }
 
+/**
+ * Reads an item of AgentGym, its task and policy as a file of ours says them where it does. Files of versions that had no
+ * `scores` are read as they always were: the events of an earlier import stay the same.
+ */
+export function parseAgentTrajRow(value: unknown, environment: string | null): ParsedItem {
+  const own = isObject(value) ? ours.safeParse(value.metadata) : null;
+  if (!own?.success || own.data.scores === undefined) return parseAgentTrajItem(value, environment);
+  const parsed = parseAgentTrajItem(value, environment ?? own.data.environment.name);
+  if (parsed.kind !== 'episode') return parsed;
+  const { id, version } = own.data.policy;
+  return { kind: 'episode', episode: { ...parsed.episode, policy: { policyId: id, version } } };
+}
+
 function factsOf(metadata: unknown, id: string | number | undefined, environment: string | null): ChatFacts {
   const own = ours.safeParse(metadata);
   const named = environment === null ? {} : { environment };
   if (!own.success) return { ...(id === undefined ? {} : { alias: String(id) }), ...named };
   const { task, environment: recorded, policy, result, success, scores, return: returned } = own.data;
-  const [reward = returned ?? null] = (scores ?? []).flatMap(({ name, value }) => (name === 'return' || name === 'good' ? [value] : []));
+  const [reward = returned ?? null] = (scores ?? []).flatMap(({ name, value }) =>
+    name === 'return' || name === 'good' ? [value] : [],
+  );
   return {
     ...{ environment: recorded.name, alias: task.alias, reward },
     ...{ success: result === undefined ? (success ?? null) : result === 'unknown' ? null : result === 'success' },

@@ -40,7 +40,12 @@ export class VerlPrompts {
   }
 
   /** Yields the row of a task that has none yet. @throws DatasetError `invalid-query` for one without a ground truth. */
-  async *rows({ head, root: first, firstPictures = [], steps }: ExportTrajectory): AsyncGenerator<Readonly<Record<string, unknown>>> {
+  async *rows({
+    head,
+    root: first,
+    firstPictures = [],
+    steps,
+  }: ExportTrajectory): AsyncGenerator<Readonly<Record<string, unknown>>> {
     const [step] = steps;
     if (!step || this.#seen.has(head.taskId)) return;
     const path = { instruction: head.instruction, firstObservation: first.observation, firstPictures, steps: [step] };

@@ -81,7 +81,7 @@ export function addRevise(program: Command): void {
         .choices(['clamp', 'drop'])
         .default('clamp'),
     )
-    .option('--concurrency <n>', 'trees at a time', wholeNumber('--concurrency', 1, 10_000), 4)
+    .option('--concurrency <n>', 'trees at a time, and revisions executed at a time', wholeNumber('--concurrency', 1, 10_000), 4)
     .addOption(new Option('--revise <0|1>', 'faithful: 0 asks nobody and keeps the whole bad trajectory').choices(['0', '1']))
     .addOption(
       new Option('--data-type <type>', 'faithful: rows of pairs (centric), or of good trajectories').choices(['centric', 'good']),

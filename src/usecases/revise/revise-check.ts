@@ -1,13 +1,14 @@
 import type { RevisedTurn } from '../../domain/revision/splice.ts';
 import { isGood, type Thresholds } from '../../domain/revision/thresholds.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
-import type { EnvironmentKind, ParsedResponse } from '../../environments/environment.ts';
+import type { Environment, EnvironmentKind, ParsedResponse } from '../../environments/environment.ts';
 import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';
 import { sameObservation, shownText } from '../../environments/same-observation.ts';
 import { sameText } from '../../environments/same-text.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import type { SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
-import { type SharedEpisodes, shareEpisodes } from './shared-episodes.ts';
+import { type SharedEpisodes, shareEpisodes, type Walk } from './shared-episodes.ts';
+import type { Slots } from './slots.ts';
 
 export type Checked =
   | { readonly kind: 'verified'; readonly reached: number }
@@ -21,21 +22,31 @@ export interface Checking {
   readonly kind: EnvironmentKind;
   /** Null where the environment reads them. */
   readonly read: ReadReply | null;
+  /** Who has an episode takes a turn. */
+  readonly slots: Slots;
   readonly signal: AbortSignal;
 }
 
-/** Executes the revisions of one tree. */
+/** Executes the revisions of one tree, several at a time. */
 export interface Checks {
   /**
    * Executes a revision from the start: reset, the bad steps, then the good ones (Agent-R's specification, §6 item 12). It holds
    * when every observation is the recorded one and the episode is worth at least alpha at its end. An observation that differs
    * makes the row a lie even where the goal is reached, so it is rejected. A reply that holds the reflection is read, and what it
    * says is executed: it must be as well formed as it was without. The pseudo turn of the signal, which nobody took, is not
-   * executed. @throws EnvironmentError: a fault of the environment is no word on the revision.
+   * executed. @throws EnvironmentError: a fault of the environment is no word on the revision; the reason of the signal.
    */
   check(turns: readonly RevisedTurn[], thresholds: Thresholds): Promise<Checked>;
+  /** To be called when no check is under way. */
   close(): Promise<void>;
 }
+
+/** A task that was opened: how replies are read there, and who walks in it. */
+type Opened =
+  | { readonly kind: 'shared'; readonly parse: ReadReply; readonly episodes: SharedEpisodes }
+  /** Walked once. */
+  | { readonly kind: 'alone'; readonly parse: ReadReply; readonly walk: (way: readonly string[]) => Walk }
+  | { readonly kind: 'differs'; readonly observation: string };
 
 /**
  * Prepares the execution of revisions. Where episodes can be copied, or equal actions are always answered alike, what several of
@@ -43,59 +54,77 @@ export interface Checks {
  * starts from the opening.
  */
 export function openChecks(
-  { kind, read, signal }: Checking,
+  { kind, read, signal, slots }: Checking,
   tree: SearchedTree,
   planned: readonly (readonly RevisedTurn[])[],
 ): Checks {
   const picturesAt = (stepId: string) => tree.pictures.get(stepId) ?? [];
   const firstPictures = picturesAt(tree.tree.root.step.stepId);
   const begin = { task: { alias: tree.alias, seed: tree.seed }, firstObservation: tree.firstObservation, firstPictures };
-  let opened: { readonly episodes: SharedEpisodes; readonly parse: ReadReply; readonly isShared: boolean } | null = null;
+  /** The first opening, until it is seen that it is of no use to others. */
+  let first: Promise<Opened> | null = null;
+  let isAlone = false;
 
-  /** Returns the episodes, or what the environment shows at the opening where that is not what is recorded. */
-  async function open(): Promise<NonNullable<typeof opened> | { readonly differs: string }> {
-    if (opened) return opened;
-    const environment = await kind.create();
+  async function open(): Promise<Opened> {
+    const endTurn = await slots.take();
+    let environment: Environment | null = null;
     try {
-      const { opening, ...started } = await resetAsRecorded(environment, begin.task, begin.firstObservation, firstPictures);
+      signal.throwIfAborted();
+      const begun = await kind.create();
+      environment = begun;
+      const { opening, ...started } = await resetAsRecorded(begun, begin.task, begin.firstObservation, firstPictures);
       if (started.kind === 'same') {
-        const parse = read ?? ((response) => environment.parse(response));
-        const isShared = environment.clone !== undefined || kind.deterministic === true;
-        const ways = isShared ? planned.map((turns) => wayOf(parse, tree, turns)) : [];
-        opened = { episodes: shareEpisodes(kind, environment, begin, ways), parse, isShared };
-        return opened;
+        const parse = read ?? ((response) => begun.parse(response));
+        if (begun.clone === undefined && kind.deterministic !== true)
+          return { kind: 'alone', parse, walk: (way) => walkAlone(begun, way, endTurn) };
+        const ways = planned.map((turns) => wayOf(parse, tree, turns));
+        const episodes = shareEpisodes({ kind, begun: { environment: begun, endTurn }, begin, ways, slots });
+        return { kind: 'shared', parse, episodes };
       }
-      await environment.close();
-      return { differs: shownText(opening) };
+      await begun.close();
+      endTurn();
+      return { kind: 'differs', observation: shownText(opening) };
     } catch (error) {
-      await environment.close();
+      await environment?.close();
+      endTurn();
       throw error;
     }
   }
 
-  async function close(): Promise<void> {
-    const closing = opened;
-    opened = null;
-    await closing?.episodes.close();
+  /** Returns the task as it was opened for all revisions, or for this one where they share nothing. */
+  async function openedFor(): Promise<Opened> {
+    if (isAlone) return open();
+    first ??= open();
+    const mine = first;
+    const opened = await mine;
+    if (opened.kind === 'shared') return opened;
+    if (opened.kind === 'alone') isAlone = true;
+    if (first !== mine) return openedFor(); // another check has taken it
+    first = null;
+    return opened;
   }
 
-  async function execute(turns: readonly RevisedTurn[], thresholds: Thresholds): Promise<Checked> {
-    const found = await open();
-    if ('differs' in found) return rejected('diverged', null, tree.tree.root.step.stepId, seen(found.differs));
-    let place = found.episodes.opening;
+  async function execute(opened: Opened, turns: readonly RevisedTurn[], thresholds: Thresholds): Promise<Checked> {
+    if (opened.kind === 'differs') return rejected('diverged', null, tree.tree.root.step.stepId, seen(opened.observation));
+    const way = wayOf(opened.parse, tree, turns);
+    const walk = opened.kind === 'shared' ? opened.episodes.walk(way) : opened.walk(way);
     let reached = 0;
     let over = false;
-    for (const { part, stepId, response, observation } of turns) {
-      if (stepId === null) continue;
-      if (over) return rejected('impossible', reached, stepId, 'the episode was over before this step');
-      const action = actionOf(found.parse, tree, { stepId, response });
-      if (action === null) return rejected('malformed', null, stepId, `the reply is not well formed: ${quoted(response)}`);
-      const { result, ...next } = await found.episodes.step(place, action, signal);
-      place = next.place;
-      if (!sameObservation(result, { observation, pictures: picturesAt(stepId) }))
-        return rejected(part === 'bad' ? 'diverged' : 'impossible', null, stepId, seen(shownText(result)));
-      reached = result.reward.kind === 'delta' ? reached + result.reward.value : result.reward.value;
-      over = result.terminated || result.truncated;
+    let taken = 0;
+    try {
+      for (const { part, stepId, response, observation } of turns) {
+        if (stepId === null) continue;
+        if (over) return rejected('impossible', reached, stepId, 'the episode was over before this step');
+        if (taken++ === way.length)
+          return rejected('malformed', null, stepId, `the reply is not well formed: ${quoted(response)}`);
+        const result = await walk.step(signal);
+        if (!sameObservation(result, { observation, pictures: picturesAt(stepId) }))
+          return rejected(part === 'bad' ? 'diverged' : 'impossible', null, stepId, seen(shownText(result)));
+        reached = result.reward.kind === 'delta' ? reached + result.reward.value : result.reward.value;
+        over = result.terminated || result.truncated;
+      }
+    } finally {
+      await walk.close();
     }
     if (isGood(reached, thresholds)) return { kind: 'verified', reached };
     return rejected('below', reached, turns.at(-1)?.stepId ?? null, `it reached ${reached}, not ${thresholds.alpha}`);
@@ -103,13 +132,24 @@ export function openChecks(
 
   return {
     async check(turns, thresholds) {
-      try {
-        return await execute(turns, thresholds);
-      } finally {
-        if (!opened?.isShared) await close();
-      }
+      return execute(await openedFor(), turns, thresholds);
     },
-    close,
+    async close() {
+      const opened = await first?.catch(() => null); // the check that opened it throws why it is not there
+      if (opened?.kind === 'shared') await opened.episodes.close();
+    },
+  };
+}
+
+/** Takes the actions of a way in an environment that nobody else uses. */
+function walkAlone(environment: Environment, way: readonly string[], endTurn: () => void): Walk {
+  let taken = 0;
+  return {
+    step: (signal) => environment.step(way[taken++] ?? '', signal),
+    close: async () => {
+      await environment.close();
+      endTurn();
+    },
   };
 }
 

@@ -14,6 +14,7 @@ import type { CollectPlan } from '../collect/plan.ts';
 import { verifyRecord } from '../verify/verify-record.ts';
 import { revise } from './revise.ts';
 import { openChecks, type ReadReply } from './revise-check.ts';
+import { Slots } from './slots.ts';
 
 const ENVIRONMENT =
   'tool-env:profile=v0.1;tools=./examples/count-letters.ts;reward=./examples/count-letters.ts#honest;tasks=./examples/letters.jsonl;max-turns=4';
@@ -92,7 +93,7 @@ test('the reflection is placed in the thought of the reply, and the reply is ver
   const kind = await openEnvironment(ENVIRONMENT);
   try {
     const check = (checked: typeof turns, read: ReadReply | null = null) =>
-      openChecks({ kind, read, signal: SIGNAL }, tree, [checked]).check(checked, { alpha: 0.5, beta: 0.2 });
+      openChecks({ kind, read, slots: new Slots(1), signal: SIGNAL }, tree, [checked]).check(checked, { alpha: 0.5, beta: 0.2 });
     expect(await check(turns)).toEqual({ kind: 'verified', reached: 1 });
     // As revisions of such replies were recorded before.
     const labelled = revisionTurns(tree.tree, { ...revision, signal: 'thought' });

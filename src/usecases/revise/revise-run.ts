@@ -18,6 +18,7 @@ import { readRecordedRevisions } from './revise-record.ts';
 import { reviseTree } from './revise-tree.ts';
 import { openVerdicts } from './revise-verdicts.ts';
 import type { RevisedTree, RevisePlan } from './revised-tree.ts';
+import { Slots } from './slots.ts';
 
 export interface ReviseOptions {
   readonly db: Db;
@@ -36,7 +37,7 @@ export interface ReviseOptions {
   readonly appender: Appender;
   /** Reads text that lies in the blob store. */
   readonly resolve: (sha256: string) => Promise<string>;
-  /** Trees mined at a time. */
+  /** Trees mined at a time, and revisions executed at a time, of whatever trees. */
   readonly concurrency: number;
   readonly signal: AbortSignal;
   readonly progress?: (counts: ReviseCounts) => void;
@@ -89,6 +90,7 @@ export async function reviseRun(options: ReviseOptions): Promise<ReviseCounts> {
   if (opened.length > 0 && treeIds.length === 0)
     throw new RunRefused(`the payload of run ${runId} is forgotten: nothing can be mined of it`);
   const verdicts = judge && openVerdicts(judge, db, appender);
+  const slots = new Slots(options.concurrency);
   const done: RevisedTree[] = [];
   const plannedTrees = Math.max(options.plannedTrees ?? 0, opened.length);
   const unfinished = plannedTrees - (await countClosedTrees(db, runId));
@@ -110,6 +112,7 @@ export async function reviseRun(options: ReviseOptions): Promise<ReviseCounts> {
       checking,
       recorded,
       appender,
+      slots,
       signal,
     });
     if (!revised) return; // the signal was aborted on the way

@@ -12,7 +12,7 @@ import { revisionContentHash } from '../../projections/revisions/revision-conten
 import { type Checked, type Checks, openChecks } from './revise-check.ts';
 import { probePath } from './revise-path.ts';
 import type { Verdicts } from './revise-verdicts.ts';
-import type { Outcome, RevisedTree, ReviseTree } from './revised-tree.ts';
+import type { Outcome, RevisedTree, RevisePlan, ReviseTree } from './revised-tree.ts';
 
 /**
  * Mines the revisions of one tree: pairs its trajectories, finds the first error of each bad one once, splices, and executes what
@@ -39,26 +39,31 @@ const AT_ONCE = 32; // revisions: an append that is durable costs about as much 
 
 /** Records and executes revisions in their order. Null when the signal was aborted on the way. */
 async function recordAll(work: ReviseTree, revisions: readonly Revision[]): Promise<readonly Outcome[] | null> {
-  const { tree, kind, read, checking, recorded, signal } = work;
+  const { tree, plan, kind, read, checking, recorded, slots } = work;
   const named = revisions.map((revision) => ({ ...revision, ...namesOf(work, revision) }));
   const open = named.filter(({ revisionId }) => (recorded.outcomes.get(revisionId) ?? 'composed') === 'composed');
+  const failed = new AbortController();
+  const signal = AbortSignal.any([work.signal, failed.signal]);
   const checks =
     kind && checking === 'execute'
       ? openChecks(
-          { kind, read, signal },
+          { kind, read, slots, signal },
           tree,
           open.map(({ turns }) => turns),
         )
       : null;
+  const ahead = checks && checkAhead(checks, open, plan);
   const outcomes: Outcome[] = [];
   try {
     for (let from = 0; from < named.length; from += AT_ONCE) {
-      const found = await recordSome(work, named.slice(from, from + AT_ONCE), checks);
+      const found = await recordSome(work, named.slice(from, from + AT_ONCE), ahead);
       if (!found) return null;
       outcomes.push(...found);
     }
     return outcomes;
   } finally {
+    failed.abort(); // what was begun ahead is not needed where this ended before
+    await ahead?.ended();
     await checks?.close();
   }
 }
@@ -67,7 +72,7 @@ async function recordAll(work: ReviseTree, revisions: readonly Revision[]): Prom
 async function recordSome(
   { tree, plan, judge, recorded, appender, signal }: ReviseTree,
   revisions: readonly (Revision & Names)[],
-  checks: Checks | null,
+  checks: Ahead | null,
 ): Promise<readonly Outcome[] | null> {
   if (signal.aborted) return null;
   const fresh = revisions.filter(({ revisionId }) => !recorded.outcomes.has(revisionId));
@@ -75,17 +80,50 @@ async function recordSome(
   const outcomes: Outcome[] = [];
   const drafts: Draft[] = [];
   try {
-    for (const { revisionId, turns } of revisions) {
+    for (const { revisionId } of revisions) {
       if (signal.aborted) return null;
       const stated = recorded.outcomes.get(revisionId) ?? 'composed';
-      const checked = stated === 'composed' && checks ? await checks.check(turns, plan) : null;
+      const checked = stated === 'composed' && checks ? await checks.next() : null;
       if (checked) drafts.push(outcomeDraft({ tree, plan }, revisionId, checked));
       outcomes.push(checked === null ? stated : checked.kind === 'verified' ? 'verified' : checked.reason);
     }
+  } catch (error) {
+    if (signal.aborted && error === signal.reason) return null;
+    throw error;
   } finally {
     if (drafts.length > 0) await appender.append(drafts);
   }
   return outcomes;
+}
+
+/** The outcomes of revisions in their order, executed ahead of who asks. */
+interface Ahead {
+  /** @throws what its check throws. */
+  next(): Promise<Checked>;
+  /** Resolves when no check is under way. */
+  ended(): Promise<void>;
+}
+
+const AHEAD = 512; // checks begun and not asked for: many wait for the same action, and each holds no more than its way
+
+function checkAhead(checks: Checks, revisions: readonly Revision[], plan: RevisePlan): Ahead {
+  const begun: Promise<Checked>[] = [];
+  let asked = 0;
+  return {
+    next() {
+      for (const { turns } of revisions.slice(begun.length, asked + AHEAD)) {
+        const checked = checks.check(turns, plan);
+        checked.catch(() => undefined); // thrown to who asks for it, if anybody does
+        begun.push(checked);
+      }
+      const checked = begun[asked++];
+      if (!checked) throw new RangeError(`there are ${revisions.length} revisions to be checked`);
+      return checked;
+    },
+    async ended() {
+      await Promise.allSettled(begun);
+    },
+  };
 }
 
 async function findTransition(

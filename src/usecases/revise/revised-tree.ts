@@ -8,6 +8,7 @@ import type { EnvironmentKind } from '../../environments/environment.ts';
 import type { SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
 import type { ReadReply } from './revise-check.ts';
 import type { Answer, Verdicts } from './revise-verdicts.ts';
+import type { Slots } from './slots.ts';
 
 /** What the record holds of the mining of one tree: answers by judgement id, and how far each revision got, by its id. */
 export interface RecordedRevisions {
@@ -37,6 +38,8 @@ export interface ReviseTree {
   readonly checking: 'execute' | 'none';
   readonly recorded: RecordedRevisions;
   readonly appender: Appender;
+  /** Who executes a revision takes a turn: all trees of a run share them. */
+  readonly slots: Slots;
   readonly signal: AbortSignal;
 }
 

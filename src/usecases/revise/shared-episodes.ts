@@ -1,105 +1,243 @@
 import type { Environment, EnvironmentKind, StepResult } from '../../environments/environment.ts';
 import type { EpisodePath } from '../../environments/replay-at-once.ts';
+import { type RecordedObservation, sameObservation } from '../../environments/same-observation.ts';
 import { anotherWorld, rebuildEnvironment } from '../../environments/surviving.ts';
 import { picturesOf } from '../../environments/with-pictures.ts';
+import type { Slots } from './slots.ts';
 
 /** Where actions lead to from the opening of a task. */
-export interface Place {
+interface Place {
   readonly action: string;
   readonly parent: Place | null;
   /** What the last action answered; null at the opening, and where nobody has been yet. */
   result: StepResult | null;
+  /** Somebody is taking the last action. */
+  pending: Promise<void> | null;
   /** An episode that is here, while more than one way goes on. */
-  kept: Environment | null;
+  kept: Kept | null;
   readonly ways: Map<string, Place>;
 }
 
-/** Episodes of one task in which equal beginnings are executed once. */
-export interface SharedEpisodes {
-  readonly opening: Place;
-  /** Takes an action at a place, unless it was taken there before. */
-  step(place: Place, action: string, signal: AbortSignal): Promise<{ readonly place: Place; readonly result: StepResult }>;
+interface Kept {
+  readonly environment: Promise<Environment>;
+  /** Who copies it now. */
+  readers: number;
+}
+
+/** An episode of one walk, and the turn that it takes. */
+interface Held {
+  readonly environment: Environment;
+  readonly endTurn: () => void;
+}
+
+/** Somebody who takes the actions of a way, one after the other. */
+export interface Walk {
+  /** Takes the next action, unless it was taken on the same way before. @throws EnvironmentError as steps do. */
+  step(signal: AbortSignal): Promise<StepResult>;
   close(): Promise<void>;
+}
+
+/** Episodes of one task in which equal beginnings are executed once, by whichever walk comes there first. */
+export interface SharedEpisodes {
+  walk(way: readonly string[]): Walk;
+  /** To be called when all walks are closed. */
+  close(): Promise<void>;
+}
+
+export interface SharedTask {
+  readonly kind: EnvironmentKind;
+  /** An environment that has begun the task: it is taken over, with its turn. */
+  readonly begun: Held;
+  readonly begin: Omit<EpisodePath, 'steps'>;
+  /** What will be walked, as far as it is known before. */
+  readonly ways: readonly (readonly string[])[];
+  /** Who has an episode takes a turn. */
+  readonly slots: Slots;
 }
 
 const KEPT = 32; // episodes of one tree: a server behind them has so many at once
 
 /**
- * Opens a task whose ways are known before: where they part, a copy of the episode is kept, so that each action of all ways is
- * executed once; one that cannot be copied is played again from the opening there. Takes a begun environment over and closes it.
+ * Opens a task whose ways are known before, for several walks at a time. Where ways part, a copy of the episode is kept, so that
+ * each action of all ways is executed once; one that cannot be copied is played again from the opening there, in one request with
+ * all that follows where the environment has such a request. Who waits for another's answer has no turn, so that none waits for
+ * ever.
  */
-export function shareEpisodes(
-  kind: EnvironmentKind,
-  begun: Environment,
-  begin: Omit<EpisodePath, 'steps'>,
-  ways: readonly (readonly string[])[],
-): SharedEpisodes {
+export function shareEpisodes({ kind, begun, begin, ways, slots }: SharedTask): SharedEpisodes {
   const opening = placeAt(null, '');
   for (const actions of ways) {
     let place = opening;
     for (const action of actions) place = wayFrom(place, action);
   }
-  let live: { readonly place: Place; readonly environment: Environment } | null = { place: opening, environment: begun };
+  const canReplay = begun.environment.replay !== undefined && begun.environment.clone === undefined;
+  let spare: Held | null = begun; // at the opening, until the first walk takes it
   const kept = new Set<Place>();
 
   async function drop(place: Place): Promise<void> {
+    const { kept: episode } = place;
     kept.delete(place);
-    const { kept: environment } = place;
     place.kept = null;
-    await environment?.close();
+    await (await episode?.environment.catch(() => null))?.close(); // who made it throws why it is not there
   }
 
-  async function keep(place: Place, environment: Environment): Promise<void> {
-    if (!environment.clone || place.kept !== null || untaken(place) < 2) return;
-    place.kept = await environment.clone();
+  async function keep(place: Place, environment: Promise<Environment>): Promise<void> {
+    place.kept = { environment, readers: 0 };
     kept.add(place);
-    for (const oldest of kept.size > KEPT ? [...kept].slice(0, kept.size - KEPT) : []) await drop(oldest);
+    await environment;
+    for (const oldest of kept) {
+      if (kept.size <= KEPT) return;
+      if (oldest.kept?.readers === 0 && oldest !== place) await drop(oldest);
+    }
   }
 
-  /** Returns an episode at a place that the caller moves on and closes. */
-  async function episodeAt(place: Place): Promise<Environment> {
-    if (live?.place === place) {
-      const { environment } = live;
-      live = null;
-      return environment;
-    }
-    await live?.environment.close();
-    live = null;
-    const copy = await place.kept?.clone?.();
-    if (copy) return copy;
+  async function rebuild(place: Place): Promise<Environment> {
     const rebuilt = await rebuildEnvironment(kind, { ...begin, steps: stepsTo(place) });
     if (rebuilt.kind === 'diverged') throw anotherWorld(begin, rebuilt);
     return rebuilt.environment;
   }
 
-  return {
-    opening,
-    async step(at, action, signal) {
-      const place = wayFrom(at, action);
-      if (place.result) return { place, result: place.result };
-      const environment = await episodeAt(at);
-      live = { place, environment };
+  /** Returns an episode at a place; the caller has a turn. */
+  async function episodeAt(place: Place): Promise<Environment> {
+    if (!place.kept && (untaken(place) === 0 || !begun.environment.clone)) return rebuild(place);
+    if (!place.kept) await keep(place, rebuild(place));
+    const source = place.kept;
+    if (!source) return rebuild(place); // it was too old to be kept
+    source.readers++;
+    try {
+      const copy = await (await source.environment).clone?.();
+      return copy ?? (await rebuild(place));
+    } finally {
+      source.readers--;
+    }
+  }
+
+  async function arrive(place: Place, signal: AbortSignal): Promise<Held> {
+    if (place === opening && spare) {
+      const first = spare;
+      spare = null;
+      return first;
+    }
+    const endTurn = await slots.take();
+    try {
+      signal.throwIfAborted();
+      return { environment: await episodeAt(place), endTurn };
+    } catch (error) {
+      endTurn();
+      throw error;
+    }
+  }
+
+  /** Executes an action in an episode at a place. */
+  async function take(there: Held, at: Place, next: Place, signal: AbortSignal): Promise<void> {
+    const { environment } = there;
+    if (!at.kept && environment.clone && untaken(at) > 0) await keep(at, environment.clone());
+    next.result = await environment.step(next.action, signal);
+    if (at.kept?.readers === 0 && untaken(at) === 0) await drop(at);
+  }
+
+  /**
+   * Begins an episode and plays a way in it to its end, in one request. What ends it sooner leaves the rest unknown. Null where it
+   * is answered otherwise than before: who goes there step by step finds out what differs.
+   */
+  async function replay(places: readonly Place[], signal: AbortSignal): Promise<Held | null> {
+    const endTurn = await slots.take();
+    let environment: Environment | null = null;
+    try {
+      signal.throwIfAborted();
+      environment = await kind.create();
+      const seen = await environment.replay?.(
+        begin.task,
+        places.map(({ action }) => action),
+      );
+      const isSame =
+        seen !== undefined &&
+        sameObservation(seen.opening, { observation: begin.firstObservation, pictures: begin.firstPictures }) &&
+        places.every(({ result }, i) => result === null || sameObservation(seen.steps[i] ?? NOTHING, recordedOf(result)));
+      if (isSame) {
+        for (const [i, place] of places.entries()) place.result ??= seen.steps[i] ?? null;
+        return { environment, endTurn };
+      }
+    } catch (error) {
+      await environment?.close();
+      endTurn();
+      throw error;
+    }
+    await environment.close();
+    endTurn();
+    return null;
+  }
+
+  function walk(way: readonly string[]): Walk {
+    let at = opening;
+    let taken = 0;
+    let held: Held | null = null; // at the place, where this walk has executed the last action
+
+    async function leave(): Promise<void> {
+      const was = held;
+      held = null;
+      await was?.environment.close();
+      was?.endTurn();
+    }
+
+    async function go(next: Place, signal: AbortSignal): Promise<void> {
+      const there = held ?? (await arrive(at, signal));
+      held = there;
       try {
-        await keep(at, environment);
-        place.result = await environment.step(action, signal);
+        await take(there, at, next, signal);
       } catch (error) {
-        live = null; // whether the action was executed is not known
-        await environment.close();
+        await leave(); // whether the action was executed is not known
         throw error;
       }
-      if (at.kept && untaken(at) === 0) await drop(at);
-      return { place, result: place.result };
-    },
+    }
+
+    /** Marks every place to the end of the way, so that nobody else goes there meanwhile. */
+    async function goToTheEnd(next: Place, signal: AbortSignal): Promise<void> {
+      const places = [...pathTo(next)];
+      for (let last = next; places.length < way.length; places.push(last)) last = wayFrom(last, way[places.length] ?? '');
+      const isReplayed = replay(places, signal);
+      const done = isReplayed.then(() => undefined);
+      done.catch(() => undefined); // this walk throws it
+      for (const place of places) if (place !== next && !place.result) place.pending = done;
+      const replayed = await isReplayed.finally(() => {
+        for (const place of places) if (place !== next && !place.result) place.pending = null;
+      });
+      held = replayed;
+      await leave();
+      if (!next.result) await go(next, signal);
+    }
+
+    return {
+      async step(signal) {
+        const next = wayFrom(at, way[taken] ?? '');
+        if (next.result ?? next.pending) await leave();
+        if (!next.result && next.pending) await next.pending;
+        if (!next.result) {
+          const isFar = canReplay && held === null && !(at === opening && spare);
+          next.pending = Promise.resolve().then(() => (isFar ? goToTheEnd(next, signal) : go(next, signal)));
+          await next.pending;
+        }
+        if (!next.result) throw new TypeError('an action that was taken has a result');
+        at = next;
+        taken++;
+        return next.result;
+      },
+      close: leave,
+    };
+  }
+
+  return {
+    walk,
     async close() {
       for (const place of [...kept]) await drop(place);
-      await live?.environment.close();
-      live = null;
+      await spare?.environment.close();
+      spare?.endTurn();
+      spare = null;
     },
   };
 }
 
 function placeAt(parent: Place | null, action: string): Place {
-  return { parent, action, result: null, kept: null, ways: new Map() };
+  return { parent, action, result: null, pending: null, kept: null, ways: new Map() };
 }
 
 function wayFrom(place: Place, action: string): Place {
@@ -111,17 +249,26 @@ function wayFrom(place: Place, action: string): Place {
   return next;
 }
 
-function stepsTo(place: Place): EpisodePath['steps'] {
-  const steps = [];
-  for (let at = place; at.parent; at = at.parent) {
-    const { observation, pictures } = at.result ?? { observation: '' };
-    steps.unshift({ action: at.action, observation, pictures: pictures && picturesOf({ pictures }) });
-  }
-  return steps;
+/** Returns the places from the first action to a place. */
+function pathTo(place: Place): Place[] {
+  const path: Place[] = [];
+  for (let at = place; at.parent; at = at.parent) path.unshift(at);
+  return path;
 }
 
+function stepsTo(place: Place): EpisodePath['steps'] {
+  return pathTo(place).map(({ action, result }) => ({ action, ...recordedOf(result ?? NOTHING) }));
+}
+
+const NOTHING = { observation: '' };
+
+function recordedOf({ observation, pictures }: Pick<StepResult, 'observation' | 'pictures'>): RecordedObservation {
+  return { observation, pictures: pictures && picturesOf({ pictures }) };
+}
+
+/** Counts the ways on from a place that nobody takes or took. */
 function untaken({ ways }: Place): number {
   let count = 0;
-  for (const { result } of ways.values()) if (!result) count++;
+  for (const { result, pending } of ways.values()) if (!result && !pending) count++;
   return count;
 }

@@ -30,11 +30,13 @@ const WAIT_MS = 120_000;
 interface Mined extends Asked {
   readonly revisions: number;
   readonly ms: number;
+  /** User and system time of this process. */
+  readonly clientCpuMs: number;
 }
 
 /**
- * Measures what it takes to compose, execute and record the revisions of a run on TextCraft behind AgentGym's protocol. The
- * baseline executes each from the opening.
+ * Measures what it takes to compose, execute and record the revisions of a run on TextCraft behind AgentGym's protocol, on a
+ * server as AgentGym's own and on one as ours. The baseline executes each from the opening.
  */
 export async function benchAgentGymRevise(stage: Stage): Promise<Outcome> {
   const platform = await openStagePlatform(stage);
@@ -44,7 +46,9 @@ export async function benchAgentGymRevise(stage: Stage): Promise<Outcome> {
   const projecting = await runProjections({ log, database });
   const { tasks, ...sizes } = SEARCH[stage.size];
   const aliases = (await chooseTasks(await openTextCraft(), tasks, 0)).map(({ alias }) => alias);
-  const kind = surviving(await openAgentGym({ server: 'textcraft', url: server.plain, tasks: aliases }));
+  const open = async (url: string) => surviving(await openAgentGym({ server: 'textcraft', url, tasks: aliases }));
+  const kind = await open(server.plain);
+  const copying = await open(server.copying);
   const appenderOf = (name: string) =>
     createAppender({ log, blobs: platform.blobs, stamp: platform.stamp, producer: { name, version: 'bench' }, clock: Date.now });
   const signal = new AbortController().signal;
@@ -59,10 +63,12 @@ export async function benchAgentGymRevise(stage: Stage): Promise<Outcome> {
     ...{ recorded: nothingRecorded, concurrency: 8, clock: Date.now, signal },
   });
   await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: WAIT_MS });
+  await projecting.close();
 
   /** @param alpha part of what a revision is: another one makes others of the same pairs. */
   async function mine(name: string, world: EnvironmentKind, alpha: number): Promise<Mined> {
     await server.asked();
+    const cpu = process.cpuUsage();
     const began = performance.now();
     const { revisions, verified } = await reviseRun({
       ...{ db: database.db, runId, plannedTrees: null, judge: null, kind: world, read: null, checking: 'execute' },
@@ -70,31 +76,35 @@ export async function benchAgentGymRevise(stage: Stage): Promise<Outcome> {
       ...{ appender: appenderOf(name), resolve: async () => '', concurrency: 8, signal },
     });
     const ms = performance.now() - began;
+    const { user, system } = process.cpuUsage(cpu);
     if (verified === 0) throw new Error('no revision was verified');
-    return { revisions, ms, ...(await server.asked()) };
+    return { revisions, ms, clientCpuMs: (user + system) / 1_000, ...(await server.asked()) };
   }
-  const alone = await mine('alone', { ...kind, deterministic: false }, 0.5);
   const shared = await mine('shared', kind, 0.6);
+  // the tree names the server that it was grown on, which differs in the routes
+  const copied = await mine('copied', { ...copying, fingerprint: kind.fingerprint }, 0.7);
+  const alone = await mine('alone', { ...kind, deterministic: false }, 0.5);
   await kind.close();
-  await projecting.close();
-  if (shared.revisions !== alone.revisions)
-    throw new Error(`${shared.revisions} revisions, where the baseline has ${alone.revisions}`);
-  const figure = (name: string, unit: Figure['unit'], of: (mined: Mined) => number, goal: Figure['goal']): Figure => {
-    const per = (mined: Mined) => (of(mined) * PER) / mined.revisions;
-    return {
-      name: `1,000 revisions: ${name}`,
-      value: per(shared),
-      unit,
-      baseline: { name: 'each by itself', value: per(alone), unit },
-      goal,
+  await copying.close();
+  for (const { revisions } of [shared, copied])
+    if (revisions !== alone.revisions) throw new Error(`${revisions} revisions, where the baseline has ${alone.revisions}`);
+  const figuresOf = (name: string, mined: Mined): readonly Figure[] => {
+    const figure = (what: string, unit: Figure['unit'], of: (mined: Mined) => number, goal: Figure['goal'] = null): Figure => {
+      const per = (run: Mined) => (of(run) * PER) / run.revisions;
+      const baseline = { name: 'each by itself', value: per(alone), unit };
+      return { name: `1,000 revisions, ${name}: ${what}`, value: per(mined), unit, baseline, goal };
     };
+    return [
+      figure('composed, executed and recorded', 'ms', ({ ms }) => ms, { kind: 'below', limit: GOAL_MS }),
+      figure('CPU of the client', 'ms', ({ clientCpuMs }) => clientCpuMs),
+      figure('CPU of the server', 'ms', ({ serverCpuMs }) => serverCpuMs),
+      figure('environment steps', 'steps', ({ steps }) => steps),
+      figure('requests', 'steps', ({ requests }) => requests),
+    ];
   };
   return {
     bench: 'agentgym-revise',
-    figures: [
-      figure('composed, executed and recorded', 'ms', ({ ms }) => ms, { kind: 'below', limit: GOAL_MS }),
-      figure('environment steps', 'steps', ({ steps }) => steps, null),
-    ],
+    figures: [...figuresOf('plain server', shared), ...figuresOf('server that copies', copied)],
     conditions: { ...stage.conditions(), tasks, ...sizes, revisions: shared.revisions },
   };
 }

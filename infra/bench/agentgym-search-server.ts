@@ -11,13 +11,15 @@ export interface Asked {
   /** Actions that an environment executed, in whatever request they came. */
   readonly steps: number;
   readonly requests: number;
+  /** User and system time of the server's process. */
+  readonly serverCpuMs: number;
 }
 
 /** TextCraft behind AgentGym's protocol, in a process of its own, so that the client's CPU is the client's. */
 export interface CountingServer {
   /** As AgentGym's own server. */
   readonly plain: string;
-  /** As ours of its protocol, which copies environments. */
+  /** As ours of its protocol, which copies environments and plays beginnings in one request. */
   readonly copying: string;
   /** Returns what was asked for, and counts from 0 again. */
   asked(): Promise<Asked>;
@@ -69,9 +71,12 @@ async function serve(): Promise<void> {
   const plain = await startAgentGymServer(() => textcraftWorld(kind));
   const copying = await startAgentGymServer(() => textcraftWorld(kind, 0, true));
   let before = 0;
+  let cpu = process.cpuUsage();
   process.on('message', () => {
     const requests = plain.requests.length + copying.requests.length;
-    process.send?.({ steps, requests: requests - before } satisfies Asked);
+    const { user, system } = process.cpuUsage(cpu);
+    cpu = process.cpuUsage();
+    process.send?.({ steps, requests: requests - before, serverCpuMs: (user + system) / 1_000 } satisfies Asked);
     steps = 0;
     before = requests;
   });

@@ -64,5 +64,6 @@ function figuresOf(name: string, ours: Searched & Asked, published: Searched & A
     figure('requests', 'steps', (run) => run.requests, null),
     figure('time', 'ms', (run) => run.wallMs, MOST_WALL),
     figure('CPU of the client', 'ms', (run) => run.cpuMs, MOST_CPU),
+    figure('CPU of the server', 'ms', (run) => run.serverCpuMs, null),
   ];
 }

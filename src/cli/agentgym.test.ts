@@ -29,6 +29,16 @@ describe('espalier agentgym check', () => {
       /^TextCraft \(textcraft\) at http:\/\/127\.0\.0\.1:\d+\/\n {2}says {8}This is environment TextCraft\.\n/,
     );
     expect(stdout).toMatch(/ {2}closing {5}yes\n/);
+    expect(stdout).toContain(
+      [
+        '  copies      no /fork: a search plays the beginning of an episode again',
+        '  replays     no /replay: a beginning is one request for each action',
+        '  hints       none: policies that choose from a list, such as random, cannot act there',
+        '  answers     equal actions are answered alike: what was seen is not asked again',
+        '  at once     a run starts one task at a time: tasks share a random state there',
+        '',
+      ].join('\n'),
+    );
     expect(stdout).toMatch(/ {2}in a plan {3}agentgym:textcraft@http:\/\/127\.0\.0\.1:\d+#0-99\n$/);
     expect(textcraft.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
   });
@@ -78,6 +88,9 @@ describe('espalier agentgym serve', () => {
     expect(stdout).toContain('TextCraft (textcraft) at ');
     expect(stdout).toContain('a task opens alike every time');
     expect(stdout).toMatch(/\/fork .*\/replay/);
+    expect(stdout).toContain('copies      yes, by /fork (measured: a copy answers as its original)\n');
+    expect(stdout).toContain('replays     yes, by /replay (measured: it answers as one by one)\n');
+    expect(stdout).toContain('what was seen is not asked again (measured: they were)\n');
     served.kill('SIGINT');
     expect(await served.ended).toBe(0);
   }, 120_000);

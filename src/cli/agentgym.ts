@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { SERVER_NAMES, type ServerName } from '../environments/agentgym/descriptor.ts';
 import { type FoundServer, findServers } from '../environments/agentgym/find-servers.ts';
 import { openAgentGym } from '../environments/agentgym/open-agentgym.ts';
+import type { ServerProbe } from '../environments/agentgym/probe-server.ts';
 import type { StartProbe } from '../environments/agentgym/probe-starts.ts';
 import { addAgentgymServe } from './agentgym-serve.ts';
 import { type Lines, say } from './terminal.ts';
@@ -13,6 +14,7 @@ interface Opened {
   readonly repeats: boolean;
   /** How tasks open that start at the same time; null where they do not open alike one after another either. */
   readonly parallel: (StartProbe & { readonly starts: 'together' | 'alone' }) | null;
+  readonly measured: ServerProbe;
 }
 
 /** `espalier agentgym check`: what is behind the URL of an AgentGym server, before a run depends on it; and `serve`. */
@@ -21,11 +23,11 @@ export function addAgentgym(program: Command): void {
   addAgentgymServe(group);
   const command = group
     .command('check')
-    .description('say which environment is behind a URL, which routes it has, and how to name it in a plan')
+    .description('say which environment is behind a URL, what it may be asked, and how to name it in a plan')
     .argument('<server>', `a URL, or NAME@URL to insist on one of ${SERVER_NAMES.join(', ')}`)
     .option(
       '--open',
-      'open tasks too: prints the fingerprint of the server, and whether tasks open alike, one after another and at the same time',
+      'open tasks too: prints the fingerprint of the server, and measures whether tasks open alike, one after another and at the same time, and whether actions, copies and replays are answered alike',
     )
     .option('--timeout <seconds>', 'how long an answer is waited for', numberBetween('--timeout', 0.1, 3_600), 10);
   command.action(async (text: string, { open, timeout }: { open?: boolean; timeout: number }) => {
@@ -55,7 +57,8 @@ async function openOnce({ name, url }: FoundServer, timeoutMs: number): Promise<
   const kind = await openAgentGym({ server: name, url, tasks: ['0'], timeoutMs, patienceMs: 0 });
   try {
     const { fingerprint, repeats, starts } = kind;
-    return { fingerprint, repeats, parallel: repeats ? { starts, ...(await kind.probeStarts()) } : null };
+    const parallel = repeats ? { starts, ...(await kind.probeStarts()) } : null;
+    return { fingerprint, repeats, parallel, measured: await kind.probe() };
   } finally {
     await kind.close();
   }
@@ -70,6 +73,8 @@ function describe(server: FoundServer, opened: Opened | null): Lines {
     ],
     ['closing', server.canClose ? 'yes' : 'no /close: what a run opens stays until the server ends; a run uses each again'],
   ];
+  rows.push(...describeAbilities(server, opened?.measured ?? null));
+  if (opened === null) rows.push(['at once', STARTS[server.starts]]);
   if (server.canSnap !== null)
     rows.push(['snapping', server.canSnap ? 'yes, with ?snap=agent-r' : "no: it lacks the routes of Agent-R's patch"]);
   if (opened) {
@@ -79,6 +84,34 @@ function describe(server: FoundServer, opened: Opened | null): Lines {
   }
   rows.push(['in a plan', `agentgym:${server.name}@${server.url.replace(/\/$/, '')}#0-99`]);
   return [`${server.title} (${server.name}) at ${server.url}`, ...rows.map(([what, is]) => `  ${what.padEnd(12)}${is}`)];
+}
+
+const STARTS = {
+  together: 'a run starts several tasks at the same time',
+  alone: 'a run starts one task at a time: tasks share a random state there',
+};
+const HINTS = {
+  field: 'each answer lists the actions that are possible',
+  text: 'each observation lists the actions that are possible',
+  none: 'none: policies that choose from a list, such as random, cannot act there',
+};
+
+/** @param measured null where only what is known of the server is to be shown. */
+function describeAbilities(server: FoundServer, measured: ServerProbe | null): readonly (readonly [string, string])[] {
+  const seen = (is: boolean | null | undefined, alike: string, otherwise: string) =>
+    is === undefined || is === null ? '' : is ? ` (measured: ${alike})` : ` (measured: ${otherwise})`;
+  const copied = seen(measured?.copies, 'a copy answers as its original', 'a copy answers OTHERWISE than its original');
+  const replayed = seen(measured?.replays, 'it answers as one by one', 'it answers OTHERWISE than one by one');
+  const repeated = seen(measured?.repeats, 'they were', 'they were NOT');
+  return [
+    ['copies', server.canFork ? `yes, by /fork${copied}` : 'no /fork: a search plays the beginning of an episode again'],
+    ['replays', server.canReplay ? `yes, by /replay${replayed}` : 'no /replay: a beginning is one request for each action'],
+    ['hints', HINTS[server.hints]],
+    [
+      'answers',
+      `${server.deterministic ? 'equal actions are answered alike: what was seen is not asked again' : 'equal actions may be answered otherwise: each is asked'}${repeated}`,
+    ],
+  ];
 }
 
 function describeParallel({ resets, differ, starts }: NonNullable<Opened['parallel']>): string {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Environment, EnvironmentKind } from '../environments/environment.ts';
+import type { EnvironmentKind } from '../environments/environment.ts';
+import { agentGymRoutes, TEXTCRAFT_LIVENESS } from '../environments/textcraft/agentgym-routes.ts';
 import { type GymRoute, type GymWorld, route } from './agentgym-server.ts';
 
 // Worlds with the routes, shapes and failures of the published AgentGym servers (sources at 3ef9235); small in content, exact in
@@ -40,49 +41,12 @@ function numbered<T extends { done: boolean }>() {
 
 /**
  * TextCraft over a world of ours: the same observations, letter by letter. @param seed what the published server fixes as 42.
- * @param canFork with the route by which our own servers of this protocol copy an environment.
+ * @param copies with the requests by which our own servers of this protocol copy an environment and play a beginning again.
  */
-export function textcraftWorld(kind: EnvironmentKind, seed = 0, canFork = false): GymWorld {
-  const envs = numbered<{ done: boolean; environment: Environment; observation: string }>();
-  const count = kind.taskAliases.length;
-  const reset = async (environment: Environment, index: number) =>
-    (await environment.reset({ alias: String(index % count), seed })).observation;
-  const fork = async (id: number) => {
-    const one = envs.get(id, 'reset', false);
-    return { id: envs.add({ ...one, environment: (await one.environment.clone?.()) ?? one.environment }) };
-  };
-  return {
-    liveness: 'This is environment TextCraft.',
-    routes: [
-      route('POST', '/create', z.looseObject({}), () =>
-        orError(async () => {
-          const environment = await kind.create();
-          const one = { done: false, environment, observation: '' };
-          const id = envs.add(one);
-          one.observation = await reset(environment, id);
-          return { id, observation: one.observation, done: false, reward: 0 };
-        }),
-      ),
-      route('POST', '/reset', z.object({ id: z.int(), data_idx: z.int().default(0) }), ({ id, data_idx }) =>
-        orError(async () => {
-          const one = envs.get(id, 'reset', false);
-          one.observation = await reset(one.environment, data_idx);
-          return { id, observation: one.observation, done: false, reward: 0 };
-        }),
-      ),
-      route('POST', '/step', stepById, ({ id, action }) =>
-        orError(async () => {
-          const one = envs.get(id, 'other', false);
-          const { observation, reward, terminated } = await one.environment.step(action);
-          one.observation = observation;
-          return { observation, reward: reward.raw, done: terminated };
-        }),
-      ),
-      route('GET', '/observation', byId, ({ id }) => orError(() => envs.get(id, 'other', false).observation)),
-      route('POST', '/close', byId, ({ id }) => envs.remove(id)),
-      ...(canFork ? [route('POST', '/fork', byId, ({ id }) => orError(() => fork(id)))] : []),
-    ],
-  };
+export function textcraftWorld(kind: EnvironmentKind, seed = 0, copies = false): GymWorld {
+  const published = agentGymRoutes(kind, seed);
+  const routes = copies ? published : published.filter(({ path }) => path !== '/fork' && path !== '/replay');
+  return { liveness: TEXTCRAFT_LIVENESS, routes };
 }
 
 interface Science {

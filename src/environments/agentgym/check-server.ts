@@ -16,6 +16,8 @@ export interface ServerReport {
   readonly canClose: boolean;
   /** It copies environments, as AgentGym's own servers do not. */
   readonly canFork: boolean;
+  /** It begins a task and takes several actions in one request, as AgentGym's own servers do not. */
+  readonly canReplay: boolean;
 }
 
 /**
@@ -44,7 +46,8 @@ export async function checkServer(
   const lacksExtra = extra.filter((route) => !has(route));
   if (lacksExtra.length > 0)
     throw lacking(descriptor, url, lacksExtra, ' (stock AgentGym has them not; Agent-R patched its server)');
-  return { url, liveness, ...seen, canClose: has('/close'), canFork: has('/fork') };
+  const canReplay = has('/replay') || (seen.routesFrom === 'probes' && (await isRoute(`${descriptor.prefix}/replay`, calls)));
+  return { url, liveness, ...seen, canClose: has('/close'), canFork: has('/fork'), canReplay };
 }
 
 /**
@@ -53,7 +56,10 @@ export async function checkServer(
 export async function livenessOf(calls: CallOptions): Promise<string> {
   const { status, body } = await callServer({ method: 'GET', path: '/', repeat: 'safe' }, calls);
   if (status !== 200)
-    throw new EnvironmentError('protocol', `${calls.baseUrl.href} is no AgentGym server: GET / answers HTTP ${status}`);
+    throw new EnvironmentError(
+      'protocol',
+      `${calls.baseUrl.href} is no AgentGym server: GET / answers HTTP ${status}; name the address that the server listens on, without a path`,
+    );
   const said = z.string().safeParse(softJson(body));
   return said.success ? said.data : cutText(body, 200);
 }
@@ -72,11 +78,12 @@ async function routesOf(descriptor: ServerDescriptor, calls: CallOptions, extra:
   const { needs, lacks, words, prefix } = descriptor;
   const wanted = [...needs, ...lacks, ...extra, ...(words ? [words] : []), '/close', '/fork'].map((route) => prefix + route);
   const routes = [];
-  for (const route of wanted) {
-    const { status } = await callServer({ method: 'GET', path: route, repeat: 'safe' }, calls);
-    if (status !== 404) routes.push(route);
-  }
-  return { routes: routes.sort(), routesFrom: 'probes' };
+  for (const route of wanted) if (await isRoute(route, calls)) routes.push(route);
+  return { routes: routes.sort(), routesFrom: 'probes' }; // part of the fingerprint: a route that is asked for later is not among them
+}
+
+async function isRoute(path: string, calls: CallOptions): Promise<boolean> {
+  return (await callServer({ method: 'GET', path, repeat: 'safe' }, calls)).status !== 404;
 }
 
 /** Finds the environment that a server is, by its words and routes. */
@@ -98,7 +105,10 @@ function otherServer(asked: ServerDescriptor, url: string, liveness: string, oth
 }
 
 function lacking({ title }: ServerDescriptor, url: string, routes: readonly string[], hint: string): EnvironmentError {
-  return new EnvironmentError('protocol', `${title} at ${url} lacks the routes ${routes.join(', ')}${hint}`);
+  return new EnvironmentError(
+    'protocol',
+    `${title} at ${url} lacks the routes ${routes.join(', ')}${hint}: start a server that has them`,
+  );
 }
 
 function softJson(text: string): unknown {

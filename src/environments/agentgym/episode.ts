@@ -1,11 +1,19 @@
-import { type Environment, EnvironmentError, type Opening, type StepResult } from '../environment.ts';
+import {
+  type Environment,
+  EnvironmentError,
+  type Opening,
+  type Replayed,
+  type StepResult,
+  type TaskStart,
+} from '../environment.ts';
+import { abridge } from '../http/server-call.ts';
 import { type ClientRevision, clientAction } from './client-action.ts';
 import type { Lease, LeasePool } from './lease-pool.ts';
 import { normaliseReward, type Reward } from './normalise-reward.ts';
-import { openTask, shownText } from './open-task.ts';
+import { openTask, shownOpening, shownText } from './open-task.ts';
 import { readOverrides } from './overrides.ts';
 import { parseResponse } from './parse-response.ts';
-import { forkRemote, type RemoteStep, type Server, stepRemote } from './remote.ts';
+import { forkRemote, type RemoteStep, replayRemote, type Server, stepRemote } from './remote.ts';
 import { snapAction } from './snap-action.ts';
 
 export interface EpisodeOptions {
@@ -84,40 +92,83 @@ export async function openEpisode(options: EpisodeOptions, copied?: Copied): Pro
     }
   }
 
-  return {
-    reset: async ({ alias, mode }) => {
-      if (phase === 'closed') throw new EnvironmentError('gone', 'the environment was closed');
-      if (!tasks.has(alias)) throw unlisted(options, alias);
-      if (phase === 'broken' || lease.isForgotten) await renew();
-      pool.touch();
-      const opened = await openSomewhere(Number(alias), mode);
-      phase = 'running';
-      course = begin();
-      return opened;
-    },
+  /** Plays a beginning in one request, in an environment that the server creates for it. Null where the server fails over it. */
+  async function replayAtOnce({ alias, mode }: TaskStart, actions: readonly string[]): Promise<Replayed | null> {
+    if (phase === 'closed') throw closedBefore();
+    if (!tasks.has(alias)) throw unlisted(options, alias);
+    pool.touch();
+    if (phase === 'running') phase = 'idle';
+    const replayed = await replayRemote(server, Number(alias), actions, mode);
+    if (replayed.kind === 'failed') return null;
+    await pool.giveBack(lease, phase === 'broken' ? 'broken' : 'usable');
+    lease = pool.lendCopy(replayed.id);
+    phase = 'broken'; // until all of it is read
+    const opening = await shownOpening(server, lease.id, Number(alias), replayed.opening);
+    course = begin();
+    const steps: StepResult[] = [];
+    for (const [i, result] of replayed.steps.entries()) {
+      course = after(course, rules, actions[i] ?? '', result);
+      steps.push(describe(server, result, course.reward));
+      if (steps.at(-1)?.terminated) break;
+    }
+    phase = 'running';
+    return { opening, steps };
+  }
 
-    step: async (action) => {
-      const { id } = running();
-      try {
-        const sent = await rewritten(options, id, action, course.history);
-        if (sent.kind === 'refuse') return refused(sent.observation, unmoved(course.reward));
-        const result = await stepRemote(server, id, sent.action);
-        running(); // an id that was given to another meanwhile answered from that one's episode
-        course = after(course, rules, sent.action, result);
-        if (result.kind === 'stepped') {
-          const described = describe(server, result, course.reward);
-          return options.rewrite.kind === 'snap' && sent.action !== action ? { ...described, executed: sent.action } : described;
-        }
-        if (course.faults < FAULT_LIMIT)
-          return refused(`The environment failed over this action: ${result.reason}`, unmoved(course.reward));
-        throw new EnvironmentError('protocol', `${title} fails over every action: ${result.reason}`);
-      } catch (error) {
-        phase = 'broken'; // nobody knows in what state it is
-        throw error;
+  async function replayOneByOne(task: TaskStart, actions: readonly string[]): Promise<Replayed> {
+    const opening = await reset(task);
+    const steps: StepResult[] = [];
+    for (const action of actions) {
+      steps.push(await step(action));
+      if (steps.at(-1)?.terminated) break;
+    }
+    return { opening, steps };
+  }
+
+  async function reset({ alias, mode }: TaskStart): Promise<Opening> {
+    if (phase === 'closed') throw closedBefore();
+    if (!tasks.has(alias)) throw unlisted(options, alias);
+    if (phase === 'broken' || lease.isForgotten) await renew();
+    pool.touch();
+    const opened = await openSomewhere(Number(alias), mode);
+    phase = 'running';
+    course = begin();
+    return opened;
+  }
+
+  async function step(action: string): Promise<StepResult> {
+    const { id } = running();
+    try {
+      const sent = await rewritten(options, id, action, course.history);
+      if (sent.kind === 'refuse') return refused(sent.observation, unmoved(course.reward));
+      const result = await stepRemote(server, id, sent.action);
+      running(); // an id that was given to another meanwhile answered from that one's episode
+      course = after(course, rules, sent.action, result);
+      if (result.kind === 'stepped') {
+        const described = describe(server, result, course.reward);
+        return options.rewrite.kind === 'snap' && sent.action !== action ? { ...described, executed: sent.action } : described;
       }
-    },
+      if (course.faults < FAULT_LIMIT)
+        return refused(`The environment failed over this action: ${result.reason}`, unmoved(course.reward));
+      throw new EnvironmentError(
+        'protocol',
+        `${title} fails over every action (${abridge(result.reason)}): start the server again, then go on with --resume`,
+      );
+    } catch (error) {
+      phase = 'broken'; // nobody knows in what state it is
+      throw error;
+    }
+  }
 
+  return {
+    reset,
+    step,
     parse: (response) => parseResponse(form, response),
+
+    // actions that are rewritten depend on what is seen on the way
+    ...(server.canReplay && options.rewrite.kind === 'none'
+      ? { replay: async (task, actions) => (await replayAtOnce(task, actions)) ?? replayOneByOne(task, actions) }
+      : {}),
 
     ...(server.canFork
       ? { clone: async () => openEpisode(options, { lease: pool.lendCopy(await forkRemote(server, running().id)), course }) }
@@ -130,6 +181,10 @@ export async function openEpisode(options: EpisodeOptions, copied?: Copied): Pro
       await pool.giveBack(lease, condition);
     },
   };
+}
+
+function closedBefore(): EnvironmentError {
+  return new EnvironmentError('gone', 'the environment was closed: create another one');
 }
 
 function after(
@@ -194,6 +249,6 @@ function unlisted({ server, tasks }: EpisodeOptions, alias: string): Environment
   const [first] = tasks;
   return new EnvironmentError(
     'unknown-task',
-    `${server.descriptor.title} was opened with ${tasks.size} tasks from ${first} on, not with ${JSON.stringify(alias.slice(0, 80))}`,
+    `${server.descriptor.title} was opened with ${tasks.size} tasks from ${first} on, not with ${JSON.stringify(alias.slice(0, 80))}: name it behind the #`,
   );
 }

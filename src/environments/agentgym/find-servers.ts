@@ -15,6 +15,12 @@ export interface FoundServer extends ServerReport {
    * nothing.
    */
   readonly canSnap: boolean | null;
+  /** What is known of every server of that name: whether tasks may start at the same time, … */
+  readonly starts: ServerDescriptor['starts'];
+  /** … whether equal actions after an equal opening are answered alike, … */
+  readonly deterministic: boolean;
+  /** … and where the actions that are possible are listed. */
+  readonly hints: ServerDescriptor['actions'];
 }
 
 /**
@@ -45,16 +51,17 @@ export async function findServers(
     lacking[0] ??
     new EnvironmentError(
       'protocol',
-      `${url} is no AgentGym server that we know: it says ${JSON.stringify(liveness.slice(0, 200))}; known are ${SERVER_NAMES.join(', ')}`,
+      `${url} is no AgentGym server that we know: it says ${JSON.stringify(liveness.slice(0, 200))}; known are ${SERVER_NAMES.join(', ')} (one of your own: server:URL)`,
     )
   );
 }
 
 async function look(descriptor: ServerDescriptor, url: string, calls: Omit<CallOptions, 'baseUrl'>): Promise<FoundServer> {
-  const { name, title, prefix } = descriptor;
+  const { name, title, prefix, starts, deterministic, actions } = descriptor;
   const at = { ...calls, baseUrl: baseOf(url, prefix) };
   const report = await checkServer(descriptor, at);
-  return { ...report, name, title, canSnap: name === 'sciworld' ? await hasOverrides(descriptor, at) : null };
+  const canSnap = name === 'sciworld' ? await hasOverrides(descriptor, at) : null;
+  return { ...report, name, title, canSnap, starts, deterministic, hints: actions };
 }
 
 async function hasOverrides(descriptor: ServerDescriptor, calls: CallOptions): Promise<boolean> {

@@ -172,7 +172,7 @@ export class LeasePool {
           return;
         }
         this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
-        const all = `all ${limit} environments that may be open at a time are taken, and none was used for ${idleLimitMs} ms`;
+        const all = `all ${limit} environments that may be open at a time are taken, and none was used for ${idleLimitMs} ms; raise ?limit= in the address, or lower --concurrency`;
         waiter.reject(new EnvironmentError('unreachable', all, { retryable: true }));
       };
       let timer = setTimeout(look, idleLimitMs);

@@ -11,6 +11,7 @@ import { openEpisode, type Rewrite } from './episode.ts';
 import { fingerprintServer } from './fingerprint-server.ts';
 import { LeasePool } from './lease-pool.ts';
 import { OVERRIDES_ROUTES } from './overrides.ts';
+import { probeServer, type ServerProbe } from './probe-server.ts';
 import { probeStarts, type StartProbe } from './probe-starts.ts';
 
 export interface AgentGymOptions {
@@ -40,6 +41,8 @@ export interface AgentGymKind extends EnvironmentKind {
   readonly starts: ServerDescriptor['starts'];
   /** Starts tasks at the same time on purpose and compares how they open. */
   probeStarts(): Promise<StartProbe>;
+  /** Takes actions twice, in a copy and in one request, and compares the answers. */
+  probe(): Promise<ServerProbe>;
 }
 
 export const TIMEOUT_MS = 300_000; // the default of AgentGym's clients
@@ -56,7 +59,7 @@ const IDLE_LIMIT_MS = 1_800_000; // far above what a model may take to answer
 export async function openAgentGym(options: AgentGymOptions): Promise<AgentGymKind> {
   const descriptor = DESCRIPTORS[options.server];
   if (options.snap && options.server !== 'sciworld')
-    throw new EnvironmentError('protocol', `snap=${options.snap} is for sciworld, not for ${options.server}`);
+    throw new EnvironmentError('protocol', `snap=${options.snap} is for sciworld, not for ${options.server}: leave it out`);
   if (options.snap && options.client)
     throw new EnvironmentError('protocol', `snap=${options.snap} and client=${options.client} both rewrite actions: name one`);
   const baseUrl = baseOf(options.url, descriptor.prefix);
@@ -72,7 +75,8 @@ export async function openAgentGym(options: AgentGymOptions): Promise<AgentGymKi
     throw error;
   });
   const calls = { ...atOnce, patienceMs: options.patienceMs ?? PATIENCE_MS };
-  const server = { descriptor, calls, canClose: report.canClose, canFork: report.canFork, gate: startGateOf(calls.baseUrl) };
+  const { canClose, canFork, canReplay } = report;
+  const server = { descriptor, calls, canClose, canFork, canReplay, gate: startGateOf(calls.baseUrl) };
   const pool = new LeasePool(server, { limit: options.limit ?? LIMIT, idleLimitMs: options.idleLimitMs ?? IDLE_LIMIT_MS });
   const close = async () => {
     await pool.close();
@@ -93,6 +97,7 @@ export async function openAgentGym(options: AgentGymOptions): Promise<AgentGymKi
       repeats,
       starts: descriptor.starts,
       probeStarts: () => probeStarts(server),
+      probe: () => probeServer(server),
       create: () => openEpisode({ server, pool, tasks, rewrite: rewriteOf(options) }),
       close: () => close(),
     };

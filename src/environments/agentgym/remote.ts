@@ -11,6 +11,8 @@ export interface Server {
   readonly canClose: boolean;
   /** It copies environments (`POST /fork`), as AgentGym's own servers do not. */
   readonly canFork: boolean;
+  /** It begins a task and takes several actions in one request (`POST /replay`), as AgentGym's own servers do not. */
+  readonly canReplay: boolean;
   /** Through which every request goes that starts a task. */
   readonly gate: StartGate;
 }
@@ -43,7 +45,11 @@ export async function createRemote(server: Server): Promise<number> {
   });
   const json = jsonOf(`POST ${descriptor.prefix}/create`, answer);
   const said = errorIn(json);
-  if (said !== null) throw new EnvironmentError('protocol', `${descriptor.title} cannot create an environment: ${abridge(said)}`);
+  if (said !== null)
+    throw new EnvironmentError(
+      'protocol',
+      `${descriptor.title} cannot create an environment: ${abridge(said)}; see its own output, and start it again`,
+    );
   return idIn(descriptor, '/create', json);
 }
 
@@ -56,7 +62,9 @@ export async function forkRemote(server: Server, id: number): Promise<number> {
   const json = jsonOf(`POST ${descriptor.prefix}/fork`, await post(server, '/fork', { [descriptor.family]: id }, 'unsafe'));
   const said = errorIn(json);
   if (said === null) return idIn(descriptor, '/fork', json);
-  throw isGone(said) ? gone(server, id, said) : new EnvironmentError('protocol', `POST /fork: ${abridge(said)}`);
+  throw isGone(said)
+    ? gone(server, id, said)
+    : new EnvironmentError('protocol', `POST /fork: ${abridge(said)}; a server that cannot copy must not have the route`);
 }
 
 function idIn({ family }: ServerDescriptor, route: string, json: unknown): number {
@@ -74,7 +82,10 @@ export async function resetRemote(server: Server, id: number, task: number, mode
   const answer = await server.gate.pass(mode ?? descriptor.starts, start);
   if (answer.status >= 500) {
     await mustBeAlive(server, id, answer);
-    throw new EnvironmentError('unknown-task', `${descriptor.title} failed to start task ${task}: ${failureOf(answer)}`);
+    throw new EnvironmentError(
+      'unknown-task',
+      `${descriptor.title} failed to start task ${task}: ${failureOf(answer)}; leave it out behind the #, or see the server's own output`,
+    );
   }
   const json = jsonOf(`POST ${descriptor.prefix}/reset`, answer);
   const said = errorIn(json);
@@ -98,10 +109,50 @@ export async function stepRemote(server: Server, id: number, action: string): Pr
   const said = errorIn(json);
   if (said !== null) {
     if (isGone(said)) throw gone(server, id, said);
-    if (said.includes('has finished')) throw new EnvironmentError('protocol', `the episode is over: ${abridge(said)}`);
+    if (said.includes('has finished'))
+      throw new EnvironmentError('protocol', `the episode is over: ${abridge(said)}; reset it first`);
     return { kind: 'failed', reason: said };
   }
   return stepIn(descriptor, json);
+}
+
+export type RemoteReplay =
+  | {
+      readonly kind: 'replayed';
+      readonly id: number;
+      readonly opening: RemoteOpening;
+      readonly steps: readonly Extract<RemoteStep, { kind: 'stepped' }>[];
+    }
+  /** The server has left no environment behind: it failed over the task or an action, and does not say over which. */
+  | { readonly kind: 'failed'; readonly reason: string };
+
+/**
+ * Creates an environment, starts a task in it and takes actions until it is done, in one request. @param mode as of
+ * `resetRemote`. @throws EnvironmentError `unknown-task`, `unreachable`, `gone` or `protocol`.
+ */
+export async function replayRemote(
+  server: Server,
+  task: number,
+  actions: readonly string[],
+  mode?: 'alone',
+): Promise<RemoteReplay> {
+  const { descriptor } = server;
+  const { reset, prefix } = descriptor;
+  // An environment whose answer was lost stays on the server, unused: as cheap as a copy.
+  const start = () => post(server, '/replay', { [reset.task]: task, ...reset.with, actions }, 'safe');
+  const answer = await server.gate.pass(mode ?? descriptor.starts, start);
+  if (answer.status >= 500) return { kind: 'failed', reason: failureOf(answer) };
+  const json = jsonOf(`POST ${prefix}/replay`, answer);
+  const said = errorIn(json);
+  if (said !== null && descriptor.unknownTask.test(said)) throw unknownTask(descriptor, task, said);
+  if (said !== null) return { kind: 'failed', reason: said };
+  const { opening, steps } = parsed('/replay', z.looseObject({ opening: z.unknown(), steps: z.array(z.unknown()) }), json);
+  return {
+    kind: 'replayed',
+    id: idIn(descriptor, '/replay', json),
+    opening: openingIn(descriptor, opening),
+    steps: steps.map((step) => stepIn(descriptor, step)),
+  };
 }
 
 /** Returns an environment to the server, where it can take one. Never throws: what a server keeps is not the caller's failure. */
@@ -144,10 +195,20 @@ function gone({ descriptor }: Server, id: number, said: string): EnvironmentErro
 }
 
 function refusedReset(server: Server, id: number, task: number, said: string): EnvironmentError {
-  const { title, unknownTask } = server.descriptor;
-  if (unknownTask.test(said)) return new EnvironmentError('unknown-task', `${title} has no task ${task}: ${abridge(said)}`);
+  const { title } = server.descriptor;
+  if (server.descriptor.unknownTask.test(said)) return unknownTask(server.descriptor, task, said);
   if (isGone(said)) return gone(server, id, said);
-  return new EnvironmentError('protocol', `${title} cannot start task ${task}: ${abridge(said)}`);
+  return new EnvironmentError(
+    'protocol',
+    `${title} cannot start task ${task}: ${abridge(said)}; leave it out behind the #, or see the server's own output`,
+  );
+}
+
+function unknownTask({ title }: ServerDescriptor, task: number, said: string): EnvironmentError {
+  return new EnvironmentError(
+    'unknown-task',
+    `${title} has no task ${task}: ${abridge(said)}; name tasks that it has behind the #`,
+  );
 }
 
 /** Distinguishes a server that failed over a request from one that has lost the environment: both are HTTP 500. */
@@ -194,7 +255,7 @@ function openingIn({ reset, actions }: ServerDescriptor, json: unknown): RemoteO
   }
 }
 
-function stepIn({ step, actions }: ServerDescriptor, json: unknown): RemoteStep {
+function stepIn({ step, actions }: ServerDescriptor, json: unknown): Extract<RemoteStep, { kind: 'stepped' }> {
   const shape = z.looseObject({ [step.observation]: z.string(), [step.reward]: z.number(), done: z.boolean() });
   const fields = parsed('/step', shape, json);
   const observation = String(fields[step.observation]); // the schema has found a text there
@@ -230,6 +291,6 @@ function parsed<T>(route: string, shape: z.ZodType<T>, json: unknown): T {
   const at = issue?.path.length ? `${issue.path.join('.')}: ` : '';
   throw new EnvironmentError(
     'protocol',
-    `${route} answered another shape (${at}${issue?.message}): ${abridge(json)}; is this another environment?`,
+    `${route} answered another shape (${at}${issue?.message}): ${abridge(json)}; is this another environment? espalier agentgym check URL says which it is`,
   );
 }

@@ -218,10 +218,64 @@ describe('servers that copy environments', () => {
     expect([bodies('/create'), bodies('/fork')]).toEqual([[{}], [{ id: 0 }, { id: 0 }]]);
   });
 
-  test('a server without that request is never asked for it', async () => {
+  test('a server without those requests is never asked for them', async () => {
     await given('sciworld', sciworldWorld);
-    expect(environment.clone).toBeUndefined();
-    expect(kind.report.canFork).toBe(false);
+    expect([environment.clone, environment.replay]).toEqual([undefined, undefined]);
+    expect(kind.report).toMatchObject({ canFork: false, canReplay: false });
+  });
+
+  test('a beginning is played in one request, ends where its episode does, and goes on and is closed as any other', async () => {
+    const local = await openTextCraft();
+    await given('textcraft', () => textcraftWorld(local, 0, true), { limit: 1 });
+    const here = await local.create();
+    const opening = await here.reset({ alias: '1', seed: 0 });
+    const won: string[] = [];
+    for (let action = await here.expertAction?.(); action; action = await here.expertAction?.()) {
+      won.push(action);
+      if ((await here.step(action)).terminated) break;
+    }
+    await here.reset({ alias: '1', seed: 0 });
+    const actions = ['inventory', 'dance', ...won, 'inventory'];
+    const expected = [];
+    for (const action of actions.slice(0, -1)) {
+      const { observation, reward, terminated, success, executable } = await here.step(action);
+      expected.push({ observation, value: reward.value, terminated, success, executable });
+    }
+    const replayed = await environment.replay?.({ alias: '1', seed: 0 }, actions);
+    expect(replayed?.opening.observation).toBe(opening.observation);
+    expect(
+      replayed?.steps.map(({ observation, reward, terminated, success, executable }) => ({
+        ...{ observation, value: reward.value, terminated, success, executable },
+      })),
+    ).toEqual(expected);
+    expect(bodies('/replay')).toEqual([{ data_idx: 1, actions }]);
+    expect([bodies('/step'), bodies('/close')]).toEqual([[], []]);
+
+    await environment.replay?.({ alias: '0', seed: 0 }, ['get 1 nonsense']);
+    expect((await environment.step('inventory')).observation).toBe('Inventory: You are not carrying anything.');
+    const other = await kind.create(); // the place of the first one is free: a replay takes none
+    await other.reset({ alias: '0', seed: 0 });
+    await other.close();
+    await environment.close();
+    expect(bodies('/close')).toEqual([{ id: 1 }, { id: 2 }]);
+  });
+
+  test('a beginning over which the server fails is played action by action', async () => {
+    const local = await openTextCraft();
+    await given('textcraft', () => textcraftWorld(local, 0, true));
+    server.fail('/replay', { kind: 'body', body: '{"error": "no memory"}' });
+    const replayed = await environment.replay?.({ alias: '0', seed: 0 }, ['inventory', 'dance']);
+    expect(replayed?.steps.map(({ executable }) => executable)).toEqual([true, false]);
+    expect(bodies('/step')).toEqual([
+      { id: 0, action: 'inventory' },
+      { id: 0, action: 'dance' },
+    ]);
+  });
+
+  test('actions that are sent as by another client are never replayed, since that depends on what is seen on the way', async () => {
+    const local = await openTextCraft();
+    await given('textcraft', () => textcraftWorld(local, 0, true), { client: '2025-03' });
+    expect(environment.replay).toBeUndefined();
   });
 });
 

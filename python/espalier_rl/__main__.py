@@ -8,7 +8,7 @@ import sys
 import threading
 
 from .environments.agentgym import make_agentgym_server
-from .environments.published import PUBLISHED, WRITABLE, open_published, options_of, write_published
+from .environments.published import NEEDS_HASH_SEED, PUBLISHED, WRITABLE, open_published, options_of, write_published
 from .serving import load, make_server
 from .tools import load_tools, make_tool_server
 
@@ -79,6 +79,8 @@ def read_arguments():
 
 
 def make_published(given, **at):
+    if given.name in NEEDS_HASH_SEED and os.environ.get("PYTHONHASHSEED", "random") == "random":
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, "PYTHONHASHSEED": "0"})
     kind = open_published(given.name, options_of(given.options))
     return make_agentgym_server(kind, **at) if given.agentgym else make_server(kind, **at)
 

@@ -7,7 +7,7 @@ import type { EnvironmentEntry } from './environment-entry.ts';
 import { ownModule } from './own-module.ts';
 import { formOf, listOptions, type OptionLine, readOptions, refusedAddress } from './read-address.ts';
 import { searchQa } from './search-qa/search-qa-entry.ts';
-import { alfWorld, babyAi, scienceWorld } from './server/published-entries.ts';
+import { agentEnvTextCraft, alfWorld, babyAi, scienceWorld } from './server/published-entries.ts';
 import { pythonEnvironment } from './server/python-entry.ts';
 import { environmentServer } from './server/server-entry.ts';
 import { textcraft } from './textcraft/textcraft-entry.ts';
@@ -29,6 +29,7 @@ const ENTRIES = [
   scienceWorld,
   alfWorld,
   babyAi,
+  agentEnvTextCraft,
   webshopGenerated,
 ] as const;
 

@@ -13,6 +13,8 @@ class Dialect:
 
     liveness = ""  # what GET / answers
     task_field = "data_idx"
+    starts_created = False  # whether a created environment has a task already: the one of its own number
+    goes_on = False  # whether an environment takes steps after its end
 
     @staticmethod
     def alias(number):
@@ -51,9 +53,13 @@ class Places:
         self._places, self._numbers = {}, itertools.count()
 
     def create(self, _):
+        number = self._add()
+        return self.reset({"id": number, self._dialect.task_field: number}) if self._dialect.starts_created else {"id": number}
+
+    def _add(self):
         number = next(self._numbers)
         self._places[number] = _Place()
-        return {"id": number}
+        return number
 
     def reset(self, asked):
         place = self._place(asked, is_reset=True)
@@ -67,7 +73,7 @@ class Places:
             place.world = self._kind()
             opening = opening_of(place.world.reset(alias, 0))
             place.last = {"done": False, **self._dialect.opened(place.world, opening)}
-            return place.last
+            return {"id": asked["id"], **place.last} if self._dialect.starts_created else place.last
 
     def step(self, asked):
         place = self._place(asked)
@@ -93,7 +99,7 @@ class Places:
     def replay(self, asked):
         """Creates an environment, resets it and takes steps until it is done, in one request: AgentGym's servers have no such request."""
         actions = texts_of(asked, "actions")
-        named = self.create({})
+        named = {"id": self._add()}
         try:
             opening, steps = self.reset({**asked, **named}), []
             for action in actions:
@@ -131,7 +137,7 @@ class Places:
             raise ValueError(f"The id {number} is not valid.")
         if place.is_deleted:
             raise ValueError(f"The task with environment {number} has been deleted.")
-        if not is_reset and place.last["done"]:
+        if not (is_reset or self._dialect.goes_on) and place.last["done"]:
             raise ValueError(f"The task with environment {number} has finished.")
         return place
 

@@ -61,6 +61,7 @@ class _BabyAI(Environment):
     name = "babyai"
     instruction = INSTRUCTION
     reward = {"kind": "final", "scale": 1}
+    deterministic = True  # a level draws its world from the task's seed when it begins, and nothing afterwards
     dialect = _AgentGym
 
     def reset(self, task, seed):

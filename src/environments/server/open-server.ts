@@ -73,7 +73,7 @@ function readAnswer<Shape extends z.ZodType>(
   const field = issue?.path.join('.') || 'the answer';
   throw new EnvironmentError(
     'protocol',
-    `${what}: ${field} ${issue?.message ?? 'does not fit'}, where a server of ${PROTOCOL} answers otherwise: ${abridge(body)}`,
+    `${what}: ${field} ${issue?.message ?? 'does not fit'}, where a server of ${PROTOCOL} answers otherwise: ${abridge(body)}; docs/guides/add-an-environment.md has the shapes`,
   );
 }
 
@@ -81,6 +81,10 @@ function readJson(what: string, status: number, body: string): unknown {
   try {
     return JSON.parse(body);
   } catch (cause) {
-    throw new EnvironmentError('protocol', `${what} answered HTTP ${status} without JSON: ${abridge(body)}`, { cause });
+    throw new EnvironmentError(
+      'protocol',
+      `${what} answered HTTP ${status} without JSON: ${abridge(body)}; see that the address is that of a server of ${PROTOCOL}`,
+      { cause },
+    );
   }
 }

@@ -56,3 +56,10 @@ export const babyAi = defineEnvironment({
   }),
   open: openPublished('babyai'),
 });
+
+export const agentEnvTextCraft = defineEnvironment({
+  name: 'agentenv-textcraft',
+  summary: "TextCraft by AgentGym's own classes, where their package agentenv_textcraft is installed",
+  options: z.strictObject({ timeout }),
+  open: openPublished('agentenv-textcraft'),
+});

@@ -133,6 +133,6 @@ export function anotherWorld(
   const [was, is] = [recorded, replayed].map((text) => JSON.stringify(text.slice(0, 200)));
   return new EnvironmentError(
     'gone',
-    `the environment was started again, but task ${task.alias} ${where} than before: ${was} became ${is}`,
+    `the environment was started again, but task ${task.alias} ${where} than before: ${was} became ${is}; start it with the data and options it had, or leave this tree and begin another run`,
   );
 }

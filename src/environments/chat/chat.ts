@@ -49,7 +49,7 @@ function createConversation(options: ChatOptions, fingerprint: string, closed: A
   const tools = [...toolbox.tools.values()];
   return {
     reset: async ({ alias }) => {
-      if (alias !== CHAT_TASK) throw new EnvironmentError('unknown-task', `a chat has one task, ${CHAT_TASK}`);
+      if (alias !== CHAT_TASK) throw new EnvironmentError('unknown-task', `a chat has one task: name ${CHAT_TASK}`);
       const instruction = tools.length > 0 ? instruct(profile, tools) : '';
       return { instruction, observation: '', goal: '', depth: null, split: null, admissibleActions: null, stateHash: null };
     },

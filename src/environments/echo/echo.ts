@@ -48,7 +48,10 @@ function createEcho(aliases: readonly string[]): Environment {
   return {
     async reset({ alias }): Promise<Opening> {
       if (!aliases.includes(alias))
-        throw new EnvironmentError('unknown-task', `there is no task ${JSON.stringify(alias)} in this echo`);
+        throw new EnvironmentError(
+          'unknown-task',
+          `there is no task ${JSON.stringify(alias)} in this echo: name one of its characters by its number`,
+        );
       shown = alias;
       return {
         instruction: 'Say the character, nothing else.',

@@ -82,11 +82,19 @@ function urlOf(baseUrl: URL, path: string): URL {
 
 /** Reads the JSON of an answer with status 200. @throws EnvironmentError `protocol` that names what came instead. */
 export function jsonOf(what: string, { status, body }: Answer): unknown {
-  if (status !== 200) throw new EnvironmentError('protocol', `${what} answered HTTP ${status}: ${abridge(body)}`);
+  if (status !== 200)
+    throw new EnvironmentError(
+      'protocol',
+      `${what} answered HTTP ${status}: ${abridge(body)}; see that the address is that of the server`,
+    );
   try {
     return JSON.parse(body);
   } catch (cause) {
-    throw new EnvironmentError('protocol', `${what} did not answer JSON but ${abridge(body)}`, { cause });
+    throw new EnvironmentError(
+      'protocol',
+      `${what} did not answer JSON but ${abridge(body)}; see that the address is that of the server, and not of a proxy or a page`,
+      { cause },
+    );
   }
 }
 
@@ -100,13 +108,17 @@ function failure(call: Call, url: URL, options: CallOptions, result: Exchange): 
           `${what} answered HTTP ${result.status}, so whether it was executed is unknown: ${abridge(result.body)}`,
           { retryable: true },
         );
-      return new EnvironmentError('unreachable', `${what} is put off: HTTP ${result.status}, ${abridge(result.body)}`, {
-        retryable: true,
-      });
+      return new EnvironmentError(
+        'unreachable',
+        `${what} is put off: HTTP ${result.status}, ${abridge(result.body)}; ask for fewer at a time (--concurrency)`,
+        {
+          retryable: true,
+        },
+      );
     case 'unsent':
       return new EnvironmentError(
         'unreachable',
-        `cannot reach ${url.protocol === 'secret:' ? options.baseUrl.href : url.origin}: ${reasonOf(result.cause)}`,
+        `cannot reach ${url.protocol === 'secret:' ? options.baseUrl.href : url.origin}: ${reasonOf(result.cause)}; see that the server runs there`,
         {
           retryable: true,
           cause: result.cause,

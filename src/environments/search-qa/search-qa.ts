@@ -107,7 +107,10 @@ function createEpisode(kind: Kind, initial: Situation | null): Environment {
     reset: async ({ alias }) => {
       const question = kind.questions.get(alias);
       if (question === undefined)
-        throw new EnvironmentError('unknown-task', `there is no question ${JSON.stringify(alias.slice(0, 80))}`);
+        throw new EnvironmentError(
+          'unknown-task',
+          `there is no question ${JSON.stringify(alias.slice(0, 80))}: name one of the file`,
+        );
       const started: Situation = { question, turns: [], ended: false };
       situation = started;
       return {

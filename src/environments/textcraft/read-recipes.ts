@@ -16,11 +16,15 @@ export async function readRecipes(folder: string, listing?: readonly string[]): 
     const path = join(folder, name);
     const text = await reachable(path, () => readFile(path, 'utf8'));
     const parsed = parseRecipeFile(parseJson(path, text));
-    if (parsed.kind === 'malformed') throw new EnvironmentError('protocol', `${path} is no recipe: ${parsed.reason}`);
+    if (parsed.kind === 'malformed')
+      throw new EnvironmentError('protocol', `${path} is no recipe: ${parsed.reason}; mend it or take it out of the folder`);
     if (parsed.kind === 'recipe') recipes.push(parsed.recipe);
   }
   if (recipes.length === 0)
-    throw new EnvironmentError('protocol', `${folder} holds no crafting recipe (*.json, shaped or shapeless)`);
+    throw new EnvironmentError(
+      'protocol',
+      `${folder} holds no crafting recipe (*.json, shaped or shapeless): name a folder of recipes`,
+    );
   return recipes;
 }
 
@@ -34,7 +38,7 @@ async function reachable<T>(path: string, read: () => Promise<T>): Promise<T> {
   } catch (cause) {
     throw new EnvironmentError(
       'unreachable',
-      `cannot read recipes at ${path}: ${cause instanceof Error ? cause.message : cause}`,
+      `cannot read recipes at ${path}: ${cause instanceof Error ? cause.message : cause}; name a folder that can be read`,
       { cause },
     );
   }
@@ -44,6 +48,10 @@ function parseJson(path: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new EnvironmentError('protocol', `${path} is no JSON: ${cause instanceof Error ? cause.message : cause}`, { cause });
+    throw new EnvironmentError(
+      'protocol',
+      `${path} is no JSON: ${cause instanceof Error ? cause.message : cause}; mend it or take it out of the folder`,
+      { cause },
+    );
   }
 }

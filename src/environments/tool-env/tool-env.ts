@@ -97,7 +97,10 @@ function createEpisode(kind: Kind, initial: Situation | null): Environment {
     reset: async ({ alias }) => {
       const task = kind.byAlias.get(alias);
       if (task === undefined)
-        throw new EnvironmentError('unknown-task', `there is no task ${JSON.stringify(alias.slice(0, 80))}`);
+        throw new EnvironmentError(
+          'unknown-task',
+          `there is no task ${JSON.stringify(alias.slice(0, 80))}: name one of the file`,
+        );
       situation = { task, turns: [], invalid: 0, ended: false };
       return {
         instruction: kind.instruction,

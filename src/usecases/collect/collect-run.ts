@@ -227,8 +227,11 @@ function endOf(
   };
 }
 
+const REPEATS =
+  'see that nothing else draws from its random state, that it has the data it began with and is not changed meanwhile (a server: espalier agentgym check --open URL), then collect those tasks in another run';
+
 /** Describes how many trees failed, and why; null when none did. */
 function failedTreesText({ failedTrees, plannedTrees }: Progress): string | null {
   if (failedTrees === 0) return null;
-  return `${failedTrees} of ${plannedTrees} trees failed: the environment did not repeat what was recorded in them`;
+  return `${failedTrees} of ${plannedTrees} trees failed: the environment did not repeat what was recorded in them; ${REPEATS}`;
 }

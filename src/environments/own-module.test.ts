@@ -102,6 +102,6 @@ test('an unknown name is refused with the names that there are', async () => {
     `there is no environment "./guess.mjs"; name ${ENVIRONMENT_FORMS}`,
   );
   expect(ENVIRONMENT_FORMS).toBe(
-    'textcraft[:FOLDER], search-qa[:KEY=VALUE;…], tool-env[:KEY=VALUE;…], chat[:KEY=VALUE;…], echo[:CHARACTERS], agentgym:SERVER@URL[?OPTION=VALUE&…]#TASKS, module:FILE[#EXPORT][;KEY=VALUE;…], python:FILE.py[#CLASS][;timeout=SECONDS], server:URL[;timeout=SECONDS], scienceworld[:KEY=VALUE;…], alfworld[:KEY=VALUE;…], babyai[:KEY=VALUE;…], webshop-generated[:KEY=VALUE;…] (options: espalier environments)',
+    'textcraft[:FOLDER], search-qa[:KEY=VALUE;…], tool-env[:KEY=VALUE;…], chat[:KEY=VALUE;…], echo[:CHARACTERS], agentgym:SERVER@URL[?OPTION=VALUE&…]#TASKS, module:FILE[#EXPORT][;KEY=VALUE;…], python:FILE.py[#CLASS][;timeout=SECONDS], server:URL[;timeout=SECONDS], scienceworld[:KEY=VALUE;…], alfworld[:KEY=VALUE;…], babyai[:KEY=VALUE;…], agentenv-textcraft[:KEY=VALUE;…], webshop-generated[:KEY=VALUE;…] (options: espalier environments)',
   );
 });

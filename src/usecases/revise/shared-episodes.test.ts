@@ -140,11 +140,20 @@ describe('episodes that share their beginnings', () => {
     }
   });
 
-  test('a way that parts from another one is played in one request, where the environment has such a request and no copies', async () => {
+  test('a way that parts from another one is played in one request, where the environment has such a request', async () => {
     const ways = ['dance', 'get 1 stick', 'inventory'].map((last) => ['inventory', 'inventory', last]);
     const { seen, counts } = await shared('replay', ways, { atOnce: 2 });
     expect(seen).toEqual(await Promise.all(ways.map(fromTheStart)));
     expect(counts).toMatchObject({ replays: 2, steps: 9, open: 0 });
+  });
+
+  test('walks at the same time take each action once where episodes can be copied', async () => {
+    const stem = ['get 1 stick', 'inventory'];
+    const ways = ACTIONS.flatMap((one) => ACTIONS.map((two) => [...stem, one, two]));
+    const { seen, counts } = await shared('copies', ways, { atOnce: 8 });
+    expect(seen).toEqual(await Promise.all(ways.map(fromTheStart)));
+    expect(counts.open).toBe(0);
+    expect(counts.steps).toBe(prefixes(ways));
   });
 
   test('no more episodes that cannot be copied are open at a time than there are turns', async () => {

@@ -13,6 +13,8 @@ interface Place {
   result: StepResult | null;
   /** Somebody is taking the last action. */
   pending: Promise<void> | null;
+  /** Who takes it has an episode, or is about to get one. */
+  isUnderWay: boolean;
   /** An episode that is here, while more than one way goes on. */
   kept: Kept | null;
   readonly ways: Map<string, Place>;
@@ -59,8 +61,9 @@ const KEPT = 32; // episodes of one tree: a server behind them has so many at on
 
 /**
  * Opens a task whose ways are known before, for several walks at a time. Where ways part, a copy of the episode is kept, so that
- * each action of all ways is executed once; one that cannot be copied is played again from the opening there, in one request with
- * all that follows where the environment has such a request. Who waits for another's answer has no turn, so that none waits for
+ * each action of all ways is executed once; one that cannot be copied is played again from the opening there. Where the
+ * environment plays a beginning in one request, a way from the opening to its end is such a request, and nothing is copied: a
+ * request costs more than the steps in it. Who waits for another's answer has no turn, so that none waits for
  * ever.
  */
 export function shareEpisodes({ kind, begun, begin, ways, slots }: SharedTask): SharedEpisodes {
@@ -69,7 +72,8 @@ export function shareEpisodes({ kind, begun, begin, ways, slots }: SharedTask): 
     let place = opening;
     for (const action of actions) place = wayFrom(place, action);
   }
-  const canReplay = begun.environment.replay !== undefined && begun.environment.clone === undefined;
+  const canReplay = begun.environment.replay !== undefined;
+  const canCopy = begun.environment.clone !== undefined && !canReplay;
   let spare: Held | null = begun; // at the opening, until the first walk takes it
   const kept = new Set<Place>();
 
@@ -98,7 +102,7 @@ export function shareEpisodes({ kind, begun, begin, ways, slots }: SharedTask): 
 
   /** Returns an episode at a place; the caller has a turn. */
   async function episodeAt(place: Place): Promise<Environment> {
-    if (!place.kept && (untaken(place) === 0 || !begun.environment.clone)) return rebuild(place);
+    if (!place.kept && (untaken(place) === 0 || !canCopy)) return rebuild(place);
     if (!place.kept) await keep(place, rebuild(place));
     const source = place.kept;
     if (!source) return rebuild(place); // it was too old to be kept
@@ -111,7 +115,8 @@ export function shareEpisodes({ kind, begun, begin, ways, slots }: SharedTask): 
     }
   }
 
-  async function arrive(place: Place, signal: AbortSignal): Promise<Held> {
+  /** Returns an episode at a place, for the way to the next one. */
+  async function arrive(place: Place, next: Place, signal: AbortSignal): Promise<Held> {
     if (place === opening && spare) {
       const first = spare;
       spare = null;
@@ -120,6 +125,7 @@ export function shareEpisodes({ kind, begun, begin, ways, slots }: SharedTask): 
     const endTurn = await slots.take();
     try {
       signal.throwIfAborted();
+      next.isUnderWay = true;
       return { environment: await episodeAt(place), endTurn };
     } catch (error) {
       endTurn();
@@ -130,7 +136,8 @@ export function shareEpisodes({ kind, begun, begin, ways, slots }: SharedTask): 
   /** Executes an action in an episode at a place. */
   async function take(there: Held, at: Place, next: Place, signal: AbortSignal): Promise<void> {
     const { environment } = there;
-    if (!at.kept && environment.clone && untaken(at) > 0) await keep(at, environment.clone());
+    next.isUnderWay = true;
+    if (!at.kept && canCopy && environment.clone && untaken(at) > 0) await keep(at, environment.clone());
     next.result = await environment.step(next.action, signal);
     if (at.kept?.readers === 0 && untaken(at) === 0) await drop(at);
   }
@@ -180,7 +187,7 @@ export function shareEpisodes({ kind, begun, begin, ways, slots }: SharedTask): 
     }
 
     async function go(next: Place, signal: AbortSignal): Promise<void> {
-      const there = held ?? (await arrive(at, signal));
+      const there = held ?? (await arrive(at, next, signal));
       held = there;
       try {
         await take(there, at, next, signal);
@@ -237,7 +244,7 @@ export function shareEpisodes({ kind, begun, begin, ways, slots }: SharedTask): 
 }
 
 function placeAt(parent: Place | null, action: string): Place {
-  return { parent, action, result: null, pending: null, kept: null, ways: new Map() };
+  return { parent, action, result: null, pending: null, isUnderWay: false, kept: null, ways: new Map() };
 }
 
 function wayFrom(place: Place, action: string): Place {
@@ -266,9 +273,9 @@ function recordedOf({ observation, pictures }: Pick<StepResult, 'observation' | 
   return { observation, pictures: pictures && picturesOf({ pictures }) };
 }
 
-/** Counts the ways on from a place that nobody takes or took. */
+/** Counts the ways on from a place for which an episode will be needed there. */
 function untaken({ ways }: Place): number {
   let count = 0;
-  for (const { result, pending } of ways.values()) if (!result && !pending) count++;
+  for (const { result, isUnderWay } of ways.values()) if (!result && !isUnderWay) count++;
   return count;
 }

@@ -28,7 +28,7 @@ INSTRUCTION = """You make things by crafting. Each task shows a list of crafting
 
 You may give three commands:
 - get <number> <item>: take any amount of a raw item, that is, an item no command makes. Example: get 2 river clay
-- craft <number> <item> using <number> <ingredient>, <number> <ingredient>: make an item from what you carry. Write it as it stands in the list; the ingredients are used up. One command makes one batch.
+- craft <number> <item> using <number> <ingredient>, <number> <ingredient>: make an item from what you carry. Write it as the list has it; the ingredients are used up. One command makes one batch.
 - inventory: see what you carry.
 
 Some commands name a kind of thing, such as "planks", where any one item of that kind will do: write the item that you carry in place of the kind. You may need other things first that the goal is made of, and not every command in the list is of use.

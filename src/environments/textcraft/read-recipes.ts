@@ -17,7 +17,7 @@ export async function readRecipes(folder: string, listing?: readonly string[]): 
     const text = await reachable(path, () => readFile(path, 'utf8'));
     const parsed = parseRecipeFile(parseJson(path, text));
     if (parsed.kind === 'malformed')
-      throw new EnvironmentError('protocol', `${path} is no recipe: ${parsed.reason}; mend it or take it out of the folder`);
+      throw new EnvironmentError('protocol', `${path} is no recipe: ${parsed.reason}; repair it or take it out of the folder`);
     if (parsed.kind === 'recipe') recipes.push(parsed.recipe);
   }
   if (recipes.length === 0)
@@ -50,7 +50,7 @@ function parseJson(path: string, text: string): unknown {
   } catch (cause) {
     throw new EnvironmentError(
       'protocol',
-      `${path} is no JSON: ${cause instanceof Error ? cause.message : cause}; mend it or take it out of the folder`,
+      `${path} is no JSON: ${cause instanceof Error ? cause.message : cause}; repair it or take it out of the folder`,
       { cause },
     );
   }

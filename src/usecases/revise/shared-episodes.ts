@@ -143,8 +143,8 @@ export function shareEpisodes({ kind, begun, begin, ways, slots }: SharedTask): 
   }
 
   /**
-   * Begins an episode and plays a way in it to its end, in one request. What ends it sooner leaves the rest unknown. Null where it
-   * is answered otherwise than before: who goes there step by step finds out what differs.
+   * Begins an episode and plays a way in it to its end, in one request. What ends it sooner leaves the rest unknown. Null where
+   * it is answered otherwise than before: who goes there step by step finds out what differs.
    */
   async function replay(places: readonly Place[], signal: AbortSignal): Promise<Held | null> {
     const endTurn = await slots.take();

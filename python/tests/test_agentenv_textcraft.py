@@ -164,7 +164,7 @@ class AgentEnvTextCraft(unittest.TestCase):
         self.assertEqual(shown[0], shown[1])
         self.assertNotEqual(shown[0].splitlines()[-1], shown[2].splitlines()[-1])  # another seed of hashes is another world
 
-    def test_without_the_package_or_its_recipes_or_a_seed_of_hashes_it_is_refused_with_a_remedy(self):
+    def test_it_is_refused_with_a_remedy_without_the_package_or_its_recipes_or_a_seed_of_hashes(self):
         with self.assertRaisesRegex(ValueError, "agentenv_textcraft, which this Python does not have: clone github.com/WooooDyy/AgentGym, .*ESPALIER_WORLDS_PYTHON"):
             open_published("agentenv-textcraft", {})
         self.open()

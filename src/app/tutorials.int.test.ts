@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readLedgers } from '../projections/training-pool/read-ledger.ts';
 import { readLineages } from '../projections/training-pool/read-lineages.ts';
+import { waitUntilProjected } from '../projections/wait-until.ts';
 import { SILENT } from '../runtime/logger.ts';
 import { LOCAL } from '../testing/local-token.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
@@ -134,6 +135,24 @@ describe('a declaration of a training over HTTP', () => {
     expect([response.status, await response.json()]).toMatchObject([202, { state: 'waiting', waitingFor: 'first-version' }]);
   });
 
+  test('a trainer elsewhere declares without weights, registers them later, and is told the newest version from then on', async () => {
+    const nameless = { weights: undefined, rules: { groupsPerBatch: 2 } };
+    expect(await declare('nameless', nameless)).toMatchObject({
+      status: 200,
+      body: { kind: 'declared', next: expect.stringContaining('POST /v1/training/policies') },
+    });
+    const first = { policyId: 'nameless', backend: 'test', weights: WEIGHTS };
+    const registered = await fetch(`${server.url}/v1/training/policies`, {
+      ...{ method: 'POST', headers: { 'content-type': 'application/json', ...LOCAL }, body: JSON.stringify(first) },
+    });
+    expect(registered.status).toBe(200);
+    await waitUntilProjected(platform.database.db, await platform.log.ends(['training']), { timeoutMs: 60_000 });
+    expect(await declare('nameless', nameless)).toMatchObject({
+      status: 200,
+      body: { kind: 'registered', head: { version: 0, weights: WEIGHTS } },
+    });
+  });
+
   test('the JSON Schema of a declaration is served', async () => {
     const response = await fetch(`${server.url}/v1/training/declaration.schema.json`, { headers: LOCAL });
     expect(response.headers.get('content-type')).toMatch(/^application\/schema\+json/);
@@ -148,7 +167,6 @@ describe('a declaration of a training over HTTP', () => {
     [{ estimatr: { name: 'grpo' } }, 'Unrecognized key: "estimatr"'],
     [{ preset: 'agent-r1' }, 'preset: Invalid option'],
     [{ backend: 'torch', weights: undefined }, 'torch: the backend torch has no model'],
-    [{ weights: undefined }, 'weights: the backend test is a trainer elsewhere'],
     [{ rules: { groupPerBatch: 2 } }, 'rules: Unrecognized key: "groupPerBatch"'],
     [{ rules: { groupsPerBatch: 0 } }, 'rules.groupsPerBatch'],
     [{ rules: { rewards: { shaped: 1 } } }, 'the metric environment has no weight among shaped'],

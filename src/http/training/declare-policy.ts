@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { id, policyId } from '../../events/schemas/values.ts';
 import { type Declaration, declarationFields } from '../../usecases/train/declaration/declaration-fields.ts';
 import { completeDeclaration } from '../../usecases/train/declaration/parse-declaration.ts';
+import { isOwn } from '../../usecases/train/declaration/trainer-of.ts';
 import type { PolicyDeclared } from '../../usecases/train/declare-policy.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { json, type Reply, refuse } from '../reply.ts';
@@ -16,7 +17,7 @@ const registered = z.object({
   head: head.describe('The newest version: 0, or what was trained since.'),
 });
 const declaredAlone = z.object({
-  kind: z.literal('declared').describe('It is declared, and its trainer makes version 0 as it begins (backend `torch`).'),
+  kind: z.literal('declared').describe('It is declared, and has no version yet: its trainer makes or registers version 0.'),
   lineageId: id,
   next: z.string().describe('What makes version 0.'),
 });
@@ -55,13 +56,16 @@ export function declarePolicyEndpoint({ service, bodies, ...world }: TrainingWor
       if (declared.kind === 'declared')
         return declared.first
           ? decided(await service.registerPolicy(declared.first))
-          : unregistered(declared.lineageId, params.id);
+          : unregistered(declared.lineageId, params.id, completed.declaration.backend);
       const { code, message, remedy } = declared;
       return json(STATUS[code], { error: { code, message, remedy } });
     },
   });
 }
 
-function unregistered(lineageId: string, id: string): Reply {
-  return json(200, { kind: 'declared', lineageId, next: `a trainer makes version 0: workers/train.ts ${id}` });
+function unregistered(lineageId: string, id: string, backend: string): Reply {
+  const next = isOwn(backend)
+    ? `a trainer makes version 0: workers/train.ts ${id}`
+    : `its trainer registers version 0: POST /v1/training/policies with the SHA-256 of the first weights`;
+  return json(200, { kind: 'declared', lineageId, next });
 }

@@ -32,6 +32,10 @@ const request = z.strictObject({
     .describe('The version whose weights the trainer holds: a batch is leased only if that is the newest.'),
   waitMs: z.int().min(0).max(WAIT_LIMIT_MS).default(0).describe('How long to wait for a batch when there is none, ms.'),
   layout: z.enum(LAYOUTS).default('step').describe('The layout of the rows that `rows` in the answer points at.'),
+  advantages: z
+    .boolean()
+    .default(false)
+    .describe('Whether those rows have the advantages and returns of each token, by the estimator of the batch.'),
 });
 type LeaseBody = z.infer<typeof request>;
 
@@ -102,8 +106,9 @@ export function leaseBatch(world: TrainingWorld): Endpoint {
       if (answer.kind === 'nothing') return nothing(await waitingOn(body.policyId, answer.busyUntil), answer.busyUntil);
       if (answer.kind === 'refused') return refusedLease(world, body.policyId, answer, principal);
       // Its rows are asked for next; who asks meets a fault.
-      void packed.get(answer.lease.batchId, body.layout).catch(() => undefined);
-      const rows = `/v1/training/leases/${answer.lease.leaseId}/rows?layout=${body.layout}`;
+      void packed.get(answer.lease.batchId, body.layout, body.advantages ? 'with' : 'without').catch(() => undefined);
+      const asked = `layout=${body.layout}${body.advantages ? '&advantages=with' : ''}`;
+      const rows = `/v1/training/leases/${answer.lease.leaseId}/rows?${asked}`;
       return json(200, { state: 'leased', ...answer.lease, deadline: answer.lease.deadline.toISOString(), rows });
     },
   });
@@ -115,7 +120,7 @@ export function leaseBatch(world: TrainingWorld): Endpoint {
  */
 function leaseWaiting(
   { service, notices }: Pick<TrainingWorld, 'service' | 'notices'>,
-  { waitMs, layout: _, baseVersion, ...asked }: LeaseBody,
+  { waitMs, layout: _layout, advantages: _advantages, baseVersion, ...asked }: LeaseBody,
   req: IncomingMessage,
 ): Promise<Leased | Nothing | Refused | undefined> {
   const until = performance.now() + waitMs;

@@ -7,14 +7,15 @@ import type { Layout, NotLaidOut } from '../../training/rows/layout.ts';
 import { readPromptsOfBatch } from '../../training/rows/read-prompts-of-rows.ts';
 import { readRowsOfNow } from '../../training/rows/read-rows-of-now.ts';
 import { readRewardState } from '../../training/rows/reward-state.ts';
+import { rowAdvantages } from '../../usecases/train/estimates/row-advantages.ts';
 
 /**
  * Packed bodies of batches, some kept: several readers of one lease share one, and the next batch is packed while this one is
  * trained.
  */
 export interface PackedRows {
-  /** Returns the rows of a batch as they are on record now. @throws RowsError. */
-  get(batchId: string, layout: Layout): Promise<EncodedRows | NotLaidOut>;
+  /** Returns the rows of a batch as they are on record now, with their advantages or without. @throws RowsError. */
+  get(batchId: string, layout: Layout, advantages?: 'with' | 'without'): Promise<EncodedRows | NotLaidOut>;
   /** Drops what is kept: some of it may be forgotten. */
   clear(): void;
 }
@@ -36,13 +37,13 @@ export function createPackedRows(
   const kept = openCache<Kept>({ maxSize: keptBytes });
 
   return {
-    async get(batchId, layout) {
+    async get(batchId, layout, advantages = 'without') {
       // Tokens and texts are facts until they are forgotten; rewards may come late or be revised: then the rows are others.
       const state = `${await readRewardState(db, batchId)} ${await countDestroyedKeys(db)}`;
-      const key = `${layout} ${batchId}`;
+      const key = `${layout} ${advantages} ${batchId}`;
       const before = kept.get(key);
       if (before?.state === state) return before.packing;
-      const packing = packRows(batchId, layout);
+      const packing = packRows(batchId, layout, advantages);
       const entry = { state, packing };
       kept.set(key, entry, { size: 1 }); // its size is known when it is packed
       try {
@@ -59,9 +60,10 @@ export function createPackedRows(
     clear: () => kept.clear(),
   };
 
-  async function packRows(batchId: string, layout: Layout): Promise<Packed> {
+  async function packRows(batchId: string, layout: Layout, wanted: 'with' | 'without'): Promise<Packed> {
     const { rows, rewardsAt } = await readRowsOfNow(db, blobs, batchId);
-    if (layout === 'step') return encodeRows(rows, layout, { rewardsAt });
-    return encodeRows(rows, layout, { rewardsAt, prompts: await readPromptsOfBatch(db, blobs, rows) });
+    const advantages = wanted === 'with' ? await rowAdvantages(db, blobs, rows) : null;
+    if (layout === 'step') return encodeRows(rows, layout, { rewardsAt, advantages });
+    return encodeRows(rows, layout, { rewardsAt, advantages, prompts: await readPromptsOfBatch(db, blobs, rows) });
   }
 }

@@ -23,6 +23,19 @@ const TAGGED = {
 const IN_FLIGHT = 32; // requests; more come back
 const LANES = 2; // batches read at once: each is held whole, some 13 bytes a token
 
+interface Wanted {
+  readonly layout: Layout;
+  readonly advantages: 'with' | 'without';
+}
+
+const NONE_PLANNED = {
+  error: {
+    code: 'none-planned',
+    message: 'no batch is planned behind the leased one',
+    remedy: 'acknowledge the leased batch, and lease the next one',
+  },
+};
+
 /** The rows of a leased batch, for the holder of a lease that is not over. */
 export function rowsEndpoint({ db, packed }: TrainingWorld): Endpoint {
   const gate = createGate(IN_FLIGHT);
@@ -39,6 +52,16 @@ export function rowsEndpoint({ db, packed }: TrainingWorld): Endpoint {
         .string()
         .default('step')
         .meta({ enum: LAYOUTS, description: 'A row per step, or per trajectory as verl has them.' }),
+      advantages: z
+        .enum(['with', 'without'])
+        .default('without')
+        .describe(
+          '`with`: columns `advantages` and `returns`, by the estimator of the batch; the metadata says why there are none.',
+        ),
+      batch: z
+        .enum(['leased', 'next'])
+        .default('leased')
+        .describe('`next`: the batch that is planned behind the leased one, whose rows a trainer reads ahead.'),
     }),
     headers: { 'if-none-match': 'The tag of rows that the client has.' },
     answers: {
@@ -50,7 +73,7 @@ export function rowsEndpoint({ db, packed }: TrainingWorld): Endpoint {
       304: { description: 'The client has them.', headers: { etag: TAGGED.etag } },
       ...refusals({
         400: 'The layout is unknown.',
-        404: 'No such lease was ever given.',
+        404: 'No such lease was ever given, or no batch is planned behind it (`none-planned`).',
         409: 'The lease is over (`stale-fence`).',
         410: 'No reader gets these rows (`unreadable`): abandon the batch.',
         422: 'The record does not have what the layout needs (`layout`).',
@@ -64,13 +87,16 @@ export function rowsEndpoint({ db, packed }: TrainingWorld): Endpoint {
         return refuse(400, `layout is none of ${LAYOUTS.join(', ')}`, 'ask for ?layout=step or ?layout=verl');
       const lease = await findCurrentLease(db, params.id);
       if (lease.kind === 'refused') return decided(lease);
+      const wanted = { layout, advantages: query.advantages };
+      const batchId = query.batch === 'leased' ? lease.batchId : await findBatchBehind(db, params.id);
+      if (batchId === undefined) return json(404, NONE_PLANNED);
       // When these rows are sent and not before: packing would hold the event loop that sends them. While they are trained there
       // is time.
-      req.once('close', () => void packBehind(params.id, layout).catch(() => undefined));
+      if (query.batch === 'leased') req.once('close', () => void packBehind(params.id, wanted).catch(() => undefined));
       const ticket = gate.enter();
       if (!ticket) return refuse(503, 'too many batches are being read', 'ask again', { headers: { 'retry-after': '1' } });
       try {
-        return await lanes.run([`${asked++ % LANES}`], () => rowsReply({ db, packed }, lease.batchId, layout, req));
+        return await lanes.run([`${asked++ % LANES}`], () => rowsReply({ db, packed }, batchId, wanted, req));
       } finally {
         ticket.leave();
       }
@@ -78,20 +104,20 @@ export function rowsEndpoint({ db, packed }: TrainingWorld): Endpoint {
   });
 
   /** Packs the next batch, if it is planned; who asks for its rows meets a fault. */
-  async function packBehind(id: string, layout: Layout): Promise<void> {
+  async function packBehind(id: string, { layout, advantages }: Wanted): Promise<void> {
     const batchId = await findBatchBehind(db, id);
-    if (batchId !== undefined) await lanes.run([`${asked++ % LANES}`], () => packed.get(batchId, layout));
+    if (batchId !== undefined) await lanes.run([`${asked++ % LANES}`], () => packed.get(batchId, layout, advantages));
   }
 }
 
 async function rowsReply(
   { db, packed }: { readonly db: Db; readonly packed: PackedRows },
   batchId: string,
-  layout: Layout,
+  { layout, advantages }: Wanted,
   req: IncomingMessage,
 ): Promise<Reply> {
   try {
-    const encoded = await packed.get(batchId, layout);
+    const encoded = await packed.get(batchId, layout, advantages);
     if (encoded.kind === 'refused')
       return json(422, { error: { code: 'layout', message: encoded.message, remedy: encoded.remedy } });
     const headers = { 'content-type': SAFETENSORS, etag: `"${encoded.digest}"` };

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { DEFAULT_STAMP } from '../../events/envelope.ts';
+import { manifestHashOf } from '../../events/manifest-hash.ts';
 import { newId } from '../../events/new-id.ts';
 import { createKey } from '../../postgres/keys.ts';
 import { settle } from '../../testing/crashing-run.ts';
@@ -76,6 +77,20 @@ async function given(
   const registered = await post('/policies', { policyId, backend: 'test', weights: sha(policyId) });
   expect(registered).toMatchObject({ status: 200, body: { kind: 'registered', head: { version: 0 } } });
   return recorded;
+}
+async function metadataOf(response: Response) {
+  return readSafetensors(new Uint8Array(await response.arrayBuffer())).metadata;
+}
+async function read(path: string) {
+  return readSafetensors(new Uint8Array(await (await fetch(`${url}${path}`)).arrayBuffer()));
+}
+function numbersOf(tensors: ReturnType<typeof readSafetensors>['tensors'], name: string): readonly number[] {
+  return Array.from(tensors.get(name)?.data ?? []);
+}
+/** The plan of a batch by another estimator, with the hash that belongs to it. */
+function withEstimator(event: Extract<Envelope, { type: 'BatchPlanned' }>, estimator: object): Envelope {
+  const { manifestHash: _, ...data } = { ...event.data, estimator: { ...event.data.estimator, ...estimator } };
+  return { ...event, data: { ...data, manifestHash: manifestHashOf(data) } };
 }
 const asking = (policyId: string) => ({ policyId, consumer: 'trainer', ttlMs: 60_000 });
 const result = (version: number) => ({ version, checkpointId: newId(), backend: 'test', weights: sha(`${version}`) });
@@ -172,7 +187,7 @@ describe('a remote trainer', () => {
     expect([await ask(read), await ask(train)]).toEqual([403, 404]);
     const declare = async (key: string) => {
       const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
-      return (await fetch(`${url}/v1/training/policies/keyed`, { method: 'PUT', headers, body: '{}' })).status;
+      return (await fetch(`${url}/v1/training/policies/keyed`, { method: 'PUT', headers, body: '{"weights":"none"}' })).status;
     };
     expect([await declare(read), await declare(train)]).toEqual([403, 400]);
   });
@@ -208,6 +223,58 @@ describe('a remote trainer', () => {
       ...{ status: 200, body: { kind: 'abandoned', ordinal: 0 } },
     });
     expect((await post(`/batches/${newId()}/abandon`, { reason: 'x' })).status).toBe(404);
+  });
+
+  test('rows have the advantages that the estimator of the batch computes of each sampled token, where a trainer asks for them', async () => {
+    const { batchIds } = await given('estimated', { batches: 1, observationTokens: 2 });
+    const { body: lease } = await post('/leases', { ...asking('estimated'), layout: 'verl', advantages: true });
+    expect(lease.rows).toMatch(/layout=verl&advantages=with$/);
+    const { tensors, metadata } = await read(`${lease.rows}`);
+    expect(JSON.parse(metadata.advantages ?? '')).toEqual({ method: { name: 'grpo', revision: '1', mode: {} } });
+    const shown = await estimateBatch(api.database.db, api.blobs, batchIds[0] ?? '', 'now');
+    const wanted = shown.samples.map(({ steps }) => steps.map(({ advantage }) => advantage ?? 0));
+    expect(new Set(wanted.flat()).size).toBe(2);
+    const [mask, borders, steps] = ['response_mask', 'cu_seqlens', 'step_indices'].map((name) => numbersOf(tensors, name));
+    const columns = { advantages: numbersOf(tensors, 'advantages'), returns: numbersOf(tensors, 'returns') };
+    for (const [row, sample] of wanted.entries())
+      for (let at = borders?.[row] ?? 0; at < (borders?.[row + 1] ?? 0); at++)
+        expect(columns.advantages[at]).toBeCloseTo(mask?.[at] === 1 ? (sample[steps?.[at] ?? 0] ?? 0) : 0, 6);
+    expect(columns.returns.some((value) => value !== 0)).toBe(true);
+
+    const padded = await read(`/v1/training/leases/${lease.leaseId}/rows?layout=padded&advantages=with`);
+    expect(padded.tensors.get('advantages')?.shape).toEqual(padded.tensors.get('responses')?.shape);
+    expect((await read(`/v1/training/leases/${lease.leaseId}/rows?layout=step&advantages=with`)).tensors.has('returns')).toBe(
+      true,
+    );
+    const without = await read(`/v1/training/leases/${lease.leaseId}/rows?layout=verl`);
+    expect([without.tensors.has('advantages'), without.metadata.advantages]).toEqual([false, undefined]);
+  });
+
+  test('rows say why they have no advantages where an estimator needs what only the trainer knows', async () => {
+    const learned = { name: 'gae', revision: '1', mode: { variant: 'step', lambda: 0.9 } };
+    await given('needs values', { batches: 1, observationTokens: 2 }, (event) =>
+      event.type === 'BatchPlanned' ? withEstimator(event, learned) : event,
+    );
+    const { body: lease } = await post('/leases', { ...asking('needs values'), advantages: true });
+    const { tensors, metadata } = await read(`${lease.rows}`);
+    expect(tensors.has('advantages')).toBe(false);
+    expect(JSON.parse(metadata.advantages ?? '')).toEqual({
+      refused: expect.stringContaining('only its trainer has that model'),
+    });
+  });
+
+  test('a trainer reads the rows of the next batch ahead, and asks when it leases it whether they are still the same', async () => {
+    const { batchIds } = await given('ahead');
+    const { body: lease } = await post('/leases', asking('ahead'));
+    const ahead = await fetch(`${url}${lease.rows}&batch=next`);
+    expect(JSON.parse((await metadataOf(ahead)).batch ?? '')).toMatchObject({ batchId: batchIds[1], ordinal: 1 });
+    await post(`/leases/${lease.leaseId}/ack`, { fence: 1, ...result(1) });
+    const { body: next } = await post('/leases', asking('ahead'));
+    expect(next.batchId).toBe(batchIds[1]);
+    const again = await fetch(`${url}${next.rows}`, { headers: { 'if-none-match': ahead.headers.get('etag') ?? '' } });
+    expect(again.status).toBe(304);
+    const none = await fetch(`${url}${next.rows}&batch=next`);
+    expect([none.status, await none.json()]).toMatchObject([404, { error: { code: 'none-planned' } }]);
   });
 
   test('a layout that the record cannot provide and an unknown one are refused', async () => {

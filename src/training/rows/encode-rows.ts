@@ -3,6 +3,7 @@ import type { RecordedPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchRows } from './batch-rows.ts';
 import type { LaidOut, Layout, NotLaidOut } from './layout.ts';
 import { paddedLayout } from './padded-layout.ts';
+import { describeAdvantages, type RowAdvantages } from './row-advantages.ts';
 import { writeSafetensors } from './safetensors.ts';
 import { stepLayout } from './step-layout.ts';
 import { verlLayout } from './verl-layout.ts';
@@ -19,8 +20,8 @@ const CHANGING: ReadonlySet<string> = new Set([
   'reward_baselines',
 ]);
 
-const LAY_OUT: Readonly<Record<Layout, (rows: BatchRows, prompts: Prompts) => LaidOut | NotLaidOut>> = {
-  step: stepLayout,
+const LAY_OUT: Readonly<Record<Layout, (rows: BatchRows, prompts: Prompts, found: Found) => LaidOut | NotLaidOut>> = {
+  step: (rows, _prompts, found) => stepLayout(rows, found),
   verl: verlLayout,
   padded: paddedLayout,
 };
@@ -28,6 +29,8 @@ const LAY_OUT: Readonly<Record<Layout, (rows: BatchRows, prompts: Prompts) => La
 /** What steps were asked with, by their ids. */
 type Prompts = ReadonlyMap<string, RecordedPrompt>;
 const NO_PROMPTS: Prompts = new Map();
+/** Their advantages; null where nobody asked for any. */
+type Found = RowAdvantages | null;
 
 export interface EncodedRows {
   readonly kind: 'encoded';
@@ -43,21 +46,31 @@ export interface EncodedRows {
   readonly rewardsAt: string | null;
 }
 
+interface Besides {
+  readonly rewardsAt?: string | null;
+  readonly prompts?: Prompts;
+  readonly advantages?: Found;
+}
+
 /**
  * Packs a batch as one safetensors body: jagged columns without padding (`cu_seqlens` are the row borders), the batch and the
  * names of rows as JSON in the metadata with the position of the rewards, texts as UTF-8 JSON in a tensor of bytes (readers bound
- * the header, and most trainers skip the texts). @param prompts for layouts that merge steps.
+ * the header, and most trainers skip the texts). @param prompts for layouts that merge steps. @param advantages where they are asked
+ * for: columns next to the tokens, which follow from the rewards, or in the metadata why there are none.
  */
 export function encodeRows(
   rows: BatchRows,
   layout: Layout,
-  { rewardsAt = null, prompts = NO_PROMPTS }: { readonly rewardsAt?: string | null; readonly prompts?: Prompts } = {},
+  { rewardsAt = null, prompts = NO_PROMPTS, advantages = null }: Besides = {},
 ): EncodedRows | NotLaidOut {
-  const laidOut = LAY_OUT[layout](rows, prompts);
+  const laidOut = LAY_OUT[layout](rows, prompts, advantages);
   if (laidOut.kind === 'refused') return laidOut;
   const texts = new Uint8Array(Buffer.from(JSON.stringify(laidOut.texts), 'utf8'));
   const tensors = [...laidOut.tensors, { name: 'texts', shape: [texts.length], data: texts }];
-  const metadata = { format: ROWS_FORMAT, layout, batch: JSON.stringify(rows.batch), rows: JSON.stringify(laidOut.names) };
+  const metadata = {
+    ...{ format: ROWS_FORMAT, layout, batch: JSON.stringify(rows.batch), rows: JSON.stringify(laidOut.names) },
+    ...(advantages === null ? {} : { advantages: describeAdvantages(advantages) }),
+  };
   const parts = writeSafetensors(tensors, rewardsAt === null ? metadata : { ...metadata, rewardsAt });
   // Without the position, which moves on whatever is recorded: equal rewards are equal rows.
   const digest = openSha256().update(writeSafetensors(tensors, metadata)[0] ?? '');

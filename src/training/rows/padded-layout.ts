@@ -2,6 +2,7 @@ import { layOutRollout, type RolloutLayout } from '../../domain/training/rows/ro
 import type { RecordedPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchRows } from './batch-rows.ts';
 import type { LaidOut, NotLaidOut } from './layout.ts';
+import type { RowAdvantages } from './row-advantages.ts';
 import type { Numbers, Tensor } from './safetensors.ts';
 import { verlLayout } from './verl-layout.ts';
 
@@ -13,6 +14,8 @@ const PADDING: Readonly<Record<string, number>> = {
   token_level_scores: 0,
   policy_versions: -1, // the version of a token that no policy sampled
   step_indices: -1,
+  advantages: 0,
+  returns: 0,
 };
 /** Columns that the rectangles replace. */
 const REPLACED: ReadonlySet<string> = new Set(['cu_seqlens', 'responses', 'response_mask', 'prompts', 'prompt_cu_seqlens']);
@@ -23,8 +26,12 @@ const REPLACED: ReadonlySet<string> = new Set(['cu_seqlens', 'responses', 'respo
  * `position_ids` [rows, P + R], `response_mask` (1 on sampled tokens) and every other token column [rows, R]. Where no prompt of
  * the batch has token ids, P is 0: whoever puts a prompt before a row adds its length to the positions.
  */
-export function paddedLayout(rows: BatchRows, prompts: ReadonlyMap<string, RecordedPrompt>): LaidOut | NotLaidOut {
-  const jagged = verlLayout(rows, prompts);
+export function paddedLayout(
+  rows: BatchRows,
+  prompts: ReadonlyMap<string, RecordedPrompt>,
+  advantages: RowAdvantages | null = null,
+): LaidOut | NotLaidOut {
+  const jagged = verlLayout(rows, prompts, advantages);
   if (jagged.kind === 'refused') return jagged;
   const tensors = new Map(jagged.tensors.map((tensor) => [tensor.name, tensor]));
   const column = (name: string): Numbers => tensors.get(name)?.data ?? new Int32Array();
@@ -61,7 +68,9 @@ export function paddedLayout(rows: BatchRows, prompts: ReadonlyMap<string, Recor
       joined('attention_mask', width, (row) => row.attentionMask),
       joined('response_mask', response, (row) => row.actionMask),
       joined('position_ids', width, (row) => row.positionIds),
-      ...Object.entries(PADDING).map(([name, padding]) => padded(name, column(name), responses, response, padding)),
+      ...Object.entries(PADDING).flatMap(([name, padding]) =>
+        tensors.has(name) ? [padded(name, column(name), responses, response, padding)] : [],
+      ),
       ...jagged.tensors.filter(({ name }) => !REPLACED.has(name) && PADDING[name] === undefined),
     ],
   };

@@ -2,6 +2,7 @@ import type { BatchRows, BatchStep, BatchTrajectory } from './batch-rows.ts';
 import { jaggedTokens, ownSteps } from './jagged.ts';
 import type { LaidOut } from './layout.ts';
 import { baselineTensor, componentsOf, rewardTensor, totalOf } from './reward-columns.ts';
+import { advantageColumns, type RowAdvantages, type SampledToken } from './row-advantages.ts';
 
 /**
  * Lays a batch out with one row per step that its rollouts took. A step without recorded tokens has a row of length 0: a policy
@@ -10,7 +11,7 @@ import { baselineTensor, componentsOf, rewardTensor, totalOf } from './reward-co
  * the record's own values, `step_scores` what is trained on: their sum by the weights of the plan, rewards of the whole rollout
  * on its last step.
  */
-export function stepLayout(rows: BatchRows): LaidOut {
+export function stepLayout(rows: BatchRows, advantages: RowAdvantages | null = null): LaidOut {
   const { batch, trajectories } = rows;
   const steps = trajectories.flatMap((trajectory, index) =>
     ownSteps(trajectory).map((step, number) => ({ step, number, index, trajectory })),
@@ -28,6 +29,11 @@ export function stepLayout(rows: BatchRows): LaidOut {
     kind: 'laid-out',
     tensors: [
       ...jaggedTokens(tokens, batch.policyId),
+      ...advantageColumns(
+        steps.reduce((sum, { step }) => sum + (step.tokens?.ids.length ?? 0), 0),
+        sampledTokensOf(steps.map(({ step }) => step)),
+        advantages,
+      ),
       rewardTensor('rewards', components, stepRewards),
       rewardTensor(
         'trajectory_rewards',
@@ -49,6 +55,14 @@ export function stepLayout(rows: BatchRows): LaidOut {
     },
     texts: trajectories.map(textsOf),
   };
+}
+
+function* sampledTokensOf(steps: readonly BatchStep[]): Generator<SampledToken> {
+  let from = 0;
+  for (const { stepId, tokens } of steps) {
+    for (const [at, sampled] of tokens?.mask.entries() ?? []) if (sampled === 1) yield { at: from + at, stepId };
+    from += tokens?.ids.length ?? 0;
+  }
 }
 
 /** What a trajectory says: the steps before `from` are context, the others are the rows. */

@@ -5,6 +5,7 @@ import { bordersOf, jaggedTokens, ownSteps } from './jagged.ts';
 import type { LaidOut, NotLaidOut } from './layout.ts';
 import { imagesIn, mergedRows } from './merged-rows.ts';
 import { baselineTensor, componentsOf, rewardTensor } from './reward-columns.ts';
+import { advantageColumns, type RowAdvantages, type SampledToken } from './row-advantages.ts';
 import type { Tensor } from './safetensors.ts';
 import { textsOf } from './step-layout.ts';
 
@@ -17,7 +18,11 @@ import { textsOf } from './step-layout.ts';
  * of all, which is on the last row of the trajectory. Only recorded ids are used: a trajectory without ids of its observations
  * is refused.
  */
-export function verlLayout(rows: BatchRows, prompts: ReadonlyMap<string, RecordedPrompt>): LaidOut | NotLaidOut {
+export function verlLayout(
+  rows: BatchRows,
+  prompts: ReadonlyMap<string, RecordedPrompt>,
+  advantages: RowAdvantages | null = null,
+): LaidOut | NotLaidOut {
   const { batch, trajectories } = rows;
   const placed: Placed[] = [];
   for (const [index, trajectory] of trajectories.entries()) {
@@ -36,6 +41,11 @@ export function verlLayout(rows: BatchRows, prompts: ReadonlyMap<string, Recorde
     tensors: [
       ...jaggedTokens(tokenRows, batch.policyId),
       ...promptTensors(tokenRows),
+      ...advantageColumns(
+        tokenRows.reduce((sum, { ids }) => sum + ids.length, 0),
+        sampledTokensOf(placed),
+        advantages,
+      ),
       perToken('step_indices', tokenRows, ({ steps }) => steps, Int32Array),
       perToken('token_level_scores', tokenRows, ({ scores }) => scores, Float32Array),
       perToken('step_ends', tokenRows, ({ ends }) => ends, Int32Array),
@@ -65,6 +75,16 @@ interface Placed {
   readonly index: number;
   readonly trajectory: BatchTrajectory;
   readonly isLast: boolean;
+}
+
+function* sampledTokensOf(placed: readonly Placed[]): Generator<SampledToken> {
+  let from = 0;
+  for (const { row, trajectory } of placed) {
+    const own = ownSteps(trajectory);
+    for (const [at, sampled] of row.mask.entries())
+      if (sampled === 1) yield { at: from + at, stepId: own[row.steps[at] ?? 0]?.stepId ?? '' };
+    from += row.ids.length;
+  }
 }
 
 /** Rewards of the steps of a row; those of the whole rollout are its last row's. */

@@ -12,6 +12,11 @@ export async function readHead(db: Db, policyId: string, version: number): Promi
   return heads(db, policyId).where('v.version', '=', version).executeTakeFirstOrThrow();
 }
 
+/** Reads a version of a policy and the checkpoint that holds it; null where the read models have none. */
+export async function findHead(db: Db, policyId: string, version: number): Promise<Head | null> {
+  return (await heads(db, policyId).where('v.version', '=', version).executeTakeFirst()) ?? null;
+}
+
 function heads(db: Db, policyId: string) {
   return db
     .selectFrom('policyVersions as v')

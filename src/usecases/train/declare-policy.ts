@@ -7,6 +7,7 @@ import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
 import { checkName } from '../../training/leases/check-request.ts';
 import type { RegisterRequest } from '../../training/leases/protocol.ts';
+import { findHead } from '../../training/versions/read-heads.ts';
 import { declareTraining, TrainingRefused, trainingDeclared } from './batcher/declare-training.ts';
 import type { Declaration } from './declaration/declaration-fields.ts';
 import { firstDifference } from './declaration/first-difference.ts';
@@ -32,11 +33,6 @@ export async function declarePolicy(world: World, policyId: string, declaration:
   const misnamed = checkName('policyId', policyId);
   if (misnamed) return refuse(misnamed.message, misnamed.remedy);
   const { backend, weights } = declaration;
-  if (weights === undefined && !isOwn(backend))
-    return refuse(
-      `weights: the backend ${backend} is a trainer elsewhere, and its first weights have no name`,
-      'send their SHA-256 in lower-case hex, or choose the backend linear or torch',
-    );
   const { estimator, seed } = declaration;
   const whole = { policyId, estimator, rules: planRulesOf(declaration), seed, trainer: trainerOf(declaration) };
   const wanted = read(() => trainingDeclared(whole));
@@ -55,8 +51,15 @@ export async function declarePolicy(world: World, policyId: string, declaration:
   const { lineageId } = wanted;
   if (weights !== undefined)
     return { kind: 'declared', lineageId, first: { policyId, backend, weights, kept: declaration.kept ?? null } };
-  const first = backend === 'linear' ? await makeFirstVersion(world.blobs, linearBackend(), policyId) : null;
-  return { kind: 'declared', lineageId, first };
+  if (backend === 'linear')
+    return { kind: 'declared', lineageId, first: await makeFirstVersion(world.blobs, linearBackend(), policyId) };
+  return { kind: 'declared', lineageId, first: isOwn(backend) ? null : await knownFirst(world, policyId) };
+}
+
+/** The first version of a trainer elsewhere that names no weights: what was registered before, null where nothing was. */
+async function knownFirst({ database }: World, policyId: string): Promise<RegisterRequest | null> {
+  const head = await findHead(database.db, policyId, 0);
+  return head && { policyId, backend: head.backend, weights: head.weights, kept: head.kept };
 }
 
 /** Appends a declaration, and returns what is recorded of the policy then: of two that were declared at once, the first. */

@@ -11,10 +11,10 @@ describe(`the tests in python/ (${found.kind === 'found' ? `torch ${found.torch}
   test('every Python test passes', async () => {
     const said = await new Promise<string>((resolve) => {
       const command = ['-m', 'unittest', 'discover', '-s', 'tests', '-t', '.'];
-      execFile(python, command, { cwd: 'python', timeout: 240_000, maxBuffer: 16 * 2 ** 20 }, (_error, stdout, stderr) => {
+      execFile(python, command, { cwd: 'python', timeout: 540_000, maxBuffer: 16 * 2 ** 20 }, (_error, stdout, stderr) => {
         resolve(stdout + stderr);
       });
     });
     expect(said.slice(-4_000)).toMatch(/\nRan [1-9]\d* tests in [^\n]*\n\nOK/);
-  }, 300_000);
+  }, 600_000);
 });

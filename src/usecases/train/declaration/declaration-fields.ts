@@ -36,7 +36,7 @@ export const declarationFields = z.strictObject({
   weights: sha256
     .optional()
     .describe(
-      'SHA-256 of the first weights in lower-case hex; needed from a trainer elsewhere. Left out, `linear` and `torch` make version 0 from the seed of the policy.',
+      'SHA-256 of the first weights in lower-case hex. Left out, `linear` and `torch` make version 0 from the seed of the policy; of a trainer elsewhere it is registered later.',
     ),
   kept: blobRef
     .nullable()

@@ -53,7 +53,8 @@ async function readRows(
   return { rewardsAt: at, rows: await readBatchRows(db, blobs, batchId, parsePosition(at)) };
 }
 
-async function advantagesOf(
+/** Asks the estimator of an update, with what its training was declared with. @throws what reading the checkpoint throws. */
+export async function advantagesOf(
   rows: ReturnType<typeof stepRowsOf>,
   { method, backend, settings, base }: BatchUpdate,
   blobs: BlobReader,

@@ -20,6 +20,7 @@ const pages = [
 describe('the documentation', () => {
   test.each([
     ['examples/trainer.py', 'docs/tutorials/bring-your-own-trainer.md'],
+    ['examples/train_in_15_lines.py', 'docs/tutorials/bring-your-own-trainer.md'],
     ['examples/train_with_verl.py', 'docs/guides/train-with-verl.md'],
     ['examples/train_with_trl.py', 'docs/guides/train-with-trl.md'],
     ['examples/count-letters.ts', 'docs/guides/tools-and-rewards.md'],
@@ -80,6 +81,13 @@ describe('the documentation', () => {
     const verbs = steps.flatMap((step) => (step.kind === 'run' ? [step.command.split(' ')[2]] : []));
     expect(verbs).toEqual(['collect', 'collect', 'revise', 'train', 'evaluate']);
     expect(steps.some((step) => step.kind === 'run' && step.command.includes('--search mcts'))).toBe(true);
+  });
+
+  test('the trainer of the tutorial takes at most 15 lines of Python', () => {
+    const [, trainer = ''] = /^```python\n([\s\S]*?)^```$/m.exec(read('docs/tutorials/bring-your-own-trainer.md')) ?? [];
+    const lines = trainer.split('\n').filter((line) => line.trim() !== '');
+    expect(lines.some((line) => line.includes('.training('))).toBe(true);
+    expect(lines.length).toBeLessThanOrEqual(15);
   });
 
   test('every command that a page names is one of the command line, with options that it has', () => {

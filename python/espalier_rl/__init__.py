@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .connection import Connection
     from .database import Database, connect
     from .recording import Candidate, Episode, Group, Node, Run, SearchTree, Task
+    from .training import LeaseLost, NoBatch
 
 __all__ = [
     "BackendAway",
@@ -24,6 +25,8 @@ __all__ = [
     "Episode",
     "EspalierError",
     "Group",
+    "LeaseLost",
+    "NoBatch",
     "Node",
     "Opening",
     "Run",
@@ -44,7 +47,7 @@ __all__ = [
 __version__ = "0.2.0"
 
 # imported when they are asked for: environments and tools are served by Pythons that have the standard library alone
-_LATER = {"Connection": "connection", "Database": "database", "connect": "database"}
+_LATER = {"Connection": "connection", "Database": "database", "LeaseLost": "training", "NoBatch": "training", "connect": "database"}
 _LATER |= dict.fromkeys(("Candidate", "Episode", "Group", "Node", "Run", "SearchTree", "Task"), "recording")
 
 

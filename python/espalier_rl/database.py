@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any
 from .connection import Connection
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from .recording.leftovers import Leftovers
     from .recording.run import Run
+    from .training import Training
+    from .training.options import TrainingOptions
 
 
 def connect(url: str | None = None, *, token: str | None = None, timeout_s: float = 60, retry_s: float = 60, spool: str | None = None) -> Database:
@@ -59,6 +63,19 @@ class Database:
 
             self._leftovers = Leftovers(self.connection, self._spool)
         return self._leftovers
+
+    def training(self, policy: str, *, consumer: str | None = None, **options: Unpack[TrainingOptions]) -> Training:
+        """Declares that a policy is trained, and returns its Training. Options are those of the one declaration, in snake_case, and the
+        rules by which batches are planned (`groups`, `max_staleness`, `zero_variance`, …). The same declaration again changes nothing;
+        another one for the same policy raises EspalierError `declared-otherwise`. `consumer` is the name that this trainer leases by:
+        that of the machine and the program unless another is given, so that one that is started again has its batch back."""
+        from .leases import Client
+        from .training.training import Training, consumer_name
+
+        connection = self.connection
+        times = {"timeout_s": connection.timeout_s, "retry_s": connection.retry_s}
+        client = Client(connection.url, api_key=connection.token, consumer=consumer or consumer_name(), **times)
+        return Training(client, policy, options)
 
     def close(self) -> None:
         """Closes the connections that are kept."""

@@ -1,4 +1,5 @@
-"""Trains the batches of an Espalier installation over HTTP, with Python's standard library alone.
+"""Trains the batches of an Espalier installation over HTTP, with Python's standard library alone. `training` is built on it: it also
+declares, computes log-probs, publishes folders and shares a batch between processes.
 
     client = Client()  # the server of this machine, or that of ESPALIER_URL
     client.declare("my-policy", backend="mine", weights=digest_file("model.safetensors"))
@@ -10,13 +11,16 @@
 import hashlib
 import http.client
 import json
+import os
 import threading
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from typing import Any
 
 from .errors import EspalierError, Unreachable
 from .installation import find_token, find_url
@@ -37,17 +41,17 @@ class RowsUnreadable(EspalierError):
 class Waiting:
     """No batch now. False as a condition; `why` says what the server waits for, as far as it says, `retry_after` when to ask."""
 
-    def __init__(self, said, retry_after):
+    def __init__(self, said: dict[str, Any], retry_after: float) -> None:
         self.said, self.retry_after = said, retry_after
 
     @property
-    def why(self):
+    def why(self) -> str:
         return self.said.get("next") or "no batch is planned, or another trainer holds it"
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return False
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Waiting({self.why!r})"
 
 
@@ -55,31 +59,63 @@ class Client:
     """A trainer's connection to an installation. Without `url` it is that of ESPALIER_URL or of this machine; without `api_key` it
     shows ESPALIER_TOKEN, or on this machine the token of the installation. Requests that may be repeated are, for `retry_s` seconds."""
 
-    def __init__(self, url=None, *, api_key=None, consumer="espalier-rl", timeout_s=60, retry_s=60):
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        api_key: str | None = None,
+        consumer: str = "espalier-rl",
+        timeout_s: float = 60,
+        retry_s: float = 60,
+    ) -> None:
         self.url, self.consumer = (url or find_url()).rstrip("/"), consumer
         api_key = api_key or find_token(self.url)
         self._headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
         self._timeout_s, self._retry_s = timeout_s, retry_s
 
-    def declare(self, policy_id, *, backend, weights=None, **declaration):
+    def declare(self, policy_id: str, *, backend: str, weights: str | None = None, **declaration: Any) -> dict[str, Any] | None:
         """Declares that a policy is trained. `weights` is the SHA-256 of the first ones, which Espalier makes itself for its backends
         `linear` and `torch`; `estimator`, `rules`, `preset`, `seed` and every other field of a declaration as its reference has them.
         Returns the newest version, None before the first is made. The same declaration again changes nothing; another one raises
         EspalierError with the code `declared-otherwise`."""
         wanted = {"backend": backend, **({} if weights is None else {"weights": weights}), **declaration}
-        return self._json("PUT", f"/v1/training/policies/{urllib.parse.quote(policy_id, safe='')}", wanted).get("head")
+        said: dict[str, Any] = self._json("PUT", f"/v1/training/policies/{urllib.parse.quote(policy_id, safe='')}", wanted)
+        return said.get("head")
 
-    def lease(self, policy_id, *, layout="step", ttl_s=60, wait_s=20, base_version=None):
-        """Leases the next batch of a policy, waiting up to `wait_s` (at most 30) for one. Returns a Lease or Waiting."""
+    def register(self, policy_id: str, *, backend: str, weights: str) -> dict[str, Any]:
+        """Registers version 0 of a declared policy by the SHA-256 of its weights. Returns the newest version. Asked again with the same
+        weights it changes nothing; with others it raises EspalierError `already-registered`."""
+        said: dict[str, Any] = self._json("POST", "/v1/training/policies", {"policyId": policy_id, "backend": backend, "weights": weights})
+        head: dict[str, Any] = said["head"]
+        return head
+
+    def declaration_schema(self) -> dict[str, Any]:
+        """The JSON Schema of a declaration, as this server takes it."""
+        schema: dict[str, Any] = self._json("GET", "/v1/training/declaration.schema.json")
+        return schema
+
+    def lease(
+        self,
+        policy_id: str,
+        *,
+        layout: str = "step",
+        advantages: bool = False,
+        ttl_s: float = 60,
+        wait_s: float = 20,
+        base_version: int | None = None,
+    ) -> "Lease | Waiting":
+        """Leases the next batch of a policy, waiting up to `wait_s` (at most 30) for one. With `advantages` its rows have those of each
+        token. Returns a Lease or Waiting."""
         asked = {"policyId": policy_id, "consumer": self.consumer, "ttlMs": int(ttl_s * 1000), "waitMs": int(wait_s * 1000)}
-        asked |= {"layout": layout} | ({} if base_version is None else {"baseVersion": base_version})
+        asked |= {"layout": layout} | ({"advantages": True} if advantages else {})
+        asked |= {} if base_version is None else {"baseVersion": base_version}
         status, headers, body = self._request("POST", "/v1/training/leases", asked, extra_s=wait_s)
         said = json.loads(body) if body else {}
         if status == 204 or "leaseId" not in said:
             return Waiting(said, float(headers.get("retry-after") or 1))
         return Lease(self, said, ttl_s)
 
-    def batches(self, policy_id, *, idle_s=None, **options):
+    def batches(self, policy_id: str, *, idle_s: float | None = None, **options: Any) -> "Iterator[Lease]":
         """Yields leases one after the other, their `rows` read and the lease renewed until it is acknowledged or returned. A batch
         that nobody can read is abandoned. Ends after `idle_s` seconds without a batch; without `idle_s` it never does. What was not
         acknowledged when the next is asked for goes back."""
@@ -104,25 +140,31 @@ class Client:
                     yield lease
             idle_since = time.monotonic()
 
-    def _json(self, method, path, body=None):
+    def _json(self, method: str, path: str, body: Any = None) -> Any:
         return json.loads(self._request(method, path, body)[2])
 
-    def _request(self, method, path, body=None, extra_s=0):
-        """Sends a request until it is answered or refused. Returns status, headers, body; raises EspalierError."""
+    def _request(
+        self, method: str, path: str, body: Any = None, extra_s: float = 0, *, unless: str | None = None, retry_s: float | None = None
+    ) -> tuple[int, Mapping[str, str], bytearray]:
+        """Sends a request until it is answered or refused. Returns status, headers, body; raises EspalierError. `unless` is the tag of a
+        body that the caller has: where it is still the same, the status is 304 and the body empty."""
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
-        until = time.monotonic() + self._retry_s
+        until = time.monotonic() + (self._retry_s if retry_s is None else retry_s)
         pause = 0.05
         while True:
-            request = urllib.request.Request(self.url + path, data, self._headers | {"content-type": "application/json"}, method=method)
+            headers = self._headers | {"content-type": "application/json"} | ({} if unless is None else {"if-none-match": unless})
+            request = urllib.request.Request(self.url + path, data, headers, method=method)
             try:
                 with urllib.request.urlopen(request, timeout=self._timeout_s + extra_s) as answer:
                     return answer.status, answer.headers, _read(answer)
             except urllib.error.HTTPError as refusal:
+                if refusal.code == 304:
+                    return 304, refusal.headers, bytearray()
                 error, asked = _refused(refusal), float(refusal.headers.get("retry-after") or 0)
                 if refusal.code not in BUSY:
                     raise error from None
             except (OSError, EOFError, http.client.HTTPException) as fault:  # faults of the connection, a cut body too
-                error, asked = Unreachable(f"{method} {self.url}{path}: {fault}", code="unreachable"), 0
+                error, asked = Unreachable(f"{method} {self.url}{path}: {fault}", code="unreachable"), 0.0
             pause = min(LONGEST_PAUSE_S, max(asked, pause * 2))
             if time.monotonic() + pause > until:
                 raise error
@@ -133,48 +175,76 @@ class Lease:
     """The right to train one batch, until `deadline`. Within `with lease:` it is renewed in the background; what is neither
     acknowledged, returned nor abandoned at the end goes back for another trainer."""
 
-    def __init__(self, client, said, ttl_s):
+    def __init__(self, client: Client, said: dict[str, Any], ttl_s: float) -> None:
         self._client, self._ttl_s = client, ttl_s
         self.said = said
         self.id, self.fence, self.deadline = said["leaseId"], said["fence"], said["deadline"]
         self.batch_id, self.ordinal, self.policy_id = said["batchId"], said["ordinal"], said["policyId"]
         self.base, self.estimator, self.rules, self.seed = said["base"], said["estimator"], said["rules"], said["seed"]
         self.trainer, self.samples, self.tokens = said.get("trainer"), said["samples"], said["tokens"]
-        self.lost = None  # the error that said so
+        self.lost: LeaseLost | None = None  # the error that said so
         self._over = False  # acknowledged, returned or abandoned
-        self._rows, self._made = None, None
-        self._stop, self._renewing = threading.Event(), None
+        self._rows: Rows | None = None
+        self._made: dict[str, Any] | None = None
+        self._stop = threading.Event()
+        self._renewing: threading.Thread | None = None
 
     @property
-    def rows(self):
+    def rows(self) -> Rows:
         """The rows, read once, straight into the memory that their columns are views of."""
         if self._rows is None:
             self._rows = self.read_rows()
         return self._rows
 
-    def read_rows(self, layout=None):
+    def read_rows(self, layout: str | None = None) -> Rows:
         """Reads the rows, in the layout that was asked for or another one (`step`, `verl`, `padded`). Raises RowsUnreadable when nobody
         gets them, EspalierError `layout` when the record does not hold what the layout needs."""
         path = self.said["rows"] if layout is None else f"/v1/training/leases/{self.id}/rows?layout={layout}"
         return Rows(self._client._request("GET", path)[2])
 
-    def check(self):
+    def read_ahead(self) -> "RowsAhead | None":
+        """Reads the rows of the batch that is planned behind this one, as those of this one are asked for; None where there is none yet,
+        or the server is busy: then they are read when that batch is leased."""
+        try:
+            _, headers, body = self._client._request("GET", self.said["rows"] + "&batch=next", retry_s=0)
+            return RowsAhead(Rows(body), headers["etag"])
+        except (EspalierError, KeyError):
+            return None
+
+    def take(self, ahead: "RowsAhead") -> bool:
+        """Takes rows that were read ahead, where they are those of this batch and nothing was revised since. Returns whether it did."""
+        if ahead.rows.batch.get("batchId") != self.batch_id:
+            return False
+        status, _, body = self._client._request("GET", self.said["rows"], unless=ahead.tag)
+        self._rows = ahead.rows if status == 304 else Rows(body)
+        return status == 304
+
+    def check(self) -> None:
         """Raises LeaseLost when a renewal found the lease to be over: what is computed from here on is dropped."""
         if self.lost is not None:
             raise self.lost
 
-    def renew(self):
+    def renew(self) -> None:
         """Moves the deadline."""
         self.deadline = self._post("renew", {"ttlMs": int(self._ttl_s * 1000)})["deadline"]
 
-    def ack(self, *, weights, metrics=None, loss=None, estimator=None, kept=None, backend=None):
+    def ack(
+        self,
+        *,
+        weights: str,
+        metrics: Mapping[str, float] | None = None,
+        loss: Mapping[str, Any] | None = None,
+        estimator: Mapping[str, Any] | None = None,
+        kept: Mapping[str, Any] | None = None,
+        backend: str | None = None,
+    ) -> dict[str, Any]:
         """Acknowledges the batch with the SHA-256 of the weights that it produced; they are the next version. Returns what the server
         says. Raises LeaseLost when the lease is over: the weights are no version then. Called again after Unreachable it sends
         the same, which the server takes once."""
         self.check()
         if self._made is None:
             made = {"version": self.base["version"] + 1, "checkpointId": str(uuid.uuid4()), "weights": weights}
-            made |= {"backend": backend or self.base["backend"], "kept": kept, "loss": loss, "metrics": metrics or {}}
+            made |= {"backend": backend or self.base["backend"], "kept": kept, "loss": loss, "metrics": dict(metrics or {})}
             if estimator is not None:
                 made["estimator"] = estimator
             if self.rows.rewards_at is not None:
@@ -182,29 +252,31 @@ class Lease:
             self._made = made
         return self._settle("ack", self._made)
 
-    def give_back(self, reason):
+    def give_back(self, reason: str) -> dict[str, Any]:
         """Returns the batch for another trainer to lease."""
         return self._settle("nack", {"reason": reason[:10_000]})
 
-    def abandon(self, reason):
+    def abandon(self, reason: str) -> dict[str, Any]:
         """Abandons the batch for good: it produces no version."""
         return self._settle("abandon", {"reason": reason[:10_000]})
 
-    def __enter__(self):
+    def __enter__(self) -> "Lease":
         self._renewing = threading.Thread(target=self._renew_until_over, name=f"renew {self.id}", daemon=True)
         self._renewing.start()
         return self
 
-    def __exit__(self, kind, error, _traceback):
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _traceback: Any) -> None:
         self._stop.set()
-        self._renewing.join()
+        if self._renewing is not None:
+            self._renewing.join()
         if self._over or self.lost is not None:
             return
-        reason = "the trainer went on without acknowledging" if kind is None else f"the trainer stopped: {kind.__name__} {error}"
+        left = kind is None or kind is GeneratorExit  # the loop over batches was left
+        reason = "the trainer went on without acknowledging" if left or kind is None else f"the trainer stopped: {kind.__name__} {error}"
         with suppress(EspalierError):  # it ends by itself at its deadline
             self.give_back(reason)
 
-    def _renew_until_over(self):
+    def _renew_until_over(self) -> None:
         while not self._stop.wait(self._ttl_s / 3):
             try:
                 self.renew()
@@ -214,30 +286,37 @@ class Lease:
             except EspalierError:
                 continue  # the network or a busy server: the next renewal, or the acknowledgement, says more
 
-    def _settle(self, verb, body):
-        said = self._post(verb, body)
+    def _settle(self, verb: str, body: dict[str, Any]) -> dict[str, Any]:
+        said: dict[str, Any] = self._post(verb, body)
         self._over = True
         self._stop.set()
         return said
 
-    def _post(self, verb, body):
+    def _post(self, verb: str, body: dict[str, Any]) -> Any:
         return self._client._json("POST", f"/v1/training/leases/{self.id}/{verb}", {"fence": self.fence, **body})
 
 
-def digest_file(path):
+class RowsAhead:
+    """Rows of a batch that is not leased yet, and the tag that says whether they are still the same."""
+
+    def __init__(self, rows: Rows, tag: str) -> None:
+        self.rows, self.tag = rows, tag
+
+
+def digest_file(path: "str | os.PathLike[str]") -> str:
     """Returns the SHA-256 of a file in lower-case hex: what names the weights in it."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else _digest(file)
 
 
-def _digest(file):  # Python 3.10
+def _digest(file: Any) -> str:  # Python 3.10
     digest = hashlib.sha256()
     while chunk := file.read(2**20):
         digest.update(chunk)
     return digest.hexdigest()
 
 
-def _read(answer):
+def _read(answer: Any) -> bytearray:
     """Reads a body into one piece of writable memory: from the socket to where it stays."""
     length = answer.headers.get("content-length")
     if length is None:
@@ -252,11 +331,14 @@ def _read(answer):
     return body
 
 
-def _refused(refusal):
+def _refused(refusal: urllib.error.HTTPError) -> EspalierError:
+    problems: list[Mapping[str, Any]] = []
     try:
         said = json.loads(refusal.read())["error"]
         code, message, remedy = said.get("code", ""), said.get("message", ""), said.get("remedy", "")
+        problems = [problem for problem in said.get("problems") or [] if isinstance(problem, dict)]
     except (ValueError, KeyError, TypeError, OSError, AttributeError):
         code, message, remedy = "", f"{refusal.code} {refusal.reason}", ""
+    field = str(problems[0].get("path", "")) if problems else ""
     kind = {"stale-fence": LeaseLost, "unknown-lease": LeaseLost, "unreadable": RowsUnreadable}.get(code, EspalierError)
-    return kind(message, remedy=remedy, status=refusal.code, code=code)
+    return kind(message, remedy=remedy, field=field, status=refusal.code, code=code, problems=problems)

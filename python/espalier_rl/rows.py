@@ -5,7 +5,9 @@ Nothing here needs a package: a column is a typed `memoryview`; `numpy()` and `t
 
 import json
 import struct
+from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
 
 # dtype of the body: code of `memoryview.cast`, name for numpy and torch, bytes of a value
 DTYPES = {
@@ -28,7 +30,7 @@ class Rows:
     acknowledgement sends back.
     """
 
-    def __init__(self, body):
+    def __init__(self, body: "bytes | bytearray | memoryview") -> None:
         """Reads the header of a body (bytes, bytearray or memoryview); no value is touched. Raises RowsDamaged."""
         self._body = memoryview(body)
         self._entries, self.metadata, self._start = _header(self._body)
@@ -37,26 +39,26 @@ class Rows:
         self.names = json.loads(self.metadata.get("rows", "{}"))
         self.rewards_at = self.metadata.get("rewardsAt")
 
-    def __contains__(self, name):
+    def __contains__(self, name: str) -> bool:
         return name in self._entries
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> "memoryview[Any]":
         code, _, _ = DTYPES[self._entry(name)["dtype"]]
         return self._bytes(name).cast(code)
 
-    def shape(self, name):
+    def shape(self, name: str) -> tuple[int, ...]:
         return tuple(self._entry(name)["shape"])
 
-    def numpy(self, name):
+    def numpy(self, name: str) -> Any:
         """A column as a numpy array over the same bytes."""
         import numpy
 
         return numpy.frombuffer(self._bytes(name), dtype=DTYPES[self._entry(name)["dtype"]][1]).reshape(self.shape(name))
 
-    def torch(self, name):
+    def torch(self, name: str) -> Any:
         """A column as a torch tensor over the same bytes, which are writable when the body is a bytearray, as a lease reads it."""
         import torch
 
@@ -65,21 +67,27 @@ class Rows:
         return torch.frombuffer(raw, dtype=dtype).reshape(self.shape(name)) if len(raw) else torch.empty(self.shape(name), dtype=dtype)
 
     @cached_property
-    def texts(self):
+    def texts(self) -> Any:
         """What was said and done, by trajectory; parsed when it is first asked for."""
         return json.loads(bytes(self._bytes("texts"))) if "texts" in self else []
 
-    def _entry(self, name):
+    @property
+    def why_no_advantages(self) -> str:
+        """Why there are no columns `advantages` and `returns`."""
+        said = json.loads(self.metadata.get("advantages", "{}"))
+        return said.get("refused") or "they were not asked for: lease with advantages=True"
+
+    def _entry(self, name: str) -> Any:
         if name not in self._entries:
             raise KeyError(f"the rows of the layout {self.layout} have no column {name}; there are {', '.join(self._entries)}")
         return self._entries[name]
 
-    def _bytes(self, name):
+    def _bytes(self, name: str) -> "memoryview[Any]":
         begin, end = self._entry(name)["data_offsets"]
         return self._body[self._start + begin : self._start + end]
 
 
-def _header(body):
+def _header(body: "memoryview[Any]") -> tuple[dict[str, Any], dict[str, str], int]:
     if len(body) < 8:
         raise RowsDamaged(f"{len(body)} bytes are too few for a safetensors header")
     (length,) = struct.unpack_from("<Q", body)

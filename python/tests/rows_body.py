@@ -8,6 +8,9 @@ CODES = {"F64": "d", "F32": "f", "I32": "i", "U8": "B"}
 DTYPES = {
     "token_level_scores": "F32",
     "rollout_log_probs": "F32",
+    "advantages": "F32",
+    "returns": "F32",
+    "attention_mask": "U8",
     "rewards": "F64",
     "response_mask": "U8",
     "has_log_probs": "U8",
@@ -16,8 +19,8 @@ DTYPES = {
 }
 
 
-def write_body(columns, *, layout="verl", batch=None, names=None, rewards_at="trees.0:7"):
-    """Returns the bytes of columns (flat lists by name)."""
+def write_body(columns, *, layout="verl", batch=None, names=None, rewards_at="trees.0:7", shapes=None):
+    """Returns the bytes of columns (flat lists by name), of these shapes where they have more than one dimension."""
     parts = {name: array.array(CODES[DTYPES.get(name, "I32")], values) for name, values in columns.items()}
     ordered = sorted(parts, key=lambda name: -parts[name].itemsize)
     header, offset = {}, 0
@@ -26,7 +29,7 @@ def write_body(columns, *, layout="verl", batch=None, names=None, rewards_at="tr
         header["__metadata__"]["rewardsAt"] = rewards_at
     for name in ordered:
         size = len(parts[name]) * parts[name].itemsize
-        header[name] = {"dtype": DTYPES.get(name, "I32"), "shape": [len(parts[name])], "data_offsets": [offset, offset + size]}
+        header[name] = {"dtype": DTYPES.get(name, "I32"), "shape": (shapes or {}).get(name, [len(parts[name])]), "data_offsets": [offset, offset + size]}
         offset += size
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
@@ -64,3 +67,37 @@ def body_of(*rows, temperature=1.0, prompt_column=True):
     columns["texts"] = list(json.dumps([{"temperature": temperature}] * rollouts).encode())
     batch = {"batchId": "batch", "ordinal": 0, "groups": [{"treeId": f"tree {group}"} for group in range(groups)]}
     return bytearray(write_body(columns, batch=batch, names={"trajectories": [f"rollout {place}" for place in range(rollouts)]}))
+
+
+def padded_body_of(*rows, temperature=0.5, advantages=None, prompts=True):
+    """Returns a body of the layout padded. A row as in `body_of`; `advantages` are one for each row, on its sampled tokens."""
+    asked = [row["prompt"] if prompts else [] for row in rows]
+    said = [row["tokens"] for row in rows]
+    before, width = (max(map(len, parts)) for parts in (asked, said))
+
+    def right(values, fill=0):
+        return values + [fill] * (width - len(values))
+
+    flat = {"responses": [], "response_mask": [], "rollout_log_probs": [], "token_level_scores": [], "attention_mask": [], "position_ids": []}
+    flat |= {"prompts": [], "input_ids": []} if prompts else {}
+    flat |= {"advantages": [], "returns": []} if advantages else {}
+    for place, (prompt, tokens) in enumerate(zip(asked, said)):
+        ids = [token for token, _, _ in tokens]
+        mask = [0] * (before - len(prompt)) + [1] * len(prompt) + right([1] * len(ids))
+        flat["responses"] += right(ids)
+        flat["response_mask"] += right([sampled for _, sampled, _ in tokens])
+        flat["rollout_log_probs"] += right([log_prob for _, _, log_prob in tokens], 0.0)
+        flat["token_level_scores"] += right([0.0] * (len(ids) - 1) + [rows[place]["score"]], 0.0)
+        flat["attention_mask"] += mask
+        flat["position_ids"] += [max(0, sum(mask[: i + 1]) - 1) for i in range(len(mask))]
+        if prompts:
+            flat["prompts"] += [0] * (before - len(prompt)) + prompt
+            flat["input_ids"] += [0] * (before - len(prompt)) + prompt + right(ids)
+        for name in ("advantages", "returns") if advantages else ():
+            flat[name] += right([advantages[place] * sampled for _, sampled, _ in tokens], 0.0)
+    shapes = {name: [len(rows), len(values) // len(rows)] for name, values in flat.items()}
+    columns = {**flat, "group_index": [row["group"] for row in rows], "num_turns": [1] * len(rows), "trajectory_index": list(range(len(rows)))}
+    columns |= {"has_prompts": [int(prompts)] * len(rows), "texts": list(json.dumps([{"temperature": temperature}] * len(rows)).encode())}
+    batch = {"batchId": "batch", "ordinal": 0, "groups": [{"treeId": f"tree {group}"} for group in range(max(columns["group_index"]) + 1)]}
+    names = {"trajectories": [f"rollout {place}" for place in range(len(rows))]}
+    return bytearray(write_body(columns, layout="padded", batch=batch, names=names, shapes=shapes))

@@ -24,6 +24,7 @@ class Installation:
         self.seen, self.scripts = [], {}
         self.changed = threading.Condition()
         self.batches = 1
+        self.body = BODY
         installation = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -60,6 +61,7 @@ class Installation:
 
     def answer(self, method, path, body, headers):
         verb = "declare" if method == "PUT" else "lease" if path.endswith("/leases") else path.split("?")[0].rsplit("/", 1)[1]
+        verb = "next" if "batch=next" in path else verb
         with self.changed:
             self.seen.append((verb, body, headers))
             self.changed.notify_all()
@@ -74,7 +76,11 @@ class Installation:
                 self.batches -= 1
                 return 200, {}, self.lease(body)
             if verb == "rows":
-                return 200, {}, BODY
+                return 200, {}, self.body
+            if verb == "next":
+                return refusal(404, "none-planned")
+            if verb == "policies":
+                return 200, {}, {"kind": "registered", "head": {"version": 0, "weights": body["weights"]}}
             if verb == "renew":
                 return 200, {}, {"kind": "renewed", "deadline": "later"}
             return 200, {}, {"kind": {"ack": "acked", "nack": "returned", "abandon": "abandoned"}[verb], **body}

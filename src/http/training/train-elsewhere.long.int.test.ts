@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -87,6 +87,54 @@ const MEMBERS = 4;
       600_000,
     );
 
+    test('the trainer of the tutorial trains a model, and killed before it acknowledges it has its batch back and trains it once', async () => {
+      const { database } = platform;
+      expect(
+        await put('qwen', { estimator: { name: 'grpo' }, rules: { groupsPerBatch: GROUPS, maxStaleness: 1 } }),
+      ).toMatchObject({
+        kind: 'declared',
+      });
+      const home = join(folder, 'tutorial');
+      await cp(join(folder, 'first'), join(home, 'versions/0'), { recursive: true });
+      await play('qwen', 2 * GROUPS);
+      const page = await readFile(
+        fileURLToPath(new URL('../../../docs/tutorials/bring-your-own-trainer.md', import.meta.url)),
+        'utf8',
+      );
+      const [, trainer = ''] = /^```python\n([\s\S]*?)^```$/m.exec(page) ?? [];
+      const train = (text: string) => runTrainer(home, text, server.url);
+      const once = trainer.replace('updates=2', 'updates=1');
+      expect(await train(once)).toEqual({ signal: null, stderr: '' });
+      const killed = once.replace('    batch.ack(', '    import os; os.kill(os.getpid(), 9)\n    batch.ack(');
+      expect((await train(killed)).signal).toBe('SIGKILL');
+      const newest = () => database.db.selectFrom('policyVersions').select('version').where('policyId', '=', 'qwen').execute();
+      await settle();
+      expect(await newest()).toHaveLength(2);
+      expect(await train(once)).toEqual({ signal: null, stderr: '' });
+      await settle();
+      const query =
+        '{ policy(id: "qwen") { versions(first: 10) { edges { node { version weights metrics batch { ordinal } } } } } }';
+      const asked = await fetch(`${server.url}/graphql`, {
+        ...{ method: 'POST', headers: { 'content-type': 'application/json', ...LOCAL }, body: JSON.stringify({ query }) },
+      });
+      const { data } = (await asked.json()) as GraphqlVersions;
+      const versions = data.policy.versions.edges.map(({ node }) => node).sort((a, b) => a.version - b.version);
+      expect(versions.map(({ version, batch }) => [version, batch?.ordinal ?? null])).toEqual([
+        [0, null],
+        [1, 0],
+        [2, 1],
+      ]);
+      expect(new Set(versions.map(({ weights }) => weights)).size).toBe(3);
+      for (const { version, weights, metrics } of versions) {
+        expect(weights).toBe(sha256Hex(await readFile(join(home, `versions/${version}/model.safetensors`))));
+        // of a first step that is on-policy every ratio is 1: the loss is the mean advantage of a token
+        if (version > 0) expect(Math.abs(metrics.loss ?? Number.NaN)).toBeLessThan(1);
+      }
+      expect(await readLedgers(database.db, ['qwen'])).toMatchObject([
+        { produced: 2 * GROUPS * MEMBERS, trained: 2 * GROUPS * MEMBERS, difference: 0 },
+      ]);
+    }, 600_000);
+
     test('TRL reads exported chats: of the format trl it trains the replies alone, of openai every token', async () => {
       await declare('exported');
       const runId = await play('exported', GROUPS);
@@ -106,6 +154,13 @@ const MEMBERS = 4;
       expect(found.openai.rows).toBe(GROUPS * MEMBERS);
       expect(found.openai.tokens).toBeGreaterThan(replies);
     }, 600_000);
+
+    async function put(policyId: string, declaration: object): Promise<unknown> {
+      const response = await fetch(`${server.url}/v1/training/policies/${policyId}`, {
+        ...{ method: 'PUT', headers: { 'content-type': 'application/json', ...LOCAL }, body: JSON.stringify(declaration) },
+      });
+      return response.json();
+    }
 
     /** Declares as the examples do, before there is anything to train on: the declaration that they repeat changes nothing. */
     async function declare(policyId: string): Promise<void> {
@@ -165,6 +220,41 @@ const MEMBERS = 4;
     }
   },
 );
+
+interface GraphqlVersions {
+  readonly data: {
+    readonly policy: {
+      readonly versions: {
+        readonly edges: readonly {
+          readonly node: {
+            readonly version: number;
+            readonly weights: string;
+            readonly metrics: Readonly<Record<string, number>>;
+            readonly batch: { readonly ordinal: number } | null;
+          };
+        }[];
+      };
+    };
+  };
+}
+
+/** Runs a trainer as a reader of the tutorial does: a file in a folder, with the server and its token in the environment. */
+async function runTrainer(home: string, text: string, url: string): Promise<{ signal: string | null; stderr: string }> {
+  await writeFile(join(home, 'train.py'), text);
+  const env = { ...process.env, ESPALIER_URL: url, ESPALIER_TOKEN: LOCAL_TOKEN, PYTHONPATH: PYTHON_PACKAGE, HF_HUB_OFFLINE: '1' };
+  const quiet = { CUDA_VISIBLE_DEVICES: '', TRANSFORMERS_VERBOSITY: 'error', HF_HUB_DISABLE_PROGRESS_BARS: '1' };
+  return new Promise((resolve) => {
+    execFile(
+      python,
+      ['-W', 'ignore', 'train.py'],
+      { cwd: home, env: { ...env, ...quiet }, timeout: 300_000 },
+      (error, _out, stderr) => {
+        const told = error && error.signal == null ? stderr.slice(-3_000) : '';
+        resolve({ signal: error?.signal ?? null, stderr: told });
+      },
+    );
+  });
+}
 
 /** Without a mask all are the policy's own. */
 function sampledOf({ ids, mask }: { readonly ids: Packed; readonly mask: Packed | null }): number {

@@ -124,7 +124,7 @@ class Client:
         while True:
             left = float("inf") if idle_s is None else idle_s - (time.monotonic() - idle_since)
             lease = self.lease(policy_id, wait_s=max(0, min(longest_wait_s, left)), **options)
-            if not lease:
+            if isinstance(lease, Waiting):
                 if left <= 0:
                     return
                 time.sleep(min(lease.retry_after, left) if longest_wait_s == 0 else 0)
@@ -145,7 +145,7 @@ class Client:
 
     def _request(
         self, method: str, path: str, body: Any = None, extra_s: float = 0, *, unless: str | None = None, retry_s: float | None = None
-    ) -> tuple[int, Mapping[str, str], bytearray]:
+    ) -> tuple[int, Any, bytearray]:
         """Sends a request until it is answered or refused. Returns status, headers, body; raises EspalierError. `unless` is the tag of a
         body that the caller has: where it is still the same, the status is 304 and the body empty."""
         data = None if body is None else json.dumps(body, allow_nan=False).encode()

@@ -47,7 +47,7 @@ class Rows:
 
     def __getitem__(self, name: str) -> "memoryview[Any]":
         code, _, _ = DTYPES[self._entry(name)["dtype"]]
-        return self._bytes(name).cast(code)
+        return self._bytes(name).cast(code)  # type: ignore[call-overload, no-any-return]  # a code of DTYPES
 
     def shape(self, name: str) -> tuple[int, ...]:
         return tuple(self._entry(name)["shape"])

@@ -135,7 +135,7 @@ describe('a declaration of a training over HTTP', () => {
     expect([response.status, await response.json()]).toMatchObject([202, { state: 'waiting', waitingFor: 'first-version' }]);
   });
 
-  test('a trainer elsewhere declares without weights, registers them later, and is told the newest version from then on', async () => {
+  test('a trainer elsewhere declares without weights, registers them later, and learns the newest version from then on', async () => {
     const nameless = { weights: undefined, rules: { groupsPerBatch: 2 } };
     expect(await declare('nameless', nameless)).toMatchObject({
       status: 200,

@@ -84,17 +84,6 @@ class KlController(TypedDict, total=False):
     """How slowly it moves, in rows."""
 
 
-class KlController(TypedDict, total=False):
-    """In the reward: moves the coefficient after each batch; left out, it is fixed."""
-
-    kind: Literal["adaptive"]
-    """`adaptive`: the coefficient moves towards the target after each batch."""
-    target: float
-    """KL that it keeps to."""
-    horizon: float
-    """How slowly it moves, in rows."""
-
-
 Kl = TypedDict(
     "Kl",
     {

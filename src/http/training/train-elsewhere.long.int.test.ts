@@ -249,8 +249,8 @@ async function runTrainer(home: string, text: string, url: string): Promise<{ si
       ['-W', 'ignore', 'train.py'],
       { cwd: home, env: { ...env, ...quiet }, timeout: 300_000 },
       (error, _out, stderr) => {
-        const told = error && error.signal == null ? stderr.slice(-3_000) : '';
-        resolve({ signal: error?.signal ?? null, stderr: told });
+        const failed = error && error.signal == null ? stderr.slice(-3_000) : '';
+        resolve({ signal: error?.signal ?? null, stderr: failed });
       },
     );
   });

@@ -55,8 +55,8 @@ interface Besides {
 /**
  * Packs a batch as one safetensors body: jagged columns without padding (`cu_seqlens` are the row borders), the batch and the
  * names of rows as JSON in the metadata with the position of the rewards, texts as UTF-8 JSON in a tensor of bytes (readers bound
- * the header, and most trainers skip the texts). @param prompts for layouts that merge steps. @param advantages where they are asked
- * for: columns next to the tokens, which follow from the rewards, or in the metadata why there are none.
+ * the header, and most trainers skip the texts). @param prompts for layouts that merge steps. @param advantages where they are
+ * asked for: columns next to the tokens, which follow from the rewards, or in the metadata why there are none.
  */
 export function encodeRows(
   rows: BatchRows,

@@ -18,6 +18,7 @@ import type { QueryUse } from './metering/query-use.ts';
 import { useMetering } from './metering/use-metering.ts';
 import { readOperations, useShippedOperations } from './persisted-operations.ts';
 import { createExecutableSchema } from './schema.ts';
+import { useCompressedPage } from './use-compressed-page.ts';
 import { useReadableRequest } from './use-readable-request.ts';
 
 export interface GraphqlOptions extends Omit<Sources, 'projections' | 'tails'> {
@@ -75,6 +76,7 @@ export async function createGraphql(options: GraphqlOptions): Promise<YogaServer
       useCostLimit(limits.cost),
       useMetering(),
       useMoments(),
+      useCompressedPage(),
     ],
   });
 }

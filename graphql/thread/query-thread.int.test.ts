@@ -78,6 +78,7 @@ test('a refusal keeps its status and its headers, and a page for a browser is se
   expect([refused.status, (await refused.json()).errors[0].extensions.limit]).toEqual([400, 'cost']);
   const page = await fetch(`${server.url}/graphql`, { headers: { accept: 'text/html', ...LOCAL } });
   expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')]);
+  expect([page.headers.get('content-encoding'), (await page.text()).length > 1_000_000]).toEqual(['gzip', true]);
   expect((await fetch(`${server.url}/graphql?query=%7Bposition%7D`, { headers: LOCAL })).status).toBe(200);
 });
 

@@ -1,35 +1,26 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { type Browser, chromium, type Page } from 'playwright-core';
-import { findChromium } from '../../infra/hostile/browser/victim.ts';
+import type { Browser, Page } from 'playwright-core';
 import { startEmbeddedPostgres } from '../postgres/embedded-server.ts';
+import { hindrances, openStudioBrowser, openStudioPage } from '../testing/studio-browser.ts';
 import { until } from '../testing/until.ts';
 import { killRunning, startProcess } from '../testing/worker-process.ts';
-
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-const WAIT_MS = 60_000; // a loaded machine
 
 let home: string;
 let link: string;
 let demo: ReturnType<typeof startProcess>;
 let browser: Browser;
 let page: Page;
-let wrong: string[];
+let wrong: readonly string[];
 beforeAll(async () => {
-  const built = spawnSync(process.execPath, ['bin/studio.js'], { cwd: ROOT, encoding: 'utf8' });
-  if (built.status !== 0) throw new Error(built.stderr);
+  browser = await openStudioBrowser();
   home = await mkdtemp(join(tmpdir(), 'espalier-studio-'));
   const env = { ESPALIER_HOME: home, ESPALIER_PORT: '0', ESPALIER_PYTHON: 'no-python-of-this-name' };
   demo = startProcess('src/cli/main.ts', ['demo', '--tasks', '12', '--rollouts', '2', '--deep-rollouts', '4'], env);
   await until(async () => /^Studio {2}http/m.test(demo.stdout()));
   link = /http:\/\/127\.0\.0\.1:\d+\/\?token=\S+/.exec(demo.stdout())?.[0] ?? '';
-  browser = await chromium.launch({ executablePath: findChromium() ?? '', args: ['--no-sandbox'] });
 }, 240_000);
 afterAll(async () => {
   await browser?.close();
@@ -39,41 +30,12 @@ afterAll(async () => {
 });
 
 beforeEach(async () => {
-  wrong = [];
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
-  page = await context.newPage();
-  page.setDefaultTimeout(WAIT_MS);
-  page.on('pageerror', ({ message }) => wrong.push(message));
-  page.on('request', (request) => {
-    if (!request.url().startsWith(new URL(link).origin) && !/^(data|blob):/.test(request.url()))
-      wrong.push(`asked ${request.url()}`);
-  });
-  page.on('console', (said) => {
-    if (/Content Security Policy/i.test(said.text())) wrong.push(said.text());
-  });
-  await page.goto(link);
-  await page.getByRole('heading', { name: 'Runs' }).waitFor();
+  ({ page, wrong } = await openStudioPage(browser, link));
 });
 afterEach(async () => {
   await page.context().close();
   expect(wrong).toEqual([]);
 });
-
-/** What axe finds that hinders people seriously. */
-async function hindrances(): Promise<readonly string[]> {
-  const source = await import('node:fs').then(({ readFileSync }) => readFileSync(AXE, 'utf8'));
-  await page.evaluate(source);
-  const found = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
-    readonly violations: readonly {
-      readonly id: string;
-      readonly impact: string;
-      readonly nodes: readonly { readonly html: string }[];
-    }[];
-  };
-  return found.violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)}`);
-}
 
 const trained = () => until(async () => demo.stdout().includes('Serving until'), 180_000);
 
@@ -181,7 +143,7 @@ test.each(['/', '/view/training', '/view/data', '/view/find?words=craft', '/view
     await page.waitForLoadState('load');
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
-      expect(await hindrances()).toEqual([]);
+      expect(await hindrances(page)).toEqual([]);
     }
   },
   240_000,
@@ -190,6 +152,6 @@ test.each(['/', '/view/training', '/view/data', '/view/find?words=craft', '/view
 test('a browser that nobody let in reads how to come in', async () => {
   const stranger = await (await browser.newContext()).newPage();
   await stranger.goto(new URL(link).origin);
-  await stranger.getByText('espalier token --link').first().waitFor({ timeout: WAIT_MS });
+  await stranger.getByText('espalier token --link').first().waitFor({ timeout: 60_000 });
   await stranger.context().close();
 });

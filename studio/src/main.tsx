@@ -4,19 +4,22 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { NotLetIn, Refused } from './graphql/faults.ts';
+import { NotLetIn, Refused, ServerAway } from './graphql/faults.ts';
 import { makeRouter } from './router.tsx';
 import { applyTheme } from './shell/theme.ts';
 
 const RETRIES = 2;
+const AGAIN_MS = 3_000;
 
 applyTheme();
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
+      networkMode: 'always', // a server on loopback is there without a network, and one that is away is reported
       // what was refused is refused again; a server that is away may be back
       retry: (count, error) => count < RETRIES && !(error instanceof NotLetIn) && !(error instanceof Refused),
+      refetchInterval: ({ state }) => (state.error instanceof ServerAway ? AGAIN_MS : false),
       refetchOnWindowFocus: false,
     },
   },

@@ -29,51 +29,53 @@ export function ComparePage() {
 function Pair({ pair }: { readonly pair: Comparison }) {
   return (
     <section className="panel">
-      <table className="rows">
-        <thead>
-          <tr>
-            <th scope="col">
-              <span className="sr">figure</span>
-            </th>
-            {[pair.baseline, pair.run].map((run) => (
-              <th key={run.id} scope="col">
-                <Link to="/view/run/$id" params={{ id: run.id }}>
-                  <bdi>{visible(run.name) || shortId(run.id)}</bdi>
-                </Link>
+      <div className="scroll-x" role="region" aria-label="Figures" tabIndex={0}>
+        <table className="rows">
+          <thead>
+            <tr>
+              <th scope="col">
+                <span className="sr">figure</span>
               </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          <tr>
-            <th scope="row">policy</th>
-            {[pair.baseline, pair.run].map((run) => (
-              <td key={run.id}>{run.policy ? `${visible(run.policy.id)}@${run.policy.version}` : '–'}</td>
-            ))}
-          </tr>
-          <tr>
-            <th scope="row">success, all tasks</th>
-            {[pair.baseline, pair.run].map(({ id, totals }) => (
-              <td key={id}>
-                {totals.successRate === null ? (
-                  '–'
-                ) : (
-                  <Share
-                    successes={totals.successes}
-                    of={totals.terminated + totals.truncated + totals.failed + totals.cancelled}
-                  />
-                )}
-              </td>
-            ))}
-          </tr>
-          <tr>
-            <th scope="row">mean return, all tasks</th>
-            {[pair.baseline, pair.run].map(({ id, totals }) => (
-              <td key={id}>{decimal(totals.meanReturn)}</td>
-            ))}
-          </tr>
-        </tbody>
-      </table>
+              {[pair.baseline, pair.run].map((run) => (
+                <th key={run.id} scope="col">
+                  <Link to="/view/run/$id" params={{ id: run.id }}>
+                    <bdi>{visible(run.name) || shortId(run.id)}</bdi>
+                  </Link>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            <tr>
+              <th scope="row">policy</th>
+              {[pair.baseline, pair.run].map((run) => (
+                <td key={run.id}>{run.policy ? `${visible(run.policy.id)}@${run.policy.version}` : '–'}</td>
+              ))}
+            </tr>
+            <tr>
+              <th scope="row">success, all tasks</th>
+              {[pair.baseline, pair.run].map(({ id, totals }) => (
+                <td key={id}>
+                  {totals.successRate === null ? (
+                    '–'
+                  ) : (
+                    <Share
+                      successes={totals.successes}
+                      of={totals.terminated + totals.truncated + totals.failed + totals.cancelled}
+                    />
+                  )}
+                </td>
+              ))}
+            </tr>
+            <tr>
+              <th scope="row">mean return, all tasks</th>
+              {[pair.baseline, pair.run].map(({ id, totals }) => (
+                <td key={id}>{decimal(totals.meanReturn)}</td>
+              ))}
+            </tr>
+          </tbody>
+        </table>
+      </div>
       <h2>{`On the ${whole(pair.tasks)} tasks that both have`}</h2>
       {pair.unpaired > 0 ? (
         <p className="faint">{`${whole(pair.unpaired)} tasks of the second run are not in the first.`}</p>

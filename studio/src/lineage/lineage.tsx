@@ -3,7 +3,7 @@ import { TraceForm } from '../data/trace-form.tsx';
 import { type LineagePageQuery, type LinksShownFragment, lineagePage } from '../graphql/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
-import { decimal, instant, whole } from '../parts/format.ts';
+import { decimal, instant, shortId, whole } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
@@ -69,7 +69,7 @@ function Side({ title, links }: { readonly title: string; readonly links: readon
             {each.first.map((link) => (
               <li key={link.id}>
                 <Link data-item to="/view/lineage/$id" params={{ id: link.id }}>
-                  {visible(link.text).slice(0, 160)}
+                  {visible(link.text).slice(0, 160) || shortId(link.id)}
                 </Link>
               </li>
             ))}

@@ -148,36 +148,38 @@ function Depths({ run: { successByDepth } }: { readonly run: Run }) {
   return (
     <section className="panel">
       <h2>Success by depth of the task</h2>
-      <table className="rows">
-        <thead>
-          <tr>
-            <th scope="col">depth</th>
-            <th scope="col">success</th>
-            <th scope="col" className="number">
-              tasks
-            </th>
-            <th scope="col" className="number">
-              return
-            </th>
-            <th scope="col" className="number">
-              steps
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {successByDepth.map((row) => (
-            <tr key={row.taskDepth ?? 'none'}>
-              <td>{row.taskDepth ?? '–'}</td>
-              <td>
-                <Share successes={row.successes} of={row.finished} />
-              </td>
-              <td className="number">{whole(row.tasks)}</td>
-              <td className="number">{decimal(row.meanReturn)}</td>
-              <td className="number">{decimal(row.meanSteps)}</td>
+      <div className="scroll-x" role="region" aria-label="Success by depth" tabIndex={0}>
+        <table className="rows">
+          <thead>
+            <tr>
+              <th scope="col">depth</th>
+              <th scope="col">success</th>
+              <th scope="col" className="number">
+                tasks
+              </th>
+              <th scope="col" className="number">
+                return
+              </th>
+              <th scope="col" className="number">
+                steps
+              </th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {successByDepth.map((row) => (
+              <tr key={row.taskDepth ?? 'none'}>
+                <td>{row.taskDepth ?? '–'}</td>
+                <td>
+                  <Share successes={row.successes} of={row.finished} />
+                </td>
+                <td className="number">{whole(row.tasks)}</td>
+                <td className="number">{decimal(row.meanReturn)}</td>
+                <td className="number">{decimal(row.meanSteps)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </section>
   );
 }

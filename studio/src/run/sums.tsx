@@ -17,36 +17,38 @@ export function Sums({ run }: { readonly run: string }) {
               {sums.components.length === 0 ? (
                 <p className="faint">No reward is assigned.</p>
               ) : (
-                <table className="rows">
-                  <thead>
-                    <tr>
-                      <th scope="col">component</th>
-                      <th scope="col" className="number">
-                        rewards
-                      </th>
-                      <th scope="col" className="number">
-                        mean
-                      </th>
-                      <th scope="col" className="number">
-                        lowest
-                      </th>
-                      <th scope="col" className="number">
-                        highest
-                      </th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {sums.components.map((row) => (
-                      <tr key={row.component}>
-                        <td>{visible(row.component)}</td>
-                        <td className="number">{whole(row.rewards)}</td>
-                        <td className="number">{decimal(row.mean)}</td>
-                        <td className="number">{decimal(row.min)}</td>
-                        <td className="number">{decimal(row.max)}</td>
+                <div className="scroll-x" role="region" aria-label="Rewards" tabIndex={0}>
+                  <table className="rows">
+                    <thead>
+                      <tr>
+                        <th scope="col">component</th>
+                        <th scope="col" className="number">
+                          rewards
+                        </th>
+                        <th scope="col" className="number">
+                          mean
+                        </th>
+                        <th scope="col" className="number">
+                          lowest
+                        </th>
+                        <th scope="col" className="number">
+                          highest
+                        </th>
                       </tr>
-                    ))}
-                  </tbody>
-                </table>
+                    </thead>
+                    <tbody>
+                      {sums.components.map((row) => (
+                        <tr key={row.component}>
+                          <td>{visible(row.component)}</td>
+                          <td className="number">{whole(row.rewards)}</td>
+                          <td className="number">{decimal(row.mean)}</td>
+                          <td className="number">{decimal(row.min)}</td>
+                          <td className="number">{decimal(row.max)}</td>
+                        </tr>
+                      ))}
+                    </tbody>
+                  </table>
+                </div>
               )}
               <dl className="facts">
                 <dt>well formatted</dt>

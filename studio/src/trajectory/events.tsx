@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { stepEvents } from '../graphql/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
-import { instant, whole } from '../parts/format.ts';
+import { instant, shortId, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 
@@ -28,7 +28,7 @@ export function Events({ step }: { readonly step: string }) {
                   {links.first.map((link) => (
                     <li key={link.id}>
                       <Link to="/view/lineage/$id" params={{ id: link.id }}>
-                        {visible(link.text)}
+                        {visible(link.text) || shortId(link.id)}
                       </Link>
                     </li>
                   ))}

@@ -30,7 +30,13 @@ export function StepCard({
   return (
     <article className={`step ${chosen ? 'step-chosen' : ''}`} aria-label={root ? 'first observation' : `step ${step.depth}`}>
       <header>
-        <button type="button" className="step-number" data-item onClick={choose} aria-label={`link to step ${step.depth}`}>
+        <button
+          type="button"
+          className="step-number"
+          data-item
+          onClick={choose}
+          aria-label={root ? 'start, link to it' : `${step.depth}, link to step ${step.depth}`}
+        >
           {root ? 'start' : step.depth}
         </button>
         {step.rewards.map((reward) => (

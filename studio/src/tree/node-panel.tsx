@@ -47,57 +47,59 @@ export function NodePanel({
         </p>
       ))}
       {node.children.length > 0 ? (
-        <table className="rows">
-          <caption className="faint">{own ? `children, exploration ${exploration}` : 'children'}</caption>
-          <thead>
-            <tr>
-              <th scope="col">action</th>
-              {own ? (
-                <>
-                  <th scope="col" className="number">
-                    visits
-                  </th>
-                  <th scope="col" className="number">
-                    value
-                  </th>
-                  <th scope="col" className="number">
-                    + exploration
-                  </th>
-                  <th scope="col" className="number">
-                    UCT
-                  </th>
-                </>
-              ) : null}
-            </tr>
-          </thead>
-          <tbody>
-            {node.children.map((child) => {
-              const first = child.chain[0] ?? child.step;
-              const known = statistics.get(first.id);
-              const more =
-                own && known && known.visits > 0
-                  ? exploration * Math.sqrt(Math.log(Math.max(1, own.visits)) / known.visits)
-                  : null;
-              return (
-                <tr key={first.id}>
-                  <td>
-                    <button type="button" className="quiet as-link" onClick={() => choose(child.step.id)}>
-                      {visible(first.action).slice(0, 80) || '(no action)'}
-                    </button>
-                  </td>
-                  {own ? (
-                    <>
-                      <td className="number">{whole(known?.visits ?? 0)}</td>
-                      <td className="number">{decimal(known?.value)}</td>
-                      <td className="number">{decimal(more)}</td>
-                      <td className="number">{known && more !== null ? decimal(known.value + more) : '∞'}</td>
-                    </>
-                  ) : null}
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
+        <div className="scroll-x" role="region" aria-label="Children" tabIndex={0}>
+          <table className="rows">
+            <caption className="faint">{own ? `children, exploration ${exploration}` : 'children'}</caption>
+            <thead>
+              <tr>
+                <th scope="col">action</th>
+                {own ? (
+                  <>
+                    <th scope="col" className="number">
+                      visits
+                    </th>
+                    <th scope="col" className="number">
+                      value
+                    </th>
+                    <th scope="col" className="number">
+                      + exploration
+                    </th>
+                    <th scope="col" className="number">
+                      UCT
+                    </th>
+                  </>
+                ) : null}
+              </tr>
+            </thead>
+            <tbody>
+              {node.children.map((child) => {
+                const first = child.chain[0] ?? child.step;
+                const known = statistics.get(first.id);
+                const more =
+                  own && known && known.visits > 0
+                    ? exploration * Math.sqrt(Math.log(Math.max(1, own.visits)) / known.visits)
+                    : null;
+                return (
+                  <tr key={first.id}>
+                    <td>
+                      <button type="button" className="quiet as-link" onClick={() => choose(child.step.id)}>
+                        {visible(first.action).slice(0, 80) || '(no action)'}
+                      </button>
+                    </td>
+                    {own ? (
+                      <>
+                        <td className="number">{whole(known?.visits ?? 0)}</td>
+                        <td className="number">{decimal(known?.value)}</td>
+                        <td className="number">{decimal(more)}</td>
+                        <td className="number">{known && more !== null ? decimal(known.value + more) : '∞'}</td>
+                      </>
+                    ) : null}
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+        </div>
       ) : null}
     </aside>
   );

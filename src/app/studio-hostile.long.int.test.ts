@@ -1,0 +1,174 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import { linkTo } from '../http/local-access.ts';
+import type { Platform } from '../platform/open-platform.ts';
+import type { Running } from '../runtime/lifecycle.ts';
+import { SILENT } from '../runtime/logger.ts';
+import { EventBuilder } from '../testing/event-builder.ts';
+import { LOCAL, LOCAL_TOKEN } from '../testing/local-token.ts';
+import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { hindrances, openStudioBrowser, openStudioPage } from '../testing/studio-browser.ts';
+import { until } from '../testing/until.ts';
+import { runAll } from './run-all.ts';
+
+const MARKUP = '<img src=x onerror="document.title=\'taken\';alert(1)"><script>alert(2)</script>';
+const TURNED = '\u202egnp.exe\u202c 👩‍👩‍👧‍👦 \u0627\u0644\u0639\u0631\u0628\u064a\u0629 \u05e9\u05dc\u05d5\u05dd 漢字 \u0007';
+const HOSTILE = `needle ${MARKUP} ${TURNED} ${'longword'.repeat(40)}`;
+const NAME = `${MARKUP} ${TURNED}`; // names have 200 characters at most
+const LARGE = 10 * 1024 * 1024; // characters of one observation
+const NODES = 10_000;
+
+let platform: Platform & { readonly home: string };
+let all: Running & { readonly url: string };
+let browser: Browser;
+let page: Page;
+let wrong: readonly string[];
+const builder = new EventBuilder('hostile studio');
+const ids = { run: '', tree: '', rollout: '', other: '', large: '', bushy: '', long: '' };
+
+async function post(events: readonly unknown[]): Promise<void> {
+  const body = events.map((event) => JSON.stringify(event)).join('\n');
+  const headers = { ...LOCAL, 'content-type': 'application/x-ndjson' };
+  const answer = await fetch(`${all.url}/v1/events`, { method: 'POST', headers, body });
+  if (!answer.ok) throw new Error(await answer.text());
+}
+
+/** Records a run whose every text is hostile: two rollouts of one task, one step with an observation of 10 MB. */
+function recordHostile(): void {
+  const task = { taskId: builder.id('task'), environment: NAME, serverFingerprint: 'f', observationHash: '0'.repeat(64) };
+  const policy = { policyId: NAME, version: 0 };
+  ids.run = builder.run('hostile', { name: NAME, codeVersion: NAME, config: { [HOSTILE]: HOSTILE }, policy });
+  const tree = builder.tree(ids.run, 'hostile', {
+    ...{ instruction: HOSTILE, observation: HOSTILE, plannedRollouts: 2 },
+    task: { ...task, alias: NAME, goal: HOSTILE, depth: 1, split: null },
+  });
+  ids.tree = tree.treeId;
+  const texts = { response: HOSTILE, thought: HOSTILE, action: HOSTILE };
+  for (const ordinal of [0, 1]) {
+    const rollout = builder.rollout(tree, ordinal, { policy });
+    const first = builder.step(tree, rollout, tree.rootStepId, 1, { ...texts, observation: `${HOSTILE} ${ordinal}` });
+    const large = builder.step(tree, rollout, first, 2, { ...texts, observation: ordinal === 0 ? 'x'.repeat(LARGE) : HOSTILE });
+    builder.reward(tree, large, ordinal, { component: NAME.slice(0, 100) });
+    builder.finishRollout(tree, rollout, large, { outcome: 'failed', success: false, steps: 2, reason: HOSTILE });
+    if (ordinal === 0) [ids.rollout, ids.large] = [rollout, large];
+    else ids.other = rollout;
+  }
+  builder.finishRun(ids.run, { outcome: 'failed', message: HOSTILE });
+}
+
+/** Records a tree of 10,000 nodes, and a rollout of 1,000 steps. */
+function recordLarge(): void {
+  const run = builder.run('large', { name: 'large' });
+  const bushy = builder.tree(run, 'bushy');
+  ids.bushy = bushy.treeId;
+  const nodes = [{ id: bushy.rootStepId, depth: 0 }];
+  for (let at = 1; at < NODES; at++) {
+    const parent = nodes[Math.floor((at - 1) / 3)]!;
+    const depth = parent.depth + 1;
+    nodes.push({ id: builder.step(bushy, null, parent.id, depth, { action: `action ${at}` }), depth });
+  }
+  const tree = builder.tree(run, 'long');
+  ids.long = builder.rollout(tree);
+  let leaf = tree.rootStepId;
+  for (let depth = 1; depth <= 1_000; depth++) leaf = builder.step(tree, ids.long, leaf, depth, { action: `action ${depth}` });
+  builder.finishRollout(tree, ids.long, leaf, { steps: 1_000 });
+}
+
+beforeAll(async () => {
+  browser = await openStudioBrowser();
+  platform = await openTestPlatform();
+  all = await runAll(platform, SILENT);
+  recordHostile();
+  recordLarge();
+  for (let at = 0; at < builder.events.length; at += 1_000) await post(builder.events.slice(at, at + 1_000));
+  await until(async () => (await rowsOf('steps')) > NODES + 1_000, 240_000);
+}, 300_000);
+afterAll(async () => {
+  await browser?.close();
+  await all?.close();
+  await platform?.close();
+});
+async function rowsOf(table: 'steps'): Promise<number> {
+  const row = await platform.database.db
+    .selectFrom(table)
+    .select(({ fn }) => fn.countAll<string>().as('count'))
+    .executeTakeFirst();
+  return Number(row?.count);
+}
+
+beforeEach(async () => {
+  ({ page, wrong } = await openStudioPage(browser, linkTo(all.url, '/', LOCAL_TOKEN)));
+});
+afterEach(async () => {
+  await page.context().close();
+  expect(wrong).toEqual([]);
+});
+
+const go = (path: string) => page.goto(`${all.url}${path}`);
+const PAGES = {
+  runs: () => '/',
+  run: () => `/view/run/${ids.run}`,
+  group: () => `/view/group/${ids.tree}`,
+  trajectory: () => `/view/trajectory/${ids.rollout}`,
+  tree: () => `/view/tree/${ids.tree}?step=${ids.large}`,
+  diff: () => `/view/diff?a=${ids.rollout}&b=${ids.other}`,
+  find: () => `/view/find?words=needle`,
+  lineage: () => `/view/lineage/${ids.rollout}`,
+} as const;
+
+test.each(Object.keys(PAGES) as (keyof typeof PAGES)[])(
+  'hostile texts in every field are text in the view %s, and change neither its title nor its width',
+  async (name) => {
+    for (const width of [1440, 390]) {
+      await page.setViewportSize({ width, height: 900 });
+      await go(PAGES[name]());
+      await page.getByText('onerror=').first().waitFor();
+      expect(await page.title()).not.toBe('taken');
+      const text = (await page.evaluate('document.body.innerText')) as string;
+      expect(text.includes('\u202e') || text.includes('\u0007')).toBe(false);
+      expect([name, width, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([name, width, width]);
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
+    expect(await hindrances(page)).toEqual([]);
+  },
+  240_000,
+);
+
+test('an observation of 10 MB is shown in parts', async () => {
+  await go(`/view/trajectory/${ids.rollout}?step=${ids.large}`);
+  const more = page.getByRole('button', { name: /^show more/ }).last();
+  await more.click();
+  await page.getByText(/x{5000}/).waitFor();
+}, 240_000);
+
+test('a tree of 10,000 nodes is drawn whole and walked by keys', async () => {
+  await go(`/view/tree/${ids.bushy}`);
+  await page.getByText(/^10,000 steps, depth \d+/).waitFor();
+  await until(async () => (await page.getByText(/^loading/).count()) === 0);
+  await page.getByRole('application').focus();
+  for (let steps = 0; steps < 5; steps++) await page.keyboard.press('ArrowRight');
+  await page.getByText('depth 5', { exact: true }).waitFor();
+}, 240_000);
+
+test('a rollout of 1,000 steps has its last step on the screen, and few of the others in the page', async () => {
+  await go(`/view/trajectory/${ids.long}`);
+  await page.getByText('action 1', { exact: true }).waitFor();
+  await until(async () => {
+    await page.evaluate('window.scrollTo(0, document.body.scrollHeight)');
+    return (await page.getByText('action 1000', { exact: true }).count()) === 1;
+  });
+  expect(await page.locator('article.step').count()).toBeLessThan(60);
+}, 240_000);
+
+test('a server that is away is reported, and the page goes on when it is back', async () => {
+  await page.context().setOffline(true);
+  await page.getByLabel('Kind').selectOption('collect');
+  await page.getByText('The server does not answer.').first().waitFor();
+  await page.context().setOffline(false);
+  await page.getByRole('link', { name: 'large' }).waitFor();
+  await until(async () => (await page.getByText('The server does not answer.').count()) === 0);
+  const later = new EventBuilder('later');
+  later.run('later', { name: 'a later run' });
+  await post(later.events);
+  await page.getByRole('link', { name: 'a later run' }).waitFor();
+}, 240_000);

@@ -23,6 +23,7 @@ describe('the documentation', () => {
     ['examples/train_in_15_lines.py', 'docs/tutorials/bring-your-own-trainer.md'],
     ['examples/train_with_verl.py', 'docs/guides/train-with-verl.md'],
     ['examples/train_with_trl.py', 'docs/guides/train-with-trl.md'],
+    ['examples/capture_langgraph.py', 'docs/guides/capture.md'],
     ['examples/count-letters.ts', 'docs/guides/tools-and-rewards.md'],
   ])('%s is quoted in %s as its test runs it', (example, page) => {
     expect(read(page)).toContain(read(example).trim());
@@ -137,7 +138,7 @@ function isCovered(page: string, language: string, rest: string): boolean {
       ? page.startsWith('docs/')
       : /^docs\/(guides\/(add-|published-environments)|tutorials\/your-own-environment)/.test(page);
   if (language === 'python' && / file=\S+$/.test(rest)) return /^docs\/(guides\/add-|tutorials\/your-own-)/.test(page); // built by the same test
-  if (language === 'python') return /bring-your-own-trainer|train-with-(verl|trl)|guides\/export/.test(page);
+  if (language === 'python') return /bring-your-own-trainer|train-with-(verl|trl)|guides\/(export|capture)/.test(page);
   return language === 'sh' && ['README.md', 'CONTRIBUTING.md', 'docs/tutorials/first-run.md'].includes(page);
 }
 

@@ -24,6 +24,7 @@ export default defineConfig({
         text: 'Guides',
         items: [
           page('The studio', '/guides/studio'),
+          page('Capture an agent', '/guides/capture'),
           page('Command line', '/guides/command-line'),
           page('Search and revise', '/guides/search-and-revise'),
           page('History as images', '/guides/history-as-images'),

@@ -11,6 +11,8 @@ from .serving import make_server, serve
 from .tools import ToolUnavailable, make_tool_server, tool
 
 if TYPE_CHECKING:
+    from .capture.rollout import Captured, openai
+    from .capture.rollout import Captured as rollout
     from .connection import Connection
     from .database import Database, connect
     from .recording import Candidate, Episode, Group, Node, Run, SearchTree, Task
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BackendAway",
     "Candidate",
+    "Captured",
     "Connection",
     "Database",
     "Environment",
@@ -41,6 +44,8 @@ __all__ = [
     "from_verifiers",
     "make_server",
     "make_tool_server",
+    "openai",
+    "rollout",
     "serve",
     "tool",
 ]
@@ -49,6 +54,8 @@ __version__ = "0.2.0"
 # imported when they are asked for: environments and tools are served by Pythons that have the standard library alone
 _LATER = {"Connection": "connection", "Database": "database", "LeaseLost": "training", "NoBatch": "training", "connect": "database"}
 _LATER |= dict.fromkeys(("Candidate", "Episode", "Group", "Node", "Run", "SearchTree", "Task"), "recording")
+_LATER |= dict.fromkeys(("Captured", "openai", "rollout"), "capture.rollout")
+_NAMED = {"rollout": "Captured"}  # a class under the name by which it reads well
 
 
 def __getattr__(name: str) -> Any:
@@ -56,7 +63,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f".{_LATER[name]}", __name__), name)
+    return getattr(import_module(f".{_LATER[name]}", __name__), _NAMED.get(name, name))
 
 
 def __dir__() -> "list[str]":

@@ -50,6 +50,19 @@ export function adaptersForTests(): Promise<FoundPackages> {
   return packagesForTests(readConfig().adaptersPython, ['gymnasium', 'verifiers'], 'python/requirements-adapters.txt');
 }
 
+/**
+ * Finds the Python with the agents that are captured without a change to them (`ESPALIER_AGENTS_PYTHON`, else that of the torch
+ * backend). Skipped where there is none, and required where torch is. @throws Error with the remedy.
+ */
+export function agentsForTests(): Promise<FoundPackages> {
+  const packages = ['httpx', 'langchain-openai', 'langgraph', 'openai', 'openai-agents'];
+  return packagesForTests(
+    process.env.ESPALIER_AGENTS_PYTHON ?? readConfig().python,
+    packages,
+    'examples/requirements-capture.txt',
+  );
+}
+
 async function packagesForTests(
   python: string | null,
   packages: readonly string[],

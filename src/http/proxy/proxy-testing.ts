@@ -20,6 +20,8 @@ export interface TestProxy {
   close(): Promise<void>;
 }
 export interface ProxySetting {
+  /** Another model server than that whose answers the test writes. */
+  readonly upstream?: string;
   readonly timeoutMs?: number;
   readonly whenUnrecorded?: 'fail' | 'pass';
   readonly log?: EventLog;
@@ -39,11 +41,11 @@ export async function openTestProxy(): Promise<TestProxy> {
     answer: (next) => {
       by = next;
     },
-    async restart({ timeoutMs, whenUnrecorded = 'fail', log = api.log, serve = {} } = {}) {
+    async restart({ timeoutMs, upstream: other, whenUnrecorded = 'fail', log = api.log, serve = {} } = {}) {
       const capture = openCapture({ database: api.database, log, blobs: api.blobs, config: { capture: {} } });
       const proxy = {
         capture,
-        upstream: openUpstream({ url: upstream.url, apiKey: 'sk-of-upstream', timeoutMs }),
+        upstream: openUpstream({ url: other ?? upstream.url, apiKey: 'sk-of-upstream', timeoutMs }),
         whenUnrecorded,
       };
       return (await api.serve({ ...serve, api: { proxy } })).url;

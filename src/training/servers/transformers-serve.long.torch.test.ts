@@ -1,7 +1,5 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,11 +7,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ServedVersion } from '../../policies/served/model-server.ts';
 import { servedPolicy } from '../../policies/served/served-policy.ts';
 import { WeightsGate } from '../../policies/served/weights-gate.ts';
-import { childEnvironment, readConfig } from '../../runtime/config.ts';
+import { readConfig } from '../../runtime/config.ts';
 import { PYTHON_PACKAGE } from '../../runtime/python-server.ts';
 import { anActRequest } from '../../testing/act-request.ts';
 import { pythonForTests } from '../../testing/python.ts';
-import { until } from '../../testing/until.ts';
+import { startTransformersServe } from '../../testing/transformers-server.ts';
 import { serveModel } from '../backends/torch/serve-model.ts';
 import { modelServerOf } from './open-model-server.ts';
 
@@ -21,51 +19,23 @@ const found = await pythonForTests();
 const python = found.kind === 'found' ? found.python : '';
 const { signal } = new AbortController();
 const LONGEST_MS = 300_000;
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // it listens on one
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 (found.kind === 'found' ? describe : describe.skip)(
   found.kind === 'found' ? `transformers serve (torch ${found.torch})` : `transformers serve: skipped, ${found.reason}`,
   () => {
     let folder: string;
     let root: string;
-    let server: ReturnType<typeof spawn>;
-    let said = '';
+    let server: Awaited<ReturnType<typeof startTransformersServe>>;
     beforeAll(async () => {
       folder = await mkdtemp(join(tmpdir(), 'espalier-transformers-'));
       for (const seed of ['1', '2']) {
         const command = ['-m', 'espalier_rl.trainer.tiny', '--out', join(folder, seed), '--seed', seed];
         await promisify(execFile)(python, command, { cwd: PYTHON_PACKAGE });
       }
-      const port = await freePort();
-      root = `http://127.0.0.1:${port}`;
-      const command = [
-        '-m',
-        'transformers.cli.transformers',
-        'serve',
-        '--host',
-        '127.0.0.1',
-        '--port',
-        `${port}`,
-        '--device',
-        'cpu',
-      ];
-      server = spawn(python, command, { env: childEnvironment({ HF_HUB_OFFLINE: '1' }), stdio: ['ignore', 'ignore', 'pipe'] });
-      server.stderr?.on('data', (chunk: Buffer) => {
-        said += chunk.toString();
-      });
-      await until(async () => {
-        if (server.exitCode !== null) throw new Error(`transformers serve ended: ${said.slice(-2_000)}`);
-        return (await fetch(`${root}/health`).catch(() => null))?.ok === true;
-      }, LONGEST_MS);
+      server = await startTransformersServe(python);
+      root = server.url;
     }, LONGEST_MS);
     afterAll(async () => {
-      server?.kill('SIGKILL');
+      server?.close();
       await rm(folder, { recursive: true, force: true });
     });
 

@@ -1,0 +1,118 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { unpack } from '../../events/packed.ts';
+import type { Packed } from '../../events/schemas/values.ts';
+import { createKey } from '../../postgres/keys.ts';
+import { childEnvironment } from '../../runtime/config.ts';
+import { PYTHON_PACKAGE } from '../../runtime/python-server.ts';
+import { agentsForTests, pythonForTests } from '../../testing/python.ts';
+import { startTransformersServe } from '../../testing/transformers-server.ts';
+import { serveModel } from '../../training/backends/torch/serve-model.ts';
+import { openTestProxy, type TestProxy } from './proxy-testing.ts';
+
+const run = promisify(execFile);
+const torch = await pythonForTests();
+const agents = await agentsForTests();
+const found = torch.kind === 'found' && agents.kind === 'found' ? { torch: torch.python, agents: agents.python } : null;
+const LONGEST_MS = 300_000;
+const EXAMPLES = join(PYTHON_PACKAGE, '..', 'examples');
+// each text that the ids of a recorded step stand for, by the tokenizer of the model
+const DECODE = `import json, sys; from transformers import AutoTokenizer; t = AutoTokenizer.from_pretrained(sys.argv[1])
+print(json.dumps([t.decode(ids, skip_special_tokens=True) for ids in json.loads(sys.argv[2])]))`;
+
+(found ? describe : describe.skip)(
+  `agents that are captured without a change to them: ${found ? 'found' : 'skipped, a Python is missing'}`,
+  () => {
+    const python = found ?? { torch: '', agents: '' };
+    let folder: string;
+    let proxy: TestProxy;
+    let token: string;
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'espalier-agents-'));
+      await run(python.torch, ['-m', 'espalier_rl.trainer.tiny', '--out', join(folder, 'tiny')], { cwd: PYTHON_PACKAGE });
+      proxy = await openTestProxy();
+      token = (await createKey(proxy.api.database.db, { name: 'agents', scopes: ['ingest'] })).key;
+    }, LONGEST_MS);
+    afterAll(async () => {
+      await proxy.close();
+      await rm(folder, { recursive: true, force: true });
+    });
+
+    async function example(file: string, model: string, url: string): Promise<string> {
+      const env = childEnvironment({ PYTHONPATH: PYTHON_PACKAGE, ESPALIER_URL: url, ESPALIER_TOKEN: token });
+      return (await run(python.agents, [join(EXAMPLES, file), model], { env, timeout: LONGEST_MS })).stdout;
+    }
+
+    /** The recorded path of a run, and what the next prompt showed of each reply. */
+    async function pathOf(name: string) {
+      const { runs, trees, steps, prompts, rollouts, quarantined } = await proxy.recorded();
+      const runId = runs.find((each) => each.name === name)?.runId;
+      const treeId = trees.find((tree) => tree.runId === runId)?.treeId;
+      const path = steps.filter((step) => step.treeId === treeId && step.depth > 0 && step.rolloutId !== null);
+      const shown = path.slice(1).map(({ stepId }) => prompts.get(stepId)?.messages.findLast(({ role }) => role === 'assistant'));
+      return { path, shown, prompts, rollout: rollouts.find((rollout) => rollout.treeId === treeId), quarantined };
+    }
+
+    test(
+      'the token ids of the steps that LangGraph and the Agents SDK took decode to what they saw',
+      async () => {
+        const server = await serveModel({ python: python.torch, folder, checkpoint: 'tiny', name: 'tiny' });
+        try {
+          const url = await proxy.restart({ upstream: server.url });
+          const seen = [
+            await example('capture_langgraph.py', 'tiny', url),
+            await example('capture_openai_agents.py', 'tiny', url),
+          ];
+          for (const [i, name] of ['langgraph', 'openai-agents'].entries()) {
+            const { path, shown, prompts, rollout, quarantined } = await pathOf(name);
+            expect(quarantined).toEqual([]);
+            // the last step of an agent that nobody ended waits for what follows on it
+            expect([path.length, rollout?.outcome]).toEqual(name === 'langgraph' ? [2, 'terminated'] : [1, null]);
+            const ids = path.map(({ tokens }) => unpack((tokens as unknown as { ids: Packed }).ids));
+            const decoded = JSON.parse(
+              (await run(python.torch, ['-c', DECODE, join(folder, 'tiny'), JSON.stringify(ids)])).stdout,
+            );
+            expect(decoded).toEqual(path.map(({ response }) => response));
+            for (const message of shown)
+              expect(decoded).toContain(message?.parts.map((part) => ('text' in part ? part.text : '')).join(''));
+            if (name === 'langgraph') expect(seen[i]?.trim()).toBe(decoded.at(-1).trim());
+            expect(path.every(({ stepId }) => (prompts.get(stepId)?.tokenIds?.length ?? 0) > 0)).toBe(true);
+            expect(path.every(({ tokens }) => (tokens as unknown as { logProbs: Packed }).logProbs.length > 0)).toBe(true);
+          }
+        } finally {
+          await server.close();
+        }
+      },
+      LONGEST_MS,
+    );
+
+    test(
+      'LangGraph is recorded before `transformers serve` too, which returns no token ids',
+      async () => {
+        const server = await startTransformersServe(python.torch);
+        try {
+          const key = (await createKey(proxy.api.database.db, { name: 'other', scopes: ['ingest'], projects: ['other'] })).key;
+          token = key;
+          const before = (await proxy.recorded()).steps.length;
+          const seen = await example(
+            'capture_langgraph.py',
+            join(folder, 'tiny'),
+            await proxy.restart({ upstream: `${server.url}/v1` }),
+          );
+          const { steps, calls } = await proxy.recorded();
+          const own = steps.slice(before);
+          expect(own.map(({ depth }) => depth)).toEqual([0, 1, 2]);
+          expect(own.at(-1)).toMatchObject({ response: seen.replace(/\n$/, ''), termination: 'terminated' });
+          expect(calls.slice(-2).map(({ outcome }) => outcome)).toEqual(['answered', 'answered']);
+        } finally {
+          server.close();
+        }
+      },
+      LONGEST_MS,
+    );
+  },
+);

@@ -69,7 +69,7 @@ function Side({ title, links }: { readonly title: string; readonly links: readon
             {each.first.map((link) => (
               <li key={link.id}>
                 <Link data-item to="/view/lineage/$id" params={{ id: link.id }}>
-                  {visible(link.text).slice(0, 160) || shortId(link.id)}
+                  {visible(link.text).slice(0, 160) || visible(shortId(link.id))}
                 </Link>
               </li>
             ))}

@@ -28,7 +28,7 @@ export function Events({ step }: { readonly step: string }) {
                   {links.first.map((link) => (
                     <li key={link.id}>
                       <Link to="/view/lineage/$id" params={{ id: link.id }}>
-                        {visible(link.text) || shortId(link.id)}
+                        {visible(link.text) || visible(shortId(link.id))}
                       </Link>
                     </li>
                   ))}

@@ -91,6 +91,14 @@ describe('the documentation', () => {
     expect(lines.length).toBeLessThanOrEqual(15);
   });
 
+  test('the tutorial of recording an own agent takes at most ten lines of Python, from the import to a tree', () => {
+    const [, block = ''] = /^```python\n([\s\S]*?)^```$/m.exec(read('docs/tutorials/record-your-own-agent.md')) ?? [];
+    const lines = block.split('\n').filter((line) => line.trim() !== '');
+    expect(lines[0]).toBe('import espalier_rl as er');
+    expect(lines.length).toBeGreaterThan(5);
+    expect(lines.length).toBeLessThanOrEqual(10);
+  });
+
   test('every command that a page names is one of the command line, with options that it has', () => {
     const options = optionsOfCommands();
     const named = pages
@@ -129,7 +137,7 @@ describe('the documentation', () => {
 /**
  * `sh run` is run by docs-commands.int.test.ts, `console run` of a guide by guides.long.int.test.ts. The two commands of the
  * README and those of CONTRIBUTING are what CI itself runs; Python blocks are example files, compared above; that of the guide
- * to exports is run by python/tests_consumers.
+ * to exports is run by python/tests_consumers, that of recording an agent by python-record.long.int.test.ts.
  */
 function isCovered(page: string, language: string, rest: string): boolean {
   if (/ excerpt=\d{4}-\d\d-\d\d$/.test(rest)) return true;
@@ -138,7 +146,8 @@ function isCovered(page: string, language: string, rest: string): boolean {
       ? page.startsWith('docs/')
       : /^docs\/(guides\/(add-|published-environments)|tutorials\/your-own-environment)/.test(page);
   if (language === 'python' && / file=\S+$/.test(rest)) return /^docs\/(guides\/add-|tutorials\/your-own-)/.test(page); // built by the same test
-  if (language === 'python') return /bring-your-own-trainer|train-with-(verl|trl)|guides\/(export|capture)/.test(page);
+  if (language === 'python')
+    return /bring-your-own-trainer|record-your-own-agent|train-with-(verl|trl)|guides\/(export|capture)/.test(page);
   return language === 'sh' && ['README.md', 'CONTRIBUTING.md', 'docs/tutorials/first-run.md'].includes(page);
 }
 

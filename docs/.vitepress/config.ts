@@ -26,6 +26,7 @@ export default defineConfig({
           page('The studio', '/guides/studio'),
           page('Capture an agent', '/guides/capture'),
           page('Command line', '/guides/command-line'),
+          page('Record from Python', '/guides/record-from-python'),
           page('Search and revise', '/guides/search-and-revise'),
           page('History as images', '/guides/history-as-images'),
           page('Run experiments', '/guides/experiments'),

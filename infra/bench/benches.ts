@@ -9,6 +9,7 @@ import { benchLeases } from './leases.ts';
 import type { Outcome } from './outcome.ts';
 import { benchPlanner } from './planner.ts';
 import { benchProject } from './project.ts';
+import { benchPythonRecord } from './python-record.ts';
 import { benchRebuild } from './rebuild.ts';
 import { benchSeal } from './seal.ts';
 import { benchSearchStorage } from './search-storage.ts';
@@ -29,6 +30,7 @@ export const BENCHES = {
   'agentgym-revise': benchAgentGymRevise,
   leases: benchLeases,
   planner: benchPlanner,
+  'python-record': benchPythonRecord,
   rebuild: benchRebuild,
   'as-of': benchAsOf,
   answers: benchAnswers,

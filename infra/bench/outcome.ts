@@ -14,7 +14,7 @@ export interface Figure {
   readonly baseline: { readonly name: string; readonly value: number; readonly unit: Unit } | null;
   readonly goal: Goal | null;
 }
-export type Unit = 'events/s' | 'samples/s' | 'tokens/s' | 'MB/s' | 'ms' | 'bytes' | 'times' | 'steps';
+export type Unit = 'events/s' | 'steps/s' | 'samples/s' | 'tokens/s' | 'MB/s' | 'ms' | 'bytes' | 'times' | 'steps';
 
 /**
  * `ratio`: figure / baseline at least this; `share`: at most. `below`, `at-least`: the figure itself under this, or not under it.

@@ -162,8 +162,14 @@ def make_server(kind, *, host="127.0.0.1", port=0, idle_s=3600):
     return json_server({"/": episodes.description}, routes, name=kind.__name__, host=host, port=port)
 
 
-def serve(kind, *, host="127.0.0.1", port=8900, idle_s=3600):
-    """Serves an environment class until it is interrupted. Prints `listening on URL` to standard error."""
+def serve(kind=None, *, host="127.0.0.1", port=None, idle_s=3600, home=None):
+    """Serves an environment class until it is interrupted, on port 8900 unless given; prints `listening on URL` to standard error.
+    Without a class it starts an installation, as `espalier up` does, and returns its handle (`url`, `close`): see `espalier_rl.server`."""
+    if kind is None:
+        from .server import start_server
+
+        return start_server(port=4000 if port is None else port, home=home)
+    port = 8900 if port is None else port
     server = make_server(kind, host=host, port=port, idle_s=idle_s)
     print(f"listening on http://{host}:{server.server_address[1]}", file=sys.stderr, flush=True)
     try:

@@ -213,7 +213,7 @@ class Run:
     @property
     def url(self) -> str:
         """Where the run is shown."""
-        return f"{self._connection.url}/studio/runs/{self.id}"
+        return f"{self._connection.url}/view/run/{self.id}"
 
     # ---- for what belongs to the run
 

@@ -1,0 +1,45 @@
+"""An installation that is started from Python, against a command that stands in for `espalier`."""
+
+import os
+import stat
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import espalier_rl as er
+
+UP = """#!/bin/sh
+[ "$1" = up ] || exit 3
+echo "data in $ESPALIER_HOME"
+echo "GraphQL http://127.0.0.1:$ESPALIER_PORT/graphql   events in: POST http://127.0.0.1:$ESPALIER_PORT/v1/events"
+exec sleep 1000
+"""
+
+
+class Servers(unittest.TestCase):
+    def command(self, text):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        file = Path(folder.name, "espalier")
+        file.write_text(text)
+        file.chmod(file.stat().st_mode | stat.S_IXUSR)
+        return mock.patch.dict(os.environ, {"ESPALIER_BIN": str(file)})
+
+    def test_serve_without_a_class_starts_an_installation_and_names_it_to_connect(self):
+        with self.command(UP), er.serve(port=4321, home="/nowhere") as server:
+            self.assertEqual((server.url, os.environ["ESPALIER_URL"], os.environ["ESPALIER_HOME"]), ("http://127.0.0.1:4321", "http://127.0.0.1:4321", "/nowhere"))
+            process = server._process
+            self.assertIsNone(process.poll())
+        self.assertIsNotNone(process.poll())
+
+    def test_a_command_that_does_not_start_is_named_with_what_it_said(self):
+        for text, said in (("#!/bin/sh\necho 'port 4000 is taken'; exit 1\n", "port 4000 is taken"), (None, "No such file")):
+            patched = self.command(text) if text else mock.patch.dict(os.environ, {"ESPALIER_BIN": "/nowhere/espalier"})
+            with patched, self.assertRaisesRegex(er.EspalierError, f"up did not start: .*{said}.*; run it in a checkout") as refused:
+                er.serve()
+            self.assertEqual(refused.exception.field, "ESPALIER_BIN")
+
+
+if __name__ == "__main__":
+    unittest.main()

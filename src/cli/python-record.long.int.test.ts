@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { startEmbeddedPostgres } from '../postgres/embedded-server.ts';
+import { readConfig } from '../runtime/config.ts';
+import { until } from '../testing/until.ts';
+import { killRunning, startProcess } from '../testing/worker-process.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const { consumersPython, python } = readConfig();
+const interpreter = consumersPython ?? python ?? 'python3';
+
+let home: string;
+let port: number;
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'espalier-recorded-'));
+  port = await freePort();
+});
+afterEach(async () => {
+  await killRunning();
+  await (await startEmbeddedPostgres({ folder: join(home, 'postgres') })).close(); // waits until the server of `up` has stopped
+  await rm(home, { recursive: true, force: true });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('the server has no port');
+  return address.port;
+}
+
+async function startServer() {
+  const env = { ESPALIER_HOME: home, ESPALIER_PORT: String(port), ESPALIER_LOG_LEVEL: 'error' };
+  const up = startProcess('src/cli/main.ts', ['up'], env);
+  await until(async () => up.stdout().includes('GraphQL'));
+  return up;
+}
+
+/** Starts a Python program that records, with its output. */
+function record(script: string) {
+  const env = {
+    ...process.env,
+    ...{
+      ESPALIER_HOME: home,
+      ESPALIER_URL: `http://127.0.0.1:${port}`,
+      ESPALIER_SPOOL: join(home, 'spool'),
+      PYTHONPATH: 'python',
+    },
+  };
+  const child = spawn(interpreter, ['-c', script], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = new Promise<number | string | null>((resolve) => child.once('close', (code, signal) => resolve(code ?? signal)));
+  return { child, said: Promise.all([text(child.stdout), text(child.stderr), ended]) };
+}
+
+async function ask(query: string): Promise<string> {
+  const [stdout, stderr, code] = await record(
+    `import json, espalier_rl as er; c = er.connect().connection
+c.graphql('query ($p: String!) { waitFor(position: $p, timeoutMs: 60000) { query { position } } }', {'p': c.graphql('{ position }')['position']})
+print(json.dumps(c.graphql(${JSON.stringify(query)})))`,
+  ).said;
+  expect([code, stderr]).toEqual([0, '']);
+  return JSON.parse(stdout);
+}
+
+describe('a program that records by the Python client', () => {
+  test('the ten lines of the tutorial come to two trees of eight rollouts', async () => {
+    await startServer();
+    const page = await readFile(join(ROOT, 'docs/tutorials/record-your-own-agent.md'), 'utf8');
+    const [, block = ''] = /^```python\n([\s\S]*?)^```$/m.exec(page) ?? [];
+    const [stdout, stderr, code] = await record(block).said;
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain(`http://127.0.0.1:${port}`);
+    const asked =
+      '{ runs { nodes { name outcome totals { trees closedTrees rollouts terminated successes steps meanReturn } } } }';
+    const totals = { trees: 2, closedTrees: 2, rollouts: 16, terminated: 16, successes: 16, steps: 16, meanReturn: 1 };
+    expect(await ask(asked)).toEqual({ runs: { nodes: [{ name: 'guesser', outcome: 'completed', totals }] } });
+  }, 240_000);
+
+  test('what it acknowledged is on record once where program and server are killed in the middle', async () => {
+    const script = `import espalier_rl as er
+run = er.connect().run("killed", policy="p@1", key="one")
+for task in ("a", "b"):
+    for episode in run.group(task, n=150):
+        episode.step(f"{task} {episode.ordinal}", "ok", reward=1.0, done=True)
+        episode.finish(success=True)
+        print(task, episode.ordinal, flush=True)
+run.close()`;
+    const server = await startServer();
+    const program = record(script);
+    const first = new Promise<void>((resolve) => {
+      program.child.stdout.once('data', () => resolve());
+    });
+    await first;
+    server.kill('SIGKILL');
+    await server.ended;
+    program.child.kill('SIGKILL');
+    const [acknowledged, , signal] = await program.said;
+    expect(signal).toBe('SIGKILL');
+    await startServer();
+    const [, stderr, code] = await record(script).said; // goes on with the run by its key
+    expect([code, stderr]).toEqual([0, '']);
+    const lines = acknowledged.split('\n').filter((line) => /^[ab] \d+$/.test(line));
+    expect(lines.length).toBeGreaterThan(0);
+    const steps = JSON.stringify(
+      await ask(
+        '{ runs { nodes { outcome totals { terminated } trees { nodes { size { steps } rollouts { outcome leaf { response } } } } } } }',
+      ),
+    );
+    for (const line of lines) expect(steps.split(`"response":"${line}"`)).toHaveLength(2);
+    expect(steps).toContain('"outcome":"completed","totals":{"terminated":300}');
+  }, 280_000);
+});

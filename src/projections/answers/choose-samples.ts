@@ -46,7 +46,7 @@ export async function countChosenSamples(db: Db, filter: SampleFilter): Promise<
 
 /** Counts the training samples of a filter up to a number. */
 export function countSamplesUpTo(db: Db, filter: SampleFilter, upTo: number): Promise<UpTo> {
-  return countUpTo(db, chosen(db, filter), upTo);
+  return countUpTo(db, chosen(db, filter), SAMPLE_ORDERING, upTo);
 }
 
 const HOLDING = 30_000; // steps that the index finds by itself, in milliseconds
@@ -73,7 +73,7 @@ function matching(filter: SampleFilter, text: TextQuery): RawBuilder<unknown> {
     return sql`exists (select from steps s where s.tree_id = samples.tree_id and s.rollout_id = samples.rollout_id
       and ${stepsMatching('s', text, 'all')})`;
   const arms = textArms(text).map(
-    (arm) => sql`select s.rollout_id from steps s where s.rollout_id is not null and ${stepsMatching('s', text, arm)}`,
+    (arm) => sql`(select s.rollout_id from steps s where s.rollout_id is not null and ${stepsMatching('s', text, arm)} offset 0)`,
   );
   return sql`samples.rollout_id in (${sql.join(arms, sql` union all `)})`;
 }

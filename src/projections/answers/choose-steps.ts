@@ -42,7 +42,7 @@ export async function countChosenSteps(db: Db, filter: StepFilter): Promise<numb
 
 /** Counts the steps of a filter up to a number; a search of texts counts those that one page finds. */
 export async function countStepsUpTo(db: Db, filter: StepFilter, upTo: number): Promise<UpTo> {
-  if (!isIndexed(filter) && !filter.text) return countUpTo(db, stepsOf(db, filter), upTo);
+  if (!isIndexed(filter) && !filter.text) return countUpTo(db, stepsOf(db, filter), STEP_ORDERINGS.TREE, upTo);
   const page: PageRequest = { limit: upTo, towards: 'forwards', after: null, before: null };
   const { rows, hasNext } = await readChosenSteps(db, filter, STEP_ORDERINGS.TREE, page);
   return { count: rows.length, complete: !hasNext };

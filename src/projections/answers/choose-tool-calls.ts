@@ -58,7 +58,7 @@ export async function countChosenToolCalls(db: Db, filter: ToolCallFilter): Prom
 
 /** Counts the tool calls of a filter up to a number. */
 export function countToolCallsUpTo(db: Db, filter: ToolCallFilter, upTo: number): Promise<UpTo> {
-  return countUpTo(db, chosen(db, filter), upTo);
+  return countUpTo(db, chosen(db, filter), TOOL_CALL_ORDERINGS.TREE, upTo);
 }
 
 function chosen(db: Db, filter: ToolCallFilter) {

@@ -4,7 +4,7 @@ import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import type { SampleState } from '../training-pool/read-samples.ts';
 import { sampleIs } from './sample-state.ts';
 import { stepsMatching, type TextArm, type TextQuery } from './text-query.ts';
-import type { TreeRange } from './tree-ranges.ts';
+import { shareOf, type TreeRange } from './tree-ranges.ts';
 import { type OfTrees, treesOf } from './trees-of.ts';
 
 /** What steps are chosen by; a part that is left out chooses all. Ranges are [from, until). */
@@ -64,11 +64,26 @@ export function stepsOf(db: Db, filter: StepFilter, arm?: TextArm, range: TreeRa
   // A search leaves a step that no back-up passed without statistics: it was visited 0 times.
   const searched = sql<{ visits: number }>`lateral (select coalesce(
     (select n.visits from node_statistics n where n.step_id = steps.step_id), 0) as visits)`.as('searched');
-  let query = db.selectFrom('steps').innerJoin(searched, (join) => join.onTrue());
+  let query = sourceOf(db, filter, arm, range).innerJoin(searched, (join) => join.onTrue());
   for (const condition of conditions(filter)) query = query.where(sql<boolean>`${condition}`);
-  if (filter.text && arm) query = query.where(stepsMatching('steps', filter.text, arm));
+  if (filter.text && arm && arm !== 'holding') query = query.where(stepsMatching('steps', filter.text, arm));
   if (range !== null) query = query.where(sql<boolean>`steps.tree_id between ${range.from}::uuid and ${range.to}::uuid`);
   return query;
+}
+
+const SMALL = 1 / 64; // of all trees: a range whose steps an index names sooner than the steps that hold the words are read
+
+/**
+ * Those that hold the words are found by the index of texts before anything is sorted: with the order and the limit of a page in
+ * sight, the planner, which has no statistics of that index, would look through steps in their order instead.
+ */
+function sourceOf(db: Db, { text }: StepFilter, arm: TextArm | undefined, range: TreeRange | null) {
+  const all = () => db.selectFrom('steps');
+  if (!text || arm !== 'holding') return all();
+  const within =
+    range !== null && shareOf(range) <= SMALL ? sql`and steps.tree_id between ${range.from}::uuid and ${range.to}::uuid` : sql``;
+  const holding = sql`(select * from steps where ${stepsMatching('steps', text, arm)} ${within} offset 0)`;
+  return db.selectFrom(holding.as('steps')) as unknown as ReturnType<typeof all>; // rows of the same table, under its name
 }
 
 function conditions(filter: StepFilter): RawBuilder<unknown>[] {

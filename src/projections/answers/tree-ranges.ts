@@ -31,6 +31,11 @@ export function* treeRanges(ordering: Ordering, { towards, after, before }: Page
   }
 }
 
+/** Returns how large a share of all ids a range has. */
+export function shareOf({ from, to }: TreeRange): number {
+  return (Number.parseInt(to.slice(0, 8), 16) + 1 - Number.parseInt(from.slice(0, 8), 16)) / 2 ** 32;
+}
+
 /** The tree that a cursor of an ordering by trees names. */
 function treeOf(cursor: string | null, ordering: Ordering): bigint | null {
   const [treeId] = cursor === null ? [] : parseCursor(cursor, ordering);

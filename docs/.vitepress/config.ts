@@ -81,6 +81,7 @@ export default defineConfig({
           page('Benchmarks', '/evidence/benchmarks'),
           page('Conformance', '/evidence/conformance'),
           page('Crashes', '/evidence/crashes'),
+          page('Formats and their readers', '/evidence/formats'),
           page('Hostile input', '/evidence/hostile-input'),
         ],
       },

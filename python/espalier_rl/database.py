@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +99,13 @@ class Database:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         await self.aclose()
+
+    def push_to_hub(self, folder: str | Path, repository: str, **options: Any) -> Any:
+        """Puts a folder that `espalier export --layout hf` wrote on the Hugging Face hub as the data set `repository` ("owner/name"); see
+        `espalier_rl.hub.push_to_hub` for `token`, `private`, `endpoint` and `revision`. Needs the extra `hf`."""
+        from .hub import push_to_hub
+
+        return push_to_hub(folder, repository, **options)
 
     def __repr__(self) -> str:
         return f"Database({self.url!r})"

@@ -160,6 +160,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'show what published systems report of a run, under their names',
     load: async () => (await import('./published-metrics.ts')).addPublishedMetrics,
   },
+  sink: {
+    summary: 'post the updates of a policy to TensorBoard or MLflow, each once',
+    load: async () => (await import('./sink.ts')).addSink,
+  },
   index: {
     summary: 'build the indexes that queries are answered by and that the database lacks, while it is used',
     load: async () => (await import('./index-tables.ts')).addIndex,

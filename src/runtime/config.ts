@@ -58,6 +58,8 @@ export interface Config {
   readonly consumersPython: string | null;
   /** The Python with Gymnasium and verifiers that tests of their adapters run; null looks for `python3`. */
   readonly adaptersPython: string | null;
+  /** The Python with the clients that sinks post by; null looks for `python3`. */
+  readonly sinksPython: string | null;
   /** The Python with the packages of published environments; null looks for `python3`. */
   readonly worldsPython: string | null;
   /** How many of a policy's newest torch checkpoints stay on the disk, besides those that something names. */
@@ -231,6 +233,11 @@ export const VARIABLES = {
     unset: 'that of ESPALIER_PYTHON',
     about: 'Python with Gymnasium and verifiers, for the tests of their adapters',
   },
+  ESPALIER_SINKS_PYTHON: {
+    rule: z.string(),
+    unset: 'that of ESPALIER_PYTHON',
+    about: 'Python with tensorboard or mlflow, and httpx, for `espalier sink` (`python/requirements-sinks.txt`)',
+  },
   ESPALIER_WORLDS_PYTHON: {
     rule: z.string(),
     unset: 'that of ESPALIER_PYTHON',
@@ -298,6 +305,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     python: read(env, 'ESPALIER_PYTHON') ?? null,
     consumersPython: read(env, 'ESPALIER_CONSUMERS_PYTHON') ?? read(env, 'ESPALIER_PYTHON') ?? null,
     adaptersPython: read(env, 'ESPALIER_ADAPTERS_PYTHON') ?? read(env, 'ESPALIER_PYTHON') ?? null,
+    sinksPython: read(env, 'ESPALIER_SINKS_PYTHON') ?? read(env, 'ESPALIER_PYTHON') ?? null,
     worldsPython: read(env, 'ESPALIER_WORLDS_PYTHON') ?? read(env, 'ESPALIER_PYTHON') ?? null,
     torchCheckpoints: read(env, 'ESPALIER_TORCH_CHECKPOINTS') ?? 5,
     color: read(env, 'NO_COLOR') === undefined,

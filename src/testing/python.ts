@@ -63,6 +63,14 @@ export function agentsForTests(): Promise<FoundPackages> {
   );
 }
 
+/**
+ * Finds the Python with the clients that sinks post by (`ESPALIER_SINKS_PYTHON`, else that of the torch backend). Skipped where
+ * there is none, and required where torch is. @throws Error with the remedy.
+ */
+export function sinksForTests(): Promise<FoundPackages> {
+  return packagesForTests(readConfig().sinksPython, ['tensorboard', 'mlflow-skinny', 'httpx'], 'python/requirements-sinks.txt');
+}
+
 async function packagesForTests(
   python: string | null,
   packages: readonly string[],

@@ -4,6 +4,7 @@ import { evaluations } from '../evaluations/evaluations.ts';
 import { images } from '../images/images.ts';
 import { journal } from '../journal/journal.ts';
 import { journalChain } from '../journal-chain/journal-chain.ts';
+import { pictures } from '../pictures/pictures.ts';
 import type { Projection } from '../projection.ts';
 import { prompts } from '../prompts/prompts.ts';
 import { projections } from '../registry.ts';
@@ -44,6 +45,7 @@ const OF_STREAMS: readonly Projection[] = [
   replays,
   images,
   prompts,
+  pictures,
 ];
 
 /** Returns the projections that a scope holds. */

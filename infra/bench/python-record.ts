@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { serveApi } from '../../src/app/serve-api.ts';
 import { createKey } from '../../src/postgres/keys.ts';
+import { runProjections } from '../../src/projections/runner.ts';
 import { readConfig } from '../../src/runtime/config.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
 import type { Figure, Outcome } from './outcome.ts';
@@ -27,6 +28,8 @@ interface Times {
 export async function benchPythonRecord(stage: Stage): Promise<Outcome> {
   const platform = await openStagePlatform(stage);
   const database = await stage.database();
+  const projector = await runProjections({ log: platform.log, database });
+  stage.closing(() => projector.close());
   const server = await serveApi(platform, SILENT);
   stage.closing(() => server.close());
   const { key } = await createKey(database.db, { name: 'bench', scopes: ['ingest', 'read'] });

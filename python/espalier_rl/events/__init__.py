@@ -13,6 +13,7 @@ from .runs import (
     StageFinishedData,
 )
 from .trees import (
+    CallCapturedData,
     HistoryRenderedData,
     NodeAddedData,
     NodeExpandedData,
@@ -66,6 +67,7 @@ EVENTS: dict[str, type] = {
     "RolloutStarted": RolloutStartedData,
     "StepTaken": StepTakenData,
     "PromptShown": PromptShownData,
+    "CallCaptured": CallCapturedData,
     "ToolCalled": ToolCalledData,
     "RewardAssigned": RewardAssignedData,
     "RewardRevised": RewardRevisedData,
@@ -104,6 +106,7 @@ __all__ = [
     "BatchLeasedData",
     "BatchPlannedData",
     "BatchReturnedData",
+    "CallCapturedData",
     "CheckpointSavedData",
     "DatasetReleasedData",
     "DatasetSourcedData",

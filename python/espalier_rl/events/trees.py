@@ -7,7 +7,14 @@ from typing import Any, Literal, TypedDict
 from .shared import BlobRef, Packed
 
 
-class TreeOpenedDataTask(TypedDict):
+class _TreeOpenedDataTaskOptional(TypedDict, total=False):
+    """Fields that may be absent."""
+
+    kind: str
+    """Kind of the task, such as the type of a household task; absent when the environment names none."""
+
+
+class TreeOpenedDataTask(_TreeOpenedDataTaskOptional):
     """Task of the tree."""
 
     taskId: str
@@ -463,6 +470,139 @@ class PromptShownData(_PromptShownDataOptional):
     """Address of the model server without credentials; null for a policy that uses no server."""
     tokens: PromptShownDataTokens | None
     """Token ids of the prompt as the server returned them; null when it returned none."""
+
+
+class CallCapturedDataChoicesTokens(TypedDict):
+    """An object within CallCapturedDataChoices."""
+
+    ids: Packed
+    """Token ids, as int32."""
+    logProbs: Packed | None
+    """Log-probability of each token, as float32; null when the engine returns none."""
+
+
+class CallCapturedDataChoicesUsage(TypedDict):
+    """An object within CallCapturedDataChoices."""
+
+    promptTokens: int
+    """Number of tokens in the prompt."""
+    completionTokens: int
+    """Number of tokens in the response."""
+
+
+class CallCapturedDataChoices(TypedDict):
+    """An object within CallCapturedData."""
+
+    message: str | BlobRef
+    """Message of the model as JSON, as its server returned it."""
+    conversation: str
+    """Digest of the conversation up to this message, by which a later request is seen to continue it."""
+    tokens: CallCapturedDataChoicesTokens | None
+    """Sampled tokens; null when the server returned none."""
+    usage: CallCapturedDataChoicesUsage | None
+    """Tokens of the prompt and of this choice; null when they are not exactly known."""
+    finishReason: str | None
+    """Why sampling stopped; null when it is not reported."""
+
+
+class CallCapturedDataCallUsage(TypedDict):
+    """An object within CallCapturedDataCall."""
+
+    promptTokens: int
+    """Number of tokens in the prompt."""
+    completionTokens: int
+    """Number of tokens in the response."""
+
+
+CallCapturedDataCallTrimmed = TypedDict(
+    "CallCapturedDataCallTrimmed",
+    {
+        # Index of the first step left out, from 0.
+        "from": "int",
+        # Index after the last step left out.
+        "to": "int",
+    },
+)
+"""An object within CallCapturedDataCall."""
+
+
+class _CallCapturedDataCallOptional(TypedDict, total=False):
+    """Fields that may be absent."""
+
+    fingerprint: str
+    """Name of the weights that drew it: `system_fingerprint`, SGLang: `weight_version`; absent when the server sends none."""
+
+
+class CallCapturedDataCall(_CallCapturedDataCallOptional):
+    """An object within CallCapturedData."""
+
+    responseId: str | None
+    """Id that the server gave the response; null when it gave none."""
+    model: str | None
+    """Model as the server names it; null when it names none."""
+    requestHash: str
+    """SHA-256 of the body of the request."""
+    attempts: int
+    """Number of times the request was sent until it was answered."""
+    latencyMs: float
+    """Time from the first attempt to the whole response in milliseconds."""
+    usage: CallCapturedDataCallUsage | None
+    """Tokens of all choices of the request, as the server counts; null when it does not report them."""
+    trimmed: CallCapturedDataCallTrimmed | None
+    """Range of history steps left out so that the prompt fits; null when the prompt is whole."""
+
+
+class CallCapturedDataTimings(TypedDict):
+    """Durations of the call."""
+
+    firstMs: float | None
+    """Time until the first part of the reply in milliseconds; null when none came."""
+    totalMs: float
+    """Time until the end of the call in milliseconds."""
+
+
+class _CallCapturedDataOptional(TypedDict, total=False):
+    """Fields that may be absent."""
+
+    attributes: str | BlobRef
+    """Attributes of the span that have no place elsewhere, as JSON; absent when there are none."""
+
+
+class CallCapturedData(_CallCapturedDataOptional):
+    """A program of the user called a model: what it returned, or why it returned nothing. Topic: trees; stream and key: data.treeId."""
+
+    callId: str
+    """UUID of the call."""
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    rolloutId: str
+    """UUID of the rollout."""
+    ordinal: int
+    """Number of the call in its rollout, from 0, in the order in which calls began."""
+    parentStepId: str
+    """UUID of the step at which the call was made."""
+    stepId: str | None
+    """UUID of the step that the reply becomes; null when it becomes none."""
+    place: Literal["path", "branch"]
+    """Whether the call goes on with the conversation that the rollout follows, or with one next to it, as a sub-agent does."""
+    source: Literal["proxy", "trace"]
+    """How it was captured: on its way to the model, or from spans of a trace."""
+    api: str
+    """Protocol of the call, for example `chat.completions` or `responses`."""
+    outcome: Literal["answered", "failed", "cancelled"]
+    """Whether the model answered; cancelled when the program went away first."""
+    status: int | None
+    """HTTP status of the model server; null when there is none."""
+    message: str
+    """What went wrong; empty when nothing did."""
+    prompt: str | None
+    """Digest of the conversation that was sent; null when the request could not be read."""
+    choices: list[CallCapturedDataChoices]
+    """Choices that the model returned; of a cancelled call what had arrived of them."""
+    call: CallCapturedDataCall | None
+    """Request that was answered; null when it was not."""
+    timings: CallCapturedDataTimings
+    """Durations of the call."""
 
 
 class ToolCalledData(TypedDict):

@@ -64,7 +64,7 @@ async function sequence(collecting: readonly string[], judge: string) {
     await espalier('--json', 'dataset', 'release', '--name', 'textcraft', '--run', run, '--out', file('release')),
   );
   for (const format of ROW_FORMATS)
-    await espalier('export', '--run', run, '--format', format, '--data', 'revisions', '--out', file(format));
+    await espalier('export', '--run', run, '--format', format, '--data', 'revisions', '--context', 'keep', '--out', file(format));
   return { run, collected, revised, released, rows };
 }
 

@@ -173,7 +173,7 @@ describe('wrong files', () => {
     const useless = await refusal(['export', '--format', 'openai', '--tokenizer', files, '--out', join(files, 'x.jsonl')]);
     expect(useless).toEqual({
       code: 1,
-      line: expect.stringContaining('--tokenizer is for --format verl with --layout trajectory'),
+      line: expect.stringContaining('--tokenizer is for --format trl, and for verl with --layout trajectory'),
     });
   });
 

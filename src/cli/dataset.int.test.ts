@@ -146,7 +146,7 @@ test('espalier import reads a search tree of the published program, and pairs ar
 
 test('an export for OpenAI names once, on stderr, the trainers that ignore its weights, and no other format does', async () => {
   const exported = (format: string) =>
-    runEspalier(['export', '--run', runId, '--format', format, '--out', file(`hint.${format}`)], env);
+    runEspalier(['export', '--run', runId, '--format', format, '--context', 'keep', '--out', file(`hint.${format}`)], env);
   const openai = await exported('openai');
   expect(openai.code).toBe(0);
   expect(openai.stderr.match(/TRL, verl, LLaMA-Factory and torchtune ignore it/g)).toHaveLength(1);

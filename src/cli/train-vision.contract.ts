@@ -136,7 +136,7 @@ function testVisionTraining(open: () => Promise<Home>, pythons: { readonly torch
     const files = [
       ['verl.parquet', ['--format', 'verl']],
       ['steps.parquet', ['--format', 'verl', '--layout', 'step']],
-      ['openai.jsonl', ['--format', 'openai']],
+      ['openai.jsonl', ['--format', 'openai', '--context', 'keep']],
       ['trl.jsonl', ['--format', 'trl']],
     ] as const;
     for (const [file, format] of files) {

@@ -27,6 +27,8 @@ export interface GraphqlOptions extends Omit<Sources, 'projections' | 'tails'> {
   readonly logger?: Logger;
   readonly limits?: Partial<Limits>;
   readonly budgets?: BudgetOverrides;
+  /** The accounts of callers and their turns, where others share them. */
+  readonly callers?: Callers;
   readonly clock?: () => number;
   /** Is called with what queries used, and the id of the key that asked; `local` without one. */
   readonly used?: (key: string, use: QueryUse) => void;
@@ -47,7 +49,7 @@ export async function createGraphql(options: GraphqlOptions): Promise<YogaServer
   const sources: Sources = { db, tails: options.tails ?? db, log, blobs, notices, snapshots, projections };
   const limits = { ...LIMITS, ...options.limits };
   const budgets = budgetsWith(options.budgets);
-  const callers = new Callers(budgets, clock);
+  const callers = options.callers ?? new Callers(budgets, clock);
   const used = options.used ?? (() => undefined);
   const operations = await readOperations();
   return createYoga<ServerContext, Context>({

@@ -43,6 +43,7 @@ const IMPORTERS: readonly { readonly library: RegExp; readonly importer: RegExp 
   { library: /^yaml$/, importer: /^src\/usecases\/experiment\// },
   { library: /^commander$/, importer: /^src\/cli\// },
   { library: /^(@?fastify($|\/))/, importer: /^src\/http\// },
+  { library: /^apache-arrow$/, importer: /^src\/usecases\/datasets\/tables\// },
   { library: /^prom-client$/, importer: /^src\/runtime\/metrics\.ts$/ },
   { library: /^lru-cache$/, importer: /^src\/runtime\/cache\.ts$/ },
   { library: /^playwright-core$/, importer: /^infra\/(hostile\/browser|docs)\// },

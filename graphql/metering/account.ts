@@ -73,6 +73,12 @@ export class Account {
     return once(() => this.#subscriptions--);
   }
 
+  /** How long until a row may be read again, ms; 0 where one may be read now. */
+  owedMs(): number {
+    this.#fill();
+    return this.#left > 0 ? 0 : ((1 - this.#left) / this.budget.rowsPerMinute) * MINUTE;
+  }
+
   /** Whether forgetting it changes nothing. */
   idle(): boolean {
     this.#fill();

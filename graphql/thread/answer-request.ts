@@ -1,10 +1,10 @@
-import type { createGraphql } from '../create-graphql.ts';
+import type { ServerContext } from '../context.ts';
 import type { FromThread, ToThread } from './messages.ts';
 
 const PART = 256 * 1_024; // bytes of one message
 const AHEAD = 1_048_576; // bytes of an answer that the client has not taken yet
 
-type Opened = Promise<{ readonly graphql: Awaited<ReturnType<typeof createGraphql>> }>;
+type Opened = Promise<{ fetch(request: Request, context: ServerContext): Response | Promise<Response> }>;
 
 /** Answers one request in parts, no faster than its client takes them. */
 export function answerRequest(
@@ -20,9 +20,9 @@ export function answerRequest(
   return { done: answer().catch(failed), taken, leave: () => leaving.abort() };
 
   async function answer(): Promise<void> {
-    const { graphql } = await opened;
+    const handler = await opened;
     const asked = new Request(url, { method, headers, signal, ...(body === null ? {} : { body: new Uint8Array(body) }) });
-    const response = await graphql.fetch(asked, context);
+    const response = await handler.fetch(asked, context);
     if (signal.aborted) return;
     say({ kind: 'head', id, status: response.status, headers: Object.fromEntries(response.headers) });
     const reader = response.body?.getReader();

@@ -122,7 +122,13 @@ export function openQueryThread({ data, log, logger, used, program = PROGRAM }: 
       return;
     }
     const message = 'the thread that answers queries ended before the answer; ask for less at once, or try again in a moment';
-    const body = JSON.stringify({ errors: [{ message, extensions: { code: 'UNAVAILABLE' } }] });
+    const [said, remedy] = message.split('; ');
+    const ofTable = res.req.url?.startsWith('/v1/tables/') === true; // refused as every endpoint refuses
+    const body = JSON.stringify(
+      ofTable
+        ? { error: { code: 'unavailable', message: said, remedy } }
+        : { errors: [{ message, extensions: { code: 'UNAVAILABLE' } }] },
+    );
     res.writeHead(503, { 'content-type': 'application/json; charset=utf-8', 'retry-after': '1' }).end(body);
   }
 

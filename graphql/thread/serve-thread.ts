@@ -8,13 +8,18 @@ import { countNotices } from '../../src/postgres/notices.ts';
 import { keepSnapshots } from '../../src/projections/as-of/snapshots.ts';
 import { CURSOR_CHANNEL } from '../../src/projections/runner.ts';
 import type { Fields, Logger } from '../../src/runtime/logger.ts';
+import type { ServerContext } from '../context.ts';
 import { createGraphql } from '../create-graphql.ts';
+import { BUDGETS } from '../metering/budgets.ts';
+import { Callers } from '../metering/callers.ts';
 import type { QueryUse } from '../metering/query-use.ts';
+import { createTables } from '../tables/create-tables.ts';
 import { answerRequest } from './answer-request.ts';
 import type { FromThread, ThreadData, ToThread } from './messages.ts';
 
 const QUERY_CONNECTIONS = 6; // of the database, for the statements of the few queries that run at once
 const TAIL_CONNECTIONS = 2; // for all subscriptions: their statements are short, and wait for each other, not for queries
+const TABLE_CONNECTIONS = 4; // a table holds one while its client reads it
 const CONNECT_MS = 60_000; // a statement waits for those before it
 
 /** Answers the queries that a server passes on, with database connections of its own, until the server closes it. */
@@ -55,12 +60,17 @@ async function openAll(
   const notices = await countNotices(directUrl, [CURSOR_CHANNEL]);
   const snapshots = keepSnapshots(database, directUrl, { records: config.asOfLimit });
   const blobs = openFileBlobStore(config.blobs);
-  const graphql = await createGraphql({ db: database.db, tails: tails.db, blobs, notices, snapshots, ...server });
+  const reading = await openDatabase(url, { ...name('tables'), max: TABLE_CONNECTIONS });
+  const callers = new Callers(BUDGETS, Date.now);
+  const graphql = await createGraphql({ db: database.db, tails: tails.db, blobs, notices, snapshots, callers, ...server });
+  const tables = createTables({ db: reading.db, blobs, snapshots, callers, budgets: BUDGETS, ...server });
   return {
-    graphql,
+    fetch: (request: Request, context: ServerContext): Response | Promise<Response> =>
+      new URL(request.url).pathname.startsWith('/v1/tables/') ? tables.fetch(request, context) : graphql.fetch(request, context),
     async close() {
       await snapshots.close();
       await notices.close();
+      await reading.close();
       await tails.close();
       await database.close();
     },

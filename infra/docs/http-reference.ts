@@ -71,7 +71,7 @@ const METRICS = createMetrics();
 const API = {
   studio: { page: '', asset: async () => undefined },
   ...{ db: NOTHING, log: NOTHING, blobs: NOTHING, metrics: METRICS, limits: DEFAULT_LIMITS },
-  ...{ graphql: () => undefined, training: { service: NOTHING, declare: NOTHING } },
+  ...{ graphql: () => undefined, tables: () => undefined, training: { service: NOTHING, declare: NOTHING } },
   proxy: { capture: NOTHING, upstream: null, whenUnrecorded: 'fail' as const },
 };
 

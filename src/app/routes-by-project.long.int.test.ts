@@ -76,6 +76,16 @@ function captured(what: string, body: object): Readonly<Record<string, Rule>> {
   };
 }
 
+/** A table whole, of the run of the tenant, of its policy, and in text a reader sees: not compressed. */
+function tableOf(table: string): Rule {
+  return of(({ builder, policyId }) => {
+    const [run] = builder.events.flatMap(({ type, stream }) => (type === 'RunStarted' ? [stream] : []));
+    const headers = { 'accept-encoding': 'identity' };
+    const queries = ['', `?run=${run}`, `?policy=${encodeURIComponent(policyId)}`];
+    return queries.map((query) => ({ path: `/v1/tables/${table}${query}`, headers }));
+  }, 200);
+}
+
 /** What a key of another project is answered by every route of the server. */
 const RULES: Readonly<Record<string, Rule>> = {
   'GET /graphql': of(
@@ -86,6 +96,9 @@ const RULES: Readonly<Record<string, Rule>> = {
     200,
   ),
   'POST /graphql': of((tenant) => queriesOf(tenant).map((query) => post('/graphql', query)), 200),
+  ...Object.fromEntries(
+    ['trajectories', 'steps', 'rewards', 'samples', 'batches'].map((table) => [`GET /v1/tables/${table}`, tableOf(table)]),
+  ),
   'POST /v1/events': of(
     ({ builder }) =>
       builder.events.flatMap(({ principal: _, project: __, ...event }) => [

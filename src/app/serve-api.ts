@@ -53,6 +53,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
       limits: config.limits,
       logger,
       graphql: queries.listener,
+      tables: queries.listener,
       segmentCache,
       training,
       ...(studio ? { studio } : {}),

@@ -17,6 +17,7 @@ import { type ProxyOptions, proxyRoutes } from './proxy/proxy-routes.ts';
 import { serverEndpoints } from './server-endpoints.ts';
 import type { Studio } from './studio/open-studio.ts';
 import { studioEndpoints } from './studio/studio-endpoints.ts';
+import { tableMounts } from './table-mounts.ts';
 import { type TrainingLeases, trainingRoutes } from './training/training-routes.ts';
 import { addTrainingGauges } from './training-gauges.ts';
 
@@ -31,6 +32,8 @@ export interface ApiOptions {
   readonly segmentCache?: SegmentCache;
   /** Answers everything at `/graphql`. */
   readonly graphql?: NodeListener;
+  /** Streams whole tables at `/v1/tables/NAME`. */
+  readonly tables?: NodeListener;
   /** Returns batches to trainers at `/v1/training/…`. */
   readonly training?: TrainingLeases;
   /** The pages that show the record; without them `/` lists the endpoints. */
@@ -43,12 +46,13 @@ export interface ApiOptions {
 
 /** Returns the endpoints of the platform: events in, queries, images, training, schemas, health, metrics. */
 export function apiRoutes(options: ApiOptions): readonly Route[] {
-  const { metrics, graphql, projections = registered } = options;
+  const { metrics, graphql, tables, projections = registered } = options;
   const world = { ...options, projections };
   addGauges(metrics, world);
   addTrainingGauges(metrics, world.db);
   return [
     ...(graphql ? [graphqlMount(graphql)] : []),
+    ...(tables ? tableMounts(tables) : []),
     ingestEndpoint(options),
     takeRunEndpoint(options),
     imageEndpoint(options),

@@ -4,6 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { FastifyInstance } from 'fastify';
 import { createGraphql } from '../../graphql/create-graphql.ts';
+import { tablesListener } from '../../graphql/testing/tables-listener.ts';
 import { sha256Hex } from '../digest/sha256.ts';
 import { DEFAULT_STAMP } from '../events/envelope.ts';
 import { newId } from '../events/new-id.ts';
@@ -37,7 +38,13 @@ beforeAll(async () => {
   const { database, log, blobs } = api;
   const graphql = await createGraphql({ db: database.db, log, blobs, notices: unused, snapshots: unused });
   url.api = (
-    await api.serve({ api: { graphql, training: { service: openLeaseService({ database, log, blobs, stamp: DEFAULT_STAMP }) } } })
+    await api.serve({
+      api: {
+        graphql,
+        tables: tablesListener(database, blobs),
+        training: { service: openLeaseService({ database, log, blobs, stamp: DEFAULT_STAMP }) },
+      },
+    })
   ).url;
   const auth = { keys: 'optional', verify: async () => undefined } as const;
   const routes = policyRoutes(linearPolicy({ version: 1, values: zeroWeights().values }, { policyId: 'crafter' }), () => 0);
@@ -63,6 +70,11 @@ describe('GET /openapi.json', () => {
     expect(scopes).toEqual([
       'GET /graphql: read or admin',
       'POST /graphql: read or admin',
+      'GET /v1/tables/trajectories: read or admin',
+      'GET /v1/tables/steps: read or admin',
+      'GET /v1/tables/rewards: read or admin',
+      'GET /v1/tables/samples: read or admin',
+      'GET /v1/tables/batches: read or admin',
       'POST /v1/events: ingest or judge or admin',
       'POST /v1/runs/{id}/epoch: ingest or admin',
       'GET /images/{id}.png: read or admin',
@@ -133,6 +145,11 @@ test('every operation answers as the document says: status, media type, body wit
   await call('POST /graphql', 406, { body: { query: '{ __typename }' }, headers: { accept: 'image/png' } });
   await call('POST /graphql', 413, { body: ' '.repeat(1_048_577) });
   await call('POST /graphql', 415, { body: 'x', headers: { 'content-type': 'text/plain' } });
+
+  for (const table of ['trajectories', 'steps', 'rewards', 'samples', 'batches']) {
+    await call(`GET /v1/tables/${table}`, 200, { search: '?limit=1' });
+    await call(`GET /v1/tables/${table}`, 400, { search: '?limit=many' });
+  }
 
   const [id = ''] = imageIds;
   await call('GET /images/{id}.png', 200, { id });

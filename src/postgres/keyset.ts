@@ -85,7 +85,7 @@ function pageOf<DB, TB extends keyof DB, Row>(query: SelectQueryBuilder<DB, TB, 
   if (page.before !== null) select = select.where(beyond(ordering, parseCursor(page.before, ordering), 'before'));
   const ascending = (ordering.direction === 'asc') === (page.towards === 'forwards');
   for (const key of ordering.keys) select = select.orderBy(sql`${sql.ref(key.column)} ${ascending ? sql`asc` : sql`desc`}`);
-  return select.select(sql<KeyValue[]>`array[${sql.join(ordering.keys.map(asText))}]`.as('keysetValues'));
+  return select.select(sql<KeyValue[]>`array[${sql.join(ordering.keys.map(keyAsText))}]`.as('keysetValues'));
 }
 
 function pageFrom<Row>(found: Keyed<Row>[], ordering: Ordering, page: PageRequest): Page<Row> {
@@ -105,7 +105,7 @@ function beyond(ordering: Ordering, values: readonly KeyValue[], side: 'after' |
   const greater = (ordering.direction === 'asc') === (side === 'after');
   const operator = greater ? sql`>` : sql`<`;
   const tuple = (keys: readonly Key[], of: readonly KeyValue[]) =>
-    sql<boolean>`(${sql.join(keys.map((k) => sql.ref(k.column)))}) ${operator} (${sql.join(keys.map((k, i) => asValue(k, of[i] ?? null)))})`;
+    sql<boolean>`(${sql.join(keys.map((k) => sql.ref(k.column)))}) ${operator} (${sql.join(keys.map((k, i) => keyAsValue(k, of[i] ?? null)))})`;
   const [first, ...rest] = ordering.keys;
   if (first?.type.endsWith('?') !== true) return tuple(ordering.keys, values);
   const column = sql.ref(first.column);
@@ -116,13 +116,15 @@ function beyond(ordering: Ordering, values: readonly KeyValue[], side: 'after' |
   return greater ? sql`${among}` : sql`(${column} is not null or ${among})`;
 }
 
-function asText(key: Key): RawBuilder<string | null> {
+/** Returns a key as the exact text of the database. */
+export function keyAsText(key: Key): RawBuilder<string | null> {
   const column = sql.ref(key.column);
   if (key.type.startsWith('instant')) return sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
   return sql`${column}::text`;
 }
 
-function asValue(key: Key, value: KeyValue): RawBuilder<unknown> {
+/** Returns the text of a key as a value of its type. */
+export function keyAsValue(key: Key, value: KeyValue): RawBuilder<unknown> {
   switch (key.type) {
     case 'uuid':
       return sql`${value}::uuid`;

@@ -33,20 +33,20 @@ export async function readChosenSamples(
   filter: SampleFilter,
   page: PageRequest,
 ): Promise<Page<{ readonly rolloutId: string }>> {
-  const [found] = await readPages(db, [chosen(db, filter).select('samples.rolloutId')], SAMPLE_ORDERING, page);
+  const [found] = await readPages(db, [chosenSamples(db, filter).select('samples.rolloutId')], SAMPLE_ORDERING, page);
   if (!found) throw new Error('one query has one page');
   return found;
 }
 
 /** Counts the training samples of a filter. */
 export async function countChosenSamples(db: Db, filter: SampleFilter): Promise<number> {
-  const [count = 0] = await countEach(db, [chosen(db, filter)]);
+  const [count = 0] = await countEach(db, [chosenSamples(db, filter)]);
   return count;
 }
 
 /** Counts the training samples of a filter up to a number. */
 export function countSamplesUpTo(db: Db, filter: SampleFilter, upTo: number): Promise<UpTo> {
-  return countUpTo(db, chosen(db, filter), SAMPLE_ORDERING, upTo);
+  return countUpTo(db, chosenSamples(db, filter), SAMPLE_ORDERING, upTo);
 }
 
 const HOLDING = 30_000; // steps that the index finds by itself, in milliseconds
@@ -78,7 +78,8 @@ function matching(filter: SampleFilter, text: TextQuery): RawBuilder<unknown> {
   return sql`samples.rollout_id in (${sql.join(arms, sql` union all `)})`;
 }
 
-function chosen(db: Db, filter: SampleFilter) {
+/** The training samples of a filter, as a query to go on from. */
+export function chosenSamples(db: Db, filter: SampleFilter) {
   let query = db
     .selectFrom('samples')
     .innerJoin('groups', 'groups.treeId', 'samples.treeId')

@@ -65,7 +65,7 @@ export function stepsOf(db: Db, filter: StepFilter, arm?: TextArm, range: TreeRa
   const searched = sql<{ visits: number }>`lateral (select coalesce(
     (select n.visits from node_statistics n where n.step_id = steps.step_id), 0) as visits)`.as('searched');
   let query = sourceOf(db, filter, arm, range).innerJoin(searched, (join) => join.onTrue());
-  for (const condition of conditions(filter)) query = query.where(sql<boolean>`${condition}`);
+  for (const condition of stepConditions(filter)) query = query.where(sql<boolean>`${condition}`);
   if (filter.text && arm && arm !== 'holding') query = query.where(stepsMatching('steps', filter.text, arm));
   if (range !== null) query = query.where(sql<boolean>`steps.tree_id between ${range.from}::uuid and ${range.to}::uuid`);
   return query;
@@ -86,7 +86,8 @@ function sourceOf(db: Db, { text }: StepFilter, arm: TextArm | undefined, range:
   return db.selectFrom(holding.as('steps')) as unknown as ReturnType<typeof all>; // rows of the same table, under its name
 }
 
-function conditions(filter: StepFilter): RawBuilder<unknown>[] {
+/** Returns the conditions of a filter on a row of `steps`, but for its texts. */
+export function stepConditions(filter: StepFilter): RawBuilder<unknown>[] {
   const all: RawBuilder<unknown>[] = [];
   const add = (condition: RawBuilder<unknown> | null) => condition && all.push(condition);
   add(treesOf('steps.treeId', filter));

@@ -46,7 +46,7 @@ export async function readTrajectories(
   ordering: Ordering,
   page: PageRequest,
 ): Promise<readonly Page<TrajectoryRecord>[]> {
-  const queries = filters.map((filter) => chosen(db, filter).selectAll('rollouts').select(RETURNED));
+  const queries = filters.map((filter) => chosenTrajectories(db, filter).selectAll('rollouts').select(RETURNED));
   return mapPages(await readPages(db, queries, ordering, page), toTrajectory);
 }
 
@@ -54,13 +54,13 @@ export async function readTrajectories(
 export async function countTrajectories(db: Db, filters: readonly TrajectoryFilter[]): Promise<readonly number[]> {
   return countEach(
     db,
-    filters.map((filter) => chosen(db, filter)),
+    filters.map((filter) => chosenTrajectories(db, filter)),
   );
 }
 
 /** Reads trajectories by the ids of their rollouts, in no order; rollouts that go on have none yet. */
 export async function readTrajectoriesById(db: Db, rollouts: readonly string[]): Promise<readonly TrajectoryRecord[]> {
-  const rows = await chosen(db, {})
+  const rows = await chosenTrajectories(db, {})
     .where('rollouts.rolloutId', 'in', [...rollouts])
     .selectAll('rollouts')
     .select(RETURNED)
@@ -68,7 +68,8 @@ export async function readTrajectoriesById(db: Db, rollouts: readonly string[]):
   return rows.map(toTrajectory);
 }
 
-function chosen(db: Db, filter: TrajectoryFilter) {
+/** The trajectories of a filter, as a query to go on from. */
+export function chosenTrajectories(db: Db, filter: TrajectoryFilter) {
   // A finished rollout is known to two projections; until both have folded its end it is no trajectory yet.
   let query = chosenRollouts(db, filter)
     .innerJoin('returns', 'returns.rolloutId', 'rollouts.rolloutId')

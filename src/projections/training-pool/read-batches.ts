@@ -106,15 +106,21 @@ export async function readLeasesOfBatches(db: Db, batches: readonly string[]): P
   return rows;
 }
 
-const STATE = sql<BatchState>`case
+/** The state of a row of `batches`. */
+export const STATE = sql<BatchState>`case
   when exists (select from batch_acks a where a.batch_id = batches.batch_id) then 'trained'
   when exists (select from batch_abandonments x where x.batch_id = batches.batch_id) then 'abandoned'
   when exists (select from leases l where l.batch_id = batches.batch_id and l.leased_at is not null and l.ended_at is null) then 'leased'
   else 'planned' end`;
 
+/** Returns the condition that a row of `batches` is in a state. */
+export function batchIs(state: BatchState) {
+  return sql<boolean>`${STATE} = ${state}`;
+}
+
 function chosen(db: Db, { policyId, state }: BatchFilter) {
   const query = db.selectFrom('batches').where('batches.policyId', '=', policyId);
-  return state === undefined ? query : query.where(sql<boolean>`${STATE} = ${state}`);
+  return state === undefined ? query : query.where(batchIs(state));
 }
 
 function toBatch(row: Selectable<Tables['batches']> & { readonly state: BatchState }): BatchRecord {

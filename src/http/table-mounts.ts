@@ -1,0 +1,68 @@
+import { readableTables, type TableName } from '../projections/tables/tables.ts';
+import { ARROW_STREAM, parseTableQuery, tableQueries } from '../usecases/datasets/tables/table-query.ts';
+import type { Mount, NodeListener } from './endpoint.ts';
+import { refusals } from './openapi.ts';
+import { type Reply, refuse, wrongFields } from './reply.ts';
+
+const SUMMARIES: Readonly<Record<TableName, string>> = {
+  trajectories: 'Finished rollouts with their returns, as an Arrow stream.',
+  steps: 'Steps with their texts, tokens and rewards, as an Arrow stream.',
+  rewards: 'Rewards of steps and rollouts, as an Arrow stream.',
+  samples: 'Finished rollouts as training samples, as an Arrow stream.',
+  batches: 'Training batches of all policies, as an Arrow stream.',
+};
+const DESCRIPTION =
+  'An Arrow IPC stream of one snapshot: a record batch of at most 4,096 rows after the other, and an empty one behind the last. The metadata of each batch has `espalier.after`, from which ?after= goes on when the connection broke; that of the empty one `espalier.end` (`end` or `limit`), or `espalier.error` as JSON. A stream without either broke. Rows come run by run, and in each tree by tree as these were opened. The columns are those of the query parameter `columns`; all may be null, and their types never change.';
+
+/** Mounts what streams whole tables to pandas, polars and everything else that reads Arrow. */
+export function tableMounts(listener: NodeListener): readonly Mount[] {
+  return (Object.keys(readableTables) as TableName[]).map((name) => ({
+    path: `/v1/tables/${name}`,
+    needs: ['read'],
+    listener: answering(name, listener),
+    operations: {
+      GET: {
+        summary: SUMMARIES[name],
+        description: DESCRIPTION,
+        query: tableQueries[name],
+        headers: {
+          'accept-encoding': '`zstd` (where the server runs Node 22.15 or later) or `gzip`, as the answer is then compressed.',
+        },
+        answers: {
+          200: {
+            description: 'The table.',
+            content: { [ARROW_STREAM]: { type: 'string', contentMediaType: ARROW_STREAM } },
+            headers: { 'espalier-position': 'Everything below this position of the log is in the table.' },
+          },
+          ...refusals({
+            400: 'A parameter is unknown or wrong, or the moment lies beyond the record.',
+            422: 'Too much would be folded for the moment, or a statement takes too long.',
+            429: 'The key reads two tables, the server four, or its rows of a minute are used up: ask again after Retry-After seconds.',
+          }),
+        },
+      },
+    },
+  }));
+}
+
+/** Refuses here what is wrong with a request: the listener may be another thread, which starts with the first query. */
+function answering(name: TableName, listener: NodeListener): NodeListener {
+  return (req, res, context) => {
+    const reply = refusedOf(name, req.method ?? 'GET', req.url ?? '/');
+    if (reply === undefined && req.method !== 'HEAD') return listener(req, res, context);
+    const { status, headers, body } = reply ?? { status: 200, headers: { 'content-type': ARROW_STREAM }, body: '' };
+    res.writeHead(status, { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', ...headers });
+    return res.end(req.method === 'HEAD' ? undefined : body);
+  };
+}
+
+function refusedOf(name: TableName, method: string, target: string): Reply | undefined {
+  if (method !== 'GET' && method !== 'HEAD')
+    return refuse(405, `/v1/tables/${name} takes GET`, 'use GET', { headers: { allow: 'GET' } });
+  const { searchParams } = new URL(target, 'http://localhost');
+  const given = [...searchParams.keys()];
+  const twice = given.find((each, i) => given.indexOf(each) !== i);
+  if (twice !== undefined) return refuse(400, `${twice} is given twice`, `give it once; several values have commas between them`);
+  const parsed = parseTableQuery(name, Object.fromEntries(searchParams));
+  return parsed.kind === 'refused' ? wrongFields(parsed.error) : undefined;
+}

@@ -91,6 +91,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'export trajectories, mined examples, or the history of batches: the same export twice yields the same bytes',
     load: async () => (await import('./export.ts')).addExport,
   },
+  table: {
+    summary: 'write a table (trajectories, steps, rewards, samples, batches) for pandas, polars and duckdb',
+    load: async () => (await import('./table.ts')).addTable,
+  },
   import: {
     summary:
       "import our own jsonl export, AgentTraj (a JSON array, or one item per line), or a folder of Agent-R's search_results_<n>.json",

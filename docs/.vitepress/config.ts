@@ -36,6 +36,7 @@ export default defineConfig({
           page('Train with TRL', '/guides/train-with-trl'),
           page('Tools and rewards', '/guides/tools-and-rewards'),
           page('Export', '/guides/export'),
+          page('Analyse in Python', '/guides/analyse-in-python'),
           page('Published data sets', '/guides/published-data-sets'),
           page('GraphQL', '/guides/graphql'),
           page('Cluster', '/guides/cluster'),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -11,10 +13,14 @@ from .connection import Connection
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from .analysis import DifferenceView, Event, ImageView, StepView, Table, TreeView
     from .recording.leftovers import Leftovers
     from .recording.run import Run
     from .training import Training
     from .training.options import TrainingOptions
+
+Range = tuple[float | None, float | None]
+Times = tuple[datetime | None, datetime | None]
 
 
 def connect(url: str | None = None, *, token: str | None = None, timeout_s: float = 60, retry_s: float = 60, spool: str | None = None) -> Database:
@@ -78,6 +84,164 @@ class Database:
         client = Client(connection.url, api_key=connection.token, consumer=consumer or consumer_name(), **times)
         return Training(client, policy, options)
 
+    def query(self, document: str, variables: Mapping[str, Any] | None = None) -> Any:
+        """Asks a question of GraphQL and returns its `data`. Raises EspalierError with the first error of the answer."""
+        return self.connection.graphql(document, variables)
+
+    async def aquery(self, document: str, variables: Mapping[str, Any] | None = None) -> Any:
+        """`query` for a coroutine."""
+        return await self.connection.agraphql(document, variables)
+
+    def trajectories(
+        self,
+        *,
+        run: Any = None,
+        policy: str | None = None,
+        policy_version: int | None = None,
+        success: bool | None = None,
+        outcome: str | Sequence[str] | None = None,
+        returns: Range | None = None,
+        length: Range | None = None,
+        finished: Times | None = None,
+        tree: Any = None,
+        task: Any = None,
+        environment: str | None = None,
+        split: str | None = None,
+        task_depth: int | None = None,
+        dataset: Any = None,
+        columns: Sequence[str] | None = None,
+        limit: int | None = None,
+        as_of: str | datetime | None = None,
+    ) -> Table:
+        """Finished rollouts with their returns. `run` is one or several, by id; `policy` may name a version (`qwen@3`); ranges are
+        [from, until), None leaves an end open; `length` counts the actions of the rollout; `as_of` is a position of the log or a time."""
+        return self._table("trajectories", locals())
+
+    def steps(
+        self,
+        *,
+        run: Any = None,
+        policy: str | None = None,
+        policy_version: int | None = None,
+        rollout: Any = None,
+        action: str | None = None,
+        tool: str | None = None,
+        component: str | None = None,
+        reward: Range | None = None,
+        verdict: str | None = None,
+        sample_state: str | None = None,
+        sample_reason: str | None = None,
+        depth: Range | None = None,
+        termination: str | None = None,
+        well_formatted: bool | None = None,
+        executable: bool | None = None,
+        tree: Any = None,
+        task: Any = None,
+        environment: str | None = None,
+        split: str | None = None,
+        task_depth: int | None = None,
+        columns: Sequence[str] | None = None,
+        limit: int | None = None,
+        as_of: str | datetime | None = None,
+    ) -> Table:
+        """Steps with their texts, tokens, reward and search statistics. `component` and `reward` choose by a reward on the step itself."""
+        return self._table("steps", locals())
+
+    def rewards(
+        self,
+        *,
+        run: Any = None,
+        policy: str | None = None,
+        policy_version: int | None = None,
+        success: bool | None = None,
+        rollout: Any = None,
+        step: Any = None,
+        component: str | None = None,
+        scorer: str | None = None,
+        value: Range | None = None,
+        tree: Any = None,
+        task: Any = None,
+        environment: str | None = None,
+        split: str | None = None,
+        task_depth: int | None = None,
+        columns: Sequence[str] | None = None,
+        limit: int | None = None,
+        as_of: str | datetime | None = None,
+    ) -> Table:
+        """Rewards of steps and rollouts: the judgement in force and the first one."""
+        return self._table("rewards", locals())
+
+    def samples(
+        self,
+        *,
+        run: Any = None,
+        policy: str | None = None,
+        version: int | None = None,
+        state: str | None = None,
+        reason: str | None = None,
+        batch: Any = None,
+        success: bool | None = None,
+        tree: Any = None,
+        task: Any = None,
+        environment: str | None = None,
+        split: str | None = None,
+        task_depth: int | None = None,
+        columns: Sequence[str] | None = None,
+        limit: int | None = None,
+        as_of: str | datetime | None = None,
+    ) -> Table:
+        """Finished rollouts as training samples of `policy`, with what became of each; `version` acted in them."""
+        return self._table("samples", locals())
+
+    def batches(
+        self,
+        *,
+        run: Any = None,
+        policy: str | None = None,
+        state: str | None = None,
+        columns: Sequence[str] | None = None,
+        limit: int | None = None,
+        as_of: str | datetime | None = None,
+    ) -> Table:
+        """Training batches, of all policies or of one; those of `run` hold a sample of it."""
+        return self._table("batches", locals())
+
+    def run_tail(self, run: Any, *, types: Sequence[str] | None = None, after: str | None = None) -> AsyncIterator[Event]:
+        """Events of a run (its id, or what has one) as they are recorded, without end: `async for event in db.run_tail(run)`.
+        `after=None` begins now, `after=""` at the beginning of the record, `event.position` behind an event."""
+        from .analysis import tail
+
+        return tail(self.connection, run=_id_of(run), types=types, after=after)
+
+    def tree(self, tree: Any) -> TreeView:
+        """A tree with its steps, which a notebook shows as an outline."""
+        from .analysis import questions
+
+        return questions.tree(self.connection, _id_of(tree))
+
+    def step(self, step: Any, *, decode: Callable[[int], str] | None = None) -> StepView:
+        """A step, which a notebook shows with its tokens, the redder the less likely each was. `decode` makes the text of a token id."""
+        from .analysis import questions
+
+        return questions.step(self.connection, _id_of(step), decode)
+
+    def image(self, step: Any) -> ImageView:
+        """The image that the prompt of a step showed, drawn again from the record."""
+        from .analysis import questions
+
+        return questions.image(self.connection, _id_of(step))
+
+    def difference(self, a: Any, b: Any) -> DifferenceView:
+        """Two finished rollouts side by side, what differs marked."""
+        from .analysis import questions
+
+        return questions.difference(self.connection, _id_of(a), _id_of(b))
+
+    def _table(self, name: str, given: dict[str, Any]) -> Table:
+        from .analysis import Table
+
+        return Table(self.connection, name, {key: value for key, value in given.items() if key != "self"})
+
     def close(self) -> None:
         """Closes the connections that are kept."""
         if self._leftovers is not None:
@@ -109,3 +273,8 @@ class Database:
 
     def __repr__(self) -> str:
         return f"Database({self.url!r})"
+
+
+def _id_of(what: Any) -> str:
+    """Returns an id, or that of a run, tree or step."""
+    return what if isinstance(what, str) else str(what.id)

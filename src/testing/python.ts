@@ -33,6 +33,15 @@ export function consumersForTests(): Promise<FoundPackages> {
 }
 
 /**
+ * Finds the Python with pandas and polars that tests of analysis run (`ESPALIER_CONSUMERS_PYTHON`, else that of the torch
+ * backend). Skipped where there is none, and required where torch is. @throws Error with the remedy.
+ */
+export function analysisForTests(): Promise<FoundPackages> {
+  const packages = ['pyarrow', 'pandas', 'polars', 'httpx'];
+  return packagesForTests(readConfig().consumersPython, packages, 'python/requirements-consumers.txt');
+}
+
+/**
  * Finds the Python with the packages of published environments (`ESPALIER_WORLDS_PYTHON`, else that of the torch backend).
  * Skipped where there is none, and required where torch is. @throws Error with the remedy.
  */

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..connection import Connection
 from ..errors import EspalierError
@@ -24,6 +24,9 @@ from .spool import LIMIT_BYTES, Durable, Full, Spool
 from .task import task_of
 from .tree import Place, Tree
 from .values import LARGEST_ID, Json, json_of, name_of, now, policy_of
+
+if TYPE_CHECKING:
+    from ..analysis import Event
 
 PRODUCER = "espalier-rl"
 
@@ -157,6 +160,12 @@ class Run:
             self.check_open()
             number = self.journal.state.sequences.get(self.id, 0)
             self.journal.emit([Draft("MetricRecorded", self.id, f"{self.id}/{self.journal.state.producer['name']}/{number}", data, now())])
+
+    def tail(self, *, types: Sequence[str] | None = None, after: str | None = None) -> AsyncIterator[Event]:
+        """Events of the run as the server takes them: `async for event in run.tail()`. See `Database.run_tail`."""
+        from ..analysis import tail
+
+        return tail(self._connection, run=self.id, types=types, after=after)
 
     def flush(self, timeout_s: float | None = None) -> None:
         """Returns when the server has all that was recorded. Raises EspalierError with what it refused, or Unreachable."""

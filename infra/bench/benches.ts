@@ -10,6 +10,7 @@ import type { Outcome } from './outcome.ts';
 import { benchPlanner } from './planner.ts';
 import { benchProject } from './project.ts';
 import { benchPythonRecord } from './python-record.ts';
+import { benchPythonArrow } from './python-arrow.ts';
 import { benchRebuild } from './rebuild.ts';
 import { benchSeal } from './seal.ts';
 import { benchSearchStorage } from './search-storage.ts';
@@ -35,6 +36,7 @@ export const BENCHES = {
   'as-of': benchAsOf,
   answers: benchAnswers,
   'healthz-under-queries': benchHealthzUnderQueries,
+  'python-arrow': benchPythonArrow,
 } satisfies Record<string, (stage: Stage) => Promise<Outcome>>;
 
 /** Returns whether a bench has this name. */

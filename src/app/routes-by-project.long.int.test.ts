@@ -3,6 +3,7 @@ import { prepareEvents } from '../append/prepare-events.ts';
 import { TOPICS } from '../events/catalogue.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { newId } from '../events/new-id.ts';
+import { openStudio } from '../http/studio/open-studio.ts';
 import { createKey, SCOPES, type Scope } from '../postgres/keys.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { SILENT } from '../runtime/logger.ts';
@@ -171,6 +172,14 @@ const RULES: Readonly<Record<string, Rule>> = {
   'GET /readyz': { kind: 'shared' },
   'GET /openapi.json': { kind: 'shared' },
   'GET /': { kind: 'shared' },
+  ...(openStudio()
+    ? {
+        'GET /endpoints': { kind: 'shared' },
+        'GET /view/{view}': { kind: 'shared' },
+        'GET /view/{view}/{id}': { kind: 'shared' },
+        'GET /assets/{file}': { kind: 'shared' },
+      }
+    : {}),
   'GET /metrics': { kind: 'closed' },
 };
 

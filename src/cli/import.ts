@@ -3,7 +3,7 @@ import { positionAfter } from '../log/position.ts';
 import { openAppender } from '../platform/open-appender.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { type AgentTrajTexts, parseAgentTrajOptions } from '../usecases/datasets/import/agent-traj-options.ts';
-import { ITEM_FORMS, type ItemFormName } from '../usecases/datasets/import/forms/item-form.ts';
+import { ITEM_FORMS, type ItemFormName } from '../usecases/datasets/import/forms/item-of-file.ts';
 import { importTrajectories } from '../usecases/datasets/import/import-trajectories.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { progressLine, say } from './terminal.ts';

@@ -1,4 +1,4 @@
-import type { FolderManifest } from './export-folder.ts';
+import type { FolderManifest } from './folder-manifest.ts';
 import { describeQuery } from './parse-trajectory-query.ts';
 
 /** Writes the card of a folder: which files are which split, as the hub and `load_dataset` read it, and what the rows are. */

@@ -6,22 +6,13 @@ import { fillFolder } from '../prepare/atomic-folder.ts';
 import { countWhole, refuseDifference } from './check-whole.ts';
 import { datasetCard } from './dataset-card.ts';
 import { type ExportOptions, nothingMatches, projectionsOf } from './export-trajectories.ts';
+import { FOLDER_MANIFEST, type FolderManifest } from './folder-manifest.ts';
 import { type ExportFormat, FORMAT_VERSIONS } from './format.ts';
-import type { ExportCounts, Manifest } from './manifest.ts';
+import type { ExportCounts } from './manifest.ts';
 import { openPictures } from './pictures.ts';
 import { type Shard, ShardSink } from './shard-sink.ts';
 import { readSnapshot } from './snapshot.ts';
 import { writeFormat } from './write-format.ts';
-
-/** What a folder of a data set is and where it comes from. */
-export interface FolderManifest extends Omit<Manifest, 'schema' | 'bytes' | 'sha256'> {
-  readonly schema: 'espalier-folder-manifest/1';
-  readonly splits: Readonly<Record<string, ExportCounts>>;
-  readonly files: readonly Shard[];
-}
-
-/** Where the manifest of a folder lies in it. */
-export const FOLDER_MANIFEST = '_manifests/dataset.manifest';
 
 const SPLITS = ['train', 'validation', 'test'] as const;
 

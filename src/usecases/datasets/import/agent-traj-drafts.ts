@@ -7,7 +7,7 @@ import { derivedId } from '../../../events/derived-id.ts';
 import { pack } from '../../../events/packed.ts';
 import type { Episode, EpisodeTurn } from './agent-traj-item.ts';
 import { type AgentTrajOptions, agentTrajDefaults } from './agent-traj-options.ts';
-import type { ItemForm } from './forms/item-form.ts';
+import type { ItemForm } from './forms/item-of-file.ts';
 import type { LinedDraft } from './lined-draft.ts';
 import { badRow } from './read-rows.ts';
 import { type Survey, taskKey } from './survey-agent-traj.ts';

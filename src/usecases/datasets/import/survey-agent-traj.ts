@@ -2,7 +2,7 @@ import { openSha256 } from '../../../digest/sha256.ts';
 import { derivedId } from '../../../events/derived-id.ts';
 import type { Episode } from './agent-traj-item.ts';
 import type { AgentTrajOptions } from './agent-traj-options.ts';
-import type { ItemForm } from './forms/item-form.ts';
+import type { ItemForm } from './forms/item-of-file.ts';
 import { badRow } from './read-rows.ts';
 
 /** What the whole file says, before any event is made of it. Held in memory: one entry per task. */

@@ -22,6 +22,8 @@ export type StepFilter = {
   readonly split?: string | null | undefined;
   /** The depth of the task. */
   readonly taskDepth?: number | null | undefined;
+  /** The kind of the task. */
+  readonly taskKind?: string | null | undefined;
   /** The whole action. */
   readonly action?: string | null | undefined;
   /** A tool that was called in it. */

@@ -3,7 +3,7 @@ import { openSha256 } from '../../../../digest/sha256.ts';
 import { wellFormed } from '../../../../events/well-formed.ts';
 import type { EpisodeTurn, ParsedItem } from '../agent-traj-item.ts';
 import { callText, chatEpisode, refusedShape } from './chat-episode.ts';
-import type { ItemForm } from './item-form.ts';
+import type { ItemForm } from './item-of-file.ts';
 import { readObjects } from './read-objects.ts';
 
 const part = z.looseObject({ type: z.string(), text: z.string().nullish() });

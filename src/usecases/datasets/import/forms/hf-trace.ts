@@ -2,7 +2,7 @@ import { openSha256 } from '../../../../digest/sha256.ts';
 import { wellFormed } from '../../../../events/well-formed.ts';
 import { readRows } from '../read-rows.ts';
 import { type Chat, callText, chat, chatEpisode, refusedShape } from './chat-episode.ts';
-import type { ItemForm } from './item-form.ts';
+import type { ItemForm } from './item-of-file.ts';
 import { isObject } from './read-objects.ts';
 
 const TYPES = [

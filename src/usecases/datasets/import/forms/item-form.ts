@@ -5,32 +5,11 @@ import type { AgentTrajOptions } from '../agent-traj-options.ts';
 import { readRows } from '../read-rows.ts';
 import { readAtif } from './atif.ts';
 import { isTraceLine, readTrace } from './hf-trace.ts';
+import { ITEM_FORMS, type ItemForm, type ItemFormName, type ItemOfFile } from './item-of-file.ts';
 import { parseAgentTrajRow, parseMessagesRow, parseShareGptRow } from './messages-row.ts';
 import { isObject, readObjects } from './read-objects.ts';
 import { parseVerifiersRow } from './verifiers-row.ts';
 import { parseVerlRow } from './verl-row.ts';
-
-/** An item of a file and the line it begins on. */
-export interface ItemOfFile {
-  readonly line: number;
-  readonly parsed: ParsedItem;
-}
-
-/** How files of others are read: as items, each a trajectory of one task. */
-export interface ItemForm {
-  readonly name: ItemFormName;
-  /** Names the mapping from items to events. A change of the mapping raises it, and so assigns other ids to the runs. */
-  readonly importer: string;
-  /** What a run of it is called. */
-  readonly title: string;
-  /** Who acted, where neither the file nor an option says so. */
-  readonly policyId: string;
-  /** Reads a file from its beginning. @param hash is fed every byte. @throws DatasetError `cannot-read`, `bad-row`. */
-  items(path: string, options: AgentTrajOptions, hash?: Sha256): AsyncGenerator<ItemOfFile>;
-}
-
-export const ITEM_FORMS = ['sharegpt', 'openai', 'atif', 'verl', 'verifiers', 'hf-trace'] as const;
-export type ItemFormName = (typeof ITEM_FORMS)[number];
 
 type ParseRow = (value: unknown, environment: string | null) => ParsedItem;
 

@@ -46,7 +46,7 @@ const IMPORTERS: readonly { readonly library: RegExp; readonly importer: RegExp 
   { library: /^apache-arrow$/, importer: /^src\/usecases\/datasets\/tables\// },
   { library: /^prom-client$/, importer: /^src\/runtime\/metrics\.ts$/ },
   { library: /^lru-cache$/, importer: /^src\/runtime\/cache\.ts$/ },
-  { library: /^playwright-core$/, importer: /^infra\/(hostile\/browser|docs)\// },
+  { library: /^playwright-core$/, importer: /^infra\/(hostile\/browser\/|docs\/|bench\/studio)/ },
   { library: /^p-limit$/, importer: /^src\/runtime\/limit\.ts$/ },
 ];
 

@@ -16,6 +16,7 @@ import { benchSeal } from './seal.ts';
 import { benchSearchStorage } from './search-storage.ts';
 import type { Stage } from './stage.ts';
 import { benchStorage } from './storage.ts';
+import { benchStudio } from './studio.ts';
 import { benchTree } from './tree.ts';
 
 /** The benches by name, in the order in which they run. */
@@ -36,6 +37,7 @@ export const BENCHES = {
   'as-of': benchAsOf,
   answers: benchAnswers,
   'healthz-under-queries': benchHealthzUnderQueries,
+  studio: benchStudio,
   'python-arrow': benchPythonArrow,
 } satisfies Record<string, (stage: Stage) => Promise<Outcome>>;
 

@@ -7,6 +7,7 @@ import { SILENT } from '../runtime/logger.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { LOCAL, LOCAL_TOKEN } from '../testing/local-token.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { recordBushyTree, recordLongRollout } from '../testing/record-large-trees.ts';
 import { hindrances, openStudioBrowser, openStudioPage } from '../testing/studio-browser.ts';
 import { until } from '../testing/until.ts';
 import { runAll } from './run-all.ts';
@@ -59,19 +60,8 @@ function recordHostile(): void {
 /** Records a tree of 10,000 nodes, and a rollout of 1,000 steps. */
 function recordLarge(): void {
   const run = builder.run('large', { name: 'large' });
-  const bushy = builder.tree(run, 'bushy');
-  ids.bushy = bushy.treeId;
-  const nodes = [{ id: bushy.rootStepId, depth: 0 }];
-  for (let at = 1; at < NODES; at++) {
-    const parent = nodes[Math.floor((at - 1) / 3)]!;
-    const depth = parent.depth + 1;
-    nodes.push({ id: builder.step(bushy, null, parent.id, depth, { action: `action ${at}` }), depth });
-  }
-  const tree = builder.tree(run, 'long');
-  ids.long = builder.rollout(tree);
-  let leaf = tree.rootStepId;
-  for (let depth = 1; depth <= 1_000; depth++) leaf = builder.step(tree, ids.long, leaf, depth, { action: `action ${depth}` });
-  builder.finishRollout(tree, ids.long, leaf, { steps: 1_000 });
+  ids.bushy = recordBushyTree(builder, run, NODES);
+  ids.long = recordLongRollout(builder, run, 1_000);
 }
 
 beforeAll(async () => {

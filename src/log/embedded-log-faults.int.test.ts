@@ -213,7 +213,7 @@ describe('several processes', () => {
       'the survivor read the whole round',
       () => own.texts().filter((text) => Number(text.slice(2)) >= 8 * round).length >= 8,
     );
-    expect(Date.now() - killed).toBeLessThan(5_000); // measured: 0.5 s, the interval at which members look
+    expect(Date.now() - killed).toBeLessThan(9_500); // a silent member is replaced after 10 s; measured: 0.5 s
     await own.close();
     const seen = new Set([...own.texts(), ...child.texts]);
     expect(seen.size).toBe(8 * (round + 1));

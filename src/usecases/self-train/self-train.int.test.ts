@@ -118,7 +118,7 @@ describe('selfTrain', () => {
         .trimEnd()
         .split('\n')
         .map((line) => JSON.parse(line).metadata);
-      const revised = rows.filter(({ revision }) => revision !== null);
+      const revised = rows.filter(({ revision }) => revision !== '');
       expect(rows).toHaveLength((agentR?.good ?? 0) + revised.length);
       expect(revised).toHaveLength([agentR, direct, goodOnly][i]?.revisions ?? -1);
       for (const { revision, state } of revised) {

@@ -1,0 +1,132 @@
+import type { Browser, Page } from 'playwright-core';
+import { serveApi } from '../../src/app/serve-api.ts';
+import { linkTo } from '../../src/http/local-access.ts';
+import { SILENT } from '../../src/runtime/logger.ts';
+import { EventBuilder } from '../../src/testing/event-builder.ts';
+import { appendTo, projectSlice, testLog } from '../../src/testing/given-events.ts';
+import { LOCAL_TOKEN } from '../../src/testing/local-token.ts';
+import { testPictures } from '../../src/testing/painted-world.ts';
+import { recordBushyTree, recordLongRollout } from '../../src/testing/record-large-trees.ts';
+import { openStudioBrowser, openStudioPage } from '../../src/testing/studio-browser.ts';
+import type { Figure, Outcome } from './outcome.ts';
+import { median, percentile } from './percentile.ts';
+import type { Size, Stage, StageDatabase } from './stage.ts';
+import { openStagePlatform } from './stage-platform.ts';
+
+const NODES: Record<Size, number> = { full: 10_000, quick: 200 };
+const STEPS: Record<Size, number> = { full: 1_000, quick: 50 };
+const RUNS: Record<Size, number> = { full: 40, quick: 3 };
+const TIMES: Record<Size, number> = { full: 7, quick: 1 };
+const FRAMES = 90;
+
+/** What is in the page: the times between frames while something moves. */
+const WATCH_FRAMES = `new Promise((resolve) => {
+  const times = [];
+  let last = performance.now();
+  const next = (now) => { times.push(now - last); last = now; times.length < ${FRAMES} ? requestAnimationFrame(next) : resolve(times); };
+  requestAnimationFrame(next);
+})`;
+
+/**
+ * Measures the studio in Chromium, each view in a browser context of its own, so that nothing is kept from the one before: when
+ * its content is there, how much script the first view loads, and the time between frames while a tree is moved.
+ */
+export async function benchStudio(stage: Stage): Promise<Outcome> {
+  const platform = await openStagePlatform(stage);
+  const { tree, rollout } = await record(await stage.database(), stage.size);
+  const server = await serveApi(platform, SILENT);
+  stage.closing(() => server.close());
+  const browser = await openStudioBrowser();
+  stage.closing(() => browser.close());
+  const times = TIMES[stage.size];
+  const view = (path: string, there: (page: Page) => Promise<void>) => open(browser, server.url, path, there, times);
+  const runs = await view('/', (page) => page.locator('tbody tr').first().waitFor());
+  const drawn = await view(`/view/tree/${tree}`, async (page) => {
+    await page.getByRole('application').waitFor();
+    await page.getByText(/^loading/).waitFor({ state: 'detached' });
+  });
+  const walked = await view(`/view/trajectory/${rollout}`, (page) => page.getByText('action 1', { exact: true }).waitFor());
+  const frames = await pan(browser, server.url, `/view/tree/${tree}`);
+  const figure = (name: string, value: number, unit: 'ms' | 'bytes', limit: number): Figure => ({
+    ...{ name, value, unit, baseline: null },
+    goal: { kind: 'below', limit },
+  });
+  return {
+    bench: 'studio',
+    figures: [
+      figure('list of runs until its first row, median', median(runs.milliseconds), 'ms', 1_000),
+      figure('script of the first view, compressed', runs.scripts, 'bytes', 300_000),
+      figure(`tree of ${NODES[stage.size]} nodes drawn, median`, median(drawn.milliseconds), 'ms', 1_000),
+      figure('time between frames while the tree is moved, p95', percentile(frames, 0.95), 'ms', 50),
+      figure(`trajectory of ${STEPS[stage.size]} steps with pictures opened, median`, median(walked.milliseconds), 'ms', 1_000),
+    ],
+    conditions: {
+      runs: RUNS[stage.size],
+      'each view': `${times} times, nothing cached`,
+      browser: browser.version(),
+      ...stage.conditions(),
+    },
+  };
+}
+
+async function record(database: StageDatabase, size: Size): Promise<{ readonly tree: string; readonly rollout: string }> {
+  const builder = new EventBuilder('studio bench');
+  for (let run = 0; run < RUNS[size]; run++) {
+    const id = builder.run(`run ${run}`, { name: `run ${run}` });
+    recordLongRollout(builder, id, 20);
+  }
+  const run = builder.run('large', { name: 'large' });
+  const { red } = await testPictures();
+  const tree = recordBushyTree(builder, run, NODES[size]);
+  const rollout = recordLongRollout(builder, run, STEPS[size], red.data);
+  const log = testLog();
+  appendTo(log, builder.events);
+  for (const [topic, records] of log.topics) await projectSlice(database.db, log, topic, 0, records.length);
+  await database.pool.query('analyze');
+  return { tree, rollout };
+}
+
+/** Opens a view several times, each in a new context that the link lets in first. */
+async function open(browser: Browser, url: string, path: string, there: (page: Page) => Promise<void>, times: number) {
+  const milliseconds: number[] = [];
+  let scripts = 0;
+  for (let n = 0; n <= times; n++) {
+    const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+    await context.request.get(linkTo(url, '/healthz', LOCAL_TOKEN)); // the cookie, and nothing of the pages
+    const page = await context.newPage();
+    let loaded = 0;
+    page.on('requestfinished', async (request) => {
+      if (request.url().endsWith('.js'))
+        loaded += (await request.sizes().catch(() => ({ responseBodySize: 0 }))).responseBodySize;
+    });
+    const began = performance.now();
+    await page.goto(`${url}${path}`);
+    await there(page);
+    if (n > 0) milliseconds.push(performance.now() - began); // the first warms the server up
+    await page.waitForTimeout(200);
+    scripts = loaded;
+    await context.close();
+  }
+  return { milliseconds, scripts };
+}
+
+/** Moves a tree by the pointer, and returns the milliseconds between the frames meanwhile. */
+async function pan(browser: Browser, url: string, path: string): Promise<readonly number[]> {
+  const { page } = await openStudioPage(browser, linkTo(url, '/', LOCAL_TOKEN));
+  await page.goto(`${url}${path}`);
+  await page.getByRole('application').waitFor();
+  await page.getByText(/^loading/).waitFor({ state: 'detached' });
+  const box = await page.locator('.tree-canvas canvas').boundingBox();
+  const [x, y] = [(box?.x ?? 0) + 300, (box?.y ?? 0) + 200];
+  const frames = page.evaluate(WATCH_FRAMES) as Promise<readonly number[]>;
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  let moving = true;
+  void frames.finally(() => {
+    moving = false;
+  });
+  for (let step = 0; moving; step++) await page.mouse.move(x + 150 * Math.sin(step / 9), y + 100 * Math.cos(step / 7));
+  await page.mouse.up();
+  await page.context().close();
+  return frames;
+}

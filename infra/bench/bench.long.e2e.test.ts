@@ -1,11 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { kafkaForTests } from '../../src/testing/kafka.ts';
 import { describeWithKafka } from '../../src/testing/kafka-describe.ts';
+import { browserIsThere } from '../../src/testing/studio-browser.ts';
 import { BENCHES, isBench } from './benches.ts';
 import { describeOutcome, isMet, ratioOf } from './outcome.ts';
 import { openStage } from './stage.ts';
 
-const NAMES = Object.keys(BENCHES).filter(isBench);
+const NAMES = Object.keys(BENCHES)
+  .filter(isBench)
+  .filter((name) => name !== 'studio' || browserIsThere);
 
 /** The speed does not matter here: other tests run at the same time. */
 describeWithKafka('the benches, quick', () => {

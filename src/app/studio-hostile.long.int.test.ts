@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { linkTo } from '../http/local-access.ts';
 import type { Platform } from '../platform/open-platform.ts';
@@ -8,7 +8,7 @@ import { EventBuilder } from '../testing/event-builder.ts';
 import { LOCAL, LOCAL_TOKEN } from '../testing/local-token.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { recordBushyTree, recordLongRollout } from '../testing/record-large-trees.ts';
-import { hindrances, openStudioBrowser, openStudioPage } from '../testing/studio-browser.ts';
+import { browserIsThere, hindrances, openStudioBrowser, openStudioPage } from '../testing/studio-browser.ts';
 import { until } from '../testing/until.ts';
 import { runAll } from './run-all.ts';
 
@@ -64,101 +64,103 @@ function recordLarge(): void {
   ids.long = recordLongRollout(builder, run, 1_000);
 }
 
-beforeAll(async () => {
-  browser = await openStudioBrowser();
-  platform = await openTestPlatform();
-  all = await runAll(platform, SILENT);
-  recordHostile();
-  recordLarge();
-  for (let at = 0; at < builder.events.length; at += 1_000) await post(builder.events.slice(at, at + 1_000));
-  await until(async () => (await rowsOf('steps')) > NODES + 1_000, 240_000);
-}, 300_000);
-afterAll(async () => {
-  await browser?.close();
-  await all?.close();
-  await platform?.close();
-});
-async function rowsOf(table: 'steps'): Promise<number> {
-  const row = await platform.database.db
-    .selectFrom(table)
-    .select(({ fn }) => fn.countAll<string>().as('count'))
-    .executeTakeFirst();
-  return Number(row?.count);
-}
-
-beforeEach(async () => {
-  ({ page, wrong } = await openStudioPage(browser, linkTo(all.url, '/', LOCAL_TOKEN)));
-});
-afterEach(async () => {
-  await page.context().close();
-  expect(wrong).toEqual([]);
-});
-
-const go = (path: string) => page.goto(`${all.url}${path}`);
-const PAGES = {
-  runs: () => '/',
-  run: () => `/view/run/${ids.run}`,
-  group: () => `/view/group/${ids.tree}`,
-  trajectory: () => `/view/trajectory/${ids.rollout}`,
-  tree: () => `/view/tree/${ids.tree}?step=${ids.large}`,
-  diff: () => `/view/diff?a=${ids.rollout}&b=${ids.other}`,
-  find: () => `/view/find?words=needle`,
-  lineage: () => `/view/lineage/${ids.rollout}`,
-} as const;
-
-test.each(Object.keys(PAGES) as (keyof typeof PAGES)[])(
-  'hostile texts in every field are text in the view %s, and change neither its title nor its width',
-  async (name) => {
-    for (const width of [1440, 390]) {
-      await page.setViewportSize({ width, height: 900 });
-      await go(PAGES[name]());
-      await page.getByText('onerror=').first().waitFor();
-      expect(await page.title()).not.toBe('taken');
-      const text = (await page.evaluate('document.body.innerText')) as string;
-      expect(/.{0,60}(?!\p{Extended_Pictographic})(?![\n\t\u200d])[\p{Cc}\p{Cf}].{0,20}/u.exec(text)?.[0]).toBeUndefined();
-      expect([name, width, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([name, width, width]);
-    }
-    await page.setViewportSize({ width: 1440, height: 900 });
-    expect(await hindrances(page)).toEqual([]);
-  },
-  240_000,
-);
-
-test('an observation of 10 MB is shown in parts', async () => {
-  await go(`/view/trajectory/${ids.rollout}?step=${ids.large}`);
-  const more = page.getByRole('button', { name: /^show more/ }).last();
-  await more.click();
-  await page.getByText(/x{5000}/).waitFor();
-}, 240_000);
-
-test('a tree of 10,000 nodes is drawn whole and walked by keys', async () => {
-  await go(`/view/tree/${ids.bushy}`);
-  await page.getByText(/^10,000 steps, depth \d+/).waitFor();
-  await until(async () => (await page.getByText(/^loading/).count()) === 0);
-  await page.getByRole('application').focus();
-  for (let steps = 0; steps < 5; steps++) await page.keyboard.press('ArrowRight');
-  await page.getByText('depth 5', { exact: true }).waitFor();
-}, 240_000);
-
-test('a rollout of 1,000 steps has its last step on the screen, and few of the others in the page', async () => {
-  await go(`/view/trajectory/${ids.long}`);
-  await page.getByText('action 1', { exact: true }).waitFor();
-  await until(async () => {
-    await page.evaluate('window.scrollTo(0, document.body.scrollHeight)');
-    return (await page.getByText('action 1000', { exact: true }).count()) === 1;
+(browserIsThere ? describe : describe.skip)('the studio over a hostile record', () => {
+  beforeAll(async () => {
+    browser = await openStudioBrowser();
+    platform = await openTestPlatform();
+    all = await runAll(platform, SILENT);
+    recordHostile();
+    recordLarge();
+    for (let at = 0; at < builder.events.length; at += 1_000) await post(builder.events.slice(at, at + 1_000));
+    await until(async () => (await rowsOf('steps')) > NODES + 1_000, 240_000);
+  }, 300_000);
+  afterAll(async () => {
+    await browser?.close();
+    await all?.close();
+    await platform?.close();
   });
-  expect(await page.locator('article.step').count()).toBeLessThan(60);
-}, 240_000);
+  async function rowsOf(table: 'steps'): Promise<number> {
+    const row = await platform.database.db
+      .selectFrom(table)
+      .select(({ fn }) => fn.countAll<string>().as('count'))
+      .executeTakeFirst();
+    return Number(row?.count);
+  }
 
-test('a server that is away is reported, and the page goes on when it is back', async () => {
-  await page.context().setOffline(true);
-  await page.getByLabel('Kind').selectOption('collect');
-  await page.getByText('The server does not answer.').first().waitFor();
-  await page.context().setOffline(false);
-  await page.getByRole('link', { name: 'large' }).waitFor();
-  await until(async () => (await page.getByText('The server does not answer.').count()) === 0);
-  const later = new EventBuilder('later');
-  later.run('later', { name: 'a later run' });
-  await post(later.events);
-  await page.getByRole('link', { name: 'a later run' }).waitFor();
-}, 240_000);
+  beforeEach(async () => {
+    ({ page, wrong } = await openStudioPage(browser, linkTo(all.url, '/', LOCAL_TOKEN)));
+  });
+  afterEach(async () => {
+    await page.context().close();
+    expect(wrong).toEqual([]);
+  });
+
+  const go = (path: string) => page.goto(`${all.url}${path}`);
+  const PAGES = {
+    runs: () => '/',
+    run: () => `/view/run/${ids.run}`,
+    group: () => `/view/group/${ids.tree}`,
+    trajectory: () => `/view/trajectory/${ids.rollout}`,
+    tree: () => `/view/tree/${ids.tree}?step=${ids.large}`,
+    diff: () => `/view/diff?a=${ids.rollout}&b=${ids.other}`,
+    find: () => `/view/find?words=needle`,
+    lineage: () => `/view/lineage/${ids.rollout}`,
+  } as const;
+
+  test.each(Object.keys(PAGES) as (keyof typeof PAGES)[])(
+    'hostile texts in every field are text in the view %s, and change neither its title nor its width',
+    async (name) => {
+      for (const width of [1440, 390]) {
+        await page.setViewportSize({ width, height: 900 });
+        await go(PAGES[name]());
+        await page.getByText('onerror=').first().waitFor();
+        expect(await page.title()).not.toBe('taken');
+        const text = (await page.evaluate('document.body.innerText')) as string;
+        expect(/.{0,60}(?!\p{Extended_Pictographic})(?![\n\t\u200d])[\p{Cc}\p{Cf}].{0,20}/u.exec(text)?.[0]).toBeUndefined();
+        expect([name, width, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([name, width, width]);
+      }
+      await page.setViewportSize({ width: 1440, height: 900 });
+      expect(await hindrances(page)).toEqual([]);
+    },
+    240_000,
+  );
+
+  test('an observation of 10 MB is shown in parts', async () => {
+    await go(`/view/trajectory/${ids.rollout}?step=${ids.large}`);
+    const more = page.getByRole('button', { name: /^show more/ }).last();
+    await more.click();
+    await page.getByText(/x{5000}/).waitFor();
+  }, 240_000);
+
+  test('a tree of 10,000 nodes is drawn whole and walked by keys', async () => {
+    await go(`/view/tree/${ids.bushy}`);
+    await page.getByText(/^10,000 steps, depth \d+/).waitFor();
+    await until(async () => (await page.getByText(/^loading/).count()) === 0);
+    await page.getByRole('application').focus();
+    for (let steps = 0; steps < 5; steps++) await page.keyboard.press('ArrowRight');
+    await page.getByText('depth 5', { exact: true }).waitFor();
+  }, 240_000);
+
+  test('a rollout of 1,000 steps has its last step on the screen, and few of the others in the page', async () => {
+    await go(`/view/trajectory/${ids.long}`);
+    await page.getByText('action 1', { exact: true }).waitFor();
+    await until(async () => {
+      await page.evaluate('window.scrollTo(0, document.body.scrollHeight)');
+      return (await page.getByText('action 1000', { exact: true }).count()) === 1;
+    });
+    expect(await page.locator('article.step').count()).toBeLessThan(60);
+  }, 240_000);
+
+  test('a server that is away is reported, and the page goes on when it is back', async () => {
+    await page.context().setOffline(true);
+    await page.getByLabel('Kind').selectOption('collect');
+    await page.getByText('The server does not answer.').first().waitFor();
+    await page.context().setOffline(false);
+    await page.getByRole('link', { name: 'large' }).waitFor();
+    await until(async () => (await page.getByText('The server does not answer.').count()) === 0);
+    const later = new EventBuilder('later');
+    later.run('later', { name: 'a later run' });
+    await post(later.events);
+    await page.getByRole('link', { name: 'a later run' }).waitFor();
+  }, 240_000);
+});

@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { startEmbeddedPostgres } from '../postgres/embedded-server.ts';
-import { hindrances, openStudioBrowser, openStudioPage } from '../testing/studio-browser.ts';
+import { browserIsThere, hindrances, openStudioBrowser, openStudioPage } from '../testing/studio-browser.ts';
 import { until } from '../testing/until.ts';
 import { killRunning, startProcess } from '../testing/worker-process.ts';
 
@@ -14,144 +14,146 @@ let demo: ReturnType<typeof startProcess>;
 let browser: Browser;
 let page: Page;
 let wrong: readonly string[];
-beforeAll(async () => {
-  browser = await openStudioBrowser();
-  home = await mkdtemp(join(tmpdir(), 'espalier-studio-'));
-  const env = { ESPALIER_HOME: home, ESPALIER_PORT: '0', ESPALIER_PYTHON: 'no-python-of-this-name' };
-  demo = startProcess('src/cli/main.ts', ['demo', '--tasks', '12', '--rollouts', '2', '--deep-rollouts', '4'], env);
-  await until(async () => /^Studio {2}http/m.test(demo.stdout()));
-  link = /http:\/\/127\.0\.0\.1:\d+\/\?token=\S+/.exec(demo.stdout())?.[0] ?? '';
-}, 240_000);
-afterAll(async () => {
-  await browser?.close();
-  await killRunning();
-  await (await startEmbeddedPostgres({ folder: join(home, 'postgres') })).close(); // waits until the demo's server has stopped
-  await rm(home, { recursive: true, force: true });
-});
+(browserIsThere ? describe : describe.skip)('the studio', () => {
+  beforeAll(async () => {
+    browser = await openStudioBrowser();
+    home = await mkdtemp(join(tmpdir(), 'espalier-studio-'));
+    const env = { ESPALIER_HOME: home, ESPALIER_PORT: '0', ESPALIER_PYTHON: 'no-python-of-this-name' };
+    demo = startProcess('src/cli/main.ts', ['demo', '--tasks', '12', '--rollouts', '2', '--deep-rollouts', '4'], env);
+    await until(async () => /^Studio {2}http/m.test(demo.stdout()));
+    link = /http:\/\/127\.0\.0\.1:\d+\/\?token=\S+/.exec(demo.stdout())?.[0] ?? '';
+  }, 240_000);
+  afterAll(async () => {
+    await browser?.close();
+    await killRunning();
+    await (await startEmbeddedPostgres({ folder: join(home, 'postgres') })).close(); // waits until the demo's server has stopped
+    await rm(home, { recursive: true, force: true });
+  });
 
-beforeEach(async () => {
-  ({ page, wrong } = await openStudioPage(browser, link));
-});
-afterEach(async () => {
-  await page.context().close();
-  expect(wrong).toEqual([]);
-});
+  beforeEach(async () => {
+    ({ page, wrong } = await openStudioPage(browser, link));
+  });
+  afterEach(async () => {
+    await page.context().close();
+    expect(wrong).toEqual([]);
+  });
 
-const trained = () => until(async () => demo.stdout().includes('Serving until'), 180_000);
+  const trained = () => until(async () => demo.stdout().includes('Serving until'), 180_000);
 
-test('the first screen shows the run of the demo while it is collected, and goes on by itself', async () => {
-  await page.getByRole('link', { name: /^demo$/ }).waitFor();
-  await trained();
-  await page.getByRole('link', { name: 'evaluate demo-1 6' }).waitFor();
-  await page.getByLabel('Kind').selectOption('search');
-  await page.getByRole('link', { name: 'demo search' }).waitFor();
-  await until(async () => (await page.locator('tbody tr').count()) === 1);
-  expect(new URL(page.url()).searchParams.get('kind')).toBe('search');
-}, 240_000);
-
-test('a mark of the run leads to its trajectory, with the prompt that the model was shown', async () => {
-  await trained();
-  await page.getByRole('link', { name: 'demo images' }).click();
-  await page.getByRole('link', { name: /^rollout 0: terminated/ }).click();
-  await page
-    .getByRole('button', { name: /^Shown to the model \(image/ })
-    .first()
-    .click();
-  const image = page.locator('.history img').first();
-  await image.waitFor();
-  await until(async () => (await image.evaluate('(element) => element.naturalWidth')) !== 0);
-  expect(await page.locator('.history figcaption').first().textContent()).toMatch(/\d+ tokens as an image, \d+ as text/);
-}, 240_000);
-
-test('a search is played from the record, and a node says the terms of its choice', async () => {
-  await trained();
-  await page.getByRole('link', { name: 'demo search' }).click();
-  await page.locator('.heat-task').first().click();
-  await page.getByRole('link', { name: 'As a tree' }).click();
-  await page.getByText(/after simulation (\d+) of \1/).waitFor();
-  await page.getByRole('button', { name: 'one simulation back' }).click();
-  await until(async () => new URL(page.url()).searchParams.get('simulation') !== null);
-  await page.getByRole('application').focus();
-  await page.keyboard.press('ArrowRight');
-  await page.getByRole('columnheader', { name: 'UCT' }).waitFor();
-}, 240_000);
-
-test('two rollouts of a group are shown next to each other from where they part', async () => {
-  await trained();
-  await page.getByRole('link', { name: 'train demo-1' }).click();
-  await page.getByLabel('in order of').selectOption('RETURN_VARIANCE_DESC');
-  await page.locator('.heat-task').first().click();
-  await page
-    .getByRole('link', { name: /^after \d+ steps, by/ })
-    .first()
-    .click();
-  await page.getByText(/^They part at step \d+/).waitFor();
-}, 240_000);
-
-test('a revision shows its verdicts, its row and its lineage both ways', async () => {
-  await trained();
-  await page.getByRole('link', { name: 'demo search' }).click();
-  const verified = page.locator('section.panel li', { has: page.getByText('verified', { exact: true }) });
-  await verified.first().getByRole('link').click();
-  await page.getByText(/^The row as it is trained on: \d+ turns, the loss on [1-9]\d* replies\.$/).waitFor();
-  await page
-    .getByText(/^judged (good|bad|uncertain)$/)
-    .first()
-    .waitFor();
-  await page.getByText('reflection', { exact: true }).waitFor();
-  await page.getByRole('link', { name: 'Lineage' }).click();
-  await page.getByText('RevisionVerified').waitFor();
-  await page.getByRole('heading', { name: 'ends of its trajectories: 2' }).waitFor();
-}, 240_000);
-
-test('a point of a curve leads to the samples of its batch', async () => {
-  await trained();
-  await page.getByRole('link', { name: 'Training' }).click();
-  await page.getByText(/samples produced, difference 0/).waitFor();
-  const chart = page.locator('.chart svg').first();
-  const box = await chart.boundingBox();
-  await page.mouse.move((box?.x ?? 0) + (box?.width ?? 0) / 2, (box?.y ?? 0) + 90);
-  await page.mouse.down();
-  await page.mouse.up();
-  await page.getByRole('heading', { name: /^Version \d was made by batch \d/ }).waitFor();
-  expect(await page.locator('section.panel tbody tr').count()).toBeGreaterThan(10);
-}, 240_000);
-
-test('words are found with their marks, and the address is the search', async () => {
-  await trained();
-  await page.keyboard.press('/');
-  await page.goto(`${new URL(link).origin}/view/find?words=craft`);
-  await page.locator('mark').first().waitFor();
-  await page.locator('.found a').nth(1).click();
-  await page.locator('.step-chosen').waitFor();
-}, 240_000);
-
-test('the page as of the beginning of the record holds no run', async () => {
-  await page.goto(`${new URL(link).origin}/?at=2020-01-01T00:00:00.000Z`);
-  await page.getByText('Everything is shown as of').waitFor();
-  await page.getByText('No run is on record that fits.').waitFor();
-  await page.getByRole('link', { name: 'Show now' }).click();
-  await page.getByRole('link', { name: /^demo$/ }).waitFor();
-}, 240_000);
-
-test.each(['/', '/view/training', '/view/data', '/view/find?words=craft', '/view/operations'])(
-  'axe finds nothing serious at %s',
-  async (path) => {
+  test('the first screen shows the run of the demo while it is collected, and goes on by itself', async () => {
+    await page.getByRole('link', { name: /^demo$/ }).waitFor();
     await trained();
-    await page.goto(`${new URL(link).origin}${path}`);
-    await page.locator('h1').waitFor();
-    await page.waitForLoadState('load');
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      expect(await hindrances(page)).toEqual([]);
-    }
-  },
-  240_000,
-);
+    await page.getByRole('link', { name: 'evaluate demo-1 6' }).waitFor();
+    await page.getByLabel('Kind').selectOption('search');
+    await page.getByRole('link', { name: 'demo search' }).waitFor();
+    await until(async () => (await page.locator('tbody tr').count()) === 1);
+    expect(new URL(page.url()).searchParams.get('kind')).toBe('search');
+  }, 240_000);
 
-test('a browser that nobody let in reads how to come in', async () => {
-  const stranger = await (await browser.newContext()).newPage();
-  await stranger.goto(new URL(link).origin);
-  await stranger.getByText('espalier token --link').first().waitFor({ timeout: 60_000 });
-  await stranger.context().close();
+  test('a mark of the run leads to its trajectory, with the prompt that the model was shown', async () => {
+    await trained();
+    await page.getByRole('link', { name: 'demo images' }).click();
+    await page.getByRole('link', { name: /^rollout 0: terminated/ }).click();
+    await page
+      .getByRole('button', { name: /^Shown to the model \(image/ })
+      .first()
+      .click();
+    const image = page.locator('.history img').first();
+    await image.waitFor();
+    await until(async () => (await image.evaluate('(element) => element.naturalWidth')) !== 0);
+    expect(await page.locator('.history figcaption').first().textContent()).toMatch(/\d+ tokens as an image, \d+ as text/);
+  }, 240_000);
+
+  test('a search is played from the record, and a node says the terms of its choice', async () => {
+    await trained();
+    await page.getByRole('link', { name: 'demo search' }).click();
+    await page.locator('.heat-task').first().click();
+    await page.getByRole('link', { name: 'As a tree' }).click();
+    await page.getByText(/after simulation (\d+) of \1/).waitFor();
+    await page.getByRole('button', { name: 'one simulation back' }).click();
+    await until(async () => new URL(page.url()).searchParams.get('simulation') !== null);
+    await page.getByRole('application').focus();
+    await page.keyboard.press('ArrowRight');
+    await page.getByRole('columnheader', { name: 'UCT' }).waitFor();
+  }, 240_000);
+
+  test('two rollouts of a group are shown next to each other from where they part', async () => {
+    await trained();
+    await page.getByRole('link', { name: 'train demo-1' }).click();
+    await page.getByLabel('in order of').selectOption('RETURN_VARIANCE_DESC');
+    await page.locator('.heat-task').first().click();
+    await page
+      .getByRole('link', { name: /^after \d+ steps, by/ })
+      .first()
+      .click();
+    await page.getByText(/^They part at step \d+/).waitFor();
+  }, 240_000);
+
+  test('a revision shows its verdicts, its row and its lineage both ways', async () => {
+    await trained();
+    await page.getByRole('link', { name: 'demo search' }).click();
+    const verified = page.locator('section.panel li', { has: page.getByText('verified', { exact: true }) });
+    await verified.first().getByRole('link').click();
+    await page.getByText(/^The row as it is trained on: \d+ turns, the loss on [1-9]\d* replies\.$/).waitFor();
+    await page
+      .getByText(/^judged (good|bad|uncertain)$/)
+      .first()
+      .waitFor();
+    await page.getByText('reflection', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Lineage' }).click();
+    await page.getByText('RevisionVerified').waitFor();
+    await page.getByRole('heading', { name: 'ends of its trajectories: 2' }).waitFor();
+  }, 240_000);
+
+  test('a point of a curve leads to the samples of its batch', async () => {
+    await trained();
+    await page.getByRole('link', { name: 'Training' }).click();
+    await page.getByText(/samples produced, difference 0/).waitFor();
+    const chart = page.locator('.chart svg').first();
+    const box = await chart.boundingBox();
+    await page.mouse.move((box?.x ?? 0) + (box?.width ?? 0) / 2, (box?.y ?? 0) + 90);
+    await page.mouse.down();
+    await page.mouse.up();
+    await page.getByRole('heading', { name: /^Version \d was made by batch \d/ }).waitFor();
+    expect(await page.locator('section.panel tbody tr').count()).toBeGreaterThan(10);
+  }, 240_000);
+
+  test('words are found with their marks, and the address is the search', async () => {
+    await trained();
+    await page.keyboard.press('/');
+    await page.goto(`${new URL(link).origin}/view/find?words=craft`);
+    await page.locator('mark').first().waitFor();
+    await page.locator('.found a').nth(1).click();
+    await page.locator('.step-chosen').waitFor();
+  }, 240_000);
+
+  test('the page as of the beginning of the record holds no run', async () => {
+    await page.goto(`${new URL(link).origin}/?at=2020-01-01T00:00:00.000Z`);
+    await page.getByText('Everything is shown as of').waitFor();
+    await page.getByText('No run is on record that fits.').waitFor();
+    await page.getByRole('link', { name: 'Show now' }).click();
+    await page.getByRole('link', { name: /^demo$/ }).waitFor();
+  }, 240_000);
+
+  test.each(['/', '/view/training', '/view/data', '/view/find?words=craft', '/view/operations'])(
+    'axe finds nothing serious at %s',
+    async (path) => {
+      await trained();
+      await page.goto(`${new URL(link).origin}${path}`);
+      await page.locator('h1').waitFor();
+      await page.waitForLoadState('load');
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        expect(await hindrances(page)).toEqual([]);
+      }
+    },
+    240_000,
+  );
+
+  test('a browser that nobody let in reads how to come in', async () => {
+    const stranger = await (await browser.newContext()).newPage();
+    await stranger.goto(new URL(link).origin);
+    await stranger.getByText('espalier token --link').first().waitFor({ timeout: 60_000 });
+    await stranger.context().close();
+  });
 });

@@ -73,6 +73,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     const { originalUrl, routeOptions } = request;
     const { method = 'GET', httpVersion, headers } = request.raw;
     setPageRules(reply.raw, pathOf(originalUrl));
+    reply.raw.setMaxListeners(RESPONSE_LISTENERS);
     const refused =
       refuseUnnamed(httpVersion, request.raw) ??
       refuseOtherHost(originalUrl, headers, { local, hosts }) ??
@@ -100,6 +101,9 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
 function notUsed(): never {
   throw new Error('parameters are checked by zod, and replies are sent as they are');
 }
+
+// hooks, budgets and gates each wait for the end of a response, and so does the stream of a long one: no leak
+const RESPONSE_LISTENERS = 20;
 
 /** A refusal on its way through the framework, which knows errors only. */
 class Refused extends Error {

@@ -4,10 +4,14 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { findChromium } from '../../infra/hostile/browser/victim.ts';
+import { inCI } from './in-ci.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const WAIT_MS = 60_000; // a loaded machine
+
+/** Whether a test may start a browser; in CI one has to be there. */
+export const browserIsThere = inCI() || findChromium() !== undefined;
 
 /** A page of the studio, and what went wrong in it so far: faults of scripts, requests to others, what its rules refused. */
 export interface StudioPage {

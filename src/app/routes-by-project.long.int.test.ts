@@ -87,6 +87,8 @@ function tableOf(table: string): Rule {
   }, 200);
 }
 
+const studio = openStudio();
+
 /** What a key of another project is answered by every route of the server. */
 const RULES: Readonly<Record<string, Rule>> = {
   'GET /graphql': of(
@@ -172,12 +174,12 @@ const RULES: Readonly<Record<string, Rule>> = {
   'GET /readyz': { kind: 'shared' },
   'GET /openapi.json': { kind: 'shared' },
   'GET /': { kind: 'shared' },
-  ...(openStudio()
+  ...(studio
     ? {
         'GET /endpoints': { kind: 'shared' },
-        'GET /view/{view}': { kind: 'shared' },
-        'GET /view/{view}/{id}': { kind: 'shared' },
-        'GET /assets/{file}': { kind: 'shared' },
+        'GET /view/{view}': of(() => [{ path: '/view/training' }], 200),
+        'GET /view/{view}/{id}': of(({ lease }) => [{ path: `/view/run/${lease.leaseId}` }], 200),
+        'GET /assets/{file}': of(() => [{ path: /\/assets\/[\w.-]+\.js/.exec(studio.page)?.[0] ?? '' }], 200),
       }
     : {}),
   'GET /metrics': { kind: 'closed' },

@@ -62,7 +62,7 @@ test('a revision of a search keeps the pictures of both trajectories in a format
   await espalier('revise', '--run', OWN, '--judge', 'direct', '--no-verify');
   const revisions = ['export', '--run', OWN, '--data', 'revisions', '--state', 'composed'];
   const out = join(folder, 'revisions.jsonl');
-  await espalier(...revisions, '--format', 'openai', '--out', out);
+  await espalier(...revisions, '--format', 'openai', '--context', 'keep', '--out', out);
   const [line = '{}'] = (await readFile(out, 'utf8')).trimEnd().split('\n');
   const { messages } = JSON.parse(line) as { messages: readonly { role: string; content: unknown }[] };
   const { dot, noise, red } = world;

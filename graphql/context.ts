@@ -7,6 +7,7 @@ import type { Principal } from '../src/postgres/principal.ts';
 import type { Snapshots } from '../src/projections/as-of/snapshots.ts';
 import type { Projection } from '../src/projections/projection.ts';
 import { asSeenBy } from '../src/projections/visible/see-projects.ts';
+import type { Annotate } from '../src/usecases/annotate/annotate.ts';
 import { Moments } from './as-of/moments.ts';
 import { LargeTexts } from './large-text.ts';
 import { createLoaders, type Loaders } from './loaders/create-loaders.ts';
@@ -30,6 +31,8 @@ export interface Sources {
   readonly projections: readonly Projection[];
   /** The read models as of other moments of the record. */
   readonly snapshots: Pick<Snapshots, 'at'>;
+  /** Records annotations; left out where nothing is written. */
+  readonly annotate?: Annotate;
 }
 
 /** What a request reads from: what its principal sees. */

@@ -19,6 +19,7 @@ import { useMetering } from './metering/use-metering.ts';
 import { readOperations, useShippedOperations } from './persisted-operations.ts';
 import { createExecutableSchema } from './schema.ts';
 import { useCompressedPage } from './use-compressed-page.ts';
+import { useJsonMutations } from './use-json-mutations.ts';
 import { useReadableRequest } from './use-readable-request.ts';
 
 export interface GraphqlOptions extends Omit<Sources, 'projections' | 'tails'> {
@@ -46,7 +47,8 @@ const BODY_LIMIT = 1_000_000; // bytes of a request: a document and its variable
  */
 export async function createGraphql(options: GraphqlOptions): Promise<YogaServerInstance<ServerContext, Context>> {
   const { db, log, blobs, notices, snapshots, projections = registered, logger = SILENT, clock = Date.now } = options;
-  const sources: Sources = { db, tails: options.tails ?? db, log, blobs, notices, snapshots, projections };
+  const written = options.annotate ? { annotate: options.annotate } : {};
+  const sources: Sources = { db, tails: options.tails ?? db, log, blobs, notices, snapshots, projections, ...written };
   const limits = { ...LIMITS, ...options.limits };
   const budgets = budgetsWith(options.budgets);
   const callers = options.callers ?? new Callers(budgets, clock);
@@ -76,6 +78,7 @@ export async function createGraphql(options: GraphqlOptions): Promise<YogaServer
       useAliasLimit(limits.aliases),
       useFieldLimit(limits.fields),
       useCostLimit(limits.cost),
+      useJsonMutations(),
       useMetering(),
       useMoments(),
       useCompressedPage(),

@@ -12,6 +12,9 @@ export type ErrorCode =
   | 'FORGOTTEN'
   | 'TIMED_OUT'
   | 'PROJECTION_STOPPED'
+  | 'FORBIDDEN'
+  | 'NOT_ON_RECORD'
+  | 'CONFLICT'
   | 'LIMIT_EXCEEDED'
   | 'UNAVAILABLE';
 

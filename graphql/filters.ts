@@ -1,3 +1,5 @@
+import type { AnnotatedFilter } from '../src/projections/annotations/annotated.ts';
+import type { AnnotationFilter } from '../src/projections/annotations/read-annotations.ts';
 import type { AggregateFilter } from '../src/projections/answers/aggregate.ts';
 import type { SampleFilter } from '../src/projections/answers/choose-samples.ts';
 import type { TaskFilter } from '../src/projections/answers/choose-tasks.ts';
@@ -93,6 +95,29 @@ export function exampleFilter(filter: Input<input.DatasetExampleFilter>): Omit<E
   });
 }
 
+export function annotationFilter(filter: Input<input.AnnotationFilter>): AnnotationFilter {
+  return given({
+    runId: optionalId('filter.run', filter?.run),
+    treeId: optionalId('filter.tree', filter?.tree),
+    kind: filter?.kind,
+    stepId: optionalId('filter.step', filter?.step),
+    rolloutId: optionalId('filter.rollout', filter?.rollout),
+    revisionId: optionalId('filter.revision', filter?.revision),
+    datasetId: optionalId('filter.dataset', filter?.dataset),
+    retracted: filter?.retracted,
+    ...said(filter),
+  });
+}
+
+function annotated(filter: Input<input.AnnotatedFilter>): AnnotatedFilter | null {
+  return filter ? { has: filter.has ?? true, ...given(said(filter)) } : null;
+}
+
+function said(filter: Input<Pick<input.AnnotationFilter, 'label' | 'by' | 'score'>>) {
+  const { label, by: principal, score } = filter ?? {};
+  return { label, principal, scoreFrom: score?.from, scoreUntil: score?.until };
+}
+
 export function anomalyFilter(filter: Input<input.AnomalyFilter>): AnomalyFilter {
   return given({ kind: filter?.kind, stream: optionalId('filter.stream', filter?.stream) });
 }
@@ -112,6 +137,9 @@ export function stepFilter(filter: Input<input.StepFilter>): StepFilter {
       tool: filter?.tool,
       reward: reward && given({ component: reward.component, from: reward.value?.from, until: reward.value?.until }),
       verdict: filter?.verdict,
+      returnFrom: filter?.return?.from,
+      returnUntil: filter?.return?.until,
+      annotated: annotated(filter?.annotated),
       sampleState: filter?.sampleState,
       sampleReason: filter?.sampleReason,
       policyId: filter?.policy,
@@ -148,7 +176,7 @@ export function sampleFilter(filter: Input<input.SampleFilter>): SampleFilter {
   return {
     ...ofTrees(filter),
     ...given({ policyId: filter?.policy, state: filter?.state, reason: filter?.reason, version: filter?.version }),
-    ...given({ text: textQuery(filter?.text) }),
+    ...given({ text: textQuery(filter?.text), annotated: annotated(filter?.annotated) }),
   };
 }
 
@@ -212,6 +240,7 @@ function shared(filter: Input<Omit<input.RolloutFilter, 'finished'>>): RolloutFi
     environment: filter?.environment,
     outcomes: filter?.outcomes,
     success: filter?.success,
+    annotated: annotated(filter?.annotated),
     policyId: filter?.policy,
     policyVersionFrom: filter?.policyVersion?.from,
     policyVersionUntil: filter?.policyVersion?.until,

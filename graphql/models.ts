@@ -17,6 +17,12 @@ export interface PolicyVersionModel {
   readonly version: number;
 }
 
+/** What a mutation recorded; its annotations are read where they are asked for. */
+export interface AnnotationsRecordedModel {
+  readonly ids: readonly string[];
+  readonly position: string;
+}
+
 export interface ReachedModel {
   readonly position: string;
   readonly waitedMs: number;

@@ -2,6 +2,7 @@ import type { GraphQLSchema } from 'graphql';
 import { createSchema } from 'graphql-yoga';
 import { atTheirMoments } from './as-of/scoped-context.ts';
 import type { Context } from './context.ts';
+import { Annotation, AnnotationsRecorded, Mutation } from './resolvers/annotation.ts';
 import { StepEdge } from './resolvers/answers.ts';
 import { Dataset, DatasetExample } from './resolvers/dataset.ts';
 import { BatchActor, BatchEstimates, SampleEstimate, StepEstimate } from './resolvers/estimates.ts';
@@ -41,6 +42,7 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     SafeInt,
     JSON: JSONValue,
     Query,
+    Mutation,
     Subscription,
     Experiment,
     ExperimentStage,
@@ -67,6 +69,8 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     Judgement,
     Dataset,
     DatasetExample,
+    Annotation,
+    AnnotationsRecorded,
     Drift,
     PromptPart,
     HistoryImage,

@@ -19,7 +19,7 @@ import type { Entities } from '../../src/projections/as-of/scope.ts';
 const OF_A_TREE: Readonly<Record<string, readonly string[]>> = {
   Tree: [
     ...['rootId', 'root', 'size', 'steps', 'leaves', 'rollouts', 'trajectories', 'revisions', 'judgements', 'simulations'],
-    ...['divergences', 'largeTexts'],
+    ...['divergences', 'largeTexts', 'annotations'],
   ],
   Divergence: ['largeTexts'],
   Step: [
@@ -35,6 +35,7 @@ const OF_A_TREE: Readonly<Record<string, readonly string[]>> = {
       'historyImage',
       'prompt',
       'divergences',
+      'annotations',
     ],
     'largeTexts',
   ],
@@ -42,9 +43,10 @@ const OF_A_TREE: Readonly<Record<string, readonly string[]>> = {
   ToolCall: ['largeTexts'],
   PackedArray: ['base64'],
   Reward: ['revisions'],
-  Rollout: ['tree', 'imageTotals', 'leafId', 'leaf', 'return', 'rewards', 'trajectory'],
+  Rollout: ['tree', 'imageTotals', 'leafId', 'leaf', 'return', 'rewards', 'trajectory', 'annotations'],
   Trajectory: ['tree', 'leafId', 'leaf', 'length', 'steps', 'rewards', 'returns'],
-  Revision: ['tree', 'goodLeaf', 'badLeaf', 'branch', 'transition', 'rejectedAt', 'judgements', 'turns'],
+  Revision: ['tree', 'goodLeaf', 'badLeaf', 'branch', 'transition', 'rejectedAt', 'judgements', 'turns', 'annotations'],
+  Annotation: ['tree', 'step', 'rollout', 'revision', 'author'],
   Judgement: ['step', 'largeTexts'],
   PromptPart: ['image'],
   HistoryImage: ['url', 'saved', 'hits', 'misses', 'factorChosenBy'],

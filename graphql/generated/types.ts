@@ -1,6 +1,6 @@
 // Written by graphql/codegen.ts from graphql/schema; `npm run codegen` writes it again.
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
-import type { Root, ReachedModel, HistorySegmentModel, PromptModel, PromptMessageModel, PromptPartModel, PolicyVersionModel, FoundSteps, FoundStep, RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';
+import type { Root, ReachedModel, HistorySegmentModel, PromptModel, PromptMessageModel, PromptPartModel, PolicyVersionModel, AnnotationsRecordedModel, FoundSteps, FoundStep, RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';
 import type { LargeTextModel } from '../large-text.ts';
 import type { EventDeliveryModel } from '../live/event-delivery-model.ts';
 import type { ExperimentRecord } from '../../src/projections/runs/read-experiments.ts';
@@ -39,6 +39,7 @@ import type { SampleRecord } from '../../src/projections/training-pool/read-samp
 import type { BatchEstimates as BatchEstimatesModel, SampleEstimate as SampleEstimateModel, StepEstimate as StepEstimateModel } from '../../src/usecases/train/estimates/batch-estimates.ts';
 import type { ActorRecord } from '../../src/projections/training-pool/read-actors.ts';
 import type { Packed } from '../../src/events/schemas/values.ts';
+import type { AnnotationRecord } from '../../src/projections/annotations/read-annotations.ts';
 import type { Connection, CountedConnection } from '../connection.ts';
 import type { TaskRecord } from '../../src/projections/answers/choose-tasks.ts';
 import type { Aggregate as AggregateModel } from '../../src/projections/answers/aggregate.ts';
@@ -61,6 +62,216 @@ export type Scalars = {
   JSON: { input: unknown; output: unknown; }
   /** A whole number within ±(2^53 − 1): offsets, seeds and counts that may exceed 32 bits. */
   SafeInt: { input: number; output: number; }
+};
+
+/** What can be written: annotations alone. It needs the scope `annotate`, and a request by POST of the type application/json. */
+export type Mutation = {
+  readonly __typename?: 'Mutation';
+  /**
+   * Annotates steps, rollouts, revisions, rows of released datasets or trees: all of a call, 500 at most, or none. Refused with FORBIDDEN without the scope
+   * `annotate`, and with NOT_ON_RECORD where the caller sees no such thing. An annotation with the id of one that says the same is not recorded again.
+   */
+  readonly annotate: AnnotationsRecorded;
+  /** Retracts annotations, 500 at most: they no longer count. Who added one retracts it, or an administrator. */
+  readonly retractAnnotations: AnnotationsRecorded;
+};
+
+
+/** What can be written: annotations alone. It needs the scope `annotate`, and a request by POST of the type application/json. */
+export type MutationAnnotateArgs = {
+  annotations: ReadonlyArray<NewAnnotation>;
+};
+
+
+/** What can be written: annotations alone. It needs the scope `annotate`, and a request by POST of the type application/json. */
+export type MutationRetractAnnotationsArgs = {
+  ids: ReadonlyArray<Scalars['ID']['input']>;
+  reason?: Scalars['String']['input'];
+};
+
+/** What is said of something: a label, a score or a note, at least one of them. Exactly one of `step`, `rollout`, `revision`, `tree` and `row` names it. */
+export type NewAnnotation = {
+  /** A UUID of the caller's own, by which a repetition is recognised; a new one unless given. */
+  readonly id?: InputMaybe<Scalars['ID']['input']>;
+  /** A step. */
+  readonly step?: InputMaybe<Scalars['ID']['input']>;
+  /** A rollout, and the trajectory that it ended. */
+  readonly rollout?: InputMaybe<Scalars['ID']['input']>;
+  /** A revision. */
+  readonly revision?: InputMaybe<Scalars['ID']['input']>;
+  /** A tree as a whole. */
+  readonly tree?: InputMaybe<Scalars['ID']['input']>;
+  /** A row of a released dataset. */
+  readonly row?: InputMaybe<DatasetRow>;
+  /** A label to filter by: at most 100 characters, none of them a control or formatting character. */
+  readonly label?: InputMaybe<Scalars['String']['input']>;
+  /** A score. */
+  readonly score?: InputMaybe<Scalars['Float']['input']>;
+  /** A text for people, at most 10,000 characters. */
+  readonly note?: Scalars['String']['input'];
+};
+
+/** An example of a released dataset. */
+export type DatasetRow = {
+  /** The dataset. */
+  readonly dataset: Scalars['ID']['input'];
+  /** Its first line in the file, from 1. */
+  readonly line: Scalars['Int']['input'];
+};
+
+/** What a call recorded. */
+export type AnnotationsRecorded = {
+  readonly __typename?: 'AnnotationsRecorded';
+  /** The ids of the annotations, in the order in which they were named. */
+  readonly ids: ReadonlyArray<Scalars['ID']['output']>;
+  /** The annotations as the read models hold them: one that they do not hold after two seconds is missing here, and on record. */
+  readonly annotations: ReadonlyArray<Annotation>;
+  /** Next offsets behind what was appended, to be waited for; empty where all was on record before. */
+  readonly position: Scalars['String']['output'];
+};
+
+/** What somebody said of a step, a rollout, a revision, a row of a dataset or a tree. */
+export type Annotation = {
+  readonly __typename?: 'Annotation';
+  /** Its id. */
+  readonly id: Scalars['ID']['output'];
+  /** What is annotated. */
+  readonly kind: AnnotatedKind;
+  /** The id of the tree. */
+  readonly treeId: Scalars['ID']['output'];
+  /** The tree that it belongs to. */
+  readonly tree?: Maybe<Tree>;
+  /** The id of the run. */
+  readonly runId: Scalars['ID']['output'];
+  /** The run that it belongs to. */
+  readonly run?: Maybe<Run>;
+  /** The id of the step; null where none is annotated. */
+  readonly stepId?: Maybe<Scalars['ID']['output']>;
+  /** The step. */
+  readonly step?: Maybe<Step>;
+  /** The id of the rollout; null where none is annotated. */
+  readonly rolloutId?: Maybe<Scalars['ID']['output']>;
+  /** The rollout. */
+  readonly rollout?: Maybe<Rollout>;
+  /** The id of the revision; null where none is annotated. */
+  readonly revisionId?: Maybe<Scalars['ID']['output']>;
+  /** The revision. */
+  readonly revision?: Maybe<Revision>;
+  /** The id of the dataset; null where no row is annotated. */
+  readonly datasetId?: Maybe<Scalars['ID']['output']>;
+  /** The dataset of the row. */
+  readonly dataset?: Maybe<Dataset>;
+  /** The first line of the row in its file. */
+  readonly line?: Maybe<Scalars['Int']['output']>;
+  /** The label; null without one. */
+  readonly label?: Maybe<Scalars['String']['output']>;
+  /** The score; null without one. */
+  readonly score?: Maybe<Scalars['Float']['output']>;
+  /** The note; empty without one. */
+  readonly note: Scalars['String']['output'];
+  /** Who added it: `local`, or `key:` and the id of the API key. Written by the server. */
+  readonly principal: Scalars['String']['output'];
+  /** The name of that key; `local` without one, null where the key is not known here. */
+  readonly author?: Maybe<Scalars['String']['output']>;
+  /** When it was added. */
+  readonly addedAt: Scalars['DateTime']['output'];
+  /** When it was retracted; null while it counts. */
+  readonly retractedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** Who retracted it. */
+  readonly retractedBy?: Maybe<Scalars['String']['output']>;
+  /** Why it was retracted. */
+  readonly retractReason?: Maybe<Scalars['String']['output']>;
+};
+
+/** What can be annotated. */
+export type AnnotatedKind =
+  /** A step. */
+  | 'step'
+  /** A rollout, and the trajectory that it ended. */
+  | 'rollout'
+  /** A revision. */
+  | 'revision'
+  /** A row of a released dataset. */
+  | 'row'
+  /** A tree as a whole. */
+  | 'tree';
+
+/** What annotations are chosen by; all parts must hold. */
+export type AnnotationFilter = {
+  /** The run. */
+  readonly run?: InputMaybe<Scalars['ID']['input']>;
+  /** The tree. */
+  readonly tree?: InputMaybe<Scalars['ID']['input']>;
+  /** What is annotated. */
+  readonly kind?: InputMaybe<AnnotatedKind>;
+  /** The step. */
+  readonly step?: InputMaybe<Scalars['ID']['input']>;
+  /** The rollout itself, not its steps. */
+  readonly rollout?: InputMaybe<Scalars['ID']['input']>;
+  /** The revision. */
+  readonly revision?: InputMaybe<Scalars['ID']['input']>;
+  /** The dataset whose rows are annotated. */
+  readonly dataset?: InputMaybe<Scalars['ID']['input']>;
+  /** The label. */
+  readonly label?: InputMaybe<Scalars['String']['input']>;
+  /** Who added it: `local`, or `key:` and the id of the API key. */
+  readonly by?: InputMaybe<Scalars['String']['input']>;
+  /** The score. */
+  readonly score?: InputMaybe<FloatRange>;
+  /** Retracted ones too. */
+  readonly retracted?: InputMaybe<Scalars['Boolean']['input']>;
+};
+
+/** What steps, rollouts, trajectories and samples are annotated with; all parts must hold of one annotation that is not retracted. */
+export type AnnotatedFilter = {
+  /** false chooses those without such an annotation: what nobody has looked at yet. */
+  readonly has?: Scalars['Boolean']['input'];
+  /** The label. */
+  readonly label?: InputMaybe<Scalars['String']['input']>;
+  /** Who added it: `local`, or `key:` and the id of the API key. */
+  readonly by?: InputMaybe<Scalars['String']['input']>;
+  /** The score. */
+  readonly score?: InputMaybe<FloatRange>;
+};
+
+/** The order of annotations; equal ones by their id. */
+export type AnnotationOrder =
+  /** The first added first. */
+  | 'ADDED_ASC'
+  /** The last added first. */
+  | 'ADDED_DESC';
+
+/** A label and how often it was given. */
+export type LabelCount = {
+  readonly __typename?: 'LabelCount';
+  /** The label. */
+  readonly label: Scalars['String']['output'];
+  /** How many annotations have it that are not retracted. */
+  readonly count: Scalars['SafeInt']['output'];
+  /** Of their scores the mean; null where none has one. */
+  readonly meanScore?: Maybe<Scalars['Float']['output']>;
+};
+
+/** A page of annotations. */
+export type AnnotationConnection = {
+  readonly __typename?: 'AnnotationConnection';
+  /** The items with their cursors. */
+  readonly edges: ReadonlyArray<AnnotationEdge>;
+  /** The items alone. */
+  readonly nodes: ReadonlyArray<Annotation>;
+  /** Where the page lies. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all; it is counted only when asked for. */
+  readonly totalCount: Scalars['SafeInt']['output'];
+};
+
+/** One of a page of annotations. */
+export type AnnotationEdge = {
+  readonly __typename?: 'AnnotationEdge';
+  /** Its place in the list, for `after` and `before`. It belongs to the ordering it was given in. */
+  readonly cursor: Scalars['String']['output'];
+  /** The item. */
+  readonly node: Annotation;
 };
 
 /** What steps are chosen by; all parts must hold. */
@@ -91,6 +302,10 @@ export type StepFilter = {
   readonly reward?: InputMaybe<RewardFilter>;
   /** What a judge said of it. */
   readonly verdict?: InputMaybe<Verdict>;
+  /** The return of the rollout that took it. */
+  readonly return?: InputMaybe<FloatRange>;
+  /** What it is annotated with itself. */
+  readonly annotated?: InputMaybe<AnnotatedFilter>;
   /** What became of its rollout as a training sample. */
   readonly sampleState?: InputMaybe<SampleState>;
   /** Why its rollout is never trained on. */
@@ -204,6 +419,8 @@ export type SampleFilter = {
   readonly reason?: InputMaybe<Scalars['String']['input']>;
   /** Words of the texts of a step that it took. `steps` with the same words and `rollout` shows where. Words that very many steps hold need a run, a tree or a task. */
   readonly text?: InputMaybe<TextSearch>;
+  /** What it, or a step that it took, is annotated with. */
+  readonly annotated?: InputMaybe<AnnotatedFilter>;
   /** A version that acted in it, by its oldest and newest span. */
   readonly version?: InputMaybe<Scalars['Int']['input']>;
   /** The run. */
@@ -936,6 +1153,8 @@ export type DatasetExample = {
   readonly badTrajectory?: Maybe<Trajectory>;
   /** The revision; null for another kind. */
   readonly revision?: Maybe<Revision>;
+  /** What was said of the row, in the order in which it was added; without what was retracted. */
+  readonly annotations: ReadonlyArray<Annotation>;
 };
 
 /** What an example is. */
@@ -2079,6 +2298,12 @@ export type Query = {
   readonly dataset?: Maybe<Dataset>;
   /** Dataset releases, the latest first. */
   readonly datasets: DatasetConnection;
+  /** One annotation, a retracted one too; null when it is not known. */
+  readonly annotation?: Maybe<Annotation>;
+  /** Annotations, the last added first. */
+  readonly annotations: AnnotationConnection;
+  /** The labels that annotations have, of a run or of everything, the most frequent first. */
+  readonly annotationLabels: ReadonlyArray<LabelCount>;
   /** One policy that is trained from the record; null when its training was never declared. */
   readonly policy?: Maybe<TrainedPolicy>;
   /** The policies that are trained from the record, by name. */
@@ -2300,6 +2525,29 @@ export type QueryDatasetsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   last?: InputMaybe<Scalars['Int']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
+export type QueryAnnotationArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
+export type QueryAnnotationsArgs = {
+  filter?: InputMaybe<AnnotationFilter>;
+  orderBy?: AnnotationOrder;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
+export type QueryAnnotationLabelsArgs = {
+  run?: InputMaybe<Scalars['ID']['input']>;
 };
 
 
@@ -2553,6 +2801,8 @@ export type Revision = {
   readonly judgements: ReadonlyArray<Judgement>;
   /** Its turns, made again from the tree. */
   readonly turns: ReadonlyArray<RevisionTurn>;
+  /** What was said of it, in the order in which it was added; without what was retracted. */
+  readonly annotations: ReadonlyArray<Annotation>;
   /** The dataset releases that hold it. */
   readonly datasets: DatasetConnection;
 };
@@ -2695,6 +2945,8 @@ export type Rollout = {
   readonly rewards: ReadonlyArray<Reward>;
   /** Its trajectory; null while it goes on. */
   readonly trajectory?: Maybe<Trajectory>;
+  /** What was said of the rollout as a whole, in the order in which it was added; without what was retracted. */
+  readonly annotations: ReadonlyArray<Annotation>;
 };
 
 
@@ -2860,6 +3112,8 @@ export type RolloutFilter = {
   readonly finished?: InputMaybe<Scalars['Boolean']['input']>;
   /** What the environment says of it. */
   readonly success?: InputMaybe<Scalars['Boolean']['input']>;
+  /** What it, or a step that it took, is annotated with. */
+  readonly annotated?: InputMaybe<AnnotatedFilter>;
   /** The name of the policy. */
   readonly policy?: InputMaybe<Scalars['String']['input']>;
   /** The version of the policy. */
@@ -2882,6 +3136,8 @@ export type TrajectoryFilter = {
   readonly outcomes?: InputMaybe<ReadonlyArray<RolloutOutcome>>;
   /** What the environment says of it. */
   readonly success?: InputMaybe<Scalars['Boolean']['input']>;
+  /** What it, or a step that it took, is annotated with. */
+  readonly annotated?: InputMaybe<AnnotatedFilter>;
   /** Its return. */
   readonly return?: InputMaybe<FloatRange>;
   /** How many actions its rollout took. */
@@ -3274,6 +3530,8 @@ export type Step = {
   readonly forks: ReadonlyArray<Run>;
   /** What replays of it showed instead. */
   readonly divergences: ReadonlyArray<Divergence>;
+  /** What was said of the step, in the order in which it was added; without what was retracted. */
+  readonly annotations: ReadonlyArray<Annotation>;
   /** Texts that are longer than 64 KiB. */
   readonly largeTexts: ReadonlyArray<LargeText>;
 };
@@ -3916,6 +4174,8 @@ export type Tree = {
   readonly simulations: Scalars['SafeInt']['output'];
   /** What replays of it showed instead of what was recorded. */
   readonly divergences: ReadonlyArray<Divergence>;
+  /** What was said of the tree as a whole, in the order in which it was added; without what was retracted. */
+  readonly annotations: ReadonlyArray<Annotation>;
   /** Texts that are longer than 64 KiB. */
   readonly largeTexts: ReadonlyArray<LargeText>;
   /** The dataset releases that hold examples made of it. */
@@ -4209,11 +4469,24 @@ export type DirectiveResolverFn<TResult = Record<PropertyKey, never>, TParent = 
 
 /** Mapping between all available schema types and the resolvers types */
 export type ResolversTypes = {
-  StepFilter: StepFilter;
+  Mutation: ResolverTypeWrapper<Root>;
   ID: ResolverTypeWrapper<Scalars['ID']['output']>;
   String: ResolverTypeWrapper<Scalars['String']['output']>;
+  NewAnnotation: NewAnnotation;
+  Float: ResolverTypeWrapper<Scalars['Float']['output']>;
+  DatasetRow: DatasetRow;
   Int: ResolverTypeWrapper<Scalars['Int']['output']>;
+  AnnotationsRecorded: ResolverTypeWrapper<AnnotationsRecordedModel>;
+  Annotation: ResolverTypeWrapper<AnnotationRecord>;
+  AnnotatedKind: AnnotatedKind;
+  AnnotationFilter: AnnotationFilter;
   Boolean: ResolverTypeWrapper<Scalars['Boolean']['output']>;
+  AnnotatedFilter: AnnotatedFilter;
+  AnnotationOrder: AnnotationOrder;
+  LabelCount: ResolverTypeWrapper<LabelCount>;
+  AnnotationConnection: ResolverTypeWrapper<Connection<AnnotationRecord>>;
+  AnnotationEdge: ResolverTypeWrapper<Omit<AnnotationEdge, 'node'> & { node: ResolversTypes['Annotation'] }>;
+  StepFilter: StepFilter;
   TextSearch: TextSearch;
   TextField: TextField;
   RewardFilter: RewardFilter;
@@ -4227,7 +4500,6 @@ export type ResolversTypes = {
   AggregateBy: AggregateBy;
   Aggregate: ResolverTypeWrapper<AggregateModel>;
   RolloutSums: ResolverTypeWrapper<RolloutSums>;
-  Float: ResolverTypeWrapper<Scalars['Float']['output']>;
   StepSums: ResolverTypeWrapper<StepSums>;
   ToolSums: ResolverTypeWrapper<ToolSums>;
   ComponentSums: ResolverTypeWrapper<ComponentSums>;
@@ -4424,11 +4696,22 @@ export type ResolversTypes = {
 
 /** Mapping between all available schema types and the resolvers parents */
 export type ResolversParentTypes = {
-  StepFilter: StepFilter;
+  Mutation: Root;
   ID: Scalars['ID']['output'];
   String: Scalars['String']['output'];
+  NewAnnotation: NewAnnotation;
+  Float: Scalars['Float']['output'];
+  DatasetRow: DatasetRow;
   Int: Scalars['Int']['output'];
+  AnnotationsRecorded: AnnotationsRecordedModel;
+  Annotation: AnnotationRecord;
+  AnnotationFilter: AnnotationFilter;
   Boolean: Scalars['Boolean']['output'];
+  AnnotatedFilter: AnnotatedFilter;
+  LabelCount: LabelCount;
+  AnnotationConnection: Connection<AnnotationRecord>;
+  AnnotationEdge: Omit<AnnotationEdge, 'node'> & { node: ResolversParentTypes['Annotation'] };
+  StepFilter: StepFilter;
   TextSearch: TextSearch;
   RewardFilter: RewardFilter;
   Highlight: Highlight;
@@ -4438,7 +4721,6 @@ export type ResolversParentTypes = {
   AggregateFilter: AggregateFilter;
   Aggregate: AggregateModel;
   RolloutSums: RolloutSums;
-  Float: Scalars['Float']['output'];
   StepSums: StepSums;
   ToolSums: ToolSums;
   ComponentSums: ComponentSums;
@@ -4615,6 +4897,62 @@ export type CostDirectiveArgs = {
 };
 
 export type CostDirectiveResolver<Result, Parent, ContextType = Context, Args = CostDirectiveArgs> = DirectiveResolverFn<Result, Parent, ContextType, Args>;
+
+export type MutationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
+  annotate?: Resolver<ResolversTypes['AnnotationsRecorded'], ParentType, ContextType, RequireFields<MutationAnnotateArgs, 'annotations'>>;
+  retractAnnotations?: Resolver<ResolversTypes['AnnotationsRecorded'], ParentType, ContextType, RequireFields<MutationRetractAnnotationsArgs, 'ids' | 'reason'>>;
+};
+
+export type AnnotationsRecordedResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AnnotationsRecorded'] = ResolversParentTypes['AnnotationsRecorded']> = {
+  ids?: Resolver<ReadonlyArray<ResolversTypes['ID']>, ParentType, ContextType>;
+  annotations?: Resolver<ReadonlyArray<ResolversTypes['Annotation']>, ParentType, ContextType>;
+  position?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
+export type AnnotationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Annotation'] = ResolversParentTypes['Annotation']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  kind?: Resolver<ResolversTypes['AnnotatedKind'], ParentType, ContextType>;
+  treeId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  tree?: Resolver<Maybe<ResolversTypes['Tree']>, ParentType, ContextType>;
+  runId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  run?: Resolver<Maybe<ResolversTypes['Run']>, ParentType, ContextType>;
+  stepId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  step?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
+  rolloutId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  rollout?: Resolver<Maybe<ResolversTypes['Rollout']>, ParentType, ContextType>;
+  revisionId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  revision?: Resolver<Maybe<ResolversTypes['Revision']>, ParentType, ContextType>;
+  datasetId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  dataset?: Resolver<Maybe<ResolversTypes['Dataset']>, ParentType, ContextType>;
+  line?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  label?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  score?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  note?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  principal?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  author?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  addedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  retractedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  retractedBy?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  retractReason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+};
+
+export type LabelCountResolvers<ContextType = Context, ParentType extends ResolversParentTypes['LabelCount'] = ResolversParentTypes['LabelCount']> = {
+  label?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  count?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  meanScore?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+};
+
+export type AnnotationConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AnnotationConnection'] = ResolversParentTypes['AnnotationConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['AnnotationEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Annotation']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type AnnotationEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AnnotationEdge'] = ResolversParentTypes['AnnotationEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['Annotation'], ParentType, ContextType>;
+};
 
 export type HighlightResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Highlight'] = ResolversParentTypes['Highlight']> = {
   field?: Resolver<ResolversTypes['TextField'], ParentType, ContextType>;
@@ -4934,6 +5272,7 @@ export type DatasetExampleResolvers<ContextType = Context, ParentType extends Re
   trajectory?: Resolver<Maybe<ResolversTypes['Trajectory']>, ParentType, ContextType>;
   badTrajectory?: Resolver<Maybe<ResolversTypes['Trajectory']>, ParentType, ContextType>;
   revision?: Resolver<Maybe<ResolversTypes['Revision']>, ParentType, ContextType>;
+  annotations?: Resolver<ReadonlyArray<ResolversTypes['Annotation']>, ParentType, ContextType>;
 };
 
 export type BatchEstimatesResolvers<ContextType = Context, ParentType extends ResolversParentTypes['BatchEstimates'] = ResolversParentTypes['BatchEstimates']> = {
@@ -5425,6 +5764,9 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
   revision?: Resolver<Maybe<ResolversTypes['Revision']>, ParentType, ContextType, RequireFields<QueryRevisionArgs, 'id'>>;
   dataset?: Resolver<Maybe<ResolversTypes['Dataset']>, ParentType, ContextType, RequireFields<QueryDatasetArgs, 'id'>>;
   datasets?: Resolver<ResolversTypes['DatasetConnection'], ParentType, ContextType, RequireFields<QueryDatasetsArgs, 'orderBy'>>;
+  annotation?: Resolver<Maybe<ResolversTypes['Annotation']>, ParentType, ContextType, RequireFields<QueryAnnotationArgs, 'id'>>;
+  annotations?: Resolver<ResolversTypes['AnnotationConnection'], ParentType, ContextType, RequireFields<QueryAnnotationsArgs, 'orderBy'>>;
+  annotationLabels?: Resolver<ReadonlyArray<ResolversTypes['LabelCount']>, ParentType, ContextType, Partial<QueryAnnotationLabelsArgs>>;
   policy?: Resolver<Maybe<ResolversTypes['TrainedPolicy']>, ParentType, ContextType, RequireFields<QueryPolicyArgs, 'id'>>;
   policies?: Resolver<ReadonlyArray<ResolversTypes['TrainedPolicy']>, ParentType, ContextType>;
   batch?: Resolver<Maybe<ResolversTypes['Batch']>, ParentType, ContextType, RequireFields<QueryBatchArgs, 'id'>>;
@@ -5521,6 +5863,7 @@ export type RevisionResolvers<ContextType = Context, ParentType extends Resolver
   checkedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   judgements?: Resolver<ReadonlyArray<ResolversTypes['Judgement']>, ParentType, ContextType>;
   turns?: Resolver<ReadonlyArray<ResolversTypes['RevisionTurn']>, ParentType, ContextType>;
+  annotations?: Resolver<ReadonlyArray<ResolversTypes['Annotation']>, ParentType, ContextType>;
   datasets?: Resolver<ResolversTypes['DatasetConnection'], ParentType, ContextType, RequireFields<RevisionDatasetsArgs, 'orderBy'>>;
 };
 
@@ -5573,6 +5916,7 @@ export type RolloutResolvers<ContextType = Context, ParentType extends Resolvers
   return?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
   rewards?: Resolver<ReadonlyArray<ResolversTypes['Reward']>, ParentType, ContextType, Partial<RolloutRewardsArgs>>;
   trajectory?: Resolver<Maybe<ResolversTypes['Trajectory']>, ParentType, ContextType>;
+  annotations?: Resolver<ReadonlyArray<ResolversTypes['Annotation']>, ParentType, ContextType>;
 };
 
 export type TrajectoryResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Trajectory'] = ResolversParentTypes['Trajectory']> = {
@@ -5756,6 +6100,7 @@ export type StepResolvers<ContextType = Context, ParentType extends ResolversPar
   prompt?: Resolver<Maybe<ResolversTypes['Prompt']>, ParentType, ContextType>;
   forks?: Resolver<ReadonlyArray<ResolversTypes['Run']>, ParentType, ContextType>;
   divergences?: Resolver<ReadonlyArray<ResolversTypes['Divergence']>, ParentType, ContextType>;
+  annotations?: Resolver<ReadonlyArray<ResolversTypes['Annotation']>, ParentType, ContextType>;
   largeTexts?: Resolver<ReadonlyArray<ResolversTypes['LargeText']>, ParentType, ContextType>;
 };
 
@@ -6011,6 +6356,7 @@ export type TreeResolvers<ContextType = Context, ParentType extends ResolversPar
   judgements?: Resolver<ReadonlyArray<ResolversTypes['Judgement']>, ParentType, ContextType>;
   simulations?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   divergences?: Resolver<ReadonlyArray<ResolversTypes['Divergence']>, ParentType, ContextType>;
+  annotations?: Resolver<ReadonlyArray<ResolversTypes['Annotation']>, ParentType, ContextType>;
   largeTexts?: Resolver<ReadonlyArray<ResolversTypes['LargeText']>, ParentType, ContextType>;
   datasets?: Resolver<ResolversTypes['DatasetConnection'], ParentType, ContextType, RequireFields<TreeDatasetsArgs, 'orderBy'>>;
 };
@@ -6088,6 +6434,12 @@ export type LargeTextResolvers<ContextType = Context, ParentType extends Resolve
 };
 
 export type Resolvers<ContextType = Context> = {
+  Mutation?: MutationResolvers<ContextType>;
+  AnnotationsRecorded?: AnnotationsRecordedResolvers<ContextType>;
+  Annotation?: AnnotationResolvers<ContextType>;
+  LabelCount?: LabelCountResolvers<ContextType>;
+  AnnotationConnection?: AnnotationConnectionResolvers<ContextType>;
+  AnnotationEdge?: AnnotationEdgeResolvers<ContextType>;
   Highlight?: HighlightResolvers<ContextType>;
   Aggregate?: AggregateResolvers<ContextType>;
   RolloutSums?: RolloutSumsResolvers<ContextType>;

@@ -2,6 +2,7 @@ import { EXAMPLE_ORDERING } from '../../src/projections/dataset-sources/read-exa
 import { connect } from '../connection.ts';
 import { exampleFilter, revisionFilter, trajectoryFilter, treeFilter } from '../filters.ts';
 import type { DatasetExampleResolvers, DatasetResolvers } from '../generated/types.ts';
+import { annotationsOf } from './annotation.ts';
 import { connectRevisions, connectTrajectories, connectTrees, hangingOn } from './lists.ts';
 
 export const Dataset: DatasetResolvers = {
@@ -30,5 +31,6 @@ export const DatasetExample: DatasetExampleResolvers = {
   tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
   trajectory: ({ goodRolloutId }, _, { loaders }) => loaders.trajectory.load(goodRolloutId),
   badTrajectory: ({ badRolloutId }, _, { loaders }) => (badRolloutId === null ? null : loaders.trajectory.load(badRolloutId)),
+  annotations: ({ datasetId, line, treeId }, _, context) => annotationsOf(context, 'row', `${datasetId} ${line}`, treeId),
   revision: ({ revisionId }, _, { loaders }) => (revisionId === null ? null : loaders.revision.load(revisionId)),
 };

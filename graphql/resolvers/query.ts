@@ -1,10 +1,11 @@
 import { formatPosition } from '../../src/log/position.ts';
+import { countLabels } from '../../src/projections/annotations/read-annotations.ts';
 import { countAnomalies, readAnomalies } from '../../src/projections/journal/read-anomalies.ts';
 import { readProjects } from '../../src/projections/owners/read-owners.ts';
 import { countQuarantine, readQuarantine } from '../../src/projections/read-quarantine.ts';
 import { countExperiments, EXPERIMENT_ORDERINGS, readExperiments } from '../../src/projections/runs/read-experiments.ts';
 import { readLineages } from '../../src/projections/training-pool/read-lineages.ts';
-import { argumentId } from '../argument-id.ts';
+import { argumentId, optionalId } from '../argument-id.ts';
 import { asOf } from '../as-of/as-of.ts';
 import { connect } from '../connection.ts';
 import { refusal } from '../errors.ts';
@@ -22,11 +23,14 @@ import { hardPage } from '../hard-page.ts';
 import { measureLag } from '../live/lag.ts';
 import { logEnd } from '../live/log-end.ts';
 import { waitFor } from '../live/wait-for.ts';
+import { annotationById, connectAnnotations } from './annotation.ts';
 import { connectSamples, connectSteps, connectTasks, connectToolCalls } from './answers.ts';
 import { recall, trace } from './lineage.ts';
 import { connectDatasets, connectRollouts, connectRuns, connectTrajectories, connectTrees } from './lists.ts';
 import { readPath } from './path.ts';
 import { aggregateRollouts, compareRuns, divergenceOf } from './summaries.ts';
+
+const LABELS = 500; // of the most frequent labels
 
 export const Query: QueryResolvers = {
   experiment: (_, { id }, { loaders }) => loaders.experiment.load(argumentId('id', id)),
@@ -56,6 +60,9 @@ export const Query: QueryResolvers = {
   revision: (_, { id }, { loaders }) => loaders.revision.load(argumentId('id', id)),
   dataset: (_, { id }, { loaders }) => loaders.dataset.load(argumentId('id', id)),
   datasets: (_, args, context) => connectDatasets(args, datasetFilter(args.filter), context),
+  annotation: (_, { id }, context) => annotationById(context).load(argumentId('id', id)),
+  annotations: (_, args, context) => connectAnnotations(args, context),
+  annotationLabels: (_, { run }, { sources: { db } }) => countLabels(db, optionalId('run', run) ?? null, LABELS),
   policy: async (_, { id }, { sources: { db } }) => (await readLineages(db, [id]))[0] ?? null,
   policies: async (_, _args, { sources: { db } }) => hardPage(await readLineages(db, 'all')),
   batch: (_, { id }, { loaders }) => loaders.batch.load(argumentId('id', id)),

@@ -2,6 +2,7 @@ import { revisionTurns } from '../../src/projections/revisions/revision-turns.ts
 import { datasetFilter } from '../filters.ts';
 import type { JudgementResolvers, RevisionResolvers } from '../generated/types.ts';
 import { largeTextsOf } from '../large-text.ts';
+import { annotationsOf } from './annotation.ts';
 import { connectDatasets, hangingOn } from './lists.ts';
 import { promptOf } from './prompt.ts';
 
@@ -16,6 +17,7 @@ export const Revision: RevisionResolvers = {
     (await loaders.judgements.load(treeId)).filter(
       (judgement) => judgement.leafStepId === badLeafStepId && judgement.judge === judge,
     ),
+  annotations: ({ id, treeId }, _, context) => annotationsOf(context, 'revision', id, treeId),
   datasets: ({ id }, args, context) => connectDatasets(args, hangingOn(datasetFilter(args.filter), 'revisionId', id), context),
   turns: async (revision, _, { loaders }) => {
     const searched = await loaders.searchedTree.load(revision.treeId);

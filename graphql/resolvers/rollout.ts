@@ -5,6 +5,7 @@ import { datasetFilter } from '../filters.ts';
 import type { ComponentReturn, RolloutResolvers, TrajectoryResolvers } from '../generated/types.ts';
 import { hardPage } from '../hard-page.ts';
 import { wholePath } from '../loaders/path-loader.ts';
+import { annotationsOf } from './annotation.ts';
 import { connectDatasets, hangingOn } from './lists.ts';
 import { readPath } from './path.ts';
 
@@ -22,6 +23,7 @@ export const Rollout: RolloutResolvers = {
   rewards: async ({ id, treeId }, { component }, { loaders }) =>
     ofComponent(await loaders.rewardsOfRollout.load({ id, treeId }), component),
   trajectory: ({ id }, _, { loaders }) => loaders.trajectory.load(id),
+  annotations: ({ id, treeId }, _, context) => annotationsOf(context, 'rollout', id, treeId),
   sample: ({ id }, _, { loaders }) => loaders.sample.load(id),
 };
 

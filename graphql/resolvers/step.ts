@@ -8,6 +8,7 @@ import type {
 } from '../generated/types.ts';
 import { largeTextsOf } from '../large-text.ts';
 import { forgottenStream } from '../loaders/forgotten-loaders.ts';
+import { annotationsOf } from './annotation.ts';
 import { readPath } from './path.ts';
 import { picturesOfStep } from './pictures.ts';
 import { promptOf } from './prompt.ts';
@@ -40,6 +41,7 @@ export const Step: StepResolvers = {
     return images instanceof Promise ? images.then(([image]) => image ?? null) : (images[0] ?? null);
   },
   prompt: ({ id }, _, context) => promptOf(context, id),
+  annotations: ({ id, treeId }, _, context) => annotationsOf(context, 'step', id, treeId),
   estimate: async ({ id, rolloutId }, { rewards }, { loaders }) => {
     const sample = rolloutId === null ? null : await loaders.sample.load(rolloutId);
     if (sample?.batchId == null) return null;

@@ -10,6 +10,7 @@ import { mapped, one } from '../loaders/batch.ts';
 import { forgottenStream } from '../loaders/forgotten-loaders.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
 import { selectedFields } from '../selected-fields.ts';
+import { annotationsOf } from './annotation.ts';
 import { connectDatasets, connectRevisions, connectTrajectories, hangingOn } from './lists.ts';
 import { readAheadOfSteps } from './read-ahead.ts';
 
@@ -27,6 +28,7 @@ const taskTotals = loadedBy((db) =>
 export const Tree: TreeResolvers = {
   run: ({ runId }, _, { loaders }) => loaders.run.load(runId),
   forgotten: ({ id }, _, context) => forgottenStream(context).load(id),
+  annotations: ({ id }, _, context) => annotationsOf(context, 'tree', id, id),
   rootId: ({ rootStepId }) => rootStepId,
   root: ({ rootStepId }, _, { loaders }) => loaders.step.load(rootStepId),
   size: async ({ id }, _, { loaders }) => (await loaders.treeSize.load(id)) ?? { steps: 0, depth: 0, leaves: 0 },

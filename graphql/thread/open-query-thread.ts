@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { EventLog } from '../../src/log/event-log.ts';
 import type { Fields, Logger } from '../../src/runtime/logger.ts';
+import type { Annotate, Annotated } from '../../src/usecases/annotate/annotate.ts';
 import type { ServerContext } from '../context.ts';
 import type { QueryUse } from '../metering/query-use.ts';
 import type { FromThread, ThreadData, ToThread } from './messages.ts';
@@ -20,6 +21,8 @@ export interface QueryThreadOptions {
   readonly data: ThreadData;
   readonly log: Pick<EventLog, 'ends'>;
   readonly logger: Logger;
+  /** Records annotations; without it mutations are refused. */
+  readonly annotate?: Annotate;
   /** Is called with what each query used, and the id of the key that asked. */
   readonly used?: (key: string, use: QueryUse) => void;
   /** What the thread runs, for `bin/run.js`; a test has programs of its own. */
@@ -42,7 +45,7 @@ const NO_REQUESTS = new Set(['TRACE', 'TRACK', 'CONNECT']);
  * answers are computed and written, and so that a query which takes all memory ends that thread alone. The thread starts with the
  * first query, and again with the next one when it has ended.
  */
-export function openQueryThread({ data, log, logger, used, program = PROGRAM }: QueryThreadOptions): QueryThread {
+export function openQueryThread({ data, log, logger, annotate, used, program = PROGRAM }: QueryThreadOptions): QueryThread {
   const open = new Map<number, ServerResponse>();
   let thread: Worker | undefined;
   let asked = 0;
@@ -88,13 +91,18 @@ export function openQueryThread({ data, log, logger, used, program = PROGRAM }: 
     if (message.kind === 'log') logger[message.level](message.message, message.fields as Fields);
     else if (message.kind === 'used') used?.(message.key, message.use);
     else if (message.kind === 'ends') void readEnds(worker, message.id, message.topics);
+    else if (message.kind === 'annotate') void record(worker, message);
     else {
       const res = open.get(message.id);
       if (res) answer(worker, res, message); // else the client left
     }
   }
 
-  function answer(worker: Worker, res: ServerResponse, message: Exclude<FromThread, { kind: 'log' | 'ends' | 'used' }>): void {
+  function answer(
+    worker: Worker,
+    res: ServerResponse,
+    message: Exclude<FromThread, { kind: 'log' | 'ends' | 'used' | 'annotate' }>,
+  ): void {
     const { kind, id } = message;
     if (kind === 'head') res.writeHead(message.status, message.headers);
     else if (kind === 'part') {
@@ -112,6 +120,15 @@ export function openQueryThread({ data, log, logger, used, program = PROGRAM }: 
   async function readEnds(worker: Worker, id: number, topics: readonly string[]): Promise<void> {
     const ends = await log.ends(topics).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
     worker.postMessage({ kind: 'ends', id, ends } satisfies ToThread);
+  }
+
+  async function record(worker: Worker, { id, asked, principal }: Extract<FromThread, { kind: 'annotate' }>): Promise<void> {
+    const none: Annotated = { kind: 'refused', code: 'unavailable', message: 'this server records no annotations' };
+    const annotated = await (annotate?.(asked, principal) ?? Promise.resolve(none)).catch((error: unknown) => {
+      logger.error('annotations were not recorded', { error });
+      return error instanceof Error ? error : new Error(String(error));
+    });
+    worker.postMessage({ kind: 'annotated', id, annotated } satisfies ToThread);
   }
 
   /** Ends an answer that the thread will not finish. */

@@ -8,6 +8,7 @@ import { countNotices } from '../../src/postgres/notices.ts';
 import { keepSnapshots } from '../../src/projections/as-of/snapshots.ts';
 import { CURSOR_CHANNEL } from '../../src/projections/runner.ts';
 import type { Fields, Logger } from '../../src/runtime/logger.ts';
+import type { Annotate, Annotated } from '../../src/usecases/annotate/annotate.ts';
 import type { ServerContext } from '../context.ts';
 import { createGraphql } from '../create-graphql.ts';
 import { BUDGETS } from '../metering/budgets.ts';
@@ -27,8 +28,10 @@ export async function serveThread(port: MessagePort, { config, ...urls }: Thread
   const say = (message: FromThread, moved: readonly ArrayBuffer[] = []) => port.postMessage(message, [...moved]);
   const requests = new Map<number, ReturnType<typeof answerRequest>>();
   const ends = askEnds(say);
+  const writes = askToAnnotate(say);
   const open = openAll(urls, config, {
     log: ends.log,
+    annotate: writes.annotate,
     logger: loggerTo(say),
     used: (key, use) => say({ kind: 'used', key, use }),
   });
@@ -40,6 +43,7 @@ export async function serveThread(port: MessagePort, { config, ...urls }: Thread
     } else if (message.kind === 'taken') requests.get(message.id)?.taken(message.bytes);
     else if (message.kind === 'left') requests.get(message.id)?.leave();
     else if (message.kind === 'ends') ends.answered(message.id, message.ends);
+    else if (message.kind === 'annotated') writes.answered(message.id, message.annotated);
     else port.close();
   });
   await once(port, 'close');
@@ -50,7 +54,12 @@ export async function serveThread(port: MessagePort, { config, ...urls }: Thread
 async function openAll(
   { databaseUrl: url, directUrl }: Omit<ThreadData, 'config'>,
   config: ThreadData['config'],
-  server: { readonly log: Pick<EventLog, 'ends'>; readonly logger: Logger; used(key: string, use: QueryUse): void },
+  server: {
+    readonly log: Pick<EventLog, 'ends'>;
+    readonly annotate: Annotate;
+    readonly logger: Logger;
+    used(key: string, use: QueryUse): void;
+  },
 ) {
   // a thread has modules of its own: what the server knows of the master key is not known here
   useKeyWrapping(config.masterKeyFile === null ? null : await readMasterKey(config.masterKeyFile));
@@ -79,17 +88,30 @@ async function openAll(
 
 /** The log as the server knows it: its client is open there already. */
 function askEnds(say: (message: FromThread) => void) {
-  const waiting = new Map<number, { readonly resolve: (ends: Offsets) => void; readonly reject: (error: Error) => void }>();
+  const { ask, answered } = asking<Offsets>();
+  const ends = (topics: readonly string[]) => ask((id) => say({ kind: 'ends', id, topics }));
+  return { log: { ends }, answered };
+}
+
+/** Annotations are recorded by the server, which appends to the log. */
+function askToAnnotate(say: (message: FromThread) => void) {
+  const { ask, answered } = asking<Annotated>();
+  const annotate: Annotate = (asked, principal) => ask((id) => say({ kind: 'annotate', id, asked, principal }));
+  return { annotate, answered };
+}
+
+/** Matches what the server answers with what it was asked. */
+function asking<Answer>() {
+  const waiting = new Map<number, { readonly resolve: (answer: Answer) => void; readonly reject: (error: Error) => void }>();
   let asked = 0;
-  const ends = (topics: readonly string[]) =>
-    new Promise<Offsets>((resolve, reject) => {
-      const id = ++asked;
-      waiting.set(id, { resolve, reject });
-      say({ kind: 'ends', id, topics });
-    });
   return {
-    log: { ends },
-    answered(id: number, answer: Offsets | Error) {
+    ask: (send: (id: number) => void) =>
+      new Promise<Answer>((resolve, reject) => {
+        const id = ++asked;
+        waiting.set(id, { resolve, reject });
+        send(id);
+      }),
+    answered(id: number, answer: Answer | Error) {
       const waiter = waiting.get(id);
       waiting.delete(id);
       if (answer instanceof Error) waiter?.reject(answer);

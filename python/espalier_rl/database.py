@@ -92,6 +92,31 @@ class Database:
         """`query` for a coroutine."""
         return await self.connection.agraphql(document, variables)
 
+    def annotate(
+        self,
+        step: Any = None,
+        *,
+        rollout: Any = None,
+        revision: Any = None,
+        tree: Any = None,
+        row: Any = None,
+        label: str | None = None,
+        score: float | None = None,
+        note: str = "",
+    ) -> list[str]:
+        """Annotates steps, rollouts, revisions, trees or rows of a release, `(dataset id, line)`: one of them, or a list of
+        ids. Returns the ids of the annotations, which `retract` takes. It needs a key with the scopes `read` and `annotate`."""
+        from .analysis.annotate import annotate
+
+        subjects = {"step": step, "rollout": rollout, "revision": revision, "tree": tree, "row": row}
+        return annotate(self.connection, subjects, {"label": label, "score": score, "note": note})
+
+    def retract(self, annotations: Any, *, reason: str = "") -> None:
+        """Takes annotations back, by their ids: they no longer count. Who added one retracts it, or an administrator."""
+        from .analysis.annotate import retract
+
+        retract(self.connection, annotations, reason)
+
     def trajectories(
         self,
         *,

@@ -14,6 +14,7 @@ import { CURSOR_CHANNEL } from '../projections/runner.ts';
 import { installationToken } from '../runtime/installation-token.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
+import { openAnnotate } from '../usecases/annotate/annotate.ts';
 import { dropDrawn, segmentCacheOf } from '../usecases/collect/open-prompter.ts';
 import { declarePolicy } from '../usecases/train/declare-policy.ts';
 import { openLeaseService } from '../usecases/train/open-lease-service.ts';
@@ -30,6 +31,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
     data: { config: { blobs: folder, asOfLimit, masterKeyFile }, databaseUrl, directUrl },
     log,
     logger,
+    annotate: openAnnotate(platform),
     used: countQueryUse(metrics),
   });
   try {

@@ -37,6 +37,14 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'score the rollouts of a run later: assign rewards, or revise the assigned ones',
     load: async () => (await import('./score.ts')).addScore,
   },
+  annotate: {
+    summary: 'tag steps, rollouts, revisions, trees or rows of releases with a label, a score or a note; or retract it',
+    load: async () => (await import('./annotate.ts')).addAnnotate,
+  },
+  annotations: {
+    summary: 'list what people and programs said of the record: labels, scores, notes',
+    load: async () => (await import('./annotations.ts')).addAnnotations,
+  },
   evaluate: {
     summary: 'measure a policy on a set of tasks: success, return, loops, with bootstrap intervals',
     load: async () => (await import('./evaluate.ts')).addEvaluate,

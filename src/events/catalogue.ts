@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import * as annotations from './schemas/annotations.ts';
 import * as calls from './schemas/calls.ts';
 import * as datasets from './schemas/datasets.ts';
 import * as evaluations from './schemas/evaluations.ts';
@@ -52,6 +53,8 @@ export const catalogue = {
   RevisionComposed: { topic: 'trees', version: 1, stream: 'treeId', data: revisions.revisionComposed },
   RevisionVerified: { topic: 'trees', version: 1, stream: 'treeId', data: revisions.revisionVerified },
   RevisionRejected: { topic: 'trees', version: 1, stream: 'treeId', data: revisions.revisionRejected },
+  AnnotationAdded: { topic: 'trees', version: 1, stream: 'treeId', data: annotations.annotationAdded },
+  AnnotationRetracted: { topic: 'trees', version: 1, stream: 'treeId', data: annotations.annotationRetracted },
   SegmentRendered: { topic: 'images', version: 1, stream: 'segmentId', data: images.segmentRendered },
   DatasetReleased: { topic: 'datasets', version: 1, stream: 'datasetId', data: datasets.datasetReleased },
   DatasetSourced: { topic: 'datasets', version: 1, stream: 'datasetId', data: datasets.datasetSourced },

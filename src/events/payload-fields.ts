@@ -38,6 +38,8 @@ export const payloadFields: { readonly [Type in EventType]: readonly string[] } 
   RevisionComposed: ['reflection'],
   RevisionVerified: [],
   RevisionRejected: ['detail'],
+  AnnotationAdded: ['note'],
+  AnnotationRetracted: ['reason'],
   SegmentRendered: ['text'],
   DatasetReleased: [],
   DatasetSourced: [],

@@ -54,7 +54,7 @@ describe('keys off loopback', () => {
   });
 
   const endpoints: readonly [string, string, readonly Scope[]][] = [
-    ['POST', '/v1/events', ['ingest', 'judge', 'admin']],
+    ['POST', '/v1/events', ['ingest', 'judge', 'annotate', 'admin']],
     ['POST', '/graphql', ['read', 'admin']],
     ['GET', '/metrics', ['read', 'admin']],
     ['GET', '/v1/schemas', SCOPES],

@@ -7,10 +7,10 @@ import type { Db } from './database.ts';
 import type { Tables } from './tables.ts';
 
 /**
- * What a key may do: `ingest` records under streams of its own, `judge` what others recorded (revised rewards, verdicts), `admin`
- * all of it.
+ * What a key may do: `ingest` records under streams of its own, `judge` what others recorded (revised rewards, verdicts),
+ * `annotate` it with labels, scores and notes, `admin` all of it.
  */
-export const SCOPES = ['ingest', 'read', 'judge', 'train', 'admin'] as const;
+export const SCOPES = ['ingest', 'read', 'judge', 'annotate', 'train', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
 /** In the place of names of projects: every project. */
 export const ALL_PROJECTS = '*';

@@ -60,6 +60,7 @@ export interface Poison {
     | 'missing-dataset'
     | 'missing-history'
     | 'missing-prompt'
+    | 'missing-annotation'
     | 'digest'
     | 'range'
     | 'conflict'

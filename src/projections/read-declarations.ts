@@ -10,6 +10,7 @@ export type DeclaredKind =
   | 'reward'
   | 'revision'
   | 'dataset'
+  | 'annotation'
   | 'render-spec'
   | 'segment'
   | 'history'
@@ -54,6 +55,8 @@ const LOOK_UPS = {
     sql<Row>`select reward_id as id, tree_id, null as depth from rewards where reward_id = any(${ids}::uuid[])`,
   revision: (ids: string[]) =>
     sql<Row>`select revision_id as id, tree_id, null as depth from revisions where revision_id = any(${ids}::uuid[])`,
+  annotation: (ids: string[]) =>
+    sql<Row>`select annotation_id as id, tree_id, null as depth from annotations where annotation_id = any(${ids}::uuid[])`,
   'render-spec': (ids: string[]) =>
     sql<Row>`select render_spec_id as id, null as tree_id, null as depth from render_specs where render_spec_id = any(${ids}::text[])`,
   segment: (ids: string[]) =>

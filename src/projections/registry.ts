@@ -1,3 +1,4 @@
+import { annotations } from './annotations/annotations.ts';
 import { datasetSources } from './dataset-sources/dataset-sources.ts';
 import { datasets } from './datasets/datasets.ts';
 import { evaluations } from './evaluations/evaluations.ts';
@@ -36,4 +37,5 @@ export const projections: readonly Projection[] = [
   trainingPool,
   experimentStages,
   pictures,
+  annotations,
 ];

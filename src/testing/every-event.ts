@@ -263,12 +263,20 @@ export function everyEvent(): readonly Envelope[] {
     },
     runId,
   );
+  recordAnnotations(builder, tree.treeId, stepId, runId);
   return builder.events.map((event) => ({ ...event, causationId: builder.id('cause'), repaired: ['data.nothing'] }));
 }
 
 /** Names the fixture of an event: its type and version, and what was added to the type without a new version. */
 export function fixtureName({ type, schemaVersion, data }: Envelope): string {
   return `${type}.v${schemaVersion}${'pictures' in data ? '.pictures' : ''}.json`;
+}
+
+function recordAnnotations(builder: EventBuilder, treeId: string, stepId: string, runId: string): void {
+  const annotationId = builder.id('annotation');
+  const said = { label: 'gave up', score: -0.5, note: 'says „I cannot“ 🌳' };
+  builder.record('AnnotationAdded', { annotationId, treeId, subject: { kind: 'step', stepId }, ...said }, runId);
+  builder.record('AnnotationRetracted', { annotationId, treeId, reason: 'another step' }, runId);
 }
 
 /** A PNG of one pixel (1, 2, 3), and one that lies in the blob store. */

@@ -13,6 +13,8 @@ from .runs import (
     StageFinishedData,
 )
 from .trees import (
+    AnnotationAddedData,
+    AnnotationRetractedData,
     CallCapturedData,
     HistoryRenderedData,
     NodeAddedData,
@@ -83,6 +85,8 @@ EVENTS: dict[str, type] = {
     "RevisionComposed": RevisionComposedData,
     "RevisionVerified": RevisionVerifiedData,
     "RevisionRejected": RevisionRejectedData,
+    "AnnotationAdded": AnnotationAddedData,
+    "AnnotationRetracted": AnnotationRetractedData,
     "SegmentRendered": SegmentRenderedData,
     "DatasetReleased": DatasetReleasedData,
     "DatasetSourced": DatasetSourcedData,
@@ -101,6 +105,8 @@ EVENTS: dict[str, type] = {
 
 __all__ = [
     "EVENTS",
+    "AnnotationAddedData",
+    "AnnotationRetractedData",
     "BatchAbandonedData",
     "BatchAckedData",
     "BatchLeasedData",

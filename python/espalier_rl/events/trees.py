@@ -1076,3 +1076,76 @@ class RevisionRejectedData(TypedDict):
     """UUID of the step at which the revision failed; null when it failed at none."""
     detail: str
     """What was observed."""
+
+
+class AnnotationAddedDataSubjectStep(TypedDict):
+    """An object within AnnotationAddedDataSubject."""
+
+    kind: Literal["step"]
+    """A step."""
+    stepId: str
+    """UUID of the step."""
+
+
+class AnnotationAddedDataSubjectRollout(TypedDict):
+    """An object within AnnotationAddedDataSubject."""
+
+    kind: Literal["rollout"]
+    """A rollout, and the trajectory that it ended."""
+    rolloutId: str
+    """UUID of the rollout."""
+
+
+class AnnotationAddedDataSubjectRevision(TypedDict):
+    """An object within AnnotationAddedDataSubject."""
+
+    kind: Literal["revision"]
+    """A revision."""
+    revisionId: str
+    """UUID of the revision."""
+
+
+class AnnotationAddedDataSubjectRow(TypedDict):
+    """An object within AnnotationAddedDataSubject."""
+
+    kind: Literal["row"]
+    """An example of a released dataset."""
+    datasetId: str
+    """UUID of the dataset."""
+    line: int
+    """First line of the example in the file, from 1."""
+
+
+class AnnotationAddedDataSubjectTree(TypedDict):
+    """An object within AnnotationAddedDataSubject."""
+
+    kind: Literal["tree"]
+    """The tree as a whole."""
+
+
+class AnnotationAddedData(TypedDict):
+    """Somebody annotated something of a tree: with a label, a score or a note. Topic: trees; stream and key: data.treeId."""
+
+    annotationId: str
+    """UUID of the annotation; also the id of the event that added it."""
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    subject: AnnotationAddedDataSubjectStep | AnnotationAddedDataSubjectRollout | AnnotationAddedDataSubjectRevision | AnnotationAddedDataSubjectRow | AnnotationAddedDataSubjectTree
+    """What is annotated."""
+    label: str | None
+    """Label to filter by; null without one."""
+    score: float | None
+    """Score; null without one."""
+    note: str
+    """Text for people; empty without one."""
+
+
+class AnnotationRetractedData(TypedDict):
+    """An annotation was retracted: it no longer counts. Topic: trees; stream and key: data.treeId."""
+
+    annotationId: str
+    """UUID of the annotation; also the id of the event that added it."""
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    reason: str
+    """Reason for the retraction; empty without one."""

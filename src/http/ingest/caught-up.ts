@@ -19,6 +19,7 @@ const HOMES: Readonly<Record<DeclaredKind, Home>> = {
   history: { projection: 'images', topic: 'trees' },
   prompt: { projection: 'prompts', topic: 'trees' },
   dataset: { projection: 'datasets', topic: 'datasets' },
+  annotation: { projection: 'annotations', topic: 'trees' },
 };
 
 /** A projection that is waited for, and the topic whose end it is to reach. */

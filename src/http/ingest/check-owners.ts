@@ -2,9 +2,9 @@ import { catalogue, type Topic } from '../../events/catalogue.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import type { Db } from '../../postgres/database.ts';
 import { may, owns, type Principal, sees } from '../../postgres/principal.ts';
-import { isJudgement } from '../../projections/owners/is-judgement.ts';
 import { opens, rootOf } from '../../projections/owners/owners.ts';
 import { type Owner, readOwners } from '../../projections/owners/read-owners.ts';
+import { scopeOfOthers } from '../../projections/owners/scope-of-others.ts';
 import type { Cache } from '../../runtime/cache.ts';
 import type { Problem } from '../reply.ts';
 import type { Sent } from './check-events.ts';
@@ -92,9 +92,10 @@ function problemOf({ index, event }: Sent, message: string, remedy: string, path
 }
 
 function judgeScope(sent: Sent, principal: Principal): Found | undefined {
-  const needs = isJudgement(sent.event) ? (['judge', 'ingest'] as const) : (['ingest'] as const);
+  const others = scopeOfOthers(sent.event);
+  const needs = others === null ? (['ingest'] as const) : ([others, 'ingest'] as const);
   if (needs.some((scope) => may(principal, scope))) return undefined;
-  const problem = problemOf(sent, `${sent.event.type} needs the scope ${needs.join(' or ')}`, withScope('ingest'), 'type');
+  const problem = problemOf(sent, `${sent.event.type} needs the scope ${needs.join(' or ')}`, withScope(needs[0]), 'type');
   return { kind: 'forbidden', problem };
 }
 
@@ -120,13 +121,14 @@ function judge(sent: Sent, principal: Principal, { what, owner }: Held): Found |
     return unknown();
   }
   if (owns(principal, owner.principal) || may(principal, 'admin')) return undefined;
-  if (!isJudgement(sent.event))
+  const scope = scopeOfOthers(sent.event);
+  if (scope === null)
     return forbidden(
       `the ${what} belongs to another key: ${type} is accepted from its owner alone`,
       'send it with the key that opened it, with one that replaces it (`espalier keys replace ID`), or with one of the scope admin',
     );
-  if (may(principal, 'judge')) return undefined;
-  return forbidden(`the ${what} belongs to another key, and ${type} of others needs the scope judge`, withScope('judge'));
+  if (may(principal, scope)) return undefined;
+  return forbidden(`the ${what} belongs to another key, and ${type} of others needs the scope ${scope}`, withScope(scope));
 }
 
 /** A segment is named by its content, and nobody owns it. It is shown with the run that it was drawn for. */

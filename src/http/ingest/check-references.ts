@@ -112,4 +112,5 @@ const REMEDIES: Readonly<Record<DeclaredKind, string>> = {
   prompt: 'append the PromptShown of that step or judgement first, or earlier in the same request',
   history: 'append the HistoryRendered of that step first, or earlier in the same request',
   dataset: 'append its DatasetReleased first, or earlier in the same request',
+  annotation: 'append its AnnotationAdded first, or earlier in the same request',
 };

@@ -81,7 +81,7 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
   return endpoint({
     method: 'POST',
     path: '/v1/events',
-    needs: ['ingest', 'judge'],
+    needs: ['ingest', 'judge', 'annotate'],
     summary: 'Appends events: one JSON event, an array, or NDJSON, plain or gzip.',
     description:
       'Appends all events of a request or none. An id that is on record with the same content is accepted again and not appended again; with other content the request is refused. The position of the answer can be waited for in GraphQL.',

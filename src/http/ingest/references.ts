@@ -130,6 +130,12 @@ export function referencesOf(event: Envelope): readonly Reference[] {
       const { treeId, stepId } = event.data;
       return [tree(treeId), revision(event.data), ...(stepId === null ? [] : [step(event.data, 'stepId', stepId)])];
     }
+    case 'AnnotationAdded':
+      return [tree(event.data.treeId), ...subjectOf(event.data)];
+    case 'AnnotationRetracted': {
+      const { annotationId: id, treeId } = event.data;
+      return [tree(treeId), { kind: 'annotation', id, field: 'data.annotationId', treeId }];
+    }
     default:
       return event satisfies never;
   }
@@ -168,6 +174,8 @@ export function declarationsOf(event: Envelope): readonly Declaration[] {
       return [{ kind: 'history', id: event.data.stepId, treeId: event.data.treeId, depth: null }];
     case 'PromptShown':
       return [{ kind: 'prompt', id: event.data.judgementId ?? event.data.stepId, treeId: event.data.treeId, depth: null }];
+    case 'AnnotationAdded':
+      return [{ kind: 'annotation', id: event.data.annotationId, treeId: event.data.treeId, depth: null }];
     case 'RevisionComposed':
       return [{ kind: 'revision', id: event.data.revisionId, treeId: event.data.treeId, depth: null }];
     default:
@@ -189,6 +197,23 @@ function step(data: { readonly treeId: string }, field: string, id: string): Ref
 
 function revision({ revisionId, treeId }: { readonly revisionId: string; readonly treeId: string }): Reference {
   return { kind: 'revision', id: revisionId, field: 'data.revisionId', treeId };
+}
+
+function subjectOf({ treeId, subject }: Envelope<'AnnotationAdded'>['data']): readonly Reference[] {
+  switch (subject.kind) {
+    case 'step':
+      return [{ kind: 'step', id: subject.stepId, field: 'data.subject.stepId', treeId }];
+    case 'rollout':
+      return [{ kind: 'rollout', id: subject.rolloutId, field: 'data.subject.rolloutId', treeId }];
+    case 'revision':
+      return [{ kind: 'revision', id: subject.revisionId, field: 'data.subject.revisionId', treeId }];
+    case 'row':
+      return [{ kind: 'dataset', id: subject.datasetId, field: 'data.subject.datasetId', treeId: null }];
+    case 'tree':
+      return [];
+    default:
+      return subject satisfies never;
+  }
 }
 
 function rollout(data: { readonly treeId: string; readonly rolloutId: string | null }): readonly Reference[] {

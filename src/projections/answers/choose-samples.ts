@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, countUpTo, type Page, type PageRequest, readPages, type UpTo } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import { type AnnotatedFilter, rolloutAnnotated } from '../annotations/annotated.ts';
 import type { SampleState } from '../training-pool/read-samples.ts';
 import { measureSearch, SearchTooWide } from './plan-search.ts';
 import { sampleIs } from './sample-state.ts';
@@ -18,6 +19,8 @@ export interface SampleFilter extends OfTrees {
   readonly version?: number;
   /** Words of a step that they took. */
   readonly text?: TextQuery;
+  /** What they, or a step that they took, are annotated with. */
+  readonly annotated?: AnnotatedFilter;
 }
 
 /** By tree and rollout, ids that are hashes: any choice lies everywhere alike, and the samples of a group together. */
@@ -99,6 +102,7 @@ function conditions(given: SampleFilter): RawBuilder<unknown>[] {
   const trees = treesOf('samples.treeId', filter);
   if (trees) all.push(trees);
   if (filter.text !== undefined) all.push(matching(given, filter.text));
+  if (filter.annotated !== undefined) all.push(rolloutAnnotated('samples', filter.annotated));
   if (filter.version !== undefined) all.push(sql`${filter.version} between samples.oldest_version and samples.newest_version`);
   return all;
 }

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import { type AnnotatedFilter, stepAnnotated } from '../annotations/annotated.ts';
 import type { SampleState } from '../training-pool/read-samples.ts';
 import { sampleIs } from './sample-state.ts';
 import { stepsMatching, type TextArm, type TextQuery } from './text-query.ts';
@@ -19,6 +20,11 @@ export interface StepFilter extends OfTrees {
   readonly reward?: { readonly component?: string; readonly from?: number; readonly until?: number };
   /** What a judge said of it. */
   readonly verdict?: string;
+  /** The return of the rollout that took it. */
+  readonly returnFrom?: number;
+  readonly returnUntil?: number;
+  /** What it is annotated with itself. */
+  readonly annotated?: AnnotatedFilter;
   /** What became of its rollout as a training sample. */
   readonly sampleState?: SampleState;
   readonly sampleReason?: string;
@@ -103,6 +109,8 @@ export function stepConditions(filter: StepFilter): RawBuilder<unknown>[] {
   if (filter.reward) add(rewarded(filter.reward));
   if (filter.verdict !== undefined)
     add(sql`exists (select from judgements j where j.step_id = steps.step_id and j.verdict = ${filter.verdict})`);
+  if (filter.returnFrom !== undefined || filter.returnUntil !== undefined) add(returned(filter));
+  if (filter.annotated !== undefined) add(stepAnnotated(filter.annotated));
   if (filter.sampleState !== undefined || filter.sampleReason !== undefined)
     add(sql`exists (select from samples s join groups g using (tree_id) join training_runs r using (run_id)
       where s.rollout_id = steps.rollout_id and s.finished_at is not null and r.channel = 'train'
@@ -142,4 +150,11 @@ function rewarded({ component, from, until }: NonNullable<StepFilter['reward']>)
   if (from !== undefined) of.push(sql`w.value >= ${from}`);
   if (until !== undefined) of.push(sql`w.value < ${until}`);
   return sql`exists (select from rewards w where ${sql.join(of, sql` and `)})`;
+}
+
+function returned({ returnFrom, returnUntil }: Pick<StepFilter, 'returnFrom' | 'returnUntil'>): RawBuilder<unknown> {
+  const of = [sql`v.rollout_id = steps.rollout_id`];
+  if (returnFrom !== undefined) of.push(sql`v.value >= ${returnFrom}`);
+  if (returnUntil !== undefined) of.push(sql`v.value < ${returnUntil}`);
+  return sql`exists (select from returns v where ${sql.join(of, sql` and `)})`;
 }

@@ -3,6 +3,7 @@ import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import type { Tables } from '../../postgres/tables.ts';
+import { type AnnotatedFilter, rolloutAnnotated } from '../annotations/annotated.ts';
 
 export interface RolloutRecord {
   readonly id: string;
@@ -31,6 +32,8 @@ export interface RolloutFilter {
   readonly outcomes?: readonly string[];
   readonly finished?: boolean;
   readonly success?: boolean;
+  /** What they, or a step that they took, are annotated with. */
+  readonly annotated?: AnnotatedFilter;
   readonly policyId?: string;
   readonly policyVersionFrom?: number;
   readonly policyVersionUntil?: number;
@@ -107,6 +110,7 @@ export function chosenRollouts(db: Db, filter: RolloutFilter) {
     query = query.where((eb) => eb('rollouts.outcome', '=', eb.fn.any(eb.val([...(filter.outcomes ?? [])] as never[]))));
   if (filter.finished !== undefined) query = query.where('rollouts.finishedAt', filter.finished ? 'is not' : 'is', null);
   if (filter.success !== undefined) query = query.where('rollouts.success', '=', filter.success);
+  if (filter.annotated !== undefined) query = query.where(rolloutAnnotated('rollouts', filter.annotated));
   if (filter.policyId !== undefined) query = query.where('rollouts.policyId', '=', filter.policyId);
   if (filter.policyVersionFrom !== undefined) query = query.where('rollouts.policyVersion', '>=', filter.policyVersionFrom);
   if (filter.policyVersionUntil !== undefined) query = query.where('rollouts.policyVersion', '<', filter.policyVersionUntil);

@@ -21,6 +21,7 @@ export class TreeShape {
   readonly #revisions = new Set<string>();
   readonly #histories = new Set<string>();
   readonly #prompts = new Set<string>();
+  readonly #annotations = new Set<string>();
   readonly #checked = new Set<string>();
   /** Steps that captured replies become, which may not be on record yet. */
   readonly #replies = new Set<string>();
@@ -87,6 +88,18 @@ export class TreeShape {
         const { revisionId } = event.data;
         if (!this.#revisions.has(revisionId)) return `the tree has no revision ${revisionId} before this event`;
         return once(this.#checked, revisionId, 'outcome of revision');
+      }
+      case 'AnnotationAdded': {
+        const { annotationId, subject } = event.data;
+        const [stepId, rolloutId] = [
+          subject.kind === 'step' ? subject.stepId : null,
+          subject.kind === 'rollout' ? subject.rolloutId : null,
+        ];
+        return once(this.#annotations, annotationId, 'annotation') ?? this.#expect(event, [stepId], rolloutId);
+      }
+      case 'AnnotationRetracted': {
+        const { annotationId } = event.data;
+        return this.#annotations.has(annotationId) ? null : `the tree has no annotation ${annotationId} before this event`;
       }
       case 'TreeResumed':
         return null;

@@ -5,8 +5,8 @@ import type { StoredRecord } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readKeysOfPrincipals } from '../../postgres/keys.ts';
 import { owns, principalOf } from '../../postgres/principal.ts';
-import { isJudgement } from '../../projections/owners/is-judgement.ts';
 import { type Owner, readOwners } from '../../projections/owners/read-owners.ts';
+import { scopeOfOthers } from '../../projections/owners/scope-of-others.ts';
 import type { Fault } from './verification.ts';
 
 const BY_KEY = '"principal":"key:';
@@ -65,5 +65,5 @@ function eventByKey({ offset, value }: StoredRecord): { readonly offset: number;
 function isOfAnother(event: Head, owner: Owner): boolean {
   const by = stampOf(event);
   if (owner.project !== by.project) return true;
-  return owner.principal !== by.principal && !isJudgement(event);
+  return owner.principal !== by.principal && scopeOfOthers(event) === null;
 }

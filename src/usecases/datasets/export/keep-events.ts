@@ -15,6 +15,13 @@ export function keepTouched(events: readonly TreeEvent[], chosen: ReadonlySet<st
   const histories = new Set<string>();
   const prompts = new Set<string>();
   const judgements = new Set<string>();
+  const annotations = new Set<string>();
+  /** What is said of a row or of the whole tree goes with every part of the tree. */
+  const isOfKept = (subject: AnnotatedSubject) => {
+    if (subject.kind === 'step') return steps.has(subject.stepId);
+    if (subject.kind === 'rollout') return chosen.has(subject.rolloutId);
+    return subject.kind !== 'revision' || revisions.has(subject.revisionId);
+  };
   return events.filter((event) => {
     switch (event.type) {
       case 'TreeOpened':
@@ -59,11 +66,17 @@ export function keepTouched(events: readonly TreeEvent[], chosen: ReadonlySet<st
       case 'RevisionVerified':
       case 'RevisionRejected':
         return revisions.has(event.data.revisionId);
+      case 'AnnotationAdded':
+        return isOfKept(event.data.subject) && annotations.add(event.data.annotationId).size > 0;
+      case 'AnnotationRetracted':
+        return annotations.has(event.data.annotationId);
       default:
         return refuseUnknown(event);
     }
   });
 }
+
+type AnnotatedSubject = Extract<TreeEvent, { type: 'AnnotationAdded' }>['data']['subject'];
 
 interface Touched {
   readonly steps: ReadonlySet<string>;

@@ -4,6 +4,18 @@ import type { Operation } from '../operation.ts';
 type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
+/** What steps, rollouts, trajectories and samples are annotated with; all parts must hold of one annotation that is not retracted. */
+export type AnnotatedFilter = {
+  /** false chooses those without such an annotation: what nobody has looked at yet. */
+  readonly has?: boolean;
+  /** The label. */
+  readonly label?: string | null | undefined;
+  /** Who added it: `local`, or `key:` and the id of the API key. */
+  readonly by?: string | null | undefined;
+  /** The score. */
+  readonly score?: FloatRange | null | undefined;
+};
+
 /** What steps are chosen by; all parts must hold. */
 export type StepFilter = {
   /** Words of their texts. */
@@ -32,6 +44,10 @@ export type StepFilter = {
   readonly reward?: RewardFilter | null | undefined;
   /** What a judge said of it. */
   readonly verdict?: Verdict | null | undefined;
+  /** The return of the rollout that took it. */
+  readonly return?: FloatRange | null | undefined;
+  /** What it is annotated with itself. */
+  readonly annotated?: AnnotatedFilter | null | undefined;
   /** What became of its rollout as a training sample. */
   readonly sampleState?: SampleState | null | undefined;
   /** Why its rollout is never trained on. */

@@ -1,0 +1,181 @@
+import type { Draft } from '../../append/appender.ts';
+import { EventRefused } from '../../append/prepare-events.ts';
+import { catalogue, type DataOf } from '../../events/catalogue.ts';
+import { newId } from '../../events/new-id.ts';
+import { formatPosition, positionAfter } from '../../log/position.ts';
+import { type AppendingWorld, openAppender } from '../../platform/open-appender.ts';
+import { may, owns, type Principal } from '../../postgres/principal.ts';
+import { annotations } from '../../projections/annotations/annotations.ts';
+import { idOf, type Located, locateSubjects, nameOf, type Subject } from '../../projections/annotations/locate-subjects.ts';
+import { type AnnotationRecord, readAnnotationsById } from '../../projections/annotations/read-annotations.ts';
+import { journal } from '../../projections/journal/journal.ts';
+import { asSeenBy } from '../../projections/visible/see-projects.ts';
+import { ProjectionsBehind, waitUntilProjected } from '../../projections/wait-until.ts';
+import { createExclusive } from '../../runtime/exclusive.ts';
+
+/** What somebody says of something: a label, a score, a note, at least one of them. */
+export interface NewAnnotation extends Pick<DataOf<'AnnotationAdded'>, 'label' | 'score' | 'note'> {
+  /** A UUID of the caller's own, so that a repetition is recognised; a new one unless given. */
+  readonly id?: string;
+  readonly subject: Subject;
+}
+
+export type AnnotateAsked =
+  | { readonly kind: 'add'; readonly annotations: readonly NewAnnotation[] }
+  | { readonly kind: 'retract'; readonly ids: readonly string[]; readonly reason: string };
+
+export type Annotated =
+  /** All is on record; `position` is empty where it was before. */
+  | { readonly kind: 'recorded'; readonly ids: readonly string[]; readonly position: string }
+  | {
+      readonly kind: 'refused';
+      readonly code: 'forbidden' | 'unknown' | 'invalid' | 'conflict' | 'unavailable';
+      readonly message: string;
+    };
+
+/** Adds annotations or retracts them, all of a call or none, for who asks. */
+export type Annotate = (asked: AnnotateAsked, principal: Principal) => Promise<Annotated>;
+
+type Refused = Extract<Annotated, { kind: 'refused' }>;
+
+export interface AnnotateWorld extends AppendingWorld {
+  /** How long to wait for the read models. */
+  readonly catchUpMs?: number;
+}
+
+/** In one call. */
+export const ANNOTATIONS_LIMIT = 500;
+const PRODUCER = 'annotator';
+const CATCH_UP_MS = 10_000;
+const SHOWN_MS = 2_000; // that a caller waits for what it wrote to be read; it is on record already
+
+/**
+ * Opens the recording of annotations. Whoever has the scope `annotate` annotates what it sees; an annotation is retracted by who
+ * added it, or by an administrator. It is an event of the tree that its subject belongs to, in the project of that.
+ */
+export function openAnnotate({ catchUpMs = CATCH_UP_MS, ...world }: AnnotateWorld): Annotate {
+  const { db } = world.database;
+  const exclusive = createExclusive();
+
+  async function folded(): Promise<void> {
+    const ends = await world.log.ends(['trees']);
+    await waitUntilProjected(db, ends, { timeoutMs: catchUpMs, projections: [journal, annotations] });
+  }
+
+  async function add(given: readonly NewAnnotation[], principal: Principal): Promise<Annotated> {
+    const named = given.map((annotation) => ({ ...annotation, id: annotation.id ?? newId() }));
+    if (new Set(named.map(({ id }) => id)).size < named.length)
+      return refused('invalid', 'an id is given twice; give each its own');
+    const seen = asSeenBy(db, principal);
+    const subjects = named.map(({ subject }) => subject);
+    const located = await locateSubjects(seen, subjects);
+    const unknown = subjects.filter((_, place) => !located.has(place));
+    if (unknown[0]) return refused('unknown', `no ${nameOf(unknown[0])} is on record; nothing was recorded`);
+    const before = new Map(
+      (
+        await readAnnotationsById(
+          db,
+          named.map(({ id }) => id),
+        )
+      ).map((row) => [row.id, row]),
+    );
+    const drafts = named.flatMap((annotation, place): Draft<'AnnotationAdded'>[] => {
+      const at = located.get(place);
+      return at && !before.has(annotation.id) ? [draftOf(annotation, at)] : [];
+    });
+    if (named.some(({ label, score, note }) => label === null && score === null && note === ''))
+      return refused('invalid', 'an annotation needs a label, a score or a note; nothing was recorded');
+    for (const draft of drafts) {
+      const { error } = catalogue.AnnotationAdded.data.safeParse(draft.data);
+      if (error)
+        return refused('invalid', `${error.issues[0]?.path.join('.')} ${error.issues[0]?.message}; nothing was recorded`);
+    }
+    for (const [place, annotation] of named.entries()) {
+      const known = before.get(annotation.id);
+      if (known && !isSame(known, annotation, located.get(place)))
+        return refused('conflict', `the id ${annotation.id} belongs to another annotation; give a new one a new id`);
+    }
+    return append(
+      drafts,
+      named.map(({ id }) => id),
+      principal,
+    );
+  }
+
+  async function retract(ids: readonly string[], reason: string, principal: Principal): Promise<Annotated> {
+    const rows = new Map((await readAnnotationsById(asSeenBy(db, principal), ids)).map((row) => [row.id, row]));
+    const unknown = ids.find((id) => !rows.has(id));
+    if (unknown !== undefined) return refused('unknown', `no annotation ${unknown} is on record; nothing was recorded`);
+    const foreign = [...rows.values()].find((row) => !owns(principal, row.principal) && !may(principal, 'admin'));
+    if (foreign)
+      return refused(
+        'forbidden',
+        `annotation ${foreign.id} was added by ${foreign.principal}, and this is ${principal.principal}: who added it retracts it, or a key with the scope admin`,
+      );
+    const drafts = [...rows.values()].flatMap(({ id, treeId, runId, retractedAt }): Draft<'AnnotationRetracted'>[] =>
+      retractedAt === null
+        ? [{ type: 'AnnotationRetracted', correlationId: runId, causationId: id, data: { annotationId: id, treeId, reason } }]
+        : [],
+    );
+    return append(drafts, ids, principal);
+  }
+
+  async function append(drafts: readonly Draft[], ids: readonly string[], principal: Principal): Promise<Annotated> {
+    if (drafts.length === 0) return { kind: 'recorded', ids, position: '' };
+    // Of a stream that other processes annotate too, the record says the next number.
+    const appender = openAppender({ ...world, stamp: { principal: principal.principal, project: principal.project } }, PRODUCER);
+    const position = positionAfter(await appender.append(drafts));
+    await waitUntilProjected(db, position, { timeoutMs: SHOWN_MS, projections: [annotations] }).catch((error: unknown) => {
+      if (!(error instanceof ProjectionsBehind)) throw error;
+    });
+    return { kind: 'recorded', ids, position: formatPosition(position) };
+  }
+
+  return async (asked, principal) => {
+    if (!may(principal, 'annotate'))
+      return refused(
+        'forbidden',
+        `the key ${JSON.stringify(principal.name)} has the scopes ${principal.scopes.join(', ') || 'none'}; annotating needs annotate: make a key with \`espalier keys create --name NAME --scopes read,annotate\``,
+      );
+    const count = asked.kind === 'add' ? asked.annotations.length : asked.ids.length;
+    if (count < 1 || count > ANNOTATIONS_LIMIT)
+      return refused('invalid', `a call takes 1 to ${ANNOTATIONS_LIMIT} annotations, not ${count}; send them in several calls`);
+    try {
+      return await exclusive.run(['annotations'], async () => {
+        await folded(); // what was recorded a moment ago can be annotated, and numbers go on from the last
+        return asked.kind === 'add' ? add(asked.annotations, principal) : retract(asked.ids, asked.reason, principal);
+      });
+    } catch (error) {
+      if (error instanceof ProjectionsBehind) return refused('unavailable', `${error.message}; nothing was recorded`);
+      if (error instanceof EventRefused) return refused('invalid', error.message);
+      throw error;
+    }
+  };
+}
+
+function draftOf(
+  { id, subject, label, score, note }: NewAnnotation & { id: string },
+  { treeId, runId }: Located,
+): Draft<'AnnotationAdded'> {
+  const of = subject.kind === 'tree' ? { kind: subject.kind } : subject;
+  return {
+    type: 'AnnotationAdded',
+    id,
+    correlationId: runId,
+    data: { annotationId: id, treeId, subject: of, label, score, note },
+  };
+}
+
+function isSame(known: AnnotationRecord, { subject, label, score, note }: NewAnnotation, at: Located | undefined): boolean {
+  const said = known.label === label && known.score === score && known.note === note;
+  return said && known.treeId === at?.treeId && known.kind === subject.kind && isOf(known, subject);
+}
+
+function isOf({ stepId, rolloutId, revisionId, datasetId, treeId, line }: AnnotationRecord, subject: Subject): boolean {
+  const of = { step: stepId, rollout: rolloutId, revision: revisionId, row: datasetId, tree: treeId }[subject.kind];
+  return of === idOf(subject) && (subject.kind !== 'row' || subject.line === line);
+}
+
+function refused(code: Refused['code'], message: string): Refused {
+  return { kind: 'refused', code, message };
+}

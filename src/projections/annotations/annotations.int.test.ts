@@ -33,7 +33,7 @@ async function labels(filter: AnnotationFilter) {
 }
 
 describe('the annotations projection', () => {
-  test('the projection keeps what was said, of what, by whom and when, and that it was retracted', async () => {
+  test('the projection keeps what was said, of what, by which principal and when, and that it was retracted', async () => {
     const { builder, runId, treeId, stepId, annotate, retract } = recorded();
     const { annotationId, added } = annotate('a', { kind: 'step', stepId }, 'bad', -1, 'gives up');
     const retracted = retract(annotationId, 'another one');

@@ -102,7 +102,7 @@ describe('annotating', () => {
     expect(await annotate(ofStep(), key('other', ['annotate'], 'other'))).toMatchObject({ kind: 'refused', code: 'unknown' });
   });
 
-  test('who added an annotation retracts it, or an administrator, and a second retraction changes nothing', async () => {
+  test('an annotation is retracted by its author or an administrator, and a second retraction changes nothing', async () => {
     const { ids } = recorded(await annotate(ofStep(), reviewer));
     expect(await annotate(retract(ids), key('second', ['annotate']))).toMatchObject({ kind: 'refused', code: 'forbidden' });
     const { position } = recorded(await annotate(retract(ids), reviewer));

@@ -69,7 +69,7 @@ export async function readOperations(): Promise<string> {
 function constantOf(operation: OperationDefinitionNode, whole: DocumentNode): string {
   const name = operation.name?.value;
   if (name === undefined) throw new Error('an operation of the studio has no name');
-  const kind = operation.operation === 'query' ? 'Query' : 'Subscription';
+  const kind = { query: 'Query', mutation: 'Mutation', subscription: 'Subscription' }[operation.operation];
   const fragments = fragmentsOf(operation, whole);
   const text = [operation, ...fragments].map(print).join('\n');
   const then = operation.operation === 'query' ? [asOf(operation), ...fragments].map(print).join('\n') : null;

@@ -75,6 +75,12 @@ const find = createRoute({
   validateSearch: texts('words', 'in', 'run', 'tool', 'component', 'verdict', 'policy', 'version', 'termination'),
   component: lazyRouteComponent(() => import('./find/find.tsx'), 'FindPage'),
 });
+const review = createRoute({
+  getParentRoute: () => root,
+  path: '/view/review',
+  validateSearch: texts('words', 'in', 'run', 'verdict', 'from', 'until', 'fault', 'label', 'without'),
+  component: lazyRouteComponent(() => import('./review/review.tsx'), 'ReviewPage'),
+});
 const training = createRoute({
   getParentRoute: () => root,
   path: '/view/training',
@@ -118,6 +124,7 @@ export function makeRouter() {
     diff,
     compare,
     find,
+    review,
     training,
     revision,
     data,

@@ -7,6 +7,8 @@ import { decimal, instant, shortId, whole } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { AnnotateButton, Annotations } from '../review/annotations.tsx';
+import { type Annotatable, annotatable } from '../review/open-annotator.ts';
 import { Counts } from './datasets.tsx';
 
 type Dataset = NonNullable<DatasetPageQuery['dataset']>;
@@ -41,7 +43,7 @@ export function DatasetPage() {
             ) : null}
             <About dataset={dataset} />
             <h2>{`Rows: ${whole(dataset.examples.totalCount)}`}</h2>
-            <Rows examples={dataset.examples.nodes} />
+            <Rows dataset={dataset.id} examples={dataset.examples.nodes} />
             <div className="row">
               {pages.length > 1 ? (
                 <button type="button" onClick={() => setPages(pages.slice(0, -1))}>
@@ -96,7 +98,11 @@ function About({ dataset }: { readonly dataset: Dataset }) {
   );
 }
 
-function Rows({ examples }: { readonly examples: Dataset['examples']['nodes'] }) {
+function rowOf(dataset: string, line: number): Annotatable {
+  return { subject: { row: { dataset, line } }, name: `row ${line}` };
+}
+
+function Rows({ dataset, examples }: { readonly dataset: string; readonly examples: Dataset['examples']['nodes'] }) {
   return (
     <div className="scroll-x" role="region" aria-label="Rows" tabIndex={0}>
       <table className="rows">
@@ -108,11 +114,12 @@ function Rows({ examples }: { readonly examples: Dataset['examples']['nodes'] })
             <th scope="col">kind</th>
             <th scope="col">task</th>
             <th scope="col">made of</th>
+            <th scope="col">annotations</th>
           </tr>
         </thead>
         <tbody>
           {examples.map((row) => (
-            <tr key={row.line}>
+            <tr key={row.line} {...annotatable(rowOf(dataset, row.line))}>
               <td className="number">{row.line}</td>
               <td>{row.kind}</td>
               <td>
@@ -136,6 +143,10 @@ function Rows({ examples }: { readonly examples: Dataset['examples']['nodes'] })
                     {`bad, return ${decimal(row.badTrajectory.return)}`}
                   </Link>
                 ) : null}
+              </td>
+              <td>
+                <Annotations of={row.annotations} />
+                <AnnotateButton what={rowOf(dataset, row.line)} />
               </td>
             </tr>
           ))}

@@ -45,6 +45,10 @@ export function Keys() {
             </dt>
             <dd>finds</dd>
             <dt>
+              <kbd>a</kbd>
+            </dt>
+            <dd>annotates the step, rollout or row that has the focus</dd>
+            <dt>
               <kbd>?</kbd>
             </dt>
             <dd>this</dd>

@@ -4,6 +4,7 @@ import { state } from '../graphql/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { Failure } from '../parts/failure.tsx';
 import { whole } from '../parts/format.ts';
+import { Annotator } from '../review/annotator.tsx';
 import { Keys } from './keys.tsx';
 import { useMoment } from './moment.ts';
 import { MomentPicker } from './moment-picker.tsx';
@@ -15,6 +16,7 @@ const PLACES = [
   { to: '/view/training', name: 'Training' },
   { to: '/view/data', name: 'Data' },
   { to: '/view/find', name: 'Find' },
+  { to: '/view/review', name: 'Review' },
   { to: '/view/operations', name: 'Operations' },
 ] as const;
 
@@ -72,6 +74,7 @@ export function Shell() {
         <Outlet />
       </main>
       <Keys />
+      <Annotator />
     </>
   );
 }

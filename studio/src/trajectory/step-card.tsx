@@ -3,6 +3,8 @@ import type { StepShownFragment } from '../graphql/generated/operations.ts';
 import { decimal, duration, instant } from '../parts/format.ts';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { RecordImage } from '../parts/record-image.tsx';
+import { AnnotateButton, Annotations } from '../review/annotations.tsx';
+import { annotatable } from '../review/open-annotator.ts';
 
 const Prompt = lazy(() => import('./prompt.tsx').then(({ Prompt }) => ({ default: Prompt })));
 const Tokens = lazy(() => import('./tokens.tsx').then(({ Tokens }) => ({ default: Tokens })));
@@ -27,8 +29,13 @@ export function StepCard({
     </button>
   );
   const root = step.depth === 0;
+  const what = { subject: { step: step.id }, name: root ? 'the start' : `step ${step.depth}` };
   return (
-    <article className={`step ${chosen ? 'step-chosen' : ''}`} aria-label={root ? 'first observation' : `step ${step.depth}`}>
+    <article
+      className={`step ${chosen ? 'step-chosen' : ''}`}
+      {...annotatable(what)}
+      aria-label={root ? 'first observation' : `step ${step.depth}`}
+    >
       <header>
         <button
           type="button"
@@ -58,6 +65,7 @@ export function StepCard({
           </time>
         </span>
       </header>
+      <Annotations of={step.annotations} />
       {step.thought ? <PlainText className="thought" text={step.thought} /> : null}
       {root ? null : <PlainText className="action" text={step.action || step.response} />}
       {step.toolCalls.map((call) => (
@@ -90,6 +98,7 @@ export function StepCard({
           {show('response', 'Whole reply')}
           {step.tokens ? show('tokens', step.tokens.ids.length === 1 ? '1 token' : `${step.tokens.ids.length} tokens`) : null}
           {show('events', 'Events and lineage')}
+          <AnnotateButton what={what} />
         </footer>
       )}
       {part === null ? null : (

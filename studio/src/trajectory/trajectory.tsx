@@ -6,6 +6,7 @@ import { decimal, shortId } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { AnnotateButton, Annotations } from '../review/annotations.tsx';
 import { Steps } from './steps.tsx';
 
 type Rollout = NonNullable<TrajectoryPageQuery['rollout']>;
@@ -60,6 +61,7 @@ function Head({ rollout }: { readonly rollout: Rollout }) {
             Diff with rollout {best.ordinal}
           </Link>
         ) : null}
+        <AnnotateButton what={{ subject: { rollout: rollout.id }, name: `rollout ${rollout.ordinal}` }} />
         <CopyAs operation={trajectoryPage} variables={{ id: rollout.id }} command={`espalier tree ${rollout.treeId}`} />
       </PageHead>
       {tree?.forgotten ? <p className="notice">Something of its payload is forgotten.</p> : null}
@@ -87,6 +89,7 @@ function Head({ rollout }: { readonly rollout: Rollout }) {
           </span>
         ))}
       </div>
+      <Annotations of={rollout.annotations} />
       {rollout.reason ? <p className="reason">{visible(rollout.reason)}</p> : null}
       {tree?.instruction ? (
         <details>

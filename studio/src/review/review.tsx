@@ -1,0 +1,208 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { labels, type ReviewQueueQuery, reviewQueue } from '../graphql/generated/operations.ts';
+import { useAsk } from '../graphql/use-ask.ts';
+import { CopyAs } from '../parts/copy-as.tsx';
+import { decimal } from '../parts/format.ts';
+import { PageHead } from '../parts/page-head.tsx';
+import { PlainText, visible } from '../parts/plain-text.tsx';
+import { Shown } from '../parts/shown.tsx';
+import { AnnotateButton, Annotations } from './annotations.tsx';
+import { annotatable } from './open-annotator.ts';
+import { filterOf, QUEUES, type Queue } from './queues.ts';
+import { SaidLast } from './said-last.tsx';
+
+const FIRST = 20;
+
+/** Queues of steps to look at, one after the other; the address is the queue, and what is annotated leaves it. */
+export function ReviewPage() {
+  const queue = useSearch({ from: '/view/review' });
+  const [after, setAfter] = useState<readonly (string | undefined)[]>([undefined]);
+  const key = JSON.stringify(queue);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another queue begins at its first page
+  useEffect(() => setAfter([undefined]), [key]);
+  const place = after.at(-1);
+  const variables = { filter: filterOf(queue), first: FIRST, ...(place === undefined ? {} : { after: place }) };
+  const asked = Object.keys(queue).some((name) => name !== 'at');
+  const answer = useAsk(reviewQueue, variables, { enabled: asked });
+  return (
+    <>
+      <PageHead title="Review">{asked ? <CopyAs operation={reviewQueue} variables={variables} /> : null}</PageHead>
+      <Queues />
+      <Fields key={key} queue={queue} />
+      {asked ? (
+        <Shown of={answer}>
+          {({ steps }) => (
+            <>
+              <p className="faint">
+                <kbd>j</kbd> <kbd>k</kbd> walk, <kbd>a</kbd> annotates. What is annotated leaves the queue.
+              </p>
+              {steps.nodes.length === 0 ? <p className="empty">Nothing is left in this queue.</p> : null}
+              <Items steps={steps.nodes} />
+              <div className="row">
+                {after.length > 1 ? (
+                  <button type="button" onClick={() => setAfter(after.slice(0, -1))}>
+                    Back
+                  </button>
+                ) : null}
+                {steps.pageInfo.hasNextPage ? (
+                  <button type="button" onClick={() => setAfter([...after, steps.pageInfo.endCursor ?? undefined])}>
+                    Further steps
+                  </button>
+                ) : null}
+              </div>
+            </>
+          )}
+        </Shown>
+      ) : (
+        <p className="empty">Choose a queue, or write one of your own: its address is a link to it.</p>
+      )}
+      <SaidLast />
+    </>
+  );
+}
+
+function Queues() {
+  const known = useAsk(labels, {}).data?.annotationLabels ?? [];
+  return (
+    <nav className="row queues" aria-label="Queues">
+      {QUEUES.map(({ name, queue }) => (
+        <Link key={name} className="button" to="/view/review" search={queue}>
+          {name}
+        </Link>
+      ))}
+      {known.slice(0, 12).map(({ label, count }) => (
+        <Link key={label} className="button" to="/view/review" search={{ label }}>
+          <bdi>{visible(label)}</bdi>
+          {` (${count})`}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+function Fields({ queue }: { readonly queue: Queue }) {
+  const navigate = useNavigate({ from: '/view/review' });
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const given = [...new FormData(event.currentTarget)].filter(([, value]) => value !== '');
+    void navigate({ search: Object.fromEntries(given) as Queue }); // the names of the fields are those of a queue
+  };
+  const field = (name: keyof Queue, label: string, size: number) => (
+    <label>
+      {label}
+      <input name={name} defaultValue={queue[name] ?? ''} size={size} />
+    </label>
+  );
+  return (
+    <search>
+      <form className="filters" onSubmit={submit}>
+        <label>
+          Words
+          <input data-find name="words" defaultValue={queue.words ?? ''} size={28} />
+        </label>
+        <label>
+          in
+          <select name="in" defaultValue={queue.in ?? ''}>
+            <option value="">all texts</option>
+            <option value="said">thought and action</option>
+            <option>observation</option>
+          </select>
+        </label>
+        {field('run', 'run', 10)}
+        {field('from', 'return from', 8)}
+        {field('until', 'below', 8)}
+        <label>
+          verdict
+          <select name="verdict" defaultValue={queue.verdict ?? ''}>
+            <option value="">any</option>
+            <option>good</option>
+            <option>bad</option>
+            <option>uncertain</option>
+          </select>
+        </label>
+        <label>
+          fault
+          <select name="fault" defaultValue={queue.fault ?? ''}>
+            <option value="">any</option>
+            <option value="form">not well formatted</option>
+            <option value="executable">not executable</option>
+            <option value="truncated">cut off</option>
+            <option value="rejected">sample rejected</option>
+          </select>
+        </label>
+        {field('label', 'with label', 10)}
+        {field('without', 'without label', 10)}
+        <button type="submit">Show</button>
+      </form>
+    </search>
+  );
+}
+
+type Item = ReviewQueueQuery['steps']['nodes'][number];
+
+/** The items of a page. When the one that has the focus leaves, the one in its place takes it. */
+function Items({ steps }: { readonly steps: readonly Item[] }) {
+  const list = useRef<HTMLOListElement>(null);
+  const place = useRef(-1);
+  const ids = steps.map(({ id }) => id).join();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other items
+  useEffect(() => {
+    if (place.current === -1 || list.current?.contains(document.activeElement)) return;
+    const items = list.current?.querySelectorAll<HTMLElement>('[data-item]');
+    items?.[Math.min(place.current, items.length - 1)]?.focus();
+  }, [ids]);
+  return (
+    <ol className="plain found" ref={list}>
+      {steps.map((step, at) => (
+        <li
+          key={step.id}
+          className="step"
+          {...annotatable({ subject: { step: step.id }, name: `step ${step.depth}` })}
+          onFocus={() => {
+            place.current = at;
+          }}
+        >
+          <StepToReview step={step} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function StepToReview({ step }: { readonly step: Item }) {
+  const { rollout, tree } = step;
+  return (
+    <>
+      <header>
+        {step.rolloutId ? (
+          <Link data-item to="/view/trajectory/$id" params={{ id: step.rolloutId }} search={{ step: step.id }}>
+            {`step ${step.depth}`}
+          </Link>
+        ) : (
+          <Link data-item to="/view/tree/$id" params={{ id: step.treeId }} search={{ step: step.id }}>
+            {`node at depth ${step.depth}`}
+          </Link>
+        )}
+        <span className="faint">
+          <bdi>{visible(tree?.task.goal || tree?.task.alias || '').slice(0, 100)}</bdi>
+        </span>
+        {rollout === null ? null : (
+          <span
+            className={`reward ${(rollout.return ?? 0) <= 0 ? 'reward-bad' : ''}`}
+          >{`return ${decimal(rollout.return)}`}</span>
+        )}
+        {step.rewards.map((reward) => (
+          <span key={reward.id} className={`reward ${reward.value < 0 ? 'reward-bad' : ''}`}>
+            {`${visible(reward.component)} ${decimal(reward.value)}`}
+          </span>
+        ))}
+        <AnnotateButton what={{ subject: { step: step.id }, name: `step ${step.depth}` }} />
+      </header>
+      <Annotations of={step.annotations} />
+      {step.thought ? <PlainText className="thought" text={step.thought.slice(0, 2_000)} /> : null}
+      <PlainText className="action" text={(step.action || step.response).slice(0, 2_000)} />
+      {step.observation ? <PlainText className="observation" text={step.observation.slice(0, 2_000)} /> : null}
+    </>
+  );
+}

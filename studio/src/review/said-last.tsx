@@ -1,0 +1,71 @@
+import { Link } from '@tanstack/react-router';
+import { type SaidLastQuery, saidLast } from '../graphql/generated/operations.ts';
+import { useAsk } from '../graphql/use-ask.ts';
+import { whole } from '../parts/format.ts';
+import { visible } from '../parts/plain-text.tsx';
+import { Shown } from '../parts/shown.tsx';
+import { Said } from './annotations.tsx';
+
+const FIRST = 30;
+
+/** The last annotations, each with a link to what it is of. */
+export function SaidLast() {
+  const answer = useAsk(saidLast, { filter: {}, first: FIRST });
+  return (
+    <section className="panel" aria-labelledby="said-last">
+      <h2 id="said-last">What was said last</h2>
+      <Shown of={answer}>
+        {({ annotations }) =>
+          annotations.nodes.length === 0 ? (
+            <p className="empty">Nothing is annotated yet.</p>
+          ) : (
+            <>
+              <ul className="plain">
+                {annotations.nodes.map((annotation) => (
+                  <li key={annotation.id} className="row">
+                    <Of annotation={annotation} />
+                    <Said annotation={annotation} />
+                  </li>
+                ))}
+              </ul>
+              {annotations.totalCount > FIRST ? (
+                <p className="faint">{`the last ${FIRST} of ${whole(annotations.totalCount)}`}</p>
+              ) : null}
+            </>
+          )
+        }
+      </Shown>
+    </section>
+  );
+}
+
+function Of({ annotation }: { readonly annotation: SaidLastQuery['annotations']['nodes'][number] }) {
+  const { kind, step, rolloutId, revisionId, datasetId, line, treeId, tree } = annotation;
+  const task = <bdi>{visible(tree?.task.goal || tree?.task.alias || '').slice(0, 60)}</bdi>;
+  if (step?.rolloutId)
+    return (
+      <Link to="/view/trajectory/$id" params={{ id: step.rolloutId }} search={{ step: step.id }}>
+        {`step ${step.depth} of `}
+        {task}
+      </Link>
+    );
+  if (rolloutId)
+    return (
+      <Link to="/view/trajectory/$id" params={{ id: rolloutId }}>
+        rollout of {task}
+      </Link>
+    );
+  if (revisionId)
+    return (
+      <Link to="/view/revision/$id" params={{ id: revisionId }}>
+        revision of {task}
+      </Link>
+    );
+  if (datasetId) return <Link to="/view/dataset/$id" params={{ id: datasetId }}>{`row ${line}`}</Link>;
+  return (
+    <Link to="/view/tree/$id" params={{ id: treeId }} search={step ? { step: step.id } : {}}>
+      {`${kind} of `}
+      {task}
+    </Link>
+  );
+}

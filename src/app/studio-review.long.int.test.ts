@@ -92,7 +92,7 @@ let wrong: readonly string[];
     await form().getByText('label must hold no control or formatting characters').waitFor();
   }, 120_000);
 
-  test('what others annotate appears by itself, and is not there as of before', async () => {
+  test('what others annotate appears by itself, and is not there at an earlier moment', async () => {
     const { position } = (await (await fetch(`${server.url}/graphql`, asked('{ position }'))).json()).data;
     await at(`/view/trajectory/${rollouts[1]?.rolloutId}`);
     await page.getByText('I cannot do it').waitFor();

@@ -77,6 +77,20 @@ function captured(what: string, body: object): Readonly<Record<string, Rule>> {
   };
 }
 
+/** Closings that name a run of the tenant, or a tree of it. */
+function closings(): Readonly<Record<string, Rule>> {
+  const runsOf = ({ builder }: Tenant) => builder.events.flatMap(({ type, stream }) => (type === 'RunStarted' ? [stream] : []));
+  const byHeader = (run: string) => ({ ...post('/v1/proxy/close', {}), headers: { 'x-espalier-run': run } });
+  return {
+    'POST /v1/proxy/{run}/close': of((tenant) => runsOf(tenant).map((run) => post(`/v1/proxy/${run}/close`, {})), 403),
+    'POST /v1/proxy/{run}/{task}/close': of(
+      (tenant) => runsOf(tenant).map((run) => post(`/v1/proxy/${run}/task/close`, {})),
+      403,
+    ),
+    'POST /v1/proxy/close': of((tenant) => runsOf(tenant).map(byHeader), 403),
+  };
+}
+
 /** A table whole, of the run of the tenant, of its policy, and in text a reader sees: not compressed. */
 function tableOf(table: string): Rule {
   return of(({ builder, policyId }) => {
@@ -121,6 +135,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   ...captured('responses', { input: 'q' }),
   ...captured('reward', { value: 1 }),
   ...captured('end', {}),
+  ...closings(),
   // this server names no model server: its answer says so
   'GET /v1/proxy/models': of(() => [{ path: '/v1/proxy/models' }], 502),
   'GET /v1/proxy/{run}/{task}/{rollout}/models': of(() => [{ path: '/v1/proxy/run/task/0/models' }], 502),

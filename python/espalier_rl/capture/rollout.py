@@ -78,6 +78,19 @@ class Captured(Generic[Client]):
         return f"Captured({self.run!r}, {self.task!r}, {self.rollout!r})"
 
 
+def end_run(run: Any, task: Any = None, *, outcome: str = "completed", message: str = "", rollouts: str = "terminated", url: str | None = None, token: str | None = None) -> None:
+    """Closes a captured run, or one task of it: rollouts without an end get one (`rollouts`: `terminated`, `truncated`, `failed` or
+    `cancelled`), trees are closed, which then are groups to train on, and the run is `completed`, `failed` or `cancelled` (`outcome`).
+    Sent again it changes nothing. Raises EspalierError where nothing of it is captured, or where it was closed otherwise."""
+    names = [_name(run, "run")] + ([] if task is None else [_name(task, "task")])
+    body = {"outcome": outcome, "message": message[:10_000], "rollouts": rollouts}
+    connection = Connection(url, token=token)
+    try:
+        connection.json("POST", "/v1/proxy/" + "/".join(quote(name, safe="") for name in names) + "/close", body)
+    finally:
+        connection.close()
+
+
 def _name(given: Any, field: str) -> str:
     text = str(getattr(given, "id", given))
     if not 0 < len(text) <= 200:

@@ -39,12 +39,13 @@ const recorded = z.object({
   position: z.string().describe('Next offsets behind it, as `trees.2:41`; empty where nothing was appended.'),
 });
 
-const answers = {
+/** What the endpoints answer by which a program says something of what is captured. */
+export const SAID = {
   200: { description: 'It is on record.', content: { 'application/json': recorded } },
   ...refusals({
     400: 'The request names no rollout, or a field does not fit.',
     403: 'The run belongs to another key or project.',
-    404: 'No call opened the rollout.',
+    404: 'No call opened what is named.',
     409: 'Another value, or another end, is on record; or the last reply is no step yet.',
     413: 'The body is over its limit.',
     415: 'Another Content-Type or Content-Encoding.',
@@ -82,24 +83,27 @@ export function judgeEndpoints(capture: Capture, bodies: JsonBodies): readonly E
     schema: z.ZodType<B>,
     record: (named: Parameters<Capture['end']>[0], principal: Parameters<Capture['end']>[1], given: B) => Promise<string>,
   ): readonly Endpoint[] {
-    const shared = { method: 'POST', needs: ['ingest'], summary, body: bodies(schema), answers } as const;
-    const answer = async (work: () => Promise<string>): Promise<Reply> => {
-      try {
-        const position = await work();
-        return json(200, { appended: position !== '', position });
-      } catch (error) {
-        return replyTo(error);
-      }
-    };
+    const shared = { method: 'POST', needs: ['ingest'], summary, body: bodies(schema), answers: SAID } as const;
     return [
       endpoint<PlaceParams, unknown, B>({
         ...{ ...shared, path: `/v1/proxy/{run}/{task}/{rollout}/${what}`, params: placeParams },
-        handle: ({ req, params, body, principal }) => answer(async () => record(namedBy(params, req.headers), principal, body)),
+        handle: ({ req, params, body, principal }) =>
+          answering(async () => record(namedBy(params, req.headers), principal, body)),
       }),
       endpoint<unknown, unknown, B>({
         ...{ ...shared, path: `/v1/proxy/${what}`, headers: PLACE_HEADERS },
-        handle: ({ req, body, principal }) => answer(async () => record(namedBy({}, req.headers), principal, body)),
+        handle: ({ req, body, principal }) => answering(async () => record(namedBy({}, req.headers), principal, body)),
       }),
     ];
+  }
+}
+
+/** Answers with the position behind what was recorded. */
+export async function answering(record: () => Promise<string>): Promise<Reply> {
+  try {
+    const position = await record();
+    return json(200, { appended: position !== '', position });
+  } catch (error) {
+    return replyTo(error);
   }
 }

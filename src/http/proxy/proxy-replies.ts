@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { CaptureRefused, NotRecorded } from '../../usecases/capture/capture-errors.ts';
-import { UpstreamFailed } from '../../usecases/capture/forward-call.ts';
+import { CaptureRefused, NotRecorded, UpstreamFailed } from '../../usecases/capture/capture-errors.ts';
 import type { Answer } from '../endpoint.ts';
 import { refusals } from '../openapi.ts';
 import { type Reply, refuse } from '../reply.ts';

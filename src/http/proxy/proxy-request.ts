@@ -19,22 +19,29 @@ export const PLACE_HEADERS = {
   'x-espalier-task': 'Name of the task in the run, or the id of its tree.',
   'x-espalier-rollout': 'Name or number of the rollout of the task, or its id.',
 };
+export const RUN_HEADERS = {
+  'x-espalier-run': PLACE_HEADERS['x-espalier-run'],
+  'x-espalier-task': 'Name of the task in the run; the whole run when left out.',
+};
 export const POLICY_HEADER = {
   'x-espalier-policy': 'Policy that answers, as `NAME@VERSION`; that of the run, else the model at version 0, when left out.',
 };
 
 /** Reads the place of a request: of its address, or else of its headers. @throws CaptureRefused. */
 export function namedBy(params: Partial<PlaceParams>, headers: IncomingHttpHeaders): Named {
-  const of = (part: keyof Named): string => {
-    const name = params[part] ?? headers[`x-espalier-${part}`];
-    if (typeof name === 'string' && name !== '') return name;
-    throw new CaptureRefused(
-      'invalid',
-      `the request names no ${part}`,
-      `send it to /v1/proxy/RUN/TASK/ROLLOUT/…, or send the header x-espalier-${part}`,
-    );
-  };
+  const of = (part: keyof Named) => partBy(part, params, headers);
   return { run: of('run'), task: of('task'), rollout: of('rollout') };
+}
+
+/** Reads one part of it. @throws CaptureRefused. */
+export function partBy(part: keyof Named, params: Partial<PlaceParams>, headers: IncomingHttpHeaders): string {
+  const name = params[part] ?? headers[`x-espalier-${part}`];
+  if (typeof name === 'string' && name !== '') return name;
+  throw new CaptureRefused(
+    'invalid',
+    `the request names no ${part}`,
+    `send it to /v1/proxy/RUN/TASK/ROLLOUT/…, or send the header x-espalier-${part}`,
+  );
 }
 
 /** Reads the policy that a request names. @throws CaptureRefused. */

@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import { type Forwarding, readText, UpstreamFailed } from '../../usecases/capture/forward-call.ts';
+import { UpstreamFailed } from '../../usecases/capture/capture-errors.ts';
+import type { Forwarding } from '../../usecases/capture/forward-call.ts';
 import type { Capture } from '../../usecases/capture/open-capture.ts';
+import { readText } from '../../usecases/capture/read-text.ts';
 import type { Upstream } from '../../usecases/capture/upstream.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { createJsonBodies } from '../json-body.ts';
@@ -8,6 +10,7 @@ import { refusals } from '../openapi.ts';
 import { type Reply, refuse } from '../reply.ts';
 import { whileConnected } from '../while-connected.ts';
 import { callEndpoints } from './call-endpoint.ts';
+import { closeEndpoints } from './close-endpoints.ts';
 import { judgeEndpoints } from './judge-endpoints.ts';
 import { replyTo } from './proxy-replies.ts';
 import { placeParams } from './proxy-request.ts';
@@ -17,6 +20,8 @@ export interface ProxyOptions {
   /** Null where the installation names none: then calls cannot be passed on. */
   readonly upstream: Upstream | null;
   readonly whenUnrecorded: 'fail' | 'pass';
+  /** Bytes of one reply of the model server. */
+  readonly replyBytes?: number;
 }
 
 const CALLS = 256; // that are being passed on
@@ -25,14 +30,14 @@ const MODELS_BYTES = 16 * 1_048_576;
 
 /** Returns the endpoints that stand for a model server: `/v1/proxy/…`. @param limits bytes of one body and of all together. */
 export function proxyRoutes(
-  { capture, upstream, whenUnrecorded }: ProxyOptions,
+  { capture, upstream, whenUnrecorded, replyBytes = REPLY_BYTES }: ProxyOptions,
   limits: { readonly bodyBytes: number; readonly ingestBytes: number },
 ): readonly Endpoint[] {
   const bodies = createJsonBodies({
     ...{ limit: limits.bodyBytes, together: limits.ingestBytes, requests: CALLS, full: 'too many calls are in progress' },
   });
   const world: Forwarding = {
-    ...{ capture, whenUnrecorded, replyBytes: REPLY_BYTES, refusing: new Map() },
+    ...{ capture, whenUnrecorded, replyBytes, refusing: new Map() },
     upstream: upstream ?? NONE,
   };
   return [
@@ -40,6 +45,7 @@ export function proxyRoutes(
     ...callEndpoints('responses', world, bodies),
     ...modelsEndpoints(upstream ?? NONE),
     ...judgeEndpoints(capture, bodies),
+    ...closeEndpoints(capture, bodies),
   ];
 }
 

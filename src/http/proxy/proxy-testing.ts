@@ -24,6 +24,7 @@ export interface ProxySetting {
   readonly upstream?: string;
   readonly timeoutMs?: number;
   readonly whenUnrecorded?: 'fail' | 'pass';
+  readonly replyBytes?: number;
   readonly log?: EventLog;
   readonly serve?: Omit<ServeOptions, 'api'>;
 }
@@ -41,12 +42,13 @@ export async function openTestProxy(): Promise<TestProxy> {
     answer: (next) => {
       by = next;
     },
-    async restart({ timeoutMs, upstream: other, whenUnrecorded = 'fail', log = api.log, serve = {} } = {}) {
+    async restart({ timeoutMs, upstream: other, whenUnrecorded = 'fail', replyBytes, log = api.log, serve = {} } = {}) {
       const capture = openCapture({ database: api.database, log, blobs: api.blobs, config: { capture: {} } });
       const proxy = {
         capture,
         upstream: openUpstream({ url: other ?? upstream.url, apiKey: 'sk-of-upstream', timeoutMs }),
         whenUnrecorded,
+        ...(replyBytes === undefined ? {} : { replyBytes }),
       };
       return (await api.serve({ ...serve, api: { proxy } })).url;
     },
@@ -56,6 +58,24 @@ export async function openTestProxy(): Promise<TestProxy> {
       await upstream.close();
     },
   };
+}
+
+export interface PostOptions {
+  readonly headers?: object;
+  readonly base?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** Sends JSON to a path of the proxy at an address. */
+export async function postTo(base: string, path: string, body: object, { headers = {}, signal }: PostOptions = {}) {
+  const response = await fetch(`${base}/v1/proxy${path}`, {
+    ...{ method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) },
+    ...(signal ? { signal } : {}),
+  });
+  const text = await response.text();
+  const json = () =>
+    JSON.parse(text) as { choices: { message: { content: string } }[]; error: { message: string; remedy: string } };
+  return { status: response.status, headers: response.headers, text, json };
 }
 
 async function readRecorded(api: TestApi) {

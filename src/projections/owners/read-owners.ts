@@ -19,6 +19,12 @@ export async function readOwners(db: Db, topic: Topic, streams: readonly string[
   return new Map(rows.map((row) => [row.stream, row]));
 }
 
+/** Reads the trees of a run, by id. */
+export async function readOwnTrees(db: Db, runId: string): Promise<readonly string[]> {
+  const rows = await db.selectFrom('owners').select('stream').where('root', '=', runId).where('topic', '=', 'trees').execute();
+  return rows.map(({ stream }) => stream).sort();
+}
+
 /** Returns which of some payloads belong to projects, but to none of these. */
 export async function readForeignPayloads(
   db: Db,

@@ -14,3 +14,18 @@ export class CaptureRefused extends Error {
 export class NotRecorded extends Error {
   override readonly name = 'NotRecorded';
 }
+
+/** The model server gave no answer: why, and whether it was silent. */
+export class UpstreamFailed extends Error {
+  override readonly name = 'UpstreamFailed';
+  readonly kind: 'silent' | 'unreachable' | 'protocol';
+  constructor(kind: UpstreamFailed['kind'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.kind = kind;
+  }
+}
+
+/** The refusal of a further rollout. */
+export function isOver(what: 'run' | 'task'): CaptureRefused {
+  return new CaptureRefused('conflict', `the ${what} has ended, and takes no further rollout`, `name another ${what}`);
+}

@@ -5,15 +5,17 @@ import type { PolicyRef } from '../../events/schemas/values.ts';
 import { serverMessage } from '../../policies/openai/server-error.ts';
 import type { Principal } from '../../postgres/principal.ts';
 import type { CallEnd } from './capture-drafts.ts';
-import { NotRecorded } from './capture-errors.ts';
+import { NotRecorded, UpstreamFailed } from './capture-errors.ts';
 import type { Asked, CapturedRollout } from './captured-rollout.ts';
 import { type Added, type Ask, hasExtras, withExtras, withoutExtras } from './extras.ts';
 import type { Capture } from './open-capture.ts';
 import type { Named } from './place.ts';
 import { assemble, type ReadReply, readReply } from './read-reply.ts';
 import { type Api, isObject, type Json, readRequest } from './read-request.ts';
+import { readText } from './read-text.ts';
 import { type StreamEvent, splitEvents } from './split-events.ts';
 import type { Upstream } from './upstream.ts';
+import { type Silence, watchSilence } from './watch-silence.ts';
 
 export interface Forwarding {
   readonly capture: Capture;
@@ -45,16 +47,6 @@ export interface Forwarded {
 
 export const PATHS = { 'chat.completions': '/chat/completions', responses: '/responses' } as const satisfies Record<Api, string>;
 
-/** The model server gave no answer: why, and whether it was silent. */
-export class UpstreamFailed extends Error {
-  override readonly name = 'UpstreamFailed';
-  readonly kind: 'silent' | 'unreachable' | 'protocol';
-  constructor(kind: UpstreamFailed['kind'], message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.kind = kind;
-  }
-}
-
 /**
  * Sends a call to the model server and records it. A reply is on record before its end is passed on: who has it may rely on it.
  * @throws CaptureRefused; NotRecorded where calls fail with their record; UpstreamFailed.
@@ -73,13 +65,19 @@ export async function forwardCall(world: Forwarding, call: ForwardedCall): Promi
   call.signal.addEventListener('abort', onAbort, { once: true });
   if (call.signal.aborted) onAbort();
   const silence = watchSilence(world.upstream.timeoutMs, gone);
+  let isRecorded = false;
   try {
     const sent = await send(world, call, request.model, gone.signal);
     recording.sent(sent);
     const type = sent.response.headers.get('content-type') ?? '';
     if (sent.response.ok && type.includes('text/event-stream')) {
       silence.move();
-      const stream = Readable.from(passOn(world, call, sent, recording, silence), { objectMode: false });
+      const parts = passOn(world, call, sent, recording, silence);
+      const first = await parts.next().catch((error: unknown) => {
+        isRecorded = true;
+        throw error; // nothing was passed on: there can be a status
+      });
+      const stream = Readable.from(following(first, parts), { objectMode: false });
       // a generator that waits for the model server cannot be ended: the wait is
       const end = stream._destroy.bind(stream);
       stream._destroy = (error, done) => {
@@ -97,12 +95,19 @@ export async function forwardCall(world: Forwarding, call: ForwardedCall): Promi
     silence.stop();
     if (error instanceof NotRecorded) throw error;
     const fault = faultOf(error, world, gone.signal);
+    if (isRecorded) throw fault;
     if (call.signal.aborted) await recording.cancelled('the program went away');
     else await recording.failed(fault.message, null);
     throw fault;
   } finally {
     call.signal.removeEventListener('abort', onAbort);
   }
+}
+
+async function* following(first: IteratorResult<Buffer>, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  if (first.done) return;
+  yield first.value;
+  yield* rest;
 }
 
 async function answerWhole(
@@ -312,39 +317,6 @@ class Recording {
   }
 }
 
-/** Ends a call of which nothing is heard for too long. */
-interface Silence {
-  readonly signal: AbortSignal;
-  readonly reason: string;
-  isOver(): boolean;
-  move(): void;
-  stop(): void;
-}
-
-function watchSilence(limitMs: number, gone: AbortController): Silence {
-  const reason = `the model server was silent for ${limitMs} ms`;
-  let isOver = false;
-  const begin = () =>
-    setTimeout(() => {
-      isOver = true;
-      gone.abort(new UpstreamFailed('silent', reason));
-    }, limitMs);
-  let timer: NodeJS.Timeout | null = begin();
-  return {
-    signal: gone.signal,
-    reason,
-    isOver: () => isOver,
-    move() {
-      if (timer) clearTimeout(timer);
-      timer = begin();
-    },
-    stop() {
-      if (timer) clearTimeout(timer);
-      timer = null;
-    },
-  };
-}
-
 const PASSED = /^(content-type|retry-after|retry-after-ms|x-request-id|x-ratelimit-.*|openai-.*)$/;
 
 function headersOf({ headers }: Response): Record<string, string> {
@@ -354,20 +326,6 @@ function headersOf({ headers }: Response): Record<string, string> {
 /** A redirect is no answer here: it would lead the program past the record. */
 function statusOf({ status }: Response): number {
   return status >= 300 && status < 400 ? 502 : status;
-}
-
-/** Reads a body as text, up to a limit. @throws UpstreamFailed. */
-export async function readText({ body }: Response, limit: number, silence?: Silence): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = '';
-  let size = 0;
-  for await (const chunk of body ?? []) {
-    silence?.move();
-    size += chunk.byteLength;
-    if (size > limit) throw new UpstreamFailed('protocol', `the reply is longer than ${limit} bytes`);
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
 }
 
 function faultOf(error: unknown, { upstream }: Forwarding, signal: AbortSignal): UpstreamFailed {

@@ -10,8 +10,9 @@ import { type Owner, readOwners } from '../../projections/owners/read-owners.ts'
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { openCache } from '../../runtime/cache.ts';
 import { createExclusive } from '../../runtime/exclusive.ts';
-import { CaptureRefused, NotRecorded } from './capture-errors.ts';
+import { CaptureRefused, isOver, NotRecorded } from './capture-errors.ts';
 import { CapturedRollout, type Outcome } from './captured-rollout.ts';
+import { type ClosedPlace, createClosing, type GivenClose } from './close-captured.ts';
 import { checkNames, type Named, type Place, runIdOf } from './place.ts';
 import type { Json } from './read-request.ts';
 import { type Held, openingDrafts, recoverRollout } from './recover-rollout.ts';
@@ -50,6 +51,8 @@ export interface Capture {
   reward(named: Named, principal: Principal, given: GivenReward): Promise<string>;
   /** Ends a rollout. Returns the position, empty where it had ended so. @throws CaptureRefused. */
   end(named: Named, principal: Principal, given: GivenEnd): Promise<string>;
+  /** Closes a task, or a whole run. Returns the position, empty where it was closed so. @throws CaptureRefused. */
+  close(named: ClosedPlace, principal: Principal, given: GivenClose): Promise<string>;
 }
 
 const CATCH_UP_MS = 10_000;
@@ -61,10 +64,13 @@ export function openCapture(world: CaptureWorld): Capture {
   const { database, log, blobs, config, catchUpMs = CATCH_UP_MS } = world;
   const { db } = database;
   const rollouts = openCache<CapturedRollout>({ max: OPEN });
+  const names = openCache<string>({ max: OPEN }); // keys of those rollouts, by their ids
   const appenders = openCache<Appender>({ max: 100 });
   const opened = openCache<Pick<Owner, 'principal' | 'project'>>({ max: 50_000 }); // runs by this process, before they are folded
   const places = openCache<Partial<Held>>({ max: 50_000 }); // what was opened here of runs and trees, by their ids
   const exclusive = createExclusive();
+  const closed = openCache<'closed'>({ max: 50_000 }); // runs and trees that take no further rollout
+  const close = createClosing({ db, exclusive, closed, folded, projectOf, using, appenderOf });
 
   async function folded(topics: readonly Topic[]): Promise<void> {
     try {
@@ -121,6 +127,7 @@ export function openCapture(world: CaptureWorld): Capture {
       state.open = (request, policy, append) =>
         exclusive.run([runId], async () => {
           await projectOf(named.run, principal); // another may have opened it meanwhile
+          if (closed.get(runId) || closed.get(place.treeId)) throw isOver(closed.get(runId) ? 'run' : 'task');
           const ordinals = new Set([...held.ordinals, ...(places.get(place.treeId)?.ordinals ?? [])]);
           const now = { ...held, ...places.get(runId), ...places.get(place.treeId), ordinals };
           const { drafts, held: then } = openingDrafts(place, now, config, request.messages, policy);
@@ -129,8 +136,12 @@ export function openCapture(world: CaptureWorld): Capture {
           places.set(runId, { environments: then.environments });
           places.set(place.treeId, { hasTree: true, ordinals: then.ordinals });
         });
+      // one that is named by ids is that which its names opened
+      const same = rollouts.get(names.get(place.rolloutId) ?? '');
+      if (same) return same;
       const rollout = new CapturedRollout(place, state, appenderOf(principal.principal, project));
       rollouts.set(key, rollout);
+      names.set(place.rolloutId, key);
       return rollout;
     });
   }
@@ -190,6 +201,7 @@ export function openCapture(world: CaptureWorld): Capture {
       }),
     end: (named, principal, given) =>
       recorded(named, principal, async (rollout) => (await rollout.end(given.outcome, { ...given, now: Date.now() })) ?? ''),
+    close,
   };
 }
 

@@ -19,9 +19,10 @@ export interface Place extends Named {
 const LONGEST = 200; // characters of a name
 
 /** @throws CaptureRefused for a name that no address should hold. */
-export function checkNames(named: Named): void {
+export function checkNames(named: Partial<Named>): void {
   for (const part of ['run', 'task', 'rollout'] as const) {
     const name = named[part];
+    if (name === undefined) continue;
     if (name.length > 0 && name.length <= LONGEST && name.isWellFormed() && !/\p{Cc}/u.test(name)) continue;
     throw new CaptureRefused(
       'invalid',

@@ -10,7 +10,7 @@ import type { Db } from '../../postgres/database.ts';
 import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
 import type { Call, CallChoice } from './call.ts';
 import { FINGERPRINT, rolloutDraft, runDraft, treeDraft } from './capture-drafts.ts';
-import { CaptureRefused } from './capture-errors.ts';
+import { isOver } from './capture-errors.ts';
 import type { RolloutState } from './captured-rollout.ts';
 import { type Named, type Place, rolloutIdOf, treeIdOf } from './place.ts';
 import { chatMessage, isObject, type Json, messagesOfItems } from './read-request.ts';
@@ -55,8 +55,7 @@ export async function recoverRollout(db: Db, named: Named, runId: string, payloa
   const start = starts.find(({ data }) => data.rolloutId === rolloutId)?.data ?? null;
   const finished = events.filter(isOf('RolloutFinished')).find(({ data }) => data.rolloutId === rolloutId)?.data ?? null;
   const over = ofRun.some(isOf('RunFinished')) ? 'run' : events.some(isOf('TreeClosed')) ? 'task' : null;
-  if (start === null && over !== null)
-    throw new CaptureRefused('conflict', `the ${over} has ended, and takes no further rollout`, `name another ${over}`);
+  if (start === null && over !== null) throw isOver(over);
   const rootStepId = tree?.rootStepId ?? derivedId('root', treeId);
   const state: RolloutState = {
     ...{ rootStepId, leafStepId: start?.fromStepId ?? rootStepId, depths: new Map([[rootStepId, 0]]), calls: [] },

@@ -1,0 +1,151 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { until } from '../../testing/until.ts';
+import { completion, streamed } from '../../testing/upstream.ts';
+import { openTestProxy, type PostOptions, postTo, type TestProxy } from './proxy-testing.ts';
+
+let proxy: TestProxy;
+let url: string;
+beforeEach(async () => {
+  proxy = await openTestProxy();
+  url = await proxy.restart();
+});
+afterEach(() => proxy.close());
+
+const user = (content: string) => ({ role: 'user', content });
+const assistant = (content: string) => ({ role: 'assistant', content });
+const post = (path: string, body: object, options: PostOptions = {}) => postTo(options.base ?? url, path, body, options);
+const chat = (messages: readonly object[], more: object = {}, place = '/run/task/0') =>
+  post(`${place}/chat/completions`, { model: 'served', messages, ...more });
+
+describe('a model server that fails', () => {
+  test('its refusal is passed on as it is, and recorded as a failed call', async () => {
+    const refusal = '{"error":{"message":"no such model","type":"invalid_request_error","code":"model_not_found"}}';
+    proxy.answer((_, res) => void res.writeHead(404, { 'content-type': 'application/json' }).end(refusal));
+    const answer = await chat([user('q')]);
+    expect([answer.status, answer.text]).toEqual([404, refusal]);
+    const { calls, steps } = await proxy.recorded();
+    expect(calls).toMatchObject([{ outcome: 'failed', status: 404, message: 'no such model', stepId: null, choices: [] }]);
+    expect(steps).toHaveLength(1);
+  });
+
+  test('one that refuses token ids is asked without them, and not for them again', async () => {
+    proxy.answer((body, res) => {
+      if (!('return_token_ids' in body || 'logprobs' in body)) return completion('plain', body);
+      res.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{"message":"unknown field"}}');
+      return undefined;
+    });
+    expect(await chat([user('q')])).toMatchObject({ status: 200 });
+    expect(await chat([user('q'), assistant('plain'), user('on')])).toMatchObject({ status: 200 });
+    expect(proxy.upstream.requests.map(({ body }) => 'logprobs' in body)).toEqual([true, true, false, false]);
+    const { calls } = await proxy.recorded();
+    expect(calls).toMatchObject([{ call: { attempts: 3 } }, { call: { attempts: 1 } }]);
+  });
+
+  test('one that is silent is given up after its time, and the call is recorded', async () => {
+    const base = await proxy.restart({ timeoutMs: 300 });
+    proxy.answer(() => new Promise(() => undefined));
+    expect(await post('/run/task/0/chat/completions', { messages: [user('q')] }, { base })).toMatchObject({ status: 504 });
+    const { calls } = await proxy.recorded();
+    expect(calls).toMatchObject([{ outcome: 'failed', message: 'the model server was silent for 300 ms' }]);
+  });
+
+  test('a stream that breaks off or holds no JSON is passed on and recorded as failed, with the part that arrived', async () => {
+    proxy.answer((body, res) => {
+      if (JSON.stringify(body.messages).includes('torn')) {
+        streamed('half', body, res, { ends: false });
+        setImmediate(() => res.destroy());
+        return undefined;
+      }
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      res.end(
+        'data: {"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"stop"}]}\n\ndata: <html>\n\ndata: [DONE]\n\n',
+      );
+      return undefined;
+    });
+    await expect(chat([user('torn')], { stream: true })).rejects.toThrow();
+    const odd = await chat([user('odd')], { stream: true });
+    expect(odd.text).toContain('data: <html>');
+    await until(async () => (await proxy.recorded()).calls.length === 2);
+    const { calls } = await proxy.recorded();
+    expect(calls).toMatchObject([
+      { outcome: 'failed', stepId: null, choices: [{ message: expect.stringContaining('"role":"assistant"') }] },
+      { outcome: 'failed', message: expect.stringContaining('is no JSON object: "<html>"') },
+    ]);
+  });
+
+  test('an agent that goes away ends the call of the model server, which is recorded as cancelled', async () => {
+    proxy.answer((body, res) => streamed('on and on', body, res, { ends: false }));
+    const controller = new AbortController();
+    const response = await fetch(`${url}/v1/proxy/run/task/0/chat/completions`, {
+      ...{ method: 'POST', headers: { 'content-type': 'application/json' }, signal: controller.signal },
+      body: JSON.stringify({ messages: [user('q')], stream: true }),
+    });
+    await response.body?.getReader().read();
+    controller.abort();
+    await until(() => proxy.upstream.cut() === 1);
+    await until(async () => (await proxy.recorded()).calls.length === 1);
+    expect((await proxy.recorded()).calls).toMatchObject([{ outcome: 'cancelled', stepId: null }]);
+    const whole = new AbortController();
+    proxy.answer(() => new Promise(() => undefined));
+    const waiting = post('/run/task/1/chat/completions', { messages: [user('q')] }, { signal: whole.signal });
+    await until(() => proxy.upstream.requests.length === 2);
+    whole.abort();
+    await expect(waiting).rejects.toThrow();
+    await until(() => proxy.upstream.cut() === 2);
+  });
+});
+
+test('a call whose record cannot be appended fails before the model is asked, or is passed on and says so', async () => {
+  proxy.answer((body) => completion('a', body));
+  const { log } = proxy.api;
+  const broken = { ...log, append: async () => Promise.reject(new Error('the disk is full')), ends: log.ends.bind(log) };
+  const failing = await post(
+    '/run/task/0/chat/completions',
+    { messages: [user('q')] },
+    { base: await proxy.restart({ log: broken }) },
+  );
+  expect([failing.status, failing.json().error.message]).toEqual([503, 'the record could not be appended to: the disk is full']);
+  expect(proxy.upstream.requests).toEqual([]);
+  const passing = await post(
+    ...([
+      '/run/task/0/chat/completions',
+      { messages: [user('q')] },
+      { base: await proxy.restart({ log: broken, whenUnrecorded: 'pass' }) },
+    ] as const),
+  );
+  expect([passing.status, passing.headers.get('x-espalier-unrecorded')]).toEqual([
+    200,
+    'the record could not be appended to: the disk is full',
+  ]);
+  expect(passing.json().choices[0]?.message.content).toBe('a');
+});
+
+test('the models of the model server are listed, and a server without one says so', async () => {
+  proxy.answer(() => ({ object: 'list', data: [{ id: 'served' }] }));
+  for (const path of ['/models', '/run/task/0/models'])
+    expect(await (await fetch(`${url}/v1/proxy${path}`)).json()).toEqual({ object: 'list', data: [{ id: 'served' }] });
+});
+
+test('a reply that is longer than the proxy takes ends the call, whole and streamed, and is recorded as failed', async () => {
+  const base = await proxy.restart({ replyBytes: 2_000 });
+  proxy.answer(async (body, res) => {
+    if (!body.stream) return completion('x'.repeat(3_000), body);
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    res.write('data: {"choices":[{"index":0,"delta":{"content":"early"},"finish_reason":null}]}\n\n');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    res.end(`data: {"choices":[{"index":0,"delta":{"content":"${'x'.repeat(3_000)}"},"finish_reason":"stop"}]}\n\n`);
+    return undefined;
+  });
+  const whole = await post('/run/task/0/chat/completions', { messages: [user('q')] }, { base });
+  expect([whole.status, whole.json().error.message]).toEqual([502, 'the reply is longer than 2000 bytes']);
+  // behind the first part the connection is cut: what the program has is not all
+  await expect(post('/run/task/1/chat/completions', { messages: [user('q')], stream: true }, { base })).rejects.toThrow();
+  proxy.answer((_, res) => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end(`: ${'x'.repeat(3_000)}\n\n`));
+  const before = await post('/run/task/2/chat/completions', { messages: [user('q')], stream: true }, { base });
+  expect([before.status, before.json().error.message]).toEqual([502, 'the reply is longer than 2000 bytes']);
+  await until(async () => (await proxy.recorded()).calls.length === 3);
+  for (const call of (await proxy.recorded()).calls)
+    expect(call).toMatchObject({ outcome: 'failed', message: 'the reply is longer than 2000 bytes', stepId: null });
+  proxy.answer((body) => completion('short', body));
+  expect(await post('/run/task/0/chat/completions', { messages: [user('q')] }, { base })).toMatchObject({ status: 200 });
+});

@@ -24,6 +24,7 @@ export default defineConfig({
         text: 'Guides',
         items: [
           page('The studio', '/guides/studio'),
+          page('Review', '/guides/review'),
           page('Capture an agent', '/guides/capture'),
           page('Command line', '/guides/command-line'),
           page('Record from Python', '/guides/record-from-python'),

@@ -1936,6 +1936,8 @@ export type RecallInput = {
   readonly task?: InputMaybe<Scalars['ID']['input']>;
   /** A run. */
   readonly run?: InputMaybe<Scalars['ID']['input']>;
+  /** A label: all that annotations name which have it and are not retracted. */
+  readonly label?: InputMaybe<Scalars['String']['input']>;
 };
 
 /** How far a projection is behind the log. */

@@ -40,7 +40,7 @@ export async function recall(db: Db, what: RecallInput): Promise<TouchedModel> {
   }
 }
 
-function askedOf({ scorer, trajectory, step, task, run }: RecallInput): RecallAsked {
+function askedOf({ scorer, trajectory, step, task, run, label }: RecallInput): RecallAsked {
   const given: RecallAsked[] = [];
   if (typeof scorer === 'string') {
     const [, name = scorer, revision = null] = /^(.+)@([^@]*)$/s.exec(scorer) ?? [];
@@ -50,9 +50,12 @@ function askedOf({ scorer, trajectory, step, task, run }: RecallInput): RecallAs
   if (typeof step === 'string') given.push({ kind: 'step', stepId: argumentId('what.step', step) });
   if (typeof task === 'string') given.push({ kind: 'task', taskId: argumentId('what.task', task) });
   if (typeof run === 'string') given.push({ kind: 'run', runId: argumentId('what.run', run) });
+  if (typeof label === 'string') given.push({ kind: 'label', label });
   const [asked, ...more] = given;
   if (!asked || more.length > 0)
-    throw refusal('BAD_USER_INPUT', 'what must name exactly one of scorer, trajectory, step, task and run', { argument: 'what' });
+    throw refusal('BAD_USER_INPUT', 'what must name exactly one of scorer, trajectory, step, task, run and label', {
+      argument: 'what',
+    });
   return asked;
 }
 

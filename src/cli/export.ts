@@ -45,6 +45,8 @@ export interface QueryFlags {
   readonly split?: string;
   readonly outcome?: string;
   readonly success?: string;
+  readonly label?: string;
+  readonly withoutLabel?: string;
   readonly returnMin?: string;
   readonly returnMax?: string;
   readonly policy?: string;
@@ -95,6 +97,8 @@ export function addExport(program: Command): void {
     )
     .option('--outcome <outcomes>', 'terminated, truncated, failed, cancelled')
     .option('--success <true|false>')
+    .option('--label <labels>', 'annotated with one of these, or a step of it')
+    .option('--without-label <labels>', 'annotated with none of these')
     .option('--return-min <number>')
     .option('--return-max <number>')
     .option('--from <time>', 'finished at or after: a date in UTC, or a time with its zone (2026-01-31T09:30:00Z)')
@@ -328,6 +332,8 @@ export function queryTexts(flags: QueryFlags): QueryTexts {
     splits: flags.split,
     outcomes: flags.outcome,
     success: flags.success,
+    labels: flags.label,
+    withoutLabels: flags.withoutLabel,
     returnMin: flags.returnMin,
     returnMax: flags.returnMax,
     policies: flags.policy,

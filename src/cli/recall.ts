@@ -20,6 +20,7 @@ interface RecallFlags {
   readonly step?: string;
   readonly task?: string;
   readonly run?: string;
+  readonly label?: string;
   readonly asOf?: Moment;
 }
 
@@ -32,6 +33,7 @@ export function addRecall(program: Command): void {
     .option('--step <id>', 'a step: the rollouts that hold it on their path')
     .option('--task <id>', 'the id of a task: all of its trees')
     .option('--run <id>', 'a run')
+    .option('--label <text>', 'all that annotations with this label name')
     .option('--as-of <moment>', AS_OF, parseMoment);
   command.action((flags: RecallFlags) => {
     const asked = askedOf(flags);
@@ -52,9 +54,9 @@ export function addRecall(program: Command): void {
 }
 
 /** Reads what is to be recalled. @throws Error unless exactly one thing is named, and it can be an id. */
-function askedOf({ scorer, trajectory, step, task, run }: RecallFlags): RecallAsked {
-  if ([scorer, trajectory, step, task, run].filter((each) => each !== undefined).length !== 1)
-    throw new Error('name one thing to recall: --scorer, --trajectory, --step, --task or --run');
+function askedOf({ scorer, trajectory, step, task, run, label }: RecallFlags): RecallAsked {
+  if ([scorer, trajectory, step, task, run, label].filter((each) => each !== undefined).length !== 1)
+    throw new Error('name one thing to recall: --scorer, --trajectory, --step, --task, --run or --label');
   if (scorer !== undefined) {
     const at = scorer.lastIndexOf('@');
     return at > 0
@@ -64,6 +66,7 @@ function askedOf({ scorer, trajectory, step, task, run }: RecallFlags): RecallAs
   if (trajectory !== undefined) return { kind: 'trajectory', rolloutId: idOf('--trajectory', trajectory) };
   if (step !== undefined) return { kind: 'step', stepId: idOf('--step', step) };
   if (task !== undefined) return { kind: 'task', taskId: idOf('--task', task) };
+  if (label !== undefined) return { kind: 'label', label };
   return { kind: 'run', runId: idOf('--run', run ?? '') };
 }
 

@@ -19,7 +19,7 @@ export function addScore(program: Command): void {
   const command = program
     .command('score')
     .requiredOption('--run <id>', 'the run whose finished rollouts are scored')
-    .requiredOption('--scorer <name>', `NAME or NAME@REVISION: ${listScorers()}`)
+    .requiredOption('--scorer <name>', `NAME or NAME@REVISION: ${listScorers()}, annotation@LABEL`)
     .option('--component <name>', "the reward that is written: the scorer's name when left out; environment revises the outcome")
     .option('--environment <name>', 'knows the ground truth, in place of the one the run was collected in');
   command.action(async (flags: ScoreFlags) => {

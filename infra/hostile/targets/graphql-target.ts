@@ -53,6 +53,10 @@ const BOMBS: readonly string[] = [
   ],
   ...[
     'mutation { x }',
+    'mutation { annotate(annotations: []) { ids } }',
+    'mutation { annotate(annotations: [{ step: "x", label: "\\u202e\\u0000" }]) { ids } }',
+    'mutation { annotate(annotations: [{ row: { dataset: "", line: -1 }, tree: "", score: 1e308 }]) { ids } }',
+    'mutation { retractAnnotations(ids: ["", "x"]) { ids } }',
     'subscription { __typename }',
     'subscription { events { id } a: events { id } }',
     '',

@@ -9,7 +9,8 @@ export type RecallAsked =
   | { readonly kind: 'trajectory'; readonly rolloutId: string }
   | { readonly kind: 'step'; readonly stepId: string }
   | { readonly kind: 'task'; readonly taskId: string }
-  | { readonly kind: 'run'; readonly runId: string };
+  | { readonly kind: 'run'; readonly runId: string }
+  | { readonly kind: 'label'; readonly label: string };
 
 /** There is nothing to recall: the record does not know what was named. */
 export class RecallRefused extends Error {
@@ -19,7 +20,8 @@ export class RecallRefused extends Error {
 /**
  * Finds the rollouts where a recall begins. A scorer touches the rollouts that a judgement of it, in force or not, was about: by
  * their own reward or one of a step on their path. A trajectory touches itself and the rollouts that go on from its steps, in its
- * tree or in a fork; a step touches those that hold it on their path, and forks from there. @throws RecallRefused when the record
+ * tree or in a fork; a step touches those that hold it on their path, and forks from there. A label touches what annotations name
+ * that have it and are not retracted. @throws RecallRefused when the record
  * knows none.
  */
 export async function seedOf(db: Db, asked: RecallAsked): Promise<RecallSeed> {
@@ -43,9 +45,35 @@ export async function seedOf(db: Db, asked: RecallAsked): Promise<RecallSeed> {
       if (!(await exists(db, sql`select from runs where run_id = ${asked.runId}`)))
         throw new RecallRefused(`there is no run ${asked.runId}; \`espalier status\` lists the runs`);
       return seedOfTrees(sql`t.run_id = ${asked.runId}`);
+    case 'label':
+      if (!(await exists(db, sql`select from (${labelled(asked.label)}) a`)))
+        throw new RecallRefused(
+          `no annotation has the label ${JSON.stringify(asked.label)}; \`espalier annotations\` lists them`,
+        );
+      return seedOfLabel(asked.label);
     default:
       return asked satisfies never;
   }
+}
+
+function labelled(label: string): RawBuilder<unknown> {
+  return sql`select * from annotations where label = ${label} and retracted_at is null`;
+}
+
+/** Begins with what a label was given to; of revisions and rows with the trajectories that they were made of. */
+function seedOfLabel(label: string): RecallSeed {
+  const said = labelled(label);
+  const steps = sql`
+    select step_id from (${said}) a where step_id is not null
+    union select s.step_id from (${said}) a join steps s on s.tree_id = a.tree_id where a.kind = 'tree'`;
+  const rollouts = sql`
+    select rollout_id from (${said}) a where rollout_id is not null
+    union select o.rollout_id from (${said}) a join rollouts o on o.tree_id = a.tree_id where a.kind = 'tree'
+    union select o.rollout_id from (${said}) a join revisions v on v.revision_id = a.revision_id
+      join rollouts o on o.tree_id = v.tree_id and o.leaf_step_id in (v.good_leaf_step_id, v.bad_leaf_step_id)
+    union select o.rollout_id from (${said}) a join dataset_examples e on (e.dataset_id, e.line) = (a.dataset_id, a.line)
+      join rollouts o on o.rollout_id in (e.good_rollout_id, e.bad_rollout_id)`;
+  return { kind: 'rollouts', rollouts: sql`(${rollouts}) union (${rolloutsThrough(steps)})`, steps };
 }
 
 /** Begins with rollouts by their ids, which no fork is taken to repeat. */

@@ -118,7 +118,16 @@ export function ofRollouts({
     );
     all.push(sql`(${sql.join(alternatives, sql` or `)})`);
   }
+  if (query.labels) all.push(labelled(query.labels));
+  if (query.withoutLabels) all.push(sql`not ${labelled(query.withoutLabels)}`);
   if (query.finishedFrom) all.push(sql`r.finished_at >= ${query.finishedFrom}::timestamptz`);
   if (query.finishedBefore) all.push(sql`r.finished_at < ${query.finishedBefore}::timestamptz`);
   return all;
+}
+
+/** A rollout `r` that is annotated with one of some labels, or a step that it took. */
+function labelled(labels: readonly string[]): RawBuilder<unknown> {
+  return sql`exists (select from annotations n where n.tree_id = r.tree_id and n.retracted_at is null
+    and n.label = any(${[...labels]}::text[]) and (n.rollout_id = r.rollout_id
+      or exists (select from steps o where o.step_id = n.step_id and o.rollout_id = r.rollout_id)))`;
 }

@@ -17,6 +17,8 @@ export interface Scoring {
    */
   readonly component: string;
   readonly profile: ToolProfile | null;
+  /** The value of a rollout in place of the scorer's rule, which then may change; null for one that is left as it is. */
+  readonly valueSaid?: (rolloutId: string, path: readonly ScorableStep[]) => number | null;
   readonly truth: { readonly groundTruth: Json; readonly dataSource: string } | null;
 }
 
@@ -33,13 +35,17 @@ export interface ScoredTree {
  * derived from what is judged and by which scorer, so scoring twice, or going on after a kill, changes nothing.
  */
 export function scoreTree(tree: ScorableTree, scoring: Scoring): ScoredTree {
-  const { runId, scorer, component } = scoring;
+  const { runId, scorer, component, valueSaid } = scoring;
   const drafts: Draft[] = [];
   let [assigned, revised, standing] = [0, 0, 0];
   for (const rollout of tree.rollouts) {
     const path = pathOf(tree, rollout.leafStepId);
-    const { value } = scorer.score(episodeOf(tree, path, rollout.success, scoring));
+    const value = valueSaid
+      ? valueSaid(rollout.rolloutId, path)
+      : scorer.score(episodeOf(tree, path, rollout.success, scoring)).value;
+    if (value === null) continue;
     const before = rewardOf(tree.rewards, rollout, component);
+    const same = !valueSaid || before?.value === value;
     const by = { name: scorer.name, revision: scorer.revision };
     if (before === undefined) {
       const rewardId = derivedId('reward', rollout.rolloutId, component);
@@ -55,7 +61,7 @@ export function scoreTree(tree: ScorableTree, scoring: Scoring): ScoredTree {
       };
       drafts.push({ type: 'RewardAssigned', id: derivedId('RewardAssigned', rewardId), correlationId: runId, data });
       assigned++;
-    } else if (before.scorer === by.name && before.revision === by.revision) standing++;
+    } else if (before.scorer === by.name && before.revision === by.revision && same) standing++;
     else {
       const id = derivedId('RewardRevised', before.rewardId, by.name, by.revision, before.revisions);
       const reason = `scored anew by ${by.name}@${by.revision}`;

@@ -14,6 +14,7 @@ import { takeOverRecorded } from '../collect/fence-streams.ts';
 import { RunRefused, whileHeld } from '../collect/hold-run.ts';
 import { collectPlan } from '../collect/plan.ts';
 import { scoreTree } from '../collect/score-tree.ts';
+import { annotationScorer, labelOf, valuesOf } from './score-by-annotations.ts';
 
 export interface Scoring {
   readonly runId: string;
@@ -45,8 +46,10 @@ const CATCH_UP_MS = 60_000;
  * is forgotten keep their rewards. @throws RunRefused that lists the scorers, or says that nothing is left to score.
  */
 export async function score(platform: Platform, asked: Scoring): Promise<ScoreCounts> {
-  const scorer = findScorer(asked.scorer);
-  if (scorer === null) throw new RunRefused(`there is no scorer ${JSON.stringify(asked.scorer)}; there are ${listScorers()}`);
+  const label = labelOf(asked.scorer);
+  const scorer = label === null ? findScorer(asked.scorer) : annotationScorer(label);
+  if (scorer === null)
+    throw new RunRefused(`there is no scorer ${JSON.stringify(asked.scorer)}; there are ${listScorers()}, annotation@LABEL`);
   const component = asked.component ?? scorer.name;
   const { db } = platform.database;
   const { runId } = asked;
@@ -66,6 +69,7 @@ export async function score(platform: Platform, asked: Scoring): Promise<ScoreCo
       for await (const tree of readScorable(db, runId)) {
         if (signal.aborted) break;
         if (left.forgotten.has(tree.treeId)) continue;
+        const said = label === null ? null : await valuesOf(db, tree.treeId, label);
         const truth = kind?.groundTruth?.(tree.alias) ?? null;
         const scored = scoreTree(await resolved(platform, tree), {
           runId,
@@ -73,6 +77,7 @@ export async function score(platform: Platform, asked: Scoring): Promise<ScoreCo
           component,
           profile: profileOf(environment),
           truth,
+          ...(said === null ? {} : { valueSaid: said }),
         });
         if (scored.drafts.length > 0) await appender.append(scored.drafts);
         counts.trees++;

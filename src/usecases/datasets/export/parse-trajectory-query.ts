@@ -59,6 +59,8 @@ const texts = z.strictObject({
     .optional(),
   finishedFrom: instant.optional(),
   finishedBefore: instant.optional(),
+  labels: list(word).optional(),
+  withoutLabels: list(word).optional(),
 });
 
 /**

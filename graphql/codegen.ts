@@ -25,6 +25,8 @@ const mappers = {
   Replay: `${READ}/replays/read-replays.ts#ReplayRecord`,
   TrainedOn: `${READ}/evaluations/read-evaluations.ts#TrainedOnRecord`,
   Tree: `${READ}/step-tree/read-trees.ts#TreeRecord`,
+  TreeOutline: `${READ}/step-tree/read-outline.ts#Outline`,
+  OutlineBackUps: '../models.ts#OutlineBackUpsModel',
   Step: `${READ}/step-tree/read-steps.ts#StepRecord`,
   Rollout: `${READ}/step-tree/read-rollouts.ts#RolloutRecord`,
   ToolCall: `${READ}/step-tree/read-tool-calls.ts#ToolCallRecord`,

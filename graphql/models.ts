@@ -50,6 +50,14 @@ export interface PromptPartModel {
   readonly imageId: string | null;
 }
 
+/** The back-ups of a search, the places of their paths in an outline. */
+export interface OutlineBackUpsModel {
+  readonly length: number;
+  readonly values: Packed;
+  readonly lengths: Packed;
+  readonly paths: Packed;
+}
+
 /** A step of a page, and the words that it was found by. */
 export interface FoundStep {
   readonly cursor: string;

@@ -11,6 +11,7 @@ import { ArmResult, Experiment, ExperimentStage } from './resolvers/experiment.t
 import { HistoryImage, HistorySegment, RenderSpec } from './resolvers/images.ts';
 import { Touched } from './resolvers/lineage.ts';
 import { QuarantinedRecord, Subscription } from './resolvers/log.ts';
+import { TreeOutline } from './resolvers/outline.ts';
 import { Drift, PromptPart } from './resolvers/prompt.ts';
 import { Query } from './resolvers/query.ts';
 import { Replay } from './resolvers/replay.ts';
@@ -53,6 +54,7 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     Replay,
     TrainedOn,
     Tree,
+    TreeOutline,
     Task,
     StepEdge,
     Aggregate,

@@ -19,8 +19,9 @@ import type { Entities } from '../../src/projections/as-of/scope.ts';
 const OF_A_TREE: Readonly<Record<string, readonly string[]>> = {
   Tree: [
     ...['rootId', 'root', 'size', 'steps', 'leaves', 'rollouts', 'trajectories', 'revisions', 'judgements', 'simulations'],
-    ...['divergences', 'largeTexts', 'annotations'],
+    ...['divergences', 'largeTexts', 'annotations', 'outline'],
   ],
+  TreeOutline: ['length', 'parents', 'executable', 'terminations', 'rewards', 'backUps'],
   Divergence: ['largeTexts'],
   Step: [
     ...[

@@ -1,6 +1,6 @@
 // Written by graphql/codegen.ts from graphql/schema; `npm run codegen` writes it again.
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
-import type { Root, ReachedModel, HistorySegmentModel, PromptModel, PromptMessageModel, PromptPartModel, PolicyVersionModel, AnnotationsRecordedModel, FoundSteps, FoundStep, RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';
+import type { Root, ReachedModel, OutlineBackUpsModel, HistorySegmentModel, PromptModel, PromptMessageModel, PromptPartModel, PolicyVersionModel, AnnotationsRecordedModel, FoundSteps, FoundStep, RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';
 import type { LargeTextModel } from '../large-text.ts';
 import type { EventDeliveryModel } from '../live/event-delivery-model.ts';
 import type { ExperimentRecord } from '../../src/projections/runs/read-experiments.ts';
@@ -11,6 +11,7 @@ import type { ForkOrigin as ForkOriginModel } from '../../src/projections/runs/r
 import type { EvaluationRecord, TrainedOnRecord } from '../../src/projections/evaluations/read-evaluations.ts';
 import type { ReplayRecord } from '../../src/projections/replays/read-replays.ts';
 import type { TreeRecord } from '../../src/projections/step-tree/read-trees.ts';
+import type { Outline } from '../../src/projections/step-tree/read-outline.ts';
 import type { StepRecord } from '../../src/projections/step-tree/read-steps.ts';
 import type { RolloutRecord } from '../../src/projections/step-tree/read-rollouts.ts';
 import type { ToolCallRecord } from '../../src/projections/step-tree/read-tool-calls.ts';
@@ -2107,6 +2108,43 @@ export type QuarantineFilter = {
   readonly released?: InputMaybe<Scalars['Boolean']['input']>;
 };
 
+/**
+ * The shape of a tree in columns: each fact of all its steps as one array, in the order in which they were taken, parents before children. Made for drawing and counting:
+ * 10,000 steps are read in a tenth of the time that as many objects take. A tree of more than 50,000 steps is refused with TREE_TOO_LARGE; `steps` reads any.
+ */
+export type TreeOutline = {
+  readonly __typename?: 'TreeOutline';
+  /** How many steps it has: the length of every column. */
+  readonly length: Scalars['Int']['output'];
+  /** Their ids. */
+  readonly ids: ReadonlyArray<Scalars['ID']['output']>;
+  /** The place of the step before, in these columns; -1 for the root (int32). */
+  readonly parents: PackedArray;
+  /** The first 80 characters of their actions; empty for the root, and for an action over 64 KiB. */
+  readonly actions: ReadonlyArray<Scalars['String']['output']>;
+  /** 1 where the environment could carry the action out (uint8). */
+  readonly executable: PackedArray;
+  /** 0 where the episode goes on, 1 where the environment ended it, 2 where a limit did (uint8). */
+  readonly terminations: PackedArray;
+  /** The sum of the rewards in force on the step itself; NaN where it has none (float32). */
+  readonly rewards: PackedArray;
+  /** The back-ups of its search, the first 10,000: what the search knew of any node after any simulation is a sum over them. */
+  readonly backUps: OutlineBackUps;
+};
+
+/** The back-ups of a search in columns, in the order of the log: the n-th is simulation n. */
+export type OutlineBackUps = {
+  readonly __typename?: 'OutlineBackUps';
+  /** How many there are here. */
+  readonly length: Scalars['Int']['output'];
+  /** Their values (float32). */
+  readonly values: PackedArray;
+  /** How many steps the path of each has (int32). */
+  readonly lengths: PackedArray;
+  /** The steps of all paths, one path behind the other, root first, as places in the columns of the outline; -1 for a step that is not there (int32). */
+  readonly paths: PackedArray;
+};
+
 /** A tenant of the installation: runs, policies, datasets and keys belong to one. */
 export type Project = {
   readonly __typename?: 'Project';
@@ -4162,6 +4200,8 @@ export type Tree = {
    * than 2,000 steps is refused with TREE_TOO_LARGE; `first` (10,000 at most) with `after`, the `logOffset` of the last step received, reads any tree in parts.
    */
   readonly steps: ReadonlyArray<Step>;
+  /** All its steps in columns, for drawing. */
+  readonly outline: TreeOutline;
   /** Its steps without children. */
   readonly leaves: ReadonlyArray<Step>;
   /** Its rollouts, by ordinal. */
@@ -4599,6 +4639,8 @@ export type ResolversTypes = {
   QuarantinedRecord: ResolverTypeWrapper<QuarantineRecord>;
   AnomalyFilter: AnomalyFilter;
   QuarantineFilter: QuarantineFilter;
+  TreeOutline: ResolverTypeWrapper<Outline>;
+  OutlineBackUps: ResolverTypeWrapper<OutlineBackUpsModel>;
   Project: ResolverTypeWrapper<Project>;
   Viewer: ResolverTypeWrapper<Viewer>;
   Prompt: ResolverTypeWrapper<PromptModel>;
@@ -4808,6 +4850,8 @@ export type ResolversParentTypes = {
   QuarantinedRecord: QuarantineRecord;
   AnomalyFilter: AnomalyFilter;
   QuarantineFilter: QuarantineFilter;
+  TreeOutline: Outline;
+  OutlineBackUps: OutlineBackUpsModel;
   Project: Project;
   Viewer: Viewer;
   Prompt: PromptModel;
@@ -5672,6 +5716,24 @@ export type QuarantinedRecordResolvers<ContextType = Context, ParentType extends
   releasedOffset?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
 };
 
+export type TreeOutlineResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TreeOutline'] = ResolversParentTypes['TreeOutline']> = {
+  length?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  ids?: Resolver<ReadonlyArray<ResolversTypes['ID']>, ParentType, ContextType>;
+  parents?: Resolver<ResolversTypes['PackedArray'], ParentType, ContextType>;
+  actions?: Resolver<ReadonlyArray<ResolversTypes['String']>, ParentType, ContextType>;
+  executable?: Resolver<ResolversTypes['PackedArray'], ParentType, ContextType>;
+  terminations?: Resolver<ResolversTypes['PackedArray'], ParentType, ContextType>;
+  rewards?: Resolver<ResolversTypes['PackedArray'], ParentType, ContextType>;
+  backUps?: Resolver<ResolversTypes['OutlineBackUps'], ParentType, ContextType>;
+};
+
+export type OutlineBackUpsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['OutlineBackUps'] = ResolversParentTypes['OutlineBackUps']> = {
+  length?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  values?: Resolver<ResolversTypes['PackedArray'], ParentType, ContextType>;
+  lengths?: Resolver<ResolversTypes['PackedArray'], ParentType, ContextType>;
+  paths?: Resolver<ResolversTypes['PackedArray'], ParentType, ContextType>;
+};
+
 export type ProjectResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Project'] = ResolversParentTypes['Project']> = {
   name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   runs?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
@@ -6351,6 +6413,7 @@ export type TreeResolvers<ContextType = Context, ParentType extends ResolversPar
   size?: Resolver<ResolversTypes['TreeSize'], ParentType, ContextType>;
   returnVariance?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
   steps?: Resolver<ReadonlyArray<ResolversTypes['Step']>, ParentType, ContextType, Partial<TreeStepsArgs>>;
+  outline?: Resolver<ResolversTypes['TreeOutline'], ParentType, ContextType>;
   leaves?: Resolver<ReadonlyArray<ResolversTypes['Step']>, ParentType, ContextType>;
   rollouts?: Resolver<ReadonlyArray<ResolversTypes['Rollout']>, ParentType, ContextType>;
   trajectories?: Resolver<ResolversTypes['TrajectoryConnection'], ParentType, ContextType, RequireFields<TreeTrajectoriesArgs, 'orderBy'>>;
@@ -6525,6 +6588,8 @@ export type Resolvers<ContextType = Context> = {
   PartitionLag?: PartitionLagResolvers<ContextType>;
   Anomaly?: AnomalyResolvers<ContextType>;
   QuarantinedRecord?: QuarantinedRecordResolvers<ContextType>;
+  TreeOutline?: TreeOutlineResolvers<ContextType>;
+  OutlineBackUps?: OutlineBackUpsResolvers<ContextType>;
   Project?: ProjectResolvers<ContextType>;
   Viewer?: ViewerResolvers<ContextType>;
   Prompt?: PromptResolvers<ContextType>;

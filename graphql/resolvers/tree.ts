@@ -12,6 +12,7 @@ import { loadedBy } from '../loaders/loaded-by.ts';
 import { selectedFields } from '../selected-fields.ts';
 import { annotationsOf } from './annotation.ts';
 import { connectDatasets, connectRevisions, connectTrajectories, hangingOn } from './lists.ts';
+import { outlineOf } from './outline.ts';
 import { readAheadOfSteps } from './read-ahead.ts';
 
 const WHOLE_LIMIT = 2_000; // steps of a tree that is asked for whole; the cost limit counts with it
@@ -43,6 +44,7 @@ export const Tree: TreeResolvers = {
     await readAheadOfSteps(treeId, steps, context, info);
     return steps as readonly StepRecord[]; // of a step's fields the executor reads only those that are asked for
   },
+  outline: ({ id }, _, context) => outlineOf(id, context),
   leaves: ({ id }, _, { loaders }) => loaders.leaves.load(id),
   rollouts: ({ id }, _, { loaders }) => loaders.rolloutsOfTree.load(id),
   trajectories: ({ id }, args, context) =>

@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { serveApi } from '../../src/app/serve-api.ts';
 import { linkTo } from '../../src/http/local-access.ts';
+import type { EventLog, StoredRecord } from '../../src/log/event-log.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
 import { EventBuilder } from '../../src/testing/event-builder.ts';
 import { appendTo, projectSlice, testLog } from '../../src/testing/given-events.ts';
@@ -18,6 +19,7 @@ const STEPS: Record<Size, number> = { full: 1_000, quick: 50 };
 const RUNS: Record<Size, number> = { full: 40, quick: 3 };
 const TIMES: Record<Size, number> = { full: 7, quick: 1 };
 const FRAMES = 90;
+const SLICE = 1_000; // records of one append
 
 /** What is in the page: the times between frames while something moves. */
 const WATCH_FRAMES = `new Promise((resolve) => {
@@ -33,18 +35,15 @@ const WATCH_FRAMES = `new Promise((resolve) => {
  */
 export async function benchStudio(stage: Stage): Promise<Outcome> {
   const platform = await openStagePlatform(stage);
-  const { tree, rollout } = await record(await stage.database(), stage.size);
+  const { tree, rollout } = await record(await stage.database(), platform.log, stage.size);
+  const browser = await openStudioBrowser(); // builds the studio, which the server opens when it starts
+  stage.closing(() => browser.close());
   const server = await serveApi(platform, SILENT);
   stage.closing(() => server.close());
-  const browser = await openStudioBrowser();
-  stage.closing(() => browser.close());
   const times = TIMES[stage.size];
   const view = (path: string, there: (page: Page) => Promise<void>) => open(browser, server.url, path, there, times);
   const runs = await view('/', (page) => page.locator('tbody tr').first().waitFor());
-  const drawn = await view(`/view/tree/${tree}`, async (page) => {
-    await page.getByRole('application').waitFor();
-    await page.getByText(/^loading/).waitFor({ state: 'detached' });
-  });
+  const drawn = await view(`/view/tree/${tree}`, isDrawn);
   const walked = await view(`/view/trajectory/${rollout}`, (page) => page.getByText('action 1', { exact: true }).waitFor());
   const frames = await pan(browser, server.url, `/view/tree/${tree}`);
   const figure = (name: string, value: number, unit: 'ms' | 'bytes', limit: number): Figure => ({
@@ -69,7 +68,11 @@ export async function benchStudio(stage: Stage): Promise<Outcome> {
   };
 }
 
-async function record(database: StageDatabase, size: Size): Promise<{ readonly tree: string; readonly rollout: string }> {
+async function record(
+  database: StageDatabase,
+  events: EventLog,
+  size: Size,
+): Promise<{ readonly tree: string; readonly rollout: string }> {
   const builder = new EventBuilder('studio bench');
   for (let run = 0; run < RUNS[size]; run++) {
     const id = builder.run(`run ${run}`, { name: `run ${run}` });
@@ -81,9 +84,26 @@ async function record(database: StageDatabase, size: Size): Promise<{ readonly t
   const rollout = recordLongRollout(builder, run, STEPS[size], red.data);
   const log = testLog();
   appendTo(log, builder.events);
-  for (const [topic, records] of log.topics) await projectSlice(database.db, log, topic, 0, records.length);
+  for (const [topic, records] of log.topics) {
+    await fill(events, topic, records);
+    await projectSlice(database.db, log, topic, 0, records.length);
+  }
   await database.pool.query('analyze');
   return { tree, rollout };
+}
+
+/** Appends records to one partition: a page follows the log from its end, so that nothing seems to happen meanwhile. */
+async function fill(log: EventLog, topic: string, records: readonly StoredRecord[]): Promise<void> {
+  for (let from = 0; from < records.length; from += SLICE) {
+    const slice = records.slice(from, from + SLICE);
+    await log.append(slice.map(({ key, value }) => ({ topic, key: key ?? 'none', partition: 0, value })));
+  }
+}
+
+/** Waits until a tree is there and on the screen. */
+async function isDrawn(page: Page): Promise<void> {
+  await page.getByRole('application').waitFor();
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
 }
 
 /** Opens a view several times, each in a new context that the link lets in first. */
@@ -114,8 +134,7 @@ async function open(browser: Browser, url: string, path: string, there: (page: P
 async function pan(browser: Browser, url: string, path: string): Promise<readonly number[]> {
   const { page } = await openStudioPage(browser, linkTo(url, '/', LOCAL_TOKEN));
   await page.goto(`${url}${path}`);
-  await page.getByRole('application').waitFor();
-  await page.getByText(/^loading/).waitFor({ state: 'detached' });
+  await isDrawn(page);
   const box = await page.locator('.tree-canvas canvas').boundingBox();
   const [x, y] = [(box?.x ?? 0) + 300, (box?.y ?? 0) + 200];
   const frames = page.evaluate(WATCH_FRAMES) as Promise<readonly number[]>;

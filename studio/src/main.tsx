@@ -30,7 +30,7 @@ if (!root) throw new Error('the page has no element "root"');
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queries}>
-      <RouterProvider router={makeRouter()} />
+      <RouterProvider router={makeRouter(queries)} />
     </QueryClientProvider>
   </StrictMode>,
 );

@@ -1,14 +1,18 @@
+import type { QueryClient } from '@tanstack/react-query';
 import {
-  createRootRoute,
+  createRootRouteWithContext,
   createRoute,
   createRouter,
   lazyRouteComponent,
   retainSearchParams,
   type SearchSchemaInput,
 } from '@tanstack/react-router';
+import { groupPage, runPage, trajectoryPage, treeOutline, treePage } from './graphql/generated/operations.ts';
+import { askAhead } from './graphql/use-ask.ts';
 import { Failure } from './parts/failure.tsx';
 import { Runs } from './runs/runs.tsx';
 import { Shell } from './shell/shell.tsx';
+import { stepsOf } from './trajectory/steps-of.ts';
 
 /** Parameters of an address as texts, the empty ones left out. */
 function texts<Name extends string>(...names: readonly Name[]) {
@@ -21,13 +25,16 @@ function texts<Name extends string>(...names: readonly Name[]) {
   };
 }
 
-const root = createRootRoute({
+const root = createRootRouteWithContext<{ readonly queries: QueryClient }>()({
   component: Shell,
   validateSearch: texts('at'),
   search: { middlewares: [retainSearchParams(['at'])] },
   errorComponent: ({ error }) => <Failure error={error} />,
   notFoundComponent: () => <p className="empty">Nothing is at this address.</p>,
 });
+
+/** What a view begins with is asked for while its script is loaded: two ways to the server become one. */
+const moment = ({ search: { at } }: { readonly search: { readonly at?: string } }) => ({ at: at ?? null });
 
 const runs = createRoute({
   getParentRoute: () => root,
@@ -38,23 +45,37 @@ const runs = createRoute({
 const run = createRoute({
   getParentRoute: () => root,
   path: '/view/run/$id',
+  loaderDeps: moment,
+  loader: ({ context: { queries }, params: { id }, deps: { at } }) => askAhead(queries, runPage, { id }, at),
   component: lazyRouteComponent(() => import('./run/run.tsx'), 'RunPage'),
 });
 const group = createRoute({
   getParentRoute: () => root,
   path: '/view/group/$id',
+  loaderDeps: moment,
+  loader: ({ context: { queries }, params: { id }, deps: { at } }) => askAhead(queries, groupPage, { id }, at),
   component: lazyRouteComponent(() => import('./group/group.tsx'), 'GroupPage'),
 });
 const trajectory = createRoute({
   getParentRoute: () => root,
   path: '/view/trajectory/$id',
   validateSearch: texts('step', 'tab'),
+  loaderDeps: moment,
+  loader: ({ context: { queries }, params: { id }, deps: { at } }) => {
+    askAhead(queries, trajectoryPage, { id }, at);
+    void queries.prefetchInfiniteQuery(stepsOf(id, at));
+  },
   component: lazyRouteComponent(() => import('./trajectory/trajectory.tsx'), 'TrajectoryPage'),
 });
 const tree = createRoute({
   getParentRoute: () => root,
   path: '/view/tree/$id',
   validateSearch: texts('step', 'simulation', 'colour'),
+  loaderDeps: moment,
+  loader: ({ context: { queries }, params: { id }, deps: { at } }) => {
+    askAhead(queries, treePage, { id }, at);
+    askAhead(queries, treeOutline, { id }, at);
+  },
   component: lazyRouteComponent(() => import('./tree/tree.tsx'), 'TreePage'),
 });
 const diff = createRoute({
@@ -114,7 +135,7 @@ const operations = createRoute({
 });
 
 /** Makes the router: every view is an address. */
-export function makeRouter() {
+export function makeRouter(queries: QueryClient) {
   const routeTree = root.addChildren([
     runs,
     run,
@@ -132,7 +153,7 @@ export function makeRouter() {
     lineage,
     operations,
   ]);
-  return createRouter({ routeTree, defaultPreload: 'intent', scrollRestoration: true });
+  return createRouter({ routeTree, context: { queries }, defaultPreload: 'intent', scrollRestoration: true });
 }
 
 declare module '@tanstack/react-router' {

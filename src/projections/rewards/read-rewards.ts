@@ -80,3 +80,14 @@ function toReward(row: Selectable<Tables['rewards']>): RewardRecord {
     revisedAt: row.revisedAt,
   };
 }
+
+/** Sums the rewards in force on the steps of trees; steps without one are left out. */
+export async function readRewardSums(
+  db: Db,
+  trees: readonly string[],
+): Promise<readonly { readonly treeId: string; readonly stepId: string; readonly value: number }[]> {
+  const { rows } = await sql<{ treeId: string; stepId: string; value: number }>`
+    select tree_id, step_id, sum(value) as value
+    from rewards where tree_id = any(${[...trees]}::uuid[]) and step_id is not null group by 1, 2`.execute(db);
+  return rows;
+}

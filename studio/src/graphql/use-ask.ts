@@ -1,6 +1,6 @@
-import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, type QueryClient, type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { useMoment } from '../shell/moment.ts';
-import { ask } from './ask.ts';
+import { ask, type Moment } from './ask.ts';
 import type { Operation } from './operation.ts';
 
 /** Returns what the server answers to an operation at the moment that the page shows, and asks again when the record grows. */
@@ -10,10 +10,22 @@ export function useAsk<Answer, Variables>(
   { enabled = true }: { readonly enabled?: boolean } = {},
 ): UseQueryResult<Answer> {
   const at = useMoment();
-  return useQuery({
+  return useQuery({ ...questionOf(operation, variables, at), placeholderData: keepPreviousData, enabled });
+}
+
+/** Asks before a view is there to ask: while its script is loaded, or when the pointer is on a link to it. */
+export function askAhead<Answer, Variables>(
+  queries: QueryClient,
+  operation: Operation<Answer, Variables>,
+  variables: Variables,
+  at: Moment,
+): void {
+  void queries.prefetchQuery(questionOf(operation, variables, at));
+}
+
+function questionOf<Answer, Variables>(operation: Operation<Answer, Variables>, variables: Variables, at: Moment) {
+  return {
     queryKey: [operation.name, variables, at],
-    queryFn: ({ signal }) => ask(operation, variables, at, signal),
-    placeholderData: keepPreviousData,
-    enabled,
-  });
+    queryFn: ({ signal }: { readonly signal: AbortSignal }) => ask(operation, variables, at, signal),
+  };
 }

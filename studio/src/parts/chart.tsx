@@ -49,6 +49,8 @@ export function Chart({
         ],
         ariaLabel: label,
       });
+      drawn.setAttribute('role', 'img'); // one drawing with a name: groups of marks may not have one
+      for (const marks of drawn.querySelectorAll('g[aria-label]')) marks.removeAttribute('aria-label');
       drawn.addEventListener('click', () => {
         const point = (drawn as Element & { readonly value?: Point | null }).value;
         if (point) chosen.current(point);

@@ -19,8 +19,9 @@ export function colourOf(value: number, low: number, high: number): string {
 }
 
 /** Returns the ends of a scale for some values: around 0 where they lie on both sides of it. */
-export function scaleOf(values: readonly number[]): readonly [number, number] {
-  const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
+export function scaleOf(values: Iterable<number>): readonly [number, number] {
+  let [low, high] = [0, 0];
+  for (const value of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
   if (low >= 0) return [0, high === 0 ? 1 : high];
   const reach = Math.max(-low, high);
   return [-reach, reach];

@@ -1,10 +1,11 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { NotLetIn } from '../graphql/faults.ts';
 import { follow } from '../graphql/follow.ts';
 import { live } from '../graphql/generated/operations.ts';
 
 const GATHER_MS = 700; // events that come together ask once
+const PATIENCE = 2; // times as long as the last answers took: the page asks for a third of the time at most while a record grows
 const AGAIN_MS = 3_000;
 
 /** `live` follows the record, `waiting` tries to, `past` shows a moment that does not change. */
@@ -19,13 +20,7 @@ export function useLive(now: boolean): LiveState {
     setState('waiting');
     const ended = new AbortController();
     let after: string | undefined;
-    let gathering: ReturnType<typeof setTimeout> | undefined;
-    const refresh = () => {
-      gathering ??= setTimeout(() => {
-        gathering = undefined;
-        void queries.invalidateQueries();
-      }, GATHER_MS);
-    };
+    const refresh = refresher(queries, ended.signal);
     const run = async () => {
       while (!ended.signal.aborted) {
         const open = setTimeout(() => setState('live'), GATHER_MS); // an open subscription says nothing until something happens
@@ -52,10 +47,34 @@ export function useLive(now: boolean): LiveState {
       }
     };
     void run();
-    return () => {
-      ended.abort();
-      clearTimeout(gathering);
-    };
+    return () => ended.abort();
   }, [now, queries]);
   return state;
+}
+
+/**
+ * Returns what asks again for all that is shown, soon and not too often. A question that is under way goes on, or a tree that
+ * grows faster than it is read would never be there; its answer may be older than the event, so it is asked once more behind it.
+ */
+function refresher(queries: QueryClient, signal: AbortSignal): () => void {
+  let waiting: ReturnType<typeof setTimeout> | undefined;
+  let asking = false;
+  let missed = false;
+  let took = 0;
+  const refresh = (): void => {
+    missed = asking;
+    if (!asking) waiting ??= setTimeout(() => void ask(), Math.max(GATHER_MS, PATIENCE * took));
+  };
+  const ask = async () => {
+    waiting = undefined;
+    asking = true;
+    const older = queries.isFetching() > 0;
+    const began = performance.now();
+    await queries.invalidateQueries(undefined, { cancelRefetch: false });
+    took = performance.now() - began;
+    asking = false;
+    if ((older || missed) && !signal.aborted) refresh();
+  };
+  signal.addEventListener('abort', () => clearTimeout(waiting), { once: true });
+  return refresh;
 }

@@ -2,36 +2,21 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { ask } from '../graphql/ask.ts';
-import {
-  rolloutSteps,
-  type StepShownFragment,
-  type TrajectoryPageQuery,
-  trajectoryPath,
-} from '../graphql/generated/operations.ts';
+import type { StepShownFragment } from '../graphql/generated/operations.ts';
 import { Failure } from '../parts/failure.tsx';
 import { useMoment } from '../shell/moment.ts';
 import { StepCard } from './step-card.tsx';
-
-const PAGE = 100;
-const LIVE_STEPS = 500; // of a rollout that goes on
+import { stepsOf } from './steps-of.ts';
 
 /** The steps of a rollout, those on the screen alone in the page. */
-export function Steps({ rollout }: { readonly rollout: NonNullable<TrajectoryPageQuery['rollout']> }) {
+export function Steps({ rollout }: { readonly rollout: string }) {
   const at = useMoment();
-  const { id, leafId } = rollout;
-  const answer = useInfiniteQuery({
-    queryKey: ['steps of', id, leafId, at],
-    queryFn: ({ pageParam, signal }) => readSteps(id, leafId, pageParam, at, signal),
-    initialPageParam: undefined as number | undefined,
-    getNextPageParam: (last: readonly StepShownFragment[]) =>
-      leafId !== null && last.length === PAGE ? last.at(-1)?.depth : undefined,
-  });
+  const answer = useInfiniteQuery(stepsOf(rollout, at));
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = answer;
   useEffect(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
-  const steps = answer.data?.pages.flat() ?? [];
+  const steps = answer.data?.pages.flatMap((part) => part.steps) ?? [];
   if (answer.error && steps.length === 0) return <Failure error={answer.error} />;
   if (answer.isPending)
     return (
@@ -41,17 +26,6 @@ export function Steps({ rollout }: { readonly rollout: NonNullable<TrajectoryPag
     );
   if (steps.length === 0) return <p className="empty">No step is recorded yet.</p>;
   return <List steps={steps} />;
-}
-
-async function readSteps(
-  rollout: string,
-  leaf: string | null,
-  after: number | undefined,
-  at: string | null,
-  signal: AbortSignal,
-) {
-  if (leaf === null) return (await ask(rolloutSteps, { rollout, first: LIVE_STEPS }, at, signal)).steps.nodes;
-  return (await ask(trajectoryPath, { leaf, first: PAGE, ...(after === undefined ? {} : { after }) }, at, signal)).path;
 }
 
 function List({ steps }: { readonly steps: readonly StepShownFragment[] }) {

@@ -26,7 +26,7 @@ export function Tokens({ step: id }: { readonly step: string }) {
               {estimate?.advantage === null || estimate === null ? '' : ` · advantage ${decimal(estimate.advantage)}`}
             </p>
             <ol className="tokens">
-              {ids.slice(0, SHOWN).map((token, at) => {
+              {[...ids.slice(0, SHOWN)].map((token, at) => {
                 const logProb = logProbs?.[at];
                 const trained = mask === null || mask[at] === 1;
                 const advantage = estimate?.tokenAdvantages?.[at] ?? estimate?.advantage ?? null;

@@ -16,18 +16,14 @@ export function TrajectoryPage() {
   const { id } = useParams({ from: '/view/trajectory/$id' });
   const answer = useAsk(trajectoryPage, { id });
   return (
-    <Shown of={answer}>
-      {({ rollout }) =>
-        rollout ? (
-          <>
-            <Head rollout={rollout} />
-            <Steps rollout={rollout} />
-          </>
-        ) : (
-          <p className="empty">No rollout has the id {id} at this moment of the record.</p>
-        )
-      }
-    </Shown>
+    <>
+      <Shown of={answer}>
+        {({ rollout }) =>
+          rollout ? <Head rollout={rollout} /> : <p className="empty">No rollout has the id {id} at this moment of the record.</p>
+        }
+      </Shown>
+      {answer.data && !answer.data.rollout ? null : <Steps rollout={id} />}
+    </>
   );
 }
 

@@ -224,10 +224,11 @@ function paintTree(
     context.globalAlpha = paint.unseen(node) ? 0.35 : 1;
     context.fillStyle = paint.colour(node) ?? faint;
     context.beginPath();
-    if (node.step.termination === 'none') context.arc(x, y, radius, 0, 2 * Math.PI);
+    if (!node.step.ends) context.arc(x, y, radius, 0, 2 * Math.PI);
     else context.rect(x - radius, y - radius, 2 * radius, 2 * radius); // an end
     context.fill();
     if (!node.step.executable && node.parent) strike(context, x, y, radius, ink);
+    if (paint.fresh(node)) ring(context, x, y, radius + 2, ink);
     if (node === chosen) ring(context, x, y, radius + 3, link);
     if (view.scale < LABEL_AT) continue;
     context.fillStyle = ink;

@@ -1,7 +1,5 @@
 import { tree as arrange, hierarchy } from 'd3-hierarchy';
-import type { TreeStepsQuery } from '../graphql/generated/operations.ts';
-
-export type TreeStep = NonNullable<TreeStepsQuery['tree']>['steps'][number];
+import type { TreeStep } from './use-outline.ts';
 
 /** A node as it is drawn: a step, or a chain of steps without branches that is collapsed into its last one. */
 export interface Node {

@@ -5,19 +5,25 @@ import { decimal, whole } from '../parts/format.ts';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 import type { Node } from './layout.ts';
-import type { StatisticsByStep } from './use-tree-steps.ts';
+import { NodeHistory } from './node-history.tsx';
+import type { StatisticsByStep } from './search.ts';
+import type { Outline } from './use-outline.ts';
 
 const EXPLORATION = 0.25; // Agent-R's, where the run names none
 
 /** What is known of the chosen node: its step, its children with the terms of UCT, and the rollouts that go through it. */
 export function NodePanel({
   tree,
+  outline,
   node,
+  simulation,
   statistics,
   choose,
 }: {
   readonly tree: NonNullable<TreePageQuery['tree']>;
+  readonly outline: Outline;
   readonly node: Node | undefined;
+  readonly simulation: number;
   readonly statistics: StatisticsByStep;
   readonly choose: (step: string) => void;
 }) {
@@ -38,6 +44,7 @@ export function NodePanel({
           </>
         ) : null}
       </dl>
+      {own ? <NodeHistory outline={outline} step={node.step.id} simulation={simulation} /> : null}
       {through.map((rollout) => (
         <p key={rollout.id}>
           <Link to="/view/trajectory/$id" params={{ id: rollout.id }} search={{ step: node.step.id }}>

@@ -1,7 +1,7 @@
 import type { TreePageQuery } from '../graphql/generated/operations.ts';
 import { colourOf, scaleOf } from '../parts/colour.ts';
 import type { Layout, Node } from './layout.ts';
-import type { StatisticsByStep } from './use-tree-steps.ts';
+import type { Simulated, StatisticsByStep } from './search.ts';
 
 /** What the colour of a node says. */
 export type Colouring = 'value' | 'success' | 'reward';
@@ -13,6 +13,8 @@ export interface Paint {
   width(node: Node): number;
   /** The last simulation went through it. */
   onPath(node: Node): boolean;
+  /** The last simulation was the first to visit it. */
+  fresh(node: Node): boolean;
   /** The search had not visited it. */
   unseen(node: Node): boolean;
   readonly low: string;
@@ -25,12 +27,12 @@ export function paintOf(
   {
     colouring,
     statistics,
-    before,
+    simulated,
     rollouts,
   }: {
     readonly colouring: Colouring;
     readonly statistics: StatisticsByStep;
-    readonly before: StatisticsByStep;
+    readonly simulated: Simulated | null;
     readonly rollouts: NonNullable<TreePageQuery['tree']>['rollouts'];
   },
 ): Paint {
@@ -40,14 +42,13 @@ export function paintOf(
       const value =
         colouring === 'value'
           ? statistics.get(node.step.id)?.value
-          : node.chain
-              .flatMap(({ rewards }) => rewards)
-              .reduce<number | undefined>((sum, { value }) => (sum ?? 0) + value, undefined);
+          : node.chain.reduce<number | undefined>((sum, { reward }) => (reward === null ? sum : (sum ?? 0) + reward), undefined);
       if (value !== undefined) values.set(node, value);
     }
-  const [low, high] = scaleOf([...values.values()]);
+  const [low, high] = scaleOf(values.values());
   const searched = statistics.size > 0;
-  const most = Math.max(1, ...[...statistics.values()].map(({ visits }) => visits));
+  let most = 1;
+  for (const { visits } of statistics.values()) most = Math.max(most, visits);
   const visitsOf = (node: Node) => statistics.get(node.step.id)?.visits ?? 0;
   return {
     colour: (node) => {
@@ -58,7 +59,8 @@ export function paintOf(
       searched
         ? 1 + 7 * Math.sqrt(visitsOf(node) / most)
         : 1 + 5 * Math.sqrt(node.below / Math.max(1, layout.nodes[0]?.below ?? 1)),
-    onPath: (node) => before.size > 0 && visitsOf(node) > (before.get(node.step.id)?.visits ?? 0),
+    onPath: (node) => simulated?.path.has(node.step.id) ?? false,
+    fresh: (node) => node.chain.some(({ id }) => simulated?.fresh.has(id)),
     unseen: (node) => searched && visitsOf(node) === 0,
     low: colourOf(0, 0, 1),
     high: colourOf(1, 0, 1),

@@ -1,9 +1,21 @@
 import { useEffect, useState } from 'react';
+import { decimal } from '../parts/format.ts';
+import type { Simulated } from './search.ts';
 
 const PAUSE_MS = 600;
 
 /** Plays a search from the record: after each simulation what the search knew then, and the path that it backed up along. */
-export function Simulation({ at, last, go }: { readonly at: number; readonly last: number; readonly go: (to: number) => void }) {
+export function Simulation({
+  at,
+  last,
+  simulated,
+  go,
+}: {
+  readonly at: number;
+  readonly last: number;
+  readonly simulated: Simulated | null;
+  readonly go: (to: number) => void;
+}) {
   const [playing, setPlaying] = useState(false);
   useEffect(() => {
     if (!playing) return;
@@ -36,6 +48,11 @@ export function Simulation({ at, last, go }: { readonly at: number; readonly las
         ›
       </button>
       <output className="number">{`after simulation ${at} of ${last}`}</output>
+      {simulated ? (
+        <span className="faint">
+          {`it went ${simulated.path.size - 1} steps down, ${simulated.fresh.size} of them visited for the first time (ringed), and backed up ${decimal(simulated.value)}`}
+        </span>
+      ) : null}
     </div>
   );
 }

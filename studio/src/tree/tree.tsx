@@ -3,6 +3,7 @@ import { useMemo, useState } from 'react';
 import { type TreePageQuery, treePage } from '../graphql/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
+import { Failure } from '../parts/failure.tsx';
 import { shortId, whole } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
@@ -11,8 +12,9 @@ import { Canvas } from './canvas.tsx';
 import { layOut } from './layout.ts';
 import { NodePanel } from './node-panel.tsx';
 import { type Colouring, paintOf } from './paint.ts';
+import { simulationOf, statisticsAfter } from './search.ts';
 import { Simulation } from './simulation.tsx';
-import { useTreeSteps } from './use-tree-steps.ts';
+import { type Outline, useOutline } from './use-outline.ts';
 
 type Tree = NonNullable<TreePageQuery['tree']>;
 
@@ -57,19 +59,35 @@ export function TreePage() {
 }
 
 function Drawing({ tree }: { readonly tree: Tree }) {
+  const { outline, error } = useOutline(tree.id);
+  if (error && !outline) return <Failure error={error} />;
+  if (!outline)
+    return (
+      <p className="loading" role="status">
+        Loading…
+      </p>
+    );
+  return <Drawn tree={tree} outline={outline} />;
+}
+
+function Drawn({ tree, outline }: { readonly tree: Tree; readonly outline: Outline }) {
   const search = useSearch({ from: '/view/tree/$id' });
   const navigate = useNavigate({ from: '/view/tree/$id' });
   const set = (part: Record<string, string | undefined>) =>
     void navigate({ search: (all) => ({ ...all, ...part }), replace: true });
   const [collapse, setCollapse] = useState(true);
-  const simulation =
-    search.simulation === undefined ? tree.simulations : Math.min(Number(search.simulation) || 0, tree.simulations);
-  const { steps, statistics, before, loading, error } = useTreeSteps(tree, simulation);
-  const layout = useMemo(() => layOut(steps, tree.rootId, collapse), [steps, tree.rootId, collapse]);
-  const colouring = (search.colour ?? (tree.simulations > 0 ? 'value' : 'success')) as Colouring;
+  const last = outline.backUps.length;
+  const simulation = search.simulation === undefined ? last : Math.min(Number(search.simulation) || 0, last);
+  const layout = useMemo(() => layOut(outline.steps, tree.rootId, collapse), [outline, tree.rootId, collapse]);
+  const statistics = useMemo(() => statisticsAfter(outline, simulation), [outline, simulation]);
+  const simulated = useMemo(
+    () => simulationOf(outline, simulation, statisticsAfter(outline, simulation - 1)),
+    [outline, simulation],
+  );
+  const colouring = (search.colour ?? (last > 0 ? 'value' : 'success')) as Colouring;
   const paint = useMemo(
-    () => paintOf(layout, { colouring, statistics, before, rollouts: tree.rollouts }),
-    [layout, colouring, statistics, before, tree.rollouts],
+    () => paintOf(layout, { colouring, statistics, simulated, rollouts: tree.rollouts }),
+    [layout, colouring, statistics, simulated, tree.rollouts],
   );
   const chosen = search.step === undefined ? undefined : layout.byStep.get(search.step);
   return (
@@ -87,21 +105,31 @@ function Drawing({ tree }: { readonly tree: Tree }) {
           <input type="checkbox" checked={collapse} onChange={(event) => setCollapse(event.target.checked)} /> collapse chains
         </label>
         <span className="legend">
-          <i style={{ background: paint.low }} /> low <i style={{ background: paint.high }} /> high · width by visits
+          <i style={{ background: paint.low }} /> low <i style={{ background: paint.high }} /> high ·{' '}
+          {last > 0 ? 'width by visits' : 'width by steps below'}
         </span>
-        {loading ? <span className="faint">{`loading: ${whole(steps.length)} steps`}</span> : null}
       </div>
-      {tree.simulations > 0 ? (
+      {last > 0 ? (
         <Simulation
           at={simulation}
-          last={tree.simulations}
-          go={(to) => set({ simulation: to === tree.simulations ? undefined : String(to) })}
+          last={last}
+          simulated={simulated}
+          go={(to) => set({ simulation: to === last ? undefined : String(to) })}
         />
       ) : null}
-      {error ? <p className="notice notice-bad">{String(error)}</p> : null}
+      {tree.simulations > last ? (
+        <p className="notice">{`The first ${whole(last)} of ${whole(tree.simulations)} simulations are played here.`}</p>
+      ) : null}
       <div className="tree-split">
         <Canvas layout={layout} paint={paint} chosen={chosen} choose={(node) => set({ step: node.step.id })} />
-        <NodePanel tree={tree} node={chosen} statistics={statistics} choose={(step) => set({ step })} />
+        <NodePanel
+          tree={tree}
+          outline={outline}
+          node={chosen}
+          simulation={simulation}
+          statistics={statistics}
+          choose={(step) => set({ step })}
+        />
       </div>
     </>
   );

@@ -1,0 +1,32 @@
+import { infiniteQueryOptions } from '@tanstack/react-query';
+import { ask, type Moment } from '../graphql/ask.ts';
+import { rolloutSteps, type StepShownFragment, trajectorySteps } from '../graphql/generated/operations.ts';
+
+const FIRST = 30; // what a screen shows of a trajectory at once, and then some
+const PAGE = 200;
+const LIVE_STEPS = 500; // of a rollout that goes on
+
+interface Part {
+  readonly steps: readonly StepShownFragment[];
+  /** The depth behind which the rest lies; undefined where there is none. */
+  readonly next: number | undefined;
+}
+
+/** The question for the steps of a rollout, in parts: the first one is small, so that it is shown at once. */
+export function stepsOf(rollout: string, at: Moment) {
+  return infiniteQueryOptions({
+    queryKey: ['steps of', rollout, at],
+    queryFn: async ({ pageParam: after, signal }): Promise<Part> => {
+      const first = after === undefined ? FIRST : PAGE;
+      const variables = { rollout, first, ...(after === undefined ? {} : { after }) };
+      const { trajectory } = await ask(trajectorySteps, variables, at, signal);
+      if (!trajectory) {
+        const { steps } = await ask(rolloutSteps, { rollout, first: LIVE_STEPS }, at, signal);
+        return { steps: steps.nodes, next: undefined };
+      }
+      return { steps: trajectory.steps, next: trajectory.steps.length === first ? trajectory.steps.at(-1)?.depth : undefined };
+    },
+    initialPageParam: undefined as number | undefined,
+    getNextPageParam: (last: Part) => last.next,
+  });
+}

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { buildPage } from './studio-page.js';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const SOURCES = join(ROOT, 'studio');
@@ -34,7 +35,8 @@ function digest() {
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
   const hash = createHash('sha256');
-  for (const file of [...files, join(ROOT, 'package-lock.json')]) hash.update(`${file}\0`).update(readFileSync(file));
+  const others = ['package-lock.json', 'bin/studio.js', 'bin/studio-page.js'].map((name) => join(ROOT, name));
+  for (const file of [...files, ...others]) hash.update(`${file}\0`).update(readFileSync(file));
   return hash.digest('hex').slice(0, 16);
 }
 
@@ -50,6 +52,7 @@ async function build(folder) {
       logLevel: 'error',
       build: { outDir: target, emptyOutDir: true },
     });
+    await buildPage(bundle, SOURCES, target);
     await compress(join(target, 'assets'));
     await rename(target, folder).catch((error) => {
       if (!existsSync(folder)) throw error; // another process built the same sources first

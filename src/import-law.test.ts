@@ -36,8 +36,11 @@ const RANKS: readonly (readonly string[])[] = [
 ];
 /** `runtime` may be used by all but domain and events, and itself uses nothing. */
 const RUNTIME = 'src/runtime';
-/** The one way sideways: the embedded log keeps its records in Postgres. */
-const SIDEWAYS = [{ from: /^src\/log\/embedded-log/, to: 'src/postgres' }];
+/** The ways sideways: the embedded log keeps its records in Postgres; pages hold answers of the studio's operations. */
+const SIDEWAYS = [
+  { from: /^src\/log\/embedded-log/, to: 'src/postgres' },
+  { from: /^graphql\/pages\//, to: 'studio' },
+];
 
 /** One library, one importer. */
 const IMPORTERS: readonly { readonly library: RegExp; readonly importer: RegExp }[] = [

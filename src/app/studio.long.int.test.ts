@@ -60,7 +60,7 @@ let wrong: readonly string[];
       .click();
     const image = page.locator('.history img').first();
     await image.waitFor();
-    await until(async () => (await image.evaluate('(element) => element.naturalWidth')) !== 0);
+    await until(async () => ((await image.evaluate((element) => (element as { naturalWidth?: number }).naturalWidth)) ?? 0) > 0);
     expect(await page.locator('.history figcaption').first().textContent()).toMatch(/\d+ tokens as an image, \d+ as text/);
   }, 240_000);
 

@@ -91,6 +91,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./retention.ts')).addRetention,
   },
   status: { summary: 'show log, projections, quarantine and runs', load: async () => (await import('./status.ts')).addStatus },
+  view: {
+    summary: 'write a run, a tree or an export as one page that opens in a browser without a server',
+    load: async () => (await import('./view.ts')).addView,
+  },
   tree: {
     summary: 'draw a tree: what its rollouts did, merged where they did the same',
     load: async () => (await import('./tree.ts')).addTree,

@@ -5,25 +5,14 @@ import {
   createRouter,
   lazyRouteComponent,
   retainSearchParams,
-  type SearchSchemaInput,
 } from '@tanstack/react-router';
+import { texts } from './address-texts.ts';
 import { groupPage, runPage, trajectoryPage, treeOutline, treePage } from './graphql/generated/operations.ts';
 import { askAhead } from './graphql/use-ask.ts';
 import { Failure } from './parts/failure.tsx';
 import { Runs } from './runs/runs.tsx';
 import { Shell } from './shell/shell.tsx';
 import { stepsOf } from './trajectory/steps-of.ts';
-
-/** Parameters of an address as texts, the empty ones left out. */
-function texts<Name extends string>(...names: readonly Name[]) {
-  return (search: Record<string, unknown> & SearchSchemaInput): { readonly [Key in Name]?: string } => {
-    const given = names.flatMap((name) => {
-      const value = search[name];
-      return value === undefined || value === null || value === '' ? [] : [[name, String(value)]];
-    });
-    return Object.fromEntries(given) as { readonly [Key in Name]?: string };
-  };
-}
 
 const root = createRootRouteWithContext<{ readonly queries: QueryClient }>()({
   component: Shell,

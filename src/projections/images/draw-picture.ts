@@ -25,10 +25,21 @@ export class PictureUndrawable extends Error {
 /** Draws a picture. @param steps those whose prompts show it. @throws PictureUndrawable. */
 export type PictureReader = (shown: { readonly imageId: string; readonly steps: readonly string[] }) => Promise<Picture>;
 
-/** Draws pictures of prompts from the record; segments that they share are drawn once. */
-export function pictureReader({ db, blobs }: { readonly db: Db; readonly blobs: Pick<BlobStore, 'get'> }): PictureReader {
+/**
+ * Draws pictures of prompts from the record; segments that they share are drawn once. @param keys where the keys of streams lie;
+ * `db` unless that shows the rows of some projects alone.
+ */
+export function pictureReader({
+  db,
+  blobs,
+  keys = db,
+}: {
+  readonly db: Db;
+  readonly blobs: Pick<BlobStore, 'get'>;
+  readonly keys?: Db;
+}): PictureReader {
   const cache = new SegmentCache();
-  const world = { db, blobs, draw: (...drawn: Parameters<SegmentCache['get']>) => cache.get(...drawn).entry.segment };
+  const world = { db, keys, blobs, draw: (...drawn: Parameters<SegmentCache['get']>) => cache.get(...drawn).entry.segment };
   return async ({ imageId, steps }) => {
     const record = await recordOf(db, imageId, steps);
     const seen = record ? undefined : ((await findPictureOfTree(db, imageId, steps)) ?? (await findPicture(db, imageId)));

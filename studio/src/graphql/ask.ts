@@ -17,9 +17,23 @@ export function requestOf<Answer, Variables>(operation: Operation<Answer, Variab
   return { query: operation.asOf, variables: { ...variables, ...moment }, operationName: operation.name };
 }
 
+/** Answers an operation from what a page holds. @throws NotInPage. */
+type Answers = <Answer, Variables>(operation: Operation<Answer, Variables>, variables: Variables) => Answer;
+let held: Answers | undefined;
+
+/** Has everything answered from what the page holds: no server is asked any more. */
+export function answerFrom(answers: Answers): void {
+  held = answers;
+}
+
+/** Whether the answers lie in the page: nothing can be changed then. */
+export function isPage(): boolean {
+  return held !== undefined;
+}
+
 /**
- * Asks the server.
- * @throws NotLetIn, ServerAway or Refused.
+ * Asks the server, or the page where that holds the answers.
+ * @throws NotLetIn, ServerAway, Refused or NotInPage.
  */
 export async function ask<Answer, Variables>(
   operation: Operation<Answer, Variables>,
@@ -27,6 +41,7 @@ export async function ask<Answer, Variables>(
   at: Moment = null,
   signal?: AbortSignal,
 ): Promise<Answer> {
+  if (held) return held(operation, variables);
   const request = requestOf(operation, variables, at);
   const response = await fetch('/graphql', {
     method: 'POST',

@@ -8,6 +8,11 @@ export class ServerAway extends Error {
   override readonly name = 'ServerAway';
 }
 
+/** The page was written without this: there is no server to ask. */
+export class NotInPage extends Error {
+  override readonly name = 'NotInPage';
+}
+
 /** The server refused a query, or could not answer it. */
 export class Refused extends Error {
   override readonly name = 'Refused';

@@ -2,7 +2,11 @@ const NAME = 'espalier-key';
 
 /** Returns the API key that was entered in this tab; null on loopback, where the link of the installation lets a browser in. */
 export function readKey(): string | null {
-  return sessionStorage.getItem(NAME);
+  try {
+    return sessionStorage.getItem(NAME);
+  } catch {
+    return null; // a frame without an origin has no storage
+  }
 }
 
 /** Keeps an API key until the tab is closed. */

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react';
-import { NotLetIn, Refused, ServerAway } from '../graphql/faults.ts';
+import { NotInPage, NotLetIn, Refused, ServerAway } from '../graphql/faults.ts';
 import { keepKey } from '../graphql/key.ts';
 
 /** Shows why something could not be read, and what to do. */
@@ -11,6 +11,7 @@ export function Failure({ error }: { readonly error: unknown }) {
         <strong>The server does not answer.</strong> It is asked again by itself; what is shown may be old.
       </div>
     );
+  if (error instanceof NotInPage) return <p className="faint">This is not in the page: look at it in the installation.</p>;
   const message = error instanceof Error ? error.message : String(error);
   return (
     <div className="notice notice-bad" role="alert">

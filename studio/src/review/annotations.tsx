@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ask } from '../graphql/ask.ts';
+import { ask, isPage } from '../graphql/ask.ts';
 import { type AnnotationShownFragment, retractAnnotations, viewer } from '../graphql/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { decimal, instant } from '../parts/format.ts';
@@ -71,7 +71,7 @@ export function Said({ annotation }: { readonly annotation: AnnotationShownFragm
 
 /** A button that opens the form for something. */
 export function AnnotateButton({ what }: { readonly what: Annotatable }) {
-  if (useMoment() !== null) return null; // the past is not changed
+  if (useMoment() !== null || isPage()) return null; // the past is not changed, nor is a page
   return (
     <button type="button" className="quiet" onClick={() => openAnnotator(what)}>
       Annotate

@@ -4,8 +4,15 @@ const THEMES: readonly Theme[] = ['system', 'light', 'dark'];
 
 /** Returns the theme that was chosen in this browser. */
 export function chosenTheme(): Theme {
-  const kept = localStorage.getItem(NAME);
-  return THEMES.find((theme) => theme === kept) ?? 'system';
+  return THEMES.find((theme) => theme === keptTheme()) ?? 'system';
+}
+
+function keptTheme(): string | null {
+  try {
+    return localStorage.getItem(NAME);
+  } catch {
+    return null; // a frame without an origin has no storage
+  }
 }
 
 /** Shows the page in the chosen theme. */

@@ -1,0 +1,58 @@
+import type { Operation } from '../../studio/src/graphql/operation.ts';
+import type { ServerContext } from '../context.ts';
+
+/** Answers an operation of the studio, and any other document, for a page that is written. */
+export interface Ask {
+  <Answer, Variables>(operation: Operation<Answer, Variables>, variables: Variables): Promise<Answer>;
+  /** @throws NoAnswer. */
+  readonly text: <Answer>(query: string, variables: object) => Promise<Answer>;
+}
+
+/** A question of a page was refused. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer';
+  readonly status: number;
+  readonly retryAfter: string | null;
+  constructor(message: string, status: number, retryAfter: string | null) {
+    super(message);
+    this.status = status;
+    this.retryAfter = retryAfter;
+  }
+}
+
+interface Reply {
+  readonly data?: object | null;
+  readonly errors?: readonly { readonly message: string }[];
+}
+
+/** Asks the GraphQL API as whoever wants the page, within the same limits and budgets. */
+export function asker(
+  graphql: { fetch(request: Request, context: ServerContext): Response | Promise<Response> },
+  context: ServerContext,
+  signal: AbortSignal,
+): Ask {
+  const text = async <Answer>(query: string, variables: object): Promise<Answer> => {
+    signal.throwIfAborted();
+    const headers = { 'content-type': 'application/json', accept: 'application/json' };
+    const request = new Request('http://page/graphql', {
+      method: 'POST',
+      headers,
+      signal,
+      body: JSON.stringify({ query, variables }),
+    });
+    const response = await graphql.fetch(request, context);
+    const { data, errors } = (await response.json()) as Reply;
+    if (data) return data as Answer; // what could not be read of it is null, as the studio shows it
+    const status = response.status >= 400 ? response.status : 422;
+    throw new NoAnswer(
+      errors?.[0]?.message ?? `GraphQL answered ${response.status}`,
+      status,
+      response.headers.get('retry-after'),
+    );
+  };
+  return Object.assign(
+    <Answer, Variables>({ text: query }: Operation<Answer, Variables>, variables: Variables) =>
+      text<Answer>(query, variables as object),
+    { text },
+  );
+}

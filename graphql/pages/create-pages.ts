@@ -1,0 +1,76 @@
+import type { BlobStore } from '../../src/blobs/blob-store.ts';
+import { isUuid } from '../../src/domain/ids.ts';
+import type { Db } from '../../src/postgres/database.ts';
+import type { Principal } from '../../src/postgres/principal.ts';
+import { PictureUndrawable, pictureReader } from '../../src/projections/images/draw-picture.ts';
+import { asSeenBy } from '../../src/projections/visible/see-projects.ts';
+import { type Logger, SILENT } from '../../src/runtime/logger.ts';
+import type { ServerContext } from '../context.ts';
+import { refusal } from '../tables/refusal.ts';
+import { asker, NoAnswer } from './ask.ts';
+import type { ReadImage } from './embed-images.ts';
+import { gatherPage, PAGE_KINDS, type PageKind } from './gather-page.ts';
+import { PAGE_LIMITS } from './page-draft.ts';
+import { writePage } from './write-page.ts';
+
+export interface PagesOptions {
+  readonly db: Db;
+  readonly blobs: Pick<BlobStore, 'get'>;
+  readonly graphql: { fetch(request: Request, context: ServerContext): Response | Promise<Response> };
+  readonly logger?: Logger;
+}
+
+const AT_ONCE = 2; // pages that are gathered; each holds some dozens of megabytes
+
+/** Answers `GET /v1/pages/KIND/ID` with a page that opens without a server: GraphQL is asked as the caller, in its budgets. */
+export function createPages({ db, blobs, graphql, logger = SILENT }: PagesOptions) {
+  let gathering = 0;
+  async function fetch(request: Request, context: ServerContext): Promise<Response> {
+    const [, , , kind, id = ''] = new URL(request.url).pathname.split('/');
+    const asked = PAGE_KINDS.find((each) => each === kind);
+    if (!asked || !isUuid(id))
+      return refusal(404, 'not-found', 'there is no such page', `ask for ${PAGE_KINDS.join(', ')} by id`);
+    if (gathering >= AT_ONCE) return refusal(429, 'busy', 'too many pages are being written', 'ask again in a moment', 2);
+    gathering++;
+    try {
+      return await answer(asked, id, request.signal, context);
+    } catch (error) {
+      if (error instanceof NoAnswer)
+        return refusal(error.status, 'unprocessable', error.message, 'ask for less', Number(error.retryAfter ?? 0) || undefined);
+      if (request.signal.aborted) return refusal(499, 'left', 'the caller left', 'ask again');
+      logger.error('a page was not written', { error });
+      return refusal(500, 'fault', 'this is a fault of the server; its log says more', 'report it with the time of the request');
+    } finally {
+      gathering--;
+    }
+  }
+
+  async function answer(kind: PageKind, id: string, signal: AbortSignal, context: ServerContext): Promise<Response> {
+    const sources = {
+      ask: asker(graphql, context, signal),
+      image: imagesSeenBy({ db, blobs }, context.principal),
+      source: 'an installation of Espalier',
+      now: () => new Date(),
+    };
+    const record = await gatherPage(sources, { kind, id }, PAGE_LIMITS);
+    if (!record) return refusal(404, 'not-found', `no ${kind} has the id ${id}`, 'GraphQL lists them');
+    return new Response(await writePage(record), {
+      headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' },
+    });
+  }
+
+  return { fetch };
+}
+
+/** Reads the images that somebody sees. */
+export function imagesSeenBy({ db, blobs }: Pick<PagesOptions, 'db' | 'blobs'>, principal: Principal): ReadImage {
+  const draw = pictureReader({ db: asSeenBy(db, principal), keys: db, blobs });
+  return async (imageId) => {
+    try {
+      return (await draw({ imageId, steps: [] })).png;
+    } catch (error) {
+      if (error instanceof PictureUndrawable) return undefined;
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,44 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { sha256Hex } from '../../src/digest/sha256.ts';
+import type { PageRecord } from '../../studio/src/page/page-record.ts';
+import { shareValues } from '../../studio/src/page/shared-values.ts';
+
+const BUILT = fileURLToPath(new URL('../../dist/studio/', import.meta.url));
+
+/** Writes a page: one HTML file that opens without a server and asks nothing of any. @throws Error where no studio is built. */
+export async function writePage(record: PageRecord, built = BUILT): Promise<string> {
+  const page = await readTemplate(built);
+  const script = /<script type="module">([\s\S]*?)<\/script>/.exec(page)?.[1];
+  if (script === undefined) throw new Error(`the page in ${built} has no script; run \`npm run studio:build\``);
+  return page
+    .replace('%RULES%', () => rulesOf(script))
+    .replace('<title>Espalier</title>', () => `<title>${escapeText(record.title)}</title>`)
+    .replace('"%RECORD%"', () => inScript(JSON.stringify(shareValues(record))));
+}
+
+async function readTemplate(built: string): Promise<string> {
+  try {
+    const folder = (await readFile(join(built, 'current'), 'utf8')).trim();
+    return await readFile(join(built, folder, 'page.html'), 'utf8');
+  } catch (error) {
+    throw new Error('the studio is not built, and pages with it; run `npm run studio:build`', { cause: error });
+  }
+}
+
+/** The page's own script alone is run, and nothing is loaded. */
+function rulesOf(script: string): string {
+  const digest = Buffer.from(sha256Hex(script), 'hex').toString('base64');
+  const own = `script-src 'sha256-${digest}'; style-src 'unsafe-inline'; img-src data: blob:`;
+  return `default-src 'none'; ${own}; base-uri 'none'; form-action 'none'`;
+}
+
+/** JSON that ends no script element, begins no comment in one, and is one line in every reader. */
+function inScript(json: string): string {
+  return json.replace(/[<>&\u2028\u2029]/g, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+function escapeText(text: string): string {
+  return text.replace(/[&<>"]/g, (mark) => `&#${mark.charCodeAt(0)};`);
+}

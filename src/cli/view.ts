@@ -1,0 +1,91 @@
+import type { Command } from 'commander';
+import { createGraphql } from '../../graphql/create-graphql.ts';
+import { type Ask, asker } from '../../graphql/pages/ask.ts';
+import { imagesSeenBy } from '../../graphql/pages/create-pages.ts';
+import { gatherPage, pageKindOf } from '../../graphql/pages/gather-page.ts';
+import { PAGE_LIMITS, type PageLimits } from '../../graphql/pages/page-draft.ts';
+import { writePage } from '../../graphql/pages/write-page.ts';
+import { isUuid } from '../domain/ids.ts';
+import type { Platform } from '../platform/open-platform.ts';
+import { localPrincipal } from '../postgres/principal.ts';
+import { keepSnapshots } from '../projections/as-of/snapshots.ts';
+import { AtomicFile } from '../usecases/datasets/export/atomic-file.ts';
+import { ensureProjector } from './ensure-projector.ts';
+import { say } from './terminal.ts';
+import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+
+interface ViewFlags {
+  readonly out: string;
+  readonly force?: true;
+  readonly limitMb: number;
+}
+type Record = NonNullable<Awaited<ReturnType<typeof gatherPage>>>;
+
+const MIB = 2 ** 20;
+// one reader of its own: nobody else's turn or share
+const UNBOUNDED = { rows: Infinity, bytes: Infinity, fields: Infinity, answer: Infinity, statementMs: 600_000 };
+
+/** `espalier view`: writes what the studio shows of a run or tree as one page that opens without a server. */
+export function addView(program: Command): void {
+  const command = program
+    .command('view')
+    .argument('<what>', 'the id of a run, a tree or a rollout')
+    .requiredOption('--out <file>', 'the page to make')
+    .option('--force', 'replace a file that is there')
+    .option('--limit-mb <n>', 'the most data, and the most images, in the page', wholeNumber('--limit-mb', 1, 1_000), 24);
+  command.action(async (what: string, flags: ViewFlags) => {
+    if (!isUuid(what)) throw new Error(`view takes the id of a run, a tree or a rollout, not ${JSON.stringify(what)}`);
+    const limits = { ...PAGE_LIMITS, bytes: flags.limitMb * MIB, imageBytes: flags.limitMb * MIB };
+    const record = await recordOf(what, limits);
+    const file = await AtomicFile.open(flags.out, flags.force ? 'replace' : 'refuse');
+    try {
+      await file.write(await writePage(record));
+      const { bytes, sha256 } = await file.seal();
+      await file.publish();
+      const { title, leftOut } = record;
+      if (wantsJson(command)) return say(JSON.stringify({ out: flags.out, title, bytes, sha256, leftOut }));
+      say([`${flags.out}: ${title}, ${bytes.toLocaleString('en')} bytes`, ...leftOut.map((each) => `left out: ${each}`)]);
+    } finally {
+      await file.discard();
+    }
+  });
+}
+
+function recordOf(id: string, limits: PageLimits): Promise<Record> {
+  return withPlatform('view', async (platform, signal) => {
+    const projector = await ensureProjector(platform);
+    const snapshots = keepSnapshots(platform.database, platform.directUrl, { records: platform.config.asOfLimit });
+    try {
+      await projector.settle();
+      const ask = await askOf(platform, snapshots, signal);
+      const kind = await pageKindOf(ask, id);
+      const { db } = platform.database;
+      const image = imagesSeenBy({ db, blobs: platform.blobs }, localPrincipal());
+      const sources = { ask, image, source: 'an installation of Espalier', now: () => new Date() };
+      const record = kind && (await gatherPage(sources, { kind, id }, limits));
+      if (!record) throw new Error(`no run, tree or rollout has the id ${id}; \`espalier status\` lists the runs`);
+      return record;
+    } finally {
+      await snapshots.close();
+      await projector.close();
+    }
+  });
+}
+
+async function askOf(
+  { database, log, blobs }: Platform,
+  snapshots: ReturnType<typeof keepSnapshots>,
+  signal: AbortSignal,
+): Promise<Ask> {
+  const notices = { count: 0, beyond: async () => undefined }; // a page waits for nothing
+  const graphql = await createGraphql({
+    ...{ db: database.db, log, blobs, snapshots, notices },
+    limits: { cost: 10_000_000, fields: 10_000 },
+    budgets: {
+      query: UNBOUNDED,
+      connection: { rowsPerMinute: Number.MAX_SAFE_INTEGER },
+      key: { rowsPerMinute: Number.MAX_SAFE_INTEGER },
+    },
+  });
+  return asker(graphql, { principal: localPrincipal() }, signal);
+}

@@ -1,0 +1,19 @@
+import type { PageAnswers } from './answers.ts';
+import type { PageRecord } from './page-record.ts';
+
+/** The page and its answers, once `main.tsx` has read them. */
+export interface Held extends PageAnswers {
+  readonly record: PageRecord;
+}
+let page: Held | undefined;
+
+/** Keeps what the page holds. */
+export function hold(held: Held): void {
+  page = held;
+}
+
+/** Returns what the page holds. @throws Error before it is read. */
+export function heldPage(): Held {
+  if (!page) throw new Error('the page is not read yet');
+  return page;
+}

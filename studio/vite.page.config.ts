@@ -1,0 +1,31 @@
+import { fileURLToPath } from 'node:url';
+import { defineConfig, type Plugin } from 'vite';
+import studio from './vite.config.ts';
+
+const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** Views ask the router for links; those of a page know what the page holds. */
+const linksOfPage: Plugin = {
+  name: 'links-of-page',
+  enforce: 'pre',
+  resolveId: (source, importer) =>
+    source === '@tanstack/react-router' && importer?.startsWith(at('src/')) && !importer.startsWith(at('src/page/'))
+      ? at('src/page/router-of-page.tsx')
+      : null,
+};
+
+/** One script and one style sheet, which `bin/studio-page.js` writes into `page.html`: a page that opens without a server. */
+export default defineConfig({
+  ...studio,
+  plugins: [linksOfPage],
+  build: {
+    ...studio.build,
+    modulePreload: false,
+    cssCodeSplit: false,
+    rollupOptions: {
+      ...studio.build?.rollupOptions,
+      input: at('page.html'),
+      output: { inlineDynamicImports: true },
+    },
+  },
+});

@@ -18,6 +18,7 @@ export default defineConfig({
           page('Your own environment', '/tutorials/your-own-environment'),
           page('Record your own agent', '/tutorials/record-your-own-agent'),
           page('Bring your own trainer', '/tutorials/bring-your-own-trainer'),
+          page('Notebooks', '/tutorials/notebooks'),
         ],
       },
       {

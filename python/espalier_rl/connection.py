@@ -203,7 +203,7 @@ def refusal_of(answer: httpx.Response) -> EspalierError:
         problems = said.get("problems") or []
         code, message, remedy = str(said.get("code", "")), str(said["message"]), str(said.get("remedy", ""))
         field = str(problems[0].get("path", "")) if problems else ""
-        if problems:
+        if problems and str(problems[0].get("message", "")) not in message:
             message = f"{message}: {problems[0].get('path') or 'the whole'} {problems[0].get('message', '')}"
     except (ValueError, KeyError, TypeError, AttributeError):
         code, message, remedy = "", f"{answer.request.method} {answer.url}: {answer.status_code} {answer.text[:200]}", ""

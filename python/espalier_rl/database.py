@@ -60,6 +60,19 @@ class Database:
 
         return Run(self.connection, self._found(), name, **options)
 
+    def catch_up(self, timeout_s: float = 60) -> str:
+        """Returns when tables, views and queries show all that the log holds now, with its position: read behind it what a run that has
+        ended recorded. Raises EspalierError where a projection has stopped, or is later than `timeout_s` seconds."""
+        from .catch_up import catch_up
+
+        return catch_up(self.connection, timeout_s)
+
+    async def acatch_up(self, timeout_s: float = 60) -> str:
+        """`catch_up` for a coroutine."""
+        from .catch_up import acatch_up
+
+        return await acatch_up(self.connection, timeout_s)
+
     def wait_for_spools(self, timeout_s: float = 60) -> None:
         """Returns when the server has what earlier processes recorded. Raises EspalierError that says why it does not."""
         self._found().wait(None, timeout_s)

@@ -15,16 +15,20 @@ def find_url() -> str:
 
 def find_token(url: str) -> "str | None":
     """What to show the server of an address: ESPALIER_TOKEN (a key, or a token), or for a server on loopback the token in the folder
-    ESPALIER_HOME (`.espalier` unless set). None where there is none. The token of this machine is shown to no other."""
+    ESPALIER_HOME (unless set `.espalier` in this folder or the nearest above it that has one). None where there is none. The token of
+    this machine is shown to no other."""
     given = os.environ.get("ESPALIER_TOKEN")
     if given:
         return given.strip()
     if not _is_loopback(urllib.parse.urlsplit(url).hostname or ""):
         return None
-    try:
-        return pathlib.Path(os.environ.get("ESPALIER_HOME") or ".espalier", "token").read_text().strip() or None
-    except FileNotFoundError:
-        return None
+    home, here = os.environ.get("ESPALIER_HOME"), pathlib.Path.cwd()
+    for folder in [pathlib.Path(home)] if home else [each / ".espalier" for each in (here, *here.parents)]:
+        try:
+            return (folder / "token").read_text().strip() or None
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            continue
+    return None
 
 
 def _is_loopback(host: str) -> bool:

@@ -2,11 +2,12 @@
 
 import base64
 import io
+from typing import Any
 
 LIMIT = 16  # of one observation
 
 
-def picture_texts(pictures):
+def picture_texts(pictures: object) -> "list[str]":
     """Returns pictures in base64: bytes of a PNG or JPEG, a text that is base64 or a data URL already, or a `PIL.Image`. Raises TypeError."""
     if not isinstance(pictures, (list, tuple)):
         raise TypeError(f"pictures must be a list, not {type(pictures).__name__}")
@@ -15,12 +16,12 @@ def picture_texts(pictures):
     return [_text(picture, number) for number, picture in enumerate(pictures, 1)]
 
 
-def is_image(value):
+def is_image(value: object) -> bool:
     """Whether a value is a `PIL.Image`, which need not be installed."""
     return any(base.__module__ == "PIL.Image" and base.__name__ == "Image" for base in type(value).__mro__)
 
 
-def _text(picture, number):
+def _text(picture: Any, number: int) -> str:
     if isinstance(picture, str):
         return picture
     if isinstance(picture, (bytes, bytearray)):

@@ -30,6 +30,20 @@ class Installation(unittest.TestCase):
     def test_an_installation_without_a_token_has_none(self):
         self.assertIsNone(self.found("http://localhost", ESPALIER_HOME=self.home.name + "/none"))
 
+    def test_the_token_is_that_of_the_nearest_folder_above_that_has_one_where_no_home_is_named(self):
+        checkout = pathlib.Path(self.home.name).resolve()
+        for folder, token in ((checkout, "above"), (checkout / "examples", None), (checkout / "examples/notebooks", None)):
+            folder.mkdir(exist_ok=True)
+            if token:
+                (folder / ".espalier").mkdir()
+                (folder / ".espalier/token").write_text(token)
+        with mock.patch.dict(os.environ, {}, clear=True), mock.patch("pathlib.Path.cwd", return_value=checkout / "examples/notebooks"):
+            self.assertEqual(find_token("http://localhost:4000"), "above")
+            self.assertIsNone(find_token("http://10.0.0.1:4000"))
+            (checkout / "examples/notebooks/.espalier").mkdir()
+            (checkout / "examples/notebooks/.espalier/token").write_text("nearer")
+            self.assertEqual(find_token("http://localhost:4000"), "nearer")
+
     def test_the_server_is_that_of_the_environment_or_of_this_machine(self):
         with mock.patch.dict(os.environ, {"ESPALIER_URL": "http://lab:1"}, clear=True):
             self.assertEqual(find_url(), "http://lab:1")

@@ -1,4 +1,4 @@
-import { basename, dirname, relative } from 'node:path';
+import { dirname, relative } from 'node:path';
 import { type Command, Option } from 'commander';
 import { CODE_VERSION } from '../platform/code-version.ts';
 import type { Platform } from '../platform/open-platform.ts';
@@ -226,7 +226,7 @@ export function addQueryOptions(command: Command): Command {
 
 export function describeManifest(out: string, { counts, bytes, sha256 }: Manifest): string {
   const left = counts.leftOut ? `; ${counts.leftOut} events left out that wait in quarantine, refer to what does, or repeat` : '';
-  const pictures = counts.pictures ? `; ${counts.pictures} pictures in ${basename(picturesPath(out))}` : '';
+  const pictures = counts.pictures ? `; ${counts.pictures} pictures in ${relative(dirname(out), picturesPath(out))}` : '';
   const lost = counts.lost ? `; ${lostText(counts.lost)}` : '';
   return `${out}: ${counts.trajectories} trajectories, ${counts.steps} steps of ${counts.trees} trees, ${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${manifestName(out)})${pictures}${left}${lost}`;
 }

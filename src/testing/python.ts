@@ -42,6 +42,23 @@ export function analysisForTests(): Promise<FoundPackages> {
 }
 
 /**
+ * Finds the Python with nbconvert and what notebooks use (`ESPALIER_CONSUMERS_PYTHON`, else that of the torch backend). Skipped
+ * where there is none, and required where torch is. @throws Error with the remedy.
+ */
+export function notebooksForTests(): Promise<FoundPackages> {
+  const packages = ['nbconvert', 'ipykernel', 'pyarrow', 'pandas', 'polars', 'torch', 'httpx'];
+  return packagesForTests(readConfig().consumersPython, packages, 'python/requirements-consumers.txt');
+}
+
+/**
+ * Finds the Python with mypy that the types of the package are checked by (`ESPALIER_CONSUMERS_PYTHON`, else that of the torch
+ * backend). Skipped where there is none, and required where torch is. @throws Error with the remedy.
+ */
+export function mypyForTests(): Promise<FoundPackages> {
+  return packagesForTests(readConfig().consumersPython, ['mypy', 'httpx', 'pyarrow'], 'python/requirements-consumers.txt');
+}
+
+/**
  * Finds the Python with the packages of published environments (`ESPALIER_WORLDS_PYTHON`, else that of the torch backend).
  * Skipped where there is none, and required where torch is. @throws Error with the remedy.
  */

@@ -16,7 +16,7 @@ Json = Mapping[str, Any]
 Decode = Callable[[int], str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TreeView:
     """A tree as GraphQL answers `TREE`: a notebook shows its steps as an outline that opens."""
 
@@ -28,15 +28,20 @@ class TreeView:
         steps: Sequence[Json] = self.data["steps"]
         return steps
 
+    def __repr__(self) -> str:
+        return f"TreeView({self._title()})"
+
+    def _title(self) -> str:
+        task = self.data["task"]
+        return f"{task['alias']} · {task['environment']} · {len(self.steps):,} steps, {len(self.data['rollouts']):,} rollouts"
+
     def _repr_html_(self) -> str:
         children: dict[str | None, list[Json]] = {}
         for step in self.steps:
             children.setdefault(step["parentId"], []).append(step)
         ends = {rollout["leafId"]: rollout for rollout in self.data["rollouts"] if rollout["leafId"] is not None}
-        task = self.data["task"]
-        title = f"{task['alias']} · {task['environment']} · {len(self.steps):,} steps, {len(self.data['rollouts']):,} rollouts"
         gone = "<p><i>Something of the payload of this tree is forgotten.</i></p>" if self.data["forgotten"] else ""
-        return page(title, [gone, *_outline(children, ends)])
+        return page(self._title(), [gone, *_outline(children, ends)])
 
 
 def _outline(children: Mapping[str | None, Sequence[Json]], ends: Mapping[str, Json]) -> list[str]:
@@ -88,7 +93,7 @@ def _first_line(said: str) -> str:
     return line if len(line) <= 120 else f"{line[:119]}…"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StepView:
     """A step as GraphQL answers `STEP`: a notebook shows its texts, its rewards, and its tokens, each the redder the less likely it
     was. `decode` makes the text of a token id (`tokenizer.decode`); without it ids are shown."""
@@ -105,6 +110,9 @@ class StepView:
     def log_probs(self) -> list[float]:
         """The log-probability of each token; empty where none are recorded."""
         return [float(value) for value in self._packed("logProbs")]
+
+    def __repr__(self) -> str:
+        return f"StepView(step {self.data['depth']}, {len(self.token_ids):,} tokens)"
 
     def _repr_html_(self) -> str:
         step = self.data
@@ -144,19 +152,22 @@ def _perplexity(log_probs: Sequence[float], mask: Sequence[int]) -> str:
     return f"{len(own):,} sampled tokens, mean log-prob {mean:.3f}, perplexity {math.exp(-mean):.2f}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ImageView:
     """The history that a step was shown as an image, drawn again from the record: PNG bytes."""
 
     png: bytes
     title: str = ""
 
+    def __repr__(self) -> str:
+        return f"ImageView({self.title or 'an image'}, {len(self.png):,} bytes)"
+
     def _repr_html_(self) -> str:
         data = base64.b64encode(self.png).decode()
         return page(self.title, [f'<br><img alt="{text(self.title)}" style="max-width:100%" src="data:image/png;base64,{data}">'])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DifferenceView:
     """Two trajectories as GraphQL answers `TRAJECTORY`, side by side: what differs is marked, step by step and within the texts."""
 
@@ -172,6 +183,13 @@ class DifferenceView:
                 return depth
         return None
 
+    def __repr__(self) -> str:
+        return f"DifferenceView({self._title()})"
+
+    def _title(self) -> str:
+        first = self.first
+        return "two trajectories that are the same" if first is None else f"two trajectories that part at depth {first}"
+
     def _repr_html_(self) -> str:
         rows = [f"<tr><th>{_summary(self.a)}</th><th>{_summary(self.b)}</th></tr>"]
         for depth in range(max(len(self.a["steps"]), len(self.b["steps"]))):
@@ -180,9 +198,7 @@ class DifferenceView:
             differs = ' class="differs"' if any(changed for _, _, changed in pairs) else ""
             cells = ["".join(f"<pre>{pair[side]}</pre>" for pair in pairs if pair[side]) for side in (0, 1)]
             rows.append(f"<tr{differs}><td><span class='num'>{depth}</span> {cells[0]}</td><td>{cells[1]}</td></tr>")
-        first = self.first
-        title = "two trajectories that are the same" if first is None else f"two trajectories that part at depth {first}"
-        return page(title, [f"<table>{''.join(rows)}</table>"])
+        return page(self._title(), [f"<table>{''.join(rows)}</table>"])
 
 
 def _summary(trajectory: Json) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..catch_up import catch_up
 from ..connection import Connection
 from ..errors import EspalierError
 from .ids import episode_id_of
@@ -13,7 +14,6 @@ from .values import Json, now
 PAGE = 100  # trees
 
 RUN = "query ($run: ID!) { position run(id: $run) { name seed outcome policy { id version } totals { trees rollouts steps failed } } }"
-WAIT = "query ($position: String!) { waitFor(position: $position, timeoutMs: 60000) { query { position } } }"
 TREES = """query ($run: ID!, $after: String) { run(id: $run) { trees(first: 100, after: $after) { pageInfo { hasNextPage endCursor }
   nodes { id rootId closedAt rollouts { id ordinal outcome fromStepId } } } } }"""
 STEPS = "query ($tree: ID!, $after: SafeInt) { tree(id: $tree) { steps(first: 5000, after: $after) { id rolloutId depth logOffset } } }"
@@ -68,8 +68,7 @@ def read_recorded(connection: Connection, run_id: str) -> Recorded:
     """Reads what the server has of a run, when its read models hold all that the log holds."""
     recorded = Recorded()
     recorded.run_id = run_id
-    position = connection.graphql("{ position }")["position"]
-    connection.graphql(WAIT, {"position": position})
+    catch_up(connection)
     said = connection.graphql(RUN, {"run": run_id})["run"]
     if said is None:
         return recorded

@@ -174,34 +174,6 @@ describe('exports of OpenAI chats', () => {
   });
 });
 
-describe('exports of AgentTraj items', () => {
-  test('the opening is the instruction and its acknowledgement without loss, and each reply carries its loss flag', async () => {
-    await givenEvents(database.db, builder().events);
-    const [, , line] = await exported({ format: { kind: 'sharegpt', weights: 'own' } });
-    expect(line).toMatchObject({
-      item_id: 'textcraft_bread',
-      conversations: [
-        { from: 'human', loss: null, value: 'Craft what is asked.' },
-        { from: 'gpt', loss: false, value: 'Ok.' },
-        { from: 'human', loss: null, value: 'Goal: craft bread.' },
-        { from: 'gpt', loss: false, value: 'shared' },
-        { from: 'human', loss: null, value: 'seen' },
-        { from: 'gpt', loss: true, value: 'right' },
-      ],
-      reward: -0.25,
-      success: false,
-    });
-  });
-
-  test('the acknowledgement is the one recorded of the source of the run', async () => {
-    const recorded = new EventBuilder();
-    recorded.walk(recorded.tree(recorded.run('run', { config: { acknowledgement: 'OK. I’ll follow.' } })), 0, 1, 1);
-    await givenEvents(database.db, recorded.events);
-    const [line] = await exported({ format: { kind: 'sharegpt', weights: 'policy' } });
-    expect(line?.conversations?.[1]).toEqual({ from: 'gpt', loss: false, value: 'OK. I’ll follow.' });
-  });
-});
-
 describe('filters', () => {
   test.each<[QueryTexts, string[]]>([
     [{}, ['axe 0', 'bread 0', 'bread 1']],

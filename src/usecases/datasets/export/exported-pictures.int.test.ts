@@ -1,10 +1,12 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { openPicture, readPicturesOfSteps } from '../../../projections/pictures/read-pictures.ts';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { testPictures } from '../../../testing/painted-world.ts';
 import { givenPrepared } from '../../../testing/projecting-log.ts';
+import { earlierPicturesPath, PictureFolder, picturesPath } from './picture-folder.ts';
 
 const shop = datasetWorkshop();
 const { dot, noise, red } = await testPictures();
@@ -64,7 +66,7 @@ test('the column images of trl and sharegpt has the files of the pictures in the
       .split('\n')
       // biome-ignore lint/suspicious/noExplicitAny: rows of files, read field by field
       .map((line): any => JSON.parse(line));
-  const images = (name: string) => [dot, noise, red].map(({ id }) => `${name}.images/${id}.png`);
+  const images = (name: string) => [dot, noise, red].map(({ id }) => `__images__/${name}/${id}.png`);
   const trl = await rowsOf(await shop.exportTo('trl', { kind: 'trl', weights: 'own', metadata: 'omit' }));
   expect(trl[1]).toMatchObject({
     prompt: [
@@ -83,7 +85,7 @@ test('the column images of trl and sharegpt has the files of the pictures in the
   ]);
   expect(sharegpt.images).toEqual(images('sharegpt'));
   for (const { id, base64 } of [dot, noise, red])
-    expect((await readFile(`${shop.path('trl')}.images/${id}.png`)).toString('base64')).toBe(base64);
+    expect((await readFile(join(picturesPath(shop.path('trl')), `${id}.png`))).toString('base64')).toBe(base64);
 });
 
 test('xtuner, which has no place for a picture, is refused by name', async () => {
@@ -91,4 +93,16 @@ test('xtuner, which has no place for a picture, is refused by name', async () =>
   await expect(shop.exportTo('xtuner', { kind: 'xtuner', weights: 'own', metadata: 'omit' })).rejects.toMatchObject({
     code: 'picture',
   });
+});
+
+test('a file that is replaced takes the pictures of the file before with it, where earlier versions put theirs too', async () => {
+  await given();
+  const format = { kind: 'trl', weights: 'own', metadata: 'omit' } as const;
+  const earlier = earlierPicturesPath(shop.path('again'));
+  await mkdir(earlier);
+  await writeFile(join(earlier, 'old.png'), 'old');
+  await expect(PictureFolder.open(shop.path('again'), 'refuse')).rejects.toMatchObject({ code: 'file-exists' });
+  await shop.exportTo('again', format);
+  expect(await stat(earlier).catch(() => 'gone')).toBe('gone');
+  expect((await stat(picturesPath(shop.path('again')))).isDirectory()).toBe(true);
 });

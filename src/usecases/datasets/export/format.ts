@@ -23,7 +23,7 @@ export type ExportFormat =
     }
   /** One scored completion per line for TRL: prompt, completion, reward, and the group that it is compared in. */
   | { readonly kind: 'trl-grpo'; readonly metadata: 'include' | 'omit' }
-  /** One AgentTraj item per line: `item_id`, `conversations` with loss flags, `reward`, `success`. */
+  /** One AgentTraj item per line: `item_id`, `conversations` with loss flags, `reward`. */
   | {
       readonly kind: 'sharegpt';
       readonly weights: WeightRule;

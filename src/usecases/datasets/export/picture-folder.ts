@@ -1,33 +1,43 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { mkdir, open, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
 import type { Picture } from '../../../projections/images/draw-picture.ts';
 import { DatasetError, reasonOf } from '../dataset-error.ts';
 import { type Existing, refuseExisting } from './atomic-file.ts';
 
+/** A reader of folders (`load_dataset`) takes every picture for data, but in folders whose names begin with two underscores. */
+const PICTURES = '__images__';
+
 /** Names the folder of the pictures of a file. */
 export function picturesPath(out: string): string {
+  return join(dirname(out), PICTURES, basename(out));
+}
+
+/** Where files that were written by earlier versions have theirs. */
+export function earlierPicturesPath(out: string): string {
   return `${out}.images`;
 }
 
 /**
- * Keeps pictures as files `<id>.png` in a folder next to a dataset file. The folder appears whole or not at all; without a
+ * Keeps pictures as files `<id>.png` in a folder of a dataset file. The folder appears whole or not at all; without a
  * picture there is none. Who opens it publishes or discards it.
  */
 export class PictureFolder {
+  readonly #out: string;
   readonly #path: string;
   readonly #partial: string;
   readonly #kept = new Set<string>();
 
-  private constructor(path: string) {
-    this.#path = path;
-    this.#partial = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.partial`);
+  private constructor(out: string) {
+    this.#out = out;
+    this.#path = picturesPath(out);
+    this.#partial = join(dirname(out), `.${basename(out)}.images.${randomBytes(6).toString('hex')}.partial`);
   }
 
   /** @throws DatasetError `file-exists`. */
   static async open(out: string, existing: Existing): Promise<PictureFolder> {
-    if (existing === 'refuse') await refuseExisting(picturesPath(out));
-    return new PictureFolder(picturesPath(out));
+    if (existing === 'refuse') for (const path of [picturesPath(out), earlierPicturesPath(out)]) await refuseExisting(path);
+    return new PictureFolder(out);
   }
 
   /** How many pictures it holds. */
@@ -47,7 +57,7 @@ export class PictureFolder {
       });
       this.#kept.add(id);
     }
-    return `${basename(this.#path)}/${id}.png`;
+    return `${relative(dirname(this.#out), this.#path)}/${id}.png`;
   }
 
   /** Renames the folder, in place of one that a file replaced had. */
@@ -56,10 +66,14 @@ export class PictureFolder {
       const aside = `${this.#partial}.before`;
       const there = await stat(this.#path).catch(() => undefined);
       if (there) await rename(this.#path, aside);
-      if (this.#kept.size > 0) await rename(this.#partial, this.#path);
-      const folder = await open(dirname(this.#path), 'r');
-      await folder.sync().finally(() => folder.close());
-      await rm(aside, { recursive: true, force: true });
+      if (this.#kept.size > 0) {
+        await mkdir(dirname(this.#path), { recursive: true });
+        await rename(this.#partial, this.#path);
+        await syncFolder(dirname(this.#path));
+      }
+      await syncFolder(dirname(this.#out));
+      for (const gone of [aside, earlierPicturesPath(this.#out)]) await rm(gone, { recursive: true, force: true });
+      if (there && this.#kept.size === 0) await rmdir(dirname(this.#path)).catch(() => undefined); // others have theirs there
     });
   }
 
@@ -75,4 +89,9 @@ export class PictureFolder {
       throw new DatasetError('cannot-write', `cannot write the pictures of ${this.#path}: ${reasonOf(cause)}`, { cause });
     }
   }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  await folder.sync().finally(() => folder.close());
 }

@@ -29,6 +29,7 @@ export async function shareGptBodies(
   for (const { row, stepIds, metadata } of shownExamples(trajectory, { from: 0, weights, says: true })) {
     const pictures = await picturesIn(row.messages, stepIds, shelf);
     bodies.push({
+      // success is `metadata.result`: an item has no word for one that nobody said, and a null there has no type
       item_id: `${head.environment}_${head.alias}`,
       conversations:
         format.context === undefined && isChat(row, chat)
@@ -36,7 +37,6 @@ export async function shareGptBodies(
           : shareGptRow(row, `trajectory ${rollout.rolloutId}`, shelf.pictures.any),
       ...(await imagesColumn(pictures, shelf)),
       reward: float(returnValue),
-      success: rollout.success,
       metadata: { ...metadata, ...picturesNamed(pictures, shelf.pictures) },
     });
   }

@@ -111,7 +111,7 @@ test('a pair follows the prompt at which the two part, its picture in a file nex
       prompt: [{ role: 'user', content: [{ type: 'image' }, { type: 'text', text: 'And now?' }] }],
       chosen: [{ role: 'assistant', content: [{ type: 'text', text: 'best' }] }],
       rejected: [{ role: 'assistant', content: [{ type: 'text', text: 'worse' }] }],
-      images: [`rows.images/${imageId}.png`],
+      images: [`__images__/rows/${imageId}.png`],
       metadata: { prompt: 'recorded', images: [{ id: imageId, factor: 2 }] },
     },
   ]);

@@ -78,8 +78,9 @@ export function parseAgentTrajRow(value: unknown, environment: string | null): P
   if (!own?.success || own.data.scores === undefined) return parseAgentTrajItem(value, environment);
   const parsed = parseAgentTrajItem(value, environment ?? own.data.environment.name);
   if (parsed.kind !== 'episode') return parsed;
-  const { id, version } = own.data.policy;
-  return { kind: 'episode', episode: { ...parsed.episode, policy: { policyId: id, version } } };
+  const { policy, result } = own.data;
+  const success = parsed.episode.success ?? successOf(result);
+  return { kind: 'episode', episode: { ...parsed.episode, success, policy: { policyId: policy.id, version: policy.version } } };
 }
 
 function factsOf(metadata: unknown, id: string | number | undefined, environment: string | null): ChatFacts {
@@ -92,8 +93,12 @@ function factsOf(metadata: unknown, id: string | number | undefined, environment
   );
   return {
     ...{ environment: recorded.name, alias: task.alias, reward },
-    ...{ success: result === undefined ? (success ?? null) : result === 'unknown' ? null : result === 'success' },
+    success: successOf(result) ?? success ?? null,
     policy: { policyId: policy.id, version: policy.version },
     ...named,
   };
+}
+
+function successOf(result: 'success' | 'failure' | 'unknown' | undefined): boolean | null {
+  return result === undefined || result === 'unknown' ? null : result === 'success';
 }

@@ -1,6 +1,7 @@
 """Serves Python to an Espalier installation: `python -m espalier_rl serve FILE.py[#CLASS]` an environment, `serve-published NAME [KEY=VALUE …]`
 one from a package of PyPI, `write-games NAME FOLDER [KEY=VALUE …]` writes games of such a one, `serve-tools FILE.py[#NAME]` tools,
-`serve-index FOLDER` a dense retriever, which `index-corpus FILE` makes."""
+`serve-index FOLDER` a dense retriever, which `index-corpus FILE` makes. `spool status|check|send [FOLDER]` looks after what was recorded and the
+server does not have yet."""
 
 import argparse
 import os
@@ -20,6 +21,8 @@ def main():
             return index(given)
         if given.command == "write-games":
             return print(write_published(given.name, given.folder, options_of(given.options)))
+        if given.command == "spool":
+            return look_after_spools(given)
         server = given.make(given, host=given.host, port=given.port)
     except (OSError, TypeError, ValueError) as error:
         sys.exit(f"error: {error}")
@@ -71,6 +74,12 @@ def read_arguments():
     made.add_argument("--shard", type=int, default=10_000, help="documents whose vectors are written at once")
     made.add_argument("--device", help="cpu, cuda or cuda:N; cuda where there is one when left out")
 
+    spool = commands.add_parser("spool", help="what was recorded and the server does not have yet: how much, whether it is whole, send it now")
+    spool.add_argument("action", choices=("status", "check", "send"))
+    spool.add_argument("folder", nargs="?", help="the folder of the spools; ESPALIER_SPOOL or ~/.local/state/espalier/spool when left out")
+    spool.add_argument("--url", help="send: the server; ESPALIER_URL or http://127.0.0.1:4000 when left out")
+    spool.add_argument("--wait", type=float, default=60, help="send: seconds until it is given up")
+
     for command in (serve, published, tools, retriever):
         command.add_argument("--host", default="127.0.0.1")
         command.add_argument("--port", type=int, default=8900, help="0 takes a free one")
@@ -91,6 +100,35 @@ def make_retriever(given, **at):
 
     index = DenseIndex(given.folder, corpus=given.corpus, model=given.model, device=given.device)
     return make_index_server(index, topk=given.topk, **at)
+
+
+def look_after_spools(given):
+    from .recording.spools import read_spools, spools_folder
+
+    base = spools_folder(given.folder)
+    spools = read_spools(base)
+    faults = [fault for spool in spools for fault in spool.faults]
+    if given.action == "check" and faults:
+        sys.exit("\n".join([*faults, "error: move the folder of a damaged spool away and keep it; the lines before a damaged one are whole"]))
+    if given.action == "send":
+        send_spools(given, base)
+        left = read_spools(base)
+        print(f"{len(spools) - len(left)} of {len(spools)} spools are sent")
+        return [print(spool) for spool in left]
+    for spool in spools:
+        print(spool)
+    print(f"{base}: {sum(spool.events for spool in spools)} events of {len(spools)} runs" + (", every line whole" if not faults else ""))
+
+
+def send_spools(given, base):
+    from .database import connect
+    from .errors import EspalierError
+
+    try:
+        with connect(given.url, spool=str(base)) as db:
+            db.wait_for_spools(given.wait)
+    except EspalierError as error:
+        sys.exit(f"error: {error}")
 
 
 def index(given):

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { TOPICS } from '../events/catalogue.ts';
 import { positionAfter } from '../log/position.ts';
 import { openAppender } from '../platform/open-appender.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
@@ -49,6 +50,8 @@ export function addImport(program: Command): void {
       const line = progressLine();
       let appended: { readonly done: number; readonly total: number } | undefined;
       try {
+        // what an import that was killed just before appended is known to be there once it is folded
+        await waitUntilProjected(database.db, await platform.log.ends(TOPICS), { timeoutMs: WAIT_MS, signal });
         const report = await importTrajectories({
           source: file,
           form: agentR ? 'agent-r' : format === 'auto' ? 'detect' : format,

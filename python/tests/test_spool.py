@@ -1,0 +1,236 @@
+"""The spool: what was acknowledged is kept, sent once, and looked after by a command."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+from unittest import mock
+
+try:
+    import httpx
+
+    import espalier_rl as er
+    from espalier_rl.recording.spool import Spool
+except ImportError:
+    httpx = None
+
+from .recorded_installation import Installation, RecordingCase
+
+PACKAGE = Path(__file__).parents[1]
+
+
+class Spools(RecordingCase):
+    def test_what_is_acknowledged_is_kept_while_the_server_is_away_and_sent_by_the_next_connection(self):
+        port = self.installation.port
+        self.installation.close()
+        with self.assertRaisesRegex(er.Unreachable, "are not sent: .*start the server") as away:
+            with self.db.run("r", policy="p", wait_s=0.1) as run:
+                episode = run.episode("t")
+                episode.step("a")
+                episode.finish()
+        self.assertEqual(away.exception.field, "url")
+        self.assertEqual(self.spools(), [run.id])
+        self.installation = Installation(port)
+        self.connect().wait_for_spools(30)
+        self.assertEqual(self.spools(), [])
+        self.assertEqual([each["outcome"] for each in self.installation.of("RunFinished")], ["completed"])
+
+    def test_a_run_whose_process_was_killed_is_sent_whole_and_ended_as_failed(self):
+        for durable in ("write", "fsync"):
+            script = f"""import os, espalier_rl as er
+run = er.connect({self.installation.url!r}, token="key", spool={self.folder!r}).run("killed", policy="p", durable={durable!r})
+for episode in run.group("t", n=4):
+    episode.step("a"); episode.step("b", reward=1)
+    if episode.ordinal == 3: os.kill(os.getpid(), {int(signal.SIGKILL)})
+    episode.finish()"""
+            self.installation.refuses = [(503, {"retry-after": "0"}, "unavailable")]  # nothing of it arrives while it lives
+            died = subprocess.run([sys.executable, "-c", script], cwd=PACKAGE, capture_output=True, text=True)
+            self.assertEqual(died.returncode, -signal.SIGKILL, died.stderr)
+            [run_id] = self.spools()
+            self.assertEqual(self.installation.of("StepTaken"), [])
+            with open(next(Path(self.folder).glob(f"*/{run_id}/*.ndjson")), "ab") as file:
+                file.write(b'{"id":"half a li')  # what the death of a process may leave
+            self.installation.refuses = []
+            self.connect().wait_for_spools(30)
+            self.assertEqual([step["response"] for step in self.installation.of("StepTaken")], ["a", "b"] * 4)
+            self.assertEqual(len(self.installation.of("RewardAssigned")), 4)
+            self.assertEqual([each["outcome"] for each in self.installation.of("RolloutFinished")], ["terminated"] * 3 + ["failed"])
+            [end] = self.installation.of("RunFinished")
+            self.assertEqual((end["outcome"], end["message"], end["rollouts"]), ("failed", "the process that recorded it ended", 4))
+            self.assertEqual(self.spools(), [])
+            self.installation.events.clear()
+
+    def test_a_refusal_of_the_server_reaches_the_program_with_its_remedy_and_what_was_recorded_is_kept(self):
+        for status, code in ((401, "unauthorized"), (422, "unprocessable"), (409, "conflict")):
+            run = self.db.run("r", policy="p")
+            run.flush(30)
+            self.installation.refuses = [(status, {}, code)]
+            run.episode("t").step("a", done=False)
+            with self.assertRaisesRegex(er.EspalierError, f"it is {code}; repair it; what was recorded is kept in") as refused:
+                run.flush(30)
+            self.assertEqual((refused.exception.status, refused.exception.code), (status, code))
+            with self.assertRaisesRegex(er.EspalierError, f"it is {code}"):
+                run.episode("u")
+            with self.assertRaisesRegex(er.EspalierError, f"it is {code}"):
+                run.close()
+            self.assertEqual(self.spools(), [run.id])
+            self.connect().wait_for_spools(30)
+            self.assertEqual([step["response"] for step in self.installation.of("StepTaken")], ["a"])
+            self.installation.events.clear()
+
+    def test_a_busy_server_is_sent_everything_once_it_is_ready_and_a_batch_that_is_too_large_in_parts(self):
+        self.installation.refuses = [(503, {"retry-after": "0"}, "unavailable"), (429, {"retry-after": "0"}, "busy"), (413, {}, "too-large")]
+        with self.db.run("r", policy="p") as run:
+            for episode in run.group("t", n=5):
+                episode.step("a")
+                episode.finish()
+        self.assertEqual(len(self.installation.of("StepTaken")), 5)
+
+    def test_the_spool_is_bounded_and_waits_or_raises_by_choice(self):
+        self.installation.refuses = [(503, {"retry-after": "0"}, "unavailable")]
+        run = self.db.run("r", policy="p", spool_bytes=4_000, full="raise", wait_s=30)
+        episode = run.episode("t")
+        recorded = 0
+        with self.assertRaisesRegex(er.EspalierError, "bytes that the server does not have; start the server, or raise spool_bytes") as full:
+            for _ in range(100):
+                episode.step("a", done=False)
+                recorded += 1
+        self.assertEqual((full.exception.code, full.exception.field), ("spool-full", "spool_bytes"))
+        self.installation.refuses = []
+        run.flush(30)
+        episode.step("b", done=False)
+        run.close()
+        self.assertEqual(len(self.installation.of("StepTaken")), recorded + 1)
+        with self.db.run("blocks", policy="p", spool_bytes=4_000) as run:
+            episode = run.episode("t")
+            for _ in range(200):
+                episode.step("c" * 100, done=False)
+        self.assertEqual(len(self.installation.of("StepTaken")), recorded + 201)
+
+    def test_a_full_disk_is_named_and_what_was_recorded_before_it_is_sent(self):
+        script = f"""import json, resource, espalier_rl as er
+run = er.connect({self.installation.url!r}, token="key", spool={self.folder!r}).run("full", policy="p")
+episode, recorded = run.episode("t"), 0
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
+try:
+    while True:
+        episode.step("a" * 300, done=False); recorded += 1
+except er.EspalierError as error:
+    first = error
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+episode.step("b", done=False)
+episode.finish(); run.close()
+print(json.dumps([recorded, first.field, first.code, str(first)]))"""
+        done = subprocess.run([sys.executable, "-c", script], cwd=PACKAGE, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        recorded, field, code, said = json.loads(done.stdout)
+        self.assertEqual((field, code), ("spool", "disk"))
+        self.assertRegex(said, "cannot be written: File too large; free space there, or name another folder by ESPALIER_SPOOL")
+        self.assertGreater(recorded, 5)
+        self.assertEqual([step["depth"] for step in self.installation.of("StepTaken")], list(range(1, recorded + 2)))
+
+    def test_segments_are_deleted_as_the_server_has_them_and_state_goes_over(self):
+        with mock.patch("espalier_rl.recording.run.Spool", lambda folder, **options: Spool(folder, segment_bytes=2_000, **options)):
+            run = self.db.run("r", policy="p", durable="none")
+        open_one = run.episode("held")
+        open_one.step("held", "back")
+        for episode in run.group("t", n=30):
+            episode.step("a")
+            episode.finish()
+        run.flush(30)
+        self.assertLessEqual(len(list(Path(self.folder).glob("*/*/*.ndjson"))), 2)
+        open_one.finish()
+        run.close()
+        self.assertEqual(len(self.installation.of("StepTaken")), 31)
+
+    def test_a_spool_that_a_living_process_holds_is_not_taken(self):
+        run = self.db.run("r", policy="p")
+        with self.assertRaisesRegex(er.EspalierError, f"is being recorded by process {os.getpid()}; end that process"):
+            Spool(run.journal.spool.folder)
+        self.connect().wait_for_spools(30)
+        run.episode("t").step("a")
+        run.close()
+        self.assertEqual(len(self.installation.of("StepTaken")), 1)
+
+    def test_a_process_that_was_forked_is_refused_the_run_of_its_parent(self):
+        run = self.db.run("r", policy="p")
+        pid = os.fork()
+        if pid == 0:
+            try:
+                run.episode("t")
+            except er.EspalierError as error:
+                os._exit(7 if error.code == "forked" else 1)
+            os._exit(2)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 7)
+        run.close()
+
+    def test_pictures_are_recorded_by_their_pixels_and_prompts_show_those_on_record(self):
+        try:
+            from PIL import Image
+        except ImportError:
+            self.skipTest("Pillow is not installed")
+        image = Image.new("RGB", (3, 2), (255, 0, 0))
+        path = Path(self.folder, "p.png")
+        image.save(path)
+        with self.db.run("r", policy="p") as run:
+            episode = run.episode(er.Task("look", pictures=[image]))
+            episode.step("a", "b", images=[path.read_bytes(), str(path)])
+            show = [{"role": "user", "content": [{"type": "text", "text": "see"}, {"type": "image_url", "image_url": {"url": str(path)}}]}]
+            episode.step("c", prompt=show)
+            unknown = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:x"}}]}]
+            self.refused("prompt[0].content[0]", "no observation of this episode holds", lambda: episode.step("d", prompt=unknown))
+            self.refused("images[0]", "is no path and no base64", lambda: episode.step("d", images=["%"]))
+            episode.finish()
+        [opened] = self.installation.of("TreeOpened")
+        step = self.installation.of("StepTaken")[0]
+        ids = {picture["imageId"] for picture in [*opened["pictures"], *step["pictures"]]}
+        self.assertEqual((len(ids), opened["pictures"][0]["width"], len(step["pictures"])), (1, 3, 2))
+        self.assertEqual(self.installation.of("PromptShown")[0]["messages"][0]["parts"][1], {"kind": "image", "imageId": ids.pop()})
+
+    def test_options_of_a_run_that_do_not_fit_are_refused_before_anything_is_recorded(self):
+        for field, options in (("name", {"name": ""}), ("durable", {"durable": "sometimes"}), ("full", {"full": "drop"}), ("seed", {"seed": 0.5}), ("policy", {"policy": 3}), ("config", {"config": {"a": object()}}), ("training", {"config": {"training": 1}, "training": True})):
+            with self.subTest(field=field):
+                self.refused(field, field, lambda options=options: self.db.run(**{"name": "r", "policy": "p", **options}))
+        self.assertEqual((self.installation.events, self.spools()), ({}, []))
+
+    def spool(self, *arguments):
+        environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "ESPALIER_TOKEN": "key"}
+        command = [sys.executable, "-m", "espalier_rl", "spool", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=self.folder, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    def test_the_command_says_how_much_is_unsent_names_a_damaged_line_and_sends_the_rest(self):
+        port = self.installation.port
+        self.installation.close()
+        with self.assertRaises(er.Unreachable), self.db.run("left", policy="p", wait_s=0.1) as run:
+            episode = run.episode("t")
+            episode.step("a")
+            episode.finish()
+        code, said, _ = self.spool("status", self.folder)
+        self.assertEqual(code, 0)
+        self.assertRegex(said, rf"{run.id}  'left': 7 events, 0 held back, \d+ bytes\n")
+        self.assertIn("7 events of 1 runs, every line whole", said)
+        self.assertEqual(self.spool("check", self.folder)[0], 0)
+        code, _, refused = self.spool("send", self.folder, "--url", self.installation.url, "--wait", "1")
+        self.assertEqual(code, 1)
+        self.assertRegex(refused, "error: .*is not sent: .*start the server")
+        path, *_, last = sorted(Path(self.folder).glob("*/*/*.ndjson"))  # the try to send began another
+        whole, end = path.read_bytes(), last.read_bytes()
+        path.write_bytes(whole.replace(b'"type":"StepTaken"', b'"type":"StepTaken', 1))
+        code, _, damaged = self.spool("check", self.folder)
+        self.assertEqual(code, 1)
+        self.assertRegex(damaged, rf"{path}:\d: is damaged: .*\nerror: move the folder")
+        path.write_bytes(whole)
+        last.write_bytes(end + b'{"id":"half a li')  # the death of a process may leave that: it was never acknowledged
+        self.assertEqual(self.spool("check", self.folder)[0], 0)
+        self.installation = Installation(port)
+        self.assertEqual(self.spool("send", self.folder, "--url", self.installation.url), (0, "1 of 1 spools are sent\n", ""))
+        self.assertEqual([each["outcome"] for each in self.installation.of("RunFinished")], ["completed"])
+        self.assertEqual(self.spools(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,3 +1,5 @@
+import { PYTHON_SPACE, pythonStrip } from '../text/python-strip.ts';
+
 /** Which of the published modules read the reply: WebShop's has a slip of its own. */
 export type PublishedReplyStyle = 'webshop' | 'other';
 
@@ -16,7 +18,7 @@ export interface PublishedReply {
  * invented observation is executed too (§6 item 17): our own environments parse for themselves.
  */
 export function readPublishedReply(reply: string, style: PublishedReplyStyle): PublishedReply {
-  const stripped = reply.trim();
+  const stripped = pythonStrip(reply);
   const numberless = stripped.replaceAll('Action 1:', 'Action:');
   return {
     action: actionIn(stripped),
@@ -33,12 +35,12 @@ export function cleanPublishedObservation(observation: string): string {
   return observation.replaceAll(/[\n\t]/g, ' ');
 }
 
+/** A number in front of the action, as Python's `\d+\.\s*` reads it: digits of any script, and its white space. */
+const NUMBER = new RegExp(`^\\p{Nd}+\\.${PYTHON_SPACE}*`, 'u');
+
 function actionIn(reply: string): string {
   const marker = reply.includes('Action 1:') ? 'Action 1:' : 'Action:';
   const at = reply.lastIndexOf(marker);
   if (at < 0) return reply.slice(reply.lastIndexOf('\n') + 1);
-  return reply
-    .slice(at + marker.length)
-    .trim()
-    .replace(/^\d+\.\s*/, '');
+  return pythonStrip(reply.slice(at + marker.length)).replace(NUMBER, '');
 }

@@ -19,7 +19,10 @@ export function pythonWords(text: string): string[] {
   return words;
 }
 
+/** One character of Python's white space, to be part of a pattern. */
+export const PYTHON_SPACE = String.raw`(?:(?!\ufeff)[\s\x1c-\x1f\x85])`;
+const ONE_SPACE = new RegExp(`^${PYTHON_SPACE}$`);
+
 function isPythonSpace(unit: number): boolean {
-  if (unit === 0xfeff) return false;
-  return (unit >= 0x1c && unit <= 0x1f) || unit === 0x85 || /\s/.test(String.fromCharCode(unit));
+  return ONE_SPACE.test(String.fromCharCode(unit));
 }

@@ -69,8 +69,25 @@ function publishedRules(tree: GrowingTree, { maxTokenLength }: NonNullable<Searc
 }
 
 function drawSeeded(tree: GrowingTree, state: SearchState, { simulation, parentStepId, pool }: Tie): number {
+  const { seed, task, treeIndex } = tree;
   const place = ordinalsTo(state, parentStepId);
-  return createRandom(seedFrom('tie', tree.seed, tree.task.alias, tree.treeIndex, simulation, ...place)).int(pool.length);
+  return drawnTie({ seed, alias: task.alias, treeIndex, simulation, place, size: pool.length });
+}
+
+/** A tie of a search by the published rules: in which tree, on which walk, at which node, between how many children. */
+export interface PlacedTie {
+  readonly seed: number;
+  readonly alias: string;
+  readonly treeIndex: number;
+  readonly simulation: number;
+  /** The ordinals of the replies on the way to the node. */
+  readonly place: readonly number[];
+  readonly size: number;
+}
+
+/** Returns the position of the child that such a search goes to: a function of the tie, so that it is drawn again as it was. */
+export function drawnTie({ seed, alias, treeIndex, simulation, place, size }: PlacedTie): number {
+  return createRandom(seedFrom('tie', seed, alias, treeIndex, simulation, ...place)).int(size);
 }
 
 /** Returns the ordinals on the way to a node: its place, which does not depend on ids. */

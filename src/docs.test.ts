@@ -99,6 +99,12 @@ describe('the documentation', () => {
     expect(lines.length).toBeLessThanOrEqual(10);
   });
 
+  test('an agent that uses a client of OpenAI is recorded by two lines, as the guide to capture says them', () => {
+    const [, said = ''] = /^In Python two lines do it: (.*)\. /m.exec(read('docs/guides/capture.md')) ?? [];
+    const lines = [...said.matchAll(/`([^`]+)`/g)].map(([, line]) => line);
+    expect(lines.slice(0, 2)).toEqual(['import espalier_rl as er', expect.stringMatching(/^client = er\.openai\(OpenAI\(\), /)]);
+  });
+
   test('every command that a page names is one of the command line, with options that it has', () => {
     const options = optionsOfCommands();
     const named = pages

@@ -208,6 +208,8 @@ def refusal_of(answer: httpx.Response) -> EspalierError:
     except (ValueError, KeyError, TypeError, AttributeError):
         code, message, remedy = "", f"{answer.request.method} {answer.url}: {answer.status_code} {answer.text[:200]}", ""
         field, problems = "", []
+    if answer.status_code == 401:
+        field = "token"
     return EspalierError(message, remedy=remedy, field=field, status=answer.status_code, code=code, problems=problems, retry_after=_retry_after(answer))
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .analysis import DifferenceView, Event, ImageView, StepView, Table, TreeView
     from .recording.leftovers import Leftovers
     from .recording.run import Run
+    from .recording.run_options import RunOptions
     from .training import Training
     from .training.options import TrainingOptions
 
@@ -46,7 +47,7 @@ class Database:
     def url(self) -> str:
         return self.connection.url
 
-    def run(self, name: str, **options: Any) -> Run:
+    def run(self, name: str, **options: Unpack[RunOptions]) -> Run:
         """Begins a run: `with db.run("guesser", policy="qwen@3") as run`. See Run for what it records.
 
         `policy` is `"NAME@VERSION"`, the version counted in training updates. `key` names the run: a program that is started again with

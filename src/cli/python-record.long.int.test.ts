@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { startEmbeddedPostgres } from '../postgres/embedded-server.ts';
 import { readConfig } from '../runtime/config.ts';
 import { until } from '../testing/until.ts';
-import { killRunning, startProcess } from '../testing/worker-process.ts';
+import { killRunning, runInProcess, startProcess } from '../testing/worker-process.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const { consumersPython, python } = readConfig();
@@ -81,6 +81,38 @@ describe('a program that records by the Python client', () => {
       '{ runs { nodes { name outcome totals { trees closedTrees rollouts terminated successes steps meanReturn } } } }';
     const totals = { trees: 2, closedTrees: 2, rollouts: 16, terminated: 16, successes: 16, steps: 16, meanReturn: 1 };
     expect(await ask(asked)).toEqual({ runs: { nodes: [{ name: 'guesser', outcome: 'completed', totals }] } });
+  }, 240_000);
+
+  test('a key that is revoked while it records is named with the remedy, and what was recorded then is on record once by another', async () => {
+    await startServer();
+    const keys = (...args: readonly string[]) => runInProcess(['keys', ...args], { ESPALIER_HOME: home });
+    const made = JSON.parse((await keys('create', '--name', 'trainer', '--scopes', 'ingest,read', '--json')).stdout);
+    const program = record(`import json, os, time, espalier_rl as er
+run = er.connect(token=${JSON.stringify(made.key)}).run("revoked", policy="p@0", wait_s=20)
+episode = run.episode("t")
+episode.step("before", done=False)
+run.flush()
+print("recorded", flush=True)
+while not os.path.exists(os.path.join(os.environ["ESPALIER_HOME"], "revoked")): time.sleep(0.05)
+episode.step("after", done=False)
+try:
+    run.flush(30)
+except er.EspalierError as error:
+    print(json.dumps([error.field, error.status, str(error)]), flush=True)
+os._exit(0)`);
+    await new Promise<void>((resolve) => {
+      program.child.stdout.once('data', () => resolve());
+    });
+    expect((await keys('revoke', made.keyId)).code).toBe(0);
+    await writeFile(join(home, 'revoked'), '');
+    const [stdout, stderr, code] = await program.said;
+    expect([code, stderr]).toEqual([0, '']);
+    const refusal: [string, number, string] = JSON.parse(stdout.split('\n')[1] ?? '[]');
+    expect(refusal).toEqual(['token', 401, expect.stringMatching(/revoked.*what was recorded is kept in .*sends it again/)]);
+    const [, why, again] = await record('import espalier_rl as er; er.connect().wait_for_spools(60)').said;
+    expect([again, why]).toEqual([0, '']);
+    const steps = JSON.stringify(await ask('{ runs { nodes { outcome trees { nodes { steps(first: 10) { response } } } } } }'));
+    for (const response of ['before', 'after']) expect(steps.split(`"response":"${response}"`)).toHaveLength(2);
   }, 240_000);
 
   test('what it acknowledged is on record once where program and server are killed in the middle', async () => {

@@ -17,6 +17,7 @@
 import copy
 import hashlib
 import inspect
+import math
 from dataclasses import dataclass, field
 
 
@@ -157,7 +158,15 @@ def opening_of(given):
 
 
 def step_of(given):
-    """Reads what `step` returned. Raises TypeError."""
+    """Reads what `step` returned. Raises TypeError, or ValueError for a reward that is no finite number."""
+    step = _step_of(given)
+    for name, value in {"reward": step.reward, **{f"rewards.{key}": value for key, value in step.rewards.items()}}.items():
+        if not math.isfinite(value):
+            raise ValueError(f"step returned the {name} {value}: return a finite number, 0.0 where nothing was earned")
+    return step
+
+
+def _step_of(given):
     if isinstance(given, Step):
         return given
     if isinstance(given, tuple) and isinstance(given[0], str):

@@ -102,6 +102,11 @@ class Served(ServedJson, unittest.TestCase):
             Countdown.fork = fork
         self.assertEqual((status, said["message"]), (500, "fork returned the episode itself: return a copy, as copy.deepcopy(self) does"))
 
+    def test_a_reward_that_is_no_finite_number_is_refused_by_its_field_with_the_remedy(self):
+        status, said = self.step(self.begun(), 0, "nan")
+        self.assertEqual((status, said["error"]), (500, "backend"))
+        self.assertIn("step returned the reward nan: return a finite number, 0.0 where nothing was earned", said["message"])
+
     def test_errors_have_a_code_and_name_what_is_wrong(self):
         episode = self.begun()
         for asked, wanted in [
@@ -112,7 +117,7 @@ class Served(ServedJson, unittest.TestCase):
             (("/step", {"episode": episode, "n": 0, "action": "break"}), (500, "backend")),
             (("/step", {"episode": episode, "n": 0, "action": "away"}), (500, "backend")),
             (("/step", {"episode": episode, "n": 0, "action": "nan"}), (500, "backend")),
-            (("/step", {"episode": episode, "n": 1, "action": "number"}), (500, "backend")),
+            (("/step", {"episode": episode, "n": 0, "action": "number"}), (500, "backend")),
             (("/nothing", {}), (404, "invalid")),
         ]:
             with self.subTest(asked=asked):

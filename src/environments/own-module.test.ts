@@ -18,7 +18,10 @@ class Kind {
     const word = this.word;
     return {
       reset: async () => { throw Object.assign(new Error('no server'), { name: 'EnvironmentError', code: 'backend' }); },
-      step: async (action) => ({ observation: action === word ? 'right' : 'wrong', success: action === word, terminated: true }),
+      step: async (action) => ({
+        observation: action === word ? 'right' : 'wrong', success: action === word, terminated: true,
+        ...(action === 'none' ? {} : { reward: { value: action === 'nan' ? NaN : 1, raw: 1, scale: 1, kind: 'final' } }),
+      }),
       parse: (response) => ({ thought: '', action: response, wellFormatted: true }),
       close: async () => {},
     };
@@ -69,6 +72,14 @@ describe('an environment from a module', () => {
     expect(await fingerprint(`module:${file};word=pear`)).toBe(usual);
     expect(await fingerprint(`module:${file};word=plum`)).not.toBe(usual);
     expect(await fingerprint(`module:${changed}`)).not.toBe(usual);
+  });
+
+  test.each([
+    ['nan', 'what step returns.reward.value must be a finite number: return 0 where nothing was earned, at the action "nan"'],
+    ['none', 'what step returns.reward must be { value, raw, scale, kind }, at the action "none"'],
+  ])('a step that returns no reward that can be recorded (%s) is refused by its field, with the remedy', async (action, said) => {
+    const environment = await (await openEnvironment(`module:${file}`)).create();
+    await expect(environment.step(action)).rejects.toThrow(`environment ${file}#environment: ${said}`);
   });
 
   test('an error is an EnvironmentError by its name, without access to our class', async () => {

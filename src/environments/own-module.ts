@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { sha256Hex } from '../digest/sha256.ts';
-import { EnvironmentError, type EnvironmentKind } from './environment.ts';
+import { isAmount } from '../domain/reward/amount.ts';
+import { type Environment, EnvironmentError, type EnvironmentKind } from './environment.ts';
 import { defineEnvironment, type EnvironmentEntry, type RawOptions } from './environment-entry.ts';
 import { text } from './option-kinds.ts';
 import { overlay } from './overlay.ts';
@@ -16,6 +17,11 @@ const entryShape = z.looseObject({
     .custom<z.ZodObject>((value) => value instanceof Object && 'shape' in value && 'safeParse' in value, 'must be a zod object')
     .optional(),
   open: method,
+});
+const amount = z.custom<number>(isAmount, 'must be a finite number: return 0 where nothing was earned');
+const stepShape = z.looseObject({
+  observation: z.string('must be a text'),
+  reward: z.looseObject({ value: amount, raw: amount }, 'must be { value, raw, scale, kind }'),
 });
 const kindShape = z.looseObject({
   name: named,
@@ -54,8 +60,31 @@ async function openModule(file: string, raw: RawOptions): Promise<EnvironmentKin
   if (!parsed.success) throw refusedAddress({ ...entry, name: `module:${file}` }, raw, parsed.error);
   const kind = await (value as EnvironmentEntry).open(parsed.data); // called as a method of what the module made
   check(kindShape, kind, `environment ${place}: what open returns`);
-  return overlay(kind, { fingerprint: sha256Hex(`${sha256} ${kind.fingerprint}`) });
+  const what = `environment ${place}: what step returns`;
+  return overlay(kind, {
+    fingerprint: sha256Hex(`${sha256} ${kind.fingerprint}`),
+    create: async () => checked(await kind.create(), what),
+  });
 }
+
+/** Checks what its steps return, where nothing of it is recorded yet. */
+function checked(inner: Environment, what: string): Environment {
+  const clone = inner.clone?.bind(inner);
+  return overlay(inner, {
+    step: async (action, signal) => {
+      const result = await inner.step(action, signal);
+      const issue = stepShape.safeParse(result).error?.issues[0];
+      if (!issue) return result;
+      throw new EnvironmentError(
+        'protocol',
+        `${[what, ...issue.path].join('.')} ${issue.message}, at the action ${quoted(action)}`,
+      );
+    },
+    ...(clone ? { clone: async () => checked(await clone(), what) } : {}),
+  });
+}
+
+const quoted = (action: string) => JSON.stringify(action.slice(0, 80));
 
 function check(shape: z.ZodType, value: unknown, what: string): void {
   const issue = shape.safeParse(value).error?.issues[0];

@@ -14,8 +14,8 @@ export function withPictures(kind: EnvironmentKind): EnvironmentKind {
 
 function reading(inner: Environment): Environment {
   return overlay(inner, {
-    reset: async (task) => read(await inner.reset(task)),
-    step: async (action, signal) => read(await inner.step(action, signal)),
+    reset: async (task) => read(await inner.reset(task), `opening of task ${task.alias}`),
+    step: async (action, signal) => read(await inner.step(action, signal), `answer to the action ${quoted(action)}`),
     ...(inner.replay ? { replay: replaying(inner.replay.bind(inner)) } : {}),
     ...(inner.clone ? { clone: async () => reading(await (inner.clone as () => Promise<Environment>)()) } : {}),
   });
@@ -24,16 +24,20 @@ function reading(inner: Environment): Environment {
 function replaying(replay: NonNullable<Environment['replay']>): NonNullable<Environment['replay']> {
   return async (task, actions) => {
     const { opening, steps } = await replay(task, actions);
-    return { opening: await read(opening), steps: await Promise.all(steps.map(read)) };
+    const answers = steps.map((step, i) => read(step, `answer to the action ${quoted(actions[i] ?? '')}`));
+    return { opening: await read(opening, `opening of task ${task.alias}`), steps: await Promise.all(answers) };
   };
 }
 
-async function read<T extends Seen>(seen: T): Promise<T> {
+const quoted = (action: string) => JSON.stringify(action.slice(0, 80));
+
+async function read<T extends Seen>(seen: T, what: string): Promise<T> {
   if (seen.pictures === undefined) return seen;
   try {
     return { ...seen, pictures: await readPictures(seen.pictures) };
   } catch (cause) {
-    if (cause instanceof PictureRefused) throw new EnvironmentError('protocol', `the environment: ${cause.message}`, { cause });
+    if (cause instanceof PictureRefused)
+      throw new EnvironmentError('protocol', `the environment's ${what}: ${cause.message}`, { cause });
     throw cause;
   }
 }

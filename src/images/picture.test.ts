@@ -41,7 +41,7 @@ describe('readPictures', () => {
     ['a data URL that is not in base64', [png, 'data:image/svg+xml,<svg/>'], 'picture 2 is a data URL that is not in base64'],
     ['a GIF', [Buffer.from('GIF89a..')], 'picture 1 is neither a PNG nor a JPEG: it begins with 474946'],
     ['an object', [{ png: 1 }], 'picture 1 is of the type object'],
-    ['a file that is cut off', [png.subarray(0, 40)], 'picture 1 cannot be read'],
+    ['a file that is cut off', [png.subarray(0, 40)], '): its file is damaged or cut off, return all bytes of a PNG or JPEG'],
     ['too many bytes', [new Uint8Array(PICTURE_LIMITS.bytes + 1)], 'more than 5242880: make it smaller'],
     ['too many pixels, before they are unpacked', [large], '8192 × 1 pixels, more than 4096 on a side'],
   ])('%s is refused by its place and with the reason', async (_, given, message) => {

@@ -47,7 +47,11 @@ async function readPicture(given: unknown, place: string): Promise<Picture> {
       `${place} has ${size.width} × ${size.height} pixels, more than ${PICTURE_LIMITS.side} on a side: make it smaller`,
     );
   const image = await decodePng(bytes).catch((cause: unknown) => {
-    throw new PictureRefused(`${place} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    const [said] = (cause instanceof Error ? cause.message : String(cause)).split('\n');
+    throw new PictureRefused(
+      `${place} cannot be read (${said}): its file is damaged or cut off, return all bytes of a PNG or JPEG`,
+      { cause },
+    );
   });
   const { width, height, rgb } = image;
   const png = await encodePng(image);

@@ -171,7 +171,7 @@ describe('collections over an AgentGym server', () => {
     expect(record.filter(({ alias, depth }) => alias === '3' && depth > 0).length).toBeGreaterThan(5);
     expect(await endOf(runId)).toEqual({
       message: expect.stringMatching(
-        /^3 of 6 rollouts failed: the environment opens the task otherwise than was recorded; 1 of 2 trees failed: the environment did not repeat what was recorded in them; see that .* agentgym check --open URL\), then collect those tasks in another run$/,
+        /^3 of 6 rollouts failed: the environment opens the task otherwise than was recorded: equal task and seed must begin alike, whatever was played before; 1 of 2 trees failed: the environment did not repeat what was recorded in them; see that .* agentgym check --open URL\), then collect those tasks in another run$/,
       ),
       failed: ['40'],
     });
@@ -184,7 +184,8 @@ describe('collections over an AgentGym server', () => {
     expect(reasons).toEqual(
       Array.from({ length: 3 }, () => ({
         outcome: 'failed',
-        reason: 'the environment opens the task otherwise than was recorded',
+        reason:
+          'the environment opens the task otherwise than was recorded: equal task and seed must begin alike, whatever was played before',
       })),
     );
   });

@@ -144,7 +144,8 @@ async function orUnavailable<T>(working: Promise<T>): Promise<T | { readonly kin
 }
 
 function reasonOf(at: 'opening' | 'step'): string {
-  if (at === 'opening') return 'the environment opens the task otherwise than was recorded';
+  if (at === 'opening')
+    return 'the environment opens the task otherwise than was recorded: equal task and seed must begin alike, whatever was played before';
   return 'the environment did not repeat what was recorded';
 }
 

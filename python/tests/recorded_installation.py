@@ -5,7 +5,6 @@ import json
 import tempfile
 import threading
 import unittest
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 try:
@@ -15,37 +14,18 @@ try:
 except ImportError:
     httpx = None
 
+from .answering import Answering
 
-class Installation:
+
+class Installation(Answering):
     """Keeps what is appended, in order and once; `refuses` answers in its place."""
 
     def __init__(self, port=0):
         self.events, self.lock, self.refuses, self.requests = {}, threading.Lock(), [], 0
-        installation = self
+        super().__init__(port)
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def log_message(self, *_):
-                pass
-
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers.get("content-length") or 0))
-                if self.headers.get("content-encoding") == "gzip":
-                    body = gzip.decompress(body)
-                status, headers, said = installation.answer(body)
-                data = json.dumps(said).encode()
-                self.send_response(status)
-                for name, value in headers.items():
-                    self.send_header(name, value)
-                self.send_header("content-length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self.port = self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.port}"
+    def respond(self, method, path, raw, headers):
+        return self.answer(gzip.decompress(raw) if headers.get("content-encoding") == "gzip" else raw)
 
     def answer(self, body):
         with self.lock:
@@ -66,10 +46,6 @@ class Installation:
     def of(self, kind):
         with self.lock:
             return [event["data"] for event in self.events.values() if event["type"] == kind]
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
 
 
 @unittest.skipIf(httpx is None, "httpx is not installed")

@@ -4,9 +4,7 @@ import asyncio
 import json
 import os
 import tempfile
-import threading
 import unittest
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from unittest import mock
 
@@ -18,45 +16,23 @@ try:
 except ImportError:
     httpx = None
 
+from .answering import Answering
+
 
 def refusal(code, message="no", remedy="do otherwise", **more):
     return {"error": {"code": code, "message": message, "remedy": remedy, **more}}
 
 
-class Scripted:
+class Scripted(Answering):
     """Answers what it is given, one after the other: (status, headers, body); 200 with what was asked when there is no more."""
 
     def __init__(self, *answers):
         self.answers, self.seen = list(answers), []
-        scripted = self
+        super().__init__()
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def log_message(self, *_):
-                pass
-
-            def answer(self):
-                raw = self.rfile.read(int(self.headers.get("content-length") or 0))
-                scripted.seen.append((self.command, self.path, raw, {name.lower(): value for name, value in self.headers.items()}))
-                status, headers, body = scripted.answers.pop(0) if scripted.answers else (200, {}, {"path": self.path})
-                data = body if isinstance(body, bytes) else json.dumps(body).encode()
-                self.send_response(status)
-                for name, value in headers.items():
-                    self.send_header(name, value)
-                self.send_header("content-length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            do_GET = do_POST = do_PUT = answer
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
+    def respond(self, method, path, raw, headers):
+        self.seen.append((method, path, raw, headers))
+        return self.answers.pop(0) if self.answers else (200, {}, {"path": path})
 
 
 @unittest.skipIf(httpx is None, "httpx is not installed")

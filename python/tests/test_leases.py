@@ -3,11 +3,11 @@
 import json
 import threading
 import unittest
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from espalier_rl.leases import Client, EspalierError, LeaseLost, RowsUnreadable, Unreachable
 from espalier_rl.rows import Rows, RowsDamaged
 
+from .answering import Answering
 from .rows_body import body_of, write_body
 
 BODY = bytes(body_of({"group": 0, "prompt": [7, 8], "tokens": [(1, 1, -0.5), (2, 0, 0.0), (3, 1, -0.25)], "score": 1.0}))
@@ -17,7 +17,7 @@ def refusal(status, code, message="no", remedy="do otherwise"):
     return status, {}, {"error": {"code": code, "message": message, "remedy": remedy}}
 
 
-class Installation:
+class Installation(Answering):
     """Answers by path and verb from scripts; what a script runs out of is answered as a healthy server would."""
 
     def __init__(self):
@@ -25,36 +25,10 @@ class Installation:
         self.changed = threading.Condition()
         self.batches = 1
         self.body = BODY
-        installation = self
+        super().__init__()
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def log_message(self, *_):
-                pass
-
-            def answer(self):
-                raw = self.rfile.read(int(self.headers.get("content-length") or 0))
-                status, headers, body = installation.answer(self.command, self.path, json.loads(raw) if raw else None, {name.lower(): value for name, value in self.headers.items()})
-                data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-                cut = headers.pop("cut", 0)
-                self.send_response(status)
-                for name, value in headers.items():
-                    self.send_header(name, value)
-                self.send_header("content-length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data[: len(data) - cut])
-                self.close_connection = True
-
-            do_GET = do_POST = do_PUT = answer
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
+    def respond(self, method, path, raw, headers):
+        return self.answer(method, path, json.loads(raw) if raw else None, headers)
 
     def script(self, verb, *answers):
         self.scripts.setdefault(verb, []).extend(answers)

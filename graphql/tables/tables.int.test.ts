@@ -217,6 +217,7 @@ describe('what a table may show', () => {
       await givenEvents(own.database.db, earlier.events);
       const rolloutsAt = async (query: string) => {
         const answer = await at.fetch(new Request(`http://api/v1/tables/trajectories?${query}`), { principal: localPrincipal() });
+        if (answer.status !== 200) throw new Error(await answer.text());
         return readTable(new Uint8Array(await answer.arrayBuffer())).rows.map(({ rollout_id }) => rollout_id);
       };
       expect(await rolloutsAt('')).toHaveLength(2);

@@ -75,7 +75,7 @@ describe('GET /openapi.json', () => {
       'GET /v1/tables/rewards: read or admin',
       'GET /v1/tables/samples: read or admin',
       'GET /v1/tables/batches: read or admin',
-      'POST /v1/events: ingest or judge or admin',
+      'POST /v1/events: ingest or judge or annotate or admin',
       'POST /v1/runs/{id}/epoch: ingest or admin',
       'GET /images/{id}.png: read or admin',
       'POST /v1/training/policies: train or admin',

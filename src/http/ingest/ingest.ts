@@ -25,6 +25,7 @@ import { underivableIds } from './check-derived-ids.ts';
 import { checkEvents, conflictOf, dropRepetitions, type Sent } from './check-events.ts';
 import { checkOwners, type KnownOwner, type OwnersWorld } from './check-owners.ts';
 import { checkReferences, type ReferenceWorld } from './check-references.ts';
+import { foreignAnnotations } from './foreign-annotations.ts';
 import { foreignPolicies } from './foreign-policies.ts';
 import { createGate } from './gate.ts';
 import type { Known } from './known-references.ts';
@@ -132,6 +133,11 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     const references = await checkReferences(distinct.events, worldOf(principal));
     if (references.kind === 'wrong') return unknownReferences(references.problems);
     if (references.kind === 'undecided') undecidedTotal.add(1, {});
+    const retracted = await foreignAnnotations(distinct.events, principal, db, () =>
+      folded([{ projection: 'annotations', topic: 'trees' }]),
+    );
+    if (retracted === null) return undecidedOwners();
+    if (retracted.length > 0) return notOwned(retracted);
     const missing = await missingBlobs(distinct.events, blobs, (named) => foreignPayloads(named, principal));
     if (missing.length > 0) return unknownReferences(missing);
     const prepared = await prepare(distinct.events, blobs, { principal: principal.principal, project: principal.project });

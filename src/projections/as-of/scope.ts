@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { annotations } from '../annotations/annotations.ts';
 import { evaluations } from '../evaluations/evaluations.ts';
 import { images } from '../images/images.ts';
 import { journal } from '../journal/journal.ts';
@@ -39,6 +40,7 @@ const OF_STREAMS: readonly Projection[] = [
   runs,
   stepTree,
   rewards,
+  annotations,
   searchStatistics,
   revisions,
   evaluations,

@@ -3,7 +3,7 @@ import { type StepFilter, stepConditions } from '../answers/step-query.ts';
 import { microseconds } from './instant.ts';
 import type { TableFilter, TableQuery, TreeTable } from './table.ts';
 import type { ColumnType, TableColumn } from './table-column.ts';
-import { FORGOTTEN, TASK, WHERE } from './tree-columns.ts';
+import { annotationColumns, FORGOTTEN, TASK, WHERE } from './tree-columns.ts';
 
 /** Texts are searched page by page by GraphQL: who reads a whole table filters it. */
 type Filter = TableFilter & Omit<StepFilter, 'runId' | 'text' | 'under' | 'levels'>;
@@ -65,6 +65,7 @@ const COLUMNS: readonly TableColumn[] = [
   },
   { name: 'state_hash', type: 'utf8', value: sql`steps.state_hash`, says: "Hash of the environment's state behind the action." },
   { name: 'occurred_at', type: 'instant', value: microseconds('steps.occurredAt'), says: 'When it was taken.' },
+  ...annotationColumns(sql`n.step_id = steps.step_id`),
   FORGOTTEN,
 ];
 
@@ -83,7 +84,7 @@ export const stepsTable: TreeTable<Filter> = {
     { column: 'steps.stepId', type: 'uuid' },
   ],
   columns: COLUMNS,
-  from: ['step-tree', 'rewards', 'search-statistics'],
+  from: ['step-tree', 'rewards', 'search-statistics', 'annotations'],
   ofStreams: ({ sampleState, sampleReason }) => sampleState === undefined && sampleReason === undefined,
 };
 

@@ -3,7 +3,7 @@ import { chosenTrajectories, type TrajectoryFilter } from '../rewards/read-traje
 import { microseconds } from './instant.ts';
 import type { TableFilter, TableQuery, TreeTable } from './table.ts';
 import type { TableColumn } from './table-column.ts';
-import { FORGOTTEN, TASK, WHERE } from './tree-columns.ts';
+import { annotationColumns, FORGOTTEN, TASK, WHERE } from './tree-columns.ts';
 
 type Filter = TableFilter & Omit<TrajectoryFilter, 'runId' | 'finished'>;
 
@@ -30,6 +30,7 @@ const COLUMNS: readonly TableColumn[] = [
   { name: 'started_at', type: 'instant', value: microseconds('rollouts.startedAt'), says: 'When it started.' },
   { name: 'finished_at', type: 'instant', value: microseconds('rollouts.finishedAt'), says: 'When it finished.' },
   { name: 'reason', type: 'utf8', value: sql`rollouts.reason`, says: 'What was said at its end.', payload: true },
+  ...annotationColumns(sql`n.rollout_id = rollouts.rollout_id`),
   FORGOTTEN,
 ];
 
@@ -44,6 +45,6 @@ export const trajectoriesTable: TreeTable<Filter> = {
     { column: 'rollouts.rolloutId', type: 'uuid' },
   ],
   columns: COLUMNS,
-  from: ['step-tree', 'rewards'],
+  from: ['step-tree', 'rewards', 'annotations'],
   ofStreams: ({ datasetId }) => datasetId === undefined,
 };

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { TableColumn } from './table-column.ts';
 
 /** The columns that say where a row lies. */
@@ -23,3 +23,22 @@ export const FORGOTTEN: TableColumn = {
   value: sql`false`,
   says: 'Something of the payload of the tree is forgotten; then the columns of payload are null.',
 };
+
+/** The columns of what a row is annotated with. @param of the condition on an annotation `n`. */
+export function annotationColumns(of: RawBuilder<unknown>): readonly TableColumn[] {
+  const said = sql`from annotations n where ${of} and n.retracted_at is null`;
+  return [
+    {
+      name: 'labels',
+      type: 'utf8',
+      value: sql`(select string_agg(distinct n.label, ',' order by n.label) ${said})`,
+      says: 'The labels that it is annotated with, with commas between them; null without one.',
+    },
+    {
+      name: 'annotation_score',
+      type: 'float64',
+      value: sql`(select avg(n.score order by n.annotation_id) ${said})`,
+      says: 'The mean score of its annotations; null without one.',
+    },
+  ];
+}

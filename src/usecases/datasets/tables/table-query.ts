@@ -64,6 +64,8 @@ const FILTERS = {
       .optional()
       .describe(`How it ended, one of these: ${OUTCOMES.join(', ')}, with commas between them.`),
     success: flag.optional().describe('What the environment says of it.'),
+    label: name.optional().describe('It is annotated with this label, or a step that it took.'),
+    annotated: flag.optional().describe('Whether it is annotated at all, or with the label.'),
     returnFrom: float.optional().describe('Its return is at least this.'),
     returnUntil: float.optional().describe('Its return is less than this.'),
     stepsFrom: whole.optional().describe('Its rollout took at least so many actions.'),
@@ -81,6 +83,8 @@ const FILTERS = {
     component: name.optional().describe('It has a reward of this component.'),
     rewardFrom: float.optional().describe('It has a reward of at least this.'),
     rewardUntil: float.optional().describe('It has a reward of less than this.'),
+    label: name.optional().describe('It is annotated with this label.'),
+    annotated: flag.optional().describe('Whether it is annotated at all, or with the label.'),
     verdict: name.optional().describe('What a judge said of it.'),
     sampleState: z
       .enum(['trained', 'rejected', 'abandoned', 'group', 'ready', 'planned', 'leased'])
@@ -244,7 +248,7 @@ const FIELDS: Readonly<Record<string, string>> = {
 function filterOf(name: TableName, chosen: Readonly<Record<string, unknown>>): TableFilters {
   const renamed: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(chosen)) if (value !== undefined) renamed[FIELDS[key] ?? key] = value;
-  const { policyVersion, component, rewardFrom, rewardUntil, ...rest } = renamed;
+  const { policyVersion, component, rewardFrom, rewardUntil, label, annotated, ...rest } = renamed;
   const of: Record<string, unknown> = rest;
   const add = (key: string, value: unknown) => {
     if (value !== undefined) of[key] = value;
@@ -253,6 +257,8 @@ function filterOf(name: TableName, chosen: Readonly<Record<string, unknown>>): T
     add('policyVersionFrom', policyVersion);
     add('policyVersionUntil', policyVersion + 1);
   } else add('policyVersion', policyVersion);
+  if (label !== undefined || annotated !== undefined)
+    add('annotated', { has: annotated ?? true, ...(label === undefined ? {} : { label }) });
   const reward = { component, from: rewardFrom, until: rewardUntil };
   if (name !== 'steps') add('component', component);
   else if (Object.values(reward).some((value) => value !== undefined)) add('reward', reward);

@@ -1,0 +1,34 @@
+import type { Db } from '../../postgres/database.ts';
+import { may, owns, type Principal } from '../../postgres/principal.ts';
+import { readAnnotationsById } from '../../projections/annotations/read-annotations.ts';
+import type { Problem } from '../reply.ts';
+import type { Sent } from './check-events.ts';
+
+/**
+ * Finds retractions of annotations that another key added: who added one retracts it, or an administrator. Returns null where the
+ * read models are too far behind to say. @param folded waits until they hold the annotations of now.
+ */
+export async function foreignAnnotations(
+  events: readonly Sent[],
+  principal: Principal,
+  db: Db,
+  folded: () => Promise<boolean>,
+): Promise<readonly Problem[] | null> {
+  if (principal.keyId === null || may(principal, 'admin')) return [];
+  const added = new Set(events.flatMap(({ event }) => (event.type === 'AnnotationAdded' ? [event.data.annotationId] : [])));
+  const retractions = events.flatMap(({ index, event }) =>
+    event.type === 'AnnotationRetracted' && !added.has(event.data.annotationId) ? [{ index, event }] : [],
+  );
+  if (retractions.length === 0) return [];
+  if (!(await folded())) return null;
+  const ids = retractions.map(({ event }) => event.data.annotationId);
+  const authors = new Map((await readAnnotationsById(db, ids)).map((row) => [row.id, row.principal]));
+  return retractions.flatMap(({ index, event }): Problem[] => {
+    const author = authors.get(event.data.annotationId);
+    if (author === undefined || owns(principal, author)) return [];
+    const message = `annotation ${event.data.annotationId} was added by ${author}`;
+    return [
+      { index, id: event.id, path: 'data.annotationId', message, remedy: 'retract it with that key, or one of the scope admin' },
+    ];
+  });
+}

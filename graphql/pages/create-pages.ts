@@ -9,7 +9,7 @@ import type { ServerContext } from '../context.ts';
 import { refusal } from '../tables/refusal.ts';
 import { asker, NoAnswer } from './ask.ts';
 import type { ReadImage } from './embed-images.ts';
-import { gatherPage, PAGE_KINDS, type PageKind } from './gather-page.ts';
+import { gatherPage, pageKindOf } from './gather-page.ts';
 import { PAGE_LIMITS } from './page-draft.ts';
 import { writePage } from './write-page.ts';
 
@@ -22,18 +22,16 @@ export interface PagesOptions {
 
 const AT_ONCE = 2; // pages that are gathered; each holds some dozens of megabytes
 
-/** Answers `GET /v1/pages/KIND/ID` with a page that opens without a server: GraphQL is asked as the caller, in its budgets. */
+/** Answers `GET /v1/pages?id=ID` with a page that opens without a server: GraphQL is asked as the caller, in its budgets. */
 export function createPages({ db, blobs, graphql, logger = SILENT }: PagesOptions) {
   let gathering = 0;
   async function fetch(request: Request, context: ServerContext): Promise<Response> {
-    const [, , , kind, id = ''] = new URL(request.url).pathname.split('/');
-    const asked = PAGE_KINDS.find((each) => each === kind);
-    if (!asked || !isUuid(id))
-      return refusal(404, 'not-found', 'there is no such page', `ask for ${PAGE_KINDS.join(', ')} by id`);
+    const id = new URL(request.url).searchParams.get('id') ?? '';
+    if (!isUuid(id)) return refusal(400, 'invalid', 'id is a UUID in lower case', 'name a run, a tree or a rollout');
     if (gathering >= AT_ONCE) return refusal(429, 'busy', 'too many pages are being written', 'ask again in a moment', 2);
     gathering++;
     try {
-      return await answer(asked, id, request.signal, context);
+      return await answer(id, request.signal, context);
     } catch (error) {
       if (error instanceof NoAnswer)
         return refusal(error.status, 'unprocessable', error.message, 'ask for less', Number(error.retryAfter ?? 0) || undefined);
@@ -45,17 +43,22 @@ export function createPages({ db, blobs, graphql, logger = SILENT }: PagesOption
     }
   }
 
-  async function answer(kind: PageKind, id: string, signal: AbortSignal, context: ServerContext): Promise<Response> {
+  async function answer(id: string, signal: AbortSignal, context: ServerContext): Promise<Response> {
     const sources = {
       ask: asker(graphql, context, signal),
       image: imagesSeenBy({ db, blobs }, context.principal),
       source: 'an installation of Espalier',
       now: () => new Date(),
     };
-    const record = await gatherPage(sources, { kind, id }, PAGE_LIMITS);
-    if (!record) return refusal(404, 'not-found', `no ${kind} has the id ${id}`, 'GraphQL lists them');
+    const kind = await pageKindOf(sources.ask, id);
+    const record = kind && (await gatherPage(sources, { kind, id }, PAGE_LIMITS));
+    if (!record) return refusal(404, 'not-found', `no run, tree or rollout has the id ${id}`, 'GraphQL lists them');
     return new Response(await writePage(record), {
-      headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' },
+      headers: {
+        'content-type': 'text/html; charset=utf-8',
+        'cache-control': 'no-store',
+        'content-disposition': `attachment; filename="${id}.html"`,
+      },
     });
   }
 

@@ -7,7 +7,6 @@ import { PAGE_LIMITS, PageDraft, type PageLimits } from './page-draft.ts';
 
 /** What a page shows. */
 export type PageKind = 'run' | 'tree' | 'trajectory';
-export const PAGE_KINDS: readonly PageKind[] = ['run', 'tree', 'trajectory'];
 
 /** What a page is gathered from. */
 export interface PageSources {

@@ -14,6 +14,7 @@ import { createGraphql } from '../create-graphql.ts';
 import { BUDGETS } from '../metering/budgets.ts';
 import { Callers } from '../metering/callers.ts';
 import type { QueryUse } from '../metering/query-use.ts';
+import { createPages } from '../pages/create-pages.ts';
 import { createTables } from '../tables/create-tables.ts';
 import { answerRequest } from './answer-request.ts';
 import type { FromThread, ThreadData, ToThread } from './messages.ts';
@@ -73,9 +74,13 @@ async function openAll(
   const callers = new Callers(BUDGETS, Date.now);
   const graphql = await createGraphql({ db: database.db, tails: tails.db, blobs, notices, snapshots, callers, ...server });
   const tables = createTables({ db: reading.db, blobs, snapshots, callers, budgets: BUDGETS, ...server });
+  const pages = createPages({ db: database.db, blobs, graphql, ...server });
   return {
-    fetch: (request: Request, context: ServerContext): Response | Promise<Response> =>
-      new URL(request.url).pathname.startsWith('/v1/tables/') ? tables.fetch(request, context) : graphql.fetch(request, context),
+    fetch: (request: Request, context: ServerContext): Response | Promise<Response> => {
+      const { pathname } = new URL(request.url);
+      if (pathname.startsWith('/v1/tables/')) return tables.fetch(request, context);
+      return pathname === '/v1/pages' ? pages.fetch(request, context) : graphql.fetch(request, context);
+    },
     async close() {
       await snapshots.close();
       await notices.close();

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .capture.rollout import Captured, end_run, openai
     from .capture.rollout import Captured as rollout
     from .connection import Connection
-    from .database import Database, connect
+    from .database import Database, connect, view
     from .recording import Candidate, Episode, Group, Node, Run, SearchTree, Task
     from .training import LeaseLost, NoBatch
 
@@ -49,11 +49,12 @@ __all__ = [
     "rollout",
     "serve",
     "tool",
+    "view",
 ]
 __version__ = "0.2.0"
 
 # imported when they are asked for: environments and tools are served by Pythons that have the standard library alone
-_LATER = {"Connection": "connection", "Database": "database", "LeaseLost": "training", "NoBatch": "training", "connect": "database"}
+_LATER = {"Connection": "connection", "Database": "database", "LeaseLost": "training", "NoBatch": "training", "connect": "database", "view": "database"}
 _LATER |= dict.fromkeys(("Candidate", "Episode", "Group", "Node", "Run", "SearchTree", "Task"), "recording")
 _LATER |= dict.fromkeys(("Captured", "end_run", "openai", "rollout"), "capture.rollout")
 _NAMED = {"rollout": "Captured"}  # a class under the name by which it reads well

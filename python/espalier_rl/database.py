@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .analysis import DifferenceView, Event, ImageView, StepView, Table, TreeView
+    from .analysis.page_view import PageView
     from .recording.leftovers import Leftovers
     from .recording.run import Run
     from .recording.run_options import RunOptions
@@ -29,6 +30,11 @@ def connect(url: str | None = None, *, token: str | None = None, timeout_s: floa
     server and the token of this machine. What earlier processes recorded and the server does not have yet is sent in the background.
     A server that is away is met by the first thing that needs it."""
     return Database(Connection(url, token=token, timeout_s=timeout_s, retry_s=retry_s), spool=spool)
+
+
+def view(what: Any, *, db: Database | None = None) -> PageView:
+    """What the studio shows of a run, a tree or a rollout of `db`, or of the installation of this machine: `er.view(tree)`."""
+    return (db or connect()).view(what)
 
 
 class Database:
@@ -261,6 +267,14 @@ class Database:
         from .analysis import questions
 
         return questions.tree(self.connection, _id_of(tree))
+
+    def view(self, what: Any) -> PageView:
+        """What the studio shows of a run, a tree or a rollout, as one page that opens without a server. A notebook shows it; `save`
+        writes it."""
+        from .analysis.page_view import PageView
+
+        id_ = str(what.data["id"]) if hasattr(what, "data") else _id_of(what)  # a view has its id in its data
+        return PageView(self.connection.request("GET", "/v1/pages", params={"id": id_}).text)
 
     def step(self, step: Any, *, decode: Callable[[int], str] | None = None) -> StepView:
         """A step, which a notebook shows with its tokens, the redder the less likely each was. `decode` makes the text of a token id."""

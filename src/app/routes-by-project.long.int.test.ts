@@ -116,6 +116,13 @@ const RULES: Readonly<Record<string, Rule>> = {
   ...Object.fromEntries(
     ['trajectories', 'steps', 'rewards', 'samples', 'batches'].map((table) => [`GET /v1/tables/${table}`, tableOf(table)]),
   ),
+  'GET /v1/pages': of(
+    ({ builder }) =>
+      builder.events.flatMap(({ type, stream }) =>
+        type === 'RunStarted' || type === 'TreeOpened' ? [{ path: `/v1/pages?id=${stream}` }] : [],
+      ),
+    404,
+  ),
   'POST /v1/events': of(
     ({ builder }) =>
       builder.events.flatMap(({ principal: _, project: __, ...event }) => [

@@ -56,6 +56,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
       logger,
       graphql: queries.listener,
       tables: queries.listener,
+      pages: queries.listener,
       segmentCache,
       training,
       ...(studio ? { studio } : {}),

@@ -13,6 +13,7 @@ import { graphqlMount } from './graphql-mount.ts';
 import { imageEndpoint } from './image-endpoint.ts';
 import { ingestEndpoint } from './ingest/ingest.ts';
 import { takeRunEndpoint } from './ingest/take-run.ts';
+import { pageMount } from './page-mount.ts';
 import { type ProxyOptions, proxyRoutes } from './proxy/proxy-routes.ts';
 import { serverEndpoints } from './server-endpoints.ts';
 import type { Studio } from './studio/open-studio.ts';
@@ -34,6 +35,8 @@ export interface ApiOptions {
   readonly graphql?: NodeListener;
   /** Streams whole tables at `/v1/tables/NAME`. */
   readonly tables?: NodeListener;
+  /** Writes pages that open without a server, at `/v1/pages`. */
+  readonly pages?: NodeListener;
   /** Returns batches to trainers at `/v1/training/…`. */
   readonly training?: TrainingLeases;
   /** The pages that show the record; without them `/` lists the endpoints. */
@@ -53,6 +56,7 @@ export function apiRoutes(options: ApiOptions): readonly Route[] {
   return [
     ...(graphql ? [graphqlMount(graphql)] : []),
     ...(tables ? tableMounts(tables) : []),
+    ...(options.pages ? [pageMount(options.pages)] : []),
     ingestEndpoint(options),
     takeRunEndpoint(options),
     imageEndpoint(options),

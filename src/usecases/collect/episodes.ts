@@ -41,7 +41,7 @@ export interface Episodes {
 
 /** Where actions lead to from the opening of a task. */
 interface Place {
-  /** What the last action on the way answered; null at the opening, and where this process has not been. */
+  /** What the last action on the way answered; null at the opening, and where neither process nor record knows it. */
   result: StepResult | null;
   readonly ways: Map<string, Place>;
   /** Nodes here that may be expanded. */
@@ -62,6 +62,7 @@ export function openEpisodes(tree: GrowingTree): Episodes {
   for (const { stepId, parentStepId, action, ended } of tree.nodes.values()) {
     const place = parentStepId === null ? newPlace() : wayFrom(placeOf(parentStepId), stepId, action);
     if (!ended) place.open++;
+    if (isDeterministic) place.result ??= recordedAnswer(tree, stepId);
     places.set(stepId, place);
   }
 
@@ -176,6 +177,13 @@ export function openEpisodes(tree: GrowingTree): Episodes {
       await Promise.all(open.map((episode) => episode.close()));
     },
   };
+}
+
+/** What the record of a resumed search holds of an answer, with the pictures that the node shows; null where it is not whole. */
+function recordedAnswer({ tree, nodes }: GrowingTree, stepId: string): StepResult | null {
+  const answer = tree?.answers?.get(stepId);
+  const pictures = nodes.get(stepId)?.pictures ?? [];
+  return answer ? { ...answer, ...(pictures.length > 0 ? { pictures } : {}) } : null;
 }
 
 function newPlace(): Place {

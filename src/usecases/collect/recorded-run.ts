@@ -10,6 +10,7 @@ import { readRecordedSteps } from '../../projections/step-tree/read-recorded-ste
 import { readRolloutsOfTrees } from '../../projections/step-tree/read-rollouts.ts';
 import { readTree } from '../../projections/step-tree/read-trees.ts';
 import type { RememberedPrompt } from './prompting/remembered-prompt.ts';
+import { readRecordedAnswers } from './recorded-answers.ts';
 import type { RecordedTree } from './recorded-tree.ts';
 import { type ReadBytes, readSampledReplies } from './sampled-replies.ts';
 
@@ -116,5 +117,6 @@ export async function readRecordedTree(
     pictures: tree.closedAt === null ? await readPicturesOfTree(db, treeId, readBytes) : new Map(),
     prompts: tree.closedAt === null ? await readRememberedPrompts(db, [...steps.keys()], resolve, readBytes) : new Map(),
     rewarded: await readRewardedSteps(db, treeId),
+    ...(tree.closedAt === null && searchFacts.length > 0 ? { answers: await readRecordedAnswers(db, treeId, steps) } : {}),
   };
 }

@@ -1,4 +1,5 @@
 import type { SearchFact } from '../../domain/search/search-facts.ts';
+import type { StepResult } from '../../environments/environment.ts';
 import type { Picture } from '../../images/picture.ts';
 import type { Act } from '../../policies/policy.ts';
 import type { RecordedStep } from '../../projections/step-tree/read-recorded-steps.ts';
@@ -34,6 +35,8 @@ export interface RecordedTree {
   readonly prompts: ReadonlyMap<string, RememberedPrompt>;
   /** Who found that the task opens otherwise than the tree did. */
   readonly openedOtherwise: readonly string[];
+  /** What the environment answered at steps of a search that goes on, where the record holds it whole; pictures apart. */
+  readonly answers?: ReadonlyMap<string, StepResult>;
   /** Steps that carry a reward already. */
   readonly rewarded: ReadonlySet<string>;
 }

@@ -167,6 +167,26 @@ describe('Monte-Carlo tree search', () => {
     expect(await platform.database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
   });
 
+  test('a killed search takes what is recorded from the record: where equal actions are answered alike, nothing is executed again', async () => {
+    const looking = (policy: Policy): Policy => ({
+      ...policy,
+      act: async (request) =>
+        Array.from({ length: request.n }, (_, i) => {
+          const response = `Thought: ${request.seed} ${i}\nAction: inventory`;
+          return { response, tokens: null, usage: null, finishReason: null };
+        }),
+    });
+    const plan = { ...ownPlan, tasks: ownPlan.tasks.slice(0, 1), policy: 'random' };
+    const [whole, killed] = [newId(), newId()];
+    await search(whole, textcraft, Number.POSITIVE_INFINITY, plan, looking);
+    const [before, after] = [counting(textcraft, 'clone'), counting(textcraft, 'clone')];
+    expect(await search(killed, before.kind, 9, plan, looking)).toBe('killed');
+    expect(before.steps()).toBe(ownSearch.maxDepth + 1); // one for each place: all other nodes repeat them
+    expect(await search(killed, after.kind, Number.POSITIVE_INFINITY, plan, looking)).toBe('completed');
+    expect(after.steps()).toBe(0);
+    expect(await shape(killed)).toEqual(await shape(whole));
+  });
+
   test('every ended walk becomes a trajectory with its return', async () => {
     const runId = newId();
     await search(runId, textcraft);

@@ -57,6 +57,7 @@ const IMPORTERS: readonly { readonly library: RegExp; readonly importer: RegExp 
   { library: /^prom-client$/, importer: /^src\/runtime\/metrics\.ts$/ },
   { library: /^lru-cache$/, importer: /^src\/runtime\/cache\.ts$/ },
   { library: /^playwright-core$/, importer: /^infra\/(hostile\/browser\/|docs\/|bench\/studio)/ },
+  { library: /^protobufjs/, importer: /^src\/usecases\/capture\/traces\// },
   { library: /^p-limit$/, importer: /^src\/runtime\/limit\.ts$/ },
 ];
 

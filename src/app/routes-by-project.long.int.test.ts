@@ -91,6 +91,15 @@ function closings(): Readonly<Record<string, Rule>> {
   };
 }
 
+/** A call of a model in a trace that names a run. */
+function tracesOf(run: string): object {
+  const named = { 'espalier.run': run, 'openinference.span.kind': 'LLM' };
+  const attributes = Object.entries(named).map(([key, stringValue]) => ({ key, value: { stringValue } }));
+  const times = { startTimeUnixNano: '1700000000000000000', endTimeUnixNano: '1700000000010000000' };
+  const span = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), name: 'call', ...times, attributes };
+  return { resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] };
+}
+
 /** A table whole, of the run of the tenant, of its policy, and in text a reader sees: not compressed. */
 function tableOf(table: string): Rule {
   return of(({ builder, policyId }) => {
@@ -143,6 +152,11 @@ const RULES: Readonly<Record<string, Rule>> = {
   ...captured('reward', { value: 1 }),
   ...captured('end', {}),
   ...closings(),
+  // whose span names a run of another is rejected: the answer counts it
+  'POST /v1/traces': of(({ builder }) => {
+    const runs = builder.events.flatMap(({ type, stream }) => (type === 'RunStarted' ? [stream] : []));
+    return runs.map((run) => post('/v1/traces', tracesOf(run)));
+  }, 200),
   // this server names no model server: its answer says so
   'GET /v1/proxy/models': of(() => [{ path: '/v1/proxy/models' }], 502),
   'GET /v1/proxy/{run}/{task}/{rollout}/models': of(() => [{ path: '/v1/proxy/run/task/0/models' }], 502),

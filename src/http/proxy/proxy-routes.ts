@@ -8,6 +8,7 @@ import { type Endpoint, endpoint } from '../endpoint.ts';
 import { createJsonBodies } from '../json-body.ts';
 import { refusals } from '../openapi.ts';
 import { type Reply, refuse } from '../reply.ts';
+import { tracesEndpoint } from '../traces-endpoint.ts';
 import { whileConnected } from '../while-connected.ts';
 import { callEndpoints } from './call-endpoint.ts';
 import { closeEndpoints } from './close-endpoints.ts';
@@ -46,6 +47,7 @@ export function proxyRoutes(
     ...modelsEndpoints(upstream ?? NONE),
     ...judgeEndpoints(capture, bodies),
     ...closeEndpoints(capture, bodies),
+    tracesEndpoint(capture, limits),
   ];
 }
 

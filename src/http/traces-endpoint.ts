@@ -1,0 +1,99 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { z } from 'zod';
+import { cutText } from '../domain/text/cut-text.ts';
+import type { Capture } from '../usecases/capture/open-capture.ts';
+import { decodeRequest, encodeResponse } from '../usecases/capture/traces/otlp-messages.ts';
+import { readSpans, type Span } from '../usecases/capture/traces/read-spans.ts';
+import { recordSpans } from '../usecases/capture/traces/record-spans.ts';
+import { type Endpoint, endpoint, type Parsed } from './endpoint.ts';
+import { createBodyBudget } from './ingest/body-budget.ts';
+import { createGate } from './ingest/gate.ts';
+import { busy } from './ingest/read-body.ts';
+import { refusals } from './openapi.ts';
+import { replyTo } from './proxy/proxy-replies.ts';
+import { json, refuse } from './reply.ts';
+
+interface Sent {
+  readonly form: 'json' | 'protobuf';
+  readonly spans: readonly Span[];
+  readonly unread: number;
+}
+
+const SPANS = 10_000; // of one request; exporters send 512 at once
+const REQUESTS = 32;
+
+/** Makes the endpoint that takes traces by the protocol of OpenTelemetry over HTTP. */
+export function tracesEndpoint(capture: Capture, limits: { readonly bodyBytes: number; readonly ingestBytes: number }): Endpoint {
+  return endpoint<unknown, unknown, Sent>({
+    ...{ method: 'POST', path: '/v1/traces', needs: ['ingest'] },
+    summary: 'Takes traces of OpenTelemetry (OTLP over HTTP) and records their calls of models as steps.',
+    description:
+      'Spans by the conventions of GenAI and OpenInference. Attributes `espalier.run`, `espalier.task` and `espalier.rollout` of a span or its resource say where a call belongs; else `service.name` and the id of the trace. A span that is sent again changes nothing.',
+    headers: { 'content-encoding': '`gzip`, or none.' },
+    body: {
+      content: { 'application/x-protobuf': BINARY, 'application/json': z.looseObject({ resourceSpans: z.array(z.unknown()) }) },
+      ...{ limit: limits.bodyBytes, budget: createBodyBudget(limits.ingestBytes), counts: 'until-answered' },
+      ...{ gate: createGate(REQUESTS), full: busy('too many requests of traces are in progress') },
+      refuse: (headers) =>
+        formOf(headers) ? undefined : refuse(415, 'the body is no OTLP', 'send application/x-protobuf or application/json'),
+      parse,
+    },
+    answers: {
+      200: {
+        description: 'The spans are on record, but for those that `partialSuccess` counts as rejected.',
+        content: { 'application/x-protobuf': BINARY, 'application/json': answered },
+      },
+      ...refusals({
+        400: 'The body is no request of traces.',
+        408: 'The body arrived too slowly while the request bodies take too much memory.',
+        413: 'The body, or the number of spans, is over its limit.',
+        415: 'Another Content-Type or Content-Encoding.',
+        429: 'Too many requests, or too many bytes of bodies: send again after Retry-After seconds.',
+        503: 'The record cannot be appended to, or is too far behind: send it again.',
+      }),
+    },
+    async handle({ body: { form, spans, unread }, principal }) {
+      try {
+        const { rejected, message } = await recordSpans(capture, spans, principal);
+        const lost = unread === 0 ? '' : `${unread} spans have no id, or no time`;
+        const errorMessage = cutText([lost, message].filter((text) => text !== '').join('. '), 4_000);
+        const said = { rejectedSpans: String(rejected + unread), errorMessage };
+        const value = errorMessage === '' ? {} : { partialSuccess: said };
+        if (form === 'json') return json(200, value);
+        return { status: 200, headers: { 'content-type': 'application/x-protobuf' }, body: encodeResponse(value) };
+      } catch (error) {
+        return replyTo(error);
+      }
+    },
+  });
+}
+
+const BINARY = { type: 'string', format: 'binary', description: 'Messages of opentelemetry-proto.' } as const;
+
+const answered = z.object({
+  partialSuccess: z
+    .object({
+      rejectedSpans: z.string().describe('How many spans are not recorded.'),
+      errorMessage: z.string().describe('Why, or what recorded calls lack for training.'),
+    })
+    .optional()
+    .describe('Left out where there is nothing to say.'),
+});
+
+function formOf(headers: IncomingHttpHeaders): Sent['form'] | undefined {
+  const type = (headers['content-type'] ?? '').toLowerCase().split(';')[0]?.trim();
+  return type === 'application/x-protobuf' ? 'protobuf' : type === 'application/json' ? 'json' : undefined;
+}
+
+function parse(bytes: Buffer, headers: IncomingHttpHeaders): Parsed<Sent> {
+  const form = formOf(headers) ?? 'json';
+  try {
+    const read = readSpans(form === 'protobuf' ? decodeRequest(bytes) : JSON.parse(bytes.toString('utf8')));
+    if (read.spans.length <= SPANS) return { kind: 'parsed', value: { form, ...read } };
+    return { kind: 'refused', reply: refuse(413, `more than ${SPANS} spans in one request`, 'send them in smaller batches') };
+  } catch (error) {
+    const why = typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : 'it is unreadable';
+    const message = `the body is no request of traces: ${cutText(why, 200)}`;
+    return { kind: 'refused', reply: refuse(400, message, 'send an ExportTraceServiceRequest of OTLP') };
+  }
+}

@@ -1,0 +1,56 @@
+import protobuf from 'protobufjs/light.js';
+
+type Fields = Readonly<Record<string, { readonly type: string; readonly id: number; readonly rule?: 'repeated' }>>;
+const message = (fields: Fields) => ({ fields });
+const many = (type: string, id: number) => ({ type, id, rule: 'repeated' as const });
+const one = (type: string, id: number) => ({ type, id });
+
+/** The messages of opentelemetry-proto 1.x that a request of traces is made of; their fields are named as in its JSON form. */
+const root = protobuf.Root.fromJSON({
+  nested: {
+    AnyValue: {
+      oneofs: {
+        value: { oneof: ['stringValue', 'boolValue', 'intValue', 'doubleValue', 'arrayValue', 'kvlistValue', 'bytesValue'] },
+      },
+      ...message({
+        ...{ stringValue: one('string', 1), boolValue: one('bool', 2), intValue: one('int64', 3), doubleValue: one('double', 4) },
+        ...{ arrayValue: one('ArrayValue', 5), kvlistValue: one('KeyValueList', 6), bytesValue: one('bytes', 7) },
+      }),
+    },
+    ArrayValue: message({ values: many('AnyValue', 1) }),
+    KeyValueList: message({ values: many('KeyValue', 1) }),
+    KeyValue: message({ key: one('string', 1), value: one('AnyValue', 2) }),
+    Scope: message({ name: one('string', 1), version: one('string', 2) }),
+    Resource: message({ attributes: many('KeyValue', 1) }),
+    Event: message({ timeUnixNano: one('fixed64', 1), name: one('string', 2), attributes: many('KeyValue', 3) }),
+    Status: message({ message: one('string', 2), code: one('int32', 3) }),
+    Span: message({
+      ...{ traceId: one('bytes', 1), spanId: one('bytes', 2), parentSpanId: one('bytes', 4), name: one('string', 5) },
+      ...{ kind: one('int32', 6), startTimeUnixNano: one('fixed64', 7), endTimeUnixNano: one('fixed64', 8) },
+      ...{ attributes: many('KeyValue', 9), events: many('Event', 11), status: one('Status', 15) },
+    }),
+    ScopeSpans: message({ scope: one('Scope', 1), spans: many('Span', 2) }),
+    ResourceSpans: message({ resource: one('Resource', 1), scopeSpans: many('ScopeSpans', 2) }),
+    Request: message({ resourceSpans: many('ResourceSpans', 1) }),
+    PartialSuccess: message({ rejectedSpans: one('int64', 1), errorMessage: one('string', 2) }),
+    Response: message({ partialSuccess: one('PartialSuccess', 1) }),
+  },
+});
+
+/** Decodes a request of traces to the form that its JSON has, but for bytes. @throws Error for what is none. */
+export function decodeRequest(bytes: Uint8Array): unknown {
+  const type = root.lookupType('Request');
+  return type.toObject(type.decode(bytes), { longs: String, arrays: true });
+}
+
+/** Encodes a request that is given in its JSON form, ids as bytes; for tests. */
+export function encodeRequest(request: Record<string, unknown>): Uint8Array {
+  const type = root.lookupType('Request');
+  return type.encode(type.fromObject(request)).finish();
+}
+
+/** Encodes the answer to a request of traces. */
+export function encodeResponse(response: Record<string, unknown>): Uint8Array {
+  const type = root.lookupType('Response');
+  return type.encode(type.fromObject(response)).finish();
+}

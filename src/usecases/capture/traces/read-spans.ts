@@ -1,0 +1,77 @@
+import { isObject, type Json, list, string } from '../read-request.ts';
+
+export type Attributes = ReadonlyMap<string, unknown>;
+
+/** A span of a trace, its ids in hexadecimal and its times in ms since 1970. */
+export interface Span {
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Null for the root of its trace. */
+  readonly parentSpanId: string | null;
+  readonly name: string;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly failure: string | null;
+  readonly attributes: Attributes;
+  readonly resource: Attributes;
+  readonly events: readonly { readonly name: string; readonly attributes: Attributes }[];
+}
+
+/** Reads the spans of a request of traces, as JSON or decoded; `unread` counts those without ids or times. */
+export function readSpans(request: unknown): { readonly spans: readonly Span[]; readonly unread: number } {
+  if (!isObject(request)) throw new Error('the body is no object');
+  if (request.resourceSpans !== undefined && !Array.isArray(request.resourceSpans)) throw new Error('resourceSpans is no list');
+  const spans: Span[] = [];
+  let unread = 0;
+  for (const each of list(request.resourceSpans).filter(isObject)) {
+    const resource = attributesOf(isObject(each.resource) ? each.resource.attributes : []);
+    for (const scope of list(each.scopeSpans).filter(isObject))
+      for (const given of list(scope.spans)) {
+        const span = isObject(given) ? spanOf(given, resource) : null;
+        if (span) spans.push(span);
+        else unread++;
+      }
+  }
+  return { spans, unread };
+}
+
+function spanOf(given: Json, resource: Attributes): Span | null {
+  const [traceId, spanId] = [idOf(given.traceId, 32), idOf(given.spanId, 16)];
+  const [startMs, endMs] = [msOf(given.startTimeUnixNano), msOf(given.endTimeUnixNano)];
+  if (traceId === null || spanId === null || startMs === null || endMs === null || endMs < startMs) return null;
+  const status = isObject(given.status) ? given.status : {};
+  const isError = status.code === 2 || status.code === 'STATUS_CODE_ERROR';
+  return {
+    ...{ traceId, spanId, parentSpanId: idOf(given.parentSpanId, 16), name: string(given.name) ?? '', startMs, endMs },
+    failure: isError ? (string(status.message) ?? '') : null,
+    ...{ attributes: attributesOf(given.attributes), resource },
+    events: list(given.events)
+      .filter(isObject)
+      .map((event) => ({ name: string(event.name) ?? '', attributes: attributesOf(event.attributes) })),
+  };
+}
+
+function attributesOf(given: unknown): Attributes {
+  return new Map(list(given).flatMap((each) => (isObject(each) ? [[String(each.key), plainOf(each.value)] as const] : [])));
+}
+
+function plainOf(given: unknown): unknown {
+  if (!isObject(given)) return null;
+  if (given.intValue !== undefined) return Number(given.intValue);
+  if (isObject(given.arrayValue)) return list(given.arrayValue.values).map(plainOf);
+  if (isObject(given.kvlistValue)) return Object.fromEntries(attributesOf(given.kvlistValue.values));
+  if (given.bytesValue instanceof Uint8Array) return Buffer.from(given.bytesValue).toString('base64');
+  return given.stringValue ?? given.boolValue ?? given.doubleValue ?? given.bytesValue ?? null;
+}
+
+/** Ids are bytes, in JSON hexadecimal; one of zeros alone is none. */
+function idOf(given: unknown, digits: number): string | null {
+  const text = given instanceof Uint8Array ? Buffer.from(given).toString('hex') : String(given ?? '').toLowerCase();
+  return text.length === digits && /^[0-9a-f]+$/.test(text) && !/^0+$/.test(text) ? text : null;
+}
+
+function msOf(given: unknown): number | null {
+  if (!/^\d{1,20}$/.test(String(given))) return null;
+  const ms = Number(BigInt(String(given)) / 1_000n) / 1_000;
+  return ms > 0 && ms < 8.64e15 ? ms : null;
+}

@@ -89,6 +89,22 @@ let wrong: readonly string[];
     await page.getByText(/^They part at step \d+/).waitFor();
   }, 240_000);
 
+  test('a group shows the advantages of another estimator next to those in force', async () => {
+    await trained();
+    await page.getByRole('link', { name: 'train demo-1' }).click();
+    await page.getByLabel('in order of').selectOption('RETURN_VARIANCE_DESC');
+    await page.locator('.heat-task').first().click();
+    await page.getByLabel('next to the estimator in force').selectOption('dr-grpo');
+    await page.getByRole('columnheader', { name: 'advantage by dr-grpo' }).waitFor();
+    expect(new URL(page.url()).searchParams.get('estimator')).toBe('dr-grpo');
+    const headers = await page.locator('th').allTextContents();
+    const column = headers.indexOf('advantage by dr-grpo');
+    const shown = await page.locator(`tbody tr td:nth-child(${column + 1})`).allTextContents();
+    const sum = shown.map(Number).reduce((total, each) => total + each, 0);
+    expect(shown.some((each) => Number(each) !== 0)).toBe(true);
+    expect(Math.abs(sum)).toBeLessThan(0.05);
+  }, 240_000);
+
   test('a revision shows its verdicts, its row and its lineage both ways', async () => {
     await trained();
     await page.getByRole('link', { name: 'demo search' }).click();

@@ -41,6 +41,7 @@ const run = createRoute({
 const group = createRoute({
   getParentRoute: () => root,
   path: '/view/group/$id',
+  validateSearch: texts('estimator'),
   loaderDeps: moment,
   loader: ({ context: { queries }, params: { id }, deps: { at } }) => askAhead(queries, groupPage, { id }, at),
   component: lazyRouteComponent(() => import('./group/group.tsx'), 'GroupPage'),
@@ -94,7 +95,7 @@ const review = createRoute({
 const training = createRoute({
   getParentRoute: () => root,
   path: '/view/training',
-  validateSearch: texts('policy', 'metric', 'version'),
+  validateSearch: texts('policy', 'metric', 'version', 'beside'),
   component: lazyRouteComponent(() => import('./training/training.tsx'), 'TrainingPage'),
 });
 const revision = createRoute({

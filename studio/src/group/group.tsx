@@ -1,4 +1,4 @@
-import { Link, useParams } from '@tanstack/react-router';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { type GroupPageQuery, groupPage, parting } from '../graphql/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { colourOf, scaleOf } from '../parts/colour.ts';
@@ -7,6 +7,7 @@ import { decimal, shortId } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { advantagesBy, ESTIMATORS } from './estimators.ts';
 
 type Group = NonNullable<GroupPageQuery['tree']>;
 type Rollout = Group['rollouts'][number];
@@ -67,85 +68,115 @@ export function GroupPage() {
 }
 
 function Siblings({ rollouts }: { readonly rollouts: readonly Rollout[] }) {
+  const { estimator } = useSearch({ from: '/view/group/$id' });
+  const navigate = useNavigate({ from: '/view/group/$id' });
+  const compared = rollouts.filter((rollout) => rollout.return !== null);
+  const advantages = advantagesBy(
+    estimator,
+    compared.map((rollout) => rollout.return ?? 0),
+  );
   const best = rollouts.toSorted((a, b) => (b.return ?? -Infinity) - (a.return ?? -Infinity))[0];
   const [low, high] = scaleOf(rollouts.flatMap((rollout) => rollout.return ?? []));
   const components = [
     ...new Set(rollouts.flatMap(({ trajectory }) => trajectory?.returns.map(({ component }) => component) ?? [])),
   ];
   return (
-    <div className="scroll-x" role="region" aria-label="Rollouts of the group" tabIndex={0}>
-      <table className="rows">
-        <thead>
-          <tr>
-            <th scope="col">rollout</th>
-            <th scope="col">end</th>
-            <th scope="col" className="number">
-              return
-            </th>
-            {components.map((component) => (
-              <th key={component} scope="col" className="number">
-                {visible(component)}
-              </th>
-            ))}
-            <th scope="col" className="number">
-              advantage
-            </th>
-            <th scope="col" className="number">
-              steps
-            </th>
-            <th scope="col">parts from the best</th>
-            <th scope="col">as a sample</th>
-            <th scope="col">policy</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rollouts.map((rollout) => (
-            <tr key={rollout.id}>
-              <td>
-                <Link data-item to="/view/trajectory/$id" params={{ id: rollout.id }}>
-                  {`rollout ${rollout.ordinal}`}
-                </Link>
-              </td>
-              <td>
-                <span className={`state state-${rollout.outcome ?? 'running'}`}>{rollout.outcome ?? 'goes on'}</span>{' '}
-                {rollout.success ? 'success' : ''}
-                {rollout.reason ? <div className="reason">{visible(rollout.reason).slice(0, 160)}</div> : null}
-              </td>
-              <td className="number">
-                {rollout.return === null ? (
-                  '–'
-                ) : (
-                  <>
-                    <i className="swatch" style={{ background: colourOf(rollout.return, low, high) }} /> {decimal(rollout.return)}
-                  </>
-                )}
-              </td>
-              {components.map((component) => (
-                <td key={component} className="number">
-                  {decimal(rollout.trajectory?.returns.find((each) => each.component === component)?.value)}
-                </td>
-              ))}
-              <td className="number">
-                {decimal(rollout.sample?.estimate?.advantage)}
-                <div className="faint">{rollout.sample?.batch?.estimator.name}</div>
-              </td>
-              <td className="number">{rollout.stepCount ?? '–'}</td>
-              <td>
-                {best && best.id !== rollout.id && rollout.finishedAt && best.finishedAt ? (
-                  <Parting a={best.id} b={rollout.id} />
-                ) : null}
-              </td>
-              <td>
-                <Sample sample={rollout.sample} />
-              </td>
-              <td>
-                <bdi>{`${visible(rollout.policy.id)}@${rollout.policy.version}`}</bdi>
-              </td>
-            </tr>
+    <>
+      <label className="faint">
+        next to the estimator in force{' '}
+        <select
+          value={estimator ?? ''}
+          onChange={(event) =>
+            void navigate({ search: (all) => ({ ...all, estimator: event.target.value || undefined }), replace: true })
+          }
+        >
+          <option value="">no other</option>
+          {ESTIMATORS.map((name) => (
+            <option key={name}>{name}</option>
           ))}
-        </tbody>
-      </table>
-    </div>
+        </select>
+      </label>
+      <div className="scroll-x" role="region" aria-label="Rollouts of the group" tabIndex={0}>
+        <table className="rows">
+          <thead>
+            <tr>
+              <th scope="col">rollout</th>
+              <th scope="col">end</th>
+              <th scope="col" className="number">
+                return
+              </th>
+              {components.map((component) => (
+                <th key={component} scope="col" className="number">
+                  {visible(component)}
+                </th>
+              ))}
+              <th scope="col" className="number">
+                advantage
+              </th>
+              {advantages ? (
+                <th scope="col" className="number">
+                  {`advantage by ${estimator}`}
+                </th>
+              ) : null}
+              <th scope="col" className="number">
+                steps
+              </th>
+              <th scope="col">parts from the best</th>
+              <th scope="col">as a sample</th>
+              <th scope="col">policy</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rollouts.map((rollout) => (
+              <tr key={rollout.id}>
+                <td>
+                  <Link data-item to="/view/trajectory/$id" params={{ id: rollout.id }}>
+                    {`rollout ${rollout.ordinal}`}
+                  </Link>
+                </td>
+                <td>
+                  <span className={`state state-${rollout.outcome ?? 'running'}`}>{rollout.outcome ?? 'goes on'}</span>{' '}
+                  {rollout.success ? 'success' : ''}
+                  {rollout.reason ? <div className="reason">{visible(rollout.reason).slice(0, 160)}</div> : null}
+                </td>
+                <td className="number">
+                  {rollout.return === null ? (
+                    '–'
+                  ) : (
+                    <>
+                      <i className="swatch" style={{ background: colourOf(rollout.return, low, high) }} />{' '}
+                      {decimal(rollout.return)}
+                    </>
+                  )}
+                </td>
+                {components.map((component) => (
+                  <td key={component} className="number">
+                    {decimal(rollout.trajectory?.returns.find((each) => each.component === component)?.value)}
+                  </td>
+                ))}
+                <td className="number">
+                  {decimal(rollout.sample?.estimate?.advantage)}
+                  <div className="faint">{rollout.sample?.batch?.estimator.name}</div>
+                </td>
+                {advantages ? <td className="number">{decimal(advantages[compared.indexOf(rollout)])}</td> : null}
+                <td className="number">{rollout.stepCount ?? '–'}</td>
+                <td>
+                  {best && best.id !== rollout.id && rollout.finishedAt && best.finishedAt ? (
+                    <Parting a={best.id} b={rollout.id} />
+                  ) : null}
+                </td>
+                <td>
+                  <Sample sample={rollout.sample} />
+                </td>
+                <td>
+                  <bdi>{`${visible(rollout.policy.id)}@${rollout.policy.version}`}</bdi>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
   );
 }
 

@@ -4,6 +4,7 @@ import { type PolicyPageQuery, policies as policiesOperation, policyPage } from 
 import { useAsk } from '../graphql/use-ask.ts';
 import { Chart, type Point } from '../parts/chart.tsx';
 import { CopyAs } from '../parts/copy-as.tsx';
+import { Failure } from '../parts/failure.tsx';
 import { instant, whole } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
@@ -28,7 +29,7 @@ const FIRST_METRICS = [
 
 /** Policies that are trained: their curves by version, the account of their samples, and the batch behind each point. */
 export function TrainingPage() {
-  const { policy, version } = useSearch({ from: '/view/training' });
+  const { policy, version, beside } = useSearch({ from: '/view/training' });
   const answer = useAsk(policiesOperation, {});
   return (
     <>
@@ -58,7 +59,12 @@ export function TrainingPage() {
                   </Link>
                 ))}
               </nav>
-              <OnePolicy id={policy ?? policies[0]!.id} version={version === undefined ? null : Number(version)} />
+              <OnePolicy
+                id={policy ?? policies[0]!.id}
+                version={version === undefined ? null : Number(version)}
+                beside={beside}
+                others={policies.map(({ id }) => id).filter((id) => id !== (policy ?? policies[0]?.id))}
+              />
             </>
           )
         }
@@ -67,7 +73,19 @@ export function TrainingPage() {
   );
 }
 
-function OnePolicy({ id, version }: { readonly id: string; readonly version: number | null }) {
+function OnePolicy({
+  id,
+  version,
+  beside,
+  others,
+}: {
+  readonly id: string;
+  readonly version: number | null;
+  readonly beside: string | undefined;
+  readonly others: readonly string[];
+}) {
+  const navigate = useNavigate({ from: '/view/training' });
+  const other = useAsk(policyPage, { id: beside ?? '', first: FIRST }, { enabled: beside !== undefined });
   const answer = useAsk(policyPage, { id, first: FIRST });
   return (
     <Shown of={answer}>
@@ -88,7 +106,24 @@ function OnePolicy({ id, version }: { readonly id: string; readonly version: num
             ) : null}
             <LedgerFlow ledger={policy.ledger} />
             {version === null ? null : <BatchOf policy={policy} version={version} />}
-            <Curves policy={policy} />
+            {others.length > 0 ? (
+              <label className="faint">
+                over its curves{' '}
+                <select
+                  value={beside ?? ''}
+                  onChange={(event) =>
+                    void navigate({ search: (all) => ({ ...all, beside: event.target.value || undefined }), replace: true })
+                  }
+                >
+                  <option value="">no other policy</option>
+                  {others.map((each) => (
+                    <option key={each}>{each}</option>
+                  ))}
+                </select>
+              </label>
+            ) : null}
+            {other.error ? <Failure error={other.error} /> : null}
+            <Curves policy={policy} beside={beside === undefined ? null : (other.data?.policy ?? null)} />
           </>
         ) : (
           <p className="empty">The policy {visible(id)} is not known at this moment of the record.</p>
@@ -98,9 +133,9 @@ function OnePolicy({ id, version }: { readonly id: string; readonly version: num
   );
 }
 
-function Curves({ policy }: { readonly policy: Policy }) {
+function Curves({ policy, beside }: { readonly policy: Policy; readonly beside: Policy | null }) {
   const navigate = useNavigate({ from: '/view/training' });
-  const curves = useMemo(() => curvesOf(policy), [policy]);
+  const curves = useMemo(() => curvesOf(beside ? [policy, beside] : [policy]), [policy, beside]);
   if (curves.length === 0) return <p className="empty">No version is trained yet.</p>;
   return (
     <div className="columns">
@@ -110,7 +145,9 @@ function Curves({ policy }: { readonly policy: Policy }) {
           <Chart
             points={points}
             label={`${metric} by version`}
-            choose={({ x }) => void navigate({ search: (all) => ({ ...all, policy: policy.id, version: String(x) }) })}
+            choose={({ x, series }) =>
+              void navigate({ search: (all) => ({ ...all, policy: series, beside: undefined, version: String(x) }) })
+            }
           />
         </section>
       ))}
@@ -119,15 +156,16 @@ function Curves({ policy }: { readonly policy: Policy }) {
 }
 
 /** The numbers that updates measured, by metric, the usual ones first. */
-function curvesOf(policy: Policy): readonly (readonly [string, readonly Point[]])[] {
+function curvesOf(policies: readonly Policy[]): readonly (readonly [string, readonly Point[]])[] {
   const byMetric = new Map<string, Point[]>();
-  for (const { version, metrics } of policy.versions.nodes.toReversed())
-    for (const [metric, y] of Object.entries((metrics ?? {}) as Readonly<Record<string, unknown>>)) {
-      if (typeof y !== 'number') continue;
-      const points = byMetric.get(metric) ?? [];
-      points.push({ series: policy.id, x: version, y, title: `version ${version}: ${y}` });
-      byMetric.set(metric, points);
-    }
+  for (const { id, versions } of policies)
+    for (const { version, metrics } of versions.nodes.toReversed())
+      for (const [metric, y] of Object.entries((metrics ?? {}) as Readonly<Record<string, unknown>>)) {
+        if (typeof y !== 'number') continue;
+        const points = byMetric.get(metric) ?? [];
+        points.push({ series: id, x: version, y, title: `${id}, version ${version}: ${y}` });
+        byMetric.set(metric, points);
+      }
   const rank = (metric: string) => (FIRST_METRICS.indexOf(metric) + FIRST_METRICS.length + 1) % (FIRST_METRICS.length + 1);
   return [...byMetric].sort(([a], [b]) => rank(a) - rank(b) || a.localeCompare(b));
 }

@@ -137,6 +137,11 @@ describe('wrong command lines', () => {
       ['collect', '--environment', 'echo:ab', '--tasks', '3'],
       /--tasks: echo has 2 tasks, not 3; ask for at most 2, or for all/,
     ],
+    [
+      'a number of tasks that is the alias of one',
+      ['evaluate', '--policy', 'planner', '--split', 'test', '--tasks', '140'],
+      /of the split "test", not 140; ask for at most \d+, or for all; the task 140 is --task 140/,
+    ],
     ['a temperature', ['collect', '--temperature', 'warm'], /--temperature takes a number from 0 to 100, not "warm"/],
     [
       'a run that nobody began',

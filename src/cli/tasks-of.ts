@@ -31,8 +31,13 @@ export async function tasksOf(
   if (chosen.length === count || (chosen.length === 0 && split !== null)) return chosen;
   const where = split === null ? '' : ` of the split ${JSON.stringify(split)}`;
   throw new Error(
-    `--tasks: ${kind.name} has ${chosen.length} tasks${where}, not ${count}; ask for at most ${chosen.length}, or for all`,
+    `--tasks: ${kind.name} has ${chosen.length} tasks${where}, not ${count}; ask for at most ${chosen.length}, or for all${alias(kind, tasks)}`,
   );
+}
+
+/** A number may be the alias of a task that is meant. */
+function alias(kind: EnvironmentKind, tasks: string): string {
+  return kind.taskAliases.includes(tasks) ? `; the task ${tasks} is --task ${tasks}` : '';
 }
 
 function naming<T>(flag: string, find: () => T): T {

@@ -124,8 +124,8 @@ test('a recall as of a position lists what it listed when the record ended there
 });
 
 test.each([
-  [{}, 'what must name exactly one of scorer, trajectory, step, task and run'],
-  [{ scorer: 'a@1', run: builder.id('x') }, 'what must name exactly one of scorer, trajectory, step, task and run'],
+  [{}, 'what must name exactly one of scorer, trajectory, step, task, run and label'],
+  [{ scorer: 'a@1', run: builder.id('x') }, 'what must name exactly one of scorer, trajectory, step, task, run and label'],
   [{ run: 'x' }, 'what.run must be a UUID, not "x"'],
   [{ run: builder.id('nobody') }, `there is no run ${builder.id('nobody')}; \`espalier status\` lists the runs`],
 ])('a recall of %j is refused with the reason', async (what, message) => {

@@ -235,6 +235,7 @@ function isTesting(file: string): boolean {
     file.startsWith('infra/docs/') ||
     file.startsWith('infra/chaos/') ||
     file.startsWith('infra/hostile/') ||
+    file.startsWith('infra/agentgym/') ||
     file.includes('/contract/') ||
     /-testing\.ts$/.test(file)
   );

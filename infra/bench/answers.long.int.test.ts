@@ -24,14 +24,14 @@ describe('plans over 32,000 steps', () => {
     ['steps by a rare word', /^steps_text_/],
     ['steps by action', /^steps_action$/],
     ['steps of a run, by action', /^steps_action$/],
-    ['steps of a run', /^steps_(sums|parent)$/],
+    ['steps of a run', /^steps_(of_tree|parent)$/],
     ['steps by reward component', /^rewards_component$/],
     ['steps the last taken', /^steps_taken$/],
     ['steps of a subtree, by visits', /^steps_parent$/],
     ['toolCalls by tool', /^tool_calls_tool$/],
     ['toolCalls by tool, the slowest', /^tool_calls_duration$/],
     ['trees of a run, by return variance', /^returns_run_tree$/],
-    ['aggregate(by: DEPTH) of one run', /^steps_sums$/],
+    ['aggregate(by: DEPTH) of one run', /^steps_of_tree$/],
   ])('the question "%s" is answered by its index', async (name, index) => {
     const mark = await readTextMark(database.db);
     const question = answerQuestions({ ...FILL, mark }).find((each) => each.name === name);

@@ -96,7 +96,7 @@ const BEFORE = ['create unique index on copied (step_id)', 'create index on copi
 const WITH = [
   'create unique index on copied (step_id)',
   `create index on copied (tree_id, log_offset)
-    include (rollout_id, depth, well_formatted, executable, prompt_tokens, completion_tokens, policy_ms, environment_ms)`,
+    include (step_id, rollout_id, depth, well_formatted, executable, prompt_tokens, completion_tokens, policy_ms, environment_ms)`,
   'create index on copied (tree_id, parent_step_id)',
   'create index on copied (occurred_at, step_id)',
 ];

@@ -162,14 +162,14 @@ function grouped(by: AggregateBy): RawBuilder<unknown> {
 
 function rolloutSums({ by, filter }: Asked): RawBuilder<GroupKey & RolloutSums> {
   const called = sql`join (
-      select distinct s.rollout_id, k.tool from tool_calls k join steps s on s.step_id = k.step_id and s.tree_id = k.tree_id
-      where k.tree_id in (${treesOf(filter)}) and s.rollout_id is not null) k on k.rollout_id = o.rollout_id`;
+      select distinct s.rollout_id, k.tool from ${factsOf('tool_calls', filter)} k join ${factsOf('steps', filter)} s on s.step_id = k.step_id
+      where s.rollout_id is not null) k on k.rollout_id = g.rollout_id`;
+  const of = by === 'TOOL' ? sql`(select g.*, k.tool from (${rolloutsOf(filter)}) g ${called})` : sql`(${rolloutsOf(filter)})`;
   return sql`
     select ${key(by)}, count(*) as rollouts, count(g.finished_at) as finished, count(*) filter (where g.success) as successes,
            ${successRate('g')} as success_rate, avg(v.value) as mean_return, min(v.value) as min_return, max(v.value) as max_return,
            avg(g.steps) filter (where g.finished_at is not null)::float8 as mean_steps
-    from (${rolloutsOf(filter, by === 'TOOL' ? called : sql``, by === 'TOOL' ? sql`, k.tool` : sql``)}) g
-    left join returns v on v.rollout_id = g.rollout_id
+    from ${of} g left join ${factsOf('returns', filter)} v on v.rollout_id = g.rollout_id
     group by ${grouped(by)}`;
 }
 
@@ -179,71 +179,69 @@ function stepSums(asked: Asked): RawBuilder<GroupKey & StepSums> {
            count(*) filter (where s.executable) as executable,
            coalesce(sum(s.prompt_tokens), 0)::bigint as prompt_tokens, coalesce(sum(s.completion_tokens), 0)::bigint as completion_tokens,
            sum(s.policy_ms) as policy_ms, sum(s.environment_ms) as environment_ms
-    from ${placesOf(asked)} join steps s on s.tree_id = g.tree_id and ${inPlace(asked)} and s.depth > 0
+    from ${placed('steps', asked)} where s.depth > 0
     group by ${grouped(asked.by)}`;
 }
 
 function toolSums(asked: Asked): RawBuilder<GroupKey & ToolSums> {
-  const { by } = asked;
-  const counted = by === 'TOOL' ? sql`s.tool = g.tool` : sql`true`;
   return sql`
-    select ${key(by)}, count(*) as calls, count(*) filter (where s.outcome = 'error') as errors, sum(s.duration_ms) as duration_ms
-    from ${placesOf(asked)} join (
-      select k.tree_id, k.step_id, k.tool, k.outcome, k.duration_ms, o.rollout_id
-      from tool_calls k join steps o on o.step_id = k.step_id and o.tree_id = k.tree_id
-      where k.tree_id in (${treesOf(asked.filter)})
-    ) s on s.tree_id = g.tree_id and ${inPlace(asked)} and ${counted}
-    group by ${grouped(by)}`;
+    select ${key(asked.by)}, count(*) as calls, count(*) filter (where s.outcome = 'error') as errors, sum(s.duration_ms) as duration_ms
+    from ${placed('tool_calls', asked)}
+    group by ${grouped(asked.by)}`;
 }
 
 function componentSums(asked: Asked): RawBuilder<GroupKey & ComponentSums> {
   return sql`
     select ${key(asked.by)}, s.component, count(*) as rewards, avg(s.value) as mean, min(s.value) as min, max(s.value) as max
-    from ${placesOf(asked)} join (
-      select w.tree_id, w.step_id, w.component, w.value, coalesce(w.rollout_id, o.rollout_id) as rollout_id
-      from rewards w left join steps o on o.step_id = w.step_id and o.tree_id = w.tree_id
-      where w.tree_id in (${treesOf(asked.filter)})
-    ) s on s.tree_id = g.tree_id and ${inPlace(asked)}
+    from ${placed('rewards', asked)}
     group by ${grouped(asked.by)}, s.component
     order by s.component`;
 }
 
+type Fact = 'steps' | 'tool_calls' | 'rewards';
+
 /**
- * Where steps, calls and rewards of a group lie: in its trees, the steps of a search that no rollout took included; in its
- * rollouts, where only these have a policy; in the steps that called a tool.
+ * The facts `s` of a table, each in its groups `g`: those of its tree, the steps of a search that no rollout took included; those
+ * of its rollout, where only this has a policy; those of the tools that its step called.
  */
-function placesOf({ by, filter }: Asked): RawBuilder<unknown> {
-  if (by === 'TOOL')
-    return sql`(select distinct k.tree_id, k.step_id, k.tool from tool_calls k where k.tree_id in (${treesOf(filter)})
-      ${
-        ofPolicy(filter)
-          ? sql`and exists (select from steps s join rollouts o on o.rollout_id = s.rollout_id
-        where s.step_id = k.step_id and ${ofPolicy(filter)})`
-          : sql``
-      }) g`;
-  if (byRollout({ by, filter })) return sql`(${rolloutsOf(filter, sql``, sql``)}) g`;
-  return sql`(select t.tree_id, t.run_id, t.task_id, t.task_depth, t.kind as task_kind, t.environment from trees t where ${ofTrees(filter)}) g`;
+function placed(fact: Fact, { by, filter }: Asked): RawBuilder<unknown> {
+  const facts = factsOf(fact, filter);
+  if (by === 'TOOL') {
+    const calls = sql`${factsOf('tool_calls', filter)} k`;
+    const acted = ofPolicy(filter) ? sql`and k.step_id in (${stepsOfRollouts(filter)})` : sql``;
+    if (fact === 'tool_calls') return sql`(select k.* from ${calls} where true ${acted}) s cross join lateral (select s.tool) g`;
+    return sql`(select distinct k.step_id, k.tool from ${calls} where true ${acted}) g join ${facts} s on s.step_id = g.step_id`;
+  }
+  if (by !== 'POLICY_VERSION' && ofPolicy(filter) === null)
+    return sql`(select t.tree_id, t.run_id, t.task_id, t.task_depth, t.kind as task_kind, t.environment from trees t where ${ofTrees(filter)}) g
+      join ${sql.table(fact)} s on s.tree_id = g.tree_id`;
+  const rollouts = sql`(${rolloutsOf(filter)}) g`;
+  if (fact === 'steps') return sql`${facts} s join ${rollouts} on g.rollout_id = s.rollout_id`;
+  const steps = factsOf('steps', filter);
+  if (fact === 'tool_calls')
+    return sql`${facts} s join ${steps} o on o.step_id = s.step_id join ${rollouts} on g.rollout_id = o.rollout_id`;
+  return sql`${facts} s left join ${steps} o on s.rollout_id is null and o.step_id = s.step_id
+    join ${rollouts} on g.rollout_id = coalesce(s.rollout_id, o.rollout_id)`;
 }
 
-function inPlace({ by, filter }: Asked): RawBuilder<unknown> {
-  if (by === 'TOOL') return sql`s.step_id = g.step_id`;
-  return byRollout({ by, filter }) ? sql`s.rollout_id = g.rollout_id` : sql`true`;
+/**
+ * The rows of a table that lie in the chosen trees. Both sides of a join are narrowed to these trees: an index holds what is
+ * summed up of a tree, and nothing is looked up row by row.
+ */
+function factsOf(table: Fact | 'returns', filter: AggregateFilter): RawBuilder<unknown> {
+  return sql`(select f.* from trees t join ${sql.table(table)} f on f.tree_id = t.tree_id where ${ofTrees(filter)})`;
 }
 
-function byRollout({ by, filter }: Asked): boolean {
-  return by === 'POLICY_VERSION' || ofPolicy(filter) !== null;
+function stepsOfRollouts(filter: AggregateFilter): RawBuilder<unknown> {
+  return sql`select s.step_id from ${factsOf('steps', filter)} s join (${rolloutsOf(filter)}) o on o.rollout_id = s.rollout_id`;
 }
 
-function rolloutsOf(filter: AggregateFilter, join: RawBuilder<unknown>, more: RawBuilder<unknown>): RawBuilder<unknown> {
+function rolloutsOf(filter: AggregateFilter): RawBuilder<unknown> {
   const policy = ofPolicy(filter);
-  return sql`select o.rollout_id, o.tree_id, o.run_id, o.task_id, o.environment, o.policy_id, o.policy_version, o.finished_at,
-      o.success, o.steps, t.task_depth, t.kind as task_kind ${more}
-    from trees t join rollouts o on o.tree_id = t.tree_id ${join}
+  return sql`select o.rollout_id, t.run_id, t.task_id, t.environment, o.policy_id, o.policy_version, o.finished_at, o.success, o.steps,
+      t.task_depth, t.kind as task_kind
+    from trees t join rollouts o on o.tree_id = t.tree_id
     where ${ofTrees(filter)} ${policy ? sql`and ${policy}` : sql``}`;
-}
-
-function treesOf(filter: AggregateFilter): RawBuilder<unknown> {
-  return sql`select t.tree_id from trees t where ${ofTrees(filter)}`;
 }
 
 function ofTrees({ runIds, taskIds, environment, split, taskDepth, taskKind }: AggregateFilter): RawBuilder<unknown> {

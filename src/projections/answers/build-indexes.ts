@@ -28,7 +28,13 @@ export interface IndexState extends WantedIndex {
 const ACTIONS = { projection: 'step-tree', table: 'steps', name: 'steps_action', columns: '(left(action, 200))' } as const;
 
 /** Indexes that another one has replaced: dropped when that is there. */
-const REPLACED: Readonly<Record<string, string>> = { steps_sums: 'steps_tree' };
+const REPLACED: Readonly<Record<string, readonly string[]>> = {
+  steps_of_tree: ['steps_sums', 'steps_tree'],
+  rollouts_of_tree: ['rollouts_tree'],
+  tool_calls_of_tree: ['tool_calls_tree'],
+  rewards_of_tree: ['rewards_tree'],
+  returns_of_tree: ['returns_tree'],
+};
 
 /**
  * Reads which of the indexes that `tables.sql` declares the live tables of these projections have. @param more that of the
@@ -72,8 +78,7 @@ export async function buildIndex(
   // one statement each, outside of a transaction: that is what `concurrently` asks for
   if (state === 'broken') await pool.query(`drop index concurrently if exists ${schema}.${name}`);
   await pool.query(`create index concurrently if not exists ${name} on ${schema}.${table} ${columns}`);
-  const replaced = REPLACED[name];
-  if (replaced !== undefined) await pool.query(`drop index concurrently if exists ${schema}.${replaced}`);
+  for (const replaced of REPLACED[name] ?? []) await pool.query(`drop index concurrently if exists ${schema}.${replaced}`);
 }
 
 /** Drops the index of actions. Returns whether there was one. */

@@ -31,15 +31,17 @@ export async function readChosenTasks(db: Db, filter: TaskFilter, page: PageRequ
   const columns = [
     'trees.taskId as id',
     'trees.environment',
-    'trees.serverFingerprint',
-    'trees.observationHash',
     'trees.alias',
-    'trees.goal',
-    'trees.taskDepth as depth',
-    'trees.split',
-    'trees.kind',
+    'first.serverFingerprint',
+    'first.observationHash',
+    'first.goal',
+    'first.taskDepth as depth',
+    'first.split',
+    'first.kind',
   ] as const;
-  const [found] = await readPages(db, [chosen(db, filter).select(columns)], TASK_ORDERING, page);
+  const first = db.selectFrom('trees').selectAll().as('first');
+  const tasks = chosen(db, filter).innerJoin(first, 'first.treeId', 'trees.treeId').select(columns);
+  const [found] = await readPages(db, [tasks], TASK_ORDERING, page);
   if (!found) throw new Error('one query has one page');
   return found;
 }
@@ -50,13 +52,15 @@ export async function countChosenTasks(db: Db, filter: TaskFilter): Promise<numb
   return count;
 }
 
-/** The first tree of each task represents it: the index is read in its order, and a page ends it. */
+/**
+ * The first tree of each task represents it. An index that holds the names is read in its order, and a page ends it; the rest is
+ * looked up for the tasks of the page.
+ */
 function chosen(db: Db, filter: TaskFilter) {
   let first = db
     .selectFrom('trees')
     .distinctOn(['trees.environment', 'trees.alias', 'trees.taskId'])
-    .select(['trees.environment', 'trees.alias', 'trees.taskId', 'trees.serverFingerprint', 'trees.observationHash'])
-    .select(['trees.goal', 'trees.taskDepth', 'trees.split', 'trees.kind'])
+    .select(['trees.environment', 'trees.alias', 'trees.taskId', 'trees.treeId'])
     .orderBy('trees.environment')
     .orderBy('trees.alias')
     .orderBy('trees.taskId')

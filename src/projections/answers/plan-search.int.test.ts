@@ -60,8 +60,8 @@ test('texts are looked through where they are few, or where too many hold the wo
   expect(planOf({ ...size, steps: 300 }, tree, 50)).toEqual({ kind: 'look-through' });
   expect(planOf({ ...size, matches: 90_000 }, tree, 50)).toEqual({ kind: 'look-through' });
   expect(planOf(size, taken, 50)).toEqual({ kind: 'look-through' });
-  expect(planOf(size, tree, 50)).toEqual({ kind: 'index', exact: true, share: 0.02 });
-  expect(planOf({ ...size, exact: false }, tree, 50)).toEqual({ kind: 'index', exact: false, share: 0.0256 });
+  expect(planOf(size, tree, 50)).toEqual({ kind: 'index', exact: true, share: 0.01 });
+  expect(planOf({ ...size, exact: false }, tree, 50)).toEqual({ kind: 'index', exact: false, share: 0.0512 });
   expect(planOf({ ...size, matches: 100, within: 100 }, taken, 50)).toEqual({ kind: 'index', exact: true, share: 1 });
 });
 

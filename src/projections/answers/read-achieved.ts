@@ -11,11 +11,14 @@ export interface Achieved {
   readonly meanReturn: number | null;
 }
 
-/** Reads what runs achieved, task by task, in one statement. */
+/**
+ * Reads what runs achieved, task by task, in one statement. Returns are narrowed to the same runs: their index holds the values,
+ * where a join by rollout alone reads the whole table.
+ */
 export async function readAchieved(db: Db, runs: readonly string[]): Promise<readonly Achieved[]> {
   const { rows } = await sql<Achieved>`
     select o.run_id, o.task_id, count(*) as rollouts, ${successRate('o')} as success_rate, avg(v.value) as mean_return
-    from rollouts o left join returns v using (rollout_id)
+    from rollouts o left join (select rollout_id, value from returns where run_id = any(${[...runs]}::uuid[])) v using (rollout_id)
     where o.run_id = any(${[...runs]}::uuid[]) and o.finished_at is not null
     group by o.run_id, o.task_id`.execute(db);
   return rows;

@@ -83,7 +83,7 @@ export async function searchSteps(
 export function planOf({ steps, matches, within, exact }: SearchSize, ordering: Ordering, limit: number): SearchPlan {
   const byTree = ordering.name === STEP_ORDERINGS.TREE.name;
   if (steps <= FEW || matches > (byTree ? BY_INDEX : BY_INDEX_SORTED)) return { kind: 'look-through' };
-  const wanted = exact ? 4 * limit : MOST / 2; // the ids of trees are hashes: a share of them holds its share of the matches
+  const wanted = exact ? 2 * limit : MOST; // the ids of trees are hashes: a share of them holds its share of the matches
   return { kind: 'index', exact, share: byTree ? Math.min(1, wanted / Math.max(1, within)) : 1 };
 }
 
@@ -115,23 +115,39 @@ async function walk({
   for (const range of ranges) {
     let at = page;
     for (let more = true; more; ) {
-      const limit = decided ? page.limit + 1 - found.length : size;
+      // The index is asked for as many as a page may look at: to be asked again costs as much as some hundred texts.
+      const limit = decided ? page.limit + 1 - found.length : plan.kind === 'index' ? MOST : size;
       const chunk = await readChunk({ db, filter, plan, range }, ordering, { ...at, limit });
-      let [bytes, last] = [0, null as string | null];
-      for (const { row, cursor } of forwards ? chunk.rows : [...chunk.rows].reverse()) {
-        if (row.matches) found.push({ row: { id: row.id }, cursor });
-        if (found.length > page.limit) return { found, stopped: null };
-        bytes += row.bytes;
-        last = cursor;
+      const rows = forwards ? chunk.rows : [...chunk.rows].reverse();
+      more = (forwards ? chunk.hasNext : chunk.hasPrevious) && rows.length > 0;
+      for (let from = 0; from < rows.length; ) {
+        const some = rows.slice(from, decided ? rows.length : from + size);
+        from += some.length;
+        const matching = plan.kind === 'index' && !plan.exact ? await readMatching(db, filter.text, some) : null;
+        let [bytes, last] = [0, null as string | null];
+        for (const { row, cursor } of some) {
+          if (matching === null ? row.matches : matching.has(row.id)) found.push({ row: { id: row.id }, cursor });
+          if (found.length > page.limit) return { found, stopped: null };
+          bytes += row.bytes;
+          last = cursor;
+        }
+        left -= bytes;
+        const goesOn = more || from < rows.length || range !== ranges.at(-1);
+        if (!decided && left <= 0 && last !== null && goesOn) return { found, stopped: last };
+        size = Math.max(1, Math.min(MOST, Math.floor((left * some.length) / Math.max(1, bytes))));
+        at = { ...at, [forwards ? 'after' : 'before']: last };
       }
-      more = (forwards ? chunk.hasNext : chunk.hasPrevious) && last !== null;
-      left -= bytes;
-      if (!decided && left <= 0 && last !== null && (more || range !== ranges.at(-1))) return { found, stopped: last };
-      at = { ...at, [forwards ? 'after' : 'before']: last };
-      size = Math.max(1, Math.min(MOST, Math.floor((left * chunk.rows.length) / Math.max(1, bytes))));
     }
   }
   return { found, stopped: null };
+}
+
+/** Looks at the texts of steps that may match; returns the ids of those that do. */
+async function readMatching(db: Db, text: TextQuery, steps: readonly Found[]): Promise<ReadonlySet<string>> {
+  const ids = steps.map(({ row }) => row.id);
+  const { rows } = await sql<{ id: string }>`
+    select s.step_id as id from steps s where s.step_id = any(${ids}::uuid[]) and ${stepMatches('s', text)}`.execute(db);
+  return new Set(rows.map(({ id }) => id));
 }
 
 interface Chunk {
@@ -141,17 +157,19 @@ interface Chunk {
   readonly range: TreeRange | null;
 }
 
-/** Reads steps that may match, each with whether it does; that is computed of those alone that are returned. */
+/**
+ * Reads steps that may match, each with whether it does, where the index says so or all are looked through: that is computed of
+ * those alone that are returned.
+ */
 async function readChunk(
   { db, filter, plan, range }: Chunk,
   ordering: Ordering,
   page: PageRequest,
 ): Promise<Page<{ readonly id: string; readonly matches: boolean; readonly bytes: number }>> {
-  const decided = plan.kind === 'index' && plan.exact;
   const candidates = plan.kind === 'index' ? stepsOf(db, filter, 'holding', range) : stepsOf(db, filter);
   const query = candidates.select([
     'steps.stepId as id',
-    (decided ? sql<boolean>`true` : stepMatches('steps', filter.text)).as('matches'),
+    (plan.kind === 'index' ? sql<boolean>`true` : stepMatches('steps', filter.text)).as('matches'),
     sql<number>`octet_length(steps.observation) + octet_length(steps.action) + octet_length(steps.thought)`.as('bytes'),
   ]);
   const [found] = await readPages(db, [query], ordering, page);

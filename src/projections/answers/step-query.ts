@@ -77,7 +77,7 @@ export function stepsOf(db: Db, filter: StepFilter, arm?: TextArm, range: TreeRa
   return query;
 }
 
-const SMALL = 1 / 64; // of all trees: a range whose steps an index names sooner than the steps that hold the words are read
+const SMALL = 1 / 8; // of all trees: a range whose steps an index names sooner than the steps that hold the words are read
 
 /**
  * Those that hold the words are found by the index of texts before anything is sorted: with the order and the limit of a page in

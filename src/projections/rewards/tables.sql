@@ -15,7 +15,7 @@ create table rewards (
   assigned_at     timestamptz      not null,
   revised_at      timestamptz
 );
-create index rewards_tree on rewards (tree_id);
+create index rewards_of_tree on rewards (tree_id) include (step_id, rollout_id, component, value);
 create index rewards_step on rewards (step_id);
 create index rewards_rollout on rewards (rollout_id);
 create index rewards_component on rewards (component, value);
@@ -54,7 +54,7 @@ create table returns (
   leaf_step_id uuid             not null,
   value        double precision not null
 );
-create index returns_tree on returns (tree_id);
+create index returns_of_tree on returns (tree_id) include (rollout_id, value);
 create index returns_leaf on returns (leaf_step_id);
 create index returns_value on returns (value, rollout_id);
 create index returns_run_value on returns (run_id, value, rollout_id);

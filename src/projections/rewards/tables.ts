@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 738ad1ba145be0b9
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 5c0f262a5ea0f797
 import type { Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 

@@ -58,8 +58,8 @@ create table steps (
 );
 -- What is summed up of a tree lies in the index: a row of steps is a kilobyte. An index of actions costs who writes a step as
 -- much as all three of these: `espalier index --actions` builds it where it is wanted.
-create index steps_sums on steps (tree_id, log_offset)
-  include (rollout_id, depth, well_formatted, executable, prompt_tokens, completion_tokens, policy_ms, environment_ms);
+create index steps_of_tree on steps (tree_id, log_offset)
+  include (step_id, rollout_id, depth, well_formatted, executable, prompt_tokens, completion_tokens, policy_ms, environment_ms);
 create index steps_parent on steps (tree_id, parent_step_id);
 create index steps_taken on steps (occurred_at, step_id);
 
@@ -82,7 +82,8 @@ create table rollouts (
   steps          integer,
   reason         text
 );
-create index rollouts_tree on rollouts (tree_id, ordinal);
+create index rollouts_of_tree on rollouts (tree_id, ordinal)
+  include (rollout_id, policy_id, policy_version, finished_at, success, steps);
 create index rollouts_run_finished on rollouts (run_id, finished_at, rollout_id);
 create index rollouts_finished on rollouts (finished_at, rollout_id);
 
@@ -98,7 +99,7 @@ create table tool_calls (
   duration_ms  double precision not null,
   blobs        jsonb --: Blobs
 );
-create index tool_calls_tree on tool_calls (tree_id);
+create index tool_calls_of_tree on tool_calls (tree_id) include (step_id, tool, outcome, duration_ms);
 create index tool_calls_tool on tool_calls (tool, tree_id, tool_call_id);
 create index tool_calls_duration on tool_calls (tool, duration_ms, tool_call_id);
 

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 54a8f9d9cc79afdf
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 66361b2a914a9873
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 

@@ -47,7 +47,7 @@ export default defineConfig({
           page('Keys and projects', '/guides/keys-and-projects'),
           page('Secrets by name', '/guides/secrets'),
           page('Forget', '/guides/forget'),
-          page('TensorBoard and MLflow', '/guides/sinks'),
+          page('Weights & Biases, MLflow, Trackio, TensorBoard', '/guides/sinks'),
           page('Add an environment', '/guides/add-an-environment'),
           page('Add an environment in Python', '/guides/add-an-environment-in-python'),
           page('Published environments', '/guides/published-environments'),

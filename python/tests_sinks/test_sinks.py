@@ -1,22 +1,26 @@
-"""Sinks against TensorBoard's own reader and an MLflow store, with updates served as GraphQL serves them; posting processes are killed."""
+"""Sinks against the own readers of TensorBoard, MLflow, Weights & Biases and Trackio, with updates served as GraphQL serves them; posting
+processes are killed."""
 
-import glob
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from tests_sinks.read_back import read_back
+
 PACKAGE = Path(__file__).parents[1]
 
 
 class Record:
-    """Serves the versions of a policy, the newest first, two on a page."""
+    """Serves the versions of a policy, the newest first, two on a page, and their events, one after the other."""
 
     def __init__(self, versions):
         self.versions = versions
@@ -27,28 +31,56 @@ class Record:
                 pass
 
             def do_POST(self):
-                asked = json.loads(self.rfile.read(int(self.headers["content-length"])))["variables"]
-                data = json.dumps({"data": {"policy": record.page(asked)}}).encode()
+                asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                if asked["query"].startswith("subscription"):
+                    return self.follow(asked["variables"])
+                data = json.dumps({"data": record.answer(asked)}).encode()
                 self.send_response(200)
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(data)))
                 self.end_headers()
                 self.wfile.write(data)
 
+            def follow(self, asked):
+                self.send_response(200)
+                self.send_header("content-type", "text/event-stream")
+                self.end_headers()
+                for version in sorted(record.versions):
+                    if version >= int(asked["after"].partition(":")[2] or 0):
+                        self.wfile.write(f"event: next\ndata: {json.dumps({'data': {'events': event(version)}})}\n\n".encode())
+                self.wfile.flush()
+                record.closed.wait()
+
+        self.closed = threading.Event()
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
         threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
 
-    def page(self, asked):
-        if asked["policy"] != "qwen/3":
+    def answer(self, asked):
+        if "waitFor" in asked["query"]:
+            return {"waitFor": {"waitedMs": 0}}
+        given = asked["variables"]
+        return {"policy": self.policy({"first": 1, "after": None, **given})}
+
+    def policy(self, asked):
+        if asked.get("id", asked.get("policy")) != "qwen/3":
             return None
         ordered = sorted(self.versions, reverse=True)
         first = int(asked["after"] or 0)
-        return {"versions": {"pageInfo": {"hasNextPage": first + 2 < len(ordered), "endCursor": str(first + 2)}, "nodes": [node(v) for v in ordered[first : first + 2]]}}
+        until = first + min(2, asked["first"])
+        page = {"hasNextPage": until < len(ordered), "endCursor": str(until)}
+        return {"id": "qwen/3", "versions": {"pageInfo": page, "nodes": [node(v) for v in ordered[first:until]]}}
 
     def close(self):
+        self.closed.set()
         self.server.shutdown()
         self.server.server_close()
+
+
+def event(version):
+    of = {"id": f"e{version}", "type": "PolicyUpdated", "stream": "s", "runId": "s", "occurredAt": "2026-11-23T04:00:00.000Z"}
+    return {**of, "data": {"policyId": "qwen/3", "version": version}, "position": f"training.0:{version + 1}"}
 
 
 def node(version):
@@ -69,74 +101,105 @@ class Sinks(unittest.TestCase):
 
     def run_sink(self, system, to, *more, dies=None):
         """Runs the command; `dies` is a line of Python that kills it in the middle."""
-        command = ["-m", "espalier_rl.sinks"] if dies is None else ["-c", f"import os, signal\n{dies}\nfrom espalier_rl.sinks.__main__ import main\nmain()"]
-        env = {**os.environ, "ESPALIER_URL": self.record.url, "ESPALIER_TOKEN": "key", "MLFLOW_ALLOW_FILE_STORE": "true", "MLFLOW_DISABLE_TELEMETRY": "true"}
+        command = ["-m", "espalier_rl.sinks"] if dies is None else ["-c", f"import os, signal, sys\n{dies}\nfrom espalier_rl.sinks.__main__ import main\nmain()"]
+        env = {**os.environ, "XDG_STATE_HOME": str(self.folder / "state"), "ESPALIER_URL": self.record.url, "ESPALIER_TOKEN": "key", "MLFLOW_ALLOW_FILE_STORE": "true", "MLFLOW_DISABLE_TELEMETRY": "true"}
         return subprocess.run([sys.executable, *command, system, "--policy", "qwen/3", "--to", str(to), *more], cwd=PACKAGE, env=env, capture_output=True, text=True)
 
     def test_tensorboard_has_every_update_once_after_a_kill_in_the_middle_of_a_record(self):
-        cut = "\n".join(
-            [
-                "from tensorboard.summary.writer import event_file_writer as w",
-                "plain = w.EventFileWriter.add_event",
-                "def add(self, event):",
-                "    plain(self, event)",
-                "    self.flush()",
-                "    if event.step == 2:",
-                "        name = self._file_name",
-                "        os.truncate(name, os.path.getsize(name) - 7)",
-                "        os.kill(os.getpid(), signal.SIGKILL)",
-                "w.EventFileWriter.add_event = add",
-            ]
-        )
-        died = self.run_sink("tensorboard", self.folder, dies=cut)
-        self.assertEqual((died.returncode, died.stdout), (-signal.SIGKILL, "version 0: 0 metrics\nversion 1: 5 metrics\n"), died.stderr)
+        cut = """
+            from tensorboard.summary.writer import event_file_writer as w
+            plain = w.EventFileWriter.add_event
+            def add(self, event):
+                plain(self, event)
+                self.flush()
+                if event.step == 2:
+                    name = self._file_name
+                    os.truncate(name, os.path.getsize(name) - 7)
+                    os.kill(os.getpid(), signal.SIGKILL)
+            w.EventFileWriter.add_event = add"""
+        self.killed("tensorboard", self.folder, cut)
         again = self.run_sink("tensorboard", self.folder)
         self.assertEqual((again.returncode, again.stdout), (0, "version 2: 5 metrics\nversion 3: 5 metrics\n"), again.stderr)
         self.assertEqual(self.run_sink("tensorboard", self.folder).stdout, "")
+        self.expect_every_update_once("tensorboard", self.folder)
 
-        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-        found = {}
-        for file in glob.glob(str(self.folder / "qwen" / "3" / "*tfevents*")):
-            read = EventAccumulator(file).Reload()
-            for tag in read.Tags()["scalars"]:
-                found.setdefault(tag, []).extend((event.step, event.value) for event in read.Scalars(tag))
-        self.assertEqual(sorted(found["loss"]), [(1, 0.5), (2, 1.0), (3, 1.5)])
-        self.assertEqual(sorted(found["espalier/staleness"]), [(1, 0.25), (2, 0.25), (3, 0.25)])
-        self.assertEqual([step for step, _ in sorted(found["espalier/version"])], [0, 1, 2, 3])
-
-    def test_mlflow_has_every_metric_once_after_a_kill_between_the_metrics_and_their_version(self):
-        die = "\n".join(
-            [
-                "from mlflow import MlflowClient",
-                "plain = MlflowClient.set_tag",
-                "def set_tag(self, run_id, name, value):",
-                "    if 'version 2 ' in value: os.kill(os.getpid(), signal.SIGKILL)",
-                "    return plain(self, run_id, name, value)",
-                "MlflowClient.set_tag = set_tag",
-            ]
-        )
+    def test_mlflow_has_every_metric_once_after_a_kill_between_the_metrics_of_an_update(self):
+        cut = """
+            from mlflow import MlflowClient
+            plain = MlflowClient.log_batch
+            def log_batch(self, run_id, metrics):
+                until = [metric.step for metric in metrics].index(2) + 3
+                plain(self, run_id, metrics=metrics[:until])
+                os.kill(os.getpid(), signal.SIGKILL)
+            MlflowClient.log_batch = log_batch"""
         to = self.folder / "mlruns"
-        died = self.run_sink("mlflow", to, dies=die)
-        self.assertEqual((died.returncode, died.stdout), (-signal.SIGKILL, "version 0: 0 metrics\nversion 1: 5 metrics\n"), died.stderr)
+        self.killed("mlflow", to, cut)
         again = self.run_sink("mlflow", to)
         self.assertEqual((again.returncode, again.stdout), (0, "version 2: 5 metrics\nversion 3: 5 metrics\n"), again.stderr)
+        self.expect_every_update_once("mlflow", to)
 
-        os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"
-        from mlflow import MlflowClient
+    def test_trackio_has_every_update_once_after_a_kill_before_they_are_marked_as_posted(self):
+        cut = """
+            os.environ["TRACKIO_DIR"] = sys.argv[sys.argv.index("--to") + 1]
+            from trackio.sqlite_storage import SQLiteStorage
+            plain = SQLiteStorage.bulk_log
+            def bulk_log(*given, **named):
+                plain(*given, **named)
+                os.kill(os.getpid(), signal.SIGKILL)
+            SQLiteStorage.bulk_log = staticmethod(bulk_log)"""
+        to = self.folder / "trackio"
+        self.killed("trackio", to, cut)
+        again = self.run_sink("trackio", to)
+        self.assertEqual((again.returncode, again.stdout), (0, ""), again.stderr)
+        self.record.versions += [4]
+        self.assertEqual(self.run_sink("trackio", to).stdout, "version 4: 5 metrics\n")
+        self.expect_every_update_once("trackio", to)
 
-        client = MlflowClient(str(to))
-        [run] = client.search_runs([client.get_experiment_by_name("espalier").experiment_id])
-        for name, wanted in (("loss", [0.5, 1.0, 1.5]), ("espalier/tokens", [100.0] * 3), ("espalier/version", [0.0, 1.0, 2.0, 3.0])):
-            self.assertEqual([metric.value for metric in sorted(client.get_metric_history(run.info.run_id, name), key=lambda each: each.step)], wanted)
-        self.assertIn(f"{self.record.url}/view/training?policy=qwen%2F3&version=3", run.data.tags["mlflow.note.content"])
+    def test_wandb_has_every_update_once_after_a_kill_while_its_client_holds_some_of_them(self):
+        cut = """
+            from wandb.sdk.wandb_run import Run
+            plain = Run.log
+            def log(self, data, **named):
+                plain(self, data, **named)
+                if named["step"] == 2:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            Run.log = log"""
+        to = self.folder / "wandb"
+        self.killed("wandb", to, cut)
+        again = self.run_sink("wandb", to)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(self.run_sink("wandb", to).stdout, "")
+        self.expect_every_update_once("wandb", to)
 
     def test_older_versions_are_left_out_on_request_and_a_policy_that_nobody_trains_is_refused(self):
         self.assertEqual(self.run_sink("tensorboard", self.folder, "--from", "3").stdout, "version 3: 5 metrics\n")
-        self.record.page = lambda asked: None
+        self.record.policy = lambda asked: None
         refused = self.run_sink("tensorboard", self.folder / "other")
         self.assertEqual((refused.returncode, refused.stdout), (1, ""))
         self.assertIn("there is no policy qwen/3; name one that is trained", refused.stderr)
+
+    def test_what_was_posted_and_is_missing_is_said_and_what_is_there_without_a_memory_is_not_posted_again(self):
+        self.run_sink("tensorboard", self.folder / "logs")
+        shutil.rmtree(self.folder / "state")
+        self.record.versions += [4]
+        self.assertEqual(self.run_sink("tensorboard", self.folder / "logs").stdout, "version 4: 5 metrics\n")
+        shutil.rmtree(self.folder / "logs")
+        refused = self.run_sink("tensorboard", self.folder / "logs")
+        self.assertEqual((refused.returncode, refused.stdout), (1, ""))
+        self.assertRegex(refused.stderr, r"4 was posted last, and nothing is there; .* delete .*\.sqlite to post all of it again")
+
+    def killed(self, system, to, cut):
+        died = self.run_sink(system, to, dies=textwrap.dedent(cut))
+        self.assertEqual((died.returncode, died.stdout), (-signal.SIGKILL, ""), died.stderr)
+
+    def expect_every_update_once(self, system, to):
+        found = read_back(system, to)
+        trained = [version for version in self.record.versions if version > 0]
+        self.assertEqual(found["loss"], [(version, version / 2) for version in trained])
+        self.assertEqual(found["espalier/staleness"], [(version, 0.25) for version in trained])
+        self.assertEqual(found["espalier/version"], [(version, version) for version in self.record.versions])
+        links = [f"{self.record.url}/view/training?policy=qwen%2F3&version={version}" for version in self.record.versions]
+        self.assertEqual(found["links"], links[-1:] if system == "mlflow" else links)
 
 
 if __name__ == "__main__":

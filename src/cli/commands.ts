@@ -177,7 +177,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./published-metrics.ts')).addPublishedMetrics,
   },
   sink: {
-    summary: 'post the updates of a policy to TensorBoard or MLflow, each once',
+    summary: 'post the updates of a policy, or the rollouts of a run, to Weights & Biases, MLflow, Trackio or TensorBoard',
     load: async () => (await import('./sink.ts')).addSink,
   },
   index: {

@@ -4,54 +4,61 @@ import { readConfig } from '../runtime/config.ts';
 import { pythonEnvironment } from '../runtime/python-server.ts';
 import { wholeNumber } from './with-platform.ts';
 
-const SYSTEMS = ['tensorboard', 'mlflow'];
+const SYSTEMS = ['wandb', 'mlflow', 'trackio', 'tensorboard'];
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 interface SinkOptions {
-  readonly policy: string;
+  readonly policy?: string;
+  readonly run?: string;
   readonly to: string;
+  readonly project?: string;
   readonly from?: number;
-  readonly follow?: number;
+  readonly follow?: true;
+  readonly state?: string;
   readonly server?: string;
 }
 
-/** `espalier sink`: posts the updates of a policy by the Python client of the system, which has to be installed there. */
+/** `espalier sink`: posts the updates of a policy, or the rollouts of a run, by the Python client of the system. */
 export function addSink(program: Command): void {
   program
     .command('sink')
-    .argument('<system>', 'tensorboard or mlflow')
-    .requiredOption('--policy <id>', 'whose updates are posted')
-    .requiredOption('--to <place>', 'tensorboard: a folder for its logs; mlflow: the address of its server')
-    .option(
-      '--from <version>',
-      'the first version to post; left out, the one behind the last that is there',
-      wholeNumber('--from', 0),
-    )
-    .option('--follow <seconds>', 'look again after so many seconds, until it is ended', wholeNumber('--follow', 1, 86_400))
+    .argument('<system>', SYSTEMS.join(', '))
+    .option('--policy <id>', 'whose updates are posted')
+    .option('--run <id>', 'whose finished rollouts are posted')
+    .requiredOption('--to <place>', 'wandb, trackio, tensorboard: a folder; mlflow: the address of its server')
+    .option('--project <name>', 'wandb, trackio: the project; mlflow: the experiment; "espalier" unless given')
+    .option('--from <version>', 'the first version of the policy that is posted', wholeNumber('--from', 0))
+    .option('--follow', 'go on with what comes, until it is stopped or the run is over')
+    .option('--state <folder>', 'what was read and posted is kept there; ~/.local/state/espalier/sinks unless given')
     .option('--server <url>', 'the server to read from; left out, the one of ESPALIER_HOST and ESPALIER_PORT')
     .action(async (system: string, options: SinkOptions) => {
-      if (!SYSTEMS.includes(system))
-        throw new Error(`there is no sink ${JSON.stringify(system)}; choose ${SYSTEMS.join(' or ')}`);
+      if (!SYSTEMS.includes(system)) throw new Error(`there is no sink ${JSON.stringify(system)}; choose ${SYSTEMS.join(', ')}`);
+      if ((options.policy === undefined) === (options.run === undefined)) throw new Error('name either --policy or --run');
       process.exitCode = await runSink(system, options);
     });
 }
 
-/** Runs the Python process to its end, its output as this one's, and returns its exit code. */
-function runSink(system: string, { policy, to, from, follow, server }: SinkOptions): Promise<number> {
+/** Runs the Python process to its end, its output as this one's, and returns its exit code. It ends with this process. */
+function runSink(system: string, options: SinkOptions): Promise<number> {
   const { home, host, port, sinksPython } = readConfig();
   const python = sinksPython ?? 'python3';
-  const url = server ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const given = [
-    ...(from === undefined ? [] : ['--from', `${from}`]),
-    ...(follow === undefined ? [] : ['--follow', `${follow}`]),
-  ];
+  const url = options.server ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const given = (['policy', 'run', 'to', 'project', 'from', 'state'] as const).flatMap((name) =>
+    options[name] === undefined ? [] : [`--${name}=${options[name]}`],
+  );
   const env = { ...pythonEnvironment(), ESPALIER_URL: url, ESPALIER_HOME: home }; // where it finds the token, for a server on loopback alone
-  const child = spawn(python, ['-m', 'espalier_rl.sinks', system, '--policy', policy, '--to', to, ...given], {
-    ...{ env, stdio: 'inherit' },
-  });
+  const args = ['-m', 'espalier_rl.sinks', system, ...given, ...(options.follow ? ['--follow'] : []), '--with-parent'];
+  // in a group of its own: Ctrl-C reaches it once, from here
+  const child = spawn(python, args, { env, detached: true, stdio: ['pipe', 'inherit', 'inherit'] });
+  const pass = (signal: NodeJS.Signals) => void child.kill(signal);
+  for (const signal of SIGNALS) process.on(signal, pass);
   return new Promise((resolve, reject) => {
     child.once('error', (error) =>
       reject(new Error(`${python} does not start (${error.message}); name a Python with ${system} by ESPALIER_SINKS_PYTHON`)),
     );
-    child.once('close', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? 130 : 1)));
+    child.once('close', (code) => {
+      for (const signal of SIGNALS) process.off(signal, pass);
+      resolve(code ?? 1);
+    });
   });
 }

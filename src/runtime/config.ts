@@ -236,7 +236,7 @@ export const VARIABLES = {
   ESPALIER_SINKS_PYTHON: {
     rule: z.string(),
     unset: 'that of ESPALIER_PYTHON',
-    about: 'Python with tensorboard or mlflow, and httpx, for `espalier sink` (`python/requirements-sinks.txt`)',
+    about: 'Python with wandb, mlflow, trackio or tensorboard, and httpx, for `espalier sink` (`python/requirements-sinks.txt`)',
   },
   ESPALIER_WORLDS_PYTHON: {
     rule: z.string(),

@@ -94,7 +94,11 @@ export function agentsForTests(): Promise<FoundPackages> {
  * there is none, and required where torch is. @throws Error with the remedy.
  */
 export function sinksForTests(): Promise<FoundPackages> {
-  return packagesForTests(readConfig().sinksPython, ['tensorboard', 'mlflow-skinny', 'httpx'], 'python/requirements-sinks.txt');
+  return packagesForTests(
+    readConfig().sinksPython,
+    ['tensorboard', 'mlflow', 'wandb', 'trackio', 'httpx'],
+    'python/requirements-sinks.txt',
+  );
 }
 
 async function packagesForTests(

@@ -1,9 +1,12 @@
-"""Posts the updates of policies to a system that plots them: `python -m espalier_rl.sinks tensorboard|mlflow --policy NAME --to PLACE`.
+"""Posts the updates of a policy, or the rollouts of a run, to a system that plots them:
+`python -m espalier_rl.sinks wandb|mlflow|trackio|tensorboard --policy NAME --to PLACE`.
 
-A sink keeps no cursor of its own: what was posted is read back from the system itself, where it was written with the metrics. A sink that is
-killed anywhere goes on behind the last version that is there whole, and posts none twice.
-"""
+Points are kept in a file before they are posted, with the position of the log behind them. A sink that is killed anywhere asks the
+system which of the last ones it has, and goes on behind them: none is lost, none is there twice."""
 
-from .follow import Update, follow, updates_after
+from .follow import Following
+from .kept import Kept, kept_file
+from .points import Away, Point, Sink, Subject
+from .sources import PolicyVersions, RunRollouts, Source
 
-__all__ = ["Update", "follow", "updates_after"]
+__all__ = ["Away", "Following", "Kept", "Point", "PolicyVersions", "RunRollouts", "Sink", "Source", "Subject", "kept_file"]

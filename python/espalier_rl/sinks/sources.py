@@ -1,0 +1,175 @@
+"""Where points come from: the events that say that there are new ones, and the question that reads them."""
+
+from __future__ import annotations
+
+import urllib.parse
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+from ..analysis.tail import Event
+from ..connection import Connection
+from ..errors import EspalierError
+from .points import Point, Subject
+
+PAGE = 50
+PER_QUESTION = 40  # rollouts; a query is weighed before it runs
+WAIT_MS = 30_000
+VERSIONS = """query ($policy: String!, $first: Int!, $after: String) { policy(id: $policy) { versions(first: $first, after: $after) {
+  pageInfo { hasNextPage endCursor }
+  nodes { version weights samples metrics updatedAt batch { id ordinal tokens staleness { staleness samples } } } } } }"""
+FOLDED = "query ($position: String!, $ms: Int!) { waitFor(position: $position, timeoutMs: $ms) { waitedMs } }"
+
+
+class Source(Protocol):
+    """Points of one subject."""
+
+    subject: Subject
+
+    @property
+    def types(self) -> Sequence[str]:
+        """Types of the events that announce points."""
+
+    @property
+    def run(self) -> str | None:
+        """The run whose events are read; None for those of all."""
+
+    def points(self, events: Sequence[Event], known: Callable[[str], bool]) -> list[Point]:
+        """Returns the points that events announce, those left out that are known."""
+
+    def is_over(self, event: Event) -> bool:
+        """Whether an event says that no further points follow."""
+
+    def ended(self) -> bool:
+        """Whether no further points follow those that are on record now."""
+
+    def goal(self) -> int:
+        """The greatest step that there is to post now; -1 where there is none."""
+
+
+class PolicyVersions:
+    """The versions of a policy, from one on. Raises EspalierError for a policy that is not trained."""
+
+    types: Sequence[str] = ("PolicyUpdated",)
+    run: str | None = None
+
+    def __init__(self, connection: Connection, policy: str, since: int | None = None) -> None:
+        self._connection, self._since = connection, since or 0
+        if connection.graphql("query ($id: String!) { policy(id: $id) { id } }", {"id": policy})["policy"] is None:
+            raise EspalierError(f"there is no policy {policy}", remedy="name one that is trained: GraphQL's policies lists them", field="policy")
+        link = f"{connection.url}/view/training?{urllib.parse.urlencode({'policy': policy})}"
+        self.subject = Subject("policy", policy, policy, link, "espalier/version")
+
+    def points(self, events: Sequence[Event], known: Callable[[str], bool]) -> list[Point]:
+        """Reads the announced versions and all that are newer."""
+        new = [event.data["version"] for event in events if event.data["policyId"] == self.subject.id]
+        new = [version for version in new if version >= self._since and not known(str(version))]
+        if not new:
+            return []
+        _wait(self._connection, events)
+        return sorted((self._point(node) for node in self._nodes(min(new))), key=lambda point: point.step)
+
+    def is_over(self, event: Event) -> bool:
+        """Never: a policy may be trained on."""
+        return False
+
+    def ended(self) -> bool:
+        """Never."""
+        return False
+
+    def goal(self) -> int:
+        """The newest version."""
+        asked = "query ($id: String!) { policy(id: $id) { versions(first: 1) { nodes { version } } } }"
+        nodes = self._connection.graphql(asked, {"id": self.subject.id})["policy"]["versions"]["nodes"]
+        return next((int(node["version"]) for node in nodes if node["version"] >= self._since), -1)
+
+    def _nodes(self, least: int) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        after: str | None = None
+        while True:
+            page = self._connection.graphql(VERSIONS, {"policy": self.subject.id, "first": PAGE, "after": after})["policy"]["versions"]
+            new = [node for node in page["nodes"] if node["version"] >= least]  # the newest first
+            found += new
+            if len(new) < len(page["nodes"]) or not page["pageInfo"]["hasNextPage"]:
+                return found
+            after = page["pageInfo"]["endCursor"]
+
+    def _point(self, node: dict[str, Any]) -> Point:
+        batch = node["batch"]
+        own = {"espalier/samples": float(node["samples"])} if batch else {}
+        if batch:
+            count = sum(part["samples"] for part in batch["staleness"])
+            own["espalier/tokens"] = float(batch["tokens"])
+            if count:
+                own["espalier/staleness"] = sum(part["staleness"] * part["samples"] for part in batch["staleness"]) / count
+        measured = {name: float(value) for name, value in node["metrics"].items()}
+        version = int(node["version"])
+        return Point(str(version), version, {**measured, **own}, _seconds(node["updatedAt"]), f"{self.subject.link}&version={version}")
+
+
+class RunRollouts:
+    """The finished rollouts of a run, in the order of the log. Raises EspalierError for a run that is not known."""
+
+    types: Sequence[str] = ("RolloutFinished", "RunFinished")
+
+    def __init__(self, connection: Connection, run: str) -> None:
+        self._connection = connection
+        self.run: str | None = run
+        found = connection.graphql("query ($id: ID!) { run(id: $id) { id name } }", {"id": run})["run"]
+        if found is None:
+            raise EspalierError(f"there is no run {run}", remedy="name one by its id: `espalier status` and the studio list them", field="run")
+        self.subject = Subject("run", found["id"], found["name"], f"{connection.url}/view/run/{found['id']}", "espalier/rollout")
+
+    def points(self, events: Sequence[Event], known: Callable[[str], bool]) -> list[Point]:
+        """Reads the returns, outcomes and lengths of the rollouts that finished."""
+        ids = [event.data["rolloutId"] for event in events if event.type == "RolloutFinished"]
+        new = [rollout for rollout in dict.fromkeys(ids) if not known(rollout)]
+        if new:
+            _wait(self._connection, events)
+        return [point for first in range(0, len(new), PER_QUESTION) for point in self._read(new[first : first + PER_QUESTION])]
+
+    def is_over(self, event: Event) -> bool:
+        """Whether the run is finished."""
+        return event.type == "RunFinished"
+
+    def ended(self) -> bool:
+        """Whether the run is finished."""
+        said = self._connection.graphql("query ($id: ID!) { run(id: $id) { finishedAt } }", {"id": self.subject.id})
+        return said["run"]["finishedAt"] is not None
+
+    def goal(self) -> int:
+        """How many rollouts have finished."""
+        asked = "query ($run: ID!) { rollouts(filter: {run: $run, finished: true}, first: 1) { totalCount } }"
+        return int(self._connection.graphql(asked, {"run": self.subject.id})["rollouts"]["totalCount"]) or -1
+
+    def _read(self, ids: Sequence[str]) -> list[Point]:
+        fields = "id finishedAt success stepCount return trajectory { returns { component value } }"
+        parts = " ".join(f"r{at}: rollout(id: {rollout_id!r}) {{ {fields} }}" for at, rollout_id in enumerate(ids)).replace("'", '"')
+        said = self._connection.graphql(f"{{ {parts} }}")
+        rollouts = [said[f"r{at}"] for at in range(len(ids))]
+        # one that a superseded collector finished has no effect: it is not on record
+        return [self._point(rollout) for rollout in rollouts if rollout is not None and rollout["finishedAt"] is not None]
+
+    def _point(self, rollout: dict[str, Any]) -> Point:
+        metrics = {"rollout/length": float(rollout["stepCount"]), "rollout/return": float(rollout["return"])}
+        if rollout["success"] is not None:
+            metrics["rollout/success"] = float(rollout["success"])
+        for part in rollout["trajectory"]["returns"]:
+            metrics[f"rollout/return/{part['component']}"] = float(part["value"])
+        link = f"{self._connection.url}/view/trajectory/{rollout['id']}"
+        return Point(rollout["id"], -1, metrics, _seconds(rollout["finishedAt"]), link)
+
+
+def _wait(connection: Connection, events: Sequence[Event]) -> None:
+    """Waits until the read models hold what the events say."""
+    while True:
+        try:
+            connection.graphql(FOLDED, {"position": events[-1].position, "ms": WAIT_MS})
+            return
+        except EspalierError as error:
+            if error.code != "TIMED_OUT":
+                raise
+
+
+def _seconds(text: str) -> float:
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()

@@ -25,7 +25,7 @@ describe('plans over 32,000 steps', () => {
     ['steps by action', /^steps_action$/],
     ['steps of a run, by action', /^steps_action$/],
     ['steps of a run', /^steps_(of_tree|parent)$/],
-    ['steps by reward component', /^rewards_component$/],
+    ['steps by reward component', /^rewards_(component|step)$/], // by its rewards, or step by step in the order of the page
     ['steps the last taken', /^steps_taken$/],
     ['steps of a subtree, by visits', /^steps_parent$/],
     ['toolCalls by tool', /^tool_calls_tool$/],

@@ -46,6 +46,7 @@ describe('annotating', () => {
     expect(position).toMatch(/^trees\.\d+:\d+$/);
     const { db } = platform.database;
     expect(await read(ids)).toMatchObject([{ treeId: tree.treeId, runId, stepId, label: 'bad', principal: 'key:reviewer' }]);
+    await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: 20_000 }); // the journal, too
     const [event] = await db
       .selectFrom('events')
       .selectAll()

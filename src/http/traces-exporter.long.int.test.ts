@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, test } from '@jest/globals';
+import { createKey } from '../postgres/keys.ts';
+import { childEnvironment } from '../runtime/config.ts';
+import { PYTHON_PACKAGE } from '../runtime/python-server.ts';
+import { startOpenAiServer } from '../testing/openai-server.ts';
+import { agentsForTests } from '../testing/python.ts';
+import { openTestProxy } from './proxy/proxy-testing.ts';
+
+const agents = await agentsForTests();
+
+(agents.kind === 'found' ? describe : describe.skip)(`the exporter of OpenTelemetry: ${agents.kind}`, () => {
+  test('calls of models that OpenInference instruments are recorded with what each was shown', async () => {
+    const python = agents.kind === 'found' ? agents.python : '';
+    const model = await startOpenAiServer({ reply: ({ messages }) => `step ${messages.length}` });
+    const proxy = await openTestProxy();
+    try {
+      const url = await proxy.restart();
+      const { key } = await createKey(proxy.api.database.db, { name: 'exporter', scopes: ['ingest'] });
+      const env = childEnvironment({
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/v1/traces`,
+        OTEL_EXPORTER_OTLP_TRACES_HEADERS: `authorization=Bearer ${key}`,
+      });
+      const example = join(PYTHON_PACKAGE, '..', 'examples', 'capture_opentelemetry.py');
+      const { stdout } = await promisify(execFile)(python, [example, 'tiny', model.url], { env });
+      expect(stdout.trim()).toBe('step 4');
+
+      const { runs, trees, steps, prompts, quarantined } = await proxy.recorded();
+      expect([runs.map(({ name }) => name), trees.length, quarantined]).toEqual([['otel'], 1, []]);
+      const path = steps.toSorted((a, b) => a.depth - b.depth);
+      expect(path.map(({ depth, response, observation }) => [depth, response, observation])).toEqual([
+        [0, '', 'Which way?'],
+        [1, 'step 2', 'You see a wall.'],
+        [2, 'step 4', ''],
+      ]);
+      const shown = prompts.get(path[2]?.stepId ?? '')?.messages.map(({ role, parts }) => [role, ...parts]);
+      expect(shown).toEqual([
+        ['system', { kind: 'text', text: 'You walk.' }],
+        ['user', { kind: 'text', text: 'Which way?' }],
+        ['assistant', { kind: 'text', text: 'step 2' }],
+        ['user', { kind: 'text', text: 'You see a wall.' }],
+      ]);
+    } finally {
+      await proxy.close();
+      await model.close();
+    }
+  }, 120_000);
+});

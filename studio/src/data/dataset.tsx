@@ -1,10 +1,10 @@
 import { Link, useParams } from '@tanstack/react-router';
-import { useState } from 'react';
 import { type DatasetPageQuery, datasetPage } from '../graphql/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal, instant, shortId, whole } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
+import { Paging, usePages } from '../parts/paging.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { AnnotateButton, Annotations } from '../review/annotations.tsx';
@@ -17,9 +17,8 @@ const FIRST = 100;
 /** One release: how it was made, and each of its rows with what it was made of. */
 export function DatasetPage() {
   const { id } = useParams({ from: '/view/dataset/$id' });
-  const [pages, setPages] = useState<readonly (string | undefined)[]>([undefined]);
-  const after = pages.at(-1);
-  const variables = { id, first: FIRST, ...(after === undefined ? {} : { after }) };
+  const pages = usePages(id);
+  const variables = { id, first: FIRST, ...pages.variables };
   const answer = useAsk(datasetPage, variables);
   return (
     <Shown of={answer}>
@@ -44,18 +43,7 @@ export function DatasetPage() {
             <About dataset={dataset} />
             <h2>{`Rows: ${whole(dataset.examples.totalCount)}`}</h2>
             <Rows dataset={dataset.id} examples={dataset.examples.nodes} />
-            <div className="row">
-              {pages.length > 1 ? (
-                <button type="button" onClick={() => setPages(pages.slice(0, -1))}>
-                  Back
-                </button>
-              ) : null}
-              {dataset.examples.pageInfo.hasNextPage ? (
-                <button type="button" onClick={() => setPages([...pages, dataset.examples.pageInfo.endCursor ?? undefined])}>
-                  Further rows
-                </button>
-              ) : null}
-            </div>
+            <Paging pages={pages} info={dataset.examples.pageInfo} of="rows" />
           </>
         ) : (
           <p className="empty">No release has the id {id} at this moment of the record.</p>

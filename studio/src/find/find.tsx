@@ -12,6 +12,7 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
+import { Paging, usePages } from '../parts/paging.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 
@@ -24,19 +25,15 @@ export function FindPage() {
   const navigate = useNavigate({ from: '/view/find' });
   const [words, setWords] = useState(search.words ?? '');
   useEffect(() => setWords(search.words ?? ''), [search.words]);
-  const [after, setAfter] = useState<readonly (string | undefined)[]>([undefined]);
-  const set = (part: Record<string, string | undefined>) => {
-    setAfter([undefined]);
-    void navigate({ search: (all) => ({ ...all, ...part }) });
-  };
+  const set = (part: Record<string, string | undefined>) => void navigate({ search: (all) => ({ ...all, ...part }) });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     set({ words: words || undefined });
   };
   const filter = filterOf(search);
   const asked = Object.keys(filter).length > 0;
-  const place = after.at(-1);
-  const variables = { filter, first: FIRST, ...(place === undefined ? {} : { after: place }) };
+  const pages = usePages(JSON.stringify(filter));
+  const variables = { filter, first: FIRST, ...pages.variables };
   const answer = useAsk(findSteps, variables, { enabled: asked });
   return (
     <>
@@ -98,18 +95,7 @@ export function FindPage() {
                   <Found key={edge.node.id} edge={edge} />
                 ))}
               </ol>
-              <div className="row">
-                {after.length > 1 ? (
-                  <button type="button" onClick={() => setAfter(after.slice(0, -1))}>
-                    Back
-                  </button>
-                ) : null}
-                {steps.pageInfo.hasNextPage ? (
-                  <button type="button" onClick={() => setAfter([...after, steps.pageInfo.endCursor ?? undefined])}>
-                    Further steps
-                  </button>
-                ) : null}
-              </div>
+              <Paging pages={pages} info={steps.pageInfo} of="steps" />
             </>
           )}
         </Shown>

@@ -1,10 +1,11 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { type FormEvent, useEffect, useRef } from 'react';
 import { labels, type ReviewQueueQuery, reviewQueue } from '../graphql/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
+import { Paging, usePages } from '../parts/paging.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { AnnotateButton, Annotations } from './annotations.tsx';
@@ -17,12 +18,9 @@ const FIRST = 20;
 /** Queues of steps to look at, one after the other; the address is the queue, and what is annotated leaves it. */
 export function ReviewPage() {
   const queue = useSearch({ from: '/view/review' });
-  const [after, setAfter] = useState<readonly (string | undefined)[]>([undefined]);
   const key = JSON.stringify(queue);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another queue begins at its first page
-  useEffect(() => setAfter([undefined]), [key]);
-  const place = after.at(-1);
-  const variables = { filter: filterOf(queue), first: FIRST, ...(place === undefined ? {} : { after: place }) };
+  const pages = usePages(key);
+  const variables = { filter: filterOf(queue), first: FIRST, ...pages.variables };
   const asked = Object.keys(queue).some((name) => name !== 'at');
   const answer = useAsk(reviewQueue, variables, { enabled: asked });
   return (
@@ -39,18 +37,7 @@ export function ReviewPage() {
               </p>
               {steps.nodes.length === 0 ? <p className="empty">Nothing is left in this queue.</p> : null}
               <Items steps={steps.nodes} />
-              <div className="row">
-                {after.length > 1 ? (
-                  <button type="button" onClick={() => setAfter(after.slice(0, -1))}>
-                    Back
-                  </button>
-                ) : null}
-                {steps.pageInfo.hasNextPage ? (
-                  <button type="button" onClick={() => setAfter([...after, steps.pageInfo.endCursor ?? undefined])}>
-                    Further steps
-                  </button>
-                ) : null}
-              </div>
+              <Paging pages={pages} info={steps.pageInfo} of="steps" />
             </>
           )}
         </Shown>

@@ -4,6 +4,7 @@ import { type RunTreesQuery, runTrees, type TreeOrder } from '../graphql/generat
 import { useAsk } from '../graphql/use-ask.ts';
 import { colourOf, scaleOf } from '../parts/colour.ts';
 import { decimal, whole } from '../parts/format.ts';
+import { Paging, usePages } from '../parts/paging.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 
@@ -13,22 +14,15 @@ const FIRST = 60;
 /** The tasks of a run by their rollouts: a mark is a rollout, its colour its return. */
 export function HeatMap({ run }: { readonly run: string }) {
   const [orderBy, setOrder] = useState<TreeOrder>('OPENED_ASC');
-  const [pages, setPages] = useState<readonly (string | undefined)[]>([undefined]);
-  const after = pages.at(-1);
-  const answer = useAsk(runTrees, { id: run, first: FIRST, orderBy, ...(after === undefined ? {} : { after }) });
+  const pages = usePages(run + orderBy);
+  const answer = useAsk(runTrees, { id: run, first: FIRST, orderBy, ...pages.variables });
   return (
     <section aria-labelledby="tasks">
       <div className="row">
         <h2 id="tasks">Tasks and rollouts</h2>
         <label className="faint">
           in order of{' '}
-          <select
-            value={orderBy}
-            onChange={(event) => {
-              setOrder(event.target.value as TreeOrder);
-              setPages([undefined]);
-            }}
-          >
+          <select value={orderBy} onChange={(event) => setOrder(event.target.value as TreeOrder)}>
             <option value="OPENED_ASC">opening</option>
             <option value="OPENED_DESC">opening, the last first</option>
             <option value="RETURN_VARIANCE_DESC">variance of returns</option>
@@ -43,19 +37,9 @@ export function HeatMap({ run }: { readonly run: string }) {
         {({ trees }) => (
           <>
             {trees.nodes.length === 0 ? <p className="empty">No tree is opened yet.</p> : <Marks trees={trees.nodes} />}
-            <div className="row">
-              {pages.length > 1 ? (
-                <button type="button" onClick={() => setPages(pages.slice(0, -1))}>
-                  Back
-                </button>
-              ) : null}
-              {trees.pageInfo.hasNextPage && trees.pageInfo.endCursor ? (
-                <button type="button" onClick={() => setPages([...pages, trees.pageInfo.endCursor ?? undefined])}>
-                  Further trees
-                </button>
-              ) : null}
+            <Paging pages={pages} info={trees.pageInfo} of="trees">
               <span className="faint">{whole(trees.totalCount)} trees</span>
-            </div>
+            </Paging>
           </>
         )}
       </Shown>

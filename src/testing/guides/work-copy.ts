@@ -6,7 +6,19 @@ import { fileURLToPath } from 'node:url';
 import { changed, type GuideStep } from './read-guide.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-const COPIED = ['bin', 'python', 'src', 'graphql', 'workers', 'infra', 'migrations', 'docs', 'package.json', 'tsconfig.json'];
+const COPIED = [
+  'bin',
+  'python',
+  'src',
+  'graphql',
+  'studio',
+  'workers',
+  'infra',
+  'migrations',
+  'docs',
+  'package.json',
+  'tsconfig.json',
+];
 
 export interface Ended {
   readonly code: number | null;

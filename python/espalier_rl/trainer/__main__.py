@@ -23,7 +23,7 @@ def main():
     if processes.rank > 0:
         return _follow(processes)
     frames = queue.Queue()
-    threading.Thread(target=_receive, args=(source, frames), daemon=True).start()
+    threading.Thread(target=_receive, args=(source, frames, processes), daemon=True).start()
     return _lead(processes, frames, sink)
 
 
@@ -56,13 +56,14 @@ def _follow(processes):
             processes.fail(message)
 
 
-def _receive(source, frames):
+def _receive(source, frames, processes):
     """Reads ahead of the work, so that the end of the stream is seen while it runs: a trainer whose owner was killed must not
     keep its memory."""
     try:
         while (frame := read_frame(source)) is not None:
             frames.put(frame)
-        os._exit(0)
+        # Who reads the answer of a failure ends the stream at once: as a success, this end would leave the others to themselves.
+        os._exit(1 if processes.failed else 0)
     except FrameError as error:
         frames.put(error)
 

@@ -18,6 +18,7 @@ class Alone:
     """One process: nothing to send, nothing to sum."""
 
     rank, size = 0, 1
+    failed = False
 
     def sum(self, tensors):
         pass
@@ -44,6 +45,7 @@ class Group:
         name, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
         self.store = distributed.TCPStore(name, port, is_master=False)
         self.parent = os.getppid()
+        self.failed = False  # another one did, and its answer is being sent
 
     def send(self, message, body):
         """Sends a request to the others. Called by the first alone."""
@@ -86,6 +88,7 @@ class Group:
     def _watch(self, send):
         while os.getppid() == self.parent:
             if self.rank == 0 and self.store.check([FAILED]):
+                self.failed = True
                 send(json.loads(self.store.get(FAILED)))
                 os._exit(1)
             time.sleep(WATCH_SECONDS)

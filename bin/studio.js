@@ -10,6 +10,7 @@ import { buildPage } from './studio-page.js';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const SOURCES = join(ROOT, 'studio');
+const IMPORTED = ['graphql/studio', 'src/domain'].map((name) => join(ROOT, name)); // all that the studio imports of the others
 const BUILT = join(ROOT, 'dist', 'studio');
 
 /**
@@ -30,8 +31,9 @@ export async function studioFolder() {
 
 /** Names a build by the bytes of its sources and the libraries that are installed. */
 function digest() {
-  const files = readdirSync(SOURCES, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
+  const files = [SOURCES, ...IMPORTED]
+    .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
   const hash = createHash('sha256');

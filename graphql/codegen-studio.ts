@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { codegen } from '@graphql-codegen/core';
@@ -17,7 +17,7 @@ import {
 import { readTypeDefs } from './type-defs.ts';
 
 const SOURCES = fileURLToPath(new URL('../studio/src/', import.meta.url));
-const FILE = join(SOURCES, 'graphql/generated/operations.ts');
+const FILE = fileURLToPath(new URL('studio/generated/operations.ts', import.meta.url));
 
 /**
  * Writes what the studio asks: of every operation of its `.graphql` files the types of variables and answer, its text, and for a
@@ -112,6 +112,5 @@ function fragmentsOf(operation: OperationDefinitionNode, whole: DocumentNode): r
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await mkdir(join(FILE, '..'), { recursive: true });
   await writeFile(FILE, await generateOperations());
 }

@@ -36,11 +36,10 @@ const RANKS: readonly (readonly string[])[] = [
 ];
 /** `runtime` may be used by all but domain and events, and itself uses nothing. */
 const RUNTIME = 'src/runtime';
-/** The ways sideways: the embedded log keeps its records in Postgres; pages hold answers of the studio's operations. */
-const SIDEWAYS = [
-  { from: /^src\/log\/embedded-log/, to: 'src/postgres' },
-  { from: /^graphql\/pages\//, to: 'studio' },
-];
+/** The way sideways: the embedded log keeps its records in Postgres. */
+const SIDEWAYS = [{ from: /^src\/log\/embedded-log/, to: 'src/postgres' }];
+/** What runs in a browser imports its operations and the pure rules. */
+const OF_STUDIO = /^(studio\/|graphql\/studio\/|src\/domain\/|package:)/;
 
 /** One library, one importer. */
 const IMPORTERS: readonly { readonly library: RegExp; readonly importer: RegExp }[] = [
@@ -88,6 +87,16 @@ describe('the law of imports', () => {
       return own === undefined || other === undefined || other >= own;
     });
     expect(broken).toEqual([]);
+  });
+
+  test('the studio imports its operations and the domain alone, and no other room imports the studio', () => {
+    const ofStudio = sourceFiles(join(ROOT, 'studio/src')).flatMap((file) => importsOf(file));
+    expect(ofStudio.filter(({ target }) => target.startsWith('graphql/studio/')).length).toBeGreaterThan(20);
+    expect(ofStudio.filter(({ target }) => !OF_STUDIO.test(target))).toEqual([]);
+    const reached = [...reachedFrom(ofStudio.map(({ target }) => target))];
+    const graphqlFiles = reached.filter((file) => file.startsWith('graphql/') && !file.startsWith('graphql/studio/'));
+    expect(graphqlFiles).toEqual([]);
+    expect(imports.filter(({ file, target }) => target.startsWith('studio/') && !isTesting(file))).toEqual([]);
   });
 
   test('each library is imported by its importer only', () => {
@@ -148,7 +157,7 @@ describe('the law of imports', () => {
 
 function sourceFiles(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts') && !name.includes('node_modules') && !name.endsWith('.d.ts'))
+    .filter((name) => /\.tsx?$/.test(name) && !name.includes('node_modules') && !name.endsWith('.d.ts'))
     .map((name) => relative(ROOT, join(folder, name)));
 }
 

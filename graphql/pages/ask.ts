@@ -1,5 +1,5 @@
-import type { Operation } from '../../studio/src/graphql/operation.ts';
 import type { ServerContext } from '../context.ts';
+import type { Operation } from '../studio/operation.ts';
 
 /** Answers an operation of the studio, and any other document, for a page that is written. */
 export interface Ask {

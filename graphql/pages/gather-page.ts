@@ -1,4 +1,4 @@
-import type { PageRecord } from '../../studio/src/page/page-record.ts';
+import type { PageRecord } from '../studio/page-record.ts';
 import type { Ask } from './ask.ts';
 import { embedImages, type ReadImage } from './embed-images.ts';
 import { gatherRun } from './gather-run.ts';

@@ -5,7 +5,7 @@ import {
   runPage,
   runRevisions,
   runTrees,
-} from '../../studio/src/graphql/generated/operations.ts';
+} from '../studio/generated/operations.ts';
 import type { Ask } from './ask.ts';
 import { gatherTree } from './gather-tree.ts';
 import type { PageDraft } from './page-draft.ts';

@@ -11,8 +11,8 @@ import {
   treeNode,
   treeOutline,
   treePage,
-} from '../../studio/src/graphql/generated/operations.ts';
-import type { PageStep } from '../../studio/src/page/page-record.ts';
+} from '../studio/generated/operations.ts';
+import type { PageStep } from '../studio/page-record.ts';
 import type { Ask } from './ask.ts';
 import { liftedQuery } from './lifted-query.ts';
 import type { PageDraft } from './page-draft.ts';

@@ -1,5 +1,5 @@
 import { type FragmentDefinitionNode, Kind, parse, print, type SelectionNode, type SelectionSetNode } from 'graphql';
-import type { Operation } from '../../studio/src/graphql/operation.ts';
+import type { Operation } from '../studio/operation.ts';
 
 /** An operation of the studio, and the fields that lead to what it asks of one thing: `step`, `tree steps`. */
 export interface Lifted {

@@ -1,5 +1,5 @@
-import type { Operation } from '../../studio/src/graphql/operation.ts';
-import { answerKey, type PageRecord, type PageTree } from '../../studio/src/page/page-record.ts';
+import type { Operation } from '../studio/operation.ts';
+import { answerKey, type PageRecord, type PageTree } from '../studio/page-record.ts';
 
 /** How much a page may hold. */
 export interface PageLimits {

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sha256Hex } from '../../src/digest/sha256.ts';
-import type { PageRecord } from '../../studio/src/page/page-record.ts';
-import { shareValues } from '../../studio/src/page/shared-values.ts';
+import type { PageRecord } from '../studio/page-record.ts';
+import { shareValues } from '../studio/shared-values.ts';
 
 const BUILT = fileURLToPath(new URL('../../dist/studio/', import.meta.url));
 

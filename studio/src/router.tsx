@@ -6,8 +6,8 @@ import {
   lazyRouteComponent,
   retainSearchParams,
 } from '@tanstack/react-router';
+import { groupPage, runPage, trajectoryPage, treeOutline, treePage } from '../../graphql/studio/generated/operations.ts';
 import { texts } from './address-texts.ts';
-import { groupPage, runPage, trajectoryPage, treeOutline, treePage } from './graphql/generated/operations.ts';
 import { askAhead } from './graphql/use-ask.ts';
 import { Failure } from './parts/failure.tsx';
 import { Runs } from './runs/runs.tsx';

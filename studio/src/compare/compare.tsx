@@ -1,5 +1,9 @@
 import { Link, useSearch } from '@tanstack/react-router';
-import { type ComparePageQuery, comparePage, type DifferenceShownFragment } from '../graphql/generated/operations.ts';
+import {
+  type ComparePageQuery,
+  comparePage,
+  type DifferenceShownFragment,
+} from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal, shortId, whole } from '../parts/format.ts';

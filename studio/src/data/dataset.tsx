@@ -1,5 +1,5 @@
 import { Link, useParams } from '@tanstack/react-router';
-import { type DatasetPageQuery, datasetPage } from '../graphql/generated/operations.ts';
+import { type DatasetPageQuery, datasetPage } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal, instant, shortId, whole } from '../parts/format.ts';

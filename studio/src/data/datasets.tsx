@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { datasets as datasetsOperation } from '../graphql/generated/operations.ts';
+import { datasets as datasetsOperation } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { instant, short } from '../parts/format.ts';

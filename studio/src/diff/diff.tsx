@@ -1,6 +1,6 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
-import { type DiffPathQuery, type DiffSideQuery, diffPath, diffSide } from '../graphql/generated/operations.ts';
+import { type DiffPathQuery, type DiffSideQuery, diffPath, diffSide } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { Failure } from '../parts/failure.tsx';
 import { decimal } from '../parts/format.ts';

@@ -7,7 +7,7 @@ import {
   type Termination,
   type TextField,
   type Verdict,
-} from '../graphql/generated/operations.ts';
+} from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal } from '../parts/format.ts';

@@ -1,6 +1,6 @@
+import type { Operation } from '../../../graphql/studio/operation.ts';
 import { NotLetIn, Refused, ServerAway } from './faults.ts';
 import { authorization } from './key.ts';
-import type { Operation } from './operation.ts';
 
 /** A moment of the record: a position (`runs.0:3,trees.2:41`) or an instant; null is now. */
 export type Moment = string | null;

@@ -1,6 +1,6 @@
+import type { Operation } from '../../../graphql/studio/operation.ts';
 import { NotLetIn } from './faults.ts';
 import { authorization } from './key.ts';
-import type { Operation } from './operation.ts';
 
 /**
  * Follows a subscription over server-sent events until the signal ends it.

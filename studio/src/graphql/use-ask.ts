@@ -1,7 +1,7 @@
 import { keepPreviousData, type QueryClient, type UseQueryResult, useQuery } from '@tanstack/react-query';
+import type { Operation } from '../../../graphql/studio/operation.ts';
 import { useMoment } from '../shell/moment.ts';
 import { ask, type Moment } from './ask.ts';
-import type { Operation } from './operation.ts';
 
 /** Returns what the server answers to an operation at the moment that the page shows, and asks again when the record grows. */
 export function useAsk<Answer, Variables>(

@@ -1,5 +1,5 @@
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { type GroupPageQuery, groupPage, parting } from '../graphql/generated/operations.ts';
+import { type GroupPageQuery, groupPage, parting } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { colourOf, scaleOf } from '../parts/colour.ts';
 import { CopyAs } from '../parts/copy-as.tsx';

@@ -1,6 +1,6 @@
 import { Link, useParams } from '@tanstack/react-router';
+import { type LineagePageQuery, type LinksShownFragment, lineagePage } from '../../../graphql/studio/generated/operations.ts';
 import { TraceForm } from '../data/trace-form.tsx';
-import { type LineagePageQuery, type LinksShownFragment, lineagePage } from '../graphql/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal, instant, shortId, whole } from '../parts/format.ts';

@@ -1,4 +1,4 @@
-import { type OperationsPageQuery, operationsPage } from '../graphql/generated/operations.ts';
+import { type OperationsPageQuery, operationsPage } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { duration, instant, percent, whole } from '../parts/format.ts';

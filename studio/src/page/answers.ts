@@ -1,6 +1,6 @@
+import type { Operation } from '../../../graphql/studio/operation.ts';
+import { answerKey, type PageRecord, type PageStep } from '../../../graphql/studio/page-record.ts';
 import { NotInPage } from '../graphql/faults.ts';
-import type { Operation } from '../graphql/operation.ts';
-import { answerKey, type PageRecord, type PageStep } from './page-record.ts';
 
 type Given = Readonly<Record<string, unknown>>;
 

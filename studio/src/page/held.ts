@@ -1,5 +1,5 @@
+import type { PageRecord } from '../../../graphql/studio/page-record.ts';
 import type { PageAnswers } from './answers.ts';
-import type { PageRecord } from './page-record.ts';
 
 /** The page and its answers, once `main.tsx` has read them. */
 export interface Held extends PageAnswers {

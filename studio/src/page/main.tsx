@@ -5,13 +5,13 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import type { PageRecord } from '../../../graphql/studio/page-record.ts';
+import { readShared, type SharedValues } from '../../../graphql/studio/shared-values.ts';
 import { answerFrom } from '../graphql/ask.ts';
 import { applyTheme } from '../shell/theme.ts';
 import { pageAnswers } from './answers.ts';
 import { hold } from './held.ts';
-import type { PageRecord } from './page-record.ts';
 import { makePageRouter } from './page-router.tsx';
-import { readShared, type SharedValues } from './shared-values.ts';
 
 /** A page that opens without a server: the studio's views of what is written in the page itself. */
 const written = document.getElementById('record')?.textContent;

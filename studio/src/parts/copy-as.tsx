@@ -1,7 +1,7 @@
 import { DropdownMenu } from 'radix-ui';
 import { useState } from 'react';
+import type { Operation } from '../../../graphql/studio/operation.ts';
 import { requestOf } from '../graphql/ask.ts';
-import type { Operation } from '../graphql/operation.ts';
 import { useMoment } from '../shell/moment.ts';
 
 /** Copies what a view shows as a query, as Python, and as a command of the command line where there is one. */

@@ -1,8 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Dialog } from 'radix-ui';
 import { type FormEvent, useState } from 'react';
+import { annotate, labels, viewer } from '../../../graphql/studio/generated/operations.ts';
 import { ask } from '../graphql/ask.ts';
-import { annotate, labels, viewer } from '../graphql/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { Failure } from '../parts/failure.tsx';
 import { visible } from '../parts/plain-text.tsx';

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { type AnnotationShownFragment, retractAnnotations, viewer } from '../../../graphql/studio/generated/operations.ts';
 import { ask, isPage } from '../graphql/ask.ts';
-import { type AnnotationShownFragment, retractAnnotations, viewer } from '../graphql/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { decimal, instant } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect, useState } from 'react';
+import { retractAnnotations } from '../../../graphql/studio/generated/operations.ts';
 import { ask } from '../graphql/ask.ts';
-import { retractAnnotations } from '../graphql/generated/operations.ts';
 import { useMoment } from '../shell/moment.ts';
 import { type Annotatable, focused, onOpenAnnotator, openAnnotator } from './open-annotator.ts';
 

@@ -1,4 +1,4 @@
-import type { StepFilter, TextField, Verdict } from '../graphql/generated/operations.ts';
+import type { StepFilter, TextField, Verdict } from '../../../graphql/studio/generated/operations.ts';
 
 /** The parameters of a queue: its address is the saved question. */
 export type Queue = {

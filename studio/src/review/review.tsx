@@ -1,6 +1,6 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type FormEvent, useEffect, useRef } from 'react';
-import { labels, type ReviewQueueQuery, reviewQueue } from '../graphql/generated/operations.ts';
+import { labels, type ReviewQueueQuery, reviewQueue } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal } from '../parts/format.ts';

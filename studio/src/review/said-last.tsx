@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { type SaidLastQuery, saidLast } from '../graphql/generated/operations.ts';
+import { type SaidLastQuery, saidLast } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';

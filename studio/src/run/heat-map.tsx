@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { type RunTreesQuery, runTrees, type TreeOrder } from '../graphql/generated/operations.ts';
+import { type RunTreesQuery, runTrees, type TreeOrder } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { colourOf, scaleOf } from '../parts/colour.ts';
 import { decimal, whole } from '../parts/format.ts';

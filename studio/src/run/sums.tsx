@@ -1,4 +1,4 @@
-import { runComponents } from '../graphql/generated/operations.ts';
+import { runComponents } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { decimal, duration, percent, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';

@@ -1,6 +1,6 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import { type RunKind, type RunsQuery, runs as runsOperation } from '../graphql/generated/operations.ts';
+import { type RunKind, type RunsQuery, runs as runsOperation } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal, duration, instant, percent, shortId, whole } from '../parts/format.ts';

@@ -1,6 +1,6 @@
 import { Link, Outlet } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
-import { state } from '../graphql/generated/operations.ts';
+import { state } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { Failure } from '../parts/failure.tsx';
 import { whole } from '../parts/format.ts';

@@ -1,8 +1,8 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { live } from '../../../graphql/studio/generated/operations.ts';
 import { NotLetIn } from '../graphql/faults.ts';
 import { follow } from '../graphql/follow.ts';
-import { live } from '../graphql/generated/operations.ts';
 
 const GATHER_MS = 700; // events that come together ask once
 const PATIENCE = 2; // times as long as the last answers took: the page asks for a third of the time at most while a record grows

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { versionBatch } from '../graphql/generated/operations.ts';
+import { versionBatch } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { decimal, instant, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';

@@ -1,4 +1,4 @@
-import type { PolicyPageQuery } from '../graphql/generated/operations.ts';
+import type { PolicyPageQuery } from '../../../graphql/studio/generated/operations.ts';
 import { whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
 

@@ -1,6 +1,6 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import { type PolicyPageQuery, policies as policiesOperation, policyPage } from '../graphql/generated/operations.ts';
+import { type PolicyPageQuery, policies as policiesOperation, policyPage } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { Chart, type Point } from '../parts/chart.tsx';
 import { CopyAs } from '../parts/copy-as.tsx';

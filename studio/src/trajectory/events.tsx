@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { stepEvents } from '../graphql/generated/operations.ts';
+import { stepEvents } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { instant, shortId, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';

@@ -1,4 +1,4 @@
-import { type ImageShownFragment, stepPrompt } from '../graphql/generated/operations.ts';
+import { type ImageShownFragment, stepPrompt } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { decimal, whole } from '../parts/format.ts';
 import { PlainText, visible } from '../parts/plain-text.tsx';

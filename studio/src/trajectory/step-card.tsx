@@ -1,5 +1,5 @@
 import { lazy, Suspense, useState } from 'react';
-import type { StepShownFragment } from '../graphql/generated/operations.ts';
+import type { StepShownFragment } from '../../../graphql/studio/generated/operations.ts';
 import { decimal, duration, instant } from '../parts/format.ts';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { RecordImage } from '../parts/record-image.tsx';

@@ -1,6 +1,6 @@
 import { infiniteQueryOptions } from '@tanstack/react-query';
+import { rolloutSteps, type StepShownFragment, trajectorySteps } from '../../../graphql/studio/generated/operations.ts';
 import { ask, type Moment } from '../graphql/ask.ts';
-import { rolloutSteps, type StepShownFragment, trajectorySteps } from '../graphql/generated/operations.ts';
 
 const FIRST = 30; // what a screen shows of a trajectory at once, and then some
 const PAGE = 200;

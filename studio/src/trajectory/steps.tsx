@@ -2,7 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
-import type { StepShownFragment } from '../graphql/generated/operations.ts';
+import type { StepShownFragment } from '../../../graphql/studio/generated/operations.ts';
 import { Failure } from '../parts/failure.tsx';
 import { useMoment } from '../shell/moment.ts';
 import { StepCard } from './step-card.tsx';

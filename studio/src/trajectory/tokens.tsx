@@ -1,4 +1,4 @@
-import { stepTokens } from '../graphql/generated/operations.ts';
+import { stepTokens } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { colourOf } from '../parts/colour.ts';
 import { decimal } from '../parts/format.ts';

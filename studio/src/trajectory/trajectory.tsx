@@ -1,5 +1,5 @@
 import { Link, useParams } from '@tanstack/react-router';
-import { type TrajectoryPageQuery, trajectoryPage } from '../graphql/generated/operations.ts';
+import { type TrajectoryPageQuery, trajectoryPage } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal, shortId } from '../parts/format.ts';

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { type TreePageQuery, treeNode } from '../graphql/generated/operations.ts';
+import { type TreePageQuery, treeNode } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { decimal, whole } from '../parts/format.ts';
 import { PlainText, visible } from '../parts/plain-text.tsx';

@@ -1,4 +1,4 @@
-import type { TreePageQuery } from '../graphql/generated/operations.ts';
+import type { TreePageQuery } from '../../../graphql/studio/generated/operations.ts';
 import { colourOf, scaleOf } from '../parts/colour.ts';
 import type { Layout, Node } from './layout.ts';
 import type { Simulated, StatisticsByStep } from './search.ts';

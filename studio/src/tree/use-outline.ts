@@ -1,5 +1,5 @@
 import { useMemo } from 'react';
-import { type TreeOutlineQuery, treeOutline } from '../graphql/generated/operations.ts';
+import { type TreeOutlineQuery, treeOutline } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { type Numbers, unpack } from '../parts/unpack.ts';
 

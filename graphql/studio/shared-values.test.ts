@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { readShared, shareValues } from '../../studio/src/page/shared-values.ts';
+import { readShared, shareValues } from './shared-values.ts';
 
 test('what is written once is read back as it was, objects that look like references included', () => {
   const value = fc.jsonValue({ maxDepth: 4 });

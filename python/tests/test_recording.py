@@ -81,16 +81,35 @@ class Recording(RecordingCase):
                 ("done", "done is 'over'", {"done": "over"}),
                 ("policy", "policy is 'p@x'", {"policy": "p@x"}),
                 ("spans[0]", r"spans\[0\] is", {"ids": [1], "spans": [(0, 2, "p@1")]}),
-                ("sampling.heat", "sampling has a field 'heat'", {"prompt": "p", "sampling": {"heat": 1}}),
-                ("tools[0].out", "has a field 'out'", {"tools": [{"name": "t", "out": 1}]}),
+                ("sampling.heat", "sampling has the field 'heat'", {"prompt": "p", "sampling": {"heat": 1}}),
+                ("tools[0].out", "tools.0..out is no field", {"tools": [{"name": "t", "out": 1}]}),
                 ("tools[0]", "is the schema of a tool", {"tools": [{"type": "function", "function": {"name": "t"}}]}),
                 ("prompt[0].role", "role is 'me'", {"prompt": [{"role": "me", "content": ""}]}),
+                ("ids", r"ids is \{1, 2\}", {"ids": {1, 2}}),
+                ("prompt_ids", "prompt_ids is 7", {"prompt_ids": 7, "ids": [1]}),
+                ("done", r"done is \[\]", {"done": []}),
+                ("spans", "spans is 5", {"ids": [1], "spans": 5}),
+                ("actions", "actions is 'go'", {"actions": "go"}),
+                ("policy_ms", "policy_ms is -5", {"policy_ms": -5}),
+                ("tools[0].ms", "ms is -1", {"tools": [{"name": "t", "ms": -1}]}),
+                ("model", "model is 5", {"prompt": "p", "model": 5}),
+                ("sampling", "sampling is 'hot'", {"prompt": "p", "sampling": "hot"}),
+                ("sampling.max_tokens", "max_tokens is -1", {"prompt": "p", "sampling": {"max_tokens": -1}}),
+                ("sampling.stop[0]", r"stop\[0\] is 5", {"prompt": "p", "sampling": {"stop": [5]}}),
+                ("finish_reason", "finish_reason is", {"finish_reason": "\U0001f600" * 101}),
             ]
             for field, pattern, given in wrong:
                 with self.subTest(given=given):
                     self.refused(field, pattern, lambda given=given: episode.step("a", "b", **given))
             self.refused("response", "response is 5", lambda: episode.step(5))
-            episode.step("a", "b", ids=[1, 2], logprobs=[float("inf"), -1.0], mask=[0, 1])  # what was not sampled may be anything
+            self.refused("step", "step is 'first'", lambda: episode.branch("first"))
+            self.refused("at", "at is -1", lambda: run.metric("loss", 1.0, -1))
+            self.refused("config", "config is 5", lambda: self.db.run("r", config=5))
+            self.refused("experiment", "experiment is 'mine'", lambda: self.db.run("r", experiment="mine"))
+            self.refused("task.alias", "600 characters", lambda: run.episode(er.Task("t", alias="a" * 600)))
+            self.refused("task.depth", "depth is 'deep'", lambda: run.episode({"text": "t", "depth": "deep"}))
+            self.refused("outcome", "outcome is 'won'", lambda: run.close("won"))
+            episode.step("a", "b", ids=iter([1, 2]), logprobs=[float("inf"), -1.0], mask=[0, 1])  # what was not sampled may be anything
             episode.finish()
         self.assertEqual([step["depth"] for step in self.installation.of("StepTaken")], [1])
 

@@ -83,6 +83,15 @@ describe('a program that records by the Python client', () => {
     expect(await ask(asked)).toEqual({ runs: { nodes: [{ name: 'guesser', outcome: 'completed', totals }] } });
   }, 240_000);
 
+  test('what the client takes the server takes: odd values of every argument are refused by the client with field and remedy, or are on record', async () => {
+    await startServer();
+    const [stdout, stderr, code] = await record('from tests.odd_values import main; main()').said;
+    expect([code, stderr]).toEqual([0, '']);
+    const { taken, faults } = JSON.parse(stdout) as { taken: number; faults: readonly string[] };
+    expect(faults).toEqual([]);
+    expect(taken).toBeGreaterThan(500);
+  }, 400_000);
+
   test('a key that is revoked while it records is named with the remedy, and what was recorded then is on record once by another', async () => {
     await startServer();
     const keys = (...args: readonly string[]) => runInProcess(['keys', ...args], { ESPALIER_HOME: home });

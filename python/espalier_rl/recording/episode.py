@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 from ..errors import EspalierError
+from .arrays import mask_of, packed_log_probs, packed_mask, read_ids
 from .ids import derived_id
 from .journal import Draft, rollout_finished
 from .prompts import messages_of, prompt_data
 from .tool_calls import tool_drafts
 from .tree import Place, Tree
-from .values import (
-    LARGEST_ID,
-    Json,
-    amount_of,
-    mask_of,
-    name_of,
-    now,
-    packed_ids,
-    packed_log_probs,
-    packed_mask,
-    policy_of,
-    text_of,
-)
+from .values import LARGEST_ID, MOST_ACTIONS, Json, amount_of, list_of, milliseconds_of, name_of, now, policy_of, shown, text_of, texts_of
+
+MOST_SPANS = 1_000
 
 
 class Step:
@@ -115,11 +106,10 @@ class Episode:
         depth = self._at.depth + 1
         step_id = derived_id("step", self.id, depth)
         place = Place(step_id, self._at, text_of(response, "response"), text_of(observation, "observation"))
-        termination = {None: "none", False: "none", True: "terminated", "terminated": "terminated", "truncated": "truncated"}.get(done)
-        if termination is None:
-            self._refuse("done", f"done is {done!r}", 'give True, False or "truncated"')
+        termination = self._termination(done)
         ref = run.policy if policy is None else policy_of(policy)
         tokens, sampled = _tokens(ids, logprobs, mask)
+        asked = None if prompt_ids is None else read_ids(prompt_ids, "prompt_ids")[1]
         data: Json = {
             "stepId": step_id,
             "treeId": tree.id,
@@ -135,22 +125,23 @@ class Episode:
             "termination": termination,
             "policySpans": _spans(spans, ref, 0 if sampled is None else len(sampled)),
             "tokens": tokens,
-            "usage": None if sampled is None or prompt_ids is None else {"promptTokens": len(prompt_ids), "completionTokens": len(sampled)},
+            "usage": None if sampled is None or asked is None else {"promptTokens": len(asked), "completionTokens": len(sampled)},
             "finishReason": None if finish_reason is None else name_of(finish_reason, "finish_reason"),
             "call": None,
-            "timings": {"policyMs": amount_of(policy_ms, "policy_ms"), "environmentMs": amount_of(environment_ms, "environment_ms")},
+            "timings": {"policyMs": milliseconds_of(policy_ms, "policy_ms"), "environmentMs": milliseconds_of(environment_ms, "environment_ms")},
             "stateHash": None,
-            "admissibleActions": None if actions is None else [text_of(each, "actions") for each in actions],
+            "admissibleActions": None if actions is None else texts_of(actions, "actions", MOST_ACTIONS),
         }
-        if images:
-            data["pictures"] = run.read_pictures(images, "images", place)
+        pictures = run.read_pictures(images, "images", place)
+        if pictures:
+            data["pictures"] = pictures
         drafts = [Draft("StepTaken", tree.id, step_id, data, at)]
         drafts += tool_drafts(tools, tree.id, step_id, at)
-        if prompt is not None or prompt_ids is not None:
+        if prompt is not None or asked is not None:
             before = self._at
             messages = before.conversation() if prompt is None else messages_of(prompt, before.path_images())
             shown, place.shown = prompt_data(
-                tree.id, step_id, messages, before=before.shown, known=before.known(), token_ids=prompt_ids, sampled=sampled,
+                tree.id, step_id, messages, before=before.shown, known=before.known(), token_ids=asked, sampled=sampled,
                 tools=tool_schemas, sampling=sampling, model=model, server=server, template=None,
             )  # fmt: skip
             drafts.append(Draft("PromptShown", tree.id, step_id, shown, at))
@@ -172,9 +163,9 @@ class Episode:
     def reward(self, value: float, component: str = "environment") -> None:
         """Assigns a reward to the whole episode, before its end."""
         self._check_open()
-        if component in self._components:
+        if name_of(component, "component") in self._components:
             self._refuse("component", f"the episode has a reward {component!r} already", "give another component, or one sum")
-        draft = reward_draft(self._run, self._tree.id, None, self.id, name_of(component, "component"), amount_of(value, "value"), now())
+        draft = reward_draft(self._run, self._tree.id, None, self.id, component, amount_of(value, "value"), now())
         self._run.journal.emit([draft])
         self._components.add(component)
 
@@ -186,9 +177,9 @@ class Episode:
         if not self._steps:
             self._refuse("episode", "the episode has no step", "record a step first, or end it by fail(reason)")
         if success is not None and not isinstance(success, bool):
-            success = bool(amount_of(success, "success"))
+            success = _success(success)
         outcome = self._ended_by_step or ("truncated" if truncated else "terminated")
-        self._end(outcome, success, reason, _rewards(reward))
+        self._end(outcome, success, text_of(reason, "reason"), _rewards(reward))
 
     def fail(self, reason: str | BaseException) -> None:
         """Ends the episode as failed: a fault that the policy has no part in. It is no training sample."""
@@ -196,12 +187,12 @@ class Episode:
 
     def cancel(self, reason: str) -> None:
         """Ends the episode as cancelled: nobody needs it any more."""
-        self._end("cancelled", None, reason)
+        self._end("cancelled", None, text_of(reason, "reason"))
 
     def branch(self, step: Step | int) -> Episode:
         """Begins an episode of the same tree at a step of this one (a Step, or how many steps of it are kept): what follows is another
         continuation of the same beginning."""
-        if isinstance(step, int):
+        if not isinstance(step, Step):
             kept = self._prefix(step)
         elif step._tree is self._tree:
             kept = step._place
@@ -253,7 +244,18 @@ class Episode:
             tree.closed = tree.closed or bool(closing)
         run.journal.spool.sync()
 
-    def _prefix(self, count: int) -> Place:
+    def _termination(self, done: object) -> str:
+        if done is None or isinstance(done, (bool, str)):
+            known = {None: "none", False: "none", True: "terminated", "terminated": "terminated", "truncated": "truncated"}
+            if done in known:
+                return known[done]
+        elif type(done).__module__ == "numpy" and getattr(done, "shape", None) == ():  # numpy.bool
+            return "terminated" if done else "none"
+        return self._refuse("done", f"done is {shown(done)}", 'give True, False or "truncated"')
+
+    def _prefix(self, count: object) -> Place:
+        if isinstance(count, bool) or not isinstance(count, int):
+            self._refuse("step", f"step is {shown(count)}", "give a Step of this tree, or how many steps are kept")
         if count == 0:
             return self._from
         if not 0 < count <= len(self._steps):
@@ -265,7 +267,7 @@ class Episode:
             self._refuse("episode", f"the episode has ended ({self.outcome})", "begin another: run.group(task), or episode.branch(step)", "ended")
         self._run.check_open()
 
-    def _refuse(self, field: str, message: str, remedy: str, code: str = "argument") -> Any:
+    def _refuse(self, field: str, message: str, remedy: str, code: str = "argument") -> NoReturn:
         raise EspalierError(f"{message} (episode {self.id} of task {self.task.alias!r})", remedy=remedy, field=field, code=code)
 
 
@@ -289,8 +291,7 @@ def _tokens(ids: Any, logprobs: Any, mask: Any) -> tuple[Json | None, list[int] 
             if value is not None:
                 raise EspalierError(f"{field} is given without ids", remedy="give the token ids as well", field=field)
         return None, None
-    packed = packed_ids(ids, "ids")
-    sampled: list[int] = list(ids.tolist() if hasattr(ids, "tolist") else ids)
+    packed, sampled = read_ids(ids, "ids")
     read = None if mask is None else mask_of(mask, len(sampled))
     probs = None if logprobs is None else packed_log_probs(logprobs, len(sampled), read)
     return {"ids": packed, "logProbs": probs, "mask": None if read is None else packed_mask(read)}, sampled
@@ -300,13 +301,22 @@ def _spans(given: Sequence[tuple[int, int, str]] | None, ref: Json, length: int)
     if given is None:
         return [{"from": 0, "to": length, **ref}]
     spans = []
-    for i, span in enumerate(given):
-        start, end, policy = span if len(span) == 3 else (0, -1, "")
-        if not 0 <= start <= end <= min(length, LARGEST_ID):
+    for i, span in enumerate(list_of(given, "spans")):
+        start, end, policy = span if isinstance(span, (tuple, list)) and len(span) == 3 else (0, -1, "")
+        if not all(isinstance(each, int) for each in (start, end)) or not 0 <= start <= end <= min(length, LARGEST_ID):
             remedy = f"give (from, to, policy) within the {length} ids of the step"
             raise EspalierError(f"spans[{i}] is {span!r}", remedy=remedy, field=f"spans[{i}]")
         spans.append({"from": start, "to": end, **policy_of(policy, f"spans[{i}]")})
+    if len(spans) > MOST_SPANS:
+        raise EspalierError(f"spans has {len(spans)} ranges", remedy=f"give at most {MOST_SPANS}", field="spans")
     return spans or [{"from": 0, "to": length, **ref}]
+
+
+def _success(given: object) -> bool:
+    try:
+        return bool(amount_of(given, "success"))
+    except EspalierError:
+        raise EspalierError(f"success is {shown(given)}", remedy="give True, False or None", field="success") from None
 
 
 def _words(reason: str | BaseException) -> str:

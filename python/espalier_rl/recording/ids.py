@@ -7,6 +7,8 @@ import os
 import time
 import uuid
 
+from .values import storable
+
 _KEYS = uuid.uuid5(uuid.NAMESPACE_URL, "espalier-rl/run")
 
 
@@ -24,12 +26,12 @@ def new_id() -> str:
 
 def run_id_of(key: str) -> str:
     """Returns the id of the run of a key: the same on every machine."""
-    return str(uuid.uuid5(_KEYS, key))
+    return str(uuid.uuid5(_KEYS, storable(key)))
 
 
 def episode_id_of(run_id: str, episode: str) -> str:
     """Returns the id of the rollout that a program gave an id of its own."""
-    return str(uuid.uuid5(uuid.UUID(run_id), f"episode/{episode}"))
+    return str(uuid.uuid5(uuid.UUID(run_id), f"episode/{storable(episode)}"))
 
 
 def _uuid(raw: bytes, version: int) -> str:

@@ -14,7 +14,7 @@ from ..errors import EspalierError
 from .ids import derived_id
 from .sender import Sender
 from .spool import LINE_LIMIT, Spool
-from .values import Json, now
+from .values import LONGEST_REASON, Json, cut, now
 
 
 class Draft(NamedTuple):
@@ -90,7 +90,7 @@ def rollout_finished(
     tree_id: str, rollout_id: str, leaf: str, steps: int, outcome: str, success: bool | None, reason: str, at: str
 ) -> Draft:
     data = {"rolloutId": rollout_id, "treeId": tree_id, "leafStepId": leaf, "outcome": outcome, "success": success, "steps": steps}
-    return Draft("RolloutFinished", tree_id, rollout_id, {**data, "reason": reason[:10_000]}, at)
+    return Draft("RolloutFinished", tree_id, rollout_id, {**data, "reason": cut(reason, LONGEST_REASON)}, at)
 
 
 def tree_closed(tree_id: str, reason: str, rollouts: int, at: str) -> Draft:
@@ -98,7 +98,7 @@ def tree_closed(tree_id: str, reason: str, rollouts: int, at: str) -> Draft:
 
 
 def run_finished(run_id: str, outcome: str, message: str, totals: dict[str, int], at: str) -> Draft:
-    data: Json = {"runId": run_id, "outcome": outcome, "message": message[:10_000]}
+    data: Json = {"runId": run_id, "outcome": outcome, "message": cut(message, LONGEST_REASON)}
     data |= {name: totals[name] for name in ("trees", "rollouts", "steps")}
     return Draft("RunFinished", run_id, run_id, data, at)
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from ..errors import EspalierError
 from .tree import Place
-from .values import Json, packed_bytes
+from .arrays import packed_bytes
+from .values import Json
 
 LIMIT = 16  # of one observation
 LARGEST_BYTES = 5 * 2**20
@@ -22,7 +23,7 @@ LARGEST_SIDE = 4_096
 def read_pictures(given: Sequence[Any], field: str, place: Place) -> list[Json]:
     """Reads pictures: bytes of a PNG or JPEG, those in base64 or a data URL, a path, or a PIL image. Each is recorded as the PNG of its
     pixels, a transparent one on white, and `place` remembers it for the prompts that show it. Needs Pillow."""
-    if not given:
+    if given is None:
         return []
     if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
         raise EspalierError(f"{field} is a {type(given).__name__}", remedy="give a list of pictures", field=field)

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import EspalierError
-from .values import Json, json_of, packed_ids, storable
+from .arrays import packed_ids
+from .values import Json, address_of, count_of, json_of, refuse, shown, storable, texts_of
 
 ROLES = ("system", "user", "assistant", "tool")
 SHORTEST = 160  # characters of a block: a reference takes 67, so a shorter one costs more to name than to repeat
@@ -45,7 +46,7 @@ def messages_of(prompt: object, images: Mapping[str, str]) -> list[Message]:
 
 
 def prompt_data(
-    tree_id: str, step_id: str, messages: list[Message], *, before: Shown | None, known: Mapping[str, Known], token_ids: Any, sampled: list[int] | None,
+    tree_id: str, step_id: str, messages: list[Message], *, before: Shown | None, known: Mapping[str, Known], token_ids: list[int] | None, sampled: list[int] | None,
     tools: object, sampling: Mapping[str, Any] | None, model: str | None, server: str | None, template: tuple[str, int] | None,
 ) -> tuple[Json, Shown]:  # fmt: skip
     """Makes the data of PromptShown, and what the next prompt of the path builds on. `known` are the texts that steps hold."""
@@ -63,18 +64,15 @@ def prompt_data(
         "template": {"name": template[0], "version": template[1]} if template else None,
         "tools": None if tools is None else json.dumps(json_of(tools, "tool_schemas"), ensure_ascii=False, separators=(",", ":")),
         "sampling": sampling_of(sampling or {}),
-        "server": server,
-        "model": model,
+        "server": address_of(server, "server"),
+        "model": address_of(model, "model"),
         "tokens": None,
     }
-    ids = None
     if token_ids is not None:
-        packed_ids(token_ids, "prompt_ids")
-        ids = [int(each) for each in (token_ids.tolist() if hasattr(token_ids, "tolist") else token_ids)]
         earlier = before.token_ids if before else None
-        keep = _shared(earlier or [], ids)
-        data["tokens"] = {"before": len(earlier or []), "keep": keep, "ids": packed_ids(ids[keep:], "prompt_ids")}
-    both = [*ids, *sampled] if ids is not None and sampled is not None else None
+        keep = _shared(earlier or [], token_ids)
+        data["tokens"] = {"before": len(earlier or []), "keep": keep, "ids": packed_ids(token_ids[keep:])}
+    both = [*token_ids, *sampled] if token_ids is not None and sampled is not None else None
     return data, Shown(step_id, messages, both, frozenset(shown))
 
 
@@ -87,17 +85,26 @@ def digest_of(messages: list[Message]) -> str:
 def sampling_of(given: Mapping[str, Any]) -> Json:
     """Reads how a reply was sampled: `temperature` (1 where it is left out), `top_p`, `max_tokens`, `stop` (texts), `seed`."""
     known: dict[str, Any] = {"temperature": 1.0, "top_p": None, "max_tokens": None, "stop": [], "seed": None}
+    if not isinstance(given, Mapping):
+        refuse("sampling", f"sampling is {shown(given)}", f"give a dict with {', '.join(known)}")
     unknown = [name for name in given if name not in known]
     if unknown:
-        remedy = f"give {', '.join(known)}"
-        raise EspalierError(f"sampling has a field {unknown[0]!r}", remedy=remedy, field=f"sampling.{unknown[0]}")
+        refuse(f"sampling.{unknown[0]}", f"sampling has the field {unknown[0]!r}", f"give {', '.join(known)}")
     read = {**known, **given}
-    stop = [read["stop"]] if isinstance(read["stop"], str) else list(read["stop"] or [])
+    stop = [read["stop"]] if isinstance(read["stop"], str) else read["stop"] or []
     for name in ("temperature", "top_p"):
         value = read[name]
-        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value)):
-            raise EspalierError(f"sampling.{name} is {value!r}", remedy="give a finite number", field=f"sampling.{name}")
-    return {"temperature": read["temperature"], "topP": read["top_p"], "maxTokens": read["max_tokens"], "stop": stop, "seed": read["seed"]}
+        if value is None and name == "temperature":
+            read[name] = 1.0
+        elif value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value)):
+            refuse(f"sampling.{name}", f"sampling.{name} is {value!r}", "give a finite number")
+    return {
+        "temperature": read["temperature"],
+        "topP": read["top_p"],
+        "maxTokens": None if read["max_tokens"] is None else count_of(read["max_tokens"], "sampling.max_tokens"),
+        "stop": texts_of(stop, "sampling.stop", 100),
+        "seed": None if read["seed"] is None else count_of(read["seed"], "sampling.seed", least=-(2**53) + 1, most=2**53 - 1),
+    }
 
 
 def _message(given: Mapping[str, Any], where: str, images: Mapping[str, str]) -> Message:

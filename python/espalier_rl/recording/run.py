@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import uuid
 import warnings
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
@@ -23,12 +24,13 @@ from .search import SearchTree
 from .spool import LIMIT_BYTES, Durable, Full, Spool
 from .task import task_of
 from .tree import Place, Tree
-from .values import LARGEST_ID, Json, json_of, name_of, now, policy_of
+from .values import LARGEST_ID, Json, amount_of, count_of, json_of, name_of, now, policy_of, refuse, shown, text_of
 
 if TYPE_CHECKING:
     from ..analysis import Event
 
 PRODUCER = "espalier-rl"
+OUTCOMES = ("completed", "failed", "cancelled")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -63,8 +65,10 @@ class Run:
         self.environment, self.fingerprint = name_of(environment, "environment"), name_of(fingerprint, "fingerprint")
         self.policy: Json = policy_of(policy if policy is not None else name)
         self.id = new_id() if key is None else run_id_of(name_of(key, "key"))
-        scored, _, revision = (scorer or f"{environment}@{fingerprint}").partition("@")
-        self.scorer: Json = {"name": name_of(scored, "scorer"), "revision": (revision or "1")[:200]}
+        scored, _, revision = text_of(scorer or "", "scorer").partition("@")
+        self.scorer: Json = {"name": self.environment, "revision": self.fingerprint}
+        if scorer:
+            self.scorer = {"name": name_of(scored, "scorer"), "revision": name_of(revision or "1", "scorer")}
         self.outcome: str | None = None
         self._connection = connection
         self._trees: list[Tree | SearchTree] = []  # that are open
@@ -77,7 +81,7 @@ class Run:
             self._recorded = read_recorded(connection, self.id)
         data: Json = {
             "runId": self.id,
-            "experimentId": experiment,
+            "experimentId": None if experiment is None else _uuid(experiment, "experiment"),
             "name": self.name,
             "kind": "external",
             "seed": self.seed,
@@ -153,9 +157,8 @@ class Run:
 
     def metric(self, name: str, value: float, at: int | None = None) -> None:
         """Records a number of the run: a loss, a rate; `at` is the step or update that it belongs to."""
-        from .values import amount_of
-
-        data = {"runId": self.id, "metric": name_of(name, "name"), "value": amount_of(value, "value"), "at": at}
+        belongs = None if at is None else count_of(at, "at", most=2**53 - 1)
+        data = {"runId": self.id, "metric": name_of(name, "name"), "value": amount_of(value, "value"), "at": belongs}
         with self.journal.lock:
             self.check_open()
             number = self.journal.state.sequences.get(self.id, 0)
@@ -180,6 +183,9 @@ class Run:
         it: as failed where the run failed, else as cancelled."""
         if self.outcome is not None:
             return
+        if outcome is not None and outcome not in OUTCOMES:
+            refuse("outcome", f"outcome is {shown(outcome)}", f"give one of {', '.join(OUTCOMES)}, or leave it out")
+        text_of(message, "message")
         journal = self.journal
         try:
             with journal.lock:
@@ -304,12 +310,21 @@ class Run:
 
 
 def _config(config: Mapping[str, Any] | None, training: bool | str, policy: Json) -> Json:
+    if config is not None and not isinstance(config, Mapping):
+        refuse("config", f"config is {shown(config)}", "give a dict")
     read: Json = json_of(dict(config or {}), "config")
     if training:
         if "training" in read:
             raise EspalierError("config has a field training", remedy="leave it out, or training=", field="training")
         read["training"] = {"policyId": policy["policyId"] if training is True else name_of(training, "training"), "channel": "train"}
     return read
+
+
+def _uuid(value: object, field: str) -> str:
+    try:
+        return str(uuid.UUID(str(value)))
+    except ValueError:
+        refuse(field, f"{field} is {shown(value)}", "give the UUID of an experiment")
 
 
 def _seed(seed: object) -> int:

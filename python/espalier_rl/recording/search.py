@@ -175,7 +175,7 @@ class SearchTree:
         score = node.score + sum(value for _, value in rewards) if given.score is None else amount_of(given.score, f"{where}.score")
         action = given.response if given.action is None else given.action
         step_id = derived_id("candidate", node.id, ordinal)
-        place = Place(step_id, node._place, text_of(given.response, f"{where}.response"), text_of(given.observation, f"{where}.observation"))
+        place = Place(step_id, node._place, given.response, text_of(given.observation, f"{where}.observation"))
         child = Node(step_id, node.depth + 1, node, score, given.end, given.response, action, given.observation, _place=place)
         ended = given.end != "none"
         rollout_id = derived_id("rollout", tree.id, rollout) if ended else None
@@ -188,7 +188,7 @@ class SearchTree:
             "depth": child.depth,
             "response": given.response,
             "thought": text_of(given.thought, f"{where}.thought"),
-            "action": text_of(action, f"{where}.action"),
+            "action": action,
             "observation": given.observation,
             "wellFormatted": bool(given.well_formatted),
             "executable": bool(given.executable),
@@ -202,8 +202,9 @@ class SearchTree:
             "stateHash": None,
             "admissibleActions": None,
         }
-        if given.images:
-            data["pictures"] = run.read_pictures(given.images, f"{where}.images", place)
+        pictures = run.read_pictures(given.images, f"{where}.images", place)
+        if pictures:
+            data["pictures"] = pictures
         drafts = []
         if rollout_id is not None:
             begun = {"rolloutId": rollout_id, "treeId": tree.id, "fromStepId": node.id, "ordinal": rollout, "seed": run.seed, "policy": run.policy}
@@ -235,4 +236,9 @@ def _candidate(given: Candidate | Mapping[str, Any] | str, where: str) -> Candid
         raise EspalierError(f"{where} is a {type(given).__name__}", remedy="give a text, a dict or er.Candidate", field=where)
     if given.end not in ENDS:
         raise EspalierError(f"{where}.end is {given.end!r}", remedy=f"give one of {', '.join(ENDS)}", field=f"{where}.end")
+    text_of(given.response, f"{where}.response")
+    if given.action is not None:
+        text_of(given.action, f"{where}.action")
+    if given.success is not None and not isinstance(given.success, bool):
+        raise EspalierError(f"{where}.success is {given.success!r}", remedy="give True, False or None", field=f"{where}.success")
     return given

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from ..errors import EspalierError
 from .ids import derived_id
-from .values import Json, storable
+from .values import MOST_ACTIONS, Json, count_of, cut, name_of, refuse, shown, storable, text_of, texts_of, units_of
 
 LONGEST_ALIAS = 500
 LONGEST_GOAL = 10_000
@@ -39,7 +39,7 @@ def task_of(given: object) -> Task:
     """Reads a task: a Task, a text or number (its observation), or a row: its observation is the first of `observation`, `prompt`,
     `question`, … (a text, or chat messages: the last one, behind the system message as instruction), its alias that of `alias`, `id`, …"""
     if isinstance(given, Task):
-        return given if given.alias else _named(given)
+        return _checked(given if given.alias else _named(given))
     if isinstance(given, (str, int)):
         return _named(Task(str(given)))
     if not isinstance(given, Mapping):
@@ -52,9 +52,9 @@ def task_of(given: object) -> Task:
     known = {each.name for each in fields(Task)} - {"observation", "alias", "instruction"}
     more = {name: value for name, value in given.items() if name in known and value is not None}
     instruction, observation = _shown(given[found], f"task.{found}")
-    alias = storable(next((str(given[name]) for name in ALIASES if given.get(name) is not None), ""))[:LONGEST_ALIAS]
-    task = Task(observation, alias=alias, instruction=str(given.get("instruction") or instruction), **more)
-    return task if task.alias else _named(task)
+    alias = storable(next((str(given[name]) for name in ALIASES if given.get(name) is not None), ""))
+    task = Task(observation, alias=cut(alias, LONGEST_ALIAS), instruction=str(given.get("instruction") or instruction), **more)
+    return _checked(task if task.alias else _named(task))
 
 
 def task_data(task: Task, environment: str, fingerprint: str) -> Json:
@@ -66,16 +66,29 @@ def task_data(task: Task, environment: str, fingerprint: str) -> Json:
         "serverFingerprint": fingerprint,
         "observationHash": digest,
         "alias": task.alias,
-        "goal": (task.goal or task.observation)[:LONGEST_GOAL],
+        "goal": cut(task.goal or task.observation, LONGEST_GOAL),
         "depth": task.depth,
         "split": task.split,
     }
 
 
+def _checked(task: Task) -> Task:
+    """Raises EspalierError with the field of a task that the server would refuse."""
+    for name in ("observation", "alias", "instruction", "goal"):
+        text_of(getattr(task, name), f"task.{name}")
+    if units_of(task.alias) > LONGEST_ALIAS:
+        refuse("task.alias", f"task.alias has {units_of(task.alias)} characters", f"name the task by at most {LONGEST_ALIAS}")
+    if task.split is not None:
+        name_of(task.split, "task.split")
+    depth = None if task.depth is None else count_of(task.depth, "task.depth")
+    actions = None if task.actions is None else texts_of(task.actions, "task.actions", MOST_ACTIONS)
+    return replace(task, depth=depth, actions=actions)
+
+
 def _named(task: Task) -> Task:
-    said = storable(task.observation)
+    said = storable(text_of(task.observation, "task.observation"))
     alias = said if 0 < len(said) <= 120 else f"{said[:80]}… {hashlib.sha256(said.encode()).hexdigest()[:12]}"
-    return Task(**{**{each.name: getattr(task, each.name) for each in fields(Task)}, "alias": alias[:LONGEST_ALIAS]})
+    return replace(task, alias=alias)
 
 
 def _shown(value: object, where: str) -> tuple[str, str]:

@@ -9,14 +9,14 @@ from typing import Any
 from ..errors import EspalierError
 from .ids import derived_id
 from .journal import Draft
-from .values import amount_of, json_of, name_of
+from .values import json_of, list_of, milliseconds_of, name_of
 
 
 def tool_drafts(tools: Sequence[Any], tree_id: str, step_id: str, at: str) -> list[Draft]:
     """Reads the calls that a step made: `{"name", "arguments", "output"}`, with `"error"` in place of `"output"` where a call failed, and
     `"ms"` how long it took. Arguments and output are texts, or any JSON."""
     drafts = []
-    for ordinal, call in enumerate(tools):
+    for ordinal, call in enumerate(list_of(tools, "tools")):
         where = f"tools[{ordinal}]"
         if not isinstance(call, Mapping):
             raise EspalierError(f"{where} is a {type(call).__name__}", remedy='give {"name", "arguments", "output"}', field=where)
@@ -26,7 +26,7 @@ def tool_drafts(tools: Sequence[Any], tree_id: str, step_id: str, at: str) -> li
         unknown = [name for name in call if name not in ("name", "arguments", "output", "error", "ms")]
         if unknown:
             remedy = 'give {"name", "arguments", "output" or "error", "ms"}'
-            raise EspalierError(f"{where} has a field {unknown[0]!r}", remedy=remedy, field=f"{where}.{unknown[0]}")
+            raise EspalierError(f"{where}.{unknown[0]} is no field of a call", remedy=remedy, field=f"{where}.{unknown[0]}")
         failed = call.get("error") is not None
         call_id = derived_id("tool-call", step_id, ordinal)
         data = {
@@ -38,7 +38,7 @@ def tool_drafts(tools: Sequence[Any], tree_id: str, step_id: str, at: str) -> li
             "arguments": _text(call.get("arguments", ""), f"{where}.arguments"),
             "output": _text(call["error"] if failed else call.get("output", ""), f"{where}.output"),
             "outcome": "error" if failed else "ok",
-            "durationMs": amount_of(call.get("ms", 0), f"{where}.ms"),
+            "durationMs": milliseconds_of(call.get("ms", 0), f"{where}.ms"),
         }
         drafts.append(Draft("ToolCalled", tree_id, call_id, data, at))
     return drafts

@@ -2,35 +2,89 @@
 
 from __future__ import annotations
 
-import array
-import base64
 import json
 import math
-import sys
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, NoReturn
 
 from ..errors import EspalierError
 
 LARGEST_AMOUNT = 1e100  # of what is added up: no sum leaves the range of a double
 LARGEST_ID = 2**31 - 1
 LONGEST_NAME = 200
+LONGEST_REASON = 10_000
+MOST_ACTIONS = 10_000
+DEEPEST_JSON = 60  # an event may be nested 64 deep
 
 Json = dict[str, Any]
 
 
 def name_of(value: object, field: str) -> str:
     """Reads a name: a text of 1 to 200 characters."""
-    if not isinstance(value, str) or not 1 <= len(value) <= LONGEST_NAME:
-        raise EspalierError(f"{field} is {_shown(value)}", remedy=f"give a text of 1 to {LONGEST_NAME} characters", field=field)
+    if not isinstance(value, str) or not 1 <= units_of(value) <= LONGEST_NAME:
+        refuse(field, f"{field} is {shown(value)}", f"give a text of 1 to {LONGEST_NAME} characters")
     return value
+
+
+def units_of(text: str) -> int:
+    """Returns the length of a text as the server counts it: a character beyond U+FFFF, such as an emoji, is two."""
+    return len(text) if text.isascii() else len(text) + sum(each > "\uffff" for each in text)
+
+
+def cut(text: str, most: int) -> str:
+    """Returns the beginning of a text that the server takes where it takes `most` characters."""
+    if units_of(text) <= most:
+        return text
+    return text[:most].encode("utf-16-le", "surrogatepass")[: 2 * most].decode("utf-16-le", "ignore")
+
+
+def address_of(value: object, field: str) -> str | None:
+    """Reads the name or address of a model server: a text of up to 500 characters, or None."""
+    if value is not None and (not isinstance(value, str) or units_of(value) > 500):
+        refuse(field, f"{field} is {shown(value)}", "give a text of up to 500 characters, or leave it out")
+    return value
+
+
+def texts_of(value: object, field: str, most: int) -> list[str]:
+    """Reads a list of texts; one text is none."""
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        refuse(field, f"{field} is {shown(value)}", "give a list of texts")
+    texts = [text_of(each, f"{field}[{i}]") for i, each in enumerate(value)]
+    if len(texts) > most:
+        refuse(field, f"{field} has {len(texts)} texts", f"give at most {most}")
+    return texts
+
+
+def list_of(value: object, field: str) -> list[Any]:
+    """Reads a list; None is an empty one."""
+    if value is None:
+        return []
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        refuse(field, f"{field} is {shown(value)}", "give a list")
+    return list(value)
+
+
+def count_of(value: object, field: str, *, least: int = 0, most: int = LARGEST_ID) -> int:
+    """Reads a whole number; numpy and torch scalars are numbers."""
+    number = value if isinstance(value, int) else _item(value)
+    if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
+        refuse(field, f"{field} is {shown(value)}", f"give an integer from {least} to {most}")
+    return number
+
+
+def milliseconds_of(value: object, field: str) -> float | int:
+    """Reads a duration in milliseconds."""
+    number = amount_of(value, field)
+    if number < 0:
+        refuse(field, f"{field} is {shown(value)}", "give milliseconds from 0")
+    return number
 
 
 def text_of(value: object, field: str) -> str:
     """Reads a text."""
     if not isinstance(value, str):
-        raise EspalierError(f"{field} is {_shown(value)}", remedy="give a str", field=field)
+        raise EspalierError(f"{field} is {shown(value)}", remedy="give a str", field=field)
     return value
 
 
@@ -40,70 +94,21 @@ def amount_of(value: object, field: str) -> float | int:
         return int(value)
     number = value if isinstance(value, (int, float)) else _item(value)
     if not isinstance(number, (int, float)) or not math.isfinite(number) or abs(number) > LARGEST_AMOUNT:
-        raise EspalierError(f"{field} is {_shown(value)}", remedy="give a finite number between -1e100 and 1e100", field=field)
+        raise EspalierError(f"{field} is {shown(value)}", remedy="give a finite number between -1e100 and 1e100", field=field)
     return number
 
 
-def packed_ids(values: object, field: str) -> Json:
-    """Packs token ids: one dimension of integers from 0 to 2^31-1 (a list, or an array of numpy or torch)."""
-    ids = _sequence(values, field)
-    if isinstance(ids, list) and any(type(each) is not int for each in ids):
-        wrong = next(i for i, each in enumerate(ids) if type(each) is not int)
-        _refuse(field, f"{field}[{wrong}] is {_shown(ids[wrong])}", "give token ids as integers, of one dimension")
-    try:
-        packed = array.array("i", ids)
-    except (OverflowError, TypeError):
-        wrong = next(i for i, each in enumerate(ids) if not 0 <= each <= LARGEST_ID)
-        _refuse(field, f"{field}[{wrong}] is {ids[wrong]}", "give token ids from 0 to 2147483647")
-    if packed and min(packed) < 0:
-        wrong = next(i for i, each in enumerate(packed) if each < 0)
-        _refuse(field, f"{field}[{wrong}] is {packed[wrong]}", "give token ids from 0 to 2147483647")
-    return _packed("int32", packed)
-
-
-def packed_log_probs(values: object, length: int, mask: list[int] | None, field: str = "logprobs") -> Json:
-    """Packs log-probabilities, one for each token id: finite and at most 0 wherever the policy sampled the token."""
-    given = _sequence(values, field)
-    if len(given) != length:
-        _refuse(field, f"{field} has {len(given)} numbers and ids has {length}", "give one log-probability for each token id")
-    try:
-        packed = array.array("f", given)
-    except TypeError:
-        wrong = next(i for i, each in enumerate(given) if not isinstance(each, (int, float)))
-        _refuse(field, f"{field}[{wrong}] is {_shown(given[wrong])}", "give numbers, of one dimension; leave logprobs out where there are none")
-    except OverflowError:
-        packed = array.array("f", [math.inf])
-    if not all(-math.inf < each <= 0 for each in packed):  # NaN is neither
-        for i, each in enumerate(packed):
-            if not -math.inf < each <= 0 and (mask is None or mask[i]):
-                remedy = "give natural logarithms of probabilities, finite and at most 0, as the engine returned them"
-                _refuse(field, f"{field}[{i}] is {each}", remedy)
-    return _packed("float32", packed)
-
-
-def mask_of(values: object, length: int, field: str = "mask") -> list[int]:
-    """Reads a mask: 1 for each token that the policy sampled, else 0."""
-    given = [int(each) if isinstance(each, bool) else each for each in _sequence(values, field)]
-    if len(given) != length:
-        _refuse(field, f"{field} has {len(given)} numbers and ids has {length}", "give 1 or 0 for each token id")
-    if any(each not in (0, 1) for each in given):
-        wrong = next(i for i, each in enumerate(given) if each not in (0, 1))
-        _refuse(field, f"{field}[{wrong}] is {_shown(given[wrong])}", "give 1 for a token that the policy sampled, else 0")
-    return [int(each) for each in given]
-
-
-def packed_mask(mask: list[int]) -> Json:
-    return _packed("uint8", array.array("B", mask))
-
-
-def packed_bytes(raw: bytes) -> Json:
-    return {"dtype": "uint8", "length": len(raw), "bytes": base64.b64encode(raw).decode()}
-
-
 def json_of(value: object, field: str) -> Any:
-    """Reads a JSON value."""
+    """Reads a JSON value, nested at most 60 deep."""
     try:
-        return json.loads(json.dumps(value, allow_nan=False))
+        read = json.loads(json.dumps(value, allow_nan=False))
+        level, depth = [read], 0
+        while level:
+            if depth > DEEPEST_JSON:
+                raise ValueError(f"it is nested more than {DEEPEST_JSON} deep")
+            level = [below for each in level if isinstance(each, (dict, list)) for below in (each.values() if isinstance(each, dict) else each)]
+            depth += 1
+        return read
     except (TypeError, ValueError, RecursionError) as error:
         raise EspalierError(f"{field} is no JSON: {error}", remedy="give dicts, lists, texts and finite numbers", field=field) from None
 
@@ -121,9 +126,9 @@ def policy_of(given: object, field: str = "policy") -> Json:
     elif isinstance(given, Mapping):
         policy, version = given.get("policyId"), given.get("version")
     else:
-        raise EspalierError(f"{field} is {_shown(given)}", remedy=remedy, field=field)
+        raise EspalierError(f"{field} is {shown(given)}", remedy=remedy, field=field)
     if isinstance(version, bool) or not isinstance(version, int) or not 0 <= version <= LARGEST_ID or not isinstance(policy, str):
-        raise EspalierError(f"{field} is {_shown(given)}", remedy=remedy, field=field)
+        raise EspalierError(f"{field} is {shown(given)}", remedy=remedy, field=field)
     return {"policyId": name_of(policy, field), "version": version}
 
 
@@ -139,25 +144,6 @@ def storable(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").replace("\0", "\ufffd")
 
 
-def _sequence(values: object, field: str) -> Any:
-    if hasattr(values, "tolist"):  # numpy and torch; pyarrow has it too
-        values = values.tolist()
-    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
-        _refuse(field, f"{field} is {_shown(values)}", "give a list, or an array of one dimension")
-    listed: Any = values if isinstance(values, (list, array.array)) else list(values)  # type: ignore[call-overload]
-    if listed and isinstance(listed[0], (list, tuple)):
-        shape = f"[{len(listed)}][{len(listed[0])}]"
-        _refuse(field, f"{field} has the shape {shape}", "give one dimension: those of a single response")
-    return listed
-
-
-def _packed(dtype: str, values: array.array[Any]) -> Json:
-    if sys.byteorder == "big":
-        values = values[:]
-        values.byteswap()
-    return {"dtype": dtype, "length": len(values), "bytes": base64.b64encode(values.tobytes()).decode()}
-
-
 def _item(value: object) -> object:
     item = getattr(value, "item", None)
     try:
@@ -166,10 +152,10 @@ def _item(value: object) -> object:
         return value
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     said = repr(value)
     return said if len(said) <= 80 else f"{type(value).__name__} {said[:77]}…"
 
 
-def _refuse(field: str, message: str, remedy: str) -> Any:
+def refuse(field: str, message: str, remedy: str) -> NoReturn:
     raise EspalierError(message, remedy=remedy, field=field)

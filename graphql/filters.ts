@@ -1,9 +1,9 @@
 import type { AnnotatedFilter } from '../src/projections/annotations/annotated.ts';
 import type { AnnotationFilter } from '../src/projections/annotations/read-annotations.ts';
 import type { AggregateFilter } from '../src/projections/answers/aggregate.ts';
-import type { SampleFilter } from '../src/projections/answers/choose-samples.ts';
 import type { TaskFilter } from '../src/projections/answers/choose-tasks.ts';
 import type { ToolCallFilter } from '../src/projections/answers/choose-tool-calls.ts';
+import type { SampleFilter } from '../src/projections/answers/sample-query.ts';
 import type { StepFilter } from '../src/projections/answers/step-query.ts';
 import type { TextQuery } from '../src/projections/answers/text-query.ts';
 import type { OfTrees } from '../src/projections/answers/trees-of.ts';

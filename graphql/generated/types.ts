@@ -2316,7 +2316,10 @@ export type Query = {
   readonly steps: StepConnection;
   /** Calls of tools. The orders by duration need a tool in the filter. */
   readonly toolCalls: ToolCallConnection;
-  /** Finished rollouts as training samples, group by group. */
+  /**
+   * Finished rollouts as training samples, group by group. A search of the texts of a run, a tree or a task looks at some hundred of them for a page, which may have
+   * fewer samples than `first` while `hasNextPage` is true; `endCursor` then goes on behind what was looked at.
+   */
   readonly samples: TrainingSampleConnection;
   /** The tasks that trees were grown for, by environment and alias. */
   readonly tasks: TaskConnection;

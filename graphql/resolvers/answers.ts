@@ -6,7 +6,6 @@ import {
   countChosenSamples,
   countSamplesUpTo,
   readChosenSamples,
-  type SampleFilter,
 } from '../../src/projections/answers/choose-samples.ts';
 import { countChosenSteps, countStepsUpTo, readChosenSteps } from '../../src/projections/answers/choose-steps.ts';
 import { countChosenTasks, readChosenTasks, type TaskRecord } from '../../src/projections/answers/choose-tasks.ts';
@@ -17,6 +16,7 @@ import {
   TOOL_CALL_ORDERINGS,
 } from '../../src/projections/answers/choose-tool-calls.ts';
 import { SearchTooWide } from '../../src/projections/answers/plan-search.ts';
+import type { SampleFilter } from '../../src/projections/answers/sample-query.ts';
 import { isOfFew, STEP_ORDERINGS, type StepFilter } from '../../src/projections/answers/step-query.ts';
 import {
   checkGoalsIndexed,
@@ -119,7 +119,7 @@ export async function connectSamples(
   const found = await connect(
     args,
     async (page) => filled(await readChosenSamples(db, filter, page), ({ rolloutId }) => loaders.sample.load(rolloutId)),
-    () => countChosenSamples(db, filter),
+    () => countable(() => countChosenSamples(db, filter)),
   );
   return { ...found, count: counting((upTo) => countSamplesUpTo(db, filter, upTo)) };
 }

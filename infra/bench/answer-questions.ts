@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Db } from '../../src/postgres/database.ts';
 import type { PageRequest } from '../../src/postgres/keyset.ts';
 import { type AggregateBy, type AggregatePart, aggregate } from '../../src/projections/answers/aggregate.ts';
-import { readChosenSamples, type SampleFilter } from '../../src/projections/answers/choose-samples.ts';
+import { readChosenSamples } from '../../src/projections/answers/choose-samples.ts';
 import { countStepsUpTo, readChosenSteps } from '../../src/projections/answers/choose-steps.ts';
 import { readChosenTasks } from '../../src/projections/answers/choose-tasks.ts';
 import {
@@ -11,6 +11,7 @@ import {
   type ToolCallFilter,
 } from '../../src/projections/answers/choose-tool-calls.ts';
 import { compareAchieved } from '../../src/projections/answers/compare-achieved.ts';
+import type { SampleFilter } from '../../src/projections/answers/sample-query.ts';
 import { STEP_ORDERINGS, type StepFilter } from '../../src/projections/answers/step-query.ts';
 import type { TextField } from '../../src/projections/answers/text-query.ts';
 import { readTrees, TREE_ORDERINGS } from '../../src/projections/step-tree/read-trees.ts';
@@ -109,6 +110,8 @@ export function answerQuestions({
     samples('trained, of a run', (n) => ({ state: 'trained', runId: run(2 * n) })),
     samples('by a word in 500', (n) => texts(`word${(2 * n) % 500}`)),
     samples('of a run, by a common phrase', (n) => ({ runId: run(2 * n), ...texts('"oak log"') })),
+    samples('of a run, by a phrase nowhere', (n) => ({ runId: run(2 * n), ...texts('"log oak"') })),
+    samples('of a run, by a word in 500', (n) => ({ runId: run(2 * n), ...texts(`word${(2 * n) % 500}`) })),
     samples('planned', () => ({ state: 'planned' })),
     samples('ready', () => ({ state: 'ready' })),
     { name: 'tasks', ask: (db) => readChosenTasks(db, {}, PAGE) },

@@ -31,6 +31,7 @@ async function run(): Promise<void> {
       const outcome = await BENCHES[name](stage);
       const judged = { ...outcome, figures: outcome.figures.map((figure) => ({ ...figure, met: isMet(figure) ?? null })) };
       process.stdout.write(`${values.json ? JSON.stringify(judged) : describeOutcome(outcome)}\n`);
+      for (const failure of outcome.failures ?? []) refuse(`bench ${name}: ${failure}`);
     } catch (error) {
       refuse(`bench ${name}: ${error instanceof Error ? error.message : String(error)}`);
     } finally {

@@ -3,6 +3,8 @@ export interface Outcome {
   readonly bench: string;
   readonly figures: readonly Figure[];
   readonly conditions: Conditions;
+  /** What makes a bench fail, each in one line. */
+  readonly failures?: readonly string[];
 }
 
 /** A measured number with the simple form of the same work, measured in the same run. */

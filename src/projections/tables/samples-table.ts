@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { chosenSamples, type SampleFilter } from '../answers/choose-samples.ts';
+import { type SampleFilter, samplesOf } from '../answers/sample-query.ts';
 import { microseconds } from './instant.ts';
 import type { TableFilter, TableQuery, TreeTable } from './table.ts';
 import type { TableColumn } from './table-column.ts';
@@ -54,7 +54,7 @@ export const samplesTable: TreeTable<Filter> = {
   query(db, filter) {
     const { treeId: _tree, taskId: _task, environment: _of, split: _split, taskDepth: _depth, runIds: _runs, ...own } = filter;
     const { batchId, success, ...sample } = own;
-    let query = chosenSamples(db, sample)
+    let query = samplesOf(db, sample)
       .innerJoin('trees', 'trees.treeId', 'samples.treeId')
       .leftJoin('batchSamples as b', 'b.rolloutId', 'samples.rolloutId')
       .leftJoin('batches as p', 'p.batchId', 'b.batchId')

@@ -70,17 +70,23 @@ export async function countUpTo<DB, TB extends keyof DB>(
   upTo: number,
 ): Promise<UpTo> {
   const ones = query.clearSelect().select(sql.lit(1).as('one'));
-  let some = ones.limit(upTo + 1);
+  let some = ones.where(IN_ONE_PROCESS).limit(upTo + 1);
   for (const { column } of keys) some = some.orderBy(sql`${sql.ref(column)} ${sql.raw(direction)}`);
   const { rows } = await sql<{ rows: number }>`select count(*) as rows from (${some}) counted`.execute(db);
   const count = rows[0]?.rows ?? 0;
   return { count: Math.min(count, upTo), complete: count <= upTo };
 }
 
+/**
+ * Always true, and by naming a function that Postgres calls in no parallel worker keeps a statement to one process: a page ends
+ * soon, while workers would read ahead of it what nobody asks for.
+ */
+const IN_ONE_PROCESS = sql<boolean>`(true or current_schema() is null)`;
+
 type Keyed<Row> = Row & { readonly keysetQuery: number; readonly keysetValues: readonly KeyValue[] };
 
 function pageOf<DB, TB extends keyof DB, Row>(query: SelectQueryBuilder<DB, TB, Row>, ordering: Ordering, page: PageRequest) {
-  let select = query.limit(page.limit + 1); // one more shows whether there is a further page
+  let select = query.where(IN_ONE_PROCESS).limit(page.limit + 1); // one more shows whether there is a further page
   if (page.after !== null) select = select.where(beyond(ordering, parseCursor(page.after, ordering), 'after'));
   if (page.before !== null) select = select.where(beyond(ordering, parseCursor(page.before, ordering), 'before'));
   const ascending = (ordering.direction === 'asc') === (page.towards === 'forwards');

@@ -25,16 +25,17 @@ export const BOOTSTRAP_DEFAULTS: Omit<Bootstrap, 'seed'> = { confidence: 0.95, r
 export function bootstrapInterval(groups: readonly (readonly number[])[], { confidence, resamples, seed }: Bootstrap): Interval {
   if (!(confidence > 0 && confidence < 1)) throw new RangeError(`a confidence lies between 0 and 1, not ${confidence}`);
   if (!Number.isInteger(resamples) || resamples < 1) throw new RangeError(`resamples are 1 or more, not ${resamples}`);
-  const sums = groups.filter((group) => group.length > 0).map((group) => ({ sum: sum(group), count: group.length }));
+  const held = groups.filter((group) => group.length > 0);
+  const [sums, counts] = [Float64Array.from(held, sum), Int32Array.from(held, ({ length }) => length)];
   if (sums.length === 0) throw new RangeError('there is nothing to resample: no group holds a value');
   const random = createRandom(seed);
   const means = Array.from({ length: resamples }, () => {
     let total = 0;
     let count = 0;
     for (let i = 0; i < sums.length; i++) {
-      const drawn = random.choice(sums);
-      total += drawn.sum;
-      count += drawn.count;
+      const drawn = random.int(sums.length);
+      total += sums[drawn] as number; // int() stays below the length
+      count += counts[drawn] as number;
     }
     return total / count;
   }).sort((a, b) => a - b);

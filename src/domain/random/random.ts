@@ -38,10 +38,14 @@ export function createRandom(seed: number | string): Random {
   // Quotients of integers below 2^32 round down exactly; the `%` of numbers above 2^31 takes three times as long.
   const remainder = (of: number, n: number): number => of - Math.floor(of / n) * n;
 
+  let [known, limit] = [1, 2 ** 32];
   const int = (n: number): number => {
-    if (!Number.isInteger(n) || n < 1 || n > 2 ** 32) throw new RangeError(`expected an integer from 1 to 2^32, not ${n}`);
-    // Draws past the last whole multiple of n are thrown away: keeping them would favour the small numbers.
-    const limit = 2 ** 32 - remainder(2 ** 32, n);
+    if (n !== known) {
+      if (!Number.isInteger(n) || n < 1 || n > 2 ** 32) throw new RangeError(`expected an integer from 1 to 2^32, not ${n}`);
+      // Draws past the last whole multiple of n are thrown away: keeping them would favour the small numbers.
+      limit = 2 ** 32 - remainder(2 ** 32, n);
+      known = n;
+    }
     for (;;) {
       const drawn = bits();
       if (drawn < limit) return remainder(drawn, n);

@@ -1,4 +1,5 @@
 import type { PlanRules } from '../domain/training/planning/plan-rules.ts';
+import type { DataOf } from '../events/catalogue.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { pack } from '../events/packed.ts';
 import { imageId } from '../images/image-id.ts';
@@ -234,36 +235,34 @@ export function everyEvent(): readonly Envelope[] {
     },
     experimentId,
   );
-  recordPictures(builder, runId);
-  builder.record(
-    'CallCaptured',
-    {
-      ...{ callId: builder.id('call'), treeId, rolloutId, ordinal: 1, parentStepId: tree.rootStepId, stepId, place: 'path' },
-      ...{ source: 'trace', api: 'chat.completions', outcome: 'answered', status: 200, message: 'why', prompt: sha('1') },
-      choices: [
-        {
-          ...{ message: '{"role":"assistant"}', conversation: sha('2'), finishReason: 'stop' },
-          tokens: { ids: pack('int32', [7, 8]), logProbs: pack('float32', [-0.5, -0.25]) },
-          usage: { promptTokens: 12, completionTokens: 2 },
-        },
-      ],
-      call: {
-        ...{
-          responseId: 'chatcmpl-1',
-          model: 'qwen',
-          requestHash: sha('3'),
-          attempts: 1,
-          latencyMs: 12.5,
-          trimmed: { from: 0, to: 1 },
-        },
-        ...{ usage: { promptTokens: 12, completionTokens: 2 }, fingerprint: 'fp_1' },
+  const dot = recordPictures(builder, runId);
+  const captured: DataOf<'CallCaptured'> = {
+    ...{ callId: builder.id('call'), treeId, rolloutId, ordinal: 1, parentStepId: tree.rootStepId, stepId, place: 'path' },
+    ...{ source: 'trace', api: 'chat.completions', outcome: 'answered', status: 200, message: 'why', prompt: sha('1') },
+    choices: [
+      {
+        ...{ message: '{"role":"assistant"}', conversation: sha('2'), finishReason: 'stop' },
+        tokens: { ids: pack('int32', [7, 8]), logProbs: pack('float32', [-0.5, -0.25]) },
+        usage: { promptTokens: 12, completionTokens: 2 },
       },
-      timings: { firstMs: 3.5, totalMs: 12.5 },
-      attributes: '{"session.id":"s"}',
+    ],
+    call: {
+      ...{
+        responseId: 'chatcmpl-1',
+        model: 'qwen',
+        requestHash: sha('3'),
+        attempts: 1,
+        latencyMs: 12.5,
+        trimmed: { from: 0, to: 1 },
+      },
+      ...{ usage: { promptTokens: 12, completionTokens: 2 }, fingerprint: 'fp_1' },
     },
-    runId,
-  );
+    timings: { firstMs: 3.5, totalMs: 12.5 },
+    attributes: '{"session.id":"s"}',
+  };
+  builder.record('CallCaptured', captured, runId);
   recordAnnotations(builder, tree.treeId, stepId, runId);
+  builder.record('CallCaptured', { ...captured, callId: builder.id('seeing call'), stepId: null, pictures: [dot] }, runId);
   return builder.events.map((event) => ({ ...event, causationId: builder.id('cause'), repaired: ['data.nothing'] }));
 }
 
@@ -280,7 +279,7 @@ function recordAnnotations(builder: EventBuilder, treeId: string, stepId: string
 }
 
 /** A PNG of one pixel (1, 2, 3), and one that lies in the blob store. */
-function recordPictures(builder: EventBuilder, runId: string): void {
+function recordPictures(builder: EventBuilder, runId: string) {
   const bytes = Buffer.from(
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgZGIGAAAOAAfXb+R4AAAAAElFTkSuQmCC',
     'base64',
@@ -295,6 +294,7 @@ function recordPictures(builder: EventBuilder, runId: string): void {
   };
   const tree = builder.tree(runId, 'painted', { pictures: [dot] });
   builder.step(tree, null, tree.rootStepId, 1, { observation: 'seen', pictures: [large, dot] });
+  return dot;
 }
 
 const RULES: PlanRules = {

@@ -561,9 +561,24 @@ class CallCapturedDataTimings(TypedDict):
     """Time until the end of the call in milliseconds."""
 
 
+class CallCapturedDataPictures(TypedDict):
+    """An object within CallCapturedData."""
+
+    imageId: str
+    """SHA-256 of the size and the pixels of the picture."""
+    width: int
+    """Width in pixels."""
+    height: int
+    """Height in pixels."""
+    png: Packed
+    """The picture as a PNG, as uint8."""
+
+
 class _CallCapturedDataOptional(TypedDict, total=False):
     """Fields that may be absent."""
 
+    pictures: list[CallCapturedDataPictures]
+    """Pictures of the prompt that no observation of the tree holds, in order; absent when there are none."""
     attributes: str | BlobRef
     """Attributes of the span that have no place elsewhere, as JSON; absent when there are none."""
 

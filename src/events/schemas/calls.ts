@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { modelCall } from './trees.ts';
+import { modelCall, picture } from './trees.ts';
 import { amount, count, eventData, id, name, packed, rolloutId, sha256, text, treeId, usage } from './values.ts';
 
 const choice = z.strictObject({
@@ -50,6 +50,11 @@ export const callCaptured = eventData('A program of the user called a model: wha
       totalMs: amount.min(0).describe('Time until the end of the call in milliseconds.'),
     })
     .describe('Durations of the call.'),
+  pictures: z
+    .array(picture)
+    .max(64)
+    .optional()
+    .describe('Pictures of the prompt that no observation of the tree holds, in order; absent when there are none.'),
   attributes: text
     .optional()
     .describe('Attributes of the span that have no place elsewhere, as JSON; absent when there are none.'),

@@ -23,15 +23,15 @@ import {
   usage,
 } from './values.ts';
 
+export const picture = z.strictObject({
+  imageId: sha256.describe('SHA-256 of the size and the pixels of the picture.'),
+  width: count.describe('Width in pixels.'),
+  height: count.describe('Height in pixels.'),
+  png: packed.describe('The picture as a PNG, as uint8.'),
+});
+
 const pictures = z
-  .array(
-    z.strictObject({
-      imageId: sha256.describe('SHA-256 of the size and the pixels of the picture.'),
-      width: count.describe('Width in pixels.'),
-      height: count.describe('Height in pixels.'),
-      png: packed.describe('The picture as a PNG, as uint8.'),
-    }),
-  )
+  .array(picture)
   .max(16)
   .optional()
   .describe('Pictures behind the text of the observation, in order; absent when it has none, and in older records.');

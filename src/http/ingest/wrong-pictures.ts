@@ -11,7 +11,7 @@ const REMEDY = 'send each picture as the PNG of its pixels, with its own width a
  * are compared with the id, and bytes in the blob store looked at, when a picture is read.
  */
 export function wrongPictures(event: Envelope): Wrong | null {
-  if (event.type !== 'TreeOpened' && event.type !== 'StepTaken') return null;
+  if (event.type !== 'TreeOpened' && event.type !== 'StepTaken' && event.type !== 'CallCaptured') return null;
   for (const [i, { width, height, png }] of (event.data.pictures ?? []).entries()) {
     const message = faultOf({ width, height }, png);
     if (message !== null) return { path: `data.pictures.${i}.png`, message, remedy: REMEDY };

@@ -1,21 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { until } from '../../testing/until.ts';
 import { completion, streamed } from '../../testing/upstream.ts';
-import { openTestProxy, type PostOptions, postTo, type TestProxy } from './proxy-testing.ts';
+import { assistant, proxyForTests, user } from './proxy-testing.ts';
 
-let proxy: TestProxy;
-let url: string;
-beforeEach(async () => {
-  proxy = await openTestProxy();
-  url = await proxy.restart();
-});
-afterEach(() => proxy.close());
-
-const user = (content: string) => ({ role: 'user', content });
-const assistant = (content: string) => ({ role: 'assistant', content });
-const post = (path: string, body: object, options: PostOptions = {}) => postTo(options.base ?? url, path, body, options);
-const chat = (messages: readonly object[], more: object = {}, place = '/run/task/0') =>
-  post(`${place}/chat/completions`, { model: 'served', messages, ...more });
+const { proxy, post, chat } = proxyForTests();
 
 describe('a model server that fails', () => {
   test('its refusal is passed on as it is, and recorded as a failed call', async () => {
@@ -76,7 +64,7 @@ describe('a model server that fails', () => {
   test('an agent that goes away ends the call of the model server, which is recorded as cancelled', async () => {
     proxy.answer((body, res) => streamed('on and on', body, res, { ends: false }));
     const controller = new AbortController();
-    const response = await fetch(`${url}/v1/proxy/run/task/0/chat/completions`, {
+    const response = await fetch(`${proxy.url}/v1/proxy/run/task/0/chat/completions`, {
       ...{ method: 'POST', headers: { 'content-type': 'application/json' }, signal: controller.signal },
       body: JSON.stringify({ messages: [user('q')], stream: true }),
     });
@@ -123,7 +111,7 @@ test('a call whose record cannot be appended fails before the model is asked, or
 test('the models of the model server are listed, and a server without one says so', async () => {
   proxy.answer(() => ({ object: 'list', data: [{ id: 'served' }] }));
   for (const path of ['/models', '/run/task/0/models'])
-    expect(await (await fetch(`${url}/v1/proxy${path}`)).json()).toEqual({ object: 'list', data: [{ id: 'served' }] });
+    expect(await (await fetch(`${proxy.url}/v1/proxy${path}`)).json()).toEqual({ object: 'list', data: [{ id: 'served' }] });
 });
 
 test('a reply that is longer than the proxy takes ends the call, whole and streamed, and is recorded as failed', async () => {

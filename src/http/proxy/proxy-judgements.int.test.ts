@@ -1,26 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { unpack } from '../../events/packed.ts';
-import type { Packed } from '../../events/schemas/values.ts';
+import { describe, expect, test } from '@jest/globals';
 import { createKey } from '../../postgres/keys.ts';
 import { completion } from '../../testing/upstream.ts';
-import { openTestProxy, type PostOptions, postTo, type TestProxy } from './proxy-testing.ts';
+import { assistant, proxyForTests, spelt, user } from './proxy-testing.ts';
 
-let proxy: TestProxy;
-let url: string;
-beforeEach(async () => {
-  proxy = await openTestProxy();
-  url = await proxy.restart();
-});
-afterEach(() => proxy.close());
-
-const user = (content: string) => ({ role: 'user', content });
-const assistant = (content: string) => ({ role: 'assistant', content });
-const post = (path: string, body: object, options: PostOptions = {}) => postTo(options.base ?? url, path, body, options);
-const chat = (messages: readonly object[], more: object = {}, place = '/run/task/0') =>
-  post(`${place}/chat/completions`, { model: 'served', messages, ...more });
-const end = (body: object = {}, place = '/run/task/0') => post(`${place}/end`, body);
-const ids = (tokens: Record<string, unknown> | null) => unpack((tokens as { ids: Packed }).ids);
-const spelt = (tokens: Record<string, unknown> | null) => Buffer.from(ids(tokens)).toString();
+const { proxy, post, chat, end } = proxyForTests();
 
 describe('rewards and ends', () => {
   test('they are recorded once however often they are sent, and another value or end is refused', async () => {

@@ -1,4 +1,7 @@
+import { afterEach, beforeEach } from '@jest/globals';
 import { TOPICS } from '../../events/catalogue.ts';
+import { unpack } from '../../events/packed.ts';
+import type { BlobRef, Packed } from '../../events/schemas/values.ts';
 import type { EventLog } from '../../log/event-log.ts';
 import { formatPosition } from '../../log/position.ts';
 import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
@@ -78,6 +81,52 @@ export async function postTo(base: string, path: string, body: object, { headers
   return { status: response.status, headers: response.headers, text, json };
 }
 
+/** Messages of a conversation. */
+export const user = (content: string | readonly object[]) => ({ role: 'user', content });
+export const assistant = (content: string) => ({ role: 'assistant', content });
+
+/** Opens a proxy before each test of a file and closes it behind that; calls go to that of the current test. */
+export function proxyForTests() {
+  let proxy: TestProxy;
+  let url: string;
+  beforeEach(async () => {
+    proxy = await openTestProxy();
+    url = await proxy.restart();
+  });
+  afterEach(() => proxy.close());
+
+  const post = (path: string, body: object, options: PostOptions = {}) => postTo(options.base ?? url, path, body, options);
+  return {
+    proxy: {
+      get api() {
+        return proxy.api;
+      },
+      get upstream() {
+        return proxy.upstream;
+      },
+      get url() {
+        return url;
+      },
+      answer: (by: Answer) => proxy.answer(by),
+      restart: (options?: ProxySetting) => proxy.restart(options),
+      recorded: () => proxy.recorded(),
+    },
+    post,
+    chat: (messages: readonly object[], more: object = {}, place = '/run/task/0') =>
+      post(`${place}/chat/completions`, { model: 'served', messages, ...more }),
+    end: (body: object = {}, place = '/run/task/0') => post(`${place}/end`, body),
+  };
+}
+
+/** The tokens of a step as text: those of the test's model server are the bytes of it. */
+export function spelt(tokens: Record<string, unknown> | null): string {
+  return Buffer.from(idsOf(tokens)).toString();
+}
+
+export function idsOf(tokens: Record<string, unknown> | null) {
+  return unpack((tokens as { ids: Packed }).ids); // as the schema of the event has it
+}
+
 async function readRecorded(api: TestApi) {
   const { db } = api.database;
   await api.projected(formatPosition(await api.log.ends(TOPICS)));
@@ -91,13 +140,12 @@ async function readRecorded(api: TestApi) {
   const trees = await db.selectFrom('trees').selectAll().execute();
   const events = await Promise.all(trees.map(({ treeId }) => readEventsOfTypes(db, treeId, ['CallCaptured'])));
   const calls = events.flat().map(({ data }) => data);
-  const never = async (): Promise<never> => {
-    throw new Error('no text of these tests is large');
-  };
+  const bytes = ({ blob }: BlobRef) => api.blobs.get(blob);
+  const text = async (reference: BlobRef) => Buffer.from(await bytes(reference)).toString('utf8');
   const shown = await readPrompts(
     db,
     calls.flatMap(({ stepId }) => stepId ?? []),
-    { text: never, bytes: never },
+    { text, bytes },
   );
   const quarantined = await db.selectFrom('quarantine').select('reason').execute();
   return {

@@ -1,25 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { unpack } from '../../events/packed.ts';
 import type { Packed } from '../../events/schemas/values.ts';
 import { completion, type streamed } from '../../testing/upstream.ts';
-import { openTestProxy, type PostOptions, postTo, type TestProxy } from './proxy-testing.ts';
+import { assistant, proxyForTests, spelt, user } from './proxy-testing.ts';
 
-let proxy: TestProxy;
-let url: string;
-beforeEach(async () => {
-  proxy = await openTestProxy();
-  url = await proxy.restart();
-});
-afterEach(() => proxy.close());
-
-const user = (content: string) => ({ role: 'user', content });
-const assistant = (content: string) => ({ role: 'assistant', content });
-const post = (path: string, body: object, options: PostOptions = {}) => postTo(options.base ?? url, path, body, options);
-const chat = (messages: readonly object[], more: object = {}, place = '/run/task/0') =>
-  post(`${place}/chat/completions`, { model: 'served', messages, ...more });
-const end = (body: object = {}, place = '/run/task/0') => post(`${place}/end`, body);
-const ids = (tokens: Record<string, unknown> | null) => unpack((tokens as { ids: Packed }).ids);
-const spelt = (tokens: Record<string, unknown> | null) => Buffer.from(ids(tokens)).toString();
+const { proxy, post, chat, end } = proxyForTests();
 
 describe('calls of chat completions', () => {
   test('a call becomes a step with its token ids and log-probabilities, and its observation is what the next call adds', async () => {
@@ -93,7 +78,7 @@ describe('calls of chat completions', () => {
       await open;
       streamedRest(body, res);
     });
-    const response = await fetch(`${url}/v1/proxy/run/task/0/chat/completions`, {
+    const response = await fetch(`${proxy.url}/v1/proxy/run/task/0/chat/completions`, {
       ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
       body: JSON.stringify({ model: 'served', messages: [user('q')], stream: true }),
     });

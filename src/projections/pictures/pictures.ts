@@ -6,8 +6,13 @@ import type { Row } from '../../postgres/table.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
 import { tables } from './tables.ts';
 
-/** Folds the pictures that observations held. A step is taken once: the first that names it is the fact. */
-export const pictures: Projection = { name: 'pictures', version: 1, handles: ['TreeOpened', 'StepTaken'], project };
+/** Folds the pictures that observations and captured calls showed. A step is taken once: the first that names it is the fact. */
+export const pictures: Projection = {
+  name: 'pictures',
+  version: 1,
+  handles: ['TreeOpened', 'StepTaken', 'CallCaptured'],
+  project,
+};
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   await insertRows(trx, tables.pictures, batch.flatMap(rowsOf));
@@ -17,6 +22,7 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
 function rowsOf(delivery: Delivery): Row<typeof tables.pictures>[] {
   if (isOf(delivery, 'TreeOpened')) return rows(delivery.event.data.rootStepId, delivery.event.data, delivery.offset);
   if (isOf(delivery, 'StepTaken')) return rows(delivery.event.data.stepId, delivery.event.data, delivery.offset);
+  if (isOf(delivery, 'CallCaptured')) return rows(delivery.event.data.callId, delivery.event.data, delivery.offset);
   return [];
 }
 

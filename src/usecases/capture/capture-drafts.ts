@@ -5,10 +5,14 @@ import { cutText } from '../../domain/text/cut-text.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { pack } from '../../events/packed.ts';
 import type { PolicyRef } from '../../events/schemas/values.ts';
+import type { Picture } from '../../images/picture.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
+import { pictureData } from '../collect/rollout-events.ts';
 import type { Call, CallChoice } from './call.ts';
+import { spoken } from './conversation.ts';
 import type { Place } from './place.ts';
 import type { Json } from './read-request.ts';
+import { picturesIn, type ShownRequest } from './shown-pictures.ts';
 
 // The events of captured rollouts. Their ids are derived from what they name.
 
@@ -31,13 +35,14 @@ export function runDraft(place: Place, environment: string, policy: PolicyRef, c
   };
 }
 
-export function treeDraft(place: Place, environment: string, fingerprint: string, messages: readonly CallMessage[]): Draft {
+export function treeDraft(place: Place, environment: string, fingerprint: string, { messages, pictures }: ShownRequest): Draft {
   const { runId, treeId, task } = place;
   const instruction = messages
     .filter(({ role }) => role === 'system')
     .map(textOf)
     .join('\n\n');
-  const observation = observationOf(messages.filter(({ role }) => role !== 'system'));
+  const shown = spoken(messages);
+  const observation = observationOf(shown);
   const observationHash = sha256Hex(observation.toWellFormed());
   return {
     type: 'TreeOpened',
@@ -46,6 +51,7 @@ export function treeDraft(place: Place, environment: string, fingerprint: string
     causationId: derivedId('RunStarted', runId),
     data: {
       ...{ treeId, runId, rootStepId: derivedId('root', treeId), instruction, observation },
+      ...pictureData(picturesIn(shown, pictures)),
       task: {
         ...{ taskId: derivedId('task', environment, fingerprint, observationHash), environment, serverFingerprint: fingerprint },
         ...{ observationHash, alias: task, goal: cutText(observation, 10_000), depth: null, split: null },
@@ -78,7 +84,8 @@ export interface CallEnd {
   readonly attributes?: Json;
 }
 
-export function callDraft({ runId, treeId, rolloutId }: Place, call: Call, end: CallEnd): Draft {
+/** @param besides pictures that its prompt showed and the record does not hold. */
+export function callDraft({ runId, treeId, rolloutId }: Place, call: Call, end: CallEnd, besides: readonly Picture[]): Draft {
   const { callId, ordinal, parentStepId, stepId, place, source, api, prompt, choices, answered } = call;
   return {
     type: 'CallCaptured',
@@ -94,6 +101,7 @@ export function callDraft({ runId, treeId, rolloutId }: Place, call: Call, end: 
       })),
       call: answered && { ...answered },
       timings: { firstMs: end.firstMs, totalMs: end.totalMs },
+      ...pictureData(besides),
       ...(end.attributes === undefined ? {} : { attributes: JSON.stringify(end.attributes) }),
     },
   };
@@ -102,6 +110,8 @@ export function callDraft({ runId, treeId, rolloutId }: Place, call: Call, end: 
 /** What follows on a reply. */
 export interface Followed {
   readonly added: readonly CallMessage[];
+  /** Those of what was added. */
+  readonly pictures: readonly Picture[];
   readonly termination: 'none' | 'terminated' | 'truncated';
   /** In place of the text of what was added. */
   readonly observation?: string;
@@ -128,6 +138,7 @@ export function stepDrafts(
     data: {
       ...{ stepId, treeId, parentStepId, rolloutId, depth, response, thought, action: response },
       observation: followed.observation ?? observationOf(followed.added),
+      ...pictureData(followed.pictures),
       ...{ wellFormatted: true, executable: true, termination: followed.termination },
       policySpans: [{ from: 0, to: sampled, ...policy }],
       tokens: tokens && { ...packedTokens(tokens), mask: null },
@@ -147,7 +158,7 @@ function toolDrafts(
     stepId,
     message,
   }: Pick<Place, 'runId' | 'treeId'> & { readonly stepId: string; readonly message: CallMessage },
-  { added, environmentMs }: Followed,
+  { added, environmentMs }: Pick<Followed, 'added' | 'environmentMs'>,
 ): readonly Draft[] {
   const results = added.filter(({ role }) => role === 'tool');
   const byId = new Map(results.map((result) => [result.toolCallId, result]));

@@ -8,12 +8,13 @@ import { shownPrompt } from '../collect/prompting/prompt-draft.ts';
 import type { RememberedPrompt } from '../collect/prompting/remembered-prompt.ts';
 import { askedMessages } from './asked-messages.ts';
 import type { Call, CallChoice } from './call.ts';
-import { type CallEnd, callDraft, stepDrafts } from './capture-drafts.ts';
+import { type CallEnd, callDraft, type Followed, stepDrafts } from './capture-drafts.ts';
 import { CaptureRefused, NotRecorded } from './capture-errors.ts';
 import { prefixesOf, spoken, withMessage } from './conversation.ts';
 import type { Place } from './place.ts';
 import type { ReadReply } from './read-reply.ts';
 import type { Api, ReadRequest } from './read-request.ts';
+import { type PictureReader, picturesBesides, picturesIn, type ShownPictures, type ShownRequest } from './shown-pictures.ts';
 
 /** What the record holds of a rollout, as far as later calls need it. */
 export interface RolloutState {
@@ -23,10 +24,12 @@ export interface RolloutState {
   /** The last step of the path. */
   leafStepId: string;
   readonly calls: Call[];
+  /** Ids of the pictures that the record of the tree holds. */
+  readonly pictures: Set<string>;
   ended: { readonly outcome: Outcome; readonly success: boolean | null; readonly reason: string } | null;
   /** Opens run, tree and rollout, where the record lacks them, by the first request. */
   open:
-    | ((request: ReadRequest, policy: PolicyRef, append: (drafts: readonly Draft[]) => Promise<unknown>) => Promise<void>)
+    | ((request: ShownRequest, policy: PolicyRef, append: (drafts: readonly Draft[]) => Promise<unknown>) => Promise<void>)
     | null;
   isOpen: boolean;
   policy: PolicyRef | null;
@@ -50,6 +53,7 @@ export interface Asking {
 export interface Asked {
   readonly call: Call;
   readonly request: ReadRequest;
+  readonly pictures: ShownPictures;
   readonly policy: PolicyRef;
   /** The prompt that it goes on with, by the step that this became. */
   readonly before: string | null;
@@ -72,13 +76,15 @@ export class CapturedRollout {
   readonly place: Place;
   readonly state: RolloutState;
   readonly #appender: Appender;
+  readonly #readPictures: PictureReader;
   readonly #prompts = new Map<string, RememberedPrompt>();
   #tail: Promise<unknown> = Promise.resolve();
 
-  constructor(place: Place, state: RolloutState, appender: Appender) {
+  constructor(place: Place, state: RolloutState, appender: Appender, readPictures: PictureReader) {
     this.place = place;
     this.state = state;
     this.#appender = appender;
+    this.#readPictures = readPictures;
   }
 
   /** Finds the place of a call, and records what it shows: the observation that follows on the reply before it. */
@@ -93,11 +99,12 @@ export class CapturedRollout {
         );
       const { request } = asking;
       const policy = asking.policy ?? state.policy ?? { policyId: cutText(request.model || 'model', 200), version: 0 };
-      if (!state.isOpen) await state.open?.(request, policy, (drafts) => this.#append(drafts));
+      const pictures = await this.#readPictures(request.messages);
+      if (!state.isOpen) await state.open?.({ ...request, pictures }, policy, (drafts) => this.#append(drafts));
       state.isOpen = true;
       const prefixes = prefixesOf(request.messages);
       const placing = this.#placing(request, prefixes);
-      const { steps, parentStepId, place } = this.#goOn(placing, request, asking.now);
+      const { steps, parentStepId, place } = this.#goOn(placing, { ...request, pictures }, asking.now);
       await this.#append(steps);
       state.policy ??= policy;
       const ordinal = state.calls.length;
@@ -110,18 +117,14 @@ export class CapturedRollout {
         ...{ policy, choices: [], answered: null, responseId: null, policyMs: 0, answeredAt: null },
       };
       state.calls.push(call);
-      return { call, request, policy, before: placing.kind === 'aside' ? null : parentStepId };
+      return { call, request, pictures, policy, before: placing.kind === 'aside' ? null : parentStepId };
     });
   }
 
   /** Records the reply to a call, and what it was asked with. */
-  answered(
-    { call, request, before }: Asked,
-    answered: Answered,
-    end: Omit<CallEnd, 'outcome' | 'message'>,
-    now: number,
-  ): Promise<string> {
+  answered(asked: Asked, answered: Answered, end: Omit<CallEnd, 'outcome' | 'message'>, now: number): Promise<string> {
     return this.#inTurn(async () => {
+      const { call, pictures } = asked;
       const { reply } = answered;
       call.choices = choicesOf(call, reply);
       call.answered = {
@@ -133,18 +136,20 @@ export class CapturedRollout {
       };
       Object.assign(call, { responseId: reply.responseId, policyMs: end.totalMs, answeredAt: now, state: 'answered' });
       if (this.state.ended) call.state = 'unanswered'; // nothing follows on it
-      const drafts = [callDraft(this.place, call, { ...end, outcome: 'answered', message: '' })];
-      if (call.state === 'answered') drafts.push(this.#promptDraft(call, request, before, answered));
+      const { besides, held } = picturesBesides(pictures, this.state.pictures);
+      const drafts = [callDraft(this.place, call, { ...end, outcome: 'answered', message: '' }, besides)];
+      if (call.state === 'answered') drafts.push(this.#promptDraft(asked, held, answered));
       return this.#append(drafts);
     });
   }
 
   /** Records that a call has no reply, or not all of it, and why. */
-  unanswered({ call }: Asked, end: CallEnd, partial: ReadReply | null): Promise<string> {
+  unanswered({ call, pictures }: Asked, end: CallEnd, partial: ReadReply | null): Promise<string> {
     return this.#inTurn(() => {
+      const { besides } = picturesBesides(pictures, this.state.pictures);
       call.state = 'unanswered';
       if (partial) call.choices = choicesOf(call, partial);
-      return this.#append([callDraft(this.place, call, end)]);
+      return this.#append([callDraft(this.place, call, end, besides)]);
     });
   }
 
@@ -158,7 +163,7 @@ export class CapturedRollout {
     return this.#inTurn(async () => {
       const open = openOnPath(this.state.calls, this.state.leafStepId).at(-1);
       if (!open) return null;
-      await this.#append(this.#record(open, 0, [], 'none', now, observation));
+      await this.#append(this.#record(open, 0, NOTHING, 'none', now, observation));
       return open.stepId;
     });
   }
@@ -183,8 +188,8 @@ export class CapturedRollout {
       const last = openOnPath(state.calls, state.leafStepId).at(-1);
       const others = state.calls.filter((call) => call.state === 'answered' && call !== last);
       const termination = outcome === 'terminated' || outcome === 'truncated' ? outcome : 'none';
-      const steps = last ? this.#record(last, 0, [], termination, now, observation) : [];
-      for (const call of others) steps.push(...this.#record(call, 0, [], 'none', now, '')); // the path has gone on: they lie next to it
+      const steps = last ? this.#record(last, 0, NOTHING, termination, now, observation) : [];
+      for (const call of others) steps.push(...this.#record(call, 0, NOTHING, 'none', now, '')); // the path has gone on: they lie next to it
       const { runId, treeId, rolloutId } = this.place;
       const end: Draft = {
         ...{ type: 'RolloutFinished', id: derivedId('RolloutFinished', rolloutId), correlationId: runId },
@@ -212,7 +217,7 @@ export class CapturedRollout {
   }
 
   /** Records what a request shows of the calls before it, and says where its own step will be. */
-  #goOn(placing: Placing<Call>, { messages }: ReadRequest, now: number): GoneOn {
+  #goOn(placing: Placing<Call>, { messages, pictures }: ShownRequest, now: number): GoneOn {
     const { state } = this;
     const at = (parentStepId: string, place: Call['place'], steps: readonly Draft[] = []): GoneOn => ({
       steps,
@@ -232,12 +237,14 @@ export class CapturedRollout {
         const open = openOnPath(state.calls, state.leafStepId).at(-1);
         const last = messages.findLastIndex(({ role }) => role === 'assistant');
         const added = spoken(messages.slice(last + 1));
-        const steps = open ? this.#record(open, 0, added, 'none', now) : [];
+        const steps = open ? this.#record(open, 0, { added, pictures: picturesIn(added, pictures) }, 'none', now) : [];
         return at(state.leafStepId, 'path', steps);
       }
       case 'continues': {
         const { call, choice, from } = placing;
-        const steps = call.state === 'answered' ? this.#record(call, choice, spoken(messages).slice(from), 'none', now) : [];
+        const added = spoken(messages).slice(from);
+        const followed = { added, pictures: picturesIn(added, pictures) };
+        const steps = call.state === 'answered' ? this.#record(call, choice, followed, 'none', now) : [];
         return at(call.stepId, call.stepId === state.leafStepId ? 'path' : 'branch', steps);
       }
       default:
@@ -249,7 +256,7 @@ export class CapturedRollout {
   #record(
     call: Call,
     choice: number,
-    added: Parameters<typeof stepDrafts>[4]['added'],
+    shown: Pick<Followed, 'added' | 'pictures'>,
     termination: 'none' | 'terminated' | 'truncated',
     now: number,
     observation?: string,
@@ -259,7 +266,7 @@ export class CapturedRollout {
     if (!chosen) return [];
     const isOnPath = call.place === 'path' && call.parentStepId === state.leafStepId;
     const followed = {
-      ...{ added, termination },
+      ...{ ...shown, termination },
       environmentMs: call.answeredAt === null ? 0 : Math.max(0, now - call.answeredAt),
       ...(observation === undefined ? {} : { observation }),
     };
@@ -270,11 +277,12 @@ export class CapturedRollout {
     return [...stepDrafts(this.place, call, chosen, isOnPath ? this.place.rolloutId : null, followed)];
   }
 
-  #promptDraft(call: Call, request: ReadRequest, before: string | null, { reply, server }: Answered): Draft {
+  #promptDraft({ call, request, pictures, before }: Asked, held: ReadonlySet<string>, { reply, server }: Answered): Draft {
     const { treeId, runId } = this.place;
     const known = before === null ? undefined : this.#prompts.get(before);
     const asked = {
-      ...{ messages: askedMessages(request.messages), tools: request.tools, sampling: request.sampling, server },
+      ...{ messages: askedMessages(request.messages, { shown: pictures, held }), tools: request.tools, server },
+      sampling: request.sampling,
       ...{ model: request.model && cutText(request.model, 500), tokenIds: reply.promptTokenIds },
     };
     const { data, prompt } = shownPrompt(asked, reply.choices[0]?.tokens?.ids ?? null, {
@@ -292,7 +300,10 @@ export class CapturedRollout {
   async #append(drafts: readonly Draft[]): Promise<string> {
     if (drafts.length === 0) return '';
     try {
-      return formatPosition(positionAfter(await this.#appender.append(drafts)));
+      const records = await this.#appender.append(drafts);
+      for (const { data } of drafts)
+        if ('pictures' in data) for (const { imageId } of data.pictures ?? []) this.state.pictures.add(imageId);
+      return formatPosition(positionAfter(records));
     } catch (cause) {
       throw new NotRecorded(`the record could not be appended to: ${cause instanceof Error ? cause.message : String(cause)}`, {
         cause,
@@ -306,6 +317,8 @@ export class CapturedRollout {
     return done;
   }
 }
+
+const NOTHING = { added: [], pictures: [] };
 
 interface GoneOn {
   readonly steps: readonly Draft[];

@@ -17,6 +17,7 @@ import { checkNames, type Named, type Place, runIdOf } from './place.ts';
 import type { Json } from './read-request.ts';
 import { type Held, openingDrafts, recoverRollout } from './recover-rollout.ts';
 import { rewardDraft, type Scorer, sameReward } from './reward.ts';
+import { openPictureReader } from './shown-pictures.ts';
 
 export interface CaptureWorld extends Omit<AppendingWorld, 'stamp'> {
   /** What the run that a first call opens says of itself. */
@@ -68,6 +69,7 @@ export function openCapture(world: CaptureWorld): Capture {
   const appenders = openCache<Appender>({ max: 100 });
   const opened = openCache<Pick<Owner, 'principal' | 'project'>>({ max: 50_000 }); // runs by this process, before they are folded
   const places = openCache<Partial<Held>>({ max: 50_000 }); // what was opened here of runs and trees, by their ids
+  const readPictures = openPictureReader();
   const exclusive = createExclusive();
   const closed = openCache<'closed'>({ max: 50_000 }); // runs and trees that take no further rollout
   const close = createClosing({ db, exclusive, closed, folded, projectOf, using, appenderOf });
@@ -130,7 +132,7 @@ export function openCapture(world: CaptureWorld): Capture {
           if (closed.get(runId) || closed.get(place.treeId)) throw isOver(closed.get(runId) ? 'run' : 'task');
           const ordinals = new Set([...held.ordinals, ...(places.get(place.treeId)?.ordinals ?? [])]);
           const now = { ...held, ...places.get(runId), ...places.get(place.treeId), ordinals };
-          const { drafts, held: then } = openingDrafts(place, now, config, request.messages, policy);
+          const { drafts, held: then } = openingDrafts(place, now, config, request, policy);
           await append(drafts);
           opened.set(runId, opened.get(runId) ?? { principal: principal.principal, project });
           places.set(runId, { environments: then.environments });
@@ -139,7 +141,7 @@ export function openCapture(world: CaptureWorld): Capture {
       // one that is named by ids is that which its names opened
       const same = rollouts.get(names.get(place.rolloutId) ?? '');
       if (same) return same;
-      const rollout = new CapturedRollout(place, state, appenderOf(principal.principal, project));
+      const rollout = new CapturedRollout(place, state, appenderOf(principal.principal, project), readPictures);
       rollouts.set(key, rollout);
       names.set(place.rolloutId, key);
       return rollout;

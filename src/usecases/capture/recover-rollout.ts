@@ -1,5 +1,4 @@
 import type { Draft } from '../../append/appender.ts';
-import type { CallMessage } from '../../domain/capture/call-message.ts';
 import { isUuid } from '../../domain/ids.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
@@ -14,6 +13,7 @@ import { isOver } from './capture-errors.ts';
 import type { RolloutState } from './captured-rollout.ts';
 import { type Named, type Place, rolloutIdOf, treeIdOf } from './place.ts';
 import { chatMessage, isObject, type Json, messagesOfItems } from './read-request.ts';
+import type { ShownRequest } from './shown-pictures.ts';
 
 /** Reads payloads of the blob store. */
 export interface Payloads {
@@ -59,6 +59,9 @@ export async function recoverRollout(db: Db, named: Named, runId: string, payloa
   const rootStepId = tree?.rootStepId ?? derivedId('root', treeId);
   const state: RolloutState = {
     ...{ rootStepId, leafStepId: start?.fromStepId ?? rootStepId, depths: new Map([[rootStepId, 0]]), calls: [] },
+    pictures: new Set(
+      events.flatMap(({ data }) => ('pictures' in data ? (data.pictures ?? []) : [])).map(({ imageId }) => imageId),
+    ),
     ...{ policy: start?.policy ?? run?.policy ?? null, isOpen: start !== null, open: null },
     ended: finished && { outcome: finished.outcome, success: finished.success, reason: finished.reason },
   };
@@ -83,7 +86,7 @@ export function openingDrafts(
   place: Place,
   { environments, hasTree, rootStepId, ordinals }: Held,
   config: Json,
-  messages: readonly CallMessage[],
+  request: ShownRequest,
   policy: PolicyRef,
 ): { readonly drafts: readonly Draft[]; readonly held: Held } {
   const { environment, fingerprint } = (environments?.length === 1 ? environments[0] : undefined) ?? CAPTURED;
@@ -92,7 +95,7 @@ export function openingDrafts(
   return {
     drafts: [
       ...(environments ? [] : [runDraft(place, environment, policy, config)]),
-      ...(hasTree ? [] : [treeDraft(place, environment, fingerprint, messages)]),
+      ...(hasTree ? [] : [treeDraft(place, environment, fingerprint, request)]),
       rolloutDraft(place, rootStepId, ordinal, policy),
     ],
     held: { environments: environments ?? [CAPTURED], hasTree: true, rootStepId, ordinals: new Set([...ordinals, ordinal]) },

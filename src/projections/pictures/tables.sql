@@ -1,5 +1,5 @@
--- A picture that an observation held, in its order, by the step that it followed (the root for the opening of the task); one that only
--- the prompt of a captured call showed, by the id of the call.
+-- A picture that an observation held, in its order, by the step that it followed (the root for the opening of the task); one that
+-- only the prompt of a captured call showed, by the id of the call.
 create table pictures (
   step_id    uuid    not null,
   ordinal    integer not null,

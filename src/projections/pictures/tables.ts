@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: b9014fd7f7ebe30c
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 6943b97c9cd1d6f4
 import type { Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 

@@ -19,7 +19,7 @@ export type PictureReader = (messages: readonly CallMessage[]) => Promise<ShownP
 
 const CACHED_BYTES = 64 * 1_048_576; // a program sends the pictures of its whole conversation with each call
 
-/** Opens the reading of pictures that programs show to models. An address is not fetched: what lies there may be another picture. */
+/** Opens the reading of pictures that programs show to models. An address is not fetched: it may hold another picture by now. */
 export function openPictureReader(): PictureReader {
   const cache = openCache<{ readonly shown: ShownPicture }>({
     maxSize: CACHED_BYTES,

@@ -6,8 +6,12 @@ import { Broken, type Outcome, target } from '../target.ts';
 
 const EVENT = JSON.stringify({ id: 'x', type: 'RunStarted' });
 const QUERY = '{"query":"{ runs(first: 1) { nodes { name } } }"}';
+const MUTATION = JSON.stringify({
+  query: 'mutation { annotate(annotations: [{ tree: "00000000-0000-4000-8000-000000000000", label: "forged" }]) { ids } }',
+});
 const PATHS = [
   '/graphql?query={runs(first:1){nodes{name}}}',
+  '/graphql?query=mutation{retractAnnotations(ids:[]){ids}}',
   '/graphql',
   '/v1/events',
   '/v1/training/leases',
@@ -42,6 +46,7 @@ const ALWAYS: readonly Tried[] = [
       ['/graphql', '/v1/events'].map((path) => ({ from, way, path, body: path === '/graphql' ? QUERY : EVENT })),
     ),
   ),
+  ...SITES.flatMap((from) => WAYS.map((way) => ({ from, way, path: '/graphql', body: MUTATION }))),
 ];
 
 let open: Promise<Victim> | undefined; // from the first case to the last
@@ -55,7 +60,7 @@ export const browserTarget = target<Tried>({
     from: fc.constantFrom(...SITES),
     way: fc.constantFrom(...WAYS),
     path: fc.constantFrom(...PATHS),
-    body: fc.constantFrom(QUERY, EVENT, '', '[]', 'query=%7B__typename%7D'),
+    body: fc.constantFrom(QUERY, MUTATION, EVENT, '', '[]', 'query=%7B__typename%7D'),
   }),
   way: {
     process: 'api',

@@ -5,7 +5,7 @@ import { limitOf } from '../../runtime/limit.ts';
 import { type Rebuilding, rebuildProjection, retireVersions } from '../rebuild/rebuild-projection.ts';
 
 /** The read models whose tables hold payload. */
-export const HOLDING = ['runs', 'step-tree', 'rewards', 'revisions', 'replays', 'images', 'prompts', 'pictures'];
+export const HOLDING = ['runs', 'step-tree', 'rewards', 'revisions', 'replays', 'images', 'prompts', 'pictures', 'annotations'];
 
 const AT_ONCE = 2; // a build waits for Postgres most of its time; each takes up to six connections
 const SMALL = 20_000; // records: below, two folds and the making of indexes take longer than a fold that looks up

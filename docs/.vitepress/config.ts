@@ -25,6 +25,7 @@ export default defineConfig({
         text: 'Guides',
         items: [
           page('The studio', '/guides/studio'),
+          page('What happened in my run?', '/guides/what-happened'),
           page('Review', '/guides/review'),
           page('Capture an agent', '/guides/capture'),
           page('Command line', '/guides/command-line'),

@@ -1,3 +1,4 @@
+import { loadavg } from 'node:os';
 import type { Browser, Page } from 'playwright-core';
 import { serveApi } from '../../src/app/serve-api.ts';
 import { linkTo } from '../../src/http/local-access.ts';
@@ -13,6 +14,7 @@ import type { Figure, Outcome } from './outcome.ts';
 import { median, percentile } from './percentile.ts';
 import type { Size, Stage, StageDatabase } from './stage.ts';
 import { openStagePlatform } from './stage-platform.ts';
+import { choosePoints, fillSamples } from './studio-samples.ts';
 
 const NODES: Record<Size, number> = { full: 10_000, quick: 200 };
 const STEPS: Record<Size, number> = { full: 1_000, quick: 50 };
@@ -31,7 +33,8 @@ const WATCH_FRAMES = `new Promise((resolve) => {
 
 /**
  * Measures the studio in Chromium, each view in a browser context of its own, so that nothing is kept from the one before: when
- * its content is there, how much script the first view loads, and the time between frames while a tree is moved.
+ * its content is there, how much script the first view loads, and the time between frames while a tree is moved and a trajectory
+ * scrolled; then, over a million events, the way from a point of a curve to its samples.
  */
 export async function benchStudio(stage: Stage): Promise<Outcome> {
   const platform = await openStagePlatform(stage);
@@ -46,6 +49,11 @@ export async function benchStudio(stage: Stage): Promise<Outcome> {
   const drawn = await view(`/view/tree/${tree}`, isDrawn);
   const walked = await view(`/view/trajectory/${rollout}`, (page) => page.getByText('action 1', { exact: true }).waitFor());
   const frames = await pan(browser, server.url, `/view/tree/${tree}`);
+  const scrolled = await scroll(browser, server.url, `/view/trajectory/${rollout}`);
+  const say = (text: string) => void process.stderr.write(`studio: ${text}\n`);
+  const events = await fillSamples((await stage.database()).db, stage.size, say);
+  const { page } = await openStudioPage(browser, linkTo(server.url, '/', LOCAL_TOKEN));
+  const chosen = await choosePoints(page, server.url, stage.size);
   const figure = (name: string, value: number, unit: 'ms' | 'bytes', limit: number): Figure => ({
     ...{ name, value, unit, baseline: null },
     goal: { kind: 'below', limit },
@@ -58,10 +66,16 @@ export async function benchStudio(stage: Stage): Promise<Outcome> {
       figure(`tree of ${NODES[stage.size]} nodes drawn, median`, median(drawn.milliseconds), 'ms', 1_000),
       figure('time between frames while the tree is moved, p95', percentile(frames, 0.95), 'ms', 50),
       figure(`trajectory of ${STEPS[stage.size]} steps with pictures opened, median`, median(walked.milliseconds), 'ms', 1_000),
+      figure('time between frames while the trajectory is scrolled, p95', percentile(scrolled, 0.95), 'ms', 50),
+      figure(`a point of a curve to its samples over ${events} events, p95`, percentile(chosen, 0.95), 'ms', 300),
     ],
     conditions: {
       runs: RUNS[stage.size],
       'each view': `${times} times, nothing cached`,
+      'points of a curve': chosen.length,
+      'load average': loadavg()
+        .map((load) => load.toFixed(1))
+        .join(' '),
       browser: browser.version(),
       ...stage.conditions(),
     },
@@ -137,15 +151,31 @@ async function pan(browser: Browser, url: string, path: string): Promise<readonl
   await isDrawn(page);
   const box = await page.locator('.tree-canvas canvas').boundingBox();
   const [x, y] = [(box?.x ?? 0) + 300, (box?.y ?? 0) + 200];
-  const frames = page.evaluate(WATCH_FRAMES) as Promise<readonly number[]>;
   await page.mouse.move(x, y);
   await page.mouse.down();
+  const frames = await framesWhile(page, (step) => page.mouse.move(x + 150 * Math.sin(step / 9), y + 100 * Math.cos(step / 7)));
+  await page.mouse.up();
+  await page.context().close();
+  return frames;
+}
+
+/** Scrolls a trajectory by the wheel, and returns the milliseconds between the frames meanwhile. */
+async function scroll(browser: Browser, url: string, path: string): Promise<readonly number[]> {
+  const { page } = await openStudioPage(browser, linkTo(url, '/', LOCAL_TOKEN));
+  await page.goto(`${url}${path}`);
+  await page.getByText('action 1', { exact: true }).waitFor();
+  const frames = await framesWhile(page, () => page.mouse.wheel(0, 120));
+  await page.context().close();
+  return frames;
+}
+
+/** Moves something step by step, and returns the milliseconds between the frames meanwhile. */
+async function framesWhile(page: Page, move: (step: number) => Promise<void>): Promise<readonly number[]> {
+  const frames = page.evaluate(WATCH_FRAMES) as Promise<readonly number[]>;
   let moving = true;
   void frames.finally(() => {
     moving = false;
   });
-  for (let step = 0; moving; step++) await page.mouse.move(x + 150 * Math.sin(step / 9), y + 100 * Math.cos(step / 7));
-  await page.mouse.up();
-  await page.context().close();
+  for (let step = 0; moving; step++) await move(step);
   return frames;
 }

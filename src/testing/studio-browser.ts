@@ -28,11 +28,16 @@ export async function openStudioBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath, args: ['--no-sandbox'] });
 }
 
-/** Opens a page by the link that a server printed, and waits for the list of runs. */
-export async function openStudioPage(browser: Browser, link: string): Promise<StudioPage> {
+/** Opens a page by the link that a server printed, or with an API key, and waits for the list of runs. */
+export async function openStudioPage(
+  browser: Browser,
+  link: string,
+  { key }: { readonly key?: string } = {},
+): Promise<StudioPage> {
   const wrong: string[] = [];
   const page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage();
   page.setDefaultTimeout(WAIT_MS);
+  if (key !== undefined) await page.addInitScript(`sessionStorage.setItem('espalier-key', ${JSON.stringify(key)})`);
   page.on('pageerror', ({ message }) => wrong.push(message));
   page.on('dialog', (dialog) => {
     wrong.push(`a dialog: ${dialog.message()}`);

@@ -125,7 +125,7 @@ function Drawn({ tree, outline }: { readonly tree: Tree; readonly outline: Outli
         <NodePanel
           tree={tree}
           outline={outline}
-          node={chosen}
+          node={chosen ?? layout.nodes[0]}
           simulation={simulation}
           statistics={statistics}
           choose={(step) => set({ step })}

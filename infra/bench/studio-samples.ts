@@ -1,0 +1,52 @@
+import { sql } from 'kysely';
+import type { Page } from 'playwright-core';
+import type { Db } from '../../src/postgres/database.ts';
+import { type AnswersFill, eventsOf, fillAnswers, type Saying, settleAnswers } from './fill-answers.ts';
+import type { Size } from './stage.ts';
+
+const FILL: Record<Size, AnswersFill> = {
+  full: { trees: 9_000, runs: 20, tasks: 450 }, // 1,000,000 events
+  quick: { trees: 60, runs: 4, tasks: 15 },
+};
+const POINTS: Record<Size, number> = { full: 40, quick: 3 };
+const POLICY = 'bench';
+
+/** Fills the record with many events, and the versions that its batches made. @returns the number of events. */
+export async function fillSamples(db: Db, size: Size, say: Saying): Promise<number> {
+  await fillAnswers(db, FILL[size], say);
+  await sql`
+    insert into lineages (lineage_id, policy_id, estimator, rules, seed, trainer, declared_at, said)
+    select lineage_id, policy_id, estimator, rules, seed, '{}', min(planned_at), '' from batches where policy_id = ${POLICY}
+    group by lineage_id, policy_id, estimator, rules, seed`.execute(db);
+  await sql`
+    insert into policy_versions (lineage_id, version, policy_id, batch_id, checkpoint_id, weights, samples, metrics, updated_at, said)
+    select lineage_id, version, policy_id, batch_id, checkpoint_id, '', 1,
+      jsonb_build_object('return', version / 80.0, 'entropy', 1 - version / 160.0, 'gradNorm', version % 7), acked_at, ''
+    from batch_acks where policy_id = ${POLICY}`.execute(db);
+  await settleAnswers(db);
+  await sql`analyze`.execute(db);
+  return eventsOf(FILL[size]);
+}
+
+/** Chooses points of a curve, one after another, and returns the milliseconds until the samples of each are there. */
+export async function choosePoints(page: Page, url: string, size: Size): Promise<readonly number[]> {
+  await page.goto(`${url}/view/training?policy=${POLICY}`);
+  await page.locator('.chart svg').first().waitFor();
+  const milliseconds: number[] = [];
+  let shown: string | null = null;
+  for (let n = 0; n <= POINTS[size]; n++) {
+    const box = await page.locator('.chart svg').first().boundingBox();
+    if (!box) throw new Error('the curve is not on the page');
+    await page.mouse.move(box.x + 60 + ((box.width - 80) * n) / (POINTS[size] + 1), box.y + 90);
+    const began = performance.now();
+    await page.mouse.down();
+    await page.mouse.up();
+    const version = new URL(page.url()).searchParams.get('version')?.replaceAll('"', '') ?? null; // a number as text is quoted
+    if (version === shown) throw new Error(`the point ${n} of the curve leads to no other version than ${shown}`);
+    shown = version;
+    await page.getByRole('heading', { name: `Version ${version} was made by batch ${Number(version) - 1}` }).waitFor();
+    await page.locator('section.panel tbody tr').first().waitFor();
+    if (n > 0) milliseconds.push(performance.now() - began); // the first loads the script of the view
+  }
+  return milliseconds;
+}

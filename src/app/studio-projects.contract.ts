@@ -111,7 +111,7 @@ export const projectFlows = (brokers?: () => Promise<readonly string[]>) => () =
   });
 
   test.each(Object.keys(VIEWS))(
-    'with a key of one project the view %s shows that project, and nothing of another',
+    'a key of one project sees that project in the view %s, and nothing of another',
     async (name) => {
       const view = VIEWS[name]!; // a key of VIEWS
       await page.goto(`${server.url}${view(mine, WORD.mine)}`);

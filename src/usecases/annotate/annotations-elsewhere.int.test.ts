@@ -65,7 +65,7 @@ describe('annotations in a file of events', () => {
     },
   );
 
-  test('who imports an annotation is its author, whatever author a line of the file names', async () => {
+  test('the author of an imported annotation is who imports it, whatever author a line of the file names', async () => {
     const { builder, treeId } = annotated();
     await givenPrepared(shop.db, builder.events, shop.blobs);
     await shop.exportTo('source', { kind: 'jsonl', scope: 'trees' });

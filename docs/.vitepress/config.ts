@@ -49,6 +49,7 @@ export default defineConfig({
           page('Secrets by name', '/guides/secrets'),
           page('Forget', '/guides/forget'),
           page('Weights & Biases, MLflow, Trackio, TensorBoard', '/guides/sinks'),
+          page('One of each of your own', '/guides/add-your-own'),
           page('Add an environment', '/guides/add-an-environment'),
           page('Add an environment in Python', '/guides/add-an-environment-in-python'),
           page('Published environments', '/guides/published-environments'),

@@ -20,6 +20,8 @@ import inspect
 import math
 from dataclasses import dataclass, field
 
+from .own_code import imported_beside
+
 
 class UnknownTask(Exception):
     """`reset` was asked for a task that the environment does not have."""
@@ -102,16 +104,22 @@ class Environment:
 
     @classmethod
     def fingerprint(cls):
-        """Returns what determines tasks and answers: by default a hash of the files that define the class and its bases."""
+        """Returns what determines tasks and answers: by default a hash of the files that define the class and its bases, and of the modules
+        that they have imported from their folders."""
         digest = hashlib.sha256()
+        files = []
         for base in cls.__mro__:
             if issubclass(base, Environment) and base is not Environment:
                 digest.update(f"{base.__qualname__}\n".encode())
                 try:
                     with open(inspect.getfile(base), "rb") as file:
                         digest.update(file.read())
+                    files.append(inspect.getfile(base))
                 except (OSError, TypeError):
                     digest.update(repr(sorted(vars(base))).encode())
+        for path in imported_beside(files):
+            with open(path, "rb") as file:
+                digest.update(file.read())
         return digest.hexdigest()
 
 

@@ -15,6 +15,7 @@ import types
 import typing
 
 from .json_server import Refused, json_server, text_of
+from .own_code import imported_beside
 from .pictures import is_image, picture_texts
 from .serving import load_module
 
@@ -79,7 +80,8 @@ def make_tool_server(functions, *, host="127.0.0.1", port=0):
     if len(tools) < len(functions) or not tools:
         raise ValueError("name each tool once, and at least one" if tools else "there is no tool: mark functions by @tool")
     digest = hashlib.sha256()
-    for path in sorted({inspect.getfile(function) for function in functions}):
+    files = sorted({inspect.getfile(function) for function in functions})
+    for path in files + imported_beside(files):
         with open(path, "rb") as file:
             digest.update(file.read())
 

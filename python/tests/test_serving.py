@@ -42,6 +42,25 @@ class Countdown(Environment):
         return "down", self.left
 
 
+class Fingerprints(unittest.TestCase):
+    def test_the_fingerprint_changes_with_a_module_that_the_file_imports_from_its_folder(self):
+        def fingerprint(rules):
+            with tempfile.TemporaryDirectory() as folder:
+                with open(os.path.join(folder, "own_rules.py"), "w") as file:
+                    file.write(rules)
+                with open(os.path.join(folder, "own_world.py"), "w") as file:
+                    file.write(
+                        "from espalier_rl import Environment\nimport own_rules\nclass World(Environment):\n    tasks = ['1']\n"
+                    )
+                program = f"import sys\nfrom espalier_rl.serving import load\nprint(load({os.path.join(folder, 'own_world.py')!r}).fingerprint())"
+                env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"}
+                return subprocess.run([sys.executable, "-c", program], env=env, check=True, capture_output=True, text=True).stdout
+
+        first = fingerprint("RIGHT = 1\n")
+        self.assertEqual(fingerprint("RIGHT = 1\n"), first)
+        self.assertNotEqual(fingerprint("RIGHT = 2\n"), first)
+
+
 class Served(ServedJson, unittest.TestCase):
     def make(self):
         return make_server(Countdown)

@@ -12,6 +12,7 @@ import { pythonEnvironment } from './server/python-entry.ts';
 import { environmentServer } from './server/server-entry.ts';
 import { textcraft } from './textcraft/textcraft-entry.ts';
 import { toolEnv } from './tool-env/tool-env-entry.ts';
+import { isModule } from './tools/load-export.ts';
 import { webshopGenerated } from './webshop/webshop-entry.ts';
 import { withPictures } from './with-pictures.ts';
 
@@ -41,11 +42,14 @@ const [first, ...others] = ENTRIES.map(({ address }) => address);
 const environmentAddress = z.discriminatedUnion('environment', [first as NonNullable<typeof first>, ...others]); // there is a first one
 
 /** How each environment is written, for help and messages. */
-export const ENVIRONMENT_FORMS = `${ENTRIES.map(formOf).join(', ')} (options: espalier environments)`;
+export const ENVIRONMENT_FORMS = `${ENTRIES.map(formOf).join(', ')}; or your own by ./FILE.ts, ./FILE.py, npm:PACKAGE, http://HOST:PORT (options: espalier environments)`;
 
-/** Reads the name of an environment. @throws EnvironmentError that says what is wrong, and which names or options there are. */
+/**
+ * Reads the name of an environment. A path, `npm:PACKAGE` and an address are those of the user's own. @throws EnvironmentError
+ * that says what is wrong, and which names or options there are.
+ */
 export function parseEnvironment(text: string): EnvironmentAddress {
-  const [, name, rest] = /^([^:]*)(?::(.*))?$/s.exec(text) ?? [];
+  const [, name, rest] = /^([^:]*)(?::(.*))?$/s.exec(`${kindOfOwn(text)}${text}`) ?? [];
   const entry = ENTRIES.find((each) => each.name === name);
   if (!entry)
     throw new EnvironmentError(
@@ -56,6 +60,14 @@ export function parseEnvironment(text: string): EnvironmentAddress {
   const parsed = environmentAddress.safeParse({ ...raw, environment: name });
   if (!parsed.success) throw refusedAddress(entry, raw, parsed.error);
   return parsed.data as EnvironmentAddress; // the union of the same entries, whose types `safeExtend` forgets
+}
+
+/** Returns what is left out before a path, a package or an address that stands for itself. */
+function kindOfOwn(text: string): string {
+  const [file = ''] = text.split(/[;#]/);
+  if (/^https?:\/\//.test(text)) return `${environmentServer.name}:`;
+  if (/\.py$/.test(file) && !file.includes(':')) return `${pythonEnvironment.name}:`;
+  return isModule(file) && !ENTRIES.some(({ name }) => file.startsWith(`${name}:`)) ? `${ownModule.name}:` : '';
 }
 
 /**

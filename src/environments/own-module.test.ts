@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { EnvironmentError } from './environment.ts';
-import { ENVIRONMENT_FORMS, openEnvironment } from './open-environment.ts';
+import { ENVIRONMENT_FORMS, openEnvironment, parseEnvironment } from './open-environment.ts';
 
 const ZOD = pathToFileURL(join('node_modules', 'zod', 'index.js')).href;
 /** A world of one task: guess the word. */
@@ -76,7 +76,7 @@ describe('an environment from a module', () => {
 
   test.each([
     ['nan', 'what step returns.reward.value must be a finite number: return 0 where nothing was earned, at the action "nan"'],
-    ['none', 'what step returns.reward must be { value, raw, scale, kind }, at the action "none"'],
+    ['none', 'what step returns.reward must be a number or { value, raw, scale, kind }, at the action "none"'],
   ])('a step that returns no reward that can be recorded (%s) is refused by its field, with the remedy', async (action, said) => {
     const environment = await (await openEnvironment(`module:${file}`)).create();
     await expect(environment.step(action)).rejects.toThrow(`environment ${file}#environment: ${said}`);
@@ -108,11 +108,90 @@ describe('an environment from a module', () => {
   });
 });
 
+describe('an environment in its shortest form', () => {
+  const SHORT = `
+import { right } from './rules.mjs';
+export const environment = {
+  name: 'short',
+  open: () => ({
+    taskAliases: ['3', '4'],
+    create() {
+      let asked = 0;
+      return {
+        reset({ alias }) { asked = Number(alias); return \`Is \${alias} even?\`; },
+        step: (action) => ({ observation: 'So.', reward: action === 'nan' ? NaN : Number(right(asked, action)), terminated: true }),
+      };
+    },
+  }),
+};`;
+  const RULES = "export const right = (asked, action) => (asked % 2 === 0) === (action === 'yes');";
+  const given = async (name: string, rules = RULES) => {
+    const place = join(folder, name);
+    await mkdir(place, { recursive: true });
+    await writeFile(join(place, 'rules.mjs'), rules);
+    await writeFile(join(place, 'short.mjs'), SHORT);
+    return join(place, 'short.mjs');
+  };
+
+  test('what a module leaves out has its usual value, and a number is the reward that a step earned', async () => {
+    const environment = await (await openEnvironment(await given('one'))).create();
+    expect(await environment.reset({ alias: '4', seed: 0 })).toEqual({
+      ...{ instruction: '', observation: 'Is 4 even?', goal: 'Is 4 even?', depth: null, split: null },
+      ...{ admissibleActions: null, stateHash: null },
+    });
+    expect(await environment.step('yes')).toEqual({
+      ...{ observation: 'So.', reward: { value: 1, raw: 1, scale: 1, kind: 'delta' }, terminated: true, truncated: false },
+      ...{ success: null, executable: true, admissibleActions: null, stateHash: null },
+    });
+    expect(environment.parse('Thought: even.\nAction: yes')).toMatchObject({ thought: 'even.', action: 'yes' });
+    await expect(environment.step('nan')).rejects.toThrow('what step returns.reward.value must be a finite number');
+    await environment.close();
+  });
+
+  test('the fingerprint changes with a file that the module imports', async () => {
+    const [same, again] = await Promise.all([given('two'), given('three')].map(async (file) => openEnvironment(await file)));
+    const other = await openEnvironment(await given('four', `${RULES} // otherwise`));
+    expect(again?.fingerprint).toBe(same?.fingerprint);
+    expect(other.fingerprint).not.toBe(same?.fingerprint);
+  });
+
+  test('a package that is installed is an environment, known by all its files', async () => {
+    const home = process.cwd();
+    const installed = async (rules: string) => {
+      const project = await mkdtemp(join(folder, 'project-'));
+      const place = join(project, 'node_modules', '@mine', 'short');
+      await mkdir(join(place, 'src'), { recursive: true });
+      await writeFile(
+        join(place, 'package.json'),
+        '{"name":"@mine/short","exports":{"import":"./src/short.ts"},"type":"module"}',
+      );
+      await writeFile(join(place, 'src', 'rules.mjs'), rules);
+      await writeFile(join(place, 'src', 'short.ts'), `const typed: number = 1;\n${SHORT}`);
+      process.chdir(project);
+      return openEnvironment('@mine/short').finally(() => process.chdir(home));
+    };
+    const kind = await installed(RULES);
+    expect([kind.name, kind.taskAliases]).toEqual(['short', ['3', '4']]);
+    expect(await (await kind.create()).reset({ alias: '3', seed: 0 })).toMatchObject({ observation: 'Is 3 even?' });
+    expect((await installed(`${RULES} // otherwise`)).fingerprint).not.toBe(kind.fingerprint);
+    await expect(openEnvironment('npm:none-of-these')).rejects.toThrow('no package none-of-these is installed in');
+  });
+});
+
+test.each([
+  ['./guess.ts', { environment: 'module', file: './guess.ts' }],
+  ['guess.mjs#bare;word=fig', { environment: 'module', file: 'guess.mjs#bare', word: 'fig' }],
+  ['npm:my-env#bare', { environment: 'module', file: 'npm:my-env#bare' }],
+  ['./guess.py#Guess;timeout=5', { environment: 'python', file: './guess.py#Guess', timeout: 5 }],
+  ['http://127.0.0.1:8900;timeout=5', { environment: 'server', url: 'http://127.0.0.1:8900', timeout: 5 }],
+  ['module:./guess.ts', { environment: 'module', file: './guess.ts' }],
+])('the path, package or address %s stands for itself', (text, address) => {
+  expect(parseEnvironment(text)).toMatchObject(address);
+});
+
 test('an unknown name is refused with the names that there are', async () => {
-  await expect(openEnvironment('./guess.mjs')).rejects.toThrow(
-    `there is no environment "./guess.mjs"; name ${ENVIRONMENT_FORMS}`,
-  );
+  await expect(openEnvironment('guess')).rejects.toThrow(`there is no environment "guess"; name ${ENVIRONMENT_FORMS}`);
   expect(ENVIRONMENT_FORMS).toBe(
-    'textcraft[:FOLDER], search-qa[:KEY=VALUE;…], tool-env[:KEY=VALUE;…], chat[:KEY=VALUE;…], echo[:CHARACTERS], agentgym:SERVER@URL[?OPTION=VALUE&…]#TASKS, module:FILE[#EXPORT][;KEY=VALUE;…], python:FILE.py[#CLASS][;timeout=SECONDS], server:URL[;timeout=SECONDS], scienceworld[:KEY=VALUE;…], alfworld[:KEY=VALUE;…], babyai[:KEY=VALUE;…], agentenv-textcraft[:KEY=VALUE;…], webshop-generated[:KEY=VALUE;…] (options: espalier environments)',
+    'textcraft[:FOLDER], search-qa[:KEY=VALUE;…], tool-env[:KEY=VALUE;…], chat[:KEY=VALUE;…], echo[:CHARACTERS], agentgym:SERVER@URL[?OPTION=VALUE&…]#TASKS, module:FILE[#EXPORT][;KEY=VALUE;…], python:FILE.py[#CLASS][;timeout=SECONDS], server:URL[;timeout=SECONDS], scienceworld[:KEY=VALUE;…], alfworld[:KEY=VALUE;…], babyai[:KEY=VALUE;…], agentenv-textcraft[:KEY=VALUE;…], webshop-generated[:KEY=VALUE;…]; or your own by ./FILE.ts, ./FILE.py, npm:PACKAGE, http://HOST:PORT (options: espalier environments)',
   );
 });

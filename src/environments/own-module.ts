@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { sha256Hex } from '../digest/sha256.ts';
-import { isAmount } from '../domain/reward/amount.ts';
-import { type Environment, EnvironmentError, type EnvironmentKind } from './environment.ts';
+import { completeModule } from './complete-module.ts';
+import { EnvironmentError, type EnvironmentKind } from './environment.ts';
 import { defineEnvironment, type EnvironmentEntry, type RawOptions } from './environment-entry.ts';
 import { text } from './option-kinds.ts';
 import { overlay } from './overlay.ts';
@@ -18,24 +18,21 @@ const entryShape = z.looseObject({
     .optional(),
   open: method,
 });
-const amount = z.custom<number>(isAmount, 'must be a finite number: return 0 where nothing was earned');
-const stepShape = z.looseObject({
-  observation: z.string('must be a text'),
-  reward: z.looseObject({ value: amount, raw: amount }, 'must be { value, raw, scale, kind }'),
-});
 const kindShape = z.looseObject({
-  name: named,
-  fingerprint: z.string('must be a text').min(1, 'must not be empty'),
+  name: named.optional(),
+  fingerprint: z.string('must be a text').min(1, 'must not be empty').optional(),
   taskAliases: z.array(z.string(), 'must be a list of texts').min(1, 'must name a task'),
   create: method,
-  close: method,
+  close: method.optional(),
 });
 
 /** An environment that the user brings: a module exports the same `{ name, options, open }` that ours are made of. */
 export const ownModule = defineEnvironment({
   name: 'module',
   summary: 'your own, from a module that exports { name, options, open }; the export environment when no other is named',
-  options: z.looseObject({ file: text('FILE[#EXPORT]', 'the module, relative to the working folder; its own options follow') }),
+  options: z.looseObject({
+    file: text('FILE[#EXPORT]', 'the module, relative to the working folder, or npm:PACKAGE; its own options follow'),
+  }),
   syntax: {
     form: 'module:FILE[#EXPORT][;KEY=VALUE;…]',
     read: (rest) => {
@@ -46,8 +43,10 @@ export const ownModule = defineEnvironment({
   open: async ({ file, environment: _name, ...own }) => openModule(file, own as RawOptions),
 });
 
+type GivenKind = Omit<EnvironmentKind, 'name' | 'fingerprint' | 'close'> & Partial<EnvironmentKind>;
+
 /**
- * Loads and opens it. Its file's hash is part of its fingerprint. @throws EnvironmentError that names the module and the field.
+ * Loads and opens it. The hash of its files is part of its fingerprint. @throws EnvironmentError that names the module and the field.
  */
 async function openModule(file: string, raw: RawOptions): Promise<EnvironmentKind> {
   const { value, place, sha256 } = await loadExport(file, 'environment', 'environment').catch((cause: unknown) => {
@@ -58,33 +57,15 @@ async function openModule(file: string, raw: RawOptions): Promise<EnvironmentKin
   const entry = { summary: '', options: z.strictObject({}), ...(value as Partial<EnvironmentEntry>) } as EnvironmentEntry;
   const parsed = entry.options.safeParse(raw);
   if (!parsed.success) throw refusedAddress({ ...entry, name: `module:${file}` }, raw, parsed.error);
-  const kind = await (value as EnvironmentEntry).open(parsed.data); // called as a method of what the module made
+  const kind: GivenKind = await (value as EnvironmentEntry).open(parsed.data); // called as a method of what the module made
   check(kindShape, kind, `environment ${place}: what open returns`);
-  const what = `environment ${place}: what step returns`;
-  return overlay(kind, {
-    fingerprint: sha256Hex(`${sha256} ${kind.fingerprint}`),
-    create: async () => checked(await kind.create(), what),
+  return overlay(kind as EnvironmentKind, {
+    name: kind.name ?? entry.name,
+    fingerprint: sha256Hex(`${sha256} ${kind.fingerprint ?? ''}`),
+    create: async () => completeModule(await kind.create(), `environment ${place}`),
+    ...(kind.close ? {} : { close: async () => undefined }),
   });
 }
-
-/** Checks what its steps return, where nothing of it is recorded yet. */
-function checked(inner: Environment, what: string): Environment {
-  const clone = inner.clone?.bind(inner);
-  return overlay(inner, {
-    step: async (action, signal) => {
-      const result = await inner.step(action, signal);
-      const issue = stepShape.safeParse(result).error?.issues[0];
-      if (!issue) return result;
-      throw new EnvironmentError(
-        'protocol',
-        `${[what, ...issue.path].join('.')} ${issue.message}, at the action ${quoted(action)}`,
-      );
-    },
-    ...(clone ? { clone: async () => checked(await clone(), what) } : {}),
-  });
-}
-
-const quoted = (action: string) => JSON.stringify(action.slice(0, 80));
 
 function check(shape: z.ZodType, value: unknown, what: string): void {
   const issue = shape.safeParse(value).error?.issues[0];

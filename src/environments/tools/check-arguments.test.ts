@@ -34,6 +34,23 @@ describe('validation by the whole schema', () => {
   });
 });
 
+test.each([
+  ['http://json-schema.org/draft-07/schema#', { items: [{ type: 'string' }], additionalItems: false }],
+  ['http://json-schema.org/draft-06/schema', { items: [{ type: 'string' }], additionalItems: false }],
+  ['https://json-schema.org/draft/2019-09/schema', { items: [{ type: 'string' }], additionalItems: false }],
+  ['https://json-schema.org/draft/2020-12/schema', { prefixItems: [{ type: 'string' }], items: false }],
+])('a schema that names the draft %s is read as one of it', (draft, pair) => {
+  const parameters = { $schema: draft, type: 'object', properties: { pair: { type: 'array', ...pair } } };
+  expect(check(parameters, { pair: ['a'] })).toBeNull();
+  expect(check(parameters, { pair: [1] })).toContain('pair/0 must be string');
+  expect(check(parameters, { pair: ['a', 'b'] })).toContain('must NOT have more than 1 items');
+});
+
+test('a draft that is not known is refused', () => {
+  const parameters = { $schema: 'http://json-schema.org/draft-03/schema#', type: 'object' };
+  expect(() => check(parameters, {})).toThrow('its parameters are no JSON Schema');
+});
+
 test('a pattern that would run for ever is stopped', () => {
   const parameters = { type: 'object', properties: { x: { type: 'string', pattern: '^(a+)+$' } } };
   expect(check(parameters, { x: 'aaaa' })).toBeNull();

@@ -1,4 +1,6 @@
 import { createContext, Script } from 'node:vm';
+import { Ajv } from 'ajv';
+import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ToolCall } from '../../domain/tools/parse-calls.ts';
 import { validateSeedArguments } from '../../domain/tools/validate-arguments.ts';
@@ -10,9 +12,15 @@ export type CheckArguments = (call: Pick<ToolCall, 'arguments' | 'floats' | 'tex
 const PATTERN_MS = 100; // a pattern that takes longer for one text would take for ever for another
 const LONGEST = 256 * 1024; // characters of a call's arguments; a program of 200 KB is no longer one
 
+/** The drafts that a schema may name by its `$schema`; 2020-12 when it names none. */
+const DRAFTS = [
+  { uri: /^https?:\/\/json-schema\.org\/draft-0[67]\/schema#?$/, Validator: Ajv }, // the servers of MCP's own SDK write 07
+  { uri: /^https?:\/\/json-schema\.org\/draft\/2019-09\/schema#?$/, Validator: Ajv2019 },
+] as const;
+
 /**
  * Makes the check of a tool's arguments: `seed` looks at names, types and enums only (generation A); `full` at the whole JSON
- * Schema, draft 2020-12 (generation B). As in Python's jsonschema a format is a note, not a rule. A pattern has 100 ms for each
+ * Schema, of the draft that it names, else 2020-12 (generation B). As in Python's jsonschema a format is a note, not a rule. A pattern has 100 ms for each
  * text: a schema's author may be careless and a model's text long.
  * @throws ToolError when the schema is none.
  */
@@ -26,10 +34,13 @@ function seedCheck({ parameters }: Pick<Tool, 'parameters'>): CheckArguments {
 }
 
 function fullCheck({ name, parameters }: Pick<Tool, 'name' | 'parameters'>): CheckArguments {
-  const ajv = new Ajv2020({ strict: false, validateFormats: false, strictNumbers: false, code: { regExp: patient } });
+  const { $schema: draft, ...schema } = parameters;
+  const named = DRAFTS.find(({ uri }) => typeof draft === 'string' && uri.test(draft));
+  const Validator = named?.Validator ?? Ajv2020;
+  const ajv = new Validator({ strict: false, validateFormats: false, strictNumbers: false, code: { regExp: patient } });
   let validate: ReturnType<typeof ajv.compile>;
   try {
-    validate = ajv.compile(parameters);
+    validate = ajv.compile(named ? schema : parameters);
   } catch (cause) {
     // ajv throws nothing else
     throw new ToolError(`tool ${name}: its parameters are no JSON Schema: ${(cause as Error).message}`, { cause });

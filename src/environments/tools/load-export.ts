@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { sha256Hex } from '../../digest/sha256.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
+import { hashModule, hashPackage, packageFolder } from './module-source.ts';
 import { ToolError } from './tool.ts';
 
 /** Something that a module of the user's exports, still to be checked. */
@@ -10,7 +9,7 @@ export interface LoadedExport {
   readonly value: unknown;
   /** `./my-tool.ts#tool`, as it was named. */
   readonly place: string;
-  /** SHA-256 of the module's file (of that file only, not of what it imports). */
+  /** SHA-256 of the module's file and of the files that it imports by relative paths, or of the package's files. */
   readonly sha256: string;
 }
 
@@ -20,21 +19,29 @@ export interface LoadedExport {
  */
 const loaded = new Map<string, string>();
 
-/** Returns whether a name is that of a module: a path, not a bare word. */
+const PACKAGE = /^(?:npm:|(?=@[\w.-]+\/))(.+)$/;
+
+/** Returns whether a name is that of a module: a path or a package (`npm:NAME`, `@SCOPE/NAME`), not a bare word. */
 export function isModule(text: string): boolean {
-  return /^(\.{0,2}\/|[A-Za-z]:[\\/])|\.[cm]?[jt]s(#|$)/.test(text);
+  return PACKAGE.test(text) || /^(\.{0,2}\/|[A-Za-z]:[\\/])|\.[cm]?[jt]s(#|$)/.test(text);
 }
 
 /**
- * Loads what a module exports: `./my-tool.ts#name`, relative to the working folder. It is the user's own program and runs with
- * all its rights. @throws ToolError that says what is missing and what there is.
+ * Loads what a module exports: `./my-tool.ts#name`, relative to the working folder, or `npm:my-tools#name`, a package that is
+ * installed there. It is the user's own program and runs with all its rights. @throws ToolError that says what is missing and
+ * what there is.
  */
 export async function loadExport(text: string, what: string, usual: string): Promise<LoadedExport> {
   const [path = '', name = usual] = text.split('#');
-  const file = resolve(path);
+  const bare = PACKAGE.exec(path)?.[1];
+  const file = bare === undefined ? resolve(path) : packageFolder(bare);
+  if (file === null)
+    throw new ToolError(
+      `${what} ${text}: no package ${bare} is installed in ${resolve('.')}; install it there: npm install ${bare}`,
+    );
   let sha256: string;
   try {
-    sha256 = sha256Hex(await readFile(file));
+    sha256 = await (bare === undefined ? hashModule(file) : hashPackage(file));
   } catch (cause) {
     throw new ToolError(`${what} ${text}: cannot read ${file} (${(cause as NodeJS.ErrnoException).code})`, { cause });
   }
@@ -45,7 +52,7 @@ export async function loadExport(text: string, what: string, usual: string): Pro
   loaded.set(file, sha256);
   let module: Readonly<Record<string, unknown>>;
   try {
-    module = await importModule(pathToFileURL(file).href);
+    module = await (bare === undefined ? importModule(pathToFileURL(file).href) : importPackage(bare));
   } catch (cause) {
     throw new ToolError(`${what} ${text}: the module cannot be loaded: ${messageOf(cause)}`, { cause });
   }
@@ -68,6 +75,12 @@ async function importModule(url: string): Promise<Readonly<Record<string, unknow
     const { tsImport } = await import('tsx/esm/api');
     return await tsImport(url, import.meta.url);
   }
+}
+
+/** Imports a package as a program of the working folder does, in TypeScript too. */
+async function importPackage(name: string): Promise<Readonly<Record<string, unknown>>> {
+  const { tsImport } = await import('tsx/esm/api');
+  return await tsImport(name, pathToFileURL(join(resolve('.'), 'program.mjs')).href);
 }
 
 function messageOf(error: unknown): string {

@@ -1,0 +1,25 @@
+"""The files of a user's program, for fingerprints."""
+
+import os
+import sys
+
+INSTALLED = ("site-packages", "dist-packages")
+
+
+def imported_beside(files):
+    """Returns the files of modules imported so far that lie below the folders of `files`, sorted, without `files`, installed packages and
+    this package."""
+    given = {os.path.realpath(file) for file in files}
+    folders = {os.path.dirname(file) + os.sep for file in given}
+    found = set()
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if not isinstance(file, str) or name.split(".")[0] == "espalier_rl":
+            continue
+        path = os.path.realpath(file)
+        below = next((folder for folder in folders if path.startswith(folder)), None)
+        if below is None or path in given or not os.path.isfile(path):
+            continue
+        if not any(part in INSTALLED for part in path[len(below) :].split(os.sep)):
+            found.add(path)
+    return sorted(found)

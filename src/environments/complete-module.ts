@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { parseThoughtAction } from '../domain/prompts/parse-thought-action.ts';
+import { isAmount } from '../domain/reward/amount.ts';
+import { type Environment, EnvironmentError, type Opening, type StepResult } from './environment.ts';
+import { overlay } from './overlay.ts';
+
+const text = z.string('must be a text');
+const amount = z.custom<number>(isAmount, 'must be a finite number: return 0 where nothing was earned');
+const openingShape = z.looseObject({ observation: text });
+const stepShape = z.looseObject({
+  observation: text,
+  reward: z.looseObject({ value: amount, raw: amount }, 'must be a number or { value, raw, scale, kind }'),
+});
+
+/** What a module may leave out of what it returns. */
+const OPENING = { instruction: '', depth: null, split: null, admissibleActions: null, stateHash: null };
+const STEP = { terminated: false, truncated: false, success: null, executable: true, admissibleActions: null, stateHash: null };
+
+/** An episode of a user's module as its author may write it: less than the port asks for, or nothing of it. */
+export type GivenEpisode = Pick<Environment, 'reset' | 'step'> & Partial<Environment>;
+
+/**
+ * Completes an episode of a user's module: a text is an opening, a number the reward that a step earned, responses are read as
+ * `Thought: … Action: …`. Refuses by its field what cannot be recorded. @param place names the module in messages.
+ */
+export function completeModule(inner: GivenEpisode, place: string): Environment {
+  const { clone, replay } = { clone: inner.clone?.bind(inner), replay: inner.replay?.bind(inner) };
+  const opened = (given: unknown): Opening => {
+    const opening = typeof given === 'string' ? { observation: given } : given;
+    mustFit(openingShape, opening, `${place}: what reset returns`, '');
+    const { observation } = opening as Opening; // as the shape has just shown
+    return { goal: observation, ...OPENING, ...(opening as Partial<Opening>), observation };
+  };
+  const stepped = (action: string, given: unknown): StepResult => {
+    const { reward } = Object(given) as { readonly reward?: unknown };
+    const earned = typeof reward === 'number' ? { reward: { value: reward, raw: reward, scale: 1, kind: 'delta' } } : {};
+    const step = { ...Object(given), ...earned };
+    mustFit(stepShape, step, `${place}: what step returns`, `, at the action ${JSON.stringify(action.slice(0, 80))}`);
+    return { ...STEP, ...step };
+  };
+  const over: Partial<Environment> = {
+    reset: async (task) => opened(await inner.reset(task)),
+    step: async (action, signal) => stepped(action, await inner.step(action, signal)),
+    ...(inner.parse ? {} : { parse: parseThoughtAction }),
+    ...(inner.close ? {} : { close: async () => undefined }),
+    ...(clone ? { clone: async () => completeModule(await clone(), place) } : {}),
+    ...(replay
+      ? {
+          replay: async (task, actions) => {
+            const { opening, steps } = await replay(task, actions);
+            return { opening: opened(opening), steps: steps.map((step, i) => stepped(actions[i] ?? '', step)) };
+          },
+        }
+      : {}),
+  };
+  return overlay(inner as Environment, over); // with what was left out
+}
+
+function mustFit(shape: z.ZodType, value: unknown, what: string, where: string): void {
+  const issue = shape.safeParse(value).error?.issues[0];
+  if (issue) throw new EnvironmentError('protocol', `${[what, ...issue.path].join('.')} ${issue.message}${where}`);
+}

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Platform } from '../platform/open-platform.ts';
+import { again, playSession, readTranscript } from '../testing/agentgym-transcript.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { startOpenAiServer } from '../testing/openai-server.ts';
@@ -61,6 +62,22 @@ function serveAgentGym(name: string, ...options: readonly string[]): Promise<str
     server.once('close', () => reject(new Error(said.join('\n'))));
   });
 }
+
+withWorlds("AgentGym's protocol, answered in place of its own servers", () => {
+  test.each([
+    ['babyai', 'babyai'],
+    ['sciworld', 'scienceworld'],
+  ] as const)(
+    'episodes of %s come out as on the server of AgentGym that was recorded',
+    async (server, name) => {
+      const { episodes, unknown } = readTranscript(server);
+      const played = episodes.map(({ alias, actions }) => ({ alias, next: again(actions) }));
+      const session = await playSession(server, await serveAgentGym(name), played, unknown.alias);
+      expect(JSON.parse(JSON.stringify(session))).toEqual({ episodes, unknown });
+    },
+    300_000,
+  );
+});
 
 withWorlds('ScienceWorld, in the simulator of its package', () => {
   const environment = 'scienceworld:kinds=find-plant';

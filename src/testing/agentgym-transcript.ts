@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
@@ -35,6 +36,18 @@ export interface RecordedEpisode {
 
 /** Chooses the next action, or ends the episode by null. */
 export type Chooser = (opening: Opening, steps: readonly StepResult[]) => string | null;
+
+/** Chooses the actions of a list, in order. */
+export function again(actions: readonly string[]): Chooser {
+  return (_opening, { length }) => actions[length] ?? null;
+}
+
+const FOLDER = new URL('../environments/agentgym/fixtures/transcripts/', import.meta.url);
+
+/** Reads what infra/agentgym/record-transcript.ts has recorded of a server. */
+export function readTranscript(server: ServerName): Transcript {
+  return JSON.parse(readFileSync(new URL(`${server}.json`, FOLDER), 'utf8'));
+}
 
 /** Plays episodes one after another, then asks for a task that there is not; always sends the same requests for equal actions. */
 export async function playSession(

@@ -1,15 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { startAgentGymServer } from '../../testing/agentgym-server.ts';
 import { babyaiWorld, sciworldWorld, textcraftWorld } from '../../testing/agentgym-server-worlds.ts';
-import { type Exchange, playSession, startRecordedServer, type Transcript } from '../../testing/agentgym-transcript.ts';
+import { again, type Exchange, playSession, readTranscript, startRecordedServer } from '../../testing/agentgym-transcript.ts';
 import { serveTextCraft } from '../textcraft/serve-textcraft.ts';
 import { openTextCraft } from '../textcraft/textcraft.ts';
 
-const FOLDER = new URL('fixtures/transcripts/', import.meta.url);
-const transcripts = readdirSync(FOLDER).map(
-  (name): Transcript => JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8')), // written by infra/agentgym/record-transcript.ts
-);
+const transcripts = (['textcraft', 'babyai', 'sciworld'] as const).map(readTranscript);
 
 const local = await openTextCraft();
 /** Servers of ours that answer in the place of the real ones: in tests, and to users. */
@@ -21,17 +17,10 @@ const OURS = [
 ] as const;
 
 describe("transcripts of AgentGym's own servers", () => {
-  test('there is one of TextCraft, BabyAI and ScienceWorld', () => {
-    expect(transcripts.map(({ server }) => server).sort()).toEqual(['babyai', 'sciworld', 'textcraft']);
-  });
-
   test.each(transcripts)('$source is asked as recorded, and its answers come to the recorded episodes', async (transcript) => {
     const server = await startRecordedServer(transcript);
     try {
-      const episodes = transcript.episodes.map(({ alias, actions }) => ({
-        alias,
-        next: (_: unknown, { length }: { readonly length: number }) => actions[length] ?? null,
-      }));
+      const episodes = transcript.episodes.map(({ alias, actions }) => ({ alias, next: again(actions) }));
       const session = await playSession(transcript.server, server.url, episodes, transcript.unknown.alias);
       expect([server.strayed, server.left()]).toEqual([[], 0]);
       expect(JSON.parse(JSON.stringify(session))).toEqual({ episodes: transcript.episodes, unknown: transcript.unknown });

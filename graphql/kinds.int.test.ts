@@ -12,11 +12,20 @@ const TASKS = [
   { environment: 'scienceworld', alias: 'boil/3', kind: 'boil', success: false },
   { environment: 'textcraft', alias: 'stick', success: true },
 ] as const;
+/** Of another run: questions of two data sources, and one that names none. */
+const questions = builder.run('questions');
+const QUESTIONS = [
+  { environment: 'search-qa', alias: 'q1', kind: 'nq', success: true },
+  { environment: 'search-qa', alias: 'q2', kind: 'nq', success: false },
+  { environment: 'tool-env', alias: 'q3', kind: 'hotpotqa', success: true },
+  { environment: 'tool-env', alias: 'q4', success: true },
+] as const;
 
 let api: TestGraphql;
 beforeAll(async () => {
-  for (const { environment, alias, success, ...named } of TASKS) {
-    const tree = builder.tree(run, alias, {
+  const tasks = [...TASKS.map((task) => ({ ...task, of: run })), ...QUESTIONS.map((task) => ({ ...task, of: questions }))];
+  for (const { environment, alias, success, of, ...named } of tasks) {
+    const tree = builder.tree(of, alias, {
       task: {
         ...{ taskId: builder.id('task', alias), environment, serverFingerprint: 'w', observationHash: 'a'.repeat(64), alias },
         ...{ goal: 'do it', depth: null, split: null, ...named },
@@ -25,7 +34,7 @@ beforeAll(async () => {
     const rolloutId = builder.rollout(tree, 0);
     const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1, { termination: 'terminated' });
     const about = { toolCallId: builder.id('call', alias), treeId: tree.treeId, stepId: leaf, ordinal: 0 };
-    builder.record('ToolCalled', { ...about, tool: 'look', arguments: '', output: '', outcome: 'ok', durationMs: 1 }, run);
+    builder.record('ToolCalled', { ...about, tool: 'look', arguments: '', output: '', outcome: 'ok', durationMs: 1 }, of);
     builder.finishRollout(tree, rolloutId, leaf, { steps: 1, success });
   }
   api = await openTestGraphql();
@@ -60,6 +69,15 @@ test('published metrics have the success of each kind of ALFWorld as it is summe
   expect(rates).toEqual([
     { name: 'episode/pick_and_place_success_rate', value: 1, count: 1 },
     { name: 'episode/pick_heat_then_place_in_recep_success_rate', value: 0.5, count: 2 },
+  ]);
+});
+
+test('published metrics have the success of each data source of questions', async () => {
+  const { run: found } = await data(`{ run(id: "${questions}") { publishedMetrics { name value count } } }`);
+  const rates = found.publishedMetrics.filter(({ name }: { name: string }) => name.endsWith('_success_rate'));
+  expect(rates).toEqual([
+    { name: 'episode/nq_success_rate', value: 0.5, count: 2 },
+    { name: 'episode/hotpotqa_success_rate', value: 1, count: 1 },
   ]);
 });
 

@@ -65,7 +65,7 @@ function routesIn(read: unknown): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.keys((read as { readonly paths: object }).paths).map((route) => [route, {}]));
 }
 
-/** Looks, says what is not understood, gets what the goal's recipe takes, and crafts it. */
+/** Looks, tries what is not understood, gets what the goal's recipe takes, and crafts it. */
 function nextCraft({ observation }: Opening, steps: readonly StepResult[]): string | null {
   if (steps.at(-1)?.terminated) return null;
   const goal = /Goal: craft (.*)\./.exec(observation)?.[1] ?? '';
@@ -75,7 +75,7 @@ function nextCraft({ observation }: Opening, steps: readonly StepResult[]): stri
   return ['inventory', 'dance', 'get 1 nonsense', recipe, ...gets, recipe][steps.length] ?? null;
 }
 
-/** Says what is not understood, and goes to the red ball, else turns. */
+/** Tries what is not understood, and goes to the red ball, else turns. */
 function nextInGrid({ admissibleActions }: Opening, steps: readonly StepResult[]): string | null {
   const last = steps.at(-1);
   if (last?.terminated || steps.length > 7) return null;

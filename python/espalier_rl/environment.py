@@ -20,7 +20,7 @@ import inspect
 import math
 from dataclasses import dataclass, field
 
-from .own_code import imported_beside
+from .own_code import imported_next_to
 
 
 class UnknownTask(Exception):
@@ -117,7 +117,7 @@ class Environment:
                     files.append(inspect.getfile(base))
                 except (OSError, TypeError):
                     digest.update(repr(sorted(vars(base))).encode())
-        for path in imported_beside(files):
+        for path in imported_next_to(files):
             with open(path, "rb") as file:
                 digest.update(file.read())
         return digest.hexdigest()

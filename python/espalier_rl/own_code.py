@@ -6,7 +6,7 @@ import sys
 INSTALLED = ("site-packages", "dist-packages")
 
 
-def imported_beside(files):
+def imported_next_to(files):
     """Returns the files of modules imported so far that lie below the folders of `files`, sorted, without `files`, installed packages and
     this package."""
     given = {os.path.realpath(file) for file in files}

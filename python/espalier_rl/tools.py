@@ -15,7 +15,7 @@ import types
 import typing
 
 from .json_server import Refused, json_server, text_of
-from .own_code import imported_beside
+from .own_code import imported_next_to
 from .pictures import is_image, picture_texts
 from .serving import load_module
 
@@ -81,7 +81,7 @@ def make_tool_server(functions, *, host="127.0.0.1", port=0):
         raise ValueError("name each tool once, and at least one" if tools else "there is no tool: mark functions by @tool")
     digest = hashlib.sha256()
     files = sorted({inspect.getfile(function) for function in functions})
-    for path in files + imported_beside(files):
+    for path in files + imported_next_to(files):
         with open(path, "rb") as file:
             digest.update(file.read())
 

@@ -95,6 +95,8 @@ const python = found.kind === 'found' ? found.python : '';
           returns.map((v) => v.toFixed(1)).sort(),
         );
         expect(found['rollout/length']?.every(([, value]) => value === 2)).toBe(true);
+        expect(found['episode/length/mean']?.at(-1)).toEqual([returns.length, 2]); // of the whole run, with its last rollout
+        expect(found['episode/reward/max']?.at(-1)?.[1]).toBeCloseTo(Math.max(...returns));
         expect(found.links).toHaveLength(returns.length);
         expect(`${found.links?.[0]}`).toMatch(new RegExp(`^${server.url}/view/trajectory/[0-9a-f-]{36}$`));
       },

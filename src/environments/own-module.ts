@@ -46,7 +46,8 @@ export const ownModule = defineEnvironment({
 type GivenKind = Omit<EnvironmentKind, 'name' | 'fingerprint' | 'close'> & Partial<EnvironmentKind>;
 
 /**
- * Loads and opens it. The hash of its files is part of its fingerprint. @throws EnvironmentError that names the module and the field.
+ * Loads and opens it. The hash of its files is part of its fingerprint. @throws EnvironmentError that names the module and the
+ * field.
  */
 async function openModule(file: string, raw: RawOptions): Promise<EnvironmentKind> {
   const { value, place, sha256 } = await loadExport(file, 'environment', 'environment').catch((cause: unknown) => {

@@ -121,12 +121,15 @@ class RunRollouts:
         self.subject = Subject("run", found["id"], found["name"], f"{connection.url}/view/run/{found['id']}", "espalier/rollout")
 
     def points(self, events: Sequence[Event], known: Callable[[str], bool]) -> list[Point]:
-        """Reads the returns, outcomes and lengths of the rollouts that finished."""
+        """Reads the returns, outcomes and lengths of the rollouts that finished, and the run's published metrics with the last of them."""
         ids = [event.data["rolloutId"] for event in events if event.type == "RolloutFinished"]
         new = [rollout for rollout in dict.fromkeys(ids) if not known(rollout)]
         if new:
             _wait(self._connection, events)
-        return [point for first in range(0, len(new), PER_QUESTION) for point in self._read(new[first : first + PER_QUESTION])]
+        points = [point for first in range(0, len(new), PER_QUESTION) for point in self._read(new[first : first + PER_QUESTION])]
+        if points:
+            points[-1].metrics.update(self._published())
+        return points
 
     def is_over(self, event: Event) -> bool:
         """Whether the run is finished."""
@@ -141,6 +144,12 @@ class RunRollouts:
         """How many rollouts have finished."""
         asked = "query ($run: ID!) { rollouts(filter: {run: $run, finished: true}, first: 1) { totalCount } }"
         return int(self._connection.graphql(asked, {"run": self.subject.id})["rollouts"]["totalCount"]) or -1
+
+    def _published(self) -> dict[str, float]:
+        """Reads what published systems report of the run as far as it is, under their names."""
+        asked = "query ($id: ID!) { run(id: $id) { publishedMetrics { name value } } }"
+        found = self._connection.graphql(asked, {"id": self.subject.id})["run"]
+        return {each["name"]: float(each["value"]) for each in found["publishedMetrics"]}
 
     def _read(self, ids: Sequence[str]) -> list[Point]:
         fields = "id finishedAt success stepCount return trajectory { returns { component value } }"

@@ -13,6 +13,8 @@ export interface CallOptions {
   readonly patienceMs: number;
   /** Keeps connections open between requests, for servers whose requests may all be sent twice. */
   readonly agent?: Agent | undefined;
+  /** Whether an answer is the server's own word on the request, though its status is one of a busy server or of a proxy. */
+  readonly isOwnWord?: (answer: Answer) => boolean;
 }
 
 export interface Call {
@@ -57,7 +59,7 @@ export function callServer(call: Call, options: CallOptions): Promise<Answer> {
       timeoutMs: options.timeoutMs,
       agent: options.agent,
     });
-    if (result.kind === 'answered' && !PUT_OFF.has(result.status) && !CUT_OFF.has(result.status)) return result;
+    if (result.kind === 'answered' && (isFinal(result) || options.isOwnWord?.(result))) return result;
     const isBroken = result.kind === 'broken' || (result.kind === 'answered' && CUT_OFF.has(result.status));
     if (isBroken) broken++;
     mayRepeat = isBroken ? call.repeat === 'safe' && broken < BROKEN_LIMIT : result.kind !== 'late';
@@ -69,6 +71,8 @@ export function callServer(call: Call, options: CallOptions): Promise<Answer> {
     again: ({ elapsedMs, pauseMs }) => mayRepeat && elapsedMs + pauseMs <= options.patienceMs,
   });
 }
+
+const isFinal = ({ status }: Answer) => !PUT_OFF.has(status) && !CUT_OFF.has(status);
 
 /** Appends a path to a base URL that may have a path of its own, a key by name, or be one as a whole. */
 function urlOf(baseUrl: URL, path: string): URL {

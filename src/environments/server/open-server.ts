@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { sha256Hex } from '../../digest/sha256.ts';
 import { EnvironmentError, type EnvironmentKind } from '../environment.ts';
 import { liveAgent } from '../http/live-agent.ts';
-import { abridge, type CallOptions, callServer } from '../http/server-call.ts';
+import { type Answer, abridge, type CallOptions, callServer } from '../http/server-call.ts';
 import type { EnvironmentServer } from './environment-server.ts';
 import { descriptionShape, errorShape, PROTOCOL } from './protocol.ts';
 import { openServerEpisode } from './server-episode.ts';
@@ -24,7 +24,7 @@ const PATIENCE_MS = 30_000; // a server that is started again takes that long
 export async function openServer({ url, timeoutMs, patienceMs = PATIENCE_MS }: ServerOptions): Promise<EnvironmentKind> {
   const baseUrl = new URL(url);
   const agent = liveAgent(baseUrl);
-  const calls: CallOptions = { baseUrl, timeoutMs, patienceMs, agent };
+  const calls: CallOptions = { baseUrl, timeoutMs, patienceMs, agent, isOwnWord };
   try {
     const first = await callServer({ method: 'GET', path: '/', repeat: 'safe' }, { ...calls, patienceMs: 0 });
     const description = readAnswer(`GET ${baseUrl.href}`, first, descriptionShape);
@@ -52,6 +52,16 @@ export async function openServer({ url, timeoutMs, patienceMs = PATIENCE_MS }: S
   } catch (error) {
     agent.destroy();
     throw error;
+  }
+}
+
+/** An error of the protocol, but for 429, by which a server asks to be asked later. */
+function isOwnWord({ status, body }: Answer): boolean {
+  if (status === 429) return false;
+  try {
+    return errorShape.safeParse(JSON.parse(body)).success;
+  } catch {
+    return false; // of a proxy, in words of its own
   }
 }
 

@@ -282,6 +282,28 @@ describe('a server that answers otherwise is named by route, field and remedy', 
     await kind.close();
   });
 
+  test.each([500, 502, 503, 504])(
+    'a server that says by HTTP %d that what it asks is away is not asked again',
+    async (status) => {
+      let asked = 0;
+      const away = { status, body: { error: 'backend', message: 'the database is away' } };
+      const server = await serve({
+        '/step': () => {
+          asked++;
+          return away;
+        },
+      });
+      const kind = await open(server);
+      const episode = await kind.create();
+      await episode.reset(task);
+      await expect(episode.step('down')).rejects.toMatchObject({
+        ...{ name: 'EnvironmentError', code: 'backend', message: expect.stringContaining('the database is away') },
+      });
+      expect(asked).toBe(1);
+      await kind.close();
+    },
+  );
+
   test('a server that opens another task after a restart ends the episode with both openings', async () => {
     let openings = 0;
     const server = await serve({ '/reset': () => ({ body: { observation: `opening ${openings++}` } }) });

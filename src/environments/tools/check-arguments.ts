@@ -20,8 +20,8 @@ const DRAFTS = [
 
 /**
  * Makes the check of a tool's arguments: `seed` looks at names, types and enums only (generation A); `full` at the whole JSON
- * Schema, of the draft that it names, else 2020-12 (generation B). As in Python's jsonschema a format is a note, not a rule. A pattern has 100 ms for each
- * text: a schema's author may be careless and a model's text long.
+ * Schema, of the draft that it names, else 2020-12 (generation B). As in Python's jsonschema a format is a note, not a rule. A
+ * pattern has 100 ms for each text: a schema's author may be careless and a model's text long.
  * @throws ToolError when the schema is none.
  */
 export function checkArguments(tool: Pick<Tool, 'name' | 'parameters'>, mode: 'seed' | 'full'): CheckArguments {

@@ -71,11 +71,19 @@ async function ofEpisodes(db: Db, runId: string): Promise<PublishedMetric[]> {
   ]);
 }
 
-/** Success by kind of task of ALFWorld, as `aggregate` sums it up. */
+/** The environments whose tasks are questions: the kind of a task is its data source. */
+const QUESTIONS = ['search-qa', 'tool-env'] as const;
+
+/** Success by kind of task of ALFWorld and by data source, as `aggregate` sums it up. */
 async function ofTasks(db: Db, runId: string): Promise<PublishedMetric[]> {
-  const kinds = await aggregate(db, 'KIND', { runIds: [runId] }, new Set(['rollouts']));
-  return kinds.flatMap(({ taskKind, rollouts: { successRate: rate, finished } }) =>
-    isAlfworldTaskType(taskKind) ? single(`episode/${taskKind}_success_rate`, rate, finished) : [],
+  const runIds = [runId];
+  const all = await aggregate(db, 'KIND', { runIds }, new Set(['rollouts']));
+  const games = all.filter(({ taskKind }) => isAlfworldTaskType(taskKind));
+  const sources = await Promise.all(
+    QUESTIONS.map((environment) => aggregate(db, 'KIND', { runIds, environment }, new Set(['rollouts']))),
+  );
+  return [...games, ...sources.flat()].flatMap(({ taskKind, rollouts: { successRate: rate, finished } }) =>
+    taskKind === null ? [] : single(`episode/${taskKind}_success_rate`, rate, finished),
   );
 }
 

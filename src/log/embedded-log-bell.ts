@@ -1,11 +1,11 @@
-/** Lets one loop wait until somebody rings. A ring while nobody waits is remembered, so none is missed. */
+/** Lets loops wait until somebody rings. A ring while nobody waits is remembered, so none is missed. */
 export class Bell {
   #rung = false;
-  #wake: (() => void) | undefined;
+  readonly #waiting = new Set<() => void>();
 
   ring(): void {
     this.#rung = true;
-    this.#wake?.();
+    for (const wake of [...this.#waiting]) wake();
   }
 
   /** Resolves at the next ring, after `limitMs`, or when the signal aborts. */
@@ -13,15 +13,15 @@ export class Bell {
     if (!this.#rung && !signal.aborted) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(done, limitMs);
-        this.#wake = done;
+        const waiting = this.#waiting.add(done);
         signal.addEventListener('abort', done);
         function done(): void {
           clearTimeout(timer);
           signal.removeEventListener('abort', done);
+          waiting.delete(done);
           resolve();
         }
       });
-      this.#wake = undefined;
     }
     this.#rung = false;
   }

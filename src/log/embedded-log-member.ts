@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { rest } from '../runtime/retry.ts';
 import { Bell } from './embedded-log-bell.ts';
 import {
@@ -23,6 +24,7 @@ const BATCH_LIMIT = 1_000; // as the Kafka adapter
 const STATUS_MS = 500; // how soon the death of a member is noticed; who leaves in order says so
 const RENEWALS = 5; // in the time of one lease: a busy machine may delay some
 const POLL_MS = 5_000; // the safety net under LISTEN/NOTIFY
+const PARTITIONS_AT_ONCE = 8; // small batches of several partitions are folded together (projections/runner.ts)
 
 /** What a handler threw, as opposed to what the database threw. */
 export class HandlerThrew extends Error {
@@ -41,8 +43,8 @@ interface Owned extends Shareable {
 
 /**
  * One membership of a group, as long as its lease and its connection live: takes its share of the partitions, hands over their
- * records one batch at a time, in turn, and records the answers. A process that was stopped for longer than its lease hands over
- * nothing more, and what it records late is refused by the fence of the partition.
+ * records, one batch of a partition at a time, and records the answers. A process that was stopped for longer than its lease
+ * hands over nothing more, and what it records late is refused by the fence of the partition.
  */
 export class Member {
   readonly #session: Session;
@@ -53,7 +55,7 @@ export class Member {
   readonly #members = new Bell();
   readonly #lost = new AbortController();
   #renewed: number; // when the last renewal was asked for, by a clock that runs on while a process is stopped
-  #inFlight: Owned | undefined;
+  readonly #inFlight = new Set<Owned>();
 
   private constructor(session: Session, joined: number, topics: readonly LogTopic[], options: SubscribeOptions) {
     this.#session = session;
@@ -78,7 +80,9 @@ export class Member {
   async serve(closing: AbortSignal): Promise<void> {
     const failed = new AbortController();
     const stop = AbortSignal.any([closing, this.#lost.signal, failed.signal]);
-    const loops = [this.#deliverAll(stop), this.#keepShare(stop), this.#keepLease(stop)];
+    setMaxListeners(0, stop); // each loop listens to it
+    const delivering = Array.from({ length: PARTITIONS_AT_ONCE }, () => this.#deliverAll(stop));
+    const loops = [...delivering, this.#keepShare(stop), this.#keepLease(stop)];
     for (const loop of loops) loop.catch((error: unknown) => failed.abort(error));
     const ends = await Promise.allSettled(loops);
     await closeSession(this.#session, this.#options.ephemeral ? 'forgotten' : 'kept');
@@ -109,7 +113,8 @@ export class Member {
 
   /** Takes partitions in turn: the one served goes to the end of the map. */
   #nextPending(): Owned | undefined {
-    const owned = [...this.#owned.values()].find((candidate) => candidate.pending && !candidate.unwanted);
+    const isNext = (owned: Owned) => owned.pending && !owned.unwanted && !this.#inFlight.has(owned);
+    const owned = [...this.#owned.values()].find(isNext);
     if (owned) {
       this.#owned.delete(owned.partitionId);
       this.#owned.set(owned.partitionId, owned);
@@ -119,7 +124,7 @@ export class Member {
 
   async #deliver(owned: Owned, stop: AbortSignal): Promise<void> {
     owned.pending = false; // before the fetch: what is appended behind its back sets it again
-    this.#inFlight = owned;
+    this.#inFlight.add(owned);
     try {
       const records = await fetchRecords(this.#session, owned.partitionId, owned.next, this.#options.batchLimit ?? BATCH_LIMIT);
       const last = records.at(-1);
@@ -134,7 +139,7 @@ export class Member {
       await writeCursor(this.#session, owned.partitionId, next, owned.fence);
       owned.next = next;
     } finally {
-      this.#inFlight = undefined;
+      this.#inFlight.delete(owned);
       if (owned.unwanted) this.#members.ring();
     }
   }
@@ -181,7 +186,7 @@ export class Member {
       if (owned.unwanted && share.has(owned.partitionId)) this.#records.ring(); // it is wanted again, and may have records
       owned.unwanted = !share.has(owned.partitionId);
     }
-    const back = [...this.#owned.values()].filter((owned) => owned.unwanted && owned !== this.#inFlight);
+    const back = [...this.#owned.values()].filter((owned) => owned.unwanted && !this.#inFlight.has(owned));
     for (const { partitionId } of back) this.#owned.delete(partitionId);
     if (back.length > 0)
       await releasePartitions(

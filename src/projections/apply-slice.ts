@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
 import { catalogue, type EventType, isEventType } from '../events/catalogue.ts';
-import type { Delivery } from '../events/envelope.ts';
 import type { Db, Trx } from '../postgres/database.ts';
 import { SILENCE } from '../postgres/hold-transaction.ts';
 import type { Item } from './decode-records.ts';
@@ -16,7 +15,7 @@ import type { Applied, Slice, Write } from './slice.ts';
  * of the database takes back tables and cursor together, so that what was lost is folded again. A process that is stopped in the
  * middle loses the transaction, and the lock, to whoever folds the partition by then.
  */
-export async function applySlice(db: Db, projection: Projection, slice: Slice, write: Write = foldAndWrite): Promise<Applied> {
+export async function applySlice(db: Db, projection: Projection, slice: Slice, write: Write = foldItems): Promise<Applied> {
   return db.transaction().execute(async (trx) => {
     const cursor = await lockCursor(trx, projection, slice);
     if (cursor >= slice.next) return { cursor, quarantined: 0 };
@@ -28,6 +27,8 @@ export async function applySlice(db: Db, projection: Projection, slice: Slice, w
   });
 }
 
+const foldItems: Write = (trx, projection, slice, items) => foldAndWrite(trx, projection, [{ ...slice, items }]);
+
 /**
  * The compare-and-set of a cursor found another value than the one locked: a second writer ignored the lock. A bug, never
  * retried.
@@ -37,20 +38,26 @@ export class CursorMoved extends Error {
 }
 
 /**
- * Folds items in the transaction's tables: those that are refused go to quarantine, those that are released leave the place where
- * they waited.
+ * Folds the items of slices, one or several, in the transaction's tables, in their order: those that are refused go to
+ * quarantine, those that are released leave the place where they waited. Returns how many went to quarantine.
  */
-export async function foldAndWrite(trx: Trx, projection: Projection, slice: Slice, items: readonly Item[]): Promise<number> {
-  const deliveries: Delivery[] = [];
-  const refused: Extract<Item, { kind: 'refused' }>[] = [];
-  for (const item of items) {
-    if (item.kind === 'event') deliveries.push(item.delivery);
-    else refused.push(item);
-  }
+export async function foldAndWrite(trx: Trx, projection: Projection, slices: readonly Slice[]): Promise<number> {
+  const parts = slices.map((slice) => ({
+    slice,
+    deliveries: slice.items.flatMap((item) => (item.kind === 'event' ? [item.delivery] : [])),
+    refused: slice.items.filter((item) => item.kind === 'refused'),
+  }));
+  const deliveries = parts.length === 1 ? (parts[0]?.deliveries ?? []) : parts.flatMap((part) => part.deliveries);
   const poison = deliveries.length > 0 ? await projection.project(deliveries, trx) : [];
-  if (poison.length + refused.length > 0) await quarantine(trx, projection, slice, poison, refused);
-  await closeReleased(trx, projection, slice, deliveries);
-  return poison.length + refused.length;
+  let quarantined = 0;
+  for (const { slice, deliveries, refused } of parts) {
+    const { topic, partition } = slice;
+    const mine = poison.filter(({ delivery }) => delivery.topic === topic && delivery.partition === partition);
+    if (mine.length + refused.length > 0) await quarantine(trx, projection, slice, mine, refused);
+    await closeReleased(trx, projection, slice, deliveries);
+    quarantined += mine.length + refused.length;
+  }
+  return quarantined;
 }
 
 /**
@@ -94,24 +101,6 @@ async function moveCursor(trx: Trx, projection: Projection, slice: Slice, from: 
     where ${isCursorOf(projection, slice)} and next_offset = ${from}`.execute(trx);
   if (moved.numAffectedRows !== 1n)
     throw new CursorMoved(`cursor of ${projection.name} on ${slice.topic}.${slice.partition} is no longer at ${from}`);
-}
-
-/**
- * Moves the cursors of projections that a slice does not concern past it, all in one statement: most slices concern few
- * projections, and each would cost four. Returns those that were moved; a cursor that is not where the slice begins stays, and is
- * left to `applySlice`.
- */
-export async function passCursors(db: Db, projections: readonly Projection[], slice: Slice): Promise<ReadonlySet<Projection>> {
-  const idle = projections.filter((projection) => !slice.items.some((item) => concerns(projection, item)));
-  if (idle.length === 0) return new Set();
-  const names = sql.join(idle.map(({ name, version }) => sql`(${name}::text, ${version}::int)`));
-  const moved = await sql<{ projection: string }>`
-    with quick as materialized (select set_config('synchronous_commit', 'off', true) as setting)
-    update public.cursors set next_offset = ${slice.next}, updated_at = now() from quick
-    where (projection, version) in (${names}) and topic = ${slice.topic} and partition = ${slice.partition}
-      and next_offset = ${slice.from} returning projection`.execute(db);
-  const passed = new Set(moved.rows.map(({ projection }) => projection));
-  return new Set(idle.filter(({ name }) => passed.has(name)));
 }
 
 function isCursorOf({ name, version }: Projection, { topic, partition }: Slice): RawBuilder<unknown> {

@@ -2,8 +2,10 @@ import { cutText } from '../domain/text/cut-text.ts';
 import { wellFormed } from '../events/well-formed.ts';
 import type { EventLog, LogBatch, Subscription } from '../log/event-log.ts';
 import type { Database } from '../postgres/database.ts';
+import { gathering } from '../runtime/gathering.ts';
 import { retry } from '../runtime/retry.ts';
-import { passCursors, topicsOf, VersionGone } from './apply-slice.ts';
+import { concerns, topicsOf, VersionGone } from './apply-slice.ts';
+import { applyTogether, type Pass, passCursors } from './apply-together.ts';
 import { decodeRecords } from './decode-records.ts';
 import { markSuperseded } from './epochs/mark-superseded.ts';
 import { isDatabaseFault, reasonOf, whileDatabaseFaults } from './fault.ts';
@@ -38,10 +40,13 @@ export type RunnerReport =
 
 // 78 us of CPU per event, 89 at 2,000, 95 at 1,000; a full batch takes a quarter of a second (infra/bench/project)
 const BATCH_LIMIT = 4_000;
+// A slice of this many events pays for a transaction of its own, and is folded beside those of other partitions.
+const ALONE = 500;
 
 /**
  * Runs projections over the log: each batch is decoded once and offered to every projection, each of which folds it, writes and
- * moves its cursor in one transaction of its own. The cursor in Postgres is the truth and the fence; what the log remembers of
+ * moves its cursor in one transaction of its own. Small batches of several partitions that come while a projection is at work
+ * share its next transaction. The cursor in Postgres is the truth and the fence; what the log remembers of
  * the group is a hint. A batch below the cursor is dropped, one above it rewinds the log. A poison event goes to quarantine, a
  * database fault is waited out, a bug stops that projection alone: a frozen read model is seen, a wrong one is not.
  *
@@ -64,16 +69,49 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     .execute();
   await followLive();
 
+  const pass = gathering((passes: readonly Pass[]) => passCursors(database.db, passes));
+  const together = new Map(
+    wanted.map(({ name }) => [
+      name,
+      gathering(async (slices: readonly Slice[]) => {
+        const projection = projections.find((p) => p.name === name);
+        if (!projection || stopped.has(name)) return new Set<Slice>();
+        const { applied, quarantined } = await applyTogether(database.db, projection, slices);
+        if (quarantined > 0) report({ kind: 'quarantined', projection: name, count: quarantined });
+        return applied;
+      }),
+    ]),
+  );
+  const notify = gathering((moved: readonly string[]) =>
+    database.pool.query('select pg_notify($1, topic) from unnest($2::text[]) as topic', [CURSOR_CHANNEL, [...new Set(moved)]]),
+  );
+
+  /**
+   * Returns whether a slice was folded with those of other partitions. Where it was not, or that failed, the projection takes a
+   * transaction for this slice alone, which finds out what is wrong with it, or waits out what is wrong with the database.
+   */
+  async function isShared(projection: Projection, slice: Slice): Promise<boolean> {
+    try {
+      if (!slice.items.some((item) => concerns(projection, item))) {
+        const one = { projection, slice };
+        return (await pass(one)).has(one);
+      }
+      return slice.items.length < ALONE && ((await together.get(projection.name)?.(slice))?.has(slice) ?? false);
+    } catch {
+      return false;
+    }
+  }
+
   async function handle(batch: LogBatch, signal: AbortSignal): ReturnType<Parameters<EventLog['subscribe']>[0]['handle']> {
     const started = performance.now();
     const read = async () => markSuperseded(database.db, batch, await decodeRecords(database.db, batch));
     const items = await retry(read, whileDatabaseFaults(signal));
     const slice: Slice = { topic: batch.topic, partition: batch.partition, from: batch.from, next: batch.next, items };
     const active = projections.filter((p) => !stopped.has(p.name) && topicsOf(p).includes(batch.topic));
-    // Where this fails each projection takes its own transaction, which waits out what is wrong with the database.
-    const passed = await passCursors(database.db, active, slice).catch(() => new Set<Projection>());
     const cursors = await Promise.all(
-      active.map((projection) => (passed.has(projection) ? slice.next : applyUntilSettled(projection, slice, signal))),
+      active.map(async (projection) =>
+        (await isShared(projection, slice)) ? slice.next : applyUntilSettled(projection, slice, signal),
+      ),
     );
     const lowest = Math.min(batch.next, ...cursors.filter((cursor) => cursor !== undefined));
     if (lowest < batch.next) {
@@ -91,8 +129,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
       }
     }
     rewound.delete(`${batch.topic}.${batch.partition}`);
-    // waiters also poll
-    await database.pool.query('select pg_notify($1, $2)', [CURSOR_CHANNEL, batch.topic]).catch(() => undefined);
+    await notify(batch.topic).catch(() => undefined); // waiters also poll
     report({ kind: 'projected', topic: batch.topic, events: items.length, milliseconds: performance.now() - started });
     done.set(`${batch.topic}.${batch.partition}`, batch);
     return { kind: 'done', next: batch.next };

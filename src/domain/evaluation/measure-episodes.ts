@@ -1,3 +1,4 @@
+import { groupBy } from '../group-by.ts';
 import { countRepeatedActions } from '../revision/repeated-actions.ts';
 import { type Bootstrap, bootstrapInterval, type Interval } from './bootstrap-interval.ts';
 
@@ -63,12 +64,6 @@ export function measureEpisodes(given: readonly Episode[], bootstrap: Bootstrap)
 function byContent(a: Episode, b: Episode): number {
   if (a.taskId !== b.taskId) return a.taskId < b.taskId ? -1 : 1;
   return a.return - b.return || Number(a.success) - Number(b.success);
-}
-
-function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
-  const groups = new Map<K, T[]>();
-  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
-  return groups;
 }
 
 function mean(values: readonly number[]): number {

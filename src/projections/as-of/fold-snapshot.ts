@@ -54,7 +54,7 @@ async function foldSlice(into: Db, projection: Projection, slice: Slice, signal:
   signal.throwIfAborted();
   const items = slice.items.filter((item) => concerns(projection, item));
   try {
-    await into.transaction().execute((trx) => foldAndWrite(trx, projection, slice, items));
+    await into.transaction().execute((trx) => foldAndWrite(trx, projection, [{ ...slice, items }]));
   } catch (error) {
     if (!isDataFault(error)) throw error;
     const middle = items.length >> 1;

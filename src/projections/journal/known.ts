@@ -29,15 +29,14 @@ async function sequencesOf(streams: readonly string[], trx: Trx): Promise<Map<st
 }
 
 /** The last of a partition is its latest: the fold sees to that. */
-async function receivedOf([first]: readonly Delivery[], trx: Trx): Promise<Map<string, string>> {
-  if (!first) return new Map();
-  const { topic, partition } = first; // of all of them
+async function receivedOf(batch: readonly Delivery[], trx: Trx): Promise<Map<string, string>> {
+  const places = new Map(batch.map(({ topic, partition }) => [`${topic} ${partition}`, { topic, partition }]));
   const last = (table: 'events' | 'quarantine_releases') => sql`
     (select received_at from ${sql.table(table)}
-     where topic = ${topic} and partition = ${partition} order by "offset" desc limit 1)`;
-  const { rows } = await sql<{
-    at: Date | null;
-  }>`select greatest(${last('events')}, ${last('quarantine_releases')}) as at`.execute(trx);
-  const at = rows[0]?.at;
-  return at ? new Map([[`${topic} ${partition}`, at.toISOString()]]) : new Map();
+     where topic = p.topic and partition = p.partition order by "offset" desc limit 1)`;
+  const { rows } = await sql<{ topic: string; partition: number; at: Date | null }>`
+    select p.topic, p.partition, greatest(${last('events')}, ${last('quarantine_releases')}) as at
+    from unnest(${[...places.values()].map(({ topic }) => topic)}::text[],
+      ${[...places.values()].map(({ partition }) => partition)}::int[]) as p (topic, partition)`.execute(trx);
+  return new Map(rows.flatMap(({ topic, partition, at }) => (at ? [[`${topic} ${partition}`, at.toISOString()]] : [])));
 }

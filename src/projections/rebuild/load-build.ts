@@ -57,7 +57,7 @@ export function applyLoad({ projection }: Build, ended: AbortController): typeof
       if (ended.signal.aborted) throw ended.signal.reason;
       const applied = await applySlice(db, { ...shadow, project }, slice, async (trx, folding, toFold, items) => {
         await refuseOtherCommits(trx, folding.name, reached, toFold);
-        return foldAndWrite(trx, folding, toFold, items);
+        return foldAndWrite(trx, folding, [{ ...toFold, items }]);
       });
       reached.set(`${slice.topic}.${slice.partition}`, applied.cursor);
       return applied;

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { groupBy } from '../../domain/group-by.ts';
 import { growTree } from '../../domain/tree/grow-tree.ts';
 import { indexRewards, type TreeReward } from '../../domain/tree/trajectory.ts';
 import type { Trx } from '../../postgres/database.ts';
@@ -7,9 +8,9 @@ import type { RecordedRollout, RecordedStep, RecordedTree, TreeHead } from './re
 /** Reads trees whole, in four statements for all of them, and grows each in memory. Trees that are not there are left out. */
 export async function readRecordedTrees(trx: Trx, treeIds: readonly string[]): Promise<ReadonlyMap<string, RecordedTree>> {
   const heads = await readHeads(trx, treeIds);
-  const steps = groupByTree(await readSteps(trx, treeIds));
-  const rollouts = groupByTree(await readRollouts(trx, treeIds));
-  const rewards = groupByTree(await readRewards(trx, treeIds));
+  const steps = groupBy(await readSteps(trx, treeIds), ({ treeId }) => treeId);
+  const rollouts = groupBy(await readRollouts(trx, treeIds), ({ treeId }) => treeId);
+  const rewards = groupBy(await readRewards(trx, treeIds), ({ treeId }) => treeId);
   const trees = new Map<string, RecordedTree>();
   for (const head of heads) {
     trees.set(head.treeId, {
@@ -65,14 +66,4 @@ async function readRewards(trx: Trx, treeIds: readonly string[]): Promise<readon
     select tree_id, step_id, rollout_id, component, value
     from rewards where tree_id = any(${[...treeIds]}::uuid[]) order by tree_id, reward_id`.execute(trx);
   return rows;
-}
-
-function groupByTree<Row extends { readonly treeId: string }>(rows: readonly Row[]): ReadonlyMap<string, Row[]> {
-  const groups = new Map<string, Row[]>();
-  for (const row of rows) {
-    const group = groups.get(row.treeId);
-    if (group) group.push(row);
-    else groups.set(row.treeId, [row]);
-  }
-  return groups;
 }

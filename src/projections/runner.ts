@@ -40,7 +40,7 @@ export type RunnerReport =
 
 // 78 us of CPU per event, 89 at 2,000, 95 at 1,000; a full batch takes a quarter of a second (infra/bench/project)
 const BATCH_LIMIT = 4_000;
-// A slice of this many events pays for a transaction of its own, and is folded beside those of other partitions.
+// A slice of this many events pays for a transaction of its own, and is folded next to those of other partitions.
 const ALONE = 500;
 
 /**

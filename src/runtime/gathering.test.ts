@@ -29,7 +29,7 @@ test('a throw rejects the items of its call alone, and later items are worked on
     if (items.includes('bad')) throw new Error('bad');
     return items.join();
   });
-  const results = await Promise.allSettled(['first', 'bad', 'beside'].map((item) => add(item)));
+  const results = await Promise.allSettled(['first', 'bad', 'other'].map((item) => add(item)));
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
   expect(await add('after')).toBe('after');
   expect(calls).toBe(3);

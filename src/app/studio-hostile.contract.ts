@@ -113,8 +113,8 @@ export const hostileFlows = (brokers?: () => Promise<readonly string[]>) => () =
     recordHostile();
     recordLarge();
     for (let at = 0; at < builder.events.length; at += 1_000) await post(builder.events.slice(at, at + 1_000));
-    await until(async () => (await rowsOf('steps')) > NODES + 1_000, 240_000);
-  }, 300_000);
+    await until(async () => (await rowsOf('steps')) > NODES + 1_000, 480_000);
+  }, 600_000);
   afterAll(async () => {
     await browser?.close();
     await all?.close();

@@ -10,6 +10,7 @@ import { align, type Pair } from './align.ts';
 
 type Step = DiffPathQuery['path'][number];
 type Side = NonNullable<DiffSideQuery['rollout']>;
+type Names = readonly [string, string]; // of the two sides, where one stands below the other
 const AROUND = 1; // equal steps that stay open next to a difference
 
 /** Two trajectories next to each other: where they part, with equal stretches folded. */
@@ -61,7 +62,7 @@ function Both({ a, b }: { readonly a: Side; readonly b: Side }) {
       <div className="diff">
         <Name side={a} />
         <Name side={b} />
-        <Rows pairs={pairs} />
+        <Rows pairs={pairs} names={[`rollout ${a.ordinal}`, `rollout ${b.ordinal}`]} />
       </div>
     </>
   );
@@ -86,7 +87,7 @@ function Name({ side }: { readonly side: Side }) {
   );
 }
 
-function Rows({ pairs }: { readonly pairs: readonly Pair<Step>[] }) {
+function Rows({ pairs, names }: { readonly pairs: readonly Pair<Step>[]; readonly names: Names }) {
   const [opened, setOpened] = useState<ReadonlySet<number>>(new Set());
   const shown = pairs.map(
     (pair, at) => !pair.equal || pairs.slice(Math.max(0, at - AROUND), at + AROUND + 1).some((near) => !near.equal),
@@ -95,12 +96,12 @@ function Rows({ pairs }: { readonly pairs: readonly Pair<Step>[] }) {
   for (let at = 0; at < pairs.length; at++) {
     const pair = pairs[at]!;
     if (shown[at]) {
-      rows.push(<Row key={at} pair={pair} />);
+      rows.push(<Row key={at} pair={pair} names={names} />);
       continue;
     }
     const start = at;
     while (at + 1 < pairs.length && !shown[at + 1]) at++;
-    if (opened.has(start)) for (let i = start; i <= at; i++) rows.push(<Row key={i} pair={pairs[i]!} />);
+    if (opened.has(start)) for (let i = start; i <= at; i++) rows.push(<Row key={i} pair={pairs[i]!} names={names} />);
     else
       rows.push(
         <button key={start} type="button" className="diff-fold" data-item onClick={() => setOpened(new Set([...opened, start]))}>
@@ -111,16 +112,26 @@ function Rows({ pairs }: { readonly pairs: readonly Pair<Step>[] }) {
   return rows;
 }
 
-function Row({ pair: { a, b, equal } }: { readonly pair: Pair<Step> }) {
+function Row({ pair: { a, b, equal }, names: [left, right] }: { readonly pair: Pair<Step>; readonly names: Names }) {
   return (
     <>
-      <Cell step={a} other={b} equal={equal} />
-      <Cell step={b} other={a} equal={equal} />
+      <Cell step={a} other={b} equal={equal} side={left} />
+      <Cell step={b} other={a} equal={equal} side={right} />
     </>
   );
 }
 
-function Cell({ step, other, equal }: { readonly step: Step | null; readonly other: Step | null; readonly equal: boolean }) {
+function Cell({
+  step,
+  other,
+  equal,
+  side,
+}: {
+  readonly step: Step | null;
+  readonly other: Step | null;
+  readonly equal: boolean;
+  readonly side: string;
+}) {
   if (!step) return <div className="diff-none" />;
   const acted = equal || other?.action === step.action;
   return (
@@ -130,6 +141,7 @@ function Cell({ step, other, equal }: { readonly step: Step | null; readonly oth
     >
       <header>
         <span className="faint">{step.depth === 0 ? 'start' : step.depth}</span>
+        <span className="faint diff-side">{side}</span>
         {step.rewards.map((reward) => (
           <span key={reward.id} className={`reward ${reward.value < 0 ? 'reward-bad' : ''}`}>
             {`${visible(reward.component)} ${decimal(reward.value)}`}
@@ -138,7 +150,9 @@ function Cell({ step, other, equal }: { readonly step: Step | null; readonly oth
       </header>
       {step.thought ? <PlainText className="thought" text={step.thought} /> : null}
       {step.action ? <PlainText className={`action ${acted ? '' : 'diff-mark'}`} text={step.action} /> : null}
-      <PlainText className={`observation ${equal || !acted ? '' : 'diff-mark'}`} text={step.observation} />
+      {step.observation ? (
+        <PlainText className={`observation ${equal || !acted ? '' : 'diff-mark'}`} text={step.observation} />
+      ) : null}
     </article>
   );
 }

@@ -51,7 +51,7 @@ export function FindPage() {
             />
           </label>
           <label>
-            in
+            In
             <select value={search.in ?? ''} onChange={(event) => set({ in: event.target.value || undefined })}>
               <option value="">all texts</option>
               {FIELDS.map((field) => (
@@ -63,7 +63,7 @@ export function FindPage() {
           <Field name="tool" search={search} set={set} />
           <Field name="component" search={search} set={set} />
           <label>
-            verdict
+            Verdict
             <select value={search.verdict ?? ''} onChange={(event) => set({ verdict: event.target.value || undefined })}>
               <option value="">any</option>
               <option>good</option>
@@ -73,7 +73,7 @@ export function FindPage() {
             </select>
           </label>
           <label>
-            end
+            End
             <select value={search.termination ?? ''} onChange={(event) => set({ termination: event.target.value || undefined })}>
               <option value="">any</option>
               <option>terminated</option>
@@ -138,7 +138,7 @@ function Field({
   useEffect(() => setValue(search[name] ?? ''), [search, name]);
   return (
     <label>
-      {name}
+      {name[0]?.toUpperCase() + name.slice(1)}
       <input
         value={value}
         size={10}

@@ -9,6 +9,7 @@ import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { ViewLink } from './view-link.tsx';
 
+const DIGEST = /\b([0-9a-f]{12})[0-9a-f]{20,}\b/g;
 type Trace = NonNullable<LineagePageQuery['trace']>;
 
 /** Where something came from and what resulted from it: each is a way on, in both directions. */
@@ -22,7 +23,10 @@ export function LineagePage() {
         {({ trace }) =>
           trace ? (
             <>
-              <PageHead title={visible(trace.title).slice(0, 200)} trail={<Link to="/view/data">Data</Link>}>
+              <PageHead
+                title={visible(trace.title).replace(DIGEST, '$1…').slice(0, 200)}
+                trail={<Link to="/view/data">Data</Link>}
+              >
                 <ViewLink kind={trace.kind} id={trace.id} />
                 <CopyAs operation={lineagePage} variables={{ id }} command={`espalier trace ${id}`} />
               </PageHead>

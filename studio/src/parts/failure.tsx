@@ -5,12 +5,7 @@ import { keepKey } from '../graphql/key.ts';
 /** Shows why something could not be read, and what to do. */
 export function Failure({ error }: { readonly error: unknown }) {
   if (error instanceof NotLetIn) return <EnterKey />;
-  if (error instanceof ServerAway)
-    return (
-      <div className="notice notice-bad" role="alert">
-        <strong>The server does not answer.</strong> It is asked again by itself; what is shown may be old.
-      </div>
-    );
+  if (error instanceof ServerAway) return null; // the frame of the page says so, once
   if (error instanceof NotInPage) return <p className="faint">This is not in the page: look at it in the installation.</p>;
   const message = error instanceof Error ? error.message : String(error);
   return (

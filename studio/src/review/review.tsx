@@ -89,18 +89,18 @@ function Fields({ queue }: { readonly queue: Queue }) {
           <input data-find name="words" defaultValue={queue.words ?? ''} size={28} />
         </label>
         <label>
-          in
+          In
           <select name="in" defaultValue={queue.in ?? ''}>
             <option value="">all texts</option>
             <option value="said">thought and action</option>
             <option>observation</option>
           </select>
         </label>
-        {field('run', 'run', 10)}
-        {field('from', 'return from', 8)}
-        {field('until', 'below', 8)}
+        {field('run', 'Run', 10)}
+        {field('from', 'Return from', 8)}
+        {field('until', 'Below', 8)}
         <label>
-          verdict
+          Verdict
           <select name="verdict" defaultValue={queue.verdict ?? ''}>
             <option value="">any</option>
             <option>good</option>
@@ -109,7 +109,7 @@ function Fields({ queue }: { readonly queue: Queue }) {
           </select>
         </label>
         <label>
-          fault
+          Fault
           <select name="fault" defaultValue={queue.fault ?? ''}>
             <option value="">any</option>
             <option value="form">not well formatted</option>
@@ -118,8 +118,8 @@ function Fields({ queue }: { readonly queue: Queue }) {
             <option value="rejected">sample rejected</option>
           </select>
         </label>
-        {field('label', 'with label', 10)}
-        {field('without', 'without label', 10)}
+        {field('label', 'With label', 10)}
+        {field('without', 'Without label', 10)}
         <button type="submit">Show</button>
       </form>
     </search>

@@ -1,7 +1,9 @@
 import { Link, Outlet } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { state } from '../../../graphql/studio/generated/operations.ts';
+import { NotLetIn } from '../graphql/faults.ts';
 import { useAsk } from '../graphql/use-ask.ts';
+import { useServerAway } from '../graphql/use-server-away.ts';
 import { Failure } from '../parts/failure.tsx';
 import { whole } from '../parts/format.ts';
 import { Annotator } from '../review/annotator.tsx';
@@ -23,7 +25,9 @@ const PLACES = [
 /** The frame of every view: where to go, which moment is shown, whether it is live. */
 export function Shell() {
   const at = useMoment();
-  const live = useLive(at === null);
+  const away = useServerAway();
+  const following = useLive(at === null);
+  const live = away && following === 'live' ? 'waiting' : following;
   const answer = useAsk(state, {});
   const main = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -70,8 +74,13 @@ export function Shell() {
         </p>
       )}
       <main id="main" ref={main} tabIndex={-1}>
+        {away ? (
+          <div className="notice notice-bad" role="alert">
+            <strong>The server does not answer.</strong> It is asked again by itself; what is shown may be old.
+          </div>
+        ) : null}
         {answer.error ? <Failure error={answer.error} /> : null}
-        <Outlet />
+        {answer.error instanceof NotLetIn ? null : <Outlet />}
       </main>
       <Keys />
       <Annotator />

@@ -21,7 +21,7 @@ export function BatchPanel({ id, version }: { readonly id: string; readonly vers
                   .map((lease) => `, leased by ${visible(lease.consumer)}${lease.endedBy ? ` (${lease.endedBy})` : ''}`)
                   .join('')}
               </p>
-              <div className="scroll-x" role="region" aria-label="Samples of the batch" tabIndex={0}>
+              <div className="scroll-x scroll-y" role="region" aria-label="Samples of the batch" tabIndex={0}>
                 <table className="rows">
                   <thead>
                     <tr>

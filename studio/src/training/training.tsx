@@ -99,7 +99,7 @@ function OnePolicy({
             </p>
             {policy.waiting ? (
               <p className="notice">
-                <strong>Waits for {policy.waiting.for.replaceAll('_', ' ')}.</strong> {visible(policy.waiting.next)} Groups:{' '}
+                <strong>Waits for {policy.waiting.for.replaceAll('_', ' ')}.</strong> {visible(policy.waiting.next)}. Groups:{' '}
                 {policy.waiting.openGroups} open, {policy.waiting.closedGroups} closed, {policy.waiting.readyGroups} ready
                 {policy.waiting.rejectedGroups.map(({ reason, groups }) => `, ${groups} rejected (${reason})`).join('')}.
               </p>

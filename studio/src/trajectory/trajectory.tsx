@@ -34,7 +34,7 @@ function Head({ rollout }: { readonly rollout: Rollout }) {
   return (
     <>
       <PageHead
-        title={`${visible(tree?.task.goal || tree?.task.alias || 'trajectory').slice(0, 120)}, rollout ${rollout.ordinal}`}
+        title={`${visible(tree?.task.goal || tree?.task.alias || 'trajectory').slice(0, 120)} · rollout ${rollout.ordinal}`}
         trail={
           <>
             <Link to="/">Runs</Link> › {run ? <RunLink run={run} /> : null} ›{' '}

@@ -33,7 +33,13 @@ const SCREENS: readonly (readonly [string, (page: Page) => Promise<unknown>])[] 
         .click();
     },
   ],
-  ['training', (page) => page.getByRole('link', { name: 'Training' }).click()],
+  [
+    'training',
+    async (page) => {
+      await page.getByRole('link', { name: 'Training' }).click();
+      await page.locator('.chart svg').first().waitFor();
+    },
+  ],
 ];
 
 /** Makes the pictures of docs/studio from a server on which the demo ran: `tsx infra/docs/screens.ts LINK`, the printed link. */
@@ -48,7 +54,7 @@ async function screens(link: string): Promise<void> {
       await page.goto(link);
       await page.getByRole('link', { name: 'train demo-1' }).waitFor();
       await go(page);
-      await page.waitForLoadState('networkidle').catch(() => undefined); // a subscription stays open
+      while ((await page.locator('.loading').count()) > 0) await page.waitForTimeout(200);
       await page.waitForTimeout(1_500); // drawings that follow their data
       await page.screenshot({ path: `${FOLDER}${name}.png` });
       process.stdout.write(`docs/studio/${name}.png\n`);

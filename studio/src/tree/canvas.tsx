@@ -189,16 +189,14 @@ function paintTree(
   const context = element.getContext('2d');
   if (!context) return;
   const style = getComputedStyle(element);
-  const [ink, faint, line, link] = ['--ink', '--faint', '--line', '--link'].map((name) => style.getPropertyValue(name)) as [
-    string,
-    string,
-    string,
-    string,
-  ];
+  const [ink, faint, line, link, surface] = ['--ink', '--faint', '--line', '--link', '--surface'].map((name) =>
+    style.getPropertyValue(name),
+  ) as [string, string, string, string, string];
   context.setTransform(density, 0, 0, density, 0, 0);
   context.clearRect(0, 0, width, height);
   context.font = '11px system-ui, sans-serif';
   context.textBaseline = 'middle';
+  context.lineJoin = 'round';
   const place = (node: Node) => [view.x + node.x * view.scale, view.y + node.y * view.scale] as const;
   const near = ACROSS * view.scale + MARGIN;
   const onScreen = rows.filter((node) => {
@@ -234,7 +232,11 @@ function paintTree(
     context.fillStyle = ink;
     const chain = node.chain.length > 1 ? `(${node.chain.length}) ` : '';
     const room = node.children.length === 0 ? LETTERS : Math.max(4, Math.floor((ACROSS * view.scale - 2 * radius) / LETTER));
-    context.fillText(`${chain}${visible(node.step.action)}`.slice(0, room), x + radius + 3, y);
+    const label = `${chain}${visible(node.step.action)}`.slice(0, room);
+    context.strokeStyle = surface;
+    context.lineWidth = 3;
+    context.strokeText(label, x + radius + 3, y); // lines and other labels end at it
+    context.fillText(label, x + radius + 3, y);
   }
   context.globalAlpha = 1;
 }

@@ -33,7 +33,7 @@ export async function choosePoints(page: Page, url: string, size: Size): Promise
   await page.goto(`${url}/view/training?policy=${POLICY}`);
   await page.locator('.chart svg').first().waitFor();
   const milliseconds: number[] = [];
-  let shown: string | null = null;
+  let shown: string | undefined;
   for (let n = 0; n <= POINTS[size]; n++) {
     const box = await page.locator('.chart svg').first().boundingBox();
     if (!box) throw new Error('the curve is not on the page');
@@ -41,12 +41,17 @@ export async function choosePoints(page: Page, url: string, size: Size): Promise
     const began = performance.now();
     await page.mouse.down();
     await page.mouse.up();
-    const version = new URL(page.url()).searchParams.get('version')?.replaceAll('"', '') ?? null; // a number as text is quoted
-    if (version === shown) throw new Error(`the point ${n} of the curve leads to no other version than ${shown}`);
+    await page.waitForURL((url) => versionOf(url) !== shown);
+    const version = versionOf(new URL(page.url()));
     shown = version;
     await page.getByRole('heading', { name: `Version ${version} was made by batch ${Number(version) - 1}` }).waitFor();
     await page.locator('section.panel tbody tr').first().waitFor();
     if (n > 0) milliseconds.push(performance.now() - began); // the first loads the script of the view
   }
   return milliseconds;
+}
+
+/** The version that the address names; a number as text is quoted there. */
+function versionOf({ searchParams }: URL): string | undefined {
+  return searchParams.get('version')?.replaceAll('"', '');
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { derivedId } from '../src/events/derived-id.ts';
+import { localPrincipal } from '../src/postgres/principal.ts';
 import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
 import {
@@ -192,6 +193,37 @@ test.each([
   expect(errors).toBeUndefined();
   expect({ total: data.samples.totalCount, nodes: data.samples.nodes.length }).toEqual({ total: count, nodes: count });
   expect(data.samples.count).toEqual({ count: Math.min(count, 2), complete: count <= 2 });
+});
+
+const SEARCHED = `query ($run: ID!, $words: String!, $after: String) {
+  samples(filter: { run: $run, text: { words: $words } }, first: 2, after: $after) { nodes { rollout { id } } pageInfo { endCursor hasNextPage } } }`;
+
+test('samples of a run that are searched follow page by page, each once, and none is shown to a key of another project', async () => {
+  const run = builder.id('run', 'collect');
+  const seen: string[] = [];
+  for (let after: string | null = null, more = true; more; ) {
+    const { data, errors } = await api.ask(SEARCHED, { run, words: 'inventory', after });
+    expect(errors).toBeUndefined();
+    seen.push(...data.samples.nodes.map(({ rollout }: { rollout: { id: string } }) => rollout.id));
+    after = data.samples.pageInfo.endCursor;
+    more = data.samples.pageInfo.hasNextPage;
+  }
+  expect([seen.length, new Set(seen).size]).toEqual([6, 6]);
+  const elsewhere = { ...localPrincipal('elsewhere'), principal: 'key:k', keyId: 'k', name: 'k', scopes: ['read'] as const };
+  const confined = await api.create({}, { ...elsewhere, projects: ['elsewhere'] });
+  const { data, errors } = await confined.ask(SEARCHED, { run, words: 'inventory' });
+  expect(errors).toBeUndefined();
+  expect(data.samples).toEqual({ nodes: [], pageInfo: { endCursor: null, hasNextPage: false } });
+});
+
+test('samples of a tree that are searched are those of the moment that is asked for', async () => {
+  const { data: was } = await api.ask(`{ batch(id: "${batchId}") { position } }`);
+  const ask = `query ($position: String) { asOf(position: $position) { samples(filter: { tree: "${taken.treeId}", text: { words: "inventory" } }) { nodes { rollout { id } } } } }`;
+  const { data, errors } = await api.ask(ask, { position: `${was.batch.position},runs.0:1` });
+  expect(errors).toBeUndefined();
+  expect(data.asOf.samples.nodes).toHaveLength(2);
+  const before = await api.ask(ask, { position: 'trees.0:1,runs.0:1' });
+  expect(before.data.asOf.samples.nodes).toEqual([]);
 });
 
 test('steps are chosen by what became of their rollouts as samples, and why', async () => {

@@ -78,7 +78,8 @@ export async function benchAnswers(stage: Stage): Promise<Outcome> {
   };
 }
 
-function failuresOf(figures: readonly Figure[], scanned: readonly string[]): readonly string[] {
+/** What makes the bench fail: sequential scans, and figures that miss their goals. */
+export function failuresOf(figures: readonly Figure[], scanned: readonly string[]): readonly string[] {
   const late = figures.filter((figure) => isMet(figure) === false);
   return [
     ...scanned.map((reading) => `sequential scan of ${LARGE} rows or more: ${reading}`),

@@ -29,6 +29,8 @@ export interface Comparison {
   readonly after: string;
   readonly work: Work;
   readonly pairs: number;
+  /** Trees of a round. */
+  readonly trees: number;
   readonly size: Size;
   /** Brokers for both. */
   readonly brokers: readonly string[];
@@ -81,9 +83,9 @@ function figuresOf(rounds: readonly Round[]): Figures {
   };
 }
 
-function startWorker(folder: string, { work, size, brokers, profile }: Comparison): ChildProcess {
+function startWorker(folder: string, { work, size, trees, brokers, profile }: Comparison): ChildProcess {
   const { DATABASE_URL: _given, ...env } = process.env; // each has a server of its own, whose time is counted
-  return fork(fileURLToPath(new URL('./worker.ts', import.meta.url)), [folder, work, size], {
+  return fork(fileURLToPath(new URL('./worker.ts', import.meta.url)), [folder, work, size, String(trees)], {
     cwd: folder,
     env: { ...env, KAFKA_BROKERS: brokers.join(',') },
     execArgv: ['--import', 'tsx', ...(profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`])],

@@ -8,11 +8,12 @@ import { WORKS, type Work } from './works.ts';
 const names = Object.keys(WORKS) as Work[];
 const HELP = `Compares this checkout with an earlier one, round by round in turn.
 
-  npm run bench:paired -- --before FOLDER [--work NAME]... [--pairs N] [--quick]
+  npm run bench:paired -- --before FOLDER [--work NAME]... [--pairs N] [--trees N] [--quick]
 
   --before  an earlier checkout with its dependencies installed: git worktree add FOLDER COMMIT && (cd FOLDER && npm ci)
   --work    ${names.map((name) => `"${name}"`).join(', ')}; all by default
   --pairs   rounds of each checkout (default 8), after one that warms up
+  --trees   trees of a round (default 300, of 106 events each): fewer where a round takes longer than five minutes
   --profile a folder for CPU profiles of node, two for each work
   --quick   small rounds: shows that it runs; the figures mean nothing
 
@@ -25,6 +26,7 @@ const { values } = parseArgs({
     before: { type: 'string' },
     work: { type: 'string', multiple: true },
     pairs: { type: 'string', default: '8' },
+    trees: { type: 'string' },
     profile: { type: 'string' },
     quick: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -32,10 +34,12 @@ const { values } = parseArgs({
 });
 const unknown = (values.work ?? []).find((name) => !names.includes(name as Work));
 const pairs = Number(values.pairs);
+const trees = Number(values.trees ?? (values.quick ? 2 : 300));
 if (values.help) process.stdout.write(HELP);
 else if (values.before === undefined) refuse('--before must name the folder of an earlier checkout');
 else if (unknown !== undefined) refuse(`there is no work ${unknown}; there are ${names.join(', ')}`);
 else if (!Number.isInteger(pairs) || pairs < 1) refuse(`--pairs must be an integer from 1, not ${values.pairs}`);
+else if (!Number.isInteger(trees) || trees < 1) refuse(`--trees must be an integer from 1, not ${values.trees}`);
 else await run(resolve(values.before));
 
 async function run(before: string): Promise<void> {
@@ -45,7 +49,7 @@ async function run(before: string): Promise<void> {
       const profile = values.profile && resolve(values.profile);
       const size = values.quick ? 'quick' : 'full';
       process.stdout.write(
-        describe(await compare({ before, after: process.cwd(), work, pairs, size, brokers: kafka.brokers, profile })),
+        describe(await compare({ before, after: process.cwd(), work, pairs, trees, size, brokers: kafka.brokers, profile })),
       );
     }
   } finally {

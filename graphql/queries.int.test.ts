@@ -115,11 +115,35 @@ describe('runs', () => {
     expect(found.run).toEqual({ totals: { trees: 0, steps: 0, successRate: null, meanReturn: null }, successByDepth: [] });
   });
 
+  test('a list shows what each run costs, how much is written of it, and its last returns', async () => {
+    const found = await data(
+      '{ runs(filter: { text: "second" }) { nodes { totals { steps promptTokens completionTokens } activity { events lastEventAt eventsPerSecond } failures { reason } lastReturns(last: 5) } } }',
+    );
+    expect(found.runs.nodes).toEqual([
+      {
+        totals: { steps: 2, promptTokens: 7, completionTokens: 3 },
+        activity: { events: 4, lastEventAt: expect.stringMatching(/^2026-01-01T/), eventsPerSecond: 0 },
+        ...{ failures: [], lastReturns: [] },
+      },
+    ]);
+    const first = await data('query ($id: ID!) { run(id: $id) { lastReturns(last: 1) activity { eventsPerSecond } } }', {
+      id: run,
+    });
+    expect(first.run.lastReturns).toHaveLength(1);
+    expect(first.run.activity.eventsPerSecond).toBeGreaterThan(0);
+  });
+
   test.each([
     ['{ kind: search }', ['second']],
     ['{ running: false }', ['first']],
     ['{ outcome: completed, environment: "textcraft" }', ['first']],
     ['{ environment: "nowhere" }', []],
+    ['{ policy: "random", running: false }', ['first']],
+    ['{ policy: "rando" }', []],
+    ['{ text: "SEC" }', ['second']],
+    ['{ text: "done firs" }', ['first']],
+    ['{ text: "irst" }', []],
+    ['{ label: "nobody said this" }', []],
     ['{ started: { until: "2026-01-01T00:00:03Z" } }', ['first']],
     ['{ started: { from: "2026-01-01T01:00:03+01:00" } }', ['second']],
   ])('the filter %s selects runs', async (filter, names) => {

@@ -3258,6 +3258,12 @@ export type Run = {
   readonly owner?: Maybe<Scalars['String']['output']>;
   /** What it amounts to so far. */
   readonly totals: RunTotals;
+  /** How much is written of it, and how fast. */
+  readonly activity: RunActivity;
+  /** Why the last 200 of its failed rollouts failed, the most frequent reason first, `first` of the reasons. */
+  readonly failures: ReadonlyArray<FailureReason>;
+  /** The returns of its rollouts that finished last, in the order in which they finished. `last` is at most 500. */
+  readonly lastReturns: ReadonlyArray<Scalars['Float']['output']>;
   /** What showing histories as images amounts to so far. */
   readonly imageTotals: ImageTotals;
   /** The specs that it draws histories by. */
@@ -3288,6 +3294,18 @@ export type Run = {
   readonly revisions: RevisionConnection;
   /** The dataset releases that hold examples of its trees. */
   readonly datasets: DatasetConnection;
+};
+
+
+/** One execution: configuration, seed, code version, environments. */
+export type RunFailuresArgs = {
+  first?: Scalars['Int']['input'];
+};
+
+
+/** One execution: configuration, seed, code version, environments. */
+export type RunLastReturnsArgs = {
+  last?: Scalars['Int']['input'];
 };
 
 
@@ -3431,6 +3449,32 @@ export type RunTotals = {
   readonly successRate?: Maybe<Scalars['Float']['output']>;
   /** The mean return of its finished rollouts. */
   readonly meanReturn?: Maybe<Scalars['Float']['output']>;
+  /** Tokens that the policy read, where its steps say how many. */
+  readonly promptTokens: Scalars['SafeInt']['output'];
+  /** Tokens that the policy wrote, where its steps say how many. */
+  readonly completionTokens: Scalars['SafeInt']['output'];
+};
+
+/** How much is written of a run, and how fast. */
+export type RunActivity = {
+  readonly __typename?: 'RunActivity';
+  /** Its events, of all kinds. */
+  readonly events: Scalars['SafeInt']['output'];
+  /** When the log took the last of them; null while there is none. */
+  readonly lastEventAt?: Maybe<Scalars['DateTime']['output']>;
+  /** Per second: in the last minute while it goes on (as of a moment: since its start), else from its start to its last event. Null where that is no time. */
+  readonly eventsPerSecond?: Maybe<Scalars['Float']['output']>;
+};
+
+/** Why rollouts of a run failed. */
+export type FailureReason = {
+  readonly __typename?: 'FailureReason';
+  /** The reason; empty where none is recorded. */
+  readonly reason: Scalars['String']['output'];
+  /** How many of the last 200 failed rollouts have it. */
+  readonly rollouts: Scalars['Int']['output'];
+  /** The id of the last of them. */
+  readonly rolloutId: Scalars['ID']['output'];
 };
 
 /** What a run amounts to on the tasks of one depth. */
@@ -3485,6 +3529,12 @@ export type RunFilter = {
   readonly running?: InputMaybe<Scalars['Boolean']['input']>;
   /** It acts in this environment. */
   readonly environment?: InputMaybe<Scalars['String']['input']>;
+  /** It began with a version of this policy. */
+  readonly policy?: InputMaybe<Scalars['String']['input']>;
+  /** Each of these words begins a word of its id, its name or the message of its end, in any case. */
+  readonly text?: InputMaybe<Scalars['String']['input']>;
+  /** Something of it is annotated with this label. */
+  readonly label?: InputMaybe<Scalars['String']['input']>;
   /** It started in this time. */
   readonly started?: InputMaybe<TimeRange>;
 };
@@ -4687,6 +4737,8 @@ export type ResolversTypes = {
   RunOutcome: RunOutcome;
   PublishedMetric: ResolverTypeWrapper<PublishedMetric>;
   RunTotals: ResolverTypeWrapper<RunTotals>;
+  RunActivity: ResolverTypeWrapper<RunActivity>;
+  FailureReason: ResolverTypeWrapper<FailureReason>;
   DepthTotals: ResolverTypeWrapper<DepthTotals>;
   Metric: ResolverTypeWrapper<Metric>;
   RunFilter: RunFilter;
@@ -4889,6 +4941,8 @@ export type ResolversParentTypes = {
   RunEnvironment: RunEnvironment;
   PublishedMetric: PublishedMetric;
   RunTotals: RunTotals;
+  RunActivity: RunActivity;
+  FailureReason: FailureReason;
   DepthTotals: DepthTotals;
   Metric: Metric;
   RunFilter: RunFilter;
@@ -6060,6 +6114,9 @@ export type RunResolvers<ContextType = Context, ParentType extends ResolversPare
   project?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   owner?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   totals?: Resolver<ResolversTypes['RunTotals'], ParentType, ContextType>;
+  activity?: Resolver<ResolversTypes['RunActivity'], ParentType, ContextType>;
+  failures?: Resolver<ReadonlyArray<ResolversTypes['FailureReason']>, ParentType, ContextType, RequireFields<RunFailuresArgs, 'first'>>;
+  lastReturns?: Resolver<ReadonlyArray<ResolversTypes['Float']>, ParentType, ContextType, RequireFields<RunLastReturnsArgs, 'last'>>;
   imageTotals?: Resolver<ResolversTypes['ImageTotals'], ParentType, ContextType>;
   renderSpecs?: Resolver<ReadonlyArray<ResolversTypes['RenderSpec']>, ParentType, ContextType>;
   successByDepth?: Resolver<ReadonlyArray<ResolversTypes['DepthTotals']>, ParentType, ContextType>;
@@ -6106,6 +6163,20 @@ export type RunTotalsResolvers<ContextType = Context, ParentType extends Resolve
   successes?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   successRate?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
   meanReturn?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  promptTokens?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  completionTokens?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type RunActivityResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RunActivity'] = ResolversParentTypes['RunActivity']> = {
+  events?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  lastEventAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  eventsPerSecond?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+};
+
+export type FailureReasonResolvers<ContextType = Context, ParentType extends ResolversParentTypes['FailureReason'] = ResolversParentTypes['FailureReason']> = {
+  reason?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  rollouts?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  rolloutId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
 };
 
 export type DepthTotalsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['DepthTotals'] = ResolversParentTypes['DepthTotals']> = {
@@ -6624,6 +6695,8 @@ export type Resolvers<ContextType = Context> = {
   RunEnvironment?: RunEnvironmentResolvers<ContextType>;
   PublishedMetric?: PublishedMetricResolvers<ContextType>;
   RunTotals?: RunTotalsResolvers<ContextType>;
+  RunActivity?: RunActivityResolvers<ContextType>;
+  FailureReason?: FailureReasonResolvers<ContextType>;
   DepthTotals?: DepthTotalsResolvers<ContextType>;
   Metric?: MetricResolvers<ContextType>;
   Step?: StepResolvers<ContextType>;

@@ -1,3 +1,4 @@
+import type DataLoader from 'dataloader';
 import { readPublishedMetrics } from '../../src/projections/answers/read-published-metrics.ts';
 import { readEvaluations } from '../../src/projections/evaluations/read-evaluations.ts';
 import { readImageTotalsOfRuns } from '../../src/projections/images/read-image-totals.ts';
@@ -6,6 +7,12 @@ import { readOwners } from '../../src/projections/owners/read-owners.ts';
 import { readDrift } from '../../src/projections/prompts/read-drift.ts';
 import { readReplays } from '../../src/projections/replays/read-replays.ts';
 import { originOf, readForksOfRuns } from '../../src/projections/runs/read-forks.ts';
+import {
+  type LastReturn,
+  readFailureReasons,
+  readLastReturns,
+  readRunActivity,
+} from '../../src/projections/runs/read-run-activity.ts';
 import { readDepthTotals, readRunTotals } from '../../src/projections/runs/read-run-totals.ts';
 import { bounded } from '../connection.ts';
 import { datasetFilter, revisionFilter, rolloutFilter, trajectoryFilter, treeFilter } from '../filters.ts';
@@ -16,9 +23,22 @@ import { loadedBy } from '../loaders/loaded-by.ts';
 import { connectDatasets, connectRevisions, connectRollouts, connectTrajectories, connectTrees, hangingOn } from './lists.ts';
 
 const METRICS_LIMIT = 5_000;
+const FAILURES = 200; // reasons: no more failed rollouts are read
+const LAST_RETURNS = 500;
 
 const runOf = ({ runId }: { readonly runId: string }) => runId;
 const totals = loadedBy((db) => one((ids) => readRunTotals(db, ids), runOf));
+const activity = loadedBy((db) => one((ids) => readRunActivity(db, ids), runOf));
+const failures = loadedBy((db) => many((ids) => readFailureReasons(db, ids), runOf));
+/** A loader for each number that a request asks for. */
+const lastReturns = loadedBy((db) => {
+  const loaders = new Map<number, DataLoader<string, readonly LastReturn[]>>();
+  return (last: number) => {
+    const loader = loaders.get(last) ?? many((ids) => readLastReturns(db, ids, last), runOf);
+    loaders.set(last, loader);
+    return loader;
+  };
+});
 const imageTotals = loadedBy((db) =>
   one(
     (ids) => readImageTotalsOfRuns(db, ids),
@@ -45,6 +65,11 @@ export const Run: RunResolvers = {
   forgotten: ({ id }, _, context) => forgottenRun(context).load(id),
   experiment: ({ experimentId }, _, { loaders }) => (experimentId === null ? null : loaders.experiment.load(experimentId)),
   totals: async ({ id }, _, context) => known(await totals(context).load(id), id),
+  activity: async ({ id }, _, context) =>
+    (await activity(context).load(id)) ?? { events: 0, lastEventAt: null, eventsPerSecond: null },
+  failures: async ({ id }, { first }, context) => (await failures(context).load(id)).slice(0, bounded('first', first, FAILURES)),
+  lastReturns: async ({ id }, { last }, context) =>
+    (await lastReturns(context)(bounded('last', last, LAST_RETURNS)).load(id)).map(({ value }) => value),
   imageTotals: async ({ id }, _, context) => known(await imageTotals(context).load(id), id),
   renderSpecs: ({ id }, _, context) => renderSpecs(context).load(id),
   publishedMetrics: ({ id }, _, { sources: { db } }) => readPublishedMetrics(db, id),

@@ -13,6 +13,7 @@ const TYPES: Readonly<Record<string, string>> = {
   text: 'string',
   integer: 'number',
   bigint: 'number',
+  numeric: 'string',
   'double precision': 'number',
   boolean: 'boolean',
   jsonb: 'unknown',

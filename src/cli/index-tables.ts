@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { buildIndex, dropActionsIndex, readIndexes } from '../projections/answers/build-indexes.ts';
 import { buildTextIndexes, dropTextIndexes } from '../projections/answers/text-indexes.ts';
 import { projections } from '../projections/registry.ts';
+import { countRunsAgain, findMiscounted } from '../projections/runs/count-again.ts';
 import { say, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
@@ -14,7 +15,7 @@ interface IndexFlags {
 
 /**
  * `espalier index`: builds the indexes that queries are answered by and that the database lacks, while everything goes on: after
- * an upgrade of a large installation, for the search of texts, and to look for an action in all steps.
+ * an upgrade of a large installation, which also counts again what older programs that went on folding left out, for the search of texts, and to look for an action in all steps.
  */
 export function addIndex(program: Command): void {
   const command = program
@@ -43,8 +44,11 @@ export function addIndex(program: Command): void {
         const name = await buildTextIndexes(database);
         built.push([name, 'steps', 'missing', `${((Date.now() - began) / 1_000).toFixed(1)} s`]);
       }
+      const miscounted = new Set((await findMiscounted(database.db)).map(({ runId }) => runId)).size;
+      if (miscounted > 0) await countRunsAgain(database.db);
       if (wantsJson(command))
-        return say(JSON.stringify({ indexes: indexes.length, built: built.map(([name]) => name), dropped }));
+        return say(JSON.stringify({ indexes: indexes.length, built: built.map(([name]) => name), dropped, miscounted }));
+      if (miscounted > 0) say(`counted again: ${miscounted} runs`);
       if (dropped.length > 0) say(`dropped: ${dropped.join(', ')}`);
       say(built.length === 0 ? `all ${indexes.length} indexes are there` : table(['index', 'table', 'was', 'built in'], built));
     });

@@ -1,5 +1,5 @@
 import { CompiledQuery, type RawBuilder, sql } from 'kysely';
-import { snakeCase } from './camel-case.ts';
+import { camelCase, snakeCase } from './camel-case.ts';
 import { CopyText } from './copying-client.ts';
 import type { Trx } from './database.ts';
 import type { NewRow, Row, Table } from './table.ts';
@@ -60,6 +60,21 @@ export async function upsertRows<T extends Table>(trx: Trx, table: T, rows: read
   const types = typesOf(table, namesOf(table, rows));
   const names = sql.raw(quoted(Object.keys(types)));
   const sets = exceptKey(table, Object.keys(types)).map((column) => `"${column}" = excluded."${column}"`);
+  await sql`
+    insert into ${sql.raw(table.name)} (${names}) select ${names} from ${recordset(rows, types)}
+    on conflict (${sql.raw(quoted(table.key))}) do update set ${sql.raw(sets.join(', '))}`.execute(trx);
+}
+
+/** Adds rows to those of the same primary key, column by column; of instants the later one stays. */
+export async function addToRows<T extends Table>(trx: Trx, table: T, rows: readonly NewRow<T>[]): Promise<void> {
+  if (rows.length === 0) return;
+  const types = typesOf(table, namesOf(table, rows));
+  const names = sql.raw(quoted(Object.keys(types)));
+  const sets = exceptKey(table, Object.keys(types)).map((column) => {
+    const both = [`${table.name}."${column}"`, `excluded."${column}"`];
+    const instant = types[camelCase(column)]?.startsWith('timestamp');
+    return `"${column}" = ${instant ? `greatest(${both.join(', ')})` : both.join(' + ')}`;
+  });
   await sql`
     insert into ${sql.raw(table.name)} (${names}) select ${names} from ${recordset(rows, types)}
     on conflict (${sql.raw(quoted(table.key))}) do update set ${sql.raw(sets.join(', '))}`.execute(trx);

@@ -28,7 +28,7 @@ const moment = ({ search: { at } }: { readonly search: { readonly at?: string } 
 const runs = createRoute({
   getParentRoute: () => root,
   path: '/',
-  validateSearch: texts('text', 'kind', 'state', 'environment', 'policy', 'compare'),
+  validateSearch: texts('text', 'kind', 'state', 'environment', 'policy', 'tag', 'compare'),
   component: Runs,
 });
 const run = createRoute({

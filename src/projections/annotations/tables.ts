@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: e029a0325645de10
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: cceeb6f5ee4bc325
 import type { Instant } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 

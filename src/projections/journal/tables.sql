@@ -63,3 +63,17 @@ create table quarantine_releases (
   primary key (topic, partition, "offset")
 );
 create index quarantine_releases_stream on quarantine_releases (stream);
+
+-- The events of each run by partition, counted as they come: all, those of the newest minute (of the epoch, by when the log took
+-- them) and those of the minute before it.
+create table run_events (
+  run_id        uuid        not null,
+  topic         text        not null,
+  partition     integer     not null,
+  events        bigint      not null,
+  last_at       timestamptz not null,
+  minute        bigint      not null,
+  in_minute     bigint      not null,
+  minute_before bigint      not null,
+  primary key (run_id, topic, partition)
+);

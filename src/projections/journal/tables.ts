@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: cfc233315d40460f
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: a0c2202f82561dc9
 import type { Instant } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -46,6 +46,16 @@ export const tables = {
     releasedAt: column<Instant>('timestamptz'),
     reason: column<string | null>('text'),
     receivedAt: column<Instant | null>('timestamptz'),
+  }),
+  runEvents: table('run_events', ['runId', 'topic', 'partition'], {
+    runId: column<string>('uuid'),
+    topic: column<string>('text'),
+    partition: column<number>('integer'),
+    events: column<number>('bigint'),
+    lastAt: column<Instant>('timestamptz'),
+    minute: column<number>('bigint'),
+    inMinute: column<number>('bigint'),
+    minuteBefore: column<number>('bigint'),
   }),
 };
 

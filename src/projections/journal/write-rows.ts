@@ -1,5 +1,6 @@
 import { copyNew, insertRows, upsertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { countOfRuns } from './count-of-runs.ts';
 import type { Folded, Known } from './fold-batch.ts';
 import type { EventRow } from './rows.ts';
 import { tables } from './tables.ts';
@@ -14,6 +15,7 @@ export async function writeRows({ events, anomalies, releases }: Folded, known: 
     await copyNew(trx, tables.events, events);
     await writePositions(events, known.positions, trx);
     await writeSequences(events, known.sequences, trx);
+    await countOfRuns(events, trx);
   }
   await insertRows(trx, tables.anomalies, anomalies);
   await insertRows(trx, tables.quarantineReleases, releases);

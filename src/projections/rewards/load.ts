@@ -2,6 +2,7 @@ import type { Delivery } from '../../events/envelope.ts';
 import { copyNew, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { type Load, LoadEnds } from '../projection.ts';
+import { countReturns, partitionsIn, type SummedReturn } from './count-returns.ts';
 import { type Folded, foldBatch } from './fold-batch.ts';
 import { knownTrees, type LoadedTree } from './loaded-trees.ts';
 import type { FinishedRollout } from './returns.ts';
@@ -25,7 +26,9 @@ export function rewardsLoad(stepsKept = STEPS_KEPT): Load {
         if (forgotten.has(treeOf(delivery)))
           throw new LoadEnds(`tree ${treeOf(delivery)} came again long after all that was recorded of it`);
       const folded = foldBatch(batch, known);
-      await write(folded, sumTouched(folded, trees), trx);
+      const sums = sumTouched(folded, trees);
+      await write(folded, sums, trx);
+      await countReturns([...sums.fresh, ...sums.changed], partitionsIn(batch), trx);
       steps += folded.edges.length;
       for (const treeId of new Set(batch.map(treeOf))) {
         const tree = trees.get(treeId);
@@ -53,12 +56,13 @@ async function write({ trees, edges, assigned, revised }: Folded, { fresh, chang
   await copyNew(trx, tables.rewardRevisions, revised.map(revisionRow));
   await updateRows(trx, tables.rewards, latestRows(revised));
   await copyNew(trx, tables.returns, fresh);
-  await updateRows(trx, tables.returns, changed);
+  const values = changed.map(({ rolloutId, value }) => ({ rolloutId, value }));
+  await updateRows(trx, tables.returns, values);
 }
 
 interface Sums {
-  readonly fresh: (FinishedRollout & { readonly value: number })[];
-  readonly changed: { readonly rolloutId: string; readonly value: number }[];
+  readonly fresh: (FinishedRollout & SummedReturn)[];
+  readonly changed: ({ readonly rolloutId: string } & SummedReturn)[];
 }
 
 /** Sums the returns of the trees that a batch touched: those that are not written yet are fresh, others may have changed. */
@@ -72,8 +76,9 @@ function sumTouched({ assigned, revised, finished }: Folded, trees: ReadonlyMap<
       const value = sumReturn(tree, rolloutId, leafStepId);
       if (value === written) continue;
       tree.finished.set(rolloutId, { leafStepId, value });
-      if (written !== null) sums.changed.push({ rolloutId, value });
-      else sums.fresh.push({ rolloutId, treeId, runId: tree.runId, leafStepId, value });
+      const summed = { rolloutId, treeId, runId: tree.runId, written, value };
+      if (written !== null) sums.changed.push(summed);
+      else sums.fresh.push({ ...summed, leafStepId });
     }
   }
   return sums;

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { insertRows, recordset, typesOf, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { countReturns, type PartitionOf, type SummedReturn } from './count-returns.ts';
 import { tables } from './tables.ts';
 
 /** A rollout that just finished, at its leaf. */
@@ -19,22 +20,26 @@ export interface FinishedRollout {
 export async function writeReturns(
   finished: readonly FinishedRollout[],
   changedRewardIds: readonly string[],
+  partitionOf: PartitionOf,
   trx: Trx,
 ): Promise<void> {
   if (finished.length === 0 && changedRewardIds.length === 0) return;
   const sums = await sumReturns(finished, changedRewardIds, trx);
-  const fresh = new Map(sums.flatMap(({ kind, rolloutId, value }) => (kind === 'fresh' ? [[rolloutId, value] as const] : [])));
-  const returns = finished.map((rollout) => ({ ...rollout, value: fresh.get(rollout.rolloutId) ?? 0 })); // without rewards: 0
-  await insertRows(trx, tables.returns, returns);
+  const ends = new Map(finished.map((rollout) => [rollout.rolloutId, rollout]));
+  const fresh = sums.flatMap(({ kind, rolloutId, value }) => {
+    const end = kind === 'fresh' ? ends.get(rolloutId) : undefined;
+    return end ? [{ ...end, value }] : [];
+  });
+  await insertRows(trx, tables.returns, fresh);
   const existing = sums.flatMap(({ kind, rolloutId, value }) => (kind === 'existing' ? [{ rolloutId, value }] : []));
   await updateRows(trx, tables.returns, existing);
+  await countReturns(sums, partitionOf, trx);
 }
 
-interface Sum {
+interface Sum extends SummedReturn {
   /** `existing`: the rollout's return is a row already. */
   readonly kind: 'fresh' | 'existing';
   readonly rolloutId: string;
-  readonly value: number;
 }
 
 /**
@@ -60,16 +65,17 @@ async function sumReturns(
         select e.step_id from down d cross join lateral (select step_id from reward_edges where parent_step_id = d.step_id offset 0) e
       ),
       touched as (
-        select t.rollout_id, t.leaf_step_id from down d
-        cross join lateral (select rollout_id, leaf_step_id from returns where leaf_step_id = d.step_id offset 0) t
+        select t.* from down d
+        cross join lateral (select rollout_id, tree_id, run_id, leaf_step_id, value from returns where leaf_step_id = d.step_id offset 0) t
         union
-        select t.rollout_id, t.leaf_step_id from changed c
-        cross join lateral (select rollout_id, leaf_step_id from returns where rollout_id = c.rollout_id offset 0) t where c.step_id is null
+        select t.* from changed c
+        cross join lateral (select rollout_id, tree_id, run_id, leaf_step_id, value from returns where rollout_id = c.rollout_id offset 0) t where c.step_id is null
       ),
       affected as (
-        select 'existing' as kind, rollout_id, leaf_step_id from touched
+        select 'existing' as kind, rollout_id, tree_id, run_id, leaf_step_id, value as written from touched
         union all
-        select 'fresh', r.rollout_id, r.leaf_step_id from ${recordset(finished, typesOf(tables.returns, ['rolloutId', 'leafStepId']))}
+        select 'fresh', r.rollout_id, r.tree_id, r.run_id, r.leaf_step_id, null
+        from ${recordset(finished, typesOf(tables.returns, ['rolloutId', 'treeId', 'runId', 'leafStepId']))}
         where not exists (select from returns t where t.rollout_id = r.rollout_id)
       ),
       up as (
@@ -85,6 +91,10 @@ async function sumReturns(
         select a.kind, a.rollout_id, w.reward_id, w.value from affected a
         cross join lateral (select reward_id, value from rewards where rollout_id = a.rollout_id and step_id is null offset 0) w
       )
-    select kind, rollout_id, sum(value order by reward_id) as value from parts group by kind, rollout_id`.execute(trx);
+    select a.kind, a.rollout_id, a.tree_id, a.run_id, a.written, coalesce(s.value, 0) as value -- without rewards: 0
+    from affected a left join (
+      select kind, rollout_id, sum(value order by reward_id) as value from parts group by kind, rollout_id) s using (kind, rollout_id)`.execute(
+    trx,
+  );
   return rows;
 }

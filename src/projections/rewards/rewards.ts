@@ -3,6 +3,7 @@ import type { Delivery } from '../../events/envelope.ts';
 import { insertRows, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import type { Poison, Projection } from '../projection.ts';
+import { partitionsIn } from './count-returns.ts';
 import { foldBatch } from './fold-batch.ts';
 import { loadKnown } from './known.ts';
 import { rewardsLoad } from './load.ts';
@@ -28,6 +29,6 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   await insertRows(trx, tables.rewardRevisions, revised.map(revisionRow));
   await updateRows(trx, tables.rewards, latestRows(revised));
   const changed = [...assigned, ...revised.map(({ event }) => event)].map(({ data }) => data.rewardId);
-  await writeReturns(finished, changed, trx);
+  await writeReturns(finished, changed, partitionsIn(batch), trx);
   return poison;
 }

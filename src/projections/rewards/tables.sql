@@ -59,3 +59,13 @@ create index returns_leaf on returns (leaf_step_id);
 create index returns_value on returns (value, rollout_id);
 create index returns_run_value on returns (run_id, value, rollout_id);
 create index returns_run_tree on returns (run_id, tree_id, rollout_id) include (value);
+
+-- How many returns a run has and what they sum to, by the partition that its trees lie in. The sum is exact, as a decimal: any
+-- order of additions and corrections comes to the same.
+create table run_returns (
+  run_id    uuid    not null,
+  partition integer not null,
+  returns   bigint  not null,
+  total     numeric not null,
+  primary key (run_id, partition)
+);

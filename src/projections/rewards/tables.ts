@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 5c0f262a5ea0f797
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 79bb911f70fb2adf
 import type { Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -44,6 +44,12 @@ export const tables = {
     runId: column<string>('uuid'),
     leafStepId: column<string>('uuid'),
     value: column<number>('double precision'),
+  }),
+  runReturns: table('run_returns', ['runId', 'partition'], {
+    runId: column<string>('uuid'),
+    partition: column<number>('integer'),
+    returns: column<number>('bigint'),
+    total: column<string>('numeric'),
   }),
 };
 

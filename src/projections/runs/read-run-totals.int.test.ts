@@ -11,7 +11,7 @@ const database = useTestDatabase({ emptied: 'never' });
 test.each([
   [[0.75e100, 0.25e100], 0.5e100],
   [[1e100, -1e100], 0],
-  [[0.1, 0.2], 0.15000000000000002],
+  [[0.1, 0.2], 0.15],
   [[5e-324, 1.5e-323], 1e-323],
 ])('the mean of the returns %j is %d, however large or small they are', async (returns, mean) => {
   const builder = new EventBuilder(`totals ${returns}`);

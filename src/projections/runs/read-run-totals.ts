@@ -18,6 +18,9 @@ export interface RunTotals {
   /** Successes per finished rollout; null where the environment judges none. */
   readonly successRate: number | null;
   readonly meanReturn: number | null;
+  /** What its steps say that the policy read and wrote. */
+  readonly promptTokens: number;
+  readonly completionTokens: number;
 }
 export interface DepthTotals {
   readonly runId: string;
@@ -36,32 +39,29 @@ export interface DepthTotals {
   readonly maxSteps: number | null;
 }
 
-// Postgres sums squares as well as the values; amounts are within ±1e100 (domain/reward/amount.ts), so that neither overflows. No
-// factor scales them: the smallest doubles would underflow, which ends the statement.
-const MEAN_RETURN = sql`avg(v.value)`;
+// Decimals, as the returns of whole runs are counted (`rewards/count-returns.ts`): one mean in both.
+const MEAN_RETURN = sql`avg(v.value::text::numeric)::float8`;
 
-/** Sums up runs, in one statement; a run without trees has zeros. */
+/** Adds up what the folds counted of runs, in one statement: a row or a few for each partition. A run without trees has zeros. */
 export async function readRunTotals(db: Db, runs: readonly string[]): Promise<readonly RunTotals[]> {
   const { rows } = await sql<RunTotals>`
-    with chosen as (select unnest(${[...runs]}::uuid[]) as run_id),
-    t as (select run_id, count(*) as trees, count(closed_at) as closed from trees where run_id in (table chosen) group by 1),
-    s as (select t.run_id, count(*) filter (where s.depth > 0) as steps
-          from trees t join steps s using (tree_id) where t.run_id in (table chosen) group by 1),
-    r as (select o.run_id, count(*) as rollouts,
-                 count(*) filter (where o.outcome = 'terminated') as terminated,
-                 count(*) filter (where o.outcome = 'truncated') as truncated,
-                 count(*) filter (where o.outcome = 'failed') as failed,
-                 count(*) filter (where o.outcome = 'cancelled') as cancelled,
-                 count(*) filter (where o.success) as successes, ${successRate('o')} as success_rate, ${MEAN_RETURN} as mean_return
-          from rollouts o left join returns v using (rollout_id) where o.run_id in (table chosen) group by 1)
-    select c.run_id, coalesce(t.trees, 0) as trees, coalesce(t.closed, 0) as closed_trees,
-           coalesce(r.rollouts, 0) as rollouts, coalesce(r.terminated, 0) as terminated, coalesce(r.truncated, 0) as truncated,
-           coalesce(r.failed, 0) as failed, coalesce(r.cancelled, 0) as cancelled, coalesce(s.steps, 0) as steps,
-           coalesce(r.successes, 0) as successes, r.success_rate,
-           r.mean_return
-    from chosen c left join t using (run_id) left join s using (run_id) left join r using (run_id)`.execute(db);
+    select r.run_id, c.trees, c.closed_trees, c.rollouts, c.terminated, c.truncated, c.failed, c.cancelled, c.steps, c.successes,
+           c.prompt_tokens, c.completion_tokens, v.mean_return,
+           case when c.judged > 0 then c.successes / (c.terminated + c.truncated + c.failed + c.cancelled)::float8 end as success_rate
+    from unnest(${[...runs]}::uuid[]) as r(run_id)
+    cross join lateral (select ${sql.join(COUNTS.map(summed))} from run_counts where run_id = r.run_id) c
+    cross join lateral (
+      select (sum(total) / nullif(sum(returns), 0))::float8 as mean_return from run_returns where run_id = r.run_id) v`.execute(
+    db,
+  );
   return rows;
 }
+
+const COUNTS = [
+  ...['trees', 'closed_trees', 'rollouts', 'terminated', 'truncated', 'failed', 'cancelled', 'judged', 'successes', 'steps'],
+  ...['prompt_tokens', 'completion_tokens'],
+];
+const summed = (column: string) => sql.raw(`coalesce(sum(${column}), 0)::bigint as ${column}`);
 
 /** Sums up the trees and rollouts of runs by the depth of their tasks, shallow first. */
 export async function readDepthTotals(db: Db, runs: readonly string[]): Promise<readonly DepthTotals[]> {

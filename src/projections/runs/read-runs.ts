@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
@@ -26,6 +26,11 @@ export interface RunFilter {
   readonly outcome?: string;
   readonly running?: boolean;
   readonly environment?: string;
+  readonly policyId?: string;
+  /** Words of which each begins one of its id, its name or its message. */
+  readonly text?: string;
+  /** A label that something of it is annotated with. */
+  readonly label?: string;
   readonly startedFrom?: Date;
   readonly startedUntil?: Date;
 }
@@ -88,10 +93,25 @@ function chosen(db: Db, filter: RunFilter) {
   if (filter.running !== undefined) query = query.where('runs.finishedAt', filter.running ? 'is' : 'is not', null);
   if (filter.startedFrom !== undefined) query = query.where('runs.startedAt', '>=', filter.startedFrom);
   if (filter.startedUntil !== undefined) query = query.where('runs.startedAt', '<', filter.startedUntil);
+  if (filter.policyId !== undefined) query = query.where('runs.policyId', '=', filter.policyId);
+  const words = filter.text === undefined ? [] : wordsOf(filter.text);
+  if (words.length > 0)
+    query = query.where(sql<boolean>`${WORDS} @@ to_tsquery('simple', ${words.map((w) => `${w}:*`).join(' & ')})`);
+  if (filter.label !== undefined)
+    query = query.where(
+      sql<boolean>`runs.run_id in (select a.run_id from annotations a where a.label = ${filter.label} and a.retracted_at is null)`,
+    );
   const { environment } = filter;
   if (environment !== undefined)
     query = query.where((eb) => eb(eb.cast('runs.environments', 'jsonb'), '@>', JSON.stringify([{ environment }])));
   return query;
+}
+
+/** As the index `runs_words` has it. */
+const WORDS = sql`to_tsvector('simple'::regconfig, regexp_replace(lower(runs.run_id::text || ' ' || runs.name || ' ' || coalesce(runs.message, '')), '[^[:alnum:]]+', ' ', 'g'))`;
+
+function wordsOf(text: string): readonly string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 }
 
 export function toRun(row: Selectable<Tables['runs']>): RunRecord {

@@ -22,6 +22,13 @@ create table runs (
   message        text
 );
 create index runs_started on runs (started_at, run_id);
+create index runs_going on runs (started_at, run_id) where finished_at is null;
+create index runs_outcome on runs (outcome, started_at, run_id);
+create index runs_kind on runs (kind, started_at, run_id);
+create index runs_policy on runs (policy_id, started_at, run_id);
+create index runs_experiment on runs (experiment_id, started_at, run_id);
+create index runs_environments on runs using gin (environments jsonb_path_ops);
+create index runs_words on runs using gin (to_tsvector('simple'::regconfig, regexp_replace(lower(run_id::text || ' ' || name || ' ' || coalesce(message, '')), '[^[:alnum:]]+', ' ', 'g')));
 
 create table metrics (
   event_id    uuid             not null,

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 368be0a25a62d647
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: e14556d25838d915
 import type { Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 

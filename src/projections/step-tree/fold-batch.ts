@@ -1,5 +1,6 @@
 import type { Delivery } from '../../events/envelope.ts';
 import { isOf, type Poison } from '../projection.ts';
+import { RunCounts } from './count-runs.ts';
 import type { Known } from './known.ts';
 import * as row from './rows.ts';
 
@@ -23,9 +24,10 @@ export interface Rows {
   readonly closed: ReturnType<typeof row.closeRow>[];
   readonly toolCalls: ReturnType<typeof row.toolCallRow>[];
   readonly divergences: ReturnType<typeof row.divergenceRow>[];
+  readonly counts: RunCounts;
 }
 function emptyRows(): Rows {
-  return { trees: [], steps: [], rollouts: [], ends: [], closed: [], toolCalls: [], divergences: [] };
+  return { trees: [], steps: [], rollouts: [], ends: [], closed: [], toolCalls: [], divergences: [], counts: new RunCounts() };
 }
 
 type Refused = Omit<Poison, 'delivery'>;
@@ -47,6 +49,7 @@ function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined
     known.steps.set(event.data.rootStepId, { treeId: event.data.treeId, parentId: null, depth: 0 });
     rows.trees.push(opened);
     rows.steps.push(row.rootRow(delivery));
+    rows.counts.add(delivery, event.data.runId, { trees: 1 });
     return undefined;
   }
   const { treeId } = delivery.event.data as { treeId: string }; // every other type handled here names its tree
@@ -72,6 +75,8 @@ function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined
     if (data.rolloutId !== null && known.rollouts.get(data.rolloutId) !== treeId) return missingRollout(data.rolloutId, treeId);
     known.steps.set(data.stepId, { treeId, parentId: data.parentStepId, depth: data.depth });
     rows.steps.push(row.stepRow(delivery));
+    const { promptTokens = 0, completionTokens = 0 } = data.usage ?? {};
+    rows.counts.add(delivery, tree.runId, { steps: 1, promptTokens, completionTokens });
   }
   if (isOf(delivery, 'RolloutStarted')) {
     const { data } = delivery.event;
@@ -79,6 +84,7 @@ function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined
     if (known.rollouts.has(data.rolloutId)) return undefined;
     known.rollouts.set(data.rolloutId, treeId);
     rows.rollouts.push(row.rolloutRow(delivery.event, tree));
+    rows.counts.add(delivery, tree.runId, { rollouts: 1 });
   }
   if (isOf(delivery, 'RolloutFinished')) {
     const { data } = delivery.event;
@@ -87,6 +93,8 @@ function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined
     if (known.ended.has(data.rolloutId)) return undefined;
     known.ended.add(data.rolloutId);
     rows.ends.push(row.endRow(delivery.event));
+    const judged = data.success === null ? 0 : 1;
+    rows.counts.add(delivery, tree.runId, { [data.outcome]: 1, judged, successes: data.success === true ? 1 : 0 });
   }
   if (isOf(delivery, 'ToolCalled') || isOf(delivery, 'ReplayDiverged')) {
     const { stepId } = delivery.event.data;
@@ -97,6 +105,7 @@ function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined
   if (isOf(delivery, 'TreeClosed') && !known.closed.has(treeId)) {
     known.closed.add(treeId);
     rows.closed.push(row.closeRow(delivery.event));
+    rows.counts.add(delivery, tree.runId, { closedTrees: 1 });
   }
   return undefined;
 }

@@ -86,6 +86,7 @@ create index rollouts_of_tree on rollouts (tree_id, ordinal)
   include (rollout_id, policy_id, policy_version, finished_at, success, steps);
 create index rollouts_run_finished on rollouts (run_id, finished_at, rollout_id);
 create index rollouts_finished on rollouts (finished_at, rollout_id);
+create index rollouts_failed on rollouts (run_id, finished_at, rollout_id) where outcome = 'failed';
 
 create table tool_calls (
   tool_call_id uuid             not null primary key,
@@ -115,3 +116,23 @@ create table divergences (
   primary key (tree_id, event_id)
 );
 create index divergences_tree on divergences (tree_id);
+
+-- What the tables above hold of a run, counted as they are folded, so that a list of runs reads no tree. A tree lies in one
+-- partition: folds of other partitions never wait for this row. `judged` are finished rollouts whose success is known.
+create table run_counts (
+  run_id            uuid    not null,
+  partition         integer not null,
+  trees             bigint  not null,
+  closed_trees      bigint  not null,
+  rollouts          bigint  not null,
+  terminated        bigint  not null,
+  truncated         bigint  not null,
+  failed            bigint  not null,
+  cancelled         bigint  not null,
+  judged            bigint  not null,
+  successes         bigint  not null,
+  steps             bigint  not null,
+  prompt_tokens     bigint  not null,
+  completion_tokens bigint  not null,
+  primary key (run_id, partition)
+);

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 66361b2a914a9873
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 77b95a88ae80377c
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -91,6 +91,22 @@ export const tables = {
     replayed: column<string>('text'),
     occurredAt: column<Instant>('timestamptz'),
     blobs: column<Json<Blobs> | null>('jsonb'),
+  }),
+  runCounts: table('run_counts', ['runId', 'partition'], {
+    runId: column<string>('uuid'),
+    partition: column<number>('integer'),
+    trees: column<number>('bigint'),
+    closedTrees: column<number>('bigint'),
+    rollouts: column<number>('bigint'),
+    terminated: column<number>('bigint'),
+    truncated: column<number>('bigint'),
+    failed: column<number>('bigint'),
+    cancelled: column<number>('bigint'),
+    judged: column<number>('bigint'),
+    successes: column<number>('bigint'),
+    steps: column<number>('bigint'),
+    promptTokens: column<number>('bigint'),
+    completionTokens: column<number>('bigint'),
   }),
 };
 

@@ -1,4 +1,4 @@
-import { insertRows, updateRows } from '../../postgres/bulk.ts';
+import { addToRows, insertRows, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import type { Rows } from './fold-batch.ts';
 import { tables } from './tables.ts';
@@ -18,6 +18,7 @@ export async function writeRows(rows: Rows, trx: Trx, insert: typeof insertRows)
   await updateRows(trx, tables.trees, trees.later, 'closedAt');
   await insertRows(trx, tables.toolCalls, rows.toolCalls);
   await insertRows(trx, tables.divergences, rows.divergences);
+  await addToRows(trx, tables.runCounts, rows.counts.rows());
 }
 
 /** Joins each beginning of a batch with its end, where the batch holds both; `later` are the ends of what began before. */

@@ -11,6 +11,7 @@ import { readDividedStreams, readSharedIds } from '../../projections/journal/rea
 import { verifyChain } from '../../projections/journal-chain/verify-chain.ts';
 import { describePlace } from '../../projections/place.ts';
 import { readUnrecordedReleases } from '../../projections/rebuild/unrecorded-releases.ts';
+import { findMiscounted } from '../../projections/runs/count-again.ts';
 import { type AnchorFiles, compareWithAnchor, writeAnchor } from './anchor.ts';
 import type { Fault, Verification } from './verification.ts';
 import { verifyCheckpoints } from './verify-checkpoints.ts';
@@ -93,6 +94,8 @@ export async function verifyRecord(
   const checkpoints = await verifyCheckpoints(platform, signal, fault);
   const checked = await verifyFiles(platform, files, fault);
   const prompts = await verifyPrompts(platform, signal, fault);
+  for (const { table, runId } of await findMiscounted(platform.database.db))
+    fault({ what: 'read model', kind: 'changed', place: `${table} of run ${runId}; \`espalier index\` counts it again` });
   const doubtful = await findDoubtfulRevisions(platform, signal);
   const doubts = { doubtful: doubtful.length, doubtfulRevisions: doubtful.slice(0, SHOWN) };
   if (anchor) await compareWithAnchor(platform, anchor, fault);

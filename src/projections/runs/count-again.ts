@@ -1,0 +1,99 @@
+import { sql } from 'kysely';
+import type { Db, Trx } from '../../postgres/database.ts';
+
+/** A count that a fold keeps of runs: its table, and the full count of what it is kept of. A tree lies where its first event does. */
+const KEPT = [
+  {
+    table: 'run_counts',
+    columns: `run_id, partition, trees, closed_trees, rollouts, terminated, truncated, failed, cancelled, judged, successes, steps,
+      prompt_tokens, completion_tokens`,
+    counted: `
+      select t.run_id, coalesce(e.partition, -1) as partition, count(*) as trees, count(t.closed_at) as closed_trees,
+             sum(coalesce(o.rollouts, 0))::bigint as rollouts, sum(coalesce(o.terminated, 0))::bigint as terminated,
+             sum(coalesce(o.truncated, 0))::bigint as truncated, sum(coalesce(o.failed, 0))::bigint as failed,
+             sum(coalesce(o.cancelled, 0))::bigint as cancelled, sum(coalesce(o.judged, 0))::bigint as judged,
+             sum(coalesce(o.successes, 0))::bigint as successes, sum(coalesce(s.steps, 0))::bigint as steps,
+             sum(coalesce(s.prompt_tokens, 0))::bigint as prompt_tokens,
+             sum(coalesce(s.completion_tokens, 0))::bigint as completion_tokens
+      from trees t left join events e on e.stream = t.tree_id and e.position = 1
+      left join (
+        select tree_id, count(*) as rollouts, count(*) filter (where outcome = 'terminated') as terminated,
+               count(*) filter (where outcome = 'truncated') as truncated, count(*) filter (where outcome = 'failed') as failed,
+               count(*) filter (where outcome = 'cancelled') as cancelled, count(success) as judged,
+               count(*) filter (where success) as successes
+        from rollouts group by tree_id) o on o.tree_id = t.tree_id
+      left join (
+        select tree_id, count(*) filter (where depth > 0) as steps, sum(prompt_tokens) as prompt_tokens,
+               sum(completion_tokens) as completion_tokens
+        from steps group by tree_id) s on s.tree_id = t.tree_id
+      group by t.run_id, coalesce(e.partition, -1)`,
+  },
+  {
+    table: 'run_returns',
+    columns: 'run_id, partition, returns, total',
+    counted: `
+      select v.run_id, coalesce(e.partition, -1) as partition, count(*) as returns, trim_scale(sum(v.value::text::numeric)) as total
+      from returns v left join events e on e.stream = v.tree_id and e.position = 1 group by v.run_id, coalesce(e.partition, -1)`,
+  },
+  {
+    table: 'run_events',
+    columns: 'run_id, topic, partition, events, last_at, minute, in_minute, minute_before',
+    counted: `
+      select run_id, topic, partition, count(*) as events, max(at) as last_at, max(newest) as minute,
+             count(*) filter (where minute = newest) as in_minute, count(*) filter (where minute = newest - 1) as minute_before
+      from (
+        select run_id, topic, partition, at, minute, max(minute) over (partition by run_id, topic, partition) as newest
+        from (
+          select correlation_id as run_id, topic, partition, coalesce(received_at, occurred_at) as at,
+                 floor(extract(epoch from coalesce(received_at, occurred_at)) / 60)::bigint as minute
+          from events) a) b
+      group by run_id, topic, partition`,
+  },
+] as const;
+
+/** A run of which a fold counted something else than a full count finds. */
+export interface Miscounted {
+  readonly table: string;
+  readonly runId: string;
+}
+
+/** Compares what the folds counted of each run with a full count, in one snapshot; returns the runs that differ, by table. */
+export async function findMiscounted(db: Db): Promise<readonly Miscounted[]> {
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (trx) => {
+      const found: Miscounted[] = [];
+      for (const { table, columns, counted } of KEPT) {
+        const numbers = columns.split(',').map((name) => name.trim());
+        const summed = numbers.filter((name) => SUMMED.has(name)).map((name) => `sum(${name}) as ${name}`);
+        const { rows } = await sql<{ runId: string }>`
+          select coalesce(k.run_id, f.run_id) as run_id
+          from (select run_id, ${sql.raw(summed.join(', '))} from ${sql.raw(table)} group by run_id) k
+          full join (select run_id, ${sql.raw(summed.join(', '))} from (${sql.raw(counted)}) c group by run_id) f using (run_id)
+          where k is distinct from f order by 1`.execute(trx);
+        found.push(...rows.map(({ runId }) => ({ table, runId })));
+      }
+      return found;
+    });
+}
+
+const SUMMED: ReadonlySet<string> = new Set([
+  ...['trees', 'closed_trees', 'rollouts', 'terminated', 'truncated', 'failed', 'cancelled', 'judged', 'successes', 'steps'],
+  ...['prompt_tokens', 'completion_tokens', 'returns', 'total', 'events'],
+]);
+
+/**
+ * Counts all runs again while folds go on: programs of a release that kept no counts may have folded since the database was
+ * migrated. Each table is locked against folds that write to it, which add what this count does not see behind it.
+ */
+export async function countRunsAgain(db: Db): Promise<void> {
+  for (const { table, columns, counted } of KEPT)
+    await db.transaction().execute((trx) => countAgain(trx, table, columns, counted));
+}
+
+async function countAgain(trx: Trx, table: string, columns: string, counted: string): Promise<void> {
+  await sql`lock table ${sql.raw(table)} in exclusive mode`.execute(trx);
+  await sql`delete from ${sql.raw(table)}`.execute(trx);
+  await sql`insert into ${sql.raw(table)} (${sql.raw(columns)}) ${sql.raw(counted)}`.execute(trx);
+}

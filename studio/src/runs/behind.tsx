@@ -1,0 +1,26 @@
+import { Link } from '@tanstack/react-router';
+import { behindTheLog } from '../../../graphql/studio/generated/operations.ts';
+import { useAsk } from '../graphql/use-ask.ts';
+import { whole } from '../parts/format.ts';
+import { visible } from '../parts/plain-text.tsx';
+import { useMoment } from '../shell/moment.ts';
+
+/** How far what is shown is behind the log, by the projection that is furthest behind. */
+export function Behind() {
+  const now = useMoment() === null;
+  const answer = useAsk(behindTheLog, {}, { enabled: now });
+  if (!now || !answer.data) return null;
+  const stopped = answer.data.lag.filter(({ state }) => state === 'stopped');
+  const [furthest] = answer.data.lag.toSorted((a, b) => b.lag - a.lag);
+  const text =
+    stopped.length > 0
+      ? `stopped: ${stopped.map(({ projection }) => visible(projection)).join(', ')}`
+      : furthest && furthest.lag > 0
+        ? `${whole(furthest.lag)} events behind the log (${visible(furthest.projection)})`
+        : 'no lag';
+  return (
+    <Link to="/view/operations" className={stopped.length > 0 ? 'reason' : 'faint'}>
+      {text}
+    </Link>
+  );
+}

@@ -28,7 +28,9 @@ const LAST_RETURNS = 500;
 
 const runOf = ({ runId }: { readonly runId: string }) => runId;
 const totals = loadedBy((db) => one((ids) => readRunTotals(db, ids), runOf));
-const activity = loadedBy((db) => one((ids) => readRunActivity(db, ids), runOf));
+const activity = loadedBy((db, { moment }) =>
+  one((ids) => readRunActivity(db, ids, moment === null ? 'now' : 'at a moment'), runOf),
+);
 const failures = loadedBy((db) => many((ids) => readFailureReasons(db, ids), runOf));
 /** A loader for each number that a request asks for. */
 const lastReturns = loadedBy((db) => {

@@ -54,6 +54,27 @@ export const studioFlows = (brokers?: () => Promise<readonly string[]>) => () =>
     expect(new URL(page.url()).searchParams.get('kind')).toBe('search');
   }, 600_000);
 
+  test('runs are found by words over all of them, with what they cost, how fast they were written and their last returns', async () => {
+    await trained();
+    await page.getByLabel('Text').fill('sear');
+    await until(async () => (await page.locator('tbody tr').count()) === 1);
+    await page.getByRole('link', { name: 'demo search' }).waitFor();
+    await until(async () => new URL(page.url()).searchParams.get('text') === 'sear');
+    await page.getByLabel('Text').fill('evaluate 6');
+    await page.getByRole('link', { name: 'evaluate demo-1 6' }).waitFor();
+    await page
+      .getByRole('img', { name: /^returns of the last \d+ rollouts/ })
+      .first()
+      .waitFor();
+    await page
+      .getByText(/^[\d.]+\/s$/)
+      .first()
+      .waitFor();
+    await page.getByRole('link', { name: /^no lag|behind the log/ }).waitFor();
+    await page.getByLabel('Policy').fill('nobody');
+    await page.getByText('No run is on record that fits.').waitFor();
+  }, 600_000);
+
   test('a mark of the run leads to its trajectory, with the prompt that the model was shown', async () => {
     await trained();
     await page.getByRole('link', { name: 'demo images' }).click();

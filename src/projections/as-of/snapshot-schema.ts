@@ -5,6 +5,7 @@ import type { Db, Trx } from '../../postgres/database.ts';
 import { countDestroyedKeys } from '../../postgres/stream-keys.ts';
 import { topicsOf } from '../apply-slice.ts';
 import { tablesFileOf } from '../install.ts';
+import { EVENTS_OF_RUNS } from '../journal/events-of-runs.ts';
 import { journal } from '../journal/journal.ts';
 import { journalChain } from '../journal-chain/journal-chain.ts';
 import { readLiveVersions } from '../live-versions.ts';
@@ -83,11 +84,7 @@ async function showJournal(trx: Trx, position: Offsets, shown: ShownVersions): P
     await sql`
       create view ${sql.raw(table)} as select r.* from ${schemaOf(journal)}.${sql.raw(table)} r
       join horizon h on h.topic = r.topic and h.partition = r.partition where r."offset" < h.next`.execute(trx);
-  await sql`
-    create view run_events as
-    select correlation_id as run_id, topic, partition, count(*) as events, max(coalesce(received_at, occurred_at)) as last_at,
-           null::bigint as minute, null::bigint as in_minute, null::bigint as minute_before
-    from events group by correlation_id, topic, partition`.execute(trx);
+  await sql.raw(`create view run_events as ${EVENTS_OF_RUNS}`).execute(trx);
   await sql`create view streams as select stream, max(position) as position from events group by stream`.execute(trx);
   await sql`
     create view stream_producers as select stream, producer, max(sequence) as sequence from events group by stream, producer`.execute(

@@ -63,7 +63,7 @@ test('what a program folded without counting is found, and counted again', async
 test('a run shows its events, why rollouts failed, and its last returns in order', async () => {
   const { builder, run } = record('active');
   await givenEvents(database.db, builder.events);
-  const [activity] = await readRunActivity(database.db, [run]);
+  const [activity] = await readRunActivity(database.db, [run], 'now');
   expect(activity).toMatchObject({ runId: run, events: builder.events.length });
   expect(await readFailureReasons(database.db, [run])).toEqual([
     { runId: run, reason: 'no answer', rollouts: 1, rolloutId: expect.any(String) },

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Trx } from '../../postgres/database.ts';
+import { EVENTS_OF_RUNS } from '../journal/events-of-runs.ts';
 
 /** A count that a fold keeps of runs: its table, and the full count of what it is kept of. A tree lies where its first event does. */
 const KEPT = [
@@ -38,16 +39,7 @@ const KEPT = [
   {
     table: 'run_events',
     columns: 'run_id, topic, partition, events, last_at, minute, in_minute, minute_before',
-    counted: `
-      select run_id, topic, partition, count(*) as events, max(at) as last_at, max(newest) as minute,
-             count(*) filter (where minute = newest) as in_minute, count(*) filter (where minute = newest - 1) as minute_before
-      from (
-        select run_id, topic, partition, at, minute, max(minute) over (partition by run_id, topic, partition) as newest
-        from (
-          select correlation_id as run_id, topic, partition, coalesce(received_at, occurred_at) as at,
-                 floor(extract(epoch from coalesce(received_at, occurred_at)) / 60)::bigint as minute
-          from events) a) b
-      group by run_id, topic, partition`,
+    counted: EVENTS_OF_RUNS,
   },
 ] as const;
 

@@ -11,20 +11,23 @@ export interface RunActivity {
   readonly eventsPerSecond: number | null;
 }
 
-// A snapshot of a moment counts no minutes: what went on then is measured over its whole time. `part` is how much of this minute
-// is over: of the minute before, as much is left in the last 60 seconds.
+// How much of this minute is over: of the minute before, as much is left out of the last 60 seconds.
 const PART = sql`extract(epoch from now()) / 60 - floor(extract(epoch from now()) / 60)`;
 const THIS = sql`floor(extract(epoch from now()) / 60)`;
 
-/** Reads the activity of runs, in one statement, by a few rows of each. */
-export async function readRunActivity(db: Db, runs: readonly string[]): Promise<readonly RunActivity[]> {
+/** Reads the activity of runs, in one statement, by a few rows of each. @param lately whether `db` shows what is on record now. */
+export async function readRunActivity(
+  db: Db,
+  runs: readonly string[],
+  lately: 'now' | 'at a moment',
+): Promise<readonly RunActivity[]> {
   const { rows } = await sql<RunActivity>`
     select r.run_id, coalesce(e.events, 0)::bigint as events, e.last_at as last_event_at,
-           (case when r.finished_at is null and e.counts_minutes
+           (case when r.finished_at is null and ${lately === 'now'}
               then e.lately / greatest(1, least(60, extract(epoch from now() - r.started_at)))
               else e.events / nullif(extract(epoch from e.last_at - r.started_at), 0) end)::float8 as events_per_second
     from runs r cross join lateral (
-      select sum(events) as events, max(last_at) as last_at, count(minute) > 0 as counts_minutes,
+      select sum(events) as events, max(last_at) as last_at,
              sum(case ${THIS} - minute when 0 then in_minute + minute_before * (1 - (${PART})) when 1 then in_minute * (1 - (${PART}))
                else 0 end) as lately
       from run_events where run_id = r.run_id) e

@@ -15,7 +15,8 @@ interface IndexFlags {
 
 /**
  * `espalier index`: builds the indexes that queries are answered by and that the database lacks, while everything goes on: after
- * an upgrade of a large installation, which also counts again what older programs that went on folding left out, for the search of texts, and to look for an action in all steps.
+ * an upgrade of a large installation, for the search of texts, and to look for an action in all steps. Runs
+ * whose totals lack what older programs folded are counted again.
  */
 export function addIndex(program: Command): void {
   const command = program

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db, Trx } from '../../postgres/database.ts';
 import { EVENTS_OF_RUNS } from '../journal/events-of-runs.ts';
 
-/** A count that a fold keeps of runs: its table, and the full count of what it is kept of. A tree lies where its first event does. */
+/** Counts that folds keep of runs: the table, and the full count that it stands for. A tree lies where its first event does. */
 const KEPT = [
   {
     table: 'run_counts',

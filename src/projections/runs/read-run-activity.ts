@@ -15,7 +15,9 @@ export interface RunActivity {
 const PART = sql`extract(epoch from now()) / 60 - floor(extract(epoch from now()) / 60)`;
 const THIS = sql`floor(extract(epoch from now()) / 60)`;
 
-/** Reads the activity of runs, in one statement, by a few rows of each. @param lately whether `db` shows what is on record now. */
+/**
+ * Reads the activity of runs, in one statement, by a few rows of each. @param lately whether `db` shows what is on record now.
+ */
 export async function readRunActivity(
   db: Db,
   runs: readonly string[],

@@ -5,10 +5,11 @@ const HEIGHT = 18;
 export function Sparkline({ values, label }: { readonly values: readonly number[]; readonly label: string }) {
   if (values.length < 2) return <span className="faint">–</span>;
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  const span = high - low || 1;
+  const flat = high - low <= 1e-9 * Math.max(Math.abs(low), Math.abs(high)); // the last bits of sums are no change
+  const span = flat ? 1 : high - low;
   const points = values.map((value, at) => {
     const x = (at / (values.length - 1)) * (WIDTH - 2) + 1;
-    const y = high === low ? HEIGHT / 2 : HEIGHT - 2 - ((value - low) / span) * (HEIGHT - 4);
+    const y = flat ? HEIGHT / 2 : HEIGHT - 2 - ((value - low) / span) * (HEIGHT - 4);
     return `${x.toFixed(1)},${y.toFixed(1)}`;
   });
   return (

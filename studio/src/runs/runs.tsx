@@ -44,7 +44,7 @@ export function Runs() {
         <CopyAs operation={runsOperation} variables={variables} command="espalier status" />
       </PageHead>
       <search className="filters">
-        <FilterText name="Text" find value={search.text} set={(text) => set({ text })} hint="words of name, id or message" />
+        <FilterText name="Text" find value={search.text} set={(text) => set({ text })} hint="words of name or id" />
         <label>
           Kind
           <select value={search.kind ?? ''} onChange={(event) => set({ kind: event.target.value || undefined })}>

@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: f3fc8d9488985153
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 0dc14bdc7671851f
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 

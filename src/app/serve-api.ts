@@ -18,6 +18,7 @@ import { openAnnotate } from '../usecases/annotate/annotate.ts';
 import { dropDrawn, segmentCacheOf } from '../usecases/collect/open-prompter.ts';
 import { declarePolicy } from '../usecases/train/declare-policy.ts';
 import { openLeaseService } from '../usecases/train/open-lease-service.ts';
+import { placeTraces } from './place-traces.ts';
 import { proxyOf } from './serve-proxy.ts';
 
 /** Serves every endpoint of the platform over HTTP: GraphQL, ingest, training, health, metrics. */
@@ -75,6 +76,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
       hosts,
       token: () => installationToken(home),
     });
+    const placing = placeTraces(platform, proxy.capture, logger);
     const watching = watchForgotten(platform, () => {
       dropDrawn(platform);
       packed.clear();
@@ -82,6 +84,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
     return {
       url: server.url,
       async close() {
+        await placing.end();
         await watching.close();
         await server.close();
         await queries.close();

@@ -7,23 +7,27 @@ import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { openCapture } from '../usecases/capture/open-capture.ts';
 import { openUpstream } from '../usecases/capture/upstream.ts';
+import { placeTraces } from './place-traces.ts';
 import { project } from './project.ts';
 
 /** Serves the proxy alone, with projections of its own: what it records can be read at once. @throws UpstreamRefused. */
 export async function serveProxy(platform: Platform, logger: Logger): Promise<Running & { readonly url: string }> {
   const { config, database } = platform;
   const { host, port, limits, home, allowedHosts: hosts } = config;
-  const routes = proxyRoutes(proxyOf(platform), limits);
+  const proxy = proxyOf(platform);
+  const routes = proxyRoutes(proxy, limits);
   const server = await startHttp({
     ...{ host, port, project: config.project, db: database.db, metrics: createMetrics({ process: true }), logger, routes },
     ...{ ...limits, hosts, token: () => installationToken(home) },
   });
   try {
     const subscription = await project(platform, logger);
+    const placing = placeTraces(platform, proxy.capture, logger);
     return {
       url: server.url,
       finished: subscription.finished,
       async close() {
+        await placing.end();
         await server.close();
         await subscription.close();
       },

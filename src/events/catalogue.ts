@@ -37,6 +37,7 @@ export const catalogue = {
   RolloutStarted: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rolloutStarted },
   StepTaken: { topic: 'trees', version: 1, stream: 'treeId', data: trees.stepTaken },
   PromptShown: { topic: 'trees', version: 1, stream: 'treeId', data: prompts.promptShown },
+  SpanReceived: { topic: 'trees', version: 1, stream: 'treeId', data: calls.spanReceived },
   CallCaptured: { topic: 'trees', version: 1, stream: 'treeId', data: calls.callCaptured },
   ToolCalled: { topic: 'trees', version: 1, stream: 'treeId', data: trees.toolCalled },
   RewardAssigned: { topic: 'trees', version: 1, stream: 'treeId', data: trees.rewardAssigned },

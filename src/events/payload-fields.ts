@@ -22,6 +22,7 @@ export const payloadFields: { readonly [Type in EventType]: readonly string[] } 
   RolloutStarted: [],
   StepTaken: ['response', 'thought', 'action', 'observation', 'pictures.*.png', 'tokens.ids', 'admissibleActions'],
   PromptShown: ['blocks.*', 'tools', 'tokens.ids', 'answer.tokens.ids'],
+  SpanReceived: ['span'],
   CallCaptured: ['message', 'choices.*.message', 'choices.*.tokens.ids', 'pictures.*.png', 'attributes'],
   ToolCalled: ['arguments', 'output'],
   RewardAssigned: [],

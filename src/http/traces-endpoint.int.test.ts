@@ -61,6 +61,7 @@ test('spans of both conventions become one path, out of order in a request, with
     rejectedSpans: '0',
     errorMessage: 'the calls are recorded without prompt token ids, token ids, log-probabilities: they train by text alone',
   });
+  expect(await proxy.place()).toEqual([]);
   const { steps, tools, rollouts, calls, runs, trees, quarantined } = await proxy.recorded();
   expect(quarantined).toEqual([]);
   expect(runs).toMatchObject([{ name: 'agent' }]);
@@ -90,8 +91,10 @@ test('protobuf, compressed and in several requests, is recorded once however oft
   const headers = { 'content-type': 'application/x-protobuf', 'content-encoding': 'gzip' };
   for (const given of [span('1', 0, inferred), span('1', 0, inferred), span('2', 100, generated), span('1', 0, inferred)])
     expect(await send(bytes(given), headers)).toMatchObject({ status: 200, type: 'application/x-protobuf' });
+  await proxy.place();
   url = await proxy.restart();
   expect(await send(bytes(span('2', 100, generated)), headers)).toMatchObject({ status: 200, text: '' });
+  await proxy.place();
   const { calls, rollouts, runs, quarantined } = await proxy.recorded();
   expect(quarantined).toEqual([]);
   expect(calls.map(({ ordinal }) => ordinal)).toEqual([0, 1]);

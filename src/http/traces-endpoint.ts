@@ -4,7 +4,7 @@ import { cutText } from '../domain/text/cut-text.ts';
 import type { Capture } from '../usecases/capture/open-capture.ts';
 import { decodeRequest, encodeResponse } from '../usecases/capture/traces/otlp-messages.ts';
 import { readSpans, type Span } from '../usecases/capture/traces/read-spans.ts';
-import { recordSpans } from '../usecases/capture/traces/record-spans.ts';
+import { receiveSpans } from '../usecases/capture/traces/receive-spans.ts';
 import { type Endpoint, endpoint, type Parsed } from './endpoint.ts';
 import { createBodyBudget } from './ingest/body-budget.ts';
 import { createGate } from './ingest/gate.ts';
@@ -40,7 +40,8 @@ export function tracesEndpoint(capture: Capture, limits: { readonly bodyBytes: n
     },
     answers: {
       200: {
-        description: 'The spans are on record, but for those that `partialSuccess` counts as rejected.',
+        description:
+          'The spans are on record, and become steps in the order of their times; but for those that `partialSuccess` counts as rejected.',
         content: { 'application/x-protobuf': BINARY, 'application/json': answered },
       },
       ...refusals({
@@ -54,7 +55,7 @@ export function tracesEndpoint(capture: Capture, limits: { readonly bodyBytes: n
     },
     async handle({ body: { form, spans, unread }, principal }) {
       try {
-        const { rejected, message } = await recordSpans(capture, spans, principal);
+        const { rejected, message } = await receiveSpans(capture, spans, principal);
         const lost = unread === 0 ? '' : `${unread} spans have no id, or no time`;
         const errorMessage = cutText([lost, message].filter((text) => text !== '').join('. '), 4_000);
         const said = { rejectedSpans: String(rejected + unread), errorMessage };

@@ -27,6 +27,7 @@ const agents = await agentsForTests();
       const { stdout } = await promisify(execFile)(python, [example, 'tiny', model.url], { env });
       expect(stdout.trim()).toBe('step 4');
 
+      await proxy.place();
       const { runs, trees, steps, prompts, quarantined } = await proxy.recorded();
       expect([runs.map(({ name }) => name), trees.length, quarantined]).toEqual([['otel'], 1, []]);
       const path = steps.toSorted((a, b) => a.depth - b.depth);

@@ -3,6 +3,7 @@ import { datasetSources } from './dataset-sources/dataset-sources.ts';
 import { datasets } from './datasets/datasets.ts';
 import { evaluations } from './evaluations/evaluations.ts';
 import { experimentStages } from './experiment-stages/experiment-stages.ts';
+import { heldSpans } from './held-spans/held-spans.ts';
 import { images } from './images/images.ts';
 import { journal } from './journal/journal.ts';
 import { journalChain } from './journal-chain/journal-chain.ts';
@@ -38,4 +39,5 @@ export const projections: readonly Projection[] = [
   experimentStages,
   pictures,
   annotations,
+  heldSpans,
 ];

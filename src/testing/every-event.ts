@@ -263,6 +263,14 @@ export function everyEvent(): readonly Envelope[] {
   builder.record('CallCaptured', captured, runId);
   recordAnnotations(builder, tree.treeId, stepId, runId);
   builder.record('CallCaptured', { ...captured, callId: builder.id('seeing call'), stepId: null, pictures: [dot] }, runId);
+  builder.record(
+    'SpanReceived',
+    {
+      ...{ spanId: builder.id('span'), treeId, rolloutId, run: 'run', task: 'task', rollout: '0', kind: 'model' },
+      ...{ endsRollout: false, startMs: 1_700_000_000_000.25, span: '{"name":"chat"}' },
+    },
+    runId,
+  );
   return builder.events.map((event) => ({ ...event, causationId: builder.id('cause'), repaired: ['data.nothing'] }));
 }
 

@@ -472,6 +472,31 @@ class PromptShownData(_PromptShownDataOptional):
     """Token ids of the prompt as the server returned them; null when it returned none."""
 
 
+class SpanReceivedData(TypedDict):
+    """A span of a trace was received that tells of a captured rollout. Topic: trees; stream and key: data.treeId."""
+
+    spanId: str
+    """UUID of the span, which follows from the ids of trace and span; also that of the call that it becomes."""
+    treeId: str
+    """UUID of the tree; also the stream and the log key of its events."""
+    rolloutId: str
+    """UUID of the rollout."""
+    run: str
+    """Run as the program names it."""
+    task: str
+    """Task as the program names it."""
+    rollout: str
+    """Rollout as the program names it."""
+    kind: Literal["model", "tool", "agent", "chain", "root"]
+    """What it tells of: a call of a model or of a tool, an agent at work, what encloses them, or the whole trace."""
+    endsRollout: bool
+    """Whether the rollout ends with this span, as one does that its trace names."""
+    startMs: float
+    """When it began, in milliseconds since 1970."""
+    span: str | BlobRef
+    """The span with all its attributes, as JSON."""
+
+
 class CallCapturedDataChoicesTokens(TypedDict):
     """An object within CallCapturedDataChoices."""
 

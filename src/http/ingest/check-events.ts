@@ -90,6 +90,10 @@ const NOT_A_COLLECTOR = {
   message: 'is written by the platform alone, when a run is taken over',
   remedy: 'leave it out; POST /v1/runs/<id>/epoch takes over a run',
 };
+const NOT_AN_EXPORTER = {
+  message: 'is written by the platform alone, when a span arrives',
+  remedy: 'send spans to POST /v1/traces',
+};
 const OF_COLLECTORS: ReadonlySet<string> = new Set(['RunResumed', 'TreeResumed']);
 
 const REMEDY = 'correct them and send all again; GET /v1/schemas has the JSON Schema of every type';
@@ -132,6 +136,7 @@ function check(value: unknown, index: number, now: number): Sent | Problem {
   const parsed = parseEnvelope(value);
   if (parsed.kind === 'refused') return { index, ...idOf(value), ...wordsOf(parsed.refusal) };
   if (catalogue[parsed.event.type].topic === 'training') return { index, id: parsed.event.id, ...NOT_HERE };
+  if (parsed.event.type === 'SpanReceived') return { index, id: parsed.event.id, path: 'type', ...NOT_AN_EXPORTER };
   if (OF_COLLECTORS.has(parsed.event.type)) return { index, id: parsed.event.id, path: 'type', ...NOT_A_COLLECTOR };
   if (parsed.event.type === 'StageFinished') return { index, id: parsed.event.id, ...NOT_A_STAGE };
   if (parsed.event.type === 'PayloadForgotten') return { index, id: parsed.event.id, ...NOT_FORGOTTEN };

@@ -41,6 +41,7 @@ export function referencesOf(event: Envelope): readonly Reference[] {
       return [{ kind: 'dataset', id: event.data.datasetId, field: 'data.datasetId', treeId: null }];
     case 'RunResumed':
     case 'TreeResumed':
+    case 'SpanReceived':
     case 'StageFinished':
       return []; // the endpoint refuses them before it looks at references
     case 'RunFinished':

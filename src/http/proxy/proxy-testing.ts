@@ -7,7 +7,8 @@ import { formatPosition } from '../../log/position.ts';
 import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
 import { readPrompts } from '../../projections/prompts/read-prompts.ts';
 import { type Answer, startUpstream, type TestUpstream } from '../../testing/upstream.ts';
-import { openCapture } from '../../usecases/capture/open-capture.ts';
+import { type Capture, openCapture } from '../../usecases/capture/open-capture.ts';
+import { openTraces } from '../../usecases/capture/traces/open-traces.ts';
 import { openUpstream } from '../../usecases/capture/upstream.ts';
 import { openTestApi, type ServeOptions, type TestApi } from '../http-testing.ts';
 
@@ -18,6 +19,8 @@ export interface TestProxy {
   answer(by: Answer): void;
   /** Starts one more server that knows nothing but the record. @returns its address. */
   restart(options?: ProxySetting): Promise<string>;
+  /** Places the spans that wait, as the server that was started last. */
+  place(): Promise<readonly string[]>;
   /** What the record holds, once it is folded. */
   recorded(): Promise<Recorded>;
   close(): Promise<void>;
@@ -37,6 +40,7 @@ export type Recorded = Awaited<ReturnType<typeof readRecorded>>;
 export async function openTestProxy(): Promise<TestProxy> {
   const api = await openTestApi();
   let by: Answer = () => ({});
+  let capture: Capture | undefined;
   const upstream = await startUpstream((body, res) => by(body, res));
   await api.project();
   return {
@@ -46,7 +50,7 @@ export async function openTestProxy(): Promise<TestProxy> {
       by = next;
     },
     async restart({ timeoutMs, upstream: other, whenUnrecorded = 'fail', replyBytes, log = api.log, serve = {} } = {}) {
-      const capture = openCapture({ database: api.database, log, blobs: api.blobs, config: { capture: {} } });
+      capture = openCapture({ database: api.database, log, blobs: api.blobs, config: { capture: {} } });
       const proxy = {
         capture,
         upstream: openUpstream({ url: other ?? upstream.url, apiKey: 'sk-of-upstream', timeoutMs }),
@@ -54,6 +58,10 @@ export async function openTestProxy(): Promise<TestProxy> {
         ...(replyBytes === undefined ? {} : { replyBytes }),
       };
       return (await api.serve({ ...serve, api: { proxy } })).url;
+    },
+    async place() {
+      await api.projected(formatPosition(await api.log.ends(TOPICS)));
+      return capture ? openTraces({ db: api.database.db, capture }).place({ endedMs: 0, openMs: 0 }) : [];
     },
     recorded: () => readRecorded(api),
     close: async () => {

@@ -13,6 +13,7 @@ import { spoken } from './conversation.ts';
 import type { Place } from './place.ts';
 import type { Json } from './read-request.ts';
 import { picturesIn, type ShownRequest } from './shown-pictures.ts';
+import type { ToolSpan } from './tool-runs.ts';
 
 // The events of captured rollouts. Their ids are derived from what they name.
 
@@ -112,6 +113,8 @@ export interface Followed {
   readonly added: readonly CallMessage[];
   /** Those of what was added. */
   readonly pictures: readonly Picture[];
+  /** What spans tell of the calls of tools in the reply, in their order. */
+  readonly runs: readonly (ToolSpan | undefined)[];
   readonly termination: 'none' | 'terminated' | 'truncated';
   /** In place of the text of what was added. */
   readonly observation?: string;
@@ -158,13 +161,15 @@ function toolDrafts(
     stepId,
     message,
   }: Pick<Place, 'runId' | 'treeId'> & { readonly stepId: string; readonly message: CallMessage },
-  { added, environmentMs }: Pick<Followed, 'added' | 'environmentMs'>,
+  { added, runs, environmentMs }: Pick<Followed, 'added' | 'runs' | 'environmentMs'>,
 ): readonly Draft[] {
   const results = added.filter(({ role }) => role === 'tool');
   const byId = new Map(results.map((result) => [result.toolCallId, result]));
   return message.toolCalls.flatMap(({ id, name, arguments: given }, ordinal): Draft[] => {
     const result = byId.get(id) ?? (byId.size === 0 ? undefined : results.find(({ toolCallId }) => toolCallId === null));
-    if (!result) return [];
+    const run = runs[ordinal];
+    if (!result && !run) return [];
+    const output = result ? textOf(result) : (run?.output ?? '');
     const toolCallId = derivedId('tool-call', stepId, ordinal);
     return [
       {
@@ -173,8 +178,9 @@ function toolDrafts(
         correlationId: runId,
         causationId: derivedId('StepTaken', stepId),
         data: {
-          ...{ toolCallId, treeId, stepId, ordinal, tool: nameOf(name) ?? 'unnamed', arguments: given, output: textOf(result) },
-          ...{ outcome: 'ok', durationMs: environmentMs }, // at most that: the program says no more
+          ...{ toolCallId, treeId, stepId, ordinal, tool: nameOf(name) ?? 'unnamed', arguments: given, output },
+          // without a span it lasted at most that: the program says no more
+          ...{ outcome: run?.outcome ?? 'ok', durationMs: run?.durationMs ?? environmentMs },
         },
       },
     ];

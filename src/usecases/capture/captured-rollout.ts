@@ -15,6 +15,7 @@ import type { Place } from './place.ts';
 import type { ReadReply } from './read-reply.ts';
 import type { Api, ReadRequest } from './read-request.ts';
 import { type PictureReader, picturesBesides, picturesIn, type ShownPictures, type ShownRequest } from './shown-pictures.ts';
+import { type ToolSpan, toolRuns } from './tool-runs.ts';
 
 /** What the record holds of a rollout, as far as later calls need it. */
 export interface RolloutState {
@@ -32,6 +33,8 @@ export interface RolloutState {
     | ((request: ShownRequest, policy: PolicyRef, append: (drafts: readonly Draft[]) => Promise<unknown>) => Promise<void>)
     | null;
   isOpen: boolean;
+  /** Whether spans of it are on record. */
+  hasSpans: boolean;
   policy: PolicyRef | null;
 }
 export type Outcome = 'terminated' | 'truncated' | 'failed' | 'cancelled';
@@ -47,6 +50,8 @@ export interface Asking {
   readonly callId?: string;
   /** ms since 1970. */
   readonly now: number;
+  /** Lies next to the path wherever its conversation would begin one: that of a sub-agent, or one that is known too late. */
+  readonly aside?: 'new' | 'always';
 }
 
 /** A call whose place is recorded. */
@@ -77,6 +82,8 @@ export class CapturedRollout {
   readonly state: RolloutState;
   readonly #appender: Appender;
   readonly #readPictures: PictureReader;
+  /** Calls of tools that spans tell of, for the steps that made them. */
+  toolSpans: readonly ToolSpan[] = [];
   readonly #prompts = new Map<string, RememberedPrompt>();
   #tail: Promise<unknown> = Promise.resolve();
 
@@ -103,7 +110,9 @@ export class CapturedRollout {
       if (!state.isOpen) await state.open?.({ ...request, pictures }, policy, (drafts) => this.#append(drafts));
       state.isOpen = true;
       const prefixes = prefixesOf(request.messages);
-      const placing = this.#placing(request, prefixes);
+      const found = this.#placing(request, prefixes);
+      const isAside = asking.aside === 'always' || (asking.aside === 'new' && found.kind === 'follows');
+      const placing: Placing<Call> = isAside ? { kind: 'aside' } : found;
       const { steps, parentStepId, place } = this.#goOn(placing, { ...request, pictures }, asking.now);
       await this.#append(steps);
       state.policy ??= policy;
@@ -265,8 +274,10 @@ export class CapturedRollout {
     const chosen = call.choices[choice];
     if (!chosen) return [];
     const isOnPath = call.place === 'path' && call.parentStepId === state.leafStepId;
+    const runs = toolRuns(chosen.message.toolCalls, this.toolSpans);
+    this.toolSpans = this.toolSpans.filter((span) => !runs.includes(span));
     const followed = {
-      ...{ ...shown, termination },
+      ...{ ...shown, termination, runs },
       environmentMs: call.answeredAt === null ? 0 : Math.max(0, now - call.answeredAt),
       ...(observation === undefined ? {} : { observation }),
     };

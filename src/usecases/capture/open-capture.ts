@@ -3,6 +3,8 @@ import type { Topic } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { type AppendingWorld, openAppender } from '../../platform/open-appender.ts';
 import { may, owns, type Principal, sees } from '../../postgres/principal.ts';
+import { heldSpans } from '../../projections/held-spans/held-spans.ts';
+import { readWaitingRollouts } from '../../projections/held-spans/read-waiting.ts';
 import { journal } from '../../projections/journal/journal.ts';
 import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
 import { owners } from '../../projections/owners/owners.ts';
@@ -18,6 +20,7 @@ import type { Json } from './read-request.ts';
 import { type Held, openingDrafts, recoverRollout } from './recover-rollout.ts';
 import { rewardDraft, type Scorer, sameReward } from './reward.ts';
 import { openPictureReader } from './shown-pictures.ts';
+import { placeSpans } from './traces/place-spans.ts';
 
 export interface CaptureWorld extends Omit<AppendingWorld, 'stamp'> {
   /** What the run that a first call opens says of itself. */
@@ -44,6 +47,8 @@ export interface GivenEnd {
 
 /** Finds the rollouts that calls belong to, and records what programs say of them. */
 export interface Capture {
+  /** Records what spans of a rollout that wait tell of it, in the order of their times. @throws CaptureRefused; NotRecorded. */
+  placeSpans(named: Named, principal: Principal): Promise<void>;
   /** The rollout of a place, opened by its first call. Work with it by `using`, which lets go of one that failed. */
   using<T>(named: Named, principal: Principal, work: (rollout: CapturedRollout) => Promise<T>): Promise<T>;
   /** Lets go of a rollout that could not be appended to: the next call reads it from the record. */
@@ -76,7 +81,7 @@ export function openCapture(world: CaptureWorld): Capture {
 
   async function folded(topics: readonly Topic[]): Promise<void> {
     try {
-      await waitUntilProjected(db, await log.ends(topics), { timeoutMs: catchUpMs, projections: [journal, owners] });
+      await waitUntilProjected(db, await log.ends(topics), { timeoutMs: catchUpMs, projections: [journal, owners, heldSpans] });
     } catch (cause) {
       throw new NotRecorded(`the read models are behind the log: ${cause instanceof Error ? cause.message : String(cause)}`, {
         cause,
@@ -165,7 +170,8 @@ export function openCapture(world: CaptureWorld): Capture {
 
   /** Finds a rollout that is on record. */
   function recorded<T>(named: Named, principal: Principal, work: (rollout: CapturedRollout) => Promise<T>): Promise<T> {
-    return using(named, principal, (rollout) => {
+    return using(named, principal, async (rollout) => {
+      await place(rollout);
       if (rollout.state.isOpen) return work(rollout);
       letGo(rollout);
       throw new CaptureRefused(
@@ -176,6 +182,23 @@ export function openCapture(world: CaptureWorld): Capture {
     });
   }
 
+  function place(rollout: CapturedRollout): Promise<void> {
+    return exclusive.run([`spans ${rollout.place.rolloutId}`], async () => {
+      if (!rollout.state.hasSpans) return;
+      await folded(['trees']);
+      await placeSpans(rollout, db, blobs);
+    });
+  }
+
+  /** Places what waits of a task, or of a whole run. */
+  async function placeAll({ run, task }: ClosedPlace, principal: Principal): Promise<void> {
+    await folded(['trees']);
+    const runId = runIdOf(run, principal.project);
+    for (const waiting of await readWaitingRollouts(db))
+      if (runIdOf(waiting.run, waiting.project) === runId && (task === null || task === waiting.task))
+        await using(waiting, principal, place);
+  }
+
   async function held({ treeId }: Place, rewardId: string) {
     await folded(['trees']);
     const rewards = await readEventsOfTypes(db, treeId, ['RewardAssigned']);
@@ -183,6 +206,7 @@ export function openCapture(world: CaptureWorld): Capture {
   }
 
   return {
+    placeSpans: (named, principal) => using(named, principal, place),
     using,
     letGo,
     reward: (named, principal, given) =>
@@ -203,7 +227,10 @@ export function openCapture(world: CaptureWorld): Capture {
       }),
     end: (named, principal, given) =>
       recorded(named, principal, async (rollout) => (await rollout.end(given.outcome, { ...given, now: Date.now() })) ?? ''),
-    close,
+    async close(named, principal, given) {
+      await placeAll(named, principal);
+      return close(named, principal, given);
+    },
   };
 }
 

@@ -20,7 +20,15 @@ export interface Payloads {
   readonly bytes: (sha256: string) => Promise<Uint8Array>;
 }
 
-const OF_TREE = ['TreeOpened', 'TreeClosed', 'RolloutStarted', 'CallCaptured', 'StepTaken', 'RolloutFinished'] as const;
+const OF_TREE = [
+  'TreeOpened',
+  'TreeClosed',
+  'RolloutStarted',
+  'CallCaptured',
+  'StepTaken',
+  'RolloutFinished',
+  'SpanReceived',
+] as const;
 
 /** A rollout as the record holds it. */
 export interface Recovered {
@@ -63,6 +71,7 @@ export async function recoverRollout(db: Db, named: Named, runId: string, payloa
       events.flatMap(({ data }) => ('pictures' in data ? (data.pictures ?? []) : [])).map(({ imageId }) => imageId),
     ),
     ...{ policy: start?.policy ?? run?.policy ?? null, isOpen: start !== null, open: null },
+    hasSpans: events.filter(isOf('SpanReceived')).some(({ data }) => data.rolloutId === rolloutId),
     ended: finished && { outcome: finished.outcome, success: finished.success, reason: finished.reason },
   };
   for (const { data } of events.filter(isOf('StepTaken'))) {

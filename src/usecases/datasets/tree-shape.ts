@@ -39,6 +39,7 @@ export class TreeShape {
       this.#depths.set(event.data.rootStepId, 0);
       return null;
     }
+    if (event.type === 'SpanReceived') return null; // the first ones come before the tree that they become
     if (!this.#opened) return 'the tree has not been opened; its TreeOpened comes first';
     switch (event.type) {
       case 'RolloutStarted':

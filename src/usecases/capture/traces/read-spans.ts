@@ -75,3 +75,24 @@ function msOf(given: unknown): number | null {
   const ms = Number(BigInt(String(given)) / 1_000n) / 1_000;
   return ms > 0 && ms < 8.64e15 ? ms : null;
 }
+
+/** Writes a span with all its attributes, as it is recorded. */
+export function textOfSpan(span: Span): string {
+  const { attributes, resource, events } = span;
+  return JSON.stringify({
+    ...{ ...span, attributes: Object.fromEntries(attributes), resource: Object.fromEntries(resource) },
+    events: events.map((event) => ({ name: event.name, attributes: Object.fromEntries(event.attributes) })),
+  });
+}
+
+/** Reads a span that was recorded; null for a placeholder of what is forgotten. */
+export function spanOfText(text: string): Span | null {
+  if (text === '') return null;
+  const span = JSON.parse(text); // as `textOfSpan` wrote it
+  const of = (given: object): Attributes => new Map(Object.entries(given));
+  const events = span.events.map(({ name, attributes }: { name: string; attributes: object }) => ({
+    name,
+    attributes: of(attributes),
+  }));
+  return { ...span, attributes: of(span.attributes), resource: of(span.resource), events };
+}

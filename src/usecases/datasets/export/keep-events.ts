@@ -38,6 +38,8 @@ export function keepTouched(events: readonly TreeEvent[], chosen: ReadonlySet<st
       case 'NodeAdded':
       case 'NodeExpanded':
         return steps.has(event.data.stepId);
+      case 'SpanReceived':
+        return chosen.has(event.data.rolloutId);
       case 'CallCaptured':
         return event.data.stepId === null ? chosen.has(event.data.rolloutId) : steps.has(event.data.stepId);
       case 'RepliesSampled':

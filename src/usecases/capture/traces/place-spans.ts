@@ -1,0 +1,87 @@
+import type { BlobStore } from '../../../blobs/blob-store.ts';
+import { sha256Hex } from '../../../digest/sha256.ts';
+import type { Envelope } from '../../../events/envelope.ts';
+import type { Db } from '../../../postgres/database.ts';
+import { readEventsOfTypes } from '../../../projections/journal/read-events-of-types.ts';
+import type { Asked, CapturedRollout } from '../captured-rollout.ts';
+import { readModelSpan } from './read-model-span.ts';
+import { type Span, spanOfText } from './read-spans.ts';
+import { agentName, agentsOf, MISSING, spanIdOf, toolSpanOf } from './span-kinds.ts';
+
+const LATE = 'the span arrived when calls that began behind it were placed already: it is kept, and is no step';
+
+/** A span of a call, and whether calls that began behind it were placed before it arrived. */
+interface Call {
+  readonly span: Span;
+  readonly isLate: boolean;
+}
+
+/**
+ * Records the calls of models among the received spans of a rollout as its calls, in the order of their times, and its end where
+ * its trace says that. Killed in between, it is done again and goes on. What is late is decided by the order of the log alone.
+ * @throws NotRecorded; CaptureRefused where the task or the run is over.
+ */
+export async function placeSpans(rollout: CapturedRollout, db: Db, blobs: BlobStore): Promise<void> {
+  const { treeId, rolloutId } = rollout.place;
+  const events = await readEventsOfTypes(db, treeId, ['SpanReceived', 'CallCaptured']);
+  const starts = new Map<string, number>();
+  const spans: { readonly span: Span; readonly data: Envelope<'SpanReceived'>['data']; readonly isLate: boolean }[] = [];
+  let placedUntil = 0; // when the last of the calls began that were placed before
+  for (const { type, data } of events) {
+    if (data.rolloutId !== rolloutId) continue;
+    if (type === 'CallCaptured') placedUntil = Math.max(placedUntil, starts.get(data.callId) ?? 0);
+    if (type !== 'SpanReceived' || starts.has(data.spanId)) continue;
+    starts.set(data.spanId, data.startMs);
+    const text = typeof data.span === 'string' ? data.span : Buffer.from(await blobs.get(data.span.blob)).toString('utf8');
+    const span = spanOfText(text);
+    if (span) spans.push({ span, data, isLate: data.startMs < placedUntil });
+  }
+  const recorded = new Set(rollout.state.calls.map(({ callId }) => callId));
+  const fresh = spans.filter(({ data }) => data.kind === 'model' && !recorded.has(data.spanId));
+  const tools = spans.filter(({ data }) => data.kind === 'tool').toSorted((a, b) => a.span.startMs - b.span.startMs);
+  rollout.toolSpans = tools.map(({ span }) => toolSpanOf(span));
+  await recordCalls(rollout, fresh, new Map(spans.map(({ span }) => [span.spanId, span])));
+  const root = spans.find(({ data }) => data.endsRollout)?.span;
+  if (root === undefined || !rollout.state.isOpen || rollout.state.ended) return;
+  const end = { success: null, reason: root.failure ?? '', observation: '', now: root.endMs };
+  await rollout.end(root.failure === null ? 'terminated' : 'failed', end);
+}
+
+/** Records calls as they were made: one that began while another was open, or in a sub-agent, is a sub-agent's. */
+async function recordCalls(rollout: CapturedRollout, calls: readonly Call[], spans: ReadonlyMap<string, Span>): Promise<void> {
+  const open = new Map<Span, Asked>();
+  const moments = calls.flatMap(({ span, isLate }) => [
+    { span, isLate, at: span.startMs, order: 1 },
+    { span, isLate, at: Math.max(span.endMs, span.startMs + 1e-6), order: 0 },
+  ]);
+  moments.sort((a, b) => a.at - b.at || a.order - b.order || (a.span.spanId < b.span.spanId ? -1 : 1));
+  let onPath: readonly Span[] | null = null; // the agents of the last call of the path
+  for (const { span, isLate, at, order } of moments) {
+    const { request, reply, rest } = readModelSpan(span);
+    const agents = agentsOf(span, spans);
+    if (order === 1) {
+      const isSubAgent = onPath !== null && onPath.length < agents.length && onPath.every((agent, i) => agent === agents[i]);
+      const aside = isLate ? ('always' as const) : isSubAgent ? ('new' as const) : undefined;
+      const asking = { api: 'chat.completions', request, source: 'trace', callId: spanIdOf(span), now: at } as const;
+      const asked = await rollout.ask(aside === undefined ? asking : { ...asking, aside });
+      if (asked.call.place === 'path') onPath = agents;
+      open.set(span, asked);
+      continue;
+    }
+    const asked = open.get(span);
+    if (!asked) continue;
+    const { traceId, spanId, parentSpanId, name } = span;
+    const attributes = {
+      ...{ trace: { traceId, spanId, parentSpanId, name }, missing: MISSING, ...rest },
+      ...(agents.length === 0 ? {} : { agents: agents.map(agentName) }),
+    };
+    const times = { status: null, firstMs: null, totalMs: span.endMs - span.startMs, attributes };
+    if (isLate || span.failure !== null || reply.choices.length === 0) {
+      const message = isLate ? LATE : span.failure || 'the span holds no reply of the model';
+      await rollout.unanswered(asked, { ...times, outcome: 'failed', message }, isLate ? reply : null);
+      continue;
+    }
+    const requestHash = sha256Hex(JSON.stringify([request.messages, request.tools, request.sampling]));
+    await rollout.answered(asked, { reply, requestHash, attempts: 1, server: null }, times, at);
+  }
+}

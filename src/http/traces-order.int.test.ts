@@ -75,7 +75,7 @@ async function pathOf(treeAlias: string) {
   };
 }
 
-test('spans in any order, over several requests and servers, become one path in the order of their times', async () => {
+test('one path in the order of their times is recorded of spans that arrive in any order, over several requests and servers', async () => {
   let trace = 0;
   await fc.assert(
     fc.asyncProperty(

@@ -473,7 +473,7 @@ class PromptShownData(_PromptShownDataOptional):
 
 
 class SpanReceivedData(TypedDict):
-    """A span of a trace was received that tells of a captured rollout. Topic: trees; stream and key: data.treeId."""
+    """A span of a trace was received that describes a captured rollout. Topic: trees; stream and key: data.treeId."""
 
     spanId: str
     """UUID of the span, which follows from the ids of trace and span; also that of the call that it becomes."""
@@ -488,7 +488,7 @@ class SpanReceivedData(TypedDict):
     rollout: str
     """Rollout as the program names it."""
     kind: Literal["model", "tool", "agent", "chain", "root"]
-    """What it tells of: a call of a model or of a tool, an agent at work, what encloses them, or the whole trace."""
+    """What it describes: a call of a model or of a tool, an agent at work, what encloses them, or the whole trace."""
     endsRollout: bool
     """Whether the rollout ends with this span, as one does that its trace names."""
     startMs: float

@@ -64,7 +64,7 @@ export const callCaptured = eventData('A program of the user called a model: wha
  * Exporters send a span when it ends, in any order and in several requests: what was accepted is kept here until all of its
  * rollout that is to come has come. Its steps are recorded then, in the order of the times of spans.
  */
-export const spanReceived = eventData('A span of a trace was received that tells of a captured rollout.', {
+export const spanReceived = eventData('A span of a trace was received that describes a captured rollout.', {
   spanId: id.describe('UUID of the span, which follows from the ids of trace and span; also that of the call that it becomes.'),
   treeId,
   rolloutId,
@@ -73,7 +73,7 @@ export const spanReceived = eventData('A span of a trace was received that tells
   rollout: name.describe('Rollout as the program names it.'),
   kind: z
     .enum(['model', 'tool', 'agent', 'chain', 'root'])
-    .describe('What it tells of: a call of a model or of a tool, an agent at work, what encloses them, or the whole trace.'),
+    .describe('What it describes: a call of a model or of a tool, an agent at work, what encloses them, or the whole trace.'),
   endsRollout: z.boolean().describe('Whether the rollout ends with this span, as one does that its trace names.'),
   startMs: finite.min(0).describe('When it began, in milliseconds since 1970.'),
   span: text.describe('The span with all its attributes, as JSON.'),

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 5567116eab3b8af5
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 87863ad5b27c2a46
 import type { Instant } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 

@@ -113,7 +113,7 @@ export interface Followed {
   readonly added: readonly CallMessage[];
   /** Those of what was added. */
   readonly pictures: readonly Picture[];
-  /** What spans tell of the calls of tools in the reply, in their order. */
+  /** What spans say of the calls of tools in the reply, in their order. */
   readonly runs: readonly (ToolSpan | undefined)[];
   readonly termination: 'none' | 'terminated' | 'truncated';
   /** In place of the text of what was added. */

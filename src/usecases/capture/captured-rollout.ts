@@ -82,7 +82,7 @@ export class CapturedRollout {
   readonly state: RolloutState;
   readonly #appender: Appender;
   readonly #readPictures: PictureReader;
-  /** Calls of tools that spans tell of, for the steps that made them. */
+  /** Calls of tools that spans describe, for the steps that made them. */
   toolSpans: readonly ToolSpan[] = [];
   readonly #prompts = new Map<string, RememberedPrompt>();
   #tail: Promise<unknown> = Promise.resolve();

@@ -47,7 +47,7 @@ export interface GivenEnd {
 
 /** Finds the rollouts that calls belong to, and records what programs say of them. */
 export interface Capture {
-  /** Records what spans of a rollout that wait tell of it, in the order of their times. @throws CaptureRefused; NotRecorded. */
+  /** Records what spans of a rollout that wait say of it, in the order of their times. @throws CaptureRefused; NotRecorded. */
   placeSpans(named: Named, principal: Principal): Promise<void>;
   /** The rollout of a place, opened by its first call. Work with it by `using`, which lets go of one that failed. */
   using<T>(named: Named, principal: Principal, work: (rollout: CapturedRollout) => Promise<T>): Promise<T>;

@@ -1,6 +1,6 @@
 import type { CalledTool } from '../../domain/capture/call-message.ts';
 
-/** How a tool ran, as a span tells. */
+/** How a tool ran, as a span says. */
 export interface ToolSpan {
   /** Of the call in the reply; null where nobody says it. */
   readonly callId: string | null;

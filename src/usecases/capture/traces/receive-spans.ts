@@ -16,7 +16,7 @@ export interface ReceivedSpans {
 }
 
 /**
- * Keeps the spans that tell of agents, of calls of models and of tools, and the root of their trace: they are on record when this
+ * Keeps the spans that describe agents, of calls of models and of tools, and the root of their trace: they are on record when this
  * resolves. They are placed later, in the order of their times (`placeSpans`). A span that is received again changes nothing.
  * @throws NotRecorded.
  */
@@ -42,7 +42,7 @@ export async function receiveSpans(capture: Capture, spans: readonly Span[], pri
           if (rejected > 0) why.add(`the rollout ${named.rollout} has ended; name another rollout`);
           return;
         }
-        // the root of a trace that tells of nothing else is that of another program
+        // the root of a trace that describes nothing else is that of another program
         const isOurs = rollout.state.isOpen || rollout.state.hasSpans || own.some((span) => kindOf(span) !== 'root');
         if (!isOurs) return;
         await rollout.append(fresh.map((span) => draftOf(span, rollout, endsWithTrace)));

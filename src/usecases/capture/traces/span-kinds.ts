@@ -14,7 +14,7 @@ export function spanIdOf({ traceId, spanId }: Span): string {
   return derivedId('call-span', traceId, spanId);
 }
 
-/** Returns what a span tells of, by the conventions of GenAI or of OpenInference; null for one that is of neither. */
+/** Returns what a span describes, by the conventions of GenAI or of OpenInference; null for one that is of neither. */
 export function kindOf(span: Span): SpanKind | null {
   if (isModelSpan(span)) return 'model';
   const kind = span.attributes.get('openinference.span.kind');
@@ -25,7 +25,7 @@ export function kindOf(span: Span): SpanKind | null {
   return span.parentSpanId === null ? 'root' : null;
 }
 
-/** Reads the call of a tool that a span tells of. */
+/** Reads the call of a tool that a span describes. */
 export function toolSpanOf({ attributes: of, name, startMs, endMs, failure }: Span): ToolSpan {
   const text = (...names: readonly string[]): string | null => {
     const found = names.map((each) => of.get(each)).find((value) => value !== undefined && value !== null);

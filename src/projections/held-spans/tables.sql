@@ -1,5 +1,5 @@
--- Spans that describe captured rollouts, by the id of the call that one of a model becomes. One is placed when its call is recorded,
--- one with which a rollout ends when that end is; for others nothing waits.
+-- Spans that describe captured rollouts, by the id of the call that one of a model becomes. One is placed when its call is
+-- recorded, one with which a rollout ends when that end is; for others nothing waits.
 create table held_spans (
   span_id     uuid        not null primary key,
   tree_id     uuid        not null,

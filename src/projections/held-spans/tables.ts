@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 87863ad5b27c2a46
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 2ec38cf6abf03f15
 import type { Instant } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 

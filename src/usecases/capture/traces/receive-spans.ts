@@ -16,8 +16,9 @@ export interface ReceivedSpans {
 }
 
 /**
- * Keeps the spans that describe agents, of calls of models and of tools, and the root of their trace: they are on record when this
- * resolves. They are placed later, in the order of their times (`placeSpans`). A span that is received again changes nothing.
+ * Keeps the spans that describe agents, of calls of models and of tools, and the root of their trace: they are on record when
+ * this resolves. They are placed later, in the order of their times (`placeSpans`). A span that is received again changes
+ * nothing.
  * @throws NotRecorded.
  */
 export async function receiveSpans(capture: Capture, spans: readonly Span[], principal: Principal): Promise<ReceivedSpans> {

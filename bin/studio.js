@@ -1,7 +1,7 @@
 // Builds the studio once: the files that the API server sends to browsers, hashed names, compressed beforehand.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -55,6 +55,7 @@ async function build(folder) {
       build: { outDir: target, emptyOutDir: true },
     });
     await buildPage(bundle, SOURCES, target);
+    await copyFile(join(SOURCES, 'frame.html'), join(target, 'frame.html'));
     await compress(join(target, 'assets'));
     await rename(target, folder).catch((error) => {
       if (!existsSync(folder)) throw error; // another process built the same sources first

@@ -23,6 +23,13 @@ export interface AnnotationsRecordedModel {
   readonly position: string;
 }
 
+/** An environment of a run, by which its renderer is found. */
+export interface RunEnvironmentModel {
+  readonly runId: string;
+  readonly environment: string;
+  readonly fingerprint: string;
+}
+
 export interface ReachedModel {
   readonly position: string;
   readonly waitedMs: number;

@@ -17,7 +17,7 @@ import { Query } from './resolvers/query.ts';
 import { Replay } from './resolvers/replay.ts';
 import { Judgement, Revision } from './resolvers/revision.ts';
 import { Rollout, Trajectory } from './resolvers/rollout.ts';
-import { ForkOrigin, Run } from './resolvers/run.ts';
+import { ForkOrigin, Run, RunEnvironment } from './resolvers/run.ts';
 import { DateTime, JSONValue, SafeInt } from './resolvers/scalars.ts';
 import { PackedArray, Reward, SearchStatistics, Step, ToolCall } from './resolvers/step.ts';
 import { Aggregate, PairedDifference } from './resolvers/summaries.ts';
@@ -49,6 +49,7 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     ExperimentStage,
     ArmResult,
     Run,
+    RunEnvironment,
     ForkOrigin,
     Evaluation,
     Replay,

@@ -4,20 +4,21 @@ import studio from './vite.config.ts';
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** Views ask the router for links; those of a page know what the page holds. */
+/** Views ask the router for links: those of a page know what the page holds. The frame of renderers is in the page. */
 const linksOfPage: Plugin = {
   name: 'links-of-page',
   enforce: 'pre',
-  resolveId: (source, importer) =>
-    source === '@tanstack/react-router' && importer?.startsWith(at('src/')) && !importer.startsWith(at('src/page/'))
-      ? at('src/page/router-of-page.tsx')
-      : null,
+  resolveId: (source, importer) => {
+    if (!importer?.startsWith(at('src/')) || importer.startsWith(at('src/page/'))) return null;
+    if (source === '@tanstack/react-router') return at('src/page/router-of-page.tsx');
+    return source === './frame-source.ts' ? at('src/page/frame-source.ts') : null;
+  },
 };
 
 /** One script and one style sheet, which `bin/studio-page.js` writes into `page.html`: a page that opens without a server. */
 export default defineConfig({
   ...studio,
-  plugins: [linksOfPage],
+  plugins: [...(studio.plugins ?? []), linksOfPage],
   build: {
     ...studio.build,
     modulePreload: false,

@@ -59,7 +59,9 @@ const OF_A_RUN: Readonly<Record<string, readonly string[]>> = {
   Run: [
     ...['totals', 'imageTotals', 'successByDepth', 'evaluation', 'replays', 'metrics', 'trees', 'rollouts', 'trajectories'],
     'revisions',
+    'environments',
   ],
+  RunEnvironment: ['renderer'],
   Evaluation: ['policy', 'run', 'confidence'],
   Tree: [...(OF_A_TREE.Tree ?? []), 'run'],
   Rollout: [...(OF_A_TREE.Rollout ?? []), 'run'],

@@ -1,6 +1,6 @@
 // Written by graphql/codegen.ts from graphql/schema; `npm run codegen` writes it again.
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
-import type { Root, ReachedModel, OutlineBackUpsModel, HistorySegmentModel, PromptModel, PromptMessageModel, PromptPartModel, PolicyVersionModel, AnnotationsRecordedModel, FoundSteps, FoundStep, RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';
+import type { Root, ReachedModel, RunEnvironmentModel, OutlineBackUpsModel, HistorySegmentModel, PromptModel, PromptMessageModel, PromptPartModel, PolicyVersionModel, AnnotationsRecordedModel, FoundSteps, FoundStep, RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';
 import type { LargeTextModel } from '../large-text.ts';
 import type { EventDeliveryModel } from '../live/event-delivery-model.ts';
 import type { ExperimentRecord } from '../../src/projections/runs/read-experiments.ts';
@@ -3387,6 +3387,17 @@ export type RunEnvironment = {
   readonly environment: Scalars['String']['output'];
   /** The fingerprint of the server and its world: equal fingerprints, equal behaviour. */
   readonly fingerprint: Scalars['String']['output'];
+  /** The module by which the studio shows its steps; null where it brings none. */
+  readonly renderer?: Maybe<Renderer>;
+};
+
+/** A JavaScript module that exports `render`: it returns what the studio shows of a step, in a frame that loads nothing. */
+export type Renderer = {
+  readonly __typename?: 'Renderer';
+  /** The SHA-256 of its text. */
+  readonly sha256: Scalars['String']['output'];
+  /** Its text, at most 64 KiB. */
+  readonly source: Scalars['String']['output'];
 };
 
 /** What a run does. */
@@ -4732,7 +4743,8 @@ export type ResolversTypes = {
   TrajectoryOrder: TrajectoryOrder;
   Run: ResolverTypeWrapper<RunRecord>;
   ForkOrigin: ResolverTypeWrapper<ForkOriginModel>;
-  RunEnvironment: ResolverTypeWrapper<RunEnvironment>;
+  RunEnvironment: ResolverTypeWrapper<RunEnvironmentModel>;
+  Renderer: ResolverTypeWrapper<Renderer>;
   RunKind: RunKind;
   RunOutcome: RunOutcome;
   PublishedMetric: ResolverTypeWrapper<PublishedMetric>;
@@ -4938,7 +4950,8 @@ export type ResolversParentTypes = {
   TrajectoryFilter: TrajectoryFilter;
   Run: RunRecord;
   ForkOrigin: ForkOriginModel;
-  RunEnvironment: RunEnvironment;
+  RunEnvironment: RunEnvironmentModel;
+  Renderer: Renderer;
   PublishedMetric: PublishedMetric;
   RunTotals: RunTotals;
   RunActivity: RunActivity;
@@ -6143,6 +6156,12 @@ export type ForkOriginResolvers<ContextType = Context, ParentType extends Resolv
 export type RunEnvironmentResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RunEnvironment'] = ResolversParentTypes['RunEnvironment']> = {
   environment?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   fingerprint?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  renderer?: Resolver<Maybe<ResolversTypes['Renderer']>, ParentType, ContextType>;
+};
+
+export type RendererResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Renderer'] = ResolversParentTypes['Renderer']> = {
+  sha256?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  source?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
 export type PublishedMetricResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PublishedMetric'] = ResolversParentTypes['PublishedMetric']> = {
@@ -6693,6 +6712,7 @@ export type Resolvers<ContextType = Context> = {
   Run?: RunResolvers<ContextType>;
   ForkOrigin?: ForkOriginResolvers<ContextType>;
   RunEnvironment?: RunEnvironmentResolvers<ContextType>;
+  Renderer?: RendererResolvers<ContextType>;
   PublishedMetric?: PublishedMetricResolvers<ContextType>;
   RunTotals?: RunTotalsResolvers<ContextType>;
   RunActivity?: RunActivityResolvers<ContextType>;

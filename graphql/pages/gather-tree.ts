@@ -3,6 +3,8 @@ import {
   diffSide,
   groupPage,
   parting,
+  renderedPath,
+  renderedTask,
   stepPrompt,
   stepTokens,
   type TrajectoryPageQuery,
@@ -27,6 +29,7 @@ const OF_STEP = [
   { operation: trajectorySteps, at: ['trajectory', 'steps'] },
   { operation: diffPath, at: ['path'] },
   { operation: treeNode, at: ['step'] },
+  { operation: renderedPath, at: ['path'] },
 ];
 const OF_WHOLE_STEP = [...OF_STEP, { operation: stepPrompt, at: ['step'] }, { operation: stepTokens, at: ['step'] }];
 const IN_TREE = `query ($id: ID!, $first: Int!, $after: SafeInt) {
@@ -45,6 +48,7 @@ export async function gatherTree(ask: Ask, draft: PageDraft, id: string): Promis
   if (!tree) return false;
   draft.addAnswer(treePage, { id }, answer);
   draft.addAnswer(groupPage, { id }, await ask(groupPage, { id }));
+  draft.addAnswer(renderedTask, { tree: id }, await ask(renderedTask, { tree: id }));
   const rollouts = await gatherRollouts(ask, draft, id);
   const steps = await gatherSteps(ask, draft, id, tree.size.steps);
   draft.addAnswer(treeOutline, { id }, await ask(treeOutline, { id }));

@@ -9,28 +9,29 @@ const BUILT = fileURLToPath(new URL('../../dist/studio/', import.meta.url));
 
 /** Writes a page: one HTML file that opens without a server and asks nothing of any. @throws Error where no studio is built. */
 export async function writePage(record: PageRecord, built = BUILT): Promise<string> {
-  const page = await readTemplate(built);
+  const [page, frame] = await Promise.all([readBuilt(built, 'page.html'), readBuilt(built, 'frame.html')]);
+  const framed = /<script>([\s\S]*?)<\/script>/.exec(frame)?.[1] ?? '';
   const script = /<script type="module">([\s\S]*?)<\/script>/.exec(page)?.[1];
   if (script === undefined) throw new Error(`the page in ${built} has no script; run \`npm run studio:build\``);
   return page
-    .replace('%RULES%', () => rulesOf(script))
+    .replace('%RULES%', () => rulesOf([script, framed]))
     .replace('<title>Espalier</title>', () => `<title>${escapeText(record.title)}</title>`)
     .replace('"%RECORD%"', () => inScript(JSON.stringify(shareValues(record))));
 }
 
-async function readTemplate(built: string): Promise<string> {
+async function readBuilt(built: string, name: 'page.html' | 'frame.html'): Promise<string> {
   try {
     const folder = (await readFile(join(built, 'current'), 'utf8')).trim();
-    return await readFile(join(built, folder, 'page.html'), 'utf8');
+    return await readFile(join(built, folder, name), 'utf8');
   } catch (error) {
     throw new Error('the studio is not built, and pages with it; run `npm run studio:build`', { cause: error });
   }
 }
 
-/** The page's own script alone is run, and nothing is loaded. */
-function rulesOf(script: string): string {
-  const digest = Buffer.from(sha256Hex(script), 'hex').toString('base64');
-  const own = `script-src 'sha256-${digest}'; style-src 'unsafe-inline'; img-src data: blob:`;
+/** The page's own script alone is run, and that of its frame with the workers that it starts; nothing is loaded. */
+function rulesOf(scripts: readonly string[]): string {
+  const digests = scripts.map((script) => `'sha256-${Buffer.from(sha256Hex(script), 'hex').toString('base64')}'`);
+  const own = `script-src ${digests.join(' ')}; worker-src data:; style-src 'unsafe-inline'; img-src data: blob:`;
   return `default-src 'none'; ${own}; base-uri 'none'; form-action 'none'`;
 }
 

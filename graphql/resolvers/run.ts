@@ -5,6 +5,7 @@ import { readImageTotalsOfRuns } from '../../src/projections/images/read-image-t
 import { readRenderSpecsOfRuns } from '../../src/projections/images/read-render-specs.ts';
 import { readOwners } from '../../src/projections/owners/read-owners.ts';
 import { readDrift } from '../../src/projections/prompts/read-drift.ts';
+import { readRenderers } from '../../src/projections/renderers/read-renderers.ts';
 import { readReplays } from '../../src/projections/replays/read-replays.ts';
 import { originOf, readForksOfRuns } from '../../src/projections/runs/read-forks.ts';
 import {
@@ -16,7 +17,7 @@ import {
 import { readDepthTotals, readRunTotals } from '../../src/projections/runs/read-run-totals.ts';
 import { bounded } from '../connection.ts';
 import { datasetFilter, revisionFilter, rolloutFilter, trajectoryFilter, treeFilter } from '../filters.ts';
-import type { ForkOriginResolvers, RunResolvers } from '../generated/types.ts';
+import type { ForkOriginResolvers, RunEnvironmentResolvers, RunResolvers } from '../generated/types.ts';
 import { many, one } from '../loaders/batch.ts';
 import { forgottenRun } from '../loaders/forgotten-loaders.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
@@ -61,7 +62,15 @@ const owner = loadedBy((db) =>
   ),
 );
 
+const renderers = loadedBy((db) => many((ids) => readRenderers(db, ids), runOf));
+
+export const RunEnvironment: RunEnvironmentResolvers = {
+  renderer: async ({ runId, environment }, _, context) =>
+    (await renderers(context).load(runId)).find((each) => each.environment === environment) ?? null,
+};
+
 export const Run: RunResolvers = {
+  environments: ({ id, environments }) => environments.map((each) => ({ ...each, runId: id })),
   project: async ({ id }, _, context) => (await owner(context).load(id))?.project ?? null,
   owner: async ({ id }, _, context) => (await owner(context).load(id))?.principal ?? null,
   forgotten: ({ id }, _, context) => forgottenRun(context).load(id),

@@ -18,6 +18,7 @@ import copy
 import hashlib
 import inspect
 import math
+import os
 from dataclasses import dataclass, field
 
 from .own_code import imported_next_to
@@ -72,7 +73,8 @@ class Environment:
     `tasks` are the aliases of the tasks (or objects `{"task", "split", "depth", "kind"}`), `instruction` the rules that a policy is shown, `response` how an action is found in what it says
     (`react`: the line after the last `Action:`; `whole`: everything), `reward` the kind (`delta`, `cumulative` or `final`) and the scale of
     rewards, `components` the names in `Step.rewards`, `resets` `alone` where episodes share a random state, `deterministic` True where equal
-    actions after equal openings are always answered alike: then a search takes such an answer from what it has seen."""
+    actions after equal openings are always answered alike: then a search takes such an answer from what it has seen;
+    `renderer` the file of a module that exports `render`, by which the studio shows steps, relative to the file of the class."""
 
     name: "str | None" = None
     tasks: "list[str]" = []
@@ -82,6 +84,7 @@ class Environment:
     components: "list[str]" = []
     resets = "together"
     deterministic = False
+    renderer: "str | None" = None
 
     def reset(self, task, seed):
         """Begins a task from its beginning; equal task and seed begin alike. Returns an Opening, or the first observation."""
@@ -146,7 +149,19 @@ def describe(kind, fork=True):
         "response": kind.response,
         "components": list(kind.components),
         "reward": {"kind": "delta", "scale": 1, **kind.reward},
+        **({} if kind.renderer is None else {"renderer": renderer_of(kind)}),
     }
+
+
+def renderer_of(kind):
+    """Returns the text of the module that renders the steps of an environment class. Raises ValueError that names the file."""
+    owner = next(base for base in kind.__mro__ if "renderer" in vars(base))
+    path = os.path.join(os.path.dirname(os.path.abspath(inspect.getfile(owner))), kind.renderer)
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError as error:
+        raise ValueError(f"{kind.__name__}.renderer: cannot read {path} ({error.strerror})") from error
 
 
 def alias_of(task):

@@ -5,6 +5,7 @@ import { asAgentRSent } from '../environments/agentgym/agentgym-entry.ts';
 import { rewardScaleOf } from '../environments/agentgym/reward-scale.ts';
 import type { EnvironmentKind } from '../environments/environment.ts';
 import { ENVIRONMENT_FORMS, openEnvironment } from '../environments/open-environment.ts';
+import { readRenderer } from '../environments/read-renderer.ts';
 import { newId } from '../events/new-id.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
@@ -42,6 +43,7 @@ export interface CollectFlags extends PromptFlags {
   readonly exploration: number;
   readonly compat?: 'agent-r';
   readonly maxTokenLength?: number;
+  readonly renderer?: string;
 }
 
 /**
@@ -101,6 +103,10 @@ export function addCollect(program: Command): void {
     .option('--name <name>', 'name of the run', nameOfRun, 'collect')
     .option('--run <id>', 'id of the new run (a UUID); drawn when left out')
     .option('--resume <id>', 'go on with this run, as it was planned')
+    .option(
+      '--renderer <file>',
+      "a module that exports render, by which the studio shows steps; the environment's own when left out",
+    )
     .option('--concurrency <n>', 'trees at a time', wholeNumber('--concurrency', 1, 10_000), 8);
   addPromptOptions(command, 'iteration');
   command.action(async (flags: CollectFlags) => {
@@ -158,7 +164,7 @@ export function progressText(p: Progress, seconds: number): string {
 async function newCollection(
   platform: Platform,
   flags: CollectFlags,
-): Promise<Pick<Collection, 'runId' | 'name' | 'seed' | 'plan'>> {
+): Promise<Pick<Collection, 'runId' | 'name' | 'seed' | 'plan' | 'renderer'>> {
   refuseLoneFlags(flags);
   const environment = flags.compat ? asAgentRSent(flags.environment) : flags.environment;
   const prompt = promptPlanOf(flags, environment);
@@ -175,7 +181,8 @@ async function newCollection(
       search: searchOf(flags, kind.name),
       ...(prompt ? { prompt } : {}),
     });
-    return { runId: flags.run ? checkedId('--run', flags.run) : newId(), name: flags.name, seed: flags.seed, plan };
+    const renderer = flags.renderer === undefined ? {} : { renderer: await readRenderer(flags.renderer, '.') };
+    return { runId: flags.run ? checkedId('--run', flags.run) : newId(), name: flags.name, seed: flags.seed, plan, ...renderer };
   } finally {
     await kind.close();
   }

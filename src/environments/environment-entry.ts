@@ -13,6 +13,8 @@ export interface EnvironmentEntry<Name extends string = string, Options extends 
   readonly options: Options;
   /** How options are written, where it is not as `NAME:KEY=VALUE;KEY=VALUE`. */
   readonly syntax?: AddressSyntax;
+  /** A module that exports `render`, by which the studio shows its steps: a path relative to the module of the user's. */
+  readonly renderer?: string;
   /** Opens it. Who opens it closes it. @throws EnvironmentError that says what cannot be used. */
   open(options: z.output<Options>): Promise<EnvironmentKind>;
 }

@@ -26,6 +26,8 @@ export interface EnvironmentKind {
   readonly deterministic?: boolean;
   /** The components that its steps may assign besides `environment`; none when left out. */
   readonly components?: readonly string[];
+  /** The text of a module that exports `render`, by which the studio shows its steps (docs/guides/environment-views.md). */
+  readonly renderer?: string;
   /** Its episodes wait for what a person says (`StepResult.awaitsPerson`): it is opened by `espalier chat` alone. */
   readonly needsPerson?: true;
   create(): Promise<Environment>;

@@ -1,3 +1,4 @@
+import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { sha256Hex } from '../digest/sha256.ts';
 import { completeModule } from './complete-module.ts';
@@ -6,6 +7,7 @@ import { defineEnvironment, type EnvironmentEntry, type RawOptions } from './env
 import { text } from './option-kinds.ts';
 import { overlay } from './overlay.ts';
 import { readPairs, refusedAddress } from './read-address.ts';
+import { readRenderer } from './read-renderer.ts';
 import { loadExport } from './tools/load-export.ts';
 import { ToolError } from './tools/tool.ts';
 
@@ -17,6 +19,7 @@ const entryShape = z.looseObject({
     .custom<z.ZodObject>((value) => value instanceof Object && 'shape' in value && 'safeParse' in value, 'must be a zod object')
     .optional(),
   open: method,
+  renderer: z.string('must be the path of a file, relative to the module').min(1).optional(),
 });
 const kindShape = z.looseObject({
   name: named.optional(),
@@ -58,12 +61,14 @@ async function openModule(file: string, raw: RawOptions): Promise<EnvironmentKin
   const entry = { summary: '', options: z.strictObject({}), ...(value as Partial<EnvironmentEntry>) } as EnvironmentEntry;
   const parsed = entry.options.safeParse(raw);
   if (!parsed.success) throw refusedAddress({ ...entry, name: `module:${file}` }, raw, parsed.error);
+  const { renderer } = value as { readonly renderer?: string }; // as checked
   const kind: GivenKind = await (value as EnvironmentEntry).open(parsed.data); // called as a method of what the module made
   check(kindShape, kind, `environment ${place}: what open returns`);
   return overlay(kind as EnvironmentKind, {
     name: kind.name ?? entry.name,
     fingerprint: sha256Hex(`${sha256} ${kind.fingerprint ?? ''}`),
     create: async () => completeModule(await kind.create(), `environment ${place}`),
+    ...(renderer === undefined ? {} : { renderer: await readRenderer(renderer, dirname(resolve(file.split('#')[0] ?? ''))) }),
     ...(kind.close ? {} : { close: async () => undefined }),
   });
 }

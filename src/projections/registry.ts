@@ -11,6 +11,7 @@ import { owners } from './owners/owners.ts';
 import { pictures } from './pictures/pictures.ts';
 import type { Projection } from './projection.ts';
 import { prompts } from './prompts/prompts.ts';
+import { renderers } from './renderers/renderers.ts';
 import { replays } from './replays/replays.ts';
 import { revisions } from './revisions/revisions.ts';
 import { rewards } from './rewards/rewards.ts';
@@ -40,4 +41,5 @@ export const projections: readonly Projection[] = [
   pictures,
   annotations,
   heldSpans,
+  renderers,
 ];

@@ -236,6 +236,10 @@ export function everyEvent(): readonly Envelope[] {
     experimentId,
   );
   const dot = recordPictures(builder, runId);
+  const environments = [
+    { environment: 'gauge', fingerprint: 'world-1', renderer: "export const render = (given, h) => h('p');\n" },
+  ];
+  builder.run('rendered', { environments });
   const captured: DataOf<'CallCaptured'> = {
     ...{ callId: builder.id('call'), treeId, rolloutId, ordinal: 1, parentStepId: tree.rootStepId, stepId, place: 'path' },
     ...{ source: 'trace', api: 'chat.completions', outcome: 'answered', status: 200, message: 'why', prompt: sha('1') },
@@ -276,7 +280,12 @@ export function everyEvent(): readonly Envelope[] {
 
 /** Names the fixture of an event: its type and version, and what was added to the type without a new version. */
 export function fixtureName({ type, schemaVersion, data }: Envelope): string {
-  return `${type}.v${schemaVersion}${'pictures' in data ? '.pictures' : ''}.json`;
+  return `${type}.v${schemaVersion}${addedTo(data)}.json`;
+}
+
+function addedTo(data: Envelope['data']): string {
+  if ('pictures' in data) return '.pictures';
+  return 'environments' in data && data.environments.some(({ renderer }) => renderer !== undefined) ? '.renderer' : '';
 }
 
 function recordAnnotations(builder: EventBuilder, treeId: string, stepId: string, runId: string): void {

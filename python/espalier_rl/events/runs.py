@@ -71,7 +71,14 @@ class StageFinishedData(TypedDict):
     """What came out; null when the stage failed."""
 
 
-class RunStartedDataEnvironments(TypedDict):
+class _RunStartedDataEnvironmentsOptional(TypedDict, total=False):
+    """Fields that may be absent."""
+
+    renderer: str
+    """JavaScript module that exports `render`, by which the studio shows steps of the environment; absent when it brings none, and in older records."""
+
+
+class RunStartedDataEnvironments(_RunStartedDataEnvironmentsOptional):
     """An object within RunStartedData."""
 
     environment: str

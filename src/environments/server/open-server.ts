@@ -3,6 +3,7 @@ import { sha256Hex } from '../../digest/sha256.ts';
 import { EnvironmentError, type EnvironmentKind } from '../environment.ts';
 import { liveAgent } from '../http/live-agent.ts';
 import { type Answer, abridge, type CallOptions, callServer } from '../http/server-call.ts';
+import { checkedRenderer } from '../read-renderer.ts';
 import type { EnvironmentServer } from './environment-server.ts';
 import { descriptionShape, errorShape, PROTOCOL } from './protocol.ts';
 import { openServerEpisode } from './server-episode.ts';
@@ -46,6 +47,9 @@ export async function openServer({ url, timeoutMs, patienceMs = PATIENCE_MS }: S
       tasks: description.tasks,
       deterministic: description.deterministic,
       components: description.components,
+      ...(description.renderer === undefined
+        ? {}
+        : { renderer: checkedRenderer(description.renderer, `GET ${baseUrl.href}: renderer`) }),
       create: async () => openServerEpisode(server),
       close: async () => agent.destroy(),
     };

@@ -66,6 +66,9 @@ export const descriptionShape = z.object({
     .default('react')
     .describe('How an action is found in a response: the line after the last `Action:`, or the whole response.'),
   components: z.array(component).max(100).default([]).describe('Components of rewards that steps may assign besides `reward`.'),
+  renderer: text(65_536)
+    .optional()
+    .describe('JavaScript module that exports `render`, by which the studio shows steps; at most 64 KiB.'),
   reward: z
     .object({
       kind: z

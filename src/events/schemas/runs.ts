@@ -65,6 +65,18 @@ export const stageFinished = eventData('A stage of an experiment ended, in one o
     .describe('What came out; null when the stage failed.'),
 });
 
+/** Bytes of a renderer as UTF-8: it stays in the event, whatever its script. */
+export const RENDERER_LIMIT = 64 * 1024;
+
+export const renderer = z
+  .string()
+  .min(1)
+  .max(RENDERER_LIMIT)
+  .refine((text) => new TextEncoder().encode(text).length <= RENDERER_LIMIT, `must have at most ${RENDERER_LIMIT} bytes as UTF-8`)
+  .describe(
+    'JavaScript module that exports `render`, by which the studio shows steps of the environment; absent when it brings none, and in older records.',
+  );
+
 export const runStarted = eventData('A run started: one execution of a configuration with a seed.', {
   runId,
   experimentId: id.nullable().describe('UUID of the experiment that the run belongs to; null when it belongs to none.'),
@@ -75,7 +87,10 @@ export const runStarted = eventData('A run started: one execution of a configura
   seed: z.int().describe('Seed from which all other seeds of the run are derived.'),
   codeVersion,
   config: json.describe('Configuration of the run: everything but the seed that determines it, as free-form JSON.'),
-  environments: z.array(z.strictObject({ environment, fingerprint })).max(100).describe('Environments that the run acts in.'),
+  environments: z
+    .array(z.strictObject({ environment, fingerprint, renderer: renderer.optional() }))
+    .max(100)
+    .describe('Environments that the run acts in.'),
   policy: policyRef.nullable().describe('Policy that the run starts with; null when it has none.'),
   policyDigest: sha256
     .optional()

@@ -9,6 +9,8 @@ const BUILT = fileURLToPath(new URL('../../../dist/studio/', import.meta.url));
 export interface Studio {
   /** The page that every view begins with. */
   readonly page: string;
+  /** The document of the frame in which renderers of environments show steps. */
+  readonly frame: string;
   /** Returns a file of the page, compressed where the encoding says so; undefined for another name. */
   asset(name: string, encoding: Encoding): Promise<Uint8Array | undefined>;
 }
@@ -26,6 +28,7 @@ export function openStudio(built = BUILT): Studio | undefined {
   const names = new Set(readdirSync(join(folder, 'assets')));
   return {
     page: readFileSync(join(folder, 'index.html'), 'utf8'),
+    frame: readFileSync(join(folder, 'frame.html'), 'utf8'),
     asset: async (name, encoding) =>
       names.has(name) && names.has(`${name}${ENDINGS[encoding]}`) && !/\.(br|gz)$/.test(name)
         ? await readFile(join(folder, 'assets', `${name}${ENDINGS[encoding]}`))

@@ -17,6 +17,7 @@ beforeAll(async () => {
   await writeFile(join(built, 'one', 'index.html'), '<!doctype html><script src="/assets/index-1.js"></script>');
   await writeFile(join(built, 'one', 'assets', 'index-1.js'), SCRIPT);
   await writeFile(join(built, 'one', 'assets', 'index-1.js.gz'), gzipSync(SCRIPT));
+  await writeFile(join(built, 'one', 'frame.html'), '<!doctype html><script>1</script>');
   await writeFile(join(built, 'current'), 'one\n');
   api = await openTestApi();
   const studio = openStudio(built);
@@ -43,6 +44,16 @@ describe('the pages of the studio', () => {
       expect(answer.headers.get('cache-control')).toBe('no-cache');
     },
   );
+
+  test('the frame of views runs its own script alone, loads nothing and has an origin of its own', async () => {
+    const answer = await get('/frame.html');
+    expect([answer.status, answer.headers.get('x-frame-options'), await answer.text()]).toEqual([
+      ...[200, 'SAMEORIGIN', '<!doctype html><script>1</script>'],
+    ]);
+    expect(answer.headers.get('content-security-policy')).toBe(
+      "default-src 'none'; script-src 'sha256-a4ayc/80/OGda4BO/1o/V0etpOqiLx1JwB5S3beHW0s='; worker-src data:; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts",
+    );
+  });
 
   test('a file of a page may be kept for ever and comes compressed where the browser takes that', async () => {
     const answer = await get('/assets/index-1.js', { 'accept-encoding': 'gzip, deflate' });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { refusals } from '../openapi.ts';
 import { type Reply, refuse } from '../reply.ts';
@@ -25,6 +26,17 @@ export function studioEndpoints(studio: Studio): readonly Endpoint[] {
     headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache' },
     body: studio.page,
   };
+  const frame: Reply = {
+    status: 200,
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-cache',
+      'content-security-policy': frameRules(studio.frame),
+      'x-frame-options': 'SAMEORIGIN',
+      'x-dns-prefetch-control': 'off',
+    },
+    body: studio.frame,
+  };
   const shown = { method: 'GET', needs: 'nothing', answers: { 200: { description: 'The page.', content: HTML } } } as const;
   return [
     endpoint({ ...shown, path: '/', summary: 'The studio: shows the runs.', handle: async () => page }),
@@ -35,6 +47,12 @@ export function studioEndpoints(studio: Studio): readonly Endpoint[] {
       params: viewOfOne,
       summary: 'A view of the studio that shows one thing.',
       handle: async () => page,
+    }),
+    endpoint({
+      ...shown,
+      path: '/frame.html',
+      summary: 'The frame in which renderers of environments show steps: it loads nothing, and holds nothing of the record.',
+      handle: async () => frame,
     }),
     endpoint({
       method: 'GET',
@@ -69,4 +87,12 @@ export function studioEndpoints(studio: Studio): readonly Endpoint[] {
 function encodingFor(accepted: string): Encoding {
   const names = accepted.split(',').map((each) => each.split(';')[0]?.trim());
   return names.includes('br') ? 'br' : names.includes('gzip') ? 'gzip' : '';
+}
+
+/** The frame's own script alone is run, and the workers that it starts; nothing is loaded, and it has an origin of its own. */
+function frameRules(frame: string): string {
+  const script = /<script>([\s\S]*?)<\/script>/.exec(frame)?.[1] ?? '';
+  const digest = Buffer.from(sha256Hex(script), 'hex').toString('base64');
+  const own = `script-src 'sha256-${digest}'; worker-src data:; style-src 'unsafe-inline'; img-src data:`;
+  return `default-src 'none'; ${own}; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts`;
 }

@@ -78,7 +78,7 @@ function runRow({
     seed: data.seed,
     codeVersion: data.codeVersion,
     config: data.config ?? {}, // a run whose configuration is JSON's null; a recordset would make it the null of SQL
-    environments: data.environments,
+    environments: data.environments.map(({ environment, fingerprint }) => ({ environment, fingerprint })),
     policyId: data.policy?.policyId ?? null,
     policyVersion: data.policy?.version ?? null,
     startedAt: occurredAt,

@@ -26,6 +26,8 @@ export interface CollectOptions {
   /** The experiment that the run belongs to; it must have been declared. */
   readonly experimentId?: string | null;
   readonly codeVersion: string;
+  /** By which the studio shows steps of the run; the environment's own when left out. */
+  readonly renderer?: string;
   readonly kind: EnvironmentKind;
   readonly policy: Policy;
   readonly appender: Appender;
@@ -192,6 +194,7 @@ function startOf({
   codeVersion,
   kind,
   policy,
+  renderer: shownBy = kind.renderer,
 }: CollectOptions): Parameters<Appender['append']>[0][number] {
   return {
     type: 'RunStarted',
@@ -205,7 +208,9 @@ function startOf({
       seed,
       codeVersion,
       config: plan,
-      environments: [{ environment: kind.name, fingerprint: kind.fingerprint }],
+      environments: [
+        { environment: kind.name, fingerprint: kind.fingerprint, ...(shownBy === undefined ? {} : { renderer: shownBy }) },
+      ],
       policy: policy.ref,
       ...(policy.digest === undefined ? {} : { policyDigest: policy.digest }),
     },

@@ -47,6 +47,8 @@ export interface Collection {
   /** Whether the record may hold a part of this run already. */
   readonly mode: 'new' | 'resume';
   readonly hold?: HoldOptions;
+  /** The text of a module by which the studio shows steps of this run, in place of the environment's own. */
+  readonly renderer?: string;
   /** Who talks with the policy, where the plan is a chat. */
   readonly chat?: Chat;
 }

@@ -23,6 +23,7 @@ export function pageAnswers(record: PageRecord): PageAnswers {
   const made: Readonly<Record<string, (given: Given) => object | undefined>> = {
     TrajectorySteps: ({ rollout, first, after }) => trajectoryOf(rollout, first, after),
     DiffPath: ({ leaf, first, after }) => pathTo(leaf, first, after),
+    RenderedPath: ({ leaf }) => pathTo(leaf, undefined, undefined),
     RolloutSteps: ({ rollout, first }) => ({
       steps: { nodes: [...steps.values()].filter(({ rolloutId }) => rolloutId === rollout).slice(0, Number(first)) },
     }),

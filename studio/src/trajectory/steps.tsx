@@ -1,15 +1,17 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import { useWindowVirtualizer, type Virtualizer } from '@tanstack/react-virtual';
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { StepShownFragment } from '../../../graphql/studio/generated/operations.ts';
 import { Failure } from '../parts/failure.tsx';
+import { useRenderer } from '../renderer/use-renderer.ts';
+import { ViewAside } from '../renderer/view-aside.tsx';
 import { useMoment } from '../shell/moment.ts';
 import { StepCard } from './step-card.tsx';
 import { stepsOf } from './steps-of.ts';
 
 /** The steps of a rollout, those on the screen alone in the page. */
-export function Steps({ rollout }: { readonly rollout: string }) {
+export function Steps({ rollout, tree }: { readonly rollout: string; readonly tree: string | undefined }) {
   const at = useMoment();
   const answer = useInfiniteQuery(stepsOf(rollout, at));
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = answer;
@@ -25,10 +27,10 @@ export function Steps({ rollout }: { readonly rollout: string }) {
       </p>
     );
   if (steps.length === 0) return <p className="empty">No step is recorded yet.</p>;
-  return <List steps={steps} />;
+  return <List steps={steps} tree={tree} />;
 }
 
-function List({ steps }: { readonly steps: readonly StepShownFragment[] }) {
+function List({ steps, tree }: { readonly steps: readonly StepShownFragment[]; readonly tree: string | undefined }) {
   const { step } = useSearch({ from: '/view/trajectory/$id' });
   const navigate = useNavigate({ from: '/view/trajectory/$id' });
   const list = useRef<HTMLOListElement>(null);
@@ -41,6 +43,8 @@ function List({ steps }: { readonly steps: readonly StepShownFragment[] }) {
     scrollMargin: offset,
     getItemKey: (index) => steps[index]?.id ?? index,
   });
+  const renderer = useRenderer(tree);
+  const [pointed, setPointed] = useState<number | null>(null);
   const chosen = steps.findIndex(({ id }) => id === step);
   const arrived = useRef(false);
   useEffect(() => {
@@ -48,7 +52,7 @@ function List({ steps }: { readonly steps: readonly StepShownFragment[] }) {
     arrived.current = true;
     rows.scrollToIndex(chosen, { align: 'center' });
   }, [chosen, rows]);
-  return (
+  const items = (
     <ol className="steps" ref={list} style={{ height: rows.getTotalSize() }}>
       {rows.getVirtualItems().map((row) => {
         const shown = steps[row.index];
@@ -57,6 +61,8 @@ function List({ steps }: { readonly steps: readonly StepShownFragment[] }) {
             key={row.key}
             ref={rows.measureElement}
             data-index={row.index}
+            onPointerEnter={() => setPointed(row.index)}
+            onFocus={() => setPointed(row.index)}
             style={{ transform: `translateY(${row.start - offset}px)` }}
           >
             <StepCard
@@ -69,4 +75,19 @@ function List({ steps }: { readonly steps: readonly StepShownFragment[] }) {
       })}
     </ol>
   );
+  if (!renderer) return items;
+  const at = Math.min(pointed ?? (chosen === -1 ? topmost(rows) : chosen), steps.length - 1);
+  return (
+    <div className="with-view">
+      {items}
+      <ViewAside renderer={renderer} steps={steps} at={at} />
+    </div>
+  );
+}
+
+/** The first step that the bar does not hide; at the end of the page the last one. */
+function topmost(rows: Virtualizer<Window, Element>): number {
+  const from = rows.scrollOffset ?? 0;
+  if (from > 0 && from + window.innerHeight >= document.documentElement.scrollHeight - 2) return rows.options.count - 1;
+  return rows.getVirtualItems().find(({ end }) => end > from + 80)?.index ?? 0;
 }

@@ -22,7 +22,7 @@ export function TrajectoryPage() {
           rollout ? <Head rollout={rollout} /> : <p className="empty">No rollout has the id {id} at this moment of the record.</p>
         }
       </Shown>
-      {answer.data && !answer.data.rollout ? null : <Steps rollout={id} />}
+      {answer.data && !answer.data.rollout ? null : <Steps rollout={id} tree={answer.data?.rollout?.treeId} />}
     </>
   );
 }

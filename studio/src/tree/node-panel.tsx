@@ -4,6 +4,7 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { decimal, whole } from '../parts/format.ts';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { NodeView } from '../renderer/node-view.tsx';
 import type { Node } from './layout.ts';
 import { NodeHistory } from './node-history.tsx';
 import type { StatisticsByStep } from './search.ts';
@@ -34,6 +35,7 @@ export function NodePanel({
   return (
     <aside className="panel" aria-live="polite">
       <Text step={node.step.id} />
+      <NodeView tree={tree.id} step={node.step.id} />
       <dl className="facts">
         <dt>steps below</dt>
         <dd>{whole(node.below - node.chain.length)}</dd>

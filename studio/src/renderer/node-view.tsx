@@ -1,0 +1,19 @@
+import { useMemo } from 'react';
+import { renderedPath } from '../graphql/generated/operations.ts';
+import { useAsk } from '../graphql/use-ask.ts';
+import { OwnView } from './own-view.tsx';
+import { type GivenStep, givenOf } from './renderer.ts';
+import { type TreeRenderer, useRenderer } from './use-renderer.ts';
+
+/** A node of a tree as its environment draws it; nothing where no renderer is known. */
+export function NodeView({ tree, step }: { readonly tree: string; readonly step: string }) {
+  const renderer = useRenderer(tree);
+  const answer = useAsk(renderedPath, { leaf: step }, { enabled: renderer !== null });
+  const path = answer.data?.path;
+  return renderer && path && path.at(-1)?.id === step ? <Drawn renderer={renderer} path={path} /> : null;
+}
+
+function Drawn({ renderer: { source, task }, path }: { readonly renderer: TreeRenderer; readonly path: readonly GivenStep[] }) {
+  const given = useMemo(() => givenOf(task, path, path.length - 1), [task, path]);
+  return <OwnView source={source} given={given} label={`The view of ${task.environment}`} />;
+}

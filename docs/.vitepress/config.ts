@@ -52,6 +52,7 @@ export default defineConfig({
           page('One of each of your own', '/guides/add-your-own'),
           page('Add an environment', '/guides/add-an-environment'),
           page('Add an environment in Python', '/guides/add-an-environment-in-python'),
+          page('A view of your own environment', '/guides/environment-views'),
           page('Published environments', '/guides/published-environments'),
           page('Add a projection', '/guides/add-a-projection'),
           page('Add an event', '/guides/add-an-event'),

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -13,9 +14,9 @@ import { browserIsThere, hindrances, openStudioBrowser } from '../testing/studio
 import { until } from '../testing/until.ts';
 import { runAll } from './run-all.ts';
 
-const SHOWN = `export function render({ steps, at, task }, h) {
-  return [h('h3', null, task.goal), h('meter', { value: steps[at].depth, max: 2 }), h('p', null, steps[at].observation.toUpperCase())];
-}`;
+const GUIDE = readFileSync(new URL('../../docs/guides/environment-views.md', import.meta.url), 'utf8');
+/** The renderer of the guide. */
+const SHOWN = /```js\n([\s\S]*?)```/.exec(GUIDE)?.[1] ?? '';
 const all = (body: string) => `export async function render(given, h) { ${body} }`;
 const said = (expression: string) =>
   all(
@@ -146,7 +147,7 @@ function record(name: string, renderer: string | undefined, environment = 'gauge
     task: { ...task, alias: name.slice(0, 100), goal: `goal <b>of</b> ${name}`, depth: 1, split: null },
   });
   const rollout = builder.rollout(tree, 0, { policy });
-  const first = builder.step(tree, rollout, tree.rootStepId, 1, { action: 'look', observation: 'seen <i>once</i>' });
+  const first = builder.step(tree, rollout, tree.rootStepId, 1, { action: 'look <b>', observation: 'it reads 42 <i>bar</i>' });
   const second = builder.step(tree, rollout, first, 2, { action: 'look', observation: 'seen twice', termination: 'terminated' });
   builder.finishRollout(tree, rollout, second, { outcome: 'terminated', success: true, steps: 2 });
   rollouts.set(name, rollout);
@@ -205,12 +206,18 @@ function record(name: string, renderer: string | undefined, environment = 'gauge
 
   test('a step is shown as the environment of its run draws it, markup of the record as text, and follows the chosen step', async () => {
     await open('shown');
-    await frame().getByText('AT THE START').waitFor();
+    await frame().getByText('the gauge reads 0 at step 0').waitFor();
     await frame().getByRole('heading', { name: 'goal <b>of</b> shown' }).waitFor();
     await page.getByRole('button', { name: '1, link to step 1' }).click();
-    await frame().getByText('SEEN <I>ONCE</I>').waitFor();
+    await frame().getByText('the gauge reads 42 at step 1').waitFor();
+    await frame().getByRole('listitem').getByText('look <b>', { exact: true }).waitFor();
     expect(await hindrances(page)).toEqual([]);
   }, 120_000);
+
+  test('the renderer of the guide has at most 20 lines', () => {
+    expect(SHOWN.trim().split('\n').length).toBeLessThanOrEqual(20);
+    expect(SHOWN).toContain('export function render');
+  });
 
   test('a run without a renderer is shown as text, without a frame', async () => {
     await open('plain');
@@ -241,26 +248,31 @@ function record(name: string, renderer: string | undefined, environment = 'gauge
 
   test('a frame that is led to another address by its page is given up', async () => {
     await open('shown');
-    await frame().getByText('AT THE START').waitFor();
+    await frame().getByText('the gauge reads 0 at step 0').waitFor();
     await page.locator('iframe.own-view').evaluate('(element) => { element.src = "/healthz"; }');
     await page.getByText(/view failed: its frame left its document/).waitFor();
   }, 120_000);
 
   /** Waits until the view or the notice of its failure says something. */
   async function found(what: RegExp): Promise<void> {
-    const texts = async () => [
-      await page
-        .locator('aside')
-        .textContent({ timeout: 5_000 })
-        .catch(() => ''),
-      await frame()
-        .locator('main')
-        .textContent({ timeout: 500 })
-        .catch(() => ''),
-    ];
+    const texts = async () =>
+      (
+        await Promise.all([
+          page
+            .locator('aside')
+            .textContent({ timeout: 5_000 })
+            .catch(() => ''),
+          frame()
+            .locator('main')
+            .textContent({ timeout: 500 })
+            .catch(() => ''),
+        ])
+      ).map(String);
     let last: readonly string[] = [];
-    await until(async () => what.test((last = await texts()).join('\n')), 30_000).catch(() =>
-      expect(last.join('\n')).toMatch(what),
-    );
+    const seen = async () => {
+      last = await texts();
+      return what.test(last.join('\n'));
+    };
+    await until(seen, 30_000).catch(() => expect(last.join('\n')).toMatch(what));
   }
 });

@@ -236,10 +236,6 @@ export function everyEvent(): readonly Envelope[] {
     experimentId,
   );
   const dot = recordPictures(builder, runId);
-  const environments = [
-    { environment: 'gauge', fingerprint: 'world-1', renderer: "export const render = (given, h) => h('p');\n" },
-  ];
-  builder.run('rendered', { environments });
   const captured: DataOf<'CallCaptured'> = {
     ...{ callId: builder.id('call'), treeId, rolloutId, ordinal: 1, parentStepId: tree.rootStepId, stepId, place: 'path' },
     ...{ source: 'trace', api: 'chat.completions', outcome: 'answered', status: 200, message: 'why', prompt: sha('1') },
@@ -275,6 +271,10 @@ export function everyEvent(): readonly Envelope[] {
     },
     runId,
   );
+  const environments = [
+    { environment: 'gauge', fingerprint: 'world-1', renderer: "export const render = (given, h) => h('p');\n" },
+  ];
+  builder.run('rendered', { environments });
   return builder.events.map((event) => ({ ...event, causationId: builder.id('cause'), repaired: ['data.nothing'] }));
 }
 

@@ -1,5 +1,5 @@
 import { useMemo } from 'react';
-import { renderedPath } from '../graphql/generated/operations.ts';
+import { renderedPath } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { OwnView } from './own-view.tsx';
 import { type GivenStep, givenOf } from './renderer.ts';

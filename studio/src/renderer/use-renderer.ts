@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { type RenderedTaskQuery, renderedTask } from '../graphql/generated/operations.ts';
+import { type RenderedTaskQuery, renderedTask } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import type { GivenTask } from './renderer.ts';
 import { shippedRenderer } from './shipped.ts';

@@ -195,6 +195,7 @@ function record(name: string, renderer: string | undefined, environment = 'gauge
       void dialog.dismiss();
     });
     await page.goto(linkTo(server.url, '/', LOCAL_TOKEN));
+    await page.getByRole('heading', { name: 'Runs' }).waitFor(); // behind the page that keeps the token
   });
   afterEach(async () => {
     expect([faults, page.context().pages().length, reached]).toEqual([[], 1, []]);

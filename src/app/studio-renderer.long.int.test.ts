@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { linkTo } from '../http/local-access.ts';
@@ -136,6 +138,58 @@ let faults: string[];
 const builder = new EventBuilder('renderers');
 const rollouts = new Map<string, string>();
 
+/** Rollouts of environments whose renderers the studio brings: actions and observations. */
+const SHIPPED: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
+  textcraft: [
+    [
+      '',
+      'Crafting commands:\ncraft 4 oak planks using 1 oak log\ncraft 4 stick using 2 oak planks\ncraft 1 oak sign using 1 stick, 6 oak planks\ncraft 1 white bed using 3 white wool, 3 oak planks\n\nGoal: craft oak sign.',
+    ],
+    ['get 2 oak log', 'Got 2 oak log'],
+    ['craft 4 oak planks using 1 oak log', 'Crafted 4 minecraft:oak_planks'],
+    ['craft 4 stick using 2 oak planks', 'Crafted 4 minecraft:stick'],
+  ],
+  'search-qa': [
+    ['', 'Question: Where was the author of Dune born?'],
+    [
+      '<search>author of Dune</search>',
+      '<information>{"result": "Doc 1: Dune\\nDune is a novel by Frank Herbert.\\nDoc 2: Sand\\nSand is small."}</information>',
+    ],
+    [
+      '<search>Frank Herbert birthplace</search>',
+      '<information>{"result": "Doc 1: Frank Herbert\\nFrank Herbert was born in Tacoma in 1920."}</information>',
+    ],
+    ['<answer>Tacoma</answer>', ''],
+  ],
+  alfworld: [
+    [
+      '',
+      '-= Welcome to TextWorld, ALFRED! =-\n\nYou are in the middle of a room. Looking quickly around you, you see a bed 1, a desk 1, a desk 2, a drawer 1, a drawer 2, and a garbagecan 1.\n\nYour task is to: put a clean mug in drawer.',
+    ],
+    ['go to desk 1', 'You arrive at desk 1. On the desk 1, you see a mug 1, and a pen 2.'],
+    ['take mug 1 from desk 1', 'You pick up the mug 1 from the desk 1.'],
+    ['go to drawer 1', 'You arrive at drawer 1. The drawer 1 is closed.'],
+  ],
+};
+
+/** Records a run of one rollout. */
+function recordTurns(environment: string, turns: readonly (readonly [string, string])[]): void {
+  const policy = { policyId: 'p', version: 0 };
+  const run = builder.run(environment, { name: environment, environments: [{ environment, fingerprint: 'f' }], policy });
+  const task = { taskId: builder.id('task', environment), environment, serverFingerprint: 'f', observationHash: '0'.repeat(64) };
+  const tree = builder.tree(run, environment, {
+    ...{ observation: turns[0]?.[1] ?? '', instruction: '', plannedRollouts: 1 },
+    task: { ...task, alias: '0', goal: `a task of ${environment}`, depth: 1, split: null },
+  });
+  const rollout = builder.rollout(tree, 0, { policy });
+  let last = tree.rootStepId;
+  for (const [place, [action, observation]] of turns.slice(1).entries())
+    last = builder.step(tree, rollout, last, place + 1, { action, response: action, observation });
+  builder.reward(tree, last, 1);
+  builder.finishRollout(tree, rollout, last, { outcome: 'terminated', success: true, steps: turns.length - 1 });
+  rollouts.set(environment, rollout);
+}
+
 /** Records a run with one rollout of two steps. */
 function record(name: string, renderer: string | undefined, environment = 'gauge'): void {
   const policy = { policyId: 'p', version: 0 };
@@ -169,6 +223,7 @@ function record(name: string, renderer: string | undefined, environment = 'gauge
       source.replaceAll('SINKHOST', host).replaceAll('SINK', `http://${host}`).replaceAll('HERE', server.url);
     record('shown', SHOWN);
     record('plain', undefined);
+    for (const [environment, turns] of Object.entries(SHIPPED)) recordTurns(environment, turns);
     for (const [name, { source }] of Object.entries({ ...WAYS_OUT, ...FAILURES })) record(name, filled(source));
     const body = builder.events.map((event) => JSON.stringify(event)).join('\n');
     const headers = { ...LOCAL, 'content-type': 'application/x-ndjson' };
@@ -176,7 +231,7 @@ function record(name: string, renderer: string | undefined, environment = 'gauge
     if (!answer.ok) throw new Error(await answer.text());
     const { db } = platform.database;
     await until(async () => (await db.selectFrom('rollouts').select('rolloutId').execute()).length >= rollouts.size, 60_000);
-    await until(async () => (await db.selectFrom('renderers').select('runId').execute()).length >= rollouts.size - 1, 60_000);
+    await until(async () => (await db.selectFrom('renderers').select('runId').execute()).length >= rollouts.size - 4, 60_000);
   }, 300_000);
   afterAll(async () => {
     await browser?.close();
@@ -219,6 +274,46 @@ function record(name: string, renderer: string | undefined, environment = 'gauge
     expect(SHOWN.trim().split('\n').length).toBeLessThanOrEqual(20);
     expect(SHOWN).toContain('export function render');
   });
+
+  test.each([
+    ['textcraft', /Inventory.*1 × oak log.*○ 1 × oak sign/],
+    ['search-qa', /Frank Herbert was born in Tacoma in 1920.*Answer \(right\): Tacoma/],
+    ['alfworld', /Holds: mug 1.*drawer 1 closed · the agent is here/],
+  ] as const)(
+    '%s is drawn by the renderer that the studio brings, on wide and narrow screens',
+    async (name, shows) => {
+      await open(name);
+      await page.getByRole('button', { name: /^3, link to step 3/ }).click();
+      for (const [width, height] of [
+        [1440, 900],
+        [390, 844],
+      ] as const) {
+        await page.setViewportSize({ width, height });
+        await found(shows);
+        expect([width, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([width, width]);
+      }
+    },
+    120_000,
+  );
+
+  test('a page without a server draws with the renderer that the run brought, and reaches nothing', async () => {
+    for (const [name, shows] of [
+      ['shown', /the gauge reads 0 at step 0/],
+      ['textcraft', /Nothing is carried/],
+      ['fetch', /refused: TypeError/],
+      ['that throws', /failed: no tape/],
+    ] as const) {
+      const answer = await fetch(`${server.url}/v1/pages?id=${rollouts.get(name)}`, { headers: LOCAL });
+      expect(answer.status).toBe(200);
+      const file = join(platform.home, 'page.html');
+      await writeFile(file, await answer.text());
+      await page.context().setOffline(true);
+      await page.goto('about:blank');
+      await page.goto(`file://${file}`);
+      await found(shows);
+      await page.context().setOffline(false);
+    }
+  }, 120_000);
 
   test('a run without a renderer is shown as text, without a frame', async () => {
     await open('plain');

@@ -107,6 +107,23 @@ const espalier = (...args: readonly string[]) => runEspalier([...args], environm
     await page.context().close();
   }, 120_000);
 
+  test('a file that was exported is shown without its installation, and large texts within the limits', async () => {
+    const exported = join(platform.home, 'exported.jsonl');
+    const wrote = await espalier('export', '--format', 'jsonl', '--out', exported);
+    expect([wrote.code, wrote.stderr]).toEqual([0, '']);
+    const out = join(platform.home, 'of-file.html');
+    const { code, stderr } = await espalier('view', exported, '--out', out, '--limit-mb', '1');
+    expect([code, stderr]).toEqual([0, '']);
+    const page = await (await browser.newContext({ offline: true })).newPage();
+    await page.goto(`file://${out}`);
+    await page.getByRole('link', { name: /^rollout 0: terminated/ }).click();
+    await page.getByText('turn 0', { exact: true }).waitFor();
+    expect(await page.locator('.page-source').textContent()).toContain('exported.jsonl');
+    await page.context().close();
+    const none = await espalier('view', join(platform.home, 'absent.jsonl'), '--out', out);
+    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('or a file that is there')]);
+  }, 240_000);
+
   test('what the page does not hold is named and leads nowhere', async () => {
     const { page } = await opened(`/view/run/${ids.run}`);
     expect(await page.locator('.absent', { hasText: 'Find in this run' }).count()).toBe(1);

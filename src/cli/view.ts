@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { createGraphql } from '../../graphql/create-graphql.ts';
 import { type Ask, asker } from '../../graphql/pages/ask.ts';
@@ -11,11 +13,13 @@ import { localPrincipal } from '../postgres/principal.ts';
 import { keepSnapshots } from '../projections/as-of/snapshots.ts';
 import { AtomicFile } from '../usecases/datasets/export/atomic-file.ts';
 import { ensureProjector } from './ensure-projector.ts';
+import { importInto, withScratchPlatform } from './scratch-platform.ts';
 import { say } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 interface ViewFlags {
   readonly out: string;
+  readonly id?: string;
   readonly force?: true;
   readonly limitMb: number;
 }
@@ -25,18 +29,26 @@ const MIB = 2 ** 20;
 // one reader of its own: nobody else's turn or share
 const UNBOUNDED = { rows: Infinity, bytes: Infinity, fields: Infinity, answer: Infinity, statementMs: 600_000 };
 
-/** `espalier view`: writes what the studio shows of a run or tree as one page that opens without a server. */
+/** `espalier view`: writes what the studio shows of a run or tree, or of a file of trajectories, as one page that opens without a server. */
 export function addView(program: Command): void {
   const command = program
     .command('view')
-    .argument('<what>', 'the id of a run, a tree or a rollout')
+    .argument('<what>', 'the id of a run, a tree or a rollout; or a file that `espalier import` reads')
     .requiredOption('--out <file>', 'the page to make')
+    .option('--id <id>', 'of a file with several runs: the run, tree or rollout to show')
     .option('--force', 'replace a file that is there')
     .option('--limit-mb <n>', 'the most data, and the most images, in the page', wholeNumber('--limit-mb', 1, 1_000), 24);
   command.action(async (what: string, flags: ViewFlags) => {
-    if (!isUuid(what)) throw new Error(`view takes the id of a run, a tree or a rollout, not ${JSON.stringify(what)}`);
+    const isFile = !isUuid(what);
+    if (isFile && !existsSync(what))
+      throw new Error(
+        `view takes the id of a run, a tree or a rollout, or a file that is there, not ${JSON.stringify(what.slice(0, 200))}`,
+      );
+    if (!isFile && flags.id !== undefined) throw new Error('--id chooses in a file; give the id in place of the file');
+    if (flags.id !== undefined && !isUuid(flags.id))
+      throw new Error(`--id takes the id of a run, a tree or a rollout, not ${JSON.stringify(flags.id)}`);
     const limits = { ...PAGE_LIMITS, bytes: flags.limitMb * MIB, imageBytes: flags.limitMb * MIB };
-    const record = await recordOf(what, limits);
+    const record = isFile ? await recordInFile(what, flags.id, limits) : await recordOf(what, limits);
     const file = await AtomicFile.open(flags.out, flags.force ? 'replace' : 'refuse');
     try {
       await file.write(await writePage(record));
@@ -53,23 +65,49 @@ export function addView(program: Command): void {
 
 function recordOf(id: string, limits: PageLimits): Promise<Record> {
   return withPlatform('view', async (platform, signal) => {
-    const projector = await ensureProjector(platform);
-    const snapshots = keepSnapshots(platform.database, platform.directUrl, { records: platform.config.asOfLimit });
-    try {
-      await projector.settle();
-      const ask = await askOf(platform, snapshots, signal);
-      const kind = await pageKindOf(ask, id);
-      const { db } = platform.database;
-      const image = imagesSeenBy({ db, blobs: platform.blobs }, localPrincipal());
-      const sources = { ask, image, source: 'an installation of Espalier', now: () => new Date() };
-      const record = kind && (await gatherPage(sources, { kind, id }, limits));
-      if (!record) throw new Error(`no run, tree or rollout has the id ${id}; \`espalier status\` lists the runs`);
-      return record;
-    } finally {
-      await snapshots.close();
-      await projector.close();
-    }
+    const record = await gathered(platform, signal, limits, 'an installation of Espalier', async () => id);
+    if (!record) throw new Error(`no run, tree or rollout has the id ${id}; \`espalier status\` lists the runs`);
+    return record;
   });
+}
+
+/** Reads a file into a record of its own, which is removed again, and gathers a page of it. */
+function recordInFile(file: string, id: string | undefined, limits: PageLimits): Promise<Record> {
+  return withScratchPlatform('view', async (platform, signal) => {
+    const record = await gathered(platform, signal, limits, basename(file), async () => {
+      const runs = await importInto(platform, file, signal);
+      const [only, ...others] = runs;
+      if (id === undefined && others.length > 0)
+        throw new Error(`${file} holds ${runs.length} runs; name one with --id: ${runs.slice(0, 20).join(', ')}`);
+      return id ?? only;
+    });
+    if (!record) throw new Error(`${file} holds no run, tree or rollout${id === undefined ? '' : ` with the id ${id}`}`);
+    return record;
+  });
+}
+
+async function gathered(
+  platform: Platform,
+  signal: AbortSignal,
+  limits: PageLimits,
+  source: string,
+  idOf: () => Promise<string | undefined>,
+): Promise<Record | null> {
+  const projector = await ensureProjector(platform);
+  const snapshots = keepSnapshots(platform.database, platform.directUrl, { records: platform.config.asOfLimit });
+  try {
+    const id = await idOf();
+    await projector.settle();
+    const ask = await askOf(platform, snapshots, signal);
+    const kind = id === undefined ? null : await pageKindOf(ask, id);
+    const { db } = platform.database;
+    const image = imagesSeenBy({ db, blobs: platform.blobs }, localPrincipal());
+    if (id === undefined || kind === null) return null;
+    return await gatherPage({ ask, image, source, now: () => new Date() }, { kind, id }, limits);
+  } finally {
+    await snapshots.close();
+    await projector.close();
+  }
 }
 
 async function askOf(

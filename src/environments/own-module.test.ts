@@ -34,11 +34,16 @@ export const environment = {
   open: async ({ word }) => new Kind(word),
 };
 export const bare = { name: 'bare', open: async () => new Kind('fig') };
+export const seen = { name: 'seen', renderer: './view.js', open: async () => new Kind('fig') };
+export const seenBlank = { name: 'blank', renderer: './blank.js', open: async () => new Kind('fig') };
+export const seenAbsent = { name: 'absent', renderer: './absent.js', open: async () => new Kind('fig') };
 export const nameless = { open: async () => new Kind('fig') };
 export const closed = { name: 'closed', open: 5 };
 export const loose = { name: 'loose', options: {}, open: async () => new Kind('fig') };
 export const empty = { name: 'empty', open: async () => Object.assign(new Kind('fig'), { taskAliases: [] }) };
 `;
+
+const VIEW = 'export function render({ steps, at }) { return steps[at].observation; }\n';
 
 let folder: string;
 let file: string;
@@ -46,10 +51,21 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'environments-'));
   file = join(folder, 'guess.mjs');
   await writeFile(file, GUESS);
+  await writeFile(join(folder, 'view.js'), VIEW);
+  await writeFile(join(folder, 'blank.js'), 'export const other = 1;');
 });
 afterAll(() => rm(folder, { recursive: true }));
 
 describe('an environment from a module', () => {
+  test('an environment brings a renderer by its path, and one that cannot be read or exports none is refused by name', async () => {
+    expect((await openEnvironment(`module:${file}#seen`)).renderer).toBe(VIEW);
+    expect((await openEnvironment(`module:${file}#bare`)).renderer).toBeUndefined();
+    await expect(openEnvironment(`module:${file}#seenAbsent`)).rejects.toThrow(
+      /^renderer \.\/absent\.js: cannot read .* \(ENOENT\)$/,
+    );
+    await expect(openEnvironment(`module:${file}#seenBlank`)).rejects.toThrow(/^renderer \.\/blank\.js exports no function render/);
+  });
+
   test('an environment from a module is opened by the path of its file, with its own options', async () => {
     for (const [address, word] of [
       [`module:${file}`, 'pear'],

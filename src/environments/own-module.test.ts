@@ -63,7 +63,9 @@ describe('an environment from a module', () => {
     await expect(openEnvironment(`module:${file}#seenAbsent`)).rejects.toThrow(
       /^renderer \.\/absent\.js: cannot read .* \(ENOENT\)$/,
     );
-    await expect(openEnvironment(`module:${file}#seenBlank`)).rejects.toThrow(/^renderer \.\/blank\.js exports no function render/);
+    await expect(openEnvironment(`module:${file}#seenBlank`)).rejects.toThrow(
+      /^renderer \.\/blank\.js exports no function render/,
+    );
   });
 
   test('an environment from a module is opened by the path of its file, with its own options', async () => {

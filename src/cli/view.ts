@@ -29,7 +29,10 @@ const MIB = 2 ** 20;
 // one reader of its own: nobody else's turn or share
 const UNBOUNDED = { rows: Infinity, bytes: Infinity, fields: Infinity, answer: Infinity, statementMs: 600_000 };
 
-/** `espalier view`: writes what the studio shows of a run or tree, or of a file of trajectories, as one page that opens without a server. */
+/**
+ * `espalier view`: writes what the studio shows of a run or tree, or of a file of trajectories, as one page that opens without a
+ * server.
+ */
 export function addView(program: Command): void {
   const command = program
     .command('view')

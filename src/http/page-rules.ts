@@ -5,7 +5,8 @@ const OWN_PAGE = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' 
 // GraphiQL's one file: inline script and styles, an editor with workers and fonts of its own, queries to this server
 const GRAPHIQL =
   "default-src 'none'; script-src 'unsafe-inline' blob:; worker-src blob:; style-src 'unsafe-inline'; font-src data:; img-src 'self' data:; connect-src 'self'";
-// The studio: scripts, styles and queries of this server; the styles that charts and lists set on their elements; its frame of views
+// The studio: scripts, styles and queries of this server;
+// the styles that charts and lists set on their elements; its frame of views
 const STUDIO =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; frame-src 'self'";
 const EVERYWHERE = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -10,6 +10,8 @@ const FILL: Record<Size, AnswersFill> = {
 };
 const POINTS: Record<Size, number> = { full: 40, quick: 3 };
 const POLICY = 'bench';
+/** Where a chart draws, in pixels. */
+const [LEFT, RIGHT, TOP, BOTTOM] = [52, 20, 20, 150];
 
 /** Fills the record with many events, and the versions that its batches made. @returns the number of events. */
 export async function fillSamples(db: Db, size: Size, say: Saying): Promise<number> {
@@ -23,6 +25,13 @@ export async function fillSamples(db: Db, size: Size, say: Saying): Promise<numb
     select lineage_id, version, policy_id, batch_id, checkpoint_id, '', 1,
       jsonb_build_object('return', version / 80.0, 'entropy', 1 - version / 160.0, 'gradNorm', version % 7), acked_at, ''
     from batch_acks where policy_id = ${POLICY}`.execute(db);
+  await sql`
+    update batch_samples s set place = r.place
+    from (select rollout_id, row_number() over (partition by batch_id order by place) - 1 as place from batch_samples) r
+    where r.rollout_id = s.rollout_id`.execute(db);
+  await sql`
+    update batches b set samples = (select count(*) from batch_samples s where s.batch_id = b.batch_id)
+    where policy_id = ${POLICY}`.execute(db);
   await settleAnswers(db);
   await sql`analyze`.execute(db);
   return eventsOf(FILL[size]);
@@ -37,11 +46,12 @@ export async function choosePoints(page: Page, url: string, size: Size): Promise
   for (let n = 0; n <= POINTS[size]; n++) {
     const box = await page.locator('.chart svg').first().boundingBox();
     if (!box) throw new Error('the curve is not on the page');
-    await page.mouse.move(box.x + 60 + ((box.width - 80) * n) / (POINTS[size] + 1), box.y + 90);
+    const along = n / (POINTS[size] + 1); // the returns rise from 0 to 1, from the lower left to the upper right of the chart
+    await page.mouse.move(box.x + LEFT + (box.width - LEFT - RIGHT) * along, box.y + BOTTOM - (BOTTOM - TOP) * along);
     const began = performance.now();
     await page.mouse.down();
     await page.mouse.up();
-    await page.waitForURL((url) => versionOf(url) !== shown);
+    await page.waitForURL((url) => versionOf(url) !== shown, { waitUntil: 'commit' });
     const version = versionOf(new URL(page.url()));
     shown = version;
     await page.getByRole('heading', { name: `Version ${version} was made by batch ${Number(version) - 1}` }).waitFor();

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
+import { prepareEvents } from '../append/prepare-events.ts';
 import { derivedId } from '../events/derived-id.ts';
 import { linkTo } from '../http/local-access.ts';
 import type { Platform } from '../platform/open-platform.ts';
@@ -27,7 +28,7 @@ let browser: Browser;
 let page: Page;
 let wrong: readonly string[];
 let builder: EventBuilder;
-const ids = { run: '', tree: '', rollout: '', other: '', large: '', bushy: '', long: '', dataset: '', revision: '' };
+const ids = { run: '', tree: '', rollout: '', other: '', large: '', bushy: '', long: '', dataset: '', revision: '', good: '' };
 const LABEL = `${MARKUP.slice(0, 80)} 漢字 🌳`; // labels have 100 characters, none of them for control
 
 async function post(events: readonly unknown[]): Promise<void> {
@@ -55,20 +56,20 @@ function recordHostile(): void {
     builder.reward(tree, large, ordinal, { component: NAME.slice(0, 100) });
     builder.finishRollout(tree, rollout, large, { outcome: 'failed', success: false, steps: 2, reason: HOSTILE });
     if (ordinal === 0) [ids.rollout, ids.large] = [rollout, large];
-    else ids.other = rollout;
+    else [ids.other, ids.good] = [rollout, large];
   }
-  recordMade(tree.treeId);
+  recordMade(tree);
   builder.finishRun(ids.run, { outcome: 'failed', message: HOSTILE });
 }
 
 /** Records what was made and said of the hostile tree: a policy, a release, a revision, annotations. */
-function recordMade(treeId: string): void {
+function recordMade({ treeId, rootStepId }: { readonly treeId: string; readonly rootStepId: string }): void {
   const lineageId = recordLineage(builder, NAME);
   const update = { version: 1, parentVersion: 0, batchId: null, checkpointId: builder.id('made'), weights: 'e'.repeat(64) };
   const measured = { estimator: null, loss: null, samples: 0, metrics: { [MARKUP]: 1 } };
   builder.record('PolicyUpdated', { lineageId, policyId: NAME, ...update, ...measured }, lineageId);
   ids.revision = builder.id('revision');
-  const leaves = { goodLeafStepId: ids.large, badLeafStepId: ids.large, branchStepId: ids.large, transitionStepId: ids.large };
+  const leaves = { goodLeafStepId: ids.good, badLeafStepId: ids.large, branchStepId: rootStepId, transitionStepId: ids.large };
   const found = { transitionCause: 'bad' as const, judged: 1, reflection: HOSTILE, signal: 'thought' as const };
   const revision = { revisionId: ids.revision, treeId };
   const rest = { alpha: 0.5, beta: 0.2, judge: { name: NAME, revision: '1' }, contentHash: 'e'.repeat(64) };
@@ -112,7 +113,8 @@ export const hostileFlows = (brokers?: () => Promise<readonly string[]>) => () =
     builder = new EventBuilder('hostile studio');
     recordHostile();
     recordLarge();
-    for (let at = 0; at < builder.events.length; at += 1_000) await post(builder.events.slice(at, at + 1_000));
+    // what planners and trainers record is not posted
+    await platform.log.append(await prepareEvents(builder.events, platform.blobs, platform.stamp));
     await until(async () => (await rowsOf('steps')) > NODES + 1_000, 480_000);
   }, 600_000);
   afterAll(async () => {

@@ -40,7 +40,7 @@ export function questionFlows({ page, link, recorded }: OpenStudio): void {
         await WALKS[question]({ page: page(), ask: (query) => ask(link(), query) });
         expect(await page().evaluate('window.clicks')).toBeLessThanOrEqual(AT_MOST);
       },
-      600_000,
+      1_000_000,
     );
   });
 }
@@ -243,7 +243,7 @@ async function openRun(page: Page, name: string): Promise<void> {
 }
 
 /** Opens the first task whose rollouts earned different returns. */
-async function openUnequalTask(page: Page): Promise<void> {
+export async function openUnequalTask(page: Page): Promise<void> {
   const unequal = page.locator('.heat li', { hasText: /variance 0?\.\d*[1-9]/ });
   await unequal.first().locator('.heat-task').click();
 }

@@ -57,7 +57,7 @@ function About({ dataset }: { readonly dataset: Dataset }) {
   return (
     <dl className="facts">
       <dt>format</dt>
-      <dd>{`${dataset.format} ${dataset.formatVersion}`}</dd>
+      <dd>{`${visible(dataset.format)} ${dataset.formatVersion}`}</dd>
       <dt>holds</dt>
       <dd>
         <Counts counts={dataset.counts} />

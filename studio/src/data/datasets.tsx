@@ -48,7 +48,9 @@ export function DataPage() {
                         </Link>
                         {each.withdrawnAt ? <div className="reason">withdrawn: {visible(each.withdrawReason ?? '')}</div> : null}
                       </td>
-                      <td>{each.format}</td>
+                      <td>
+                        <bdi>{visible(each.format)}</bdi>
+                      </td>
                       <td>
                         <Counts counts={each.counts} />
                       </td>

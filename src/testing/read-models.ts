@@ -6,18 +6,24 @@ import { forgetGivenEvents } from './given-events.ts';
 
 const SCHEMAS = projections.map(schemaNameOf);
 
+const COUNTS_OF_PARTITIONS = ['run_counts', 'run_returns', 'run_events'];
+const TIMES_OF_COUNTS = ['last_at', 'minute', 'in_minute', 'minute_before'];
+
 /**
  * Returns the rows of every table of every projection as sorted text, with the columns named in `without` left out. Without the
- * places of records the chain of the log is left out too: it is made of them.
+ * places of records what is made of them is left out too: without offsets the chain of the log, without partitions the counts by
+ * partition, without the times of the log the last times of counts.
  */
 export async function readModels(db: Db, without: readonly string[] = []): Promise<Record<string, string[]>> {
   const tables = await sql<{ schemaname: string; tablename: string }>`
     select schemaname, tablename from pg_tables where schemaname = any(${SCHEMAS}) order by 1, 2`.execute(db);
   const models: Record<string, string[]> = {};
+  const columns = without.includes('received_at') ? [...without, ...TIMES_OF_COUNTS] : without;
   for (const { schemaname, tablename } of tables.rows) {
     if (tablename === 'chain_blocks' && without.includes('offset')) continue;
+    if (COUNTS_OF_PARTITIONS.includes(tablename) && without.includes('partition')) continue;
     const { rows } = await sql<{ row: string }>`
-      select (to_jsonb(t) - ${without}::text[])::text as row from ${sql.table(`${schemaname}.${tablename}`)} t order by 1`.execute(
+      select (to_jsonb(t) - ${columns}::text[])::text as row from ${sql.table(`${schemaname}.${tablename}`)} t order by 1`.execute(
       db,
     );
     models[tablename] = rows.map(({ row }) => row);

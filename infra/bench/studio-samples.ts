@@ -25,6 +25,11 @@ export async function fillSamples(db: Db, size: Size, say: Saying): Promise<numb
     select lineage_id, version, policy_id, batch_id, checkpoint_id, '', 1,
       jsonb_build_object('return', version / 80.0, 'entropy', 1 - version / 160.0, 'gradNorm', version % 7), acked_at, ''
     from batch_acks where policy_id = ${POLICY}`.execute(db);
+  await sql`update training_runs set channel = 'train'`.execute(db);
+  await sql`
+    insert into owners (stream, topic, root, principal, project)
+    select run_id, 'runs', null::uuid, 'local', 'default' from training_runs
+    union all select lineage_id, 'training', null, 'local', 'default' from lineages`.execute(db);
   await sql`
     update batch_samples s set place = r.place
     from (select rollout_id, row_number() over (partition by batch_id order by place) - 1 as place from batch_samples) r
@@ -44,7 +49,10 @@ export async function choosePoints(page: Page, url: string, size: Size): Promise
   const milliseconds: number[] = [];
   let shown: string | undefined;
   for (let n = 0; n <= POINTS[size]; n++) {
-    const box = await page.locator('.chart svg').first().boundingBox();
+    const chart = page.locator('.chart svg').first();
+    await page.waitForTimeout(300); // a drawing follows its width
+    await chart.scrollIntoViewIfNeeded();
+    const box = await chart.boundingBox();
     if (!box) throw new Error('the curve is not on the page');
     const along = n / (POINTS[size] + 1); // the returns rise from 0 to 1, from the lower left to the upper right of the chart
     await page.mouse.move(box.x + LEFT + (box.width - LEFT - RIGHT) * along, box.y + BOTTOM - (BOTTOM - TOP) * along);

@@ -146,7 +146,7 @@ export const studioFlows = (brokers?: () => Promise<readonly string[]>) => () =>
     await page.getByRole('heading', { name: 'ends of its trajectories: 2' }).waitFor();
   }, 1_000_000);
 
-  test('a point of a curve leads to the samples of its batch', async () => {
+  test('a point of a curve leads to the samples of its batch, and the next one to those of another', async () => {
     await trained();
     await page.getByRole('link', { name: 'Training' }).click();
     await page.getByText(/samples produced, difference 0/).waitFor();
@@ -157,6 +157,9 @@ export const studioFlows = (brokers?: () => Promise<readonly string[]>) => () =>
     await page.mouse.up();
     await page.getByRole('heading', { name: /^Version \d was made by batch \d/ }).waitFor();
     expect(await page.locator('section.panel tbody tr').count()).toBeGreaterThan(10);
+    const first = await page.getByRole('heading', { name: /^Version \d+ was made/ }).textContent();
+    await chart.locator('circle[r="3"]').last().click({ force: true });
+    await until(async () => (await page.getByRole('heading', { name: /^Version \d+ was made/ }).textContent()) !== first);
   }, 1_000_000);
 
   test('words are found with their marks, and the address is the search', async () => {

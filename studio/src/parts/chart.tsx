@@ -28,7 +28,13 @@ export function Chart({
     if (!element) return;
     const sized = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
     sized.observe(element);
-    return () => sized.disconnect();
+    // Plot holds on to the point that is pressed, and ignores the next; here every click chooses
+    const press = (event: Event) => event.stopPropagation();
+    element.addEventListener('pointerdown', press, { capture: true });
+    return () => {
+      sized.disconnect();
+      element.removeEventListener('pointerdown', press, { capture: true });
+    };
   }, []);
   useEffect(() => {
     let drawn: Element | undefined;

@@ -147,7 +147,7 @@ export const projectFlows = (brokers?: () => Promise<readonly string[]>) => () =
     await page.goto(`${server.url}/view/trajectory/${mine.rollout}`);
     const picture = page.getByAltText('picture 1 of the observation').first();
     await picture.waitFor();
-    expect(await picture.getAttribute('src')).toMatch(/^blob:/);
+    await until(async () => (await picture.getAttribute('src'))?.startsWith('blob:') === true);
     const query = `{ step(id: "${mine.step}") { pictures { url } } }`;
     const answer = await fetch(`${server.url}/graphql`, {
       method: 'POST',

@@ -37,7 +37,9 @@ export async function openStudioPage(
   const wrong: string[] = [];
   const page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage();
   page.setDefaultTimeout(WAIT_MS);
-  if (key !== undefined) await page.addInitScript(`sessionStorage.setItem('espalier-key', ${JSON.stringify(key)})`);
+  // frames of views have no storage
+  if (key !== undefined)
+    await page.addInitScript(`if (self === top) sessionStorage.setItem('espalier-key', ${JSON.stringify(key)})`);
   page.on('pageerror', ({ message }) => wrong.push(message));
   page.on('dialog', (dialog) => {
     wrong.push(`a dialog: ${dialog.message()}`);

@@ -200,6 +200,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   ...(studio
     ? {
         'GET /endpoints': { kind: 'shared' },
+        'GET /frame.html': { kind: 'shared' },
         'GET /view/{view}': of(() => [{ path: '/view/training' }], 200),
         'GET /view/{view}/{id}': of(({ lease }) => [{ path: `/view/run/${lease.leaseId}` }], 200),
         'GET /assets/{file}': of(() => [{ path: /\/assets\/[\w.-]+\.js/.exec(studio.page)?.[0] ?? '' }], 200),

@@ -75,7 +75,7 @@ class _RunStartedDataEnvironmentsOptional(TypedDict, total=False):
     """Fields that may be absent."""
 
     renderer: str
-    """JavaScript module that exports `render`, by which the studio shows steps of the environment; absent when it brings none, and in older records."""
+    """JavaScript module whose `render` shows steps in the studio; absent when there is none, and in older records."""
 
 
 class RunStartedDataEnvironments(_RunStartedDataEnvironmentsOptional):

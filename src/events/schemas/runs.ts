@@ -73,9 +73,7 @@ export const renderer = z
   .min(1)
   .max(RENDERER_LIMIT)
   .refine((text) => new TextEncoder().encode(text).length <= RENDERER_LIMIT, `must have at most ${RENDERER_LIMIT} bytes as UTF-8`)
-  .describe(
-    'JavaScript module that exports `render`, by which the studio shows steps of the environment; absent when it brings none, and in older records.',
-  );
+  .describe('JavaScript module whose `render` shows steps in the studio; absent when there is none, and in older records.');
 
 export const runStarted = eventData('A run started: one execution of a configuration with a seed.', {
   runId,

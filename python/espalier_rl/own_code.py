@@ -2,16 +2,17 @@
 
 import os
 import sys
+from collections.abc import Iterable
 
 INSTALLED = ("site-packages", "dist-packages")
 
 
-def imported_next_to(files):
+def imported_next_to(files: Iterable[str]) -> list[str]:
     """Returns the files of modules imported so far that lie below the folders of `files`, sorted, without `files`, installed packages and
     this package."""
     given = {os.path.realpath(file) for file in files}
     folders = {os.path.dirname(file) + os.sep for file in given}
-    found = set()
+    found: set[str] = set()
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if not isinstance(file, str) or name.split(".")[0] == "espalier_rl":

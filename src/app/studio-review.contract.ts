@@ -113,7 +113,7 @@ export const reviewFlows = (brokers?: () => Promise<readonly string[]>) => () =>
     const query = `mutation { annotate(annotations: [{ step: "${rollouts[0]?.stepId}", label: "x" }]) { ids } }`;
     const answer = await (await fetch(`${server.url}/graphql`, asked(query, `Bearer ${key}`))).json();
     expect(answer.errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' }, message: expect.stringContaining('annotate') }]);
-    await page.addInitScript(`sessionStorage.setItem('espalier-key', ${JSON.stringify(key)})`);
+    await page.addInitScript(`if (self === top) sessionStorage.setItem('espalier-key', ${JSON.stringify(key)})`);
     await at(`/view/trajectory/${rollouts[0]?.rolloutId}`);
     await page.locator('.page-tools').getByRole('button', { name: 'Annotate' }).click();
     await form().getByText('The key of this page lacks the scope').waitFor();

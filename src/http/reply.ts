@@ -90,7 +90,7 @@ export function wrongFields({ issues }: z.ZodError): Reply {
 }
 
 const SAFE_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
-const DRAIN_MS = 2_000;
+const DRAIN_MS = 10_000; // a client that sends in one piece reads no answer before its body is sent
 
 /**
  * Sends a reply, or cuts the connection where there is none. HEAD gets the headers alone. What is left of the body of a request

@@ -32,10 +32,9 @@ const ASKS = 5; // in the time of silence: a busy machine may delay some
  * @param silenceMs how long the client may be silent.
  */
 export async function whileHeld<T>(trx: Trx, work: (held: Held) => Promise<T>, silenceMs = SILENCE_MS): Promise<T> {
-  await sql`select set_config('idle_in_transaction_session_timeout', ${`${silenceMs}ms`}, true)`.execute(trx);
   // A statement with parameters leaves a portal that pins a snapshot until the next statement of its session: who waits until no
   // earlier snapshot is open (a swap of versions) would wait for the next question below. One without parameters closes it.
-  await sql`select`.execute(trx);
+  await sql`set local idle_in_transaction_session_timeout = ${sql.lit(silenceMs)}`.execute(trx);
   const lost = new AbortController();
   const over = new AbortController();
   let last: Promise<unknown> = Promise.resolve();

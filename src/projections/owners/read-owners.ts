@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Topic } from '../../events/catalogue.ts';
 import type { Db } from '../../postgres/database.ts';
 
@@ -9,14 +9,22 @@ export interface Owner {
   readonly project: string;
 }
 
+const OWNED = sql`owners o left join owners r on r.stream = o.root and r.topic = 'runs'`;
+const PROJECT = sql`coalesce(r.project, o.project)`;
+
 /** Reads the owners of streams of a topic, in one statement; streams that nobody opened are left out. */
 export async function readOwners(db: Db, topic: Topic, streams: readonly string[]): Promise<ReadonlyMap<string, Owner>> {
   if (streams.length === 0) return new Map();
   const { rows } = await sql<Owner>`
-    select o.stream, coalesce(r.principal, o.principal) as principal, coalesce(r.project, o.project) as project
-    from owners o left join owners r on r.stream = o.root and r.topic = 'runs'
-    where o.topic = ${topic} and o.stream = any(${[...new Set(streams)]}::uuid[])`.execute(db);
+    select o.stream, coalesce(r.principal, o.principal) as principal, ${PROJECT} as project from ${OWNED} where o.topic = ${topic} and o.stream = any(${[...new Set(streams)]}::uuid[])`.execute(
+    db,
+  );
   return new Map(rows.map((row) => [row.stream, row]));
+}
+
+/** The project that a stream belongs to, for a statement that reads it with other things; null of one that nobody opened. */
+export function projectOf(topic: Topic, stream: string): RawBuilder<string | null> {
+  return sql`(select ${PROJECT} from ${OWNED} where o.topic = ${topic} and o.stream = ${stream}::uuid)`;
 }
 
 /** Reads the trees of a run, by id. */
@@ -50,11 +58,10 @@ export interface ProjectTotals {
 /** Lists the projects that something belongs to, by name. */
 export async function readProjects(db: Db): Promise<readonly ProjectTotals[]> {
   const { rows } = await sql<ProjectTotals>`
-    select coalesce(r.project, o.project) as project, count(*) filter (where o.topic = 'runs') as runs,
+    select ${PROJECT} as project, count(*) filter (where o.topic = 'runs') as runs,
            count(*) filter (where o.topic = 'trees') as trees, count(*) filter (where o.topic = 'datasets') as datasets,
            count(*) filter (where o.topic = 'training') as policies
-    from owners o left join owners r on r.stream = o.root and r.topic = 'runs'
-    where o.topic <> 'images' and (o.topic <> 'runs' or o.stream in (select run_id from runs))
+    from ${OWNED} where o.topic <> 'images' and (o.topic <> 'runs' or o.stream in (select run_id from runs))
     group by 1 order by 1`.execute(db);
   return rows;
 }

@@ -11,7 +11,7 @@ import { lineageIdOf } from './lineage-id.ts';
 import { openServiceRow } from './open-service-row.ts';
 import type { Abandoned, AbandonRequest, Holding, LeaseServiceOptions, Refused } from './protocol.ts';
 import { refused, unknownBatch } from './refusals.ts';
-import { lockService, readClock, type ServiceRow } from './service-row.ts';
+import { lockService, type ServiceRow } from './service-row.ts';
 
 const REASON_LIMIT = 10_000;
 
@@ -69,8 +69,7 @@ async function abandonPlanned(options: LeaseServiceOptions, batchId: string, rea
         `batch ${batch.ordinal} of ${batch.policyId} is not the next one: batch ${service.nextOrdinal} comes before it`,
         `train or abandon batch ${service.nextOrdinal} first; one that nobody can train is abandoned when its turn comes`,
       );
-    const now = await readClock(trx);
-    const { held, fence, policyId } = service;
+    const { held, fence, policyId, now } = service;
     const lease = held && { lineageId, policyId, batchId, leaseId: held.leaseId, fence };
     return end(trx, options, { service, batchId, lease, by: 'operator', reason, now });
   });
@@ -93,10 +92,8 @@ async function end(
 ): Promise<Abandoned> {
   const { lineageId, policyId, nextOrdinal: ordinal } = service;
   await sql`
-    insert into lease_abandonments (batch_id, lineage_id, ordinal) values (${batchId}::uuid, ${lineageId}::uuid, ${ordinal})`.execute(
-    trx,
-  );
-  await sql`
+    with noted as (
+      insert into lease_abandonments (batch_id, lineage_id, ordinal) values (${batchId}::uuid, ${lineageId}::uuid, ${ordinal}))
     update lease_desk set next_ordinal = next_ordinal + 1, fence = 0, lease_id = null, batch_id = null, consumer = null, deadline = null
     where lineage_id = ${lineageId}::uuid`.execute(trx);
   await writeOutbox(trx, [abandoned({ lineageId, policyId, batchId, ordinal }, lease, by, reason)], now, options);

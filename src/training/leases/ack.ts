@@ -6,7 +6,6 @@ import { endExpired } from './expire.ts';
 import { type Grant, lockLease } from './held-lease.ts';
 import { inServiceTransaction } from './in-service-transaction.ts';
 import { acked } from './lease-events.ts';
-import { readPlannedBatch } from './planned-batch.ts';
 import type { Acked, AckRequest, LeaseServiceOptions, Refused } from './protocol.ts';
 import { refused } from './refusals.ts';
 import type { ServiceRow } from './service-row.ts';
@@ -27,7 +26,7 @@ export async function ackBatch(options: LeaseServiceOptions, request: AckRequest
       return (await answeredBefore(trx, found.grant, request)) ?? found.refusal;
     }
     const { grant, service, now } = found;
-    const { head } = service;
+    const { head, next: batch } = service;
     if (request.version !== head.version + 1)
       return refused(
         'version-conflict',
@@ -40,7 +39,6 @@ export async function ackBatch(options: LeaseServiceOptions, request: AckRequest
         `checkpoint ${request.checkpointId} holds another version`,
         'give each version a checkpoint of its own',
       );
-    const batch = await readPlannedBatch(trx, service.lineageId, service.nextOrdinal);
     if (batch?.batchId !== grant.names.batchId)
       throw new Error(`batch ${grant.names.batchId} was leased and is no longer planned`);
     await noteResult(trx, grant, request);
@@ -84,10 +82,10 @@ interface AckRow {
 async function noteResult(trx: Trx, { names, ordinal }: Grant, request: AckRequest): Promise<void> {
   const { version, checkpointId, backend, weights, kept } = request;
   await sql`
-    insert into lease_acks (batch_id, lineage_id, ordinal, lease_id, version, checkpoint_id, weights)
-    values (${names.batchId}::uuid, ${names.lineageId}::uuid, ${ordinal}, ${names.leaseId}::uuid, ${version}, ${checkpointId}::uuid,
-      ${weights})`.execute(trx);
-  await sql`
+    with noted as (
+      insert into lease_acks (batch_id, lineage_id, ordinal, lease_id, version, checkpoint_id, weights)
+      values (${names.batchId}::uuid, ${names.lineageId}::uuid, ${ordinal}, ${names.leaseId}::uuid, ${version}, ${checkpointId}::uuid,
+        ${weights}))
     update lease_desk set version = ${version}, checkpoint_id = ${checkpointId}::uuid, backend = ${backend}, weights = ${weights},
       kept = ${kept && JSON.stringify(kept)}::jsonb, next_ordinal = next_ordinal + 1, fence = 0,
       lease_id = null, batch_id = null, consumer = null, deadline = null

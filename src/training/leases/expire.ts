@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
 import { writeOutbox } from '../outbox/write-outbox.ts';
+import { mustBeCompared } from './compared.ts';
 import { inServiceTransaction } from './in-service-transaction.ts';
 import { expired } from './lease-events.ts';
 import type { LeaseServiceOptions } from './protocol.ts';
@@ -17,6 +18,7 @@ export async function expireLeases(options: LeaseServiceOptions): Promise<number
   let ended = 0;
   for (;;) {
     const count = await inServiceTransaction(options, async (trx) => {
+      await mustBeCompared(trx);
       const rows = await lockExpired(trx, SLICE);
       if (rows.length === 0) return 0;
       const now = await readClock(trx);

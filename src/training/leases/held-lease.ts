@@ -3,7 +3,7 @@ import type { Trx } from '../../postgres/database.ts';
 import type { LeaseNames } from './lease-events.ts';
 import type { Holding, Refused } from './protocol.ts';
 import { staleFence, unknownLease } from './refusals.ts';
-import { type Held, lockService, readClock, type ServiceRow } from './service-row.ts';
+import { type Held, type LockedRow, lockGranted, type ServiceRow } from './service-row.ts';
 
 /** A lease as it was given. */
 export interface Grant {
@@ -11,12 +11,12 @@ export interface Grant {
   readonly ordinal: number;
 }
 export type HeldLease =
-  | { readonly kind: 'held'; readonly grant: Grant; readonly service: ServiceRow; readonly held: Held; readonly now: Date }
+  | { readonly kind: 'held'; readonly grant: Grant; readonly service: LockedRow; readonly held: Held; readonly now: Date }
   /** The lease is over. `ranOut`: it is still at the lease service, its deadline has passed, and whoever finds this ends it. */
   | {
       readonly kind: 'over';
       readonly grant: Grant;
-      readonly service: ServiceRow;
+      readonly service: LockedRow;
       readonly ranOut: boolean;
       readonly now: Date;
       readonly refusal: Refused;
@@ -25,12 +25,13 @@ export type HeldLease =
 
 /** Locks the row of a lease's policy and returns whether the lease still holds, by the database's clock. */
 export async function lockLease(trx: Trx, { leaseId, fence }: Holding): Promise<HeldLease> {
-  const grant = await findGrant(trx, leaseId);
-  if (!grant) return unknownLease(leaseId);
-  const service = await lockService(trx, grant.names.lineageId);
-  if (!service) throw new Error(`lease ${leaseId} is of a policy without a row`); // a foreign key holds it
-  const now = await readClock(trx);
-  const { held } = service;
+  const { service, grant: given } = await lockGranted(trx, leaseId);
+  if (!service || !given) return unknownLease(leaseId); // a foreign key holds the row of a lease's policy
+  const { held, now, lineageId, policyId } = service;
+  const grant: Grant = {
+    names: { lineageId, policyId, batchId: given.batchId, leaseId, fence: given.fence },
+    ordinal: given.ordinal,
+  };
   const over = (ranOut: boolean, why: string): HeldLease => ({
     kind: 'over',
     grant,
@@ -44,25 +45,6 @@ export async function lockLease(trx: Trx, { leaseId, fence }: Holding): Promise<
   if (held.deadline <= now)
     return over(true, `lease ${leaseId} ended at its deadline ${held.deadline.toISOString()}; it is ${now.toISOString()}`);
   return { kind: 'held', grant, service, held, now };
-}
-
-/** Finds a lease that was given once. */
-export async function findGrant(trx: Trx, leaseId: string): Promise<Grant | undefined> {
-  const { rows } = await sql<Row>`
-    select g.lineage_id, d.policy_id, g.batch_id, g.ordinal, g.fence
-    from lease_grants g join lease_desk d on d.lineage_id = g.lineage_id where g.lease_id = ${leaseId}::uuid`.execute(trx);
-  const [row] = rows;
-  if (!row) return undefined;
-  const { lineageId, policyId, batchId, fence, ordinal } = row;
-  return { names: { lineageId, policyId, batchId, leaseId, fence }, ordinal };
-}
-
-interface Row {
-  readonly lineageId: string;
-  readonly policyId: string;
-  readonly batchId: string;
-  readonly ordinal: number;
-  readonly fence: number;
 }
 
 async function whyOver(trx: Trx, { names, ordinal }: Grant, service: ServiceRow): Promise<string> {

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
-import { endWhenSilent, SILENCE } from '../../postgres/hold-transaction.ts';
+import { endWhenSilent } from '../../postgres/hold-transaction.ts';
 import { bringServiceForward } from './bring-service-forward.ts';
+import { isCompared, NAME, NotCompared } from './compared.ts';
 import type { LeaseServiceOptions } from './protocol.ts';
 
 /**
@@ -9,14 +10,11 @@ import type { LeaseServiceOptions } from './protocol.ts';
  * table of facts that are decided here and not folded: restored from an older copy it would lease batches that were trained
  * since, under fences and numbers that were used. So the first call in a database that is not the one of the last comparison
  * first brings the lease service up to the end of the log.
+ * @param work asks first whether the database was compared: `lockService`, `lockLease` or `mustBeCompared` throw `NotCompared`.
  * @throws ProjectionsBehind while the read models have not folded the log again.
  */
 export async function inServiceTransaction<T>(options: LeaseServiceOptions, work: (trx: Trx) => Promise<T>): Promise<T> {
-  const attempt = () =>
-    options.db.transaction().execute(async (trx) => {
-      if (!(await isCompared(trx))) throw new NotCompared();
-      return work(trx);
-    });
+  const attempt = () => options.db.transaction().execute(work);
   try {
     return await attempt();
   } catch (error) {
@@ -24,21 +22,6 @@ export async function inServiceTransaction<T>(options: LeaseServiceOptions, work
   }
   await compare(options);
   return attempt();
-}
-
-class NotCompared extends Error {
-  override readonly name = 'NotCompared';
-}
-
-// The start of the server reveals a folder that was put back and a standby that took over; the other two a database that was made
-// from a copy or a dump.
-const NAME = sql`
-  concat_ws(' ', extract(epoch from pg_postmaster_start_time()), (select oid from pg_database where datname = current_database()),
-    pg_relation_filenode('lease_desk'))`;
-
-async function isCompared(trx: Trx): Promise<boolean> {
-  const { rows } = await sql<{ same: boolean }>`select name = ${NAME} as same, ${SILENCE} from desk_database`.execute(trx);
-  return rows[0]?.same === true;
 }
 
 async function compare(options: LeaseServiceOptions): Promise<void> {

@@ -6,10 +6,9 @@ import { inServiceTransaction } from './in-service-transaction.ts';
 import { expired, type LeaseNames, leased, leaseIdOf, returned } from './lease-events.ts';
 import { lineageIdOf } from './lineage-id.ts';
 import { openServiceRow } from './open-service-row.ts';
-import { readPlannedBatch } from './planned-batch.ts';
 import type { Leased, LeaseRequest, LeaseServiceOptions, Nothing, PlannedBatch, Refused } from './protocol.ts';
 import { staleBase, unknownPolicy } from './refusals.ts';
-import { type Held, lockService, readClock, type ServiceRow } from './service-row.ts';
+import { type Held, type LockedRow, lockService } from './service-row.ts';
 
 /** Leases the next batch of a policy in one transaction; see `LeaseService.lease`. */
 export async function leaseBatch(options: LeaseServiceOptions, request: LeaseRequest): Promise<Leased | Nothing | Refused> {
@@ -39,37 +38,32 @@ async function inTransaction(
   return inServiceTransaction(options, async (trx) => {
     const service = await lockService(trx, lineageId);
     if (!service) return 'no-row';
-    const now = await readClock(trx);
     const { baseVersion } = request;
     if (baseVersion !== undefined && baseVersion !== service.head.version) return staleBase(baseVersion, service.head);
-    const { held } = service;
+    const { held, next, now } = service;
     if (held && held.deadline > now && held.consumer !== request.consumer)
       return { kind: 'nothing', busyUntil: held.deadline, head: service.head };
-    const batch = await readPlannedBatch(trx, lineageId, service.nextOrdinal);
-    if (!batch) return { kind: 'nothing', busyUntil: null, head: service.head };
-    return grant(trx, options, service, batch, request, now);
+    if (!next) return { kind: 'nothing', busyUntil: null, head: service.head };
+    return grant(trx, options, service, next, request);
   });
 }
 
 async function grant(
   trx: Trx,
   options: LeaseServiceOptions,
-  service: ServiceRow,
+  service: LockedRow,
   batch: PlannedBatch,
   request: LeaseRequest,
-  now: Date,
 ): Promise<Leased> {
-  const { lineageId, policyId, held } = service;
+  const { lineageId, policyId, held, now } = service;
   const { consumer, ttlMs } = request;
   const fence = service.fence + 1;
   const deadline = new Date(now.getTime() + ttlMs);
   const names: LeaseNames = { lineageId, policyId, batchId: batch.batchId, leaseId: leaseIdOf(batch.batchId, fence), fence };
   await sql`
-    insert into lease_grants (lease_id, lineage_id, batch_id, ordinal, fence, consumer)
-    values (${names.leaseId}::uuid, ${lineageId}::uuid, ${batch.batchId}::uuid, ${batch.ordinal}, ${fence}, ${consumer})`.execute(
-    trx,
-  );
-  await sql`
+    with noted as (
+      insert into lease_grants (lease_id, lineage_id, batch_id, ordinal, fence, consumer)
+      values (${names.leaseId}::uuid, ${lineageId}::uuid, ${batch.batchId}::uuid, ${batch.ordinal}, ${fence}, ${consumer}))
     update lease_desk set fence = ${fence}, lease_id = ${names.leaseId}::uuid, batch_id = ${batch.batchId}::uuid, consumer = ${consumer},
       deadline = ${deadline.toISOString()}::timestamptz
     where lineage_id = ${lineageId}::uuid`.execute(trx);

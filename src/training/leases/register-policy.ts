@@ -3,6 +3,7 @@ import { derivedId } from '../../events/derived-id.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { writeOutbox } from '../outbox/write-outbox.ts';
 import { checkName, checkWeights } from './check-request.ts';
+import { mustBeCompared } from './compared.ts';
 import { inServiceTransaction } from './in-service-transaction.ts';
 import { registered } from './lease-events.ts';
 import { lineageIdOf } from './lineage-id.ts';
@@ -20,6 +21,7 @@ export async function registerPolicy(options: LeaseServiceOptions, request: Regi
   const first: Head = { version: 0, checkpointId: derivedId('checkpoint', lineageId, 0, weights), backend, weights, kept };
   await openServiceRow(options, lineageId, policyId); // what the log knows already comes before what is new
   return inServiceTransaction(options, async (trx) => {
+    await mustBeCompared(trx);
     if (await insertRow(trx, lineageId, policyId, first)) {
       const at = await readClock(trx);
       await writeOutbox(trx, registered({ lineageId, policyId }, first), at, options);

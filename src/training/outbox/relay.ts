@@ -85,12 +85,18 @@ async function markRelayed(trx: Db, rows: readonly WaitingRow[], receipts: reado
     where o.outbox_id = r.id`.execute(trx);
 }
 
+async function isWaiting(db: Db): Promise<boolean> {
+  const { rows } = await sql`select 1 from outbox where relayed_at is null limit 1`.execute(db);
+  return rows.length > 0;
+}
+
 /** Removes rows that were relayed long ago. */
 export async function forgetRelayed(db: Db): Promise<void> {
   await sql`delete from outbox where relayed_at < now() - make_interval(days => ${KEPT_DAYS})`.execute(db);
 }
 
 const IDLE_MS = 1_000; // a notice wakes it at once; this is for notices that were lost
+const BEHIND_MS = 10; // who wrote to the outbox relays it too: by then it mostly has, and nobody waits for the lock
 const RETRY_MS = 1_000;
 
 export interface RelayLoopOptions extends RelayOptions {
@@ -101,8 +107,8 @@ export interface RelayLoopOptions extends RelayOptions {
 }
 
 /**
- * Runs the relay until closed: at once when something was written to the outbox, and every second anyway. A fault of log or
- * database is waited out.
+ * Runs the relay until closed: when something was written to the outbox and is left there, and every second anyway. A fault of
+ * log or database is waited out.
  */
 export async function runRelay(options: RelayLoopOptions): Promise<{ readonly finished: Promise<void>; close(): Promise<void> }> {
   const { databaseUrl, beforePass, onFault } = options;
@@ -125,13 +131,14 @@ export async function runRelay(options: RelayLoopOptions): Promise<{ readonly fi
       const seen = notices.count;
       try {
         await beforePass?.();
-        await relay.flush();
+        if (await isWaiting(options.db)) await relay.flush();
       } catch (error) {
         if (error instanceof LogError && error.code === 'closed') return;
         onFault?.(error);
         await rest(RETRY_MS, stopping.signal);
       }
       await notices.beyond(seen, IDLE_MS, stopping.signal);
+      await rest(BEHIND_MS, stopping.signal);
     }
   }
 }

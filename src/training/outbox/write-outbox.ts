@@ -6,7 +6,7 @@ import { catalogue } from '../../events/catalogue.ts';
 import type { Envelope, Producer, Stamp } from '../../events/envelope.ts';
 import { streamOf } from '../../events/stream-of.ts';
 import type { Trx } from '../../postgres/database.ts';
-import { stampOfPolicy } from './stamp-of-policy.ts';
+import { projectOf } from '../../projections/owners/read-owners.ts';
 
 /**
  * An event to be appended because of a change in the same transaction. Its id is derived from its cause, so a repeated append is
@@ -34,7 +34,7 @@ export async function writeOutbox(trx: Trx, drafts: readonly DerivedDraft[], at:
   if (!first) return;
   const stream = streamOf(first.type, first.data) ?? ''; // a draft without it is refused by its schema
   const { producer, blobs, stamp } = options;
-  const sequence = await takeSequence(trx, stream, producer.name, drafts.length);
+  const { sequence, project } = await takeSequence(trx, stream, producer.name, drafts.length);
   const events = drafts.map(
     (draft, i) =>
       ({
@@ -50,26 +50,33 @@ export async function writeOutbox(trx: Trx, drafts: readonly DerivedDraft[], at:
         data: draft.data,
       }) as Envelope, // type and data come from one draft, whose union ties them
   );
-  const records = await prepareEvents(events, blobs, await stampOfPolicy(trx, stream, stamp));
+  const records = await prepareEvents(events, blobs, project === null ? stamp : { ...stamp, project });
   const values = records.map(
     ({ topic, key, value }, i) => sql`(${events[i]?.id}::uuid, ${topic}, ${key}, ${Buffer.from(value)}::bytea)`,
   );
-  await sql`insert into outbox (event_id, topic, key, value) values ${sql.join(values)}`.execute(trx);
-  await sql`select pg_notify(${OUTBOX_CHANNEL}, '')`.execute(trx);
+  await sql`
+    insert into outbox (event_id, topic, key, value) values ${sql.join(values)}
+    returning pg_notify(${OUTBOX_CHANNEL}, '')`.execute(trx);
 }
 
 /**
- * Takes the next numbers of a stream. A database that was made again over an older log begins behind what the journal has of this
- * producer, or its first events would look reordered.
+ * Takes the next numbers of a stream, and returns the first with the project that the stream belongs to: that of its policy,
+ * whichever the process that decides works for; null of one that nobody has opened on record yet. A database that was made again
+ * over an older log begins behind what the journal has of this producer, or its first events would look reordered.
  */
-async function takeSequence(trx: Trx, stream: string, producer: string, count: number): Promise<number> {
-  const { rows } = await sql<{ next: number }>`
+async function takeSequence(
+  trx: Trx,
+  stream: string,
+  producer: string,
+  count: number,
+): Promise<{ readonly sequence: number; readonly project: string | null }> {
+  const { rows } = await sql<{ next: number; project: string | null }>`
     insert into outbox_streams as o (stream, producer, next_sequence)
     values (${stream}::uuid, ${producer}, ${count} + coalesce(
       (select p.sequence + 1 from stream_producers p where p.stream = ${stream}::uuid and p.producer = ${producer}), 0))
     on conflict (stream, producer) do update set next_sequence = o.next_sequence + ${count}
-    returning next_sequence as next`.execute(trx);
-  const next = rows[0]?.next;
-  if (next === undefined) throw new Error(`stream ${stream} got no number`);
-  return next - count;
+    returning next_sequence as next, ${projectOf('training', stream)} as project`.execute(trx);
+  const [row] = rows;
+  if (row === undefined) throw new Error(`stream ${stream} got no number`);
+  return { sequence: row.next - count, project: row.project };
 }

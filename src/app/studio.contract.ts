@@ -56,11 +56,11 @@ export const studioFlows = (brokers?: () => Promise<readonly string[]>) => () =>
 
   test('runs are found by words over all of them, with what they cost, how fast they were written and their last returns', async () => {
     await trained();
-    await page.getByLabel('Text').fill('sear');
+    await page.getByRole('textbox', { name: 'Text' }).fill('sear');
     await until(async () => (await page.locator('tbody tr').count()) === 1);
     await page.getByRole('link', { name: 'demo search' }).waitFor();
     await until(async () => new URL(page.url()).searchParams.get('text') === 'sear');
-    await page.getByLabel('Text').fill('evaluate 6');
+    await page.getByRole('textbox', { name: 'Text' }).fill('evaluate 6');
     await page.getByRole('link', { name: 'evaluate demo-1 6' }).waitFor();
     await page
       .getByRole('img', { name: /^returns of the last \d+ rollouts/ })

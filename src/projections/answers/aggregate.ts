@@ -164,12 +164,13 @@ function rolloutSums({ by, filter }: Asked): RawBuilder<GroupKey & RolloutSums> 
   const called = sql`join (
       select distinct s.rollout_id, k.tool from ${factsOf('tool_calls', filter)} k join ${factsOf('steps', filter)} s on s.step_id = k.step_id
       where s.rollout_id is not null) k on k.rollout_id = g.rollout_id`;
-  const of = by === 'TOOL' ? sql`(select g.*, k.tool from (${rolloutsOf(filter)}) g ${called})` : sql`(${rolloutsOf(filter)})`;
+  const of =
+    by === 'TOOL' ? sql`(select g.*, k.tool from (${rolloutsOf(filter)} offset 0) g ${called})` : sql`(${rolloutsOf(filter)})`;
   return sql`
     select ${key(by)}, count(*) as rollouts, count(g.finished_at) as finished, count(*) filter (where g.success) as successes,
            ${successRate('g')} as success_rate, avg(v.value) as mean_return, min(v.value) as min_return, max(v.value) as max_return,
            avg(g.steps) filter (where g.finished_at is not null)::float8 as mean_steps
-    from ${of} g left join ${factsOf('returns', filter)} v on v.rollout_id = g.rollout_id
+    from ${of} g left join ${by === 'TOOL' ? sql`returns` : factsOf('returns', filter)} v on v.rollout_id = g.rollout_id
     group by ${grouped(by)}`;
 }
 
@@ -215,13 +216,14 @@ function placed(fact: Fact, { by, filter }: Asked): RawBuilder<unknown> {
   if (by !== 'POLICY_VERSION' && ofPolicy(filter) === null)
     return sql`(select t.tree_id, t.run_id, t.task_id, t.task_depth, t.kind as task_kind, t.environment from trees t where ${ofTrees(filter)}) g
       join ${sql.table(fact)} s on s.tree_id = g.tree_id`;
-  const rollouts = sql`(${rolloutsOf(filter)}) g`;
+  // by itself (`offset 0`): as a part of the join Postgres expects few rows of it, and reads all rollouts or one after the other
+  const rollouts = sql`(${rolloutsOf(filter)} offset 0) g`;
   if (fact === 'steps') return sql`${facts} s join ${rollouts} on g.rollout_id = s.rollout_id`;
-  const steps = factsOf('steps', filter);
   if (fact === 'tool_calls')
-    return sql`${facts} s join ${steps} o on o.step_id = s.step_id join ${rollouts} on g.rollout_id = o.rollout_id`;
-  return sql`${facts} s left join ${steps} o on s.rollout_id is null and o.step_id = s.step_id
-    join ${rollouts} on g.rollout_id = coalesce(s.rollout_id, o.rollout_id)`;
+    return sql`${facts} s join ${factsOf('steps', filter)} o on o.step_id = s.step_id join ${rollouts} on g.rollout_id = o.rollout_id`;
+  // few rewards are of a step alone: their rollouts are looked up one by one, and not joined with all steps
+  return sql`${facts} s join ${rollouts}
+    on g.rollout_id = coalesce(s.rollout_id, (select o.rollout_id from steps o where o.step_id = s.step_id))`;
 }
 
 /**

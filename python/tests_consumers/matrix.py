@@ -2,8 +2,9 @@
 
     python -m tests_consumers.matrix FOLDER MODEL
 
-FOLDER has a folder `one` and a folder `two` of each format (`one/trl/data.jsonl`), MODEL the tiny talker with its tokenizer, a token per
-sign. Prints `found` and a list of rows as JSON: the format, the reader with its version, what it read, and numbers.
+FOLDER has a folder `one` and a folder `two` of each format (`one/trl/data.jsonl`) and `lease.safetensors`, the body of a leased batch;
+MODEL is the tiny talker with its tokenizer, a token per sign. Prints `found` and a list of rows as JSON: the format, the reader with its
+version, what it read, how many rows, how many tokens it trains on, and the sum of their weights.
 """
 
 import contextlib
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import types
 from importlib.metadata import version
+from pathlib import Path
 
 import atif
 import datasets
@@ -29,9 +31,16 @@ import pyarrow.parquet
 import torch
 from omegaconf import OmegaConf
 from transformers import AutoModelForCausalLM, AutoTokenizer
-from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer
+from trl import DPOConfig, DPOTrainer, GRPOConfig, SFTConfig, SFTTrainer
 from verl import DataProto
 from verl.utils.dataset.rl_dataset import RLHFDataset
+
+from espalier_rl.adapters.trl import LeasedRollouts, RecordedDPOTrainer, RecordedGRPOTrainer, preference_dataset, sft_dataset
+from espalier_rl.adapters.verl import data_proto
+from espalier_rl.rows import Rows
+
+from . import trained
+from .trained import rounded, runs
 
 if importlib.util.find_spec("torchaudio") is None:  # LLaMA-Factory imports it next to its converters, which have no use for it
     sys.modules["torchaudio"] = types.ModuleType("torchaudio")
@@ -44,8 +53,8 @@ WITH_GENERATION = (
 )
 
 
-def found(format, reader, package, read, **numbers):
-    FOUND.append({"format": format, "reader": reader, "version": version(package), "read": read, **numbers})
+def found(format, reader, package, read, rows, counted):
+    FOUND.append({"format": format, "reader": reader, "version": version(package), "read": read, "rows": rows, **counted._asdict()})
 
 
 def lines(path):
@@ -53,8 +62,8 @@ def lines(path):
         return [json.loads(line) for line in file]
 
 
-def counted(trainer, count):
-    """Trains, and adds up what `count` finds in the batches that the loss is computed of."""
+def trained_by(trainer, count):
+    """Trains, and adds up what `count` finds in the batches that the loss is computed of: tokens, and their weight."""
     seen, compute = [], trainer.compute_loss
 
     def compute_loss(model, inputs, *positional, **options):
@@ -63,7 +72,19 @@ def counted(trainer, count):
 
     trainer.compute_loss = compute_loss
     trainer.train()
-    return int(sum(seen))
+    return trained.Counted(sum(tokens for tokens, _ in seen), rounded(sum(weight for _, weight in seen)))
+
+
+def by_labels(inputs):
+    """Tokens with a label, and the replies that they are."""
+    mask = (inputs["labels"] != -100).int()
+    return int(mask.sum()), sum(map(runs, mask.tolist()))
+
+
+def by_completions(inputs):
+    """Tokens of completions, and the replies that they are."""
+    mask = inputs["completion_mask"].int()
+    return int(mask.sum()), sum(map(runs, mask.tolist()))
 
 
 def common(out):
@@ -78,9 +99,9 @@ def by_sft(folder, format, model, **options):
     with tempfile.TemporaryDirectory() as out:
         args = SFTConfig(**common(out), **options)
         trainer = SFTTrainer(model=AutoModelForCausalLM.from_pretrained(model), args=args, train_dataset=rows, processing_class=tokenizer)
-        tokens = counted(trainer, lambda inputs: int((inputs["labels"] != -100).sum()))
+        counted = trained_by(trainer, by_labels)
     name = "SFTTrainer" + ("(assistant_only_loss=True)" if options.get("assistant_only_loss") else "")
-    found(format, f"TRL {name}", "trl", "file", rows=len(rows), tokens=tokens)
+    found(format, f"TRL {name}", "trl", "file", len(rows), counted)
 
 
 def by_dpo(folder, model):
@@ -93,8 +114,56 @@ def by_dpo(folder, model):
             train_dataset=rows.select_columns(["prompt", "chosen", "rejected"]),
             processing_class=AutoTokenizer.from_pretrained(model),
         )
-        tokens = counted(trainer, lambda inputs: int(inputs["completion_mask"].sum()))
-    found("dpo", "TRL DPOTrainer", "trl", "file", rows=len(rows), tokens=tokens)
+        counted = trained_by(trainer, by_completions)
+    found("dpo", "TRL DPOTrainer", "trl", "file", len(rows), counted)
+
+
+class OneLease:
+    """A client whose only batch is this body."""
+
+    base = {"version": 0}
+
+    def __init__(self, rows):
+        self.rows, self.acknowledged = rows, None
+
+    def batches(self, policy_id, *, layout, idle_s, ttl_s):
+        yield self
+
+    def ack(self, **made):
+        self.acknowledged = made
+        return {"kind": "acked", "version": 1}
+
+
+def by_leases(folder, model):
+    """A leased batch of the server by the trainers of TRL and as a DataProto of verl."""
+    body = Path(folder, "lease.safetensors").read_bytes()
+    tokenizer = AutoTokenizer.from_pretrained(model)
+
+    def load():
+        return AutoModelForCausalLM.from_pretrained(model)
+
+    with tempfile.TemporaryDirectory() as out:
+        rows = sft_dataset(Rows(body))
+        trainer = SFTTrainer(model=load(), args=SFTConfig(**common(out)), train_dataset=rows, processing_class=tokenizer)
+        found("lease", "TRL SFTTrainer", "trl", "body", len(rows), trained_by(trainer, by_labels))
+        pairs = preference_dataset(Rows(body))
+        trainer = RecordedDPOTrainer(model=load(), args=DPOConfig(**common(out)), train_dataset=pairs, processing_class=tokenizer)
+        found("lease", "TRL DPOTrainer", "trl", "body", len(pairs), trained_by(trainer, by_completions))
+        lease = OneLease(Rows(body))
+        options = {name: value for name, value in common(out).items() if name not in ("max_length", "num_train_epochs")}
+        shape = {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 1, "num_generations": 4, "max_completion_length": 32, "max_steps": 1}
+        args = GRPOConfig(**options, **shape, logging_steps=1, temperature=1.0, beta=0.0)
+        trainer = RecordedGRPOTrainer(model=load(), source=LeasedRollouts(lease, "p"), args=args, processing_class=tokenizer)
+        counted = trained_by(trainer, lambda inputs: (int((inputs["completion_mask"] * inputs["tool_mask"]).sum()), 0))
+    rewards = rounded(lease.acknowledged["metrics"]["reward"] * 4)  # TRL measures their mean
+    found("lease", "TRL GRPOTrainer", "trl", "body, as rollouts", 4, counted._replace(weight=rewards))
+    data = data_proto(Rows(body))
+    found("lease", "verl DataProto", "verl", "body", len(data), in_proto(data))
+
+
+def in_proto(data):
+    whole = DataProto.concat([data[:1], data[1:]])
+    return trained.Counted(int(whole.batch["response_mask"].sum()), rounded(whole.batch["token_level_scores"].sum()))
 
 
 def by_llamafactory(folder, format, tokenizer):
@@ -110,7 +179,7 @@ def by_llamafactory(folder, format, tokenizer):
     rows = lines(f"{folder}/{format}/data.jsonl")
     replies = [each["content"] for row in map(convert, rows) for each in [*row["_prompt"], *row["_response"]] if each["role"] == "assistant"]
     tokens = sum(len(tokenizer(reply)["input_ids"]) + 1 for reply in replies)
-    found(format, "LLaMA-Factory converter", "llamafactory", "file", rows=len(rows), tokens=tokens, weight=float(len(replies)))
+    found(format, "LLaMA-Factory converter", "llamafactory", "file", len(rows), trained.Counted(tokens, float(len(replies))))
 
 
 def xtuner_encode():
@@ -131,23 +200,27 @@ def loaded(name, path):
 def by_xtuner(folder, tokenizer):
     encode = xtuner_encode()
     tokenizer.bos_token = tokenizer.eos_token  # which xtuner puts before each turn, without loss
-    rows = lines(f"{folder}/xtuner/data.jsonl")
-    tokens = sum(label != -100 for row in rows for label in encode(row, tokenizer, 4096)["labels"])
-    found("xtuner", "xtuner encode_fn", "xtuner", "file", rows=len(rows), tokens=tokens)
+    file = f"{folder}/xtuner/data.jsonl"
+    # through `datasets`, as xtuner reads files, a turn has every field that any turn of the file has
+    for read, rows in (("file", lines(file)), ("file, by load_dataset", list(datasets.load_dataset("json", data_files=file, split="train")))):
+        masks = [[int(label != -100) for label in encode(row, tokenizer, 4096)["labels"]] for row in rows]
+        found("xtuner", "xtuner encode_fn", "xtuner", read, len(rows), trained.Counted(sum(map(sum, masks)), float(sum(map(runs, masks)))))
 
 
 def by_atif(folder, tokenizer):
     rows = [atif.Trajectory.model_validate(row) for row in lines(f"{folder}/atif/data.jsonl")]
     replies = [step for row in rows for step in row.steps if step.source == "agent" and not step.is_copied_context]
     tokens = sum(len(tokenizer(step.message)["input_ids"]) + 1 for step in replies)
-    found("atif", "atif Trajectory", "atif", "file", rows=len(rows), tokens=tokens, weight=float(len(replies)))
+    found("atif", "atif Trajectory", "atif", "file", len(rows), trained.Counted(tokens, float(len(replies))))
 
 
 def by_rlhf(folder, tokenizer):
     config = OmegaConf.create({"cache_dir": f"{folder}/cache"})
     rows = RLHFDataset(f"{folder}/prompts/data.parquet", tokenizer, config)
-    truths = sorted(rows[i]["reward_model"]["ground_truth"] for i in range(len(rows)))
-    found("verl --data prompts", "verl RLHFDataset", "verl", "file", rows=len(rows), truths=truths)
+    items = [rows[i] for i in range(len(rows))]
+    prompted = sum(trained.prompted(item["raw_prompt"], tokenizer) for item in items)
+    found("prompts", "verl RLHFDataset", "verl", "file", len(rows), trained.Prompts(prompted))
+    FOUND[-1]["truths"] = sorted(item["reward_model"]["ground_truth"] for item in items)
 
 
 def by_data_proto(folder):
@@ -158,55 +231,48 @@ def by_data_proto(folder):
         tensors={"responses": padded("responses"), "response_mask": padded("response_mask"), "token_level_scores": padded("token_level_scores")},
         non_tensors={"uid": np.array(table["uid"], dtype=object)},
     )
-    whole = DataProto.concat([data[:1], data[1:]])
-    score = float(whole.batch["token_level_scores"].sum())
-    found("verl --tokenizer", "verl DataProto", "verl", "file", rows=len(whole), tokens=int(whole.batch["response_mask"].sum()), score=round(score, 4))
+    found("verl", "verl DataProto", "verl", "file", len(data), in_proto(data))
 
 
-def by_datasets(folder, format):
+FORMATS = ("openai", "sharegpt", "trl", "trl-tokens", "trl-grpo", "xtuner", "dpo", "atif", "parquet", "verl", "prompts")
+
+
+def by_datasets(folder, format, tokenizer):
     files = sorted(glob.glob(f"{folder}/*/{format}/data.*"))
+    kind = "parquet" if files[0].endswith(".parquet") else "json"
     for read, options in (
         ("file", {"data_files": files[0]}),
         ("two runs", {"data_files": files}),
         ("two runs, the other first", {"data_files": files[::-1]}),
     ):
-        kind = "parquet" if files[0].endswith(".parquet") else "json"
-        counts(format, read, datasets.load_dataset(kind, **options, split="train"))
-    counts(format, "folder", datasets.load_dataset(f"{folder}/one/{format}", split="train"))
+        loaded_by_datasets(format, read, datasets.load_dataset(kind, **options, split="train"), tokenizer)
+    loaded_by_datasets(format, "folder", datasets.load_dataset(f"{folder}/one/{format}", split="train"), tokenizer)
 
 
-def counts(format, read, rows):
-    numbers = {"tokens": sum(map(sum, rows["loss_mask"]))} if "loss_mask" in rows.column_names else {}
-    if format == "parquet":
-        numbers = {"weight": float(sum(step["weight"] for row in rows["steps"] for step in row))}
-    found(format, "load_dataset", "datasets", read, rows=len(rows), **numbers)
+def loaded_by_datasets(format, read, rows, tokenizer):
+    found(format, "load_dataset", "datasets", read, len(rows), trained.counted(format, list(rows), tokenizer))
 
 
-def by_tables(folder):
-    """Sums of what a file says is trained on, by readers of tables."""
-    path, steps = f"{folder}/trl-tokens/data.jsonl", f"{folder}/parquet/data.parquet"
-    for name, masks, weights in (
-        ("pandas", pd.read_json(path, lines=True)["loss_mask"].map(sum).sum(), sum(step["weight"] for row in pd.read_parquet(steps)["steps"] for step in row)),
-        ("polars", pl.read_ndjson(path)["loss_mask"].list.sum().sum(), pl.read_parquet(steps)["steps"].explode().struct.field("weight").sum()),
-        (
-            "duckdb",
-            duckdb.sql(f"select sum(list_sum(loss_mask)) from read_json('{path}')").fetchall()[0][0],
-            duckdb.sql(f"select sum(list_sum(list_transform(steps, lambda step: step.weight))) from '{steps}'").fetchall()[0][0],
-        ),
-        (
-            "pyarrow",
-            sum(sum(row) for row in pyarrow.json.read_json(path)["loss_mask"].to_pylist()),
-            sum(step["weight"] for row in pyarrow.parquet.read_table(steps)["steps"].to_pylist() for step in row),
-        ),
-    ):
-        found("trl --tokenizer", name, name, "file", tokens=int(masks))
-        found("parquet", name, name, "file", weight=float(weights))
+TABLES = {
+    "pandas": lambda path: (pd.read_parquet(path) if path.endswith(".parquet") else pd.read_json(path, lines=True)).to_dict("records"),
+    "polars": lambda path: (pl.read_parquet(path) if path.endswith(".parquet") else pl.read_ndjson(path)).to_dicts(),
+    "duckdb": lambda path: duckdb.sql(f"select * from '{path}'").to_arrow_table().to_pylist(),
+    "pyarrow": lambda path: (pyarrow.parquet.read_table(path) if path.endswith(".parquet") else pyarrow.json.read_json(path)).to_pylist(),
+}
 
 
-def by_hub_layout(folder):
+def by_tables(folder, format, tokenizer):
+    """What readers of tables make of a file."""
+    [path] = glob.glob(f"{folder}/{format}/data.*")
+    for name, read in TABLES.items():
+        rows = read(path)
+        found(format, name, name, "file", len(rows), trained.counted(format, rows, tokenizer))
+
+
+def by_hub_layout(folder, tokenizer):
     for split in ("train", "test"):
         rows = datasets.load_dataset(f"{folder}/hf", split=split)
-        found("trl --layout hf", "load_dataset", "datasets", f"folder, split {split}", rows=len(rows))
+        found("trl-tokens --layout hf", "load_dataset", "datasets", f"folder, split {split}", len(rows), trained.counted("trl-tokens", list(rows), tokenizer))
 
 
 def main(folder, model):
@@ -222,10 +288,12 @@ def main(folder, model):
     by_atif(one, tokenizer)
     by_rlhf(one, tokenizer)
     by_data_proto(one)
-    for format in ("openai", "sharegpt", "trl", "trl-tokens", "trl-grpo", "xtuner", "dpo", "atif", "parquet"):
-        by_datasets(folder, format)
-    by_tables(one)
-    by_hub_layout(one)
+    by_leases(folder, model)
+    for format in FORMATS:
+        by_datasets(folder, format, tokenizer)
+    for format in FORMATS:
+        by_tables(one, format, tokenizer)
+    by_hub_layout(one, tokenizer)
     print("\nfound " + json.dumps(FOUND))
 
 

@@ -46,6 +46,8 @@ test('a good row trains on every reply after the first observation', () => {
 
 test('an xtuner conversation without a system text has none, and a reply without a prompt is refused', () => {
   const messages = goodRow('7', opening, good ?? [], true).revise_log;
-  expect(toXtuner(messages, 'keep')).toEqual({ conversation: [{ input: 'TASK', output: 'Thought: think g\nAction: act g' }] });
+  expect(toXtuner(messages, 'keep')).toEqual({
+    conversation: [{ input: 'TASK', output: 'Thought: think g\nAction: act g', output_with_loss: true }],
+  });
   expect(() => toXtuner([{ role: 'assistant', content: 'x' }], 'keep')).toThrow(RangeError);
 });

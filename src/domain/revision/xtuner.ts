@@ -1,11 +1,14 @@
 import type { LossMessage } from './splice.ts';
 
-/** A turn of xtuner's conversations. Without `output_with_loss: false` xtuner trains on `output`. */
+/**
+ * A turn of xtuner's conversations. Without `output_with_loss` xtuner trains on `output`; but when `datasets` read a file in
+ * which other turns have the field, a turn without has a null there, and xtuner trains on nothing of it.
+ */
 export interface XtunerTurn {
   readonly system?: string;
   readonly input: string;
   readonly output: string;
-  readonly output_with_loss?: false;
+  readonly output_with_loss?: boolean;
 }
 
 export interface XtunerConversation {
@@ -15,8 +18,8 @@ export interface XtunerConversation {
 /**
  * Converts the messages of a row for xtuner (specification of Agent-R, §2.8): the first turn holds the system text, then every
  * reply is the output to the message before it. An observation that nothing answers is left out.
- * @param masks `keep` writes `output_with_loss: false` on every reply that is not marked to be trained on, the acknowledgement
- * included; `drop` does as the published `rewrite()`, which trains on the bad steps too (§6 item 13).
+ * @param masks `keep` writes `output_with_loss` on every reply, false where it is not marked to be trained on, the
+ * acknowledgement included; `drop` does as the published `rewrite()`, which trains on the bad steps too (§6 item 13).
  * @throws RangeError when a reply does not follow a user message.
  */
 export function toXtuner(messages: readonly LossMessage[], masks: 'keep' | 'drop'): XtunerConversation {
@@ -30,7 +33,7 @@ export function toXtuner(messages: readonly LossMessage[], masks: 'keep' | 'drop
       ...(turns.length === 0 && system !== undefined ? { system } : {}),
       input: input.content,
       output: message.content,
-      ...(masks === 'keep' && message.loss !== true ? ({ output_with_loss: false } as const) : {}),
+      ...(masks === 'keep' ? { output_with_loss: message.loss === true } : {}),
     });
   }
   return { conversation: turns };

@@ -11,7 +11,7 @@ export type ExportFormat =
       /** What becomes of replies that are context; left out, they stay with `weight` 0. */
       readonly context?: Exclude<ContextRule, 'keep'>;
     }
-  /** One conversation of xtuner per line, `output_with_loss: false` on replies that are not trained on. */
+  /** One conversation of xtuner per line, `output_with_loss` says of each reply whether it is trained on. */
   | { readonly kind: 'xtuner'; readonly weights: WeightRule; readonly metadata: 'include' | 'omit' }
   /** Prompt and completion for TRL, one line per reply that is trained on: its loss flags have no other form there. */
   | {
@@ -50,7 +50,7 @@ export type ExportFormat =
 /** Raised when the bytes of a format change for equal input. */
 export const FORMAT_VERSIONS: Readonly<Record<ExportFormat['kind'], number>> = {
   openai: 3,
-  xtuner: 3,
+  xtuner: 4,
   trl: 3,
   'trl-grpo': 3,
   sharegpt: 3,

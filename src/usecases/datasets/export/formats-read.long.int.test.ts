@@ -4,12 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { contextOf } from '../../../domain/dataset/turn-weights.ts';
+import { promptMessages } from '../../../domain/history/prompt.ts';
+import { pack } from '../../../events/packed.ts';
 import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
 import { MemoryBlobs } from '../../../testing/memory-blobs.ts';
 import { consumersForTests } from '../../../testing/python.ts';
+import { recordBatch } from '../../../testing/record-batches.ts';
+import { recordPrompt, type ShownPrompt } from '../../../testing/record-prompt.ts';
 import { useTestDatabase } from '../../../testing/use-test-database.ts';
+import { encodeRows } from '../../../training/rows/encode-rows.ts';
+import { readBatchRows } from '../../../training/rows/read-batch-rows.ts';
+import { readPromptsOfBatch } from '../../../training/rows/read-prompts-of-rows.ts';
 import { exportRows } from '../rows/export-rows.ts';
 import { type ChatTokenizer, openChatTokenizer } from './chat-tokenizer.ts';
 import { exportFolder } from './export-folder.ts';
@@ -22,23 +29,35 @@ const EVIDENCE = new URL('../../../../docs/evidence/formats.md', import.meta.url
 const database = useTestDatabase({ emptied: 'before-each' });
 const signal = new AbortController().signal;
 
-/** What a reader found in a file. */
-interface Read {
+/** What is trained on, as a reader found it and as the record says it. */
+interface Trained {
+  readonly rows: number;
+  readonly tokens?: number;
+  /** The sum of the weights of replies; of rewards where the format holds those. */
+  readonly weight?: number;
+  /** Tokens of prompts of a file of which nothing is trained on. */
+  readonly prompted?: number;
+  readonly truths?: readonly string[];
+}
+
+interface Read extends Trained {
   readonly format: string;
   readonly reader: string;
   readonly version: string;
   readonly read: string;
-  readonly rows?: number;
-  readonly tokens?: number;
-  readonly weight?: number;
-  readonly score?: number;
-  readonly truths?: readonly string[];
 }
 
 /** Replies that are trained on; their texts are a token per sign of the tokenizer, and one that ends them. */
 const TRAINED = ['look', 'takebread', 'end', 'lose', 'leave', 'stay', 'own'];
 /** Of these those that follow a reply that is context: `leave` a shared step, `own` a guide's. */
 const BEHIND_CONTEXT = ['leave', 'own'];
+/** Those of the tree of the split `test`. */
+const TESTED = ['stay', 'own'];
+/** What the record adds up to: returns of the five rollouts for each unit of `value`. */
+const RETURNS = 1 + 1 / 2 + 1 / 4;
+/** The values of the two runs. */
+const VALUES = [1, 0.33] as const;
+const INSTRUCTION = 'Craft what is asked.';
 const tokensOf = (replies: readonly string[]) => replies.reduce((sum, reply) => sum + reply.length + 1, 0);
 
 /**
@@ -90,6 +109,43 @@ function recorded(name: string, value: number, component: string): EventBuilder 
   return builder;
 }
 
+/** Returns of the four rollouts of the leased batch, each of which sampled four tokens in two steps. */
+const LEASED = [1, 0, 0.5, 0.25];
+
+/** Writes the body of a batch as the server leases it: one group whose tokens and prompts are on record. */
+async function leaseInto(file: string): Promise<void> {
+  const builder = new EventBuilder('leased');
+  const policy = { policyId: 'leased', version: 0 };
+  const runId = builder.run('leased', { config: { temperature: 1, training: { policyId: 'leased', channel: 'train' } }, policy });
+  const tree = builder.tree(runId, 'leased');
+  const rolloutIds = LEASED.map((value, ordinal) => {
+    const rolloutId = builder.rollout(tree, ordinal, { policy });
+    const turns = [
+      { ids: [1, 2], sampled: [3 + ordinal, 4] },
+      { ids: [1, 2, 3 + ordinal, 4, 20, 21], sampled: [5, 6 + ordinal] },
+    ];
+    let [parent, before]: [string, ShownPrompt | null] = [tree.rootStepId, null];
+    for (const [k, { ids, sampled }] of turns.entries()) {
+      parent = builder.step(tree, rolloutId, parent, k + 1, {
+        policySpans: [{ from: 0, to: sampled.length, ...policy }],
+        tokens: { ids: pack('int32', sampled), logProbs: pack('float32', [-1, -2]), mask: null },
+        termination: k === 1 ? 'terminated' : 'none',
+      });
+      before = recordPrompt(builder, tree, { stepId: parent, text: `${ordinal} ${k}`, ids, sampled, before });
+    }
+    builder.reward(tree, parent, value, { rolloutId });
+    builder.finishRollout(tree, rolloutId, parent, { steps: turns.length });
+    return rolloutId;
+  });
+  const batchId = recordBatch(builder, 'leased', tree.treeId, rolloutIds);
+  await givenEvents(database.db, builder.events);
+  const blobs = new MemoryBlobs();
+  const rows = await readBatchRows(database.db, blobs, batchId);
+  const body = encodeRows(rows, 'verl', { prompts: await readPromptsOfBatch(database.db, blobs, rows) });
+  if (body.kind === 'refused') throw new Error(body.message);
+  await writeFile(file, Buffer.concat(body.parts));
+}
+
 (found.kind === 'found' ? describe : describe.skip)(
   `the formats and their readers (${found.kind === 'found' ? found.versions : `skipped: ${found.reason}`})`,
   () => {
@@ -103,18 +159,29 @@ function recorded(name: string, value: number, component: string): EventBuilder 
     afterAll(() => rm(folder, { recursive: true, force: true }));
 
     test('every reader trains the tokens that the record says and no other, or the export counts what a form cannot say', async () => {
-      const runs = [recorded('one', 1, 'environment'), recorded('two', 0.33, 'match')];
+      const runs = [recorded('one', VALUES[0], 'environment'), recorded('two', VALUES[1], 'match')];
       for (const [i, name] of ['one', 'two'].entries()) {
         const { events = [] } = runs[i] ?? {};
         await givenEvents(database.db, events);
         await exportAll(join(folder, name), String(events.find(({ type }) => type === 'RunStarted')?.stream));
       }
+      await leaseInto(join(folder, 'lease.safetensors'));
       const said = await run('-m', 'tests_consumers.matrix', folder, join(folder, 'model'));
       const reads: readonly Read[] = JSON.parse(/^found (.*)$/m.exec(said)?.[1] ?? 'null');
-      const numbersOf = ({ rows, tokens, weight, score, truths }: Read) => ({ rows, tokens, weight, score, truths });
-      const expected = reads.map((read) => ({ ...read, ...numbersOf(expectedOf(read)) }));
-      expect(reads.map((read) => ({ ...read, ...numbersOf(read) }))).toEqual(expected);
-      expect(new Set(reads.map(({ reader }) => reader)).size).toBeGreaterThanOrEqual(13);
+      expect(reads).toEqual(
+        reads.map(({ format, reader, version, read }) => ({
+          format,
+          reader,
+          version,
+          read,
+          ...recordSays(format, reader, read),
+        })),
+      );
+      const cells = new Set(reads.map(({ format, reader, read }) => `${format} by ${reader}, ${read}`));
+      expect(cells.size).toBe(reads.length);
+      for (const format of Object.keys(RECORDED))
+        for (const [reader, read] of EVERY_FORMAT) expect(cells).toContain(`${format} by ${reader}, ${read}`);
+      for (const cell of OWN_READERS) expect(cells).toContain(cell);
       const table = evidence(reads);
       if (process.env.ESPALIER_WRITE_EVIDENCE === '1') await writeFile(EVIDENCE, table);
       expect(await readFile(EVIDENCE, 'utf8')).toBe(table);
@@ -169,65 +236,105 @@ function recorded(name: string, value: number, component: string): EventBuilder 
   },
 );
 
-/** What the record says of what a reader reads. */
-function expectedOf({ format, reader, read }: Read): Read {
-  const same = { format, reader, read, version: '' };
-  const files = read.startsWith('two runs') ? 2 : 1;
-  const said = TRAINED.filter((reply) => !BEHIND_CONTEXT.includes(reply));
-  if (reader === 'load_dataset') {
-    const rows = { ...ROWS_OF, 'trl --layout hf': read.endsWith('test') ? 2 : 3 }[format];
-    if (format === 'dpo') return { ...same, rows: files === 2 ? PAIRS : 3 };
-    const tokens = format === 'trl-tokens' ? { tokens: files * tokensOf(TRAINED) } : {};
-    const weight = format === 'parquet' ? { weight: files * TRAINED.length } : {};
-    return { ...same, rows: files * (rows ?? 0), ...tokens, ...weight };
-  }
-  switch (format) {
-    case 'trl':
-      return { ...same, rows: TRAINED.length, tokens: tokensOf(TRAINED) };
-    case 'trl-tokens':
-      return { ...same, rows: 5, tokens: tokensOf(TRAINED) };
-    case 'trl --tokenizer':
-      return { ...same, tokens: tokensOf(TRAINED) };
-    case 'openai':
-    case 'sharegpt':
-      return { ...same, rows: 3, tokens: tokensOf(said), ...(reader.startsWith('TRL') ? {} : { weight: said.length }) };
-    case 'dpo':
-      return { ...same, rows: ROWS_OF.dpo ?? 0, tokens: PAIRED };
-    case 'xtuner':
-      return { ...same, rows: 5, tokens: tokensOf(TRAINED) };
-    case 'atif':
-      return { ...same, rows: 5, tokens: tokensOf(TRAINED), weight: TRAINED.length };
-    case 'parquet':
-      return { ...same, weight: TRAINED.length };
-    case 'verl --data prompts':
-      return { ...same, rows: 2, truths: ['craft axe', 'craft bread'] };
-    // the guide's step is sampled too: a loss on it is left to its policy span
-    case 'verl --tokenizer':
-      return { ...same, rows: 5, tokens: tokensOf([...TRAINED, 'guide']), score: 1.75 };
-    default:
-      throw new Error(`${format} by ${reader} has no expectation`);
-  }
+/** Readers of every format. */
+const EVERY_FORMAT = [
+  ...['file', 'folder', 'two runs', 'two runs, the other first'].map((read) => ['load_dataset', read] as const),
+  ...['pandas', 'polars', 'duckdb', 'pyarrow'].map((reader) => [reader, 'file'] as const),
+];
+/** The trainers that a format is written for. */
+const OWN_READERS = [
+  'trl by TRL SFTTrainer, file',
+  'trl-tokens by TRL SFTTrainer, file',
+  'openai by TRL SFTTrainer(assistant_only_loss=True), file',
+  'openai by LLaMA-Factory converter, file',
+  'sharegpt by LLaMA-Factory converter, file',
+  'xtuner by xtuner encode_fn, file',
+  'xtuner by xtuner encode_fn, file, by load_dataset',
+  'dpo by TRL DPOTrainer, file',
+  'atif by atif Trajectory, file',
+  'verl by verl DataProto, file',
+  'prompts by verl RLHFDataset, file',
+  'lease by TRL SFTTrainer, body',
+  'lease by TRL DPOTrainer, body',
+  'lease by TRL GRPOTrainer, body, as rollouts',
+  'lease by verl DataProto, body',
+  'trl-tokens --layout hf by load_dataset, folder, split train',
+  'trl-tokens --layout hf by load_dataset, folder, split test',
+];
+
+/** The replies of pairs: those at which a good and a bad rollout part, and what followed. */
+const PAIRED = ['look', 'lose', 'takebread', 'leave', 'stay', 'guide'];
+const PLAIN = TRAINED.filter((reply) => !BEHIND_CONTEXT.includes(reply));
+const SAMPLED = [...TRAINED, 'guide'];
+
+/** What the record says of the file of each of the two runs. */
+const RECORDED: Readonly<Record<string, (value: number) => Trained>> = {
+  openai: () => ({ rows: 3, tokens: tokensOf(PLAIN), weight: PLAIN.length }),
+  sharegpt: () => ({ rows: 3, tokens: tokensOf(PLAIN), weight: PLAIN.length }),
+  trl: () => ({ rows: TRAINED.length, tokens: tokensOf(TRAINED), weight: TRAINED.length }),
+  'trl-tokens': () => ({ rows: 5, tokens: tokensOf(TRAINED), weight: TRAINED.length }),
+  // completions are what each rollout sampled itself: the guide's step too, and a loss on it is left to its policy span
+  'trl-grpo': (value) => ({ rows: 5, tokens: tokensOf(SAMPLED), weight: RETURNS * value }),
+  xtuner: () => ({ rows: 5, tokens: tokensOf(TRAINED), weight: TRAINED.length }),
+  // the rewards of the second task of the other run differ by less than beta
+  dpo: (value) => {
+    const replies = value === 1 ? PAIRED : PAIRED.slice(0, 4);
+    return { rows: replies.length / 2, tokens: tokensOf(replies), weight: replies.length };
+  },
+  atif: () => ({ rows: 5, tokens: tokensOf(TRAINED), weight: TRAINED.length }),
+  parquet: () => ({ rows: 5, tokens: tokensOf(TRAINED), weight: TRAINED.length }),
+  verl: (value) => ({ rows: 5, tokens: tokensOf(SAMPLED), weight: RETURNS * value }),
+  prompts: () => ({ rows: 2, prompted: promptTokens('Goal: craft bread.') + promptTokens('Goal: craft axe.') }),
+};
+
+/**
+ * Counts the tokens of a task's first prompt by the talker's template: one for each small letter, digit and colon (it has no
+ * other signs), and one that ends each message.
+ */
+function promptTokens(firstObservation: string): number {
+  const messages = promptMessages({ instruction: INSTRUCTION, firstObservation, history: [] });
+  const signs = (text: string) => text.match(/[a-z0-9:]/g)?.length ?? 0;
+  return messages.reduce((sum, { role, content }) => sum + signs(`${role}:${content}`) + 1, signs('assistant:'));
 }
 
-const ROWS_OF: Readonly<Record<string, number>> = {
-  ...{ openai: 3, sharegpt: 3, trl: TRAINED.length, 'trl-tokens': 5, 'trl-grpo': 5, xtuner: 5, dpo: 3, atif: 5, parquet: 5 },
+/** What the record says of what a reader reads. */
+function recordSays(format: string, reader: string, read: string): Trained {
+  if (format === 'lease') {
+    const sampled = 4 * LEASED.length;
+    if (reader === 'TRL SFTTrainer') return { rows: LEASED.length, tokens: sampled, weight: 2 * LEASED.length };
+    if (reader === 'TRL DPOTrainer') return { rows: 1, tokens: 8, weight: 4 };
+    return { rows: LEASED.length, tokens: sampled, weight: LEASED.reduce((sum, value) => sum + value) };
+  }
+  if (format === 'trl-tokens --layout hf') {
+    const replies = TRAINED.filter((reply) => TESTED.includes(reply) === read.endsWith('test'));
+    return { rows: read.endsWith('test') ? 2 : 3, tokens: tokensOf(replies), weight: replies.length };
+  }
+  const said = RECORDED[format];
+  if (!said) throw new Error(`${format} by ${reader} has no expectation`);
+  const files = read.startsWith('two runs') ? VALUES.map(said) : [said(VALUES[0])];
+  const sum = (of: (each: Trained) => number | undefined) =>
+    Math.round(1e4 * files.reduce((total, each) => total + (of(each) ?? 0), 0)) / 1e4;
+  const rows = sum((each) => each.rows);
+  if (format !== 'prompts') return { rows, tokens: sum((each) => each.tokens), weight: sum((each) => each.weight) };
+  const truths = reader.startsWith('verl') ? { truths: ['craft axe', 'craft bread'] } : {};
+  return { rows, prompted: sum((each) => each.prompted), ...truths };
+}
+
+/** What readers call the options that wrote a file. */
+const OPTIONS: Readonly<Record<string, string>> = {
+  'trl-tokens': 'trl --tokenizer',
+  'trl-tokens --layout hf': 'trl --tokenizer --layout hf',
+  verl: 'verl --tokenizer',
+  prompts: 'verl --data prompts',
+  lease: 'leased batch',
 };
-/** Pairs of both runs: the second has none of its second task, whose rewards differ by less than beta. */
-const PAIRS = 5;
-/** The replies at which a good and a bad rollout part. */
-const PAIRED = tokensOf(['look', 'lose', 'takebread', 'leave', 'stay', 'guide']);
 
 function evidence(reads: readonly Read[]): string {
-  const numbers = ({ rows, tokens, weight, score, truths }: Read) =>
-    [
-      rows === undefined ? '' : `${rows} rows`,
-      tokens === undefined ? '' : `${tokens} trained tokens`,
-      weight === undefined ? '' : `weight ${weight}`,
-      score === undefined ? '' : `score ${score}`,
-      truths === undefined ? '' : `ground truths ${truths.join(', ')}`,
-    ]
-      .filter((text) => text !== '')
-      .join(', ');
+  const lineOf = ({ format, reader, version, read, rows, tokens, weight, prompted, truths }: Read) => {
+    const trained = prompted === undefined ? tokens : `0 (${prompted} of prompts)`;
+    const sum = truths === undefined ? (weight ?? '') : `ground truths ${truths.join(', ')}`;
+    return `| \`${OPTIONS[format] ?? format}\` | ${reader} ${version} | ${read} | ${rows} | ${trained} | ${sum} |`;
+  };
   return `# Formats and their readers
 
 One record of five trajectories with seven replies that are trained on (${tokensOf(TRAINED)} tokens of a tokenizer of one token per sign, their ends included), two of which follow replies that
@@ -236,12 +343,14 @@ are context; and a second one with other rewards. Each file is read by the packa
 
 The table is written by the test that makes it: \`ESPALIER_WRITE_EVIDENCE=1 npm run test:long -- formats-read\`.
 
-| format | reader | reads | finds |
-|---|---|---|---|
-${reads.map((read) => `| \`${read.format}\` | ${read.reader} ${read.version} | ${read.read} | ${numbers(read)} |`).join('\n')}
+Every cell is compared with the record: the number of tokens that are trained on, and the sum of their weights. The weight of a reply is 1, or 0 where it is
+context; where a format holds rewards (\`trl-grpo\`, \`verl\`, a leased batch as rollouts), the column has their sum. Trainers count in the batches that their loss is
+computed of; readers of tables have their rows counted by the columns that say what is trained on (\`python/tests_consumers/trained.py\`). A leased batch is the
+body that the server sends: ${LEASED.length} rollouts of ${4} sampled tokens in two steps each; a pair of it is its best and its worst rollout.
 
-\`GRPOTrainer\` takes rollouts from leases and no file: \`python/tests_consumers/test_trl.py\` compares the tokens that it trains on with those on record,
-\`test_verl.py\` those of verl's \`DataProto\` made of a lease.
+| format | reader | reads | rows | trained tokens | sum of weights |
+|---|---|---|---|---|---|
+${reads.map(lineOf).join('\n')}
 `;
 }
 

@@ -37,8 +37,8 @@ describe('training rows of the record', () => {
     });
     expect(rows[0]).toEqual({
       conversation: [
-        { system: 'Craft what is asked.', input: 'Goal: craft a.', output: 'Thought: s\nAction: s' },
-        { input: 'saw s', output: 'Thought: g\nAction: g' },
+        { system: 'Craft what is asked.', input: 'Goal: craft a.', output: 'Thought: s\nAction: s', output_with_loss: true },
+        { input: 'saw s', output: 'Thought: g\nAction: g', output_with_loss: true },
       ],
       metadata: {
         ...recorded.place,
@@ -57,7 +57,7 @@ describe('training rows of the record', () => {
       conversation: [
         { system: 'Craft what is asked.', input: 'Goal: craft a.', output: 'Thought: s\nAction: s', output_with_loss: false },
         { input: 'saw s', output: 'Thought: b\nAction: b', output_with_loss: false },
-        { input: 'saw b', output: 'Thought: I was wrong. g\nAction: g' },
+        { input: 'saw b', output: 'Thought: I was wrong. g\nAction: g', output_with_loss: true },
       ],
       metadata: {
         ...recorded.place,
@@ -147,7 +147,14 @@ describe('training rows of the record', () => {
     await givenPrepared(shop.db, builder.events, shop.blobs);
     const { rows, manifest } = await exporting({ parameters: { ...KEEP, data: 'good' } });
     expect(manifest.counts).toMatchObject({ good: 1, trained: 1 });
-    expect(rows).toMatchObject([{ conversation: [{ output: 'answered', output_with_loss: false }, { output: long }] }]);
+    expect(rows).toMatchObject([
+      {
+        conversation: [
+          { output: 'answered', output_with_loss: false },
+          { output: long, output_with_loss: true },
+        ],
+      },
+    ]);
   });
 
   test('a failed or cancelled trajectory is neither good nor bad', async () => {

@@ -36,7 +36,7 @@ test.each<[string, object]>([
     { role: 'assistant', content: 'A name is missing.', loss: true },
   ]);
   expect(generalBodies(messages, 'xtuner')).toEqual([
-    { conversation: [{ input: 'Here is my code.\n\nWhy does it fail?', output: 'A name is missing.' }] },
+    { conversation: [{ input: 'Here is my code.\n\nWhy does it fail?', output: 'A name is missing.', output_with_loss: true }] },
   ]);
 });
 

@@ -30,7 +30,7 @@ export const ROW_FORMATS = ['agent-r', 'xtuner', 'sharegpt', 'openai', 'trl', 'd
 /** Raised when the bytes of a format change for equal input. */
 export const ROW_FORMAT_VERSIONS: Readonly<Record<RowFormatKind, number>> = {
   'agent-r': 3,
-  xtuner: 3,
+  xtuner: 4,
   sharegpt: 3,
   openai: 3,
   trl: 3,

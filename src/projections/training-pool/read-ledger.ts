@@ -24,43 +24,53 @@ export interface Ledger {
   readonly running: number;
 }
 
-/** Reads the ledgers of the policies named, or of all, by policy, in one statement and so at one moment. */
+/**
+ * Reads the ledgers of the policies named, or of all, by policy, in one statement and so at one moment. Every sample looks up
+ * what holds it by its id: joins of common table expressions are planned from guessed sizes, as nested loops over all pairs.
+ */
 export async function readLedgers(db: Db, policies: readonly string[] | 'all'): Promise<readonly Ledger[]> {
   const named = policies === 'all' ? sql`true` : sql`policy_id = any(${[...policies]}::text[])`;
   const { rows } = await sql<Row>`
-    with known as (
+    with own_runs as materialized (
+      select r.run_id, r.policy_id from training_runs r
+      where policy_id is not null and channel = 'train' and ${named} and ${OF_ITS_PROJECT}
+    ),
+    own_batches as materialized (
+      select b.batch_id, b.policy_id,
+             case when a.batch_id is not null then 'trained' when x.batch_id is not null then 'abandoned'
+                  when exists (select from leases l where l.batch_id = b.batch_id and l.leased_at is not null and l.ended_at is null) then 'leased'
+                  else 'planned' end as state
+      from (select * from batches where ${named}) b
+      left join batch_acks a using (batch_id) left join batch_abandonments x using (batch_id)
+    ),
+    known as (
       select policy_id from lineages where ${named}
-      union select policy_id from training_runs r where policy_id is not null and channel = 'train' and ${named} and ${OF_ITS_PROJECT}
-      union select policy_id from batches where ${named}
+      union select policy_id from own_runs union select policy_id from own_batches
       union select policy_id from sample_rejections where ${named}
     ),
-    pool as (
-      select r.policy_id, s.rollout_id, s.finished_at is not null as finished, g.closed_at is not null as closed
-      from (select * from training_runs r where channel = 'train' and ${named} and ${OF_ITS_PROJECT}) r
-      join groups g using (run_id) join samples s using (tree_id)
+    pool as materialized (
+      select r.policy_id, s.finished_at is not null as finished, g.closed_at is not null as closed, b.state as held, j.reason, count(*) as samples
+      from own_runs r join groups g using (run_id) join samples s using (tree_id)
+      left join batch_samples i on i.rollout_id = s.rollout_id
+      left join own_batches b on b.batch_id = i.batch_id and b.policy_id = r.policy_id
+      left join sample_rejections j on j.rollout_id = s.rollout_id and j.policy_id = r.policy_id
+      group by 1, 2, 3, 4, 5
     ),
-    held as (
-      select s.rollout_id, b.policy_id,
-             case when a.batch_id is not null then 'trained' when x.batch_id is not null then 'abandoned' when l.batch_id is not null then 'leased' else 'planned' end as state
-      from (select * from batches where ${named}) b
-      join batch_samples s using (batch_id)
-      left join batch_acks a using (batch_id)
-      left join batch_abandonments x using (batch_id)
-      left join (select distinct batch_id from leases where leased_at is not null and ended_at is null) l using (batch_id)
+    parts as (
+      select policy_id, 'running' as state, samples from pool where not finished
+      union all select policy_id, 'produced', samples from pool where finished
+      union all select policy_id, held, samples from pool where finished and held is not null
+      union all select policy_id, reason, samples from pool where finished and reason is not null
       union all
-      select rollout_id, policy_id, reason from sample_rejections where ${named}
+      select policy_id, case when closed then 'ready' else 'group' end, samples from pool where finished and held is null and reason is null
+      union all
+      select policy_id, 'ahead', -samples * (num_nonnulls(held, reason)) from pool where finished and num_nonnulls(held, reason) > 0
+      union all
+      select b.policy_id, 'ahead', count(*) from own_batches b join batch_samples i using (batch_id) group by 1
+      union all
+      select policy_id, 'ahead', count(*) from sample_rejections where ${named} group by 1
     ),
-    counted as (
-      select p.policy_id, coalesce(h.state, case when p.closed then 'ready' else 'group' end) as state, count(*) as samples
-      from pool p left join held h using (policy_id, rollout_id) where p.finished group by 1, 2
-      union all
-      select policy_id, 'produced', count(*) from pool where finished group by 1
-      union all
-      select policy_id, 'running', count(*) from pool where not finished group by 1
-      union all
-      select policy_id, 'ahead', count(*) from held h
-      where not exists (select from pool p where p.rollout_id = h.rollout_id and p.policy_id = h.policy_id and p.finished) group by 1
-    )
+    counted as (select policy_id, state, sum(samples)::bigint as samples from parts group by 1, 2)
     select k.policy_id, coalesce(jsonb_object_agg(c.state, c.samples) filter (where c.state is not null), '{}') as counts
     from known k left join counted c using (policy_id) group by 1 order by 1`.execute(db);
   return rows.map(toLedger);

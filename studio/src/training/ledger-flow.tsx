@@ -1,11 +1,23 @@
-import type { PolicyPageQuery } from '../../../graphql/studio/generated/operations.ts';
+import { type PolicyLedgerQuery, policyLedger } from '../../../graphql/studio/generated/operations.ts';
+import { useAsk } from '../graphql/use-ask.ts';
 import { whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
+import { Shown } from '../parts/shown.tsx';
 
-type Ledger = NonNullable<PolicyPageQuery['policy']>['ledger'];
+type Ledger = NonNullable<PolicyLedgerQuery['policy']>['ledger'];
 
-/** What became of every sample that was produced: a bar whose parts add up to it. */
-export function LedgerFlow({ ledger }: { readonly ledger: Ledger }) {
+/** What became of every sample of a policy. It counts all of them, so it is asked for apart: no curve waits for it. */
+export function LedgerFlow({ policy }: { readonly policy: string }) {
+  const answer = useAsk(policyLedger, { id: policy });
+  return (
+    <div style={{ minHeight: '6.5rem' }}>
+      <Shown of={answer}>{({ policy }) => (policy ? <Flow ledger={policy.ledger} /> : null)}</Shown>
+    </div>
+  );
+}
+
+/** A bar whose parts add up to the samples that were produced. */
+function Flow({ ledger }: { readonly ledger: Ledger }) {
   const { owed } = ledger;
   const rejected = ledger.rejected.reduce((sum, { samples }) => sum + samples, 0);
   const parts = [

@@ -11,6 +11,7 @@ import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { BatchPanel } from './batch-panel.tsx';
 import { LedgerFlow } from './ledger-flow.tsx';
+import { WaitingNotice } from './waiting-notice.tsx';
 
 type Policy = NonNullable<PolicyPageQuery['policy']>;
 const FIRST = 500;
@@ -97,14 +98,8 @@ function OnePolicy({
                 policy.declaration.preset ? `, preset ${policy.declaration.preset}` : ''
               }, declared ${instant(policy.declaredAt)}`}
             </p>
-            {policy.waiting ? (
-              <p className="notice">
-                <strong>Waits for {policy.waiting.for.replaceAll('_', ' ')}.</strong> {visible(policy.waiting.next)}. Groups:{' '}
-                {policy.waiting.openGroups} open, {policy.waiting.closedGroups} closed, {policy.waiting.readyGroups} ready
-                {policy.waiting.rejectedGroups.map(({ reason, groups }) => `, ${groups} rejected (${reason})`).join('')}.
-              </p>
-            ) : null}
-            <LedgerFlow ledger={policy.ledger} />
+            <WaitingNotice policy={policy.id} />
+            <LedgerFlow policy={policy.id} />
             {version === null ? null : <BatchOf policy={policy} version={version} />}
             {others.length > 0 ? (
               <label className="faint">

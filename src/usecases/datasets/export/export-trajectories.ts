@@ -1,5 +1,6 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { Db } from '../../../postgres/database.ts';
+import { annotations } from '../../../projections/annotations/annotations.ts';
 import { images } from '../../../projections/images/images.ts';
 import { journal } from '../../../projections/journal/journal.ts';
 import { pictures } from '../../../projections/pictures/pictures.ts';
@@ -96,7 +97,7 @@ async function publish(
 /** Names the read models that a format is written from. */
 export function projectionsOf(format: ExportFormat): readonly Projection[] {
   const read = [stepTree, rewards];
-  return format.kind === 'jsonl' ? [...read, journal] : [...read, runs, prompts, images, pictures];
+  return format.kind === 'jsonl' ? [...read, journal] : [...read, runs, prompts, images, pictures, annotations];
 }
 
 /** Makes the error of a query without a trajectory. */

@@ -1,5 +1,6 @@
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import type { RecordedRollout, RecordedStep, TreeHead } from '../../../projections/trajectories/recorded-tree.ts';
+import type { RowAnnotation } from './annotations-on.ts';
 
 /** What a format writes: one finished rollout, root first, every text in place. */
 export interface ExportTrajectory {
@@ -15,6 +16,8 @@ export interface ExportTrajectory {
   readonly firstPictures?: readonly string[];
   /** The steps after the root, each with the rewards that stand on it and the prompt that it was asked with. */
   readonly steps: readonly ExportStep[];
+  /** What was said of the rollout and of its steps. */
+  readonly annotations: readonly RowAnnotation[];
   /** The recorded configuration of the run, whatever its producer wrote. */
   readonly config: unknown;
 }

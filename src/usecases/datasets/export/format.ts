@@ -49,14 +49,14 @@ export type ExportFormat =
 
 /** Raised when the bytes of a format change for equal input. */
 export const FORMAT_VERSIONS: Readonly<Record<ExportFormat['kind'], number>> = {
-  openai: 3,
+  openai: 4,
   xtuner: 4,
-  trl: 3,
-  'trl-grpo': 3,
-  sharegpt: 3,
-  atif: 1,
-  parquet: 2,
-  verl: 3,
+  trl: 4,
+  'trl-grpo': 4,
+  sharegpt: 4,
+  atif: 2,
+  parquet: 3,
+  verl: 4,
   'verl-prompts': 1,
   jsonl: 2,
 };

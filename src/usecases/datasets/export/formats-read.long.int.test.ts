@@ -106,6 +106,15 @@ function recorded(name: string, value: number, component: string): EventBuilder 
   builder.reward(other, own, value / 4, { rolloutId: five, component });
   builder.finishRollout(other, five, own, { success: true, steps: 2 });
   builder.closeTree(other, 2);
+  // the other run has none: a reader of both takes the types of columns from either
+  if (name === 'two') {
+    const { treeId } = tree;
+    for (const [label, subject] of [
+      ['kept', { kind: 'rollout', rolloutId: one }],
+      ['first look', { kind: 'step', stepId: first }],
+    ] as const)
+      builder.record('AnnotationAdded', { annotationId: builder.id(label), treeId, subject, label, score: 0.5, note: '' }, runId);
+  }
   return builder;
 }
 

@@ -40,6 +40,8 @@ export const parquetSchema = (withPrompts: boolean): SchemaElement[] =>
     optional(boolean('success')),
     double('return'),
     list('rewards', rewardStruct()),
+    text('labels'),
+    list('annotations', annotationStruct()),
     int32('step_count'),
     instant('started_at'),
     instant('finished_at'),
@@ -95,6 +97,8 @@ export const PARQUET_COLUMNS = [
   'success',
   'return',
   'rewards',
+  'labels',
+  'annotations',
   'step_count',
   'started_at',
   'finished_at',
@@ -120,6 +124,12 @@ function promptStruct(): Column {
 
 function pictureList(): Column {
   return list('images', struct('element', [text('id'), double('factor'), int32('width'), int32('height'), binary('png')]));
+}
+
+/** What was said of the trajectory, or of the step whose id is there. */
+function annotationStruct(): Column {
+  const said = [optional(text('label')), optional(double('score')), text('note'), text('principal'), instant('added_at')];
+  return struct('element', [text('annotation_id'), optional(text('step_id')), ...said]);
 }
 
 function rewardStruct(): Column {

@@ -1,5 +1,6 @@
 import type { PromptSource, ShownRow } from '../../../domain/dataset/shown-rows.ts';
 import type { Picture } from '../../../projections/images/draw-picture.ts';
+import { labelLines, meanScore, type RowAnnotation } from './annotations-on.ts';
 import { float } from './json-line.ts';
 
 /** Where a row comes from: every id that leads back to the record, and what it was worth. Null is what does not apply. */
@@ -30,6 +31,9 @@ export interface RowOrigin {
   readonly state: string | null;
   readonly judge: string | null;
   readonly judgements: readonly string[];
+  /** Annotations of the trajectory, of its steps and of the revision; of revisions and pairs also those of the bad trajectory. */
+  readonly annotations: readonly RowAnnotation[];
+  readonly rejectedAnnotations: readonly RowAnnotation[];
   /** Numbers by name: `return`, `reward.<component>` of trajectories; `good`, `bad`, `reached`, `alpha`, `beta` of mined rows. */
   readonly scores: Readonly<Record<string, number | null>>;
 }
@@ -45,11 +49,13 @@ export interface RowSaid {
  * Writes the column `metadata`: the same keys with the same types in every kind of row and every file, nothing null. Readers take
  * the type of a column from the rows that they see first; a null there has none, and the next file is refused. So '' stands for a
  * text that does not apply, `unknown` for a success that nobody said, -1 for a depth that the task does not have, and a score
- * that does not apply is not in the list, which is never empty.
+ * that does not apply is not in the list, which is never empty. `labels` and `rejected_labels` are texts of a label a line, and
+ * the score `annotation` is the mean of the scores of annotations.
  */
 export function rowMetadata(origin: RowOrigin, { prompt, part }: RowSaid): object {
   const { kind, trajectory, rejected, tree, run, task, environment, policy, ordinal, outcome, success, steps } = origin;
-  const { revision, state, judge, judgements, leaf, rejectedLeaf, scores } = origin;
+  const { revision, state, judge, judgements, leaf, rejectedLeaf, annotations, rejectedAnnotations } = origin;
+  const scores = { ...origin.scores, annotation: meanScore(annotations) };
   return {
     kind,
     trajectory,
@@ -69,6 +75,8 @@ export function rowMetadata(origin: RowOrigin, { prompt, part }: RowSaid): objec
     state: state ?? '',
     judge: judge ?? '',
     judgements: judgements.join(' '),
+    labels: labelLines(annotations),
+    rejected_labels: labelLines(rejectedAnnotations),
     prompt,
     part,
     scores: Object.entries(scores).flatMap(([name, value]) => (value === null ? [] : [{ name, value: float(value) }])),

@@ -45,7 +45,7 @@ export function shownExamples(
 }
 
 /** Describes where an example comes from. */
-export function originOf({ head, rollout, returnValue, rewards, steps, root }: ExportTrajectory): RowOrigin {
+export function originOf({ head, rollout, returnValue, rewards, steps, root, annotations }: ExportTrajectory): RowOrigin {
   const byComponent = Object.entries(rewards).map(([component, value]) => [`reward.${component}`, value] as const);
   return {
     ...{ kind: 'trajectory', trajectory: rollout.rolloutId, leaf: steps.at(-1)?.stepId ?? root.stepId },
@@ -54,7 +54,7 @@ export function originOf({ head, rollout, returnValue, rewards, steps, root }: E
     environment: { name: head.environment, fingerprint: head.serverFingerprint },
     policy: { id: rollout.policyId, version: rollout.policyVersion },
     ...{ ordinal: rollout.ordinal, outcome: rollout.outcome ?? '', success: rollout.success, steps: steps.length },
-    ...{ revision: null, state: null, judge: null, judgements: [] },
+    ...{ revision: null, state: null, judge: null, judgements: [], annotations, rejectedAnnotations: [] },
     scores: { return: returnValue, ...Object.fromEntries(byComponent) },
   };
 }

@@ -2,6 +2,7 @@ import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { pathTo } from '../../../domain/tree/grow-tree.ts';
 import { rewardsAlong, sumByComponent } from '../../../domain/tree/trajectory.ts';
 import type { Trx } from '../../../postgres/database.ts';
+import { readAnnotationsOfTrees } from '../../../projections/annotations/read-annotations.ts';
 import { readPictureIds } from '../../../projections/pictures/read-pictures.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import { readRunsById } from '../../../projections/runs/read-runs.ts';
@@ -9,6 +10,7 @@ import { readRecordedTrees, weighTrees } from '../../../projections/trajectories
 import type { RecordedTree } from '../../../projections/trajectories/recorded-tree.ts';
 import { type Selected, type SelectedTree, selectTrees } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
+import { annotationsOn } from './annotations-on.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import { readPromptsOf } from './read-prompts-of.ts';
 import { resolvePacked, resolveTexts } from './resolve-texts.ts';
@@ -23,10 +25,9 @@ const BYTES_AT_ONCE = 8 * 1024 * 1024; // of text; one tree may be larger, and i
 export async function* streamTrajectories(trx: Trx, query: TrajectoryQuery, blobs: BlobStore): AsyncGenerator<ExportTrajectory> {
   const configOf = configs(trx);
   for await (const batch of batchTrees(trx, selectTrees(trx, query))) {
-    const trees = await readRecordedTrees(
-      trx,
-      batch.map(({ treeId }) => treeId),
-    );
+    const ids = batch.map(({ treeId }) => treeId);
+    const trees = await readRecordedTrees(trx, ids);
+    const annotations = await readAnnotationsOfTrees(trx, ids);
     for (const { treeId, rollouts } of batch) {
       const tree = trees.get(treeId);
       if (!tree) throw new Error(`tree ${treeId} was there when counted in the same snapshot`);
@@ -34,7 +35,13 @@ export async function* streamTrajectories(trx: Trx, query: TrajectoryQuery, blob
       const prompts = await readPromptsOf(trx, blobs, stepsOf(tree, rollouts));
       const pictures = await readPictureIds(trx, { trees: [treeId] });
       const shown = { prompts, picturesOf: (stepId: string) => (pictures.get(stepId) ?? []).map(({ imageId }) => imageId) };
-      for (const selected of rollouts) yield { ...(await composeTrajectory(tree, selected, shown, blobs)), config };
+      const ofTree = annotations.filter((each) => each.treeId === treeId);
+      for (const selected of rollouts) {
+        const composed = await composeTrajectory(tree, selected, shown, blobs);
+        const stepIds = new Set(composed.steps.map(({ stepId }) => stepId));
+        const { rolloutId } = selected;
+        yield { ...composed, annotations: annotationsOn(ofTree, { rolloutId, stepIds }), config };
+      }
     }
   }
 }
@@ -100,7 +107,7 @@ async function composeTrajectory(
   selected: Selected,
   { prompts, picturesOf }: Shown,
   blobs: BlobStore,
-): Promise<Omit<ExportTrajectory, 'config'>> {
+): Promise<Omit<ExportTrajectory, 'annotations' | 'config'>> {
   const rollout = recorded.rollouts.get(selected.rolloutId);
   if (!rollout?.leafStepId) throw new Error(`rollout ${selected.rolloutId} was finished when selected in the same snapshot`);
   const place = `trajectory ${rollout.rolloutId}`;

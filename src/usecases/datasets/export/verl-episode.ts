@@ -1,8 +1,15 @@
 import type { PolicySpan, RecordedRollout } from '../../../projections/trajectories/recorded-tree.ts';
+import { labelLines } from './annotations-on.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 
 /** The columns that both layouts have: the group, the trajectory, where it came from and how it ended. */
-export function episodeColumns({ head, rollout, returnValue, steps }: ExportTrajectory): Readonly<Record<string, unknown>> {
+export function episodeColumns({
+  head,
+  rollout,
+  returnValue,
+  steps,
+  annotations,
+}: ExportTrajectory): Readonly<Record<string, unknown>> {
   return {
     uid: head.treeId,
     traj_uid: rollout.rolloutId,
@@ -19,6 +26,7 @@ export function episodeColumns({ head, rollout, returnValue, steps }: ExportTraj
       task_alias: head.alias,
       goal: head.goal,
       seed: BigInt(rollout.seed),
+      labels: labelLines(annotations),
     },
   };
 }

@@ -25,6 +25,7 @@ const extraInfo = () =>
     int32('index'),
     ...['run_id', 'task_id', 'task_alias', 'goal'].map((name) => text(name)),
     int64('seed'),
+    text('labels'),
   ]);
 const ends = (): readonly Column[] => [text('outcome'), optional(boolean('success'))];
 const versions = (): readonly Column[] => [text('policy_id'), int32('param_version_start'), int32('param_version_end'), spans()];
@@ -47,7 +48,7 @@ const pictureColumns = (): readonly Column[] => [
  * others.
  */
 export const verlTrajectories = (withPictures: boolean): ParquetShape => ({
-  name: 'verl-trajectories/2',
+  name: 'verl-trajectories/3',
   schema: root([
     text('uid'),
     text('traj_uid'),
@@ -85,7 +86,7 @@ export const verlTrajectories = (withPictures: boolean): ParquetShape => ({
  * rollout and to no step.
  */
 export const verlSteps = ({ prompts, any }: Pick<Pictures, 'prompts' | 'any'>): ParquetShape => ({
-  name: prompts ? 'verl-steps/2' : 'verl-steps/1',
+  name: prompts ? 'verl-steps/4' : 'verl-steps/3',
   schema: root([
     text('uid'),
     text('traj_uid'),

@@ -99,6 +99,7 @@ describe('a row per trajectory', () => {
         task_alias: 'bread',
         goal: 'craft bread',
         seed: '0',
+        labels: '',
       },
     });
   });

@@ -1,5 +1,6 @@
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
 import { DatasetError } from '../dataset-error.ts';
+import { labelLines } from './annotations-on.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
 import { float } from './json-line.ts';
@@ -11,11 +12,11 @@ const ATIF_VERSION = 'ATIF-v1.7';
 /**
  * Writes a trajectory as one line of ATIF: the instruction as a step of the system, the first observation as one of the user,
  * then a step of the agent per reply with what followed as its observation, token ids and log-probabilities in its metrics.
- * Replies that are not trained on are `is_copied_context`. `extra.espalier` leads back to the record and holds rewards, outcome
- * and success. ATIF has no place for the prompt that a reply was asked with, nor for pictures drawn of it.
+ * Replies that are not trained on are `is_copied_context`. `extra.espalier` leads back to the record and holds rewards, outcome,
+ * success and labels. ATIF has no place for the prompt that a reply was asked with, nor for pictures drawn of it.
  */
 export function atifBody(trajectory: ExportTrajectory, { weights: rule }: Extract<ExportFormat, { kind: 'atif' }>): object {
-  const { head, root, firstPictures = [], steps, rollout, returnValue, rolloutRewards } = trajectory;
+  const { head, root, firstPictures = [], steps, rollout, returnValue, rolloutRewards, annotations } = trajectory;
   if (firstPictures.length > 0 || steps.some(({ pictures = [] }) => pictures.length > 0))
     throw new DatasetError(
       'picture',
@@ -33,7 +34,12 @@ export function atifBody(trajectory: ExportTrajectory, { weights: rule }: Extrac
     ...(step.observation === '' ? {} : { observation: { results: [{ content: step.observation }] } }),
     ...metricsOf(step),
     ...(weights[i] === 1 ? {} : { is_copied_context: true }),
-    extra: { step_id: step.stepId, action: step.action, executable: step.executable },
+    extra: {
+      step_id: step.stepId,
+      action: step.action,
+      executable: step.executable,
+      labels: labelLines(annotations.filter(({ stepId }) => stepId === step.stepId)),
+    },
   }));
   const known = steps.every(({ promptTokens, completionTokens }) => promptTokens !== null && completionTokens !== null);
   const total = (of: 'promptTokens' | 'completionTokens') => steps.reduce((sum, step) => sum + (step[of] ?? 0), 0);
@@ -60,6 +66,7 @@ export function atifBody(trajectory: ExportTrajectory, { weights: rule }: Extrac
         policy: { id: rollout.policyId, version: rollout.policyVersion },
         outcome: rollout.outcome ?? 'terminated',
         success: rollout.success,
+        labels: labelLines(annotations),
         rewards: [...steps.flatMap((step, i) => rewardsOf(step.rewards, i)), ...rewardsOf(rolloutRewards, null)],
       },
     },

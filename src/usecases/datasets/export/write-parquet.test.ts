@@ -73,6 +73,13 @@ const trajectory = fc
     taskDepth: fc.option(fc.nat(9)),
     success: fc.option(fc.boolean()),
     steps: fc.array(step, { maxLength: 4 }),
+    annotations: fc.array(
+      fc.record({
+        ...{ id: fc.uuid(), label: fc.option(fc.constantFrom('a', 'b c')), score: fc.option(number), note: text },
+        stepId: fc.option(fc.uuid()),
+      }),
+      { maxLength: 3 },
+    ),
   })
   .map(
     ({
@@ -86,6 +93,7 @@ const trajectory = fc
       taskDepth,
       success,
       steps,
+      annotations,
       rewards: sums,
     }): ExportTrajectory => {
       const base = { treeId: 'tree', blobs: null };
@@ -142,6 +150,10 @@ const trajectory = fc
         rewards: sums,
         rolloutRewards: {},
         root,
+        annotations: annotations.map((each) => ({
+          ...{ kind: each.stepId === null ? 'rollout' : 'step', rolloutId: null, revisionId: null, principal: 'local' },
+          ...{ ...each, addedAt: new Date(1_700_000_000_789) },
+        })),
         config: null,
         steps: steps.map((s, i) => ({
           ...root,
@@ -191,6 +203,10 @@ describe('Parquet files of trajectories', () => {
       ...{ ordinal: 3, seed: String(rollout.seed), outcome: 'truncated', success: rollout.success, return: rest.returnValue },
       ...{
         rewards: pairs(rest.rewards),
+        labels: [...new Set(rest.annotations.flatMap(({ label }) => label ?? []))].sort().join('\n'),
+        annotations: rest.annotations.map(({ id, stepId, label, score, note }) => ({
+          ...{ annotation_id: id, step_id: stepId, label, score, note, principal: 'local', added_at: '2023-11-14 22:13:20.789' },
+        })),
         step_count: steps.length,
         instruction: head.instruction,
         first_observation: root.observation,

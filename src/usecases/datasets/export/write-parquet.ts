@@ -5,6 +5,7 @@ import { unpack } from '../../../events/packed.ts';
 import type { Packed } from '../../../events/schemas/values.ts';
 import type { Picture } from '../../../projections/images/draw-picture.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
+import { labelLines } from './annotations-on.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
 import { ParquetFile } from './parquet-file.ts';
@@ -24,7 +25,7 @@ export class ParquetRows {
     this.#format = format;
     this.#pictures = pictures;
     const { prompts } = pictures;
-    this.#file = new ParquetFile(sink, { schema: parquetSchema(prompts), name: prompts ? 'trajectories/2' : 'trajectories/1' });
+    this.#file = new ParquetFile(sink, { schema: parquetSchema(prompts), name: prompts ? 'trajectories/4' : 'trajectories/3' });
   }
 
   async write(trajectory: ExportTrajectory): Promise<void> {
@@ -66,6 +67,10 @@ export function parquetRow(
     success: rollout.success,
     return: trajectory.returnValue,
     rewards: componentRows(trajectory.rewards),
+    labels: labelLines(trajectory.annotations),
+    annotations: trajectory.annotations.map(({ id, stepId, label, score, note, principal, addedAt }) => ({
+      ...{ annotation_id: id, step_id: stepId, label, score, note, principal, added_at: addedAt },
+    })),
     step_count: steps.length,
     started_at: rollout.startedAt,
     finished_at: rollout.finishedAt,

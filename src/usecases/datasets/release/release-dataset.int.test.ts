@@ -26,12 +26,13 @@ describe('releases', () => {
     const { kind, dataset, manifest } = await releasing();
     expect(kind).toBe('released');
     expect(dataset).toMatchObject({
-      ...{ name: 'mined', version: 1, format: 'trl', formatVersion: 3, codeVersion: 'test', runs: [runId], withdrawnAt: null },
+      ...{ name: 'mined', version: 1, format: 'trl', formatVersion: 4, codeVersion: 'test', runs: [runId], withdrawnAt: null },
       parameters: { data: 'good', thresholds: { alpha: 0.5, beta: 0.2 }, gates: { maxPerTask: null }, general: null },
       counts: { good: 1, lines: 2, trained: 2, dropped: { duplicate: 0 } },
       sha256: manifest.sha256,
     });
     expect(Object.keys(dataset.position).sort()).toEqual([
+      'annotations@1',
       'images@1',
       'pictures@1',
       'prompts@1',

@@ -5,10 +5,12 @@ import { keepsForm, type RevisedTurn, splice } from '../../../domain/revision/sp
 import { isGood, isWorse } from '../../../domain/revision/thresholds.ts';
 import type { SearchedStep } from '../../../domain/search/searched-step.ts';
 import { pathTo } from '../../../domain/tree/grow-tree.ts';
+import type { AnnotationRecord } from '../../../projections/annotations/read-annotations.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import type { MinedJudgement, MinedRevision } from '../../../projections/revisions/read-mined-revisions.ts';
 import { revisionContentHash } from '../../../projections/revisions/revision-content.ts';
 import { DatasetError } from '../dataset-error.ts';
+import { annotationsOn } from '../export/annotations-on.ts';
 import type { RowOrigin } from '../export/row-metadata.ts';
 import type { MinedTree } from './mined-tree.ts';
 import type { RowParameters } from './row-options.ts';
@@ -18,6 +20,7 @@ import type { TrainingRow } from './training-row.ts';
 export interface RowContext {
   readonly revisions: readonly MinedRevision[];
   readonly judgements: readonly MinedJudgement[];
+  readonly annotations: readonly AnnotationRecord[];
   readonly system: string | null;
   readonly acknowledgement: string | null;
   readonly prompts: ReadonlyMap<string, RecordedPrompt>;
@@ -38,7 +41,7 @@ export function composeRows(mined: MinedTree, context: RowContext, parameters: R
       turns: trained(mined, best.steps),
       pair: { good: best.steps, bad: bad.steps, branch },
       feedback: null,
-      source: sourceOf(mined, 'pair', best, bad, parameters),
+      source: sourceOf(mined, context, parameters, { kind: 'pair', good: best, bad }),
       rollouts: rolloutsOf(mined, best, bad),
     }));
   }
@@ -55,7 +58,7 @@ function goodRowOf(mined: MinedTree, context: RowContext, path: LeafPath, parame
     turns: trained(mined, path.steps),
     pair: null,
     feedback: null,
-    source: sourceOf(mined, 'good', path, null, parameters),
+    source: sourceOf(mined, context, parameters, { kind: 'good', good: path, bad: null }),
     rollouts: rolloutsOf(mined, path, null),
   };
 }
@@ -68,11 +71,12 @@ function revisionRowOf(
   mined: MinedTree,
   context: RowContext,
   revision: MinedRevision,
-  { thresholds }: RowParameters,
+  parameters: RowParameters,
 ): readonly TrainingRow[] {
   const good = leafPathOf(mined, revision.goodLeafStepId);
   const bad = leafPathOf(mined, revision.badLeafStepId);
-  if (!good || !bad || !isGood(good.average, thresholds) || !isWorse(bad.average, good.average, thresholds)) return [];
+  if (!good || !bad || !isGood(good.average, parameters.thresholds) || !isWorse(bad.average, good.average, parameters.thresholds))
+    return [];
   const root = mined.tree.root.step.stepId;
   const branch = revision.branchStepId === root ? 0 : indexOf(bad, revision.branchStepId) + 1;
   if (!keepsForm(revision.signal, good.steps[branch]?.response ?? '')) return [];
@@ -80,7 +84,8 @@ function revisionRowOf(
   const turns = splice(pair, indexOf(bad, revision.transitionStepId), revision.reflection, revision.signal);
   refuseOther(mined, revision, turns);
   const judgements = judgementsOf(context, revision);
-  const source = sourceOf(mined, 'revision', good, bad, { thresholds: { alpha: revision.alpha, beta: revision.beta } });
+  const thresholds = { alpha: revision.alpha, beta: revision.beta };
+  const source = sourceOf(mined, context, { thresholds }, { kind: 'revision', good, bad, revisionId: revision.revisionId });
   return [
     {
       ...commonOf(mined, context),
@@ -122,14 +127,23 @@ function commonOf(
   return { taskId, alias, environment, ...opening, system, acknowledgement, prompts, config };
 }
 
+/** What a row is made of. */
+interface Made {
+  readonly kind: RowOrigin['kind'];
+  readonly good: LeafPath;
+  readonly bad: LeafPath | null;
+  readonly revisionId?: string;
+}
+
 function sourceOf(
   { head, endedAt }: MinedTree,
-  kind: RowOrigin['kind'],
-  good: LeafPath,
-  bad: LeafPath | null,
+  { annotations }: RowContext,
   { thresholds }: Pick<RowParameters, 'thresholds'>,
+  { kind, good, bad, ...revised }: Made,
 ): RowOrigin {
   const ended = rolloutsOf({ endedAt }, good, bad);
+  const on = (rolloutId: string, { steps }: LeafPath, of: Pick<Made, 'revisionId'> = {}) =>
+    annotationsOn(annotations, { rolloutId, stepIds: new Set(steps.map(({ stepId }) => stepId)), ...of });
   const rollout = endedAt.get(good.leafStepId);
   return {
     ...{ kind, trajectory: ended.good, leaf: good.leafStepId, rejected: ended.bad, rejectedLeaf: bad?.leafStepId ?? null },
@@ -139,6 +153,8 @@ function sourceOf(
     policy: { id: rollout?.policyId ?? '', version: rollout?.policyVersion ?? 0 },
     ...{ ordinal: rollout?.ordinal ?? 0, outcome: rollout?.outcome ?? '', success: rollout?.success ?? null },
     ...{ steps: good.steps.length, revision: null, state: null, judge: null, judgements: [] },
+    annotations: on(ended.good, good, revised),
+    rejectedAnnotations: bad && ended.bad !== null ? on(ended.bad, bad) : [],
     scores: { good: good.average, bad: bad?.average ?? null, ...thresholds },
   };
 }

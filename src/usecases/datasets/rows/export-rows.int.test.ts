@@ -44,7 +44,7 @@ describe('training rows of the record', () => {
         ...recorded.place,
         kind: 'good',
         ...{ trajectory: recorded.rollouts[0], leaf: recorded.good, rejected: '', rejected_leaf: '', steps: 2 },
-        ...{ revision: '', state: '', judge: '', judgements: '', prompt: 'composed' },
+        ...{ revision: '', state: '', judge: '', judgements: '', labels: '', rejected_labels: '', prompt: 'composed' },
         part: { index: 0, of: 1, from: 0, to: 2 },
         scores: [
           { name: 'good', value: 1 },
@@ -65,6 +65,7 @@ describe('training rows of the record', () => {
         ...{ trajectory: recorded.rollouts[0], leaf: recorded.good, rejected: recorded.rollouts[1], rejected_leaf: recorded.bad },
         ...{ steps: 3, revision: recorded.revisionId, state: 'verified', judge: 'planner@1', prompt: 'composed' },
         judgements: recorded.judgements.join(' '),
+        ...{ labels: '', rejected_labels: '' },
         part: { index: 0, of: 1, from: 0, to: 3 },
         scores: [
           { name: 'good', value: 1 },

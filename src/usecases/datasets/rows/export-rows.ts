@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { sha256OfFile } from '../../../digest/sha256.ts';
 import type { Db } from '../../../postgres/database.ts';
+import { annotations } from '../../../projections/annotations/annotations.ts';
 import { images } from '../../../projections/images/images.ts';
 import { pictures } from '../../../projections/pictures/pictures.ts';
 import { prompts } from '../../../projections/prompts/prompts.ts';
@@ -121,7 +122,7 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
   }
 }
 
-const PROJECTIONS = [stepTree, rewards, runs, revisions, prompts, images, pictures];
+const PROJECTIONS = [stepTree, rewards, runs, revisions, prompts, images, pictures, annotations];
 
 async function refuseOther(out: string, sha256: string): Promise<void> {
   const there = await stat(out).catch(() => undefined);

@@ -29,12 +29,12 @@ export const ROW_FORMATS = ['agent-r', 'xtuner', 'sharegpt', 'openai', 'trl', 'd
 
 /** Raised when the bytes of a format change for equal input. */
 export const ROW_FORMAT_VERSIONS: Readonly<Record<RowFormatKind, number>> = {
-  'agent-r': 3,
+  'agent-r': 4,
   xtuner: 4,
-  sharegpt: 3,
-  openai: 3,
-  trl: 3,
-  dpo: 3,
+  sharegpt: 4,
+  openai: 4,
+  trl: 4,
+  dpo: 4,
 };
 
 /** What must hold of an example to be written. */

@@ -1,5 +1,6 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { Trx } from '../../../postgres/database.ts';
+import { readAnnotationsOfTrees } from '../../../projections/annotations/read-annotations.ts';
 import { readPictureIds } from '../../../projections/pictures/read-pictures.ts';
 import { readMinedJudgements, readMinedRevisions } from '../../../projections/revisions/read-mined-revisions.ts';
 import { readRecordedTrees } from '../../../projections/trajectories/read-recorded-trees.ts';
@@ -31,6 +32,7 @@ export async function* streamRows(
     const mined = await readMinedRevisions(trx, ids, parameters);
     const revisions = revisionIds ? mined.filter(({ revisionId }) => revisionIds.has(revisionId)) : mined;
     const judgements = await readMinedJudgements(trx, ids);
+    const annotations = await readAnnotationsOfTrees(trx, ids);
     for (const { treeId, runId, rollouts } of batch) {
       const recorded = trees.get(treeId);
       if (!recorded) throw new Error(`tree ${treeId} was there when counted in the same snapshot`);
@@ -41,6 +43,7 @@ export async function* streamRows(
         config,
         prompts: await readPromptsOf(trx, blobs, stepsOf(recorded, rollouts)),
         revisions: revisions.filter(ofTree),
+        annotations: annotations.filter(ofTree),
         judgements: await Promise.all(
           judgements.filter(ofTree).map((row) => resolveTexts(row, blobs, `judgement ${row.judgementId}`)),
         ),

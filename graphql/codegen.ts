@@ -92,6 +92,7 @@ const mappers = {
   TrajectoryDivergence: '../models.ts#TrajectoryDivergenceModel',
   AnomalyConnection: '../connection.ts#Connection<AnomalyRecord>',
   QuarantineConnection: '../connection.ts#Connection<QuarantineRecord>',
+  ReplayConnection: '../connection.ts#Connection<ReplayRecord>',
 };
 
 /** Writes the TypeScript of the schema: the types of arguments, and of resolvers over the records of the read side. */

@@ -8,6 +8,7 @@ import type { Snapshots } from '../src/projections/as-of/snapshots.ts';
 import type { Projection } from '../src/projections/projection.ts';
 import { asSeenBy } from '../src/projections/visible/see-projects.ts';
 import type { Annotate } from '../src/usecases/annotate/annotate.ts';
+import type { Release } from '../src/usecases/release/open-release.ts';
 import { Moments } from './as-of/moments.ts';
 import { LargeTexts } from './large-text.ts';
 import { createLoaders, type Loaders } from './loaders/create-loaders.ts';
@@ -33,6 +34,8 @@ export interface Sources {
   readonly snapshots: Pick<Snapshots, 'at'>;
   /** Records annotations; left out where nothing is written. */
   readonly annotate?: Annotate;
+  /** Releases from quarantine; left out where nothing is written. */
+  readonly release?: Release;
 }
 
 /** What a request reads from: what its principal sees. */

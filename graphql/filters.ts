@@ -11,6 +11,7 @@ import type { ExampleFilter } from '../src/projections/dataset-sources/read-exam
 import type { DatasetFilter } from '../src/projections/datasets/read-datasets.ts';
 import type { AnomalyFilter } from '../src/projections/journal/read-anomalies.ts';
 import type { QuarantineFilter } from '../src/projections/read-quarantine.ts';
+import type { ReplayFilter } from '../src/projections/replays/read-replays.ts';
 import type { RevisionFilter } from '../src/projections/revisions/read-revisions.ts';
 import type { TrajectoryFilter } from '../src/projections/rewards/read-trajectories.ts';
 import type { RunFilter } from '../src/projections/runs/read-runs.ts';
@@ -127,6 +128,10 @@ export function anomalyFilter(filter: Input<input.AnomalyFilter>): AnomalyFilter
 
 export function quarantineFilter(filter: Input<input.QuarantineFilter>): QuarantineFilter {
   return given({ projection: filter?.projection, code: filter?.code, released: filter?.released });
+}
+
+export function replayFilter(filter: Input<input.ReplayFilter>): ReplayFilter {
+  return given({ runId: optionalId('filter.run', filter?.run), mode: filter?.mode, outcome: filter?.outcome });
 }
 
 export function stepFilter(filter: Input<input.StepFilter>): StepFilter {

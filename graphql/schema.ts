@@ -2,7 +2,7 @@ import type { GraphQLSchema } from 'graphql';
 import { createSchema } from 'graphql-yoga';
 import { atTheirMoments } from './as-of/scoped-context.ts';
 import type { Context } from './context.ts';
-import { Annotation, AnnotationsRecorded, Mutation } from './resolvers/annotation.ts';
+import { Annotation, AnnotationsRecorded } from './resolvers/annotation.ts';
 import { StepEdge } from './resolvers/answers.ts';
 import { Dataset, DatasetExample } from './resolvers/dataset.ts';
 import { BatchActor, BatchEstimates, SampleEstimate, StepEstimate } from './resolvers/estimates.ts';
@@ -11,6 +11,7 @@ import { ArmResult, Experiment, ExperimentStage } from './resolvers/experiment.t
 import { HistoryImage, HistorySegment, RenderSpec } from './resolvers/images.ts';
 import { Touched } from './resolvers/lineage.ts';
 import { QuarantinedRecord, Subscription } from './resolvers/log.ts';
+import { Mutation } from './resolvers/mutation.ts';
 import { TreeOutline } from './resolvers/outline.ts';
 import { Drift, PromptPart } from './resolvers/prompt.ts';
 import { Query } from './resolvers/query.ts';

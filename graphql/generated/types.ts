@@ -65,7 +65,7 @@ export type Scalars = {
   SafeInt: { input: number; output: number; }
 };
 
-/** What can be written: annotations alone. It needs the scope `annotate`, and a request by POST of the type application/json. */
+/** What can be written: annotations (scope `annotate`), and releases from quarantine (scope `admin`). It needs a request by POST of the type application/json. */
 export type Mutation = {
   readonly __typename?: 'Mutation';
   /**
@@ -75,18 +75,30 @@ export type Mutation = {
   readonly annotate: AnnotationsRecorded;
   /** Retracts annotations, 500 at most: they no longer count. Who added one retracts it, or an administrator. */
   readonly retractAnnotations: AnnotationsRecorded;
+  /**
+   * Releases what waits in quarantine at these places, 50 at most, such as `trees.0:41`: each event is appended again behind all there is in its partition, where
+   * it is not refused again. Refused with FORBIDDEN without the scope `admin`, and with NOT_ON_RECORD where nothing that the caller sees waits at a place.
+   */
+  readonly releaseQuarantined: ReadonlyArray<QuarantineRelease>;
 };
 
 
-/** What can be written: annotations alone. It needs the scope `annotate`, and a request by POST of the type application/json. */
+/** What can be written: annotations (scope `annotate`), and releases from quarantine (scope `admin`). It needs a request by POST of the type application/json. */
 export type MutationAnnotateArgs = {
   annotations: ReadonlyArray<NewAnnotation>;
 };
 
 
-/** What can be written: annotations alone. It needs the scope `annotate`, and a request by POST of the type application/json. */
+/** What can be written: annotations (scope `annotate`), and releases from quarantine (scope `admin`). It needs a request by POST of the type application/json. */
 export type MutationRetractAnnotationsArgs = {
   ids: ReadonlyArray<Scalars['ID']['input']>;
+  reason?: Scalars['String']['input'];
+};
+
+
+/** What can be written: annotations (scope `annotate`), and releases from quarantine (scope `admin`). It needs a request by POST of the type application/json. */
+export type MutationReleaseQuarantinedArgs = {
+  places: ReadonlyArray<Scalars['String']['input']>;
   reason?: Scalars['String']['input'];
 };
 
@@ -802,6 +814,28 @@ export type QuarantineEdge = {
   readonly cursor: Scalars['String']['output'];
   /** The item. */
   readonly node: QuarantinedRecord;
+};
+
+/** A page of replays. */
+export type ReplayConnection = {
+  readonly __typename?: 'ReplayConnection';
+  /** The items with their cursors. */
+  readonly edges: ReadonlyArray<ReplayEdge>;
+  /** The items alone. */
+  readonly nodes: ReadonlyArray<Replay>;
+  /** Where the page lies. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all; it is counted only when asked for. */
+  readonly totalCount: Scalars['SafeInt']['output'];
+};
+
+/** One of a page of replays. */
+export type ReplayEdge = {
+  readonly __typename?: 'ReplayEdge';
+  /** Its place in the list, for `after` and `before`. It belongs to the ordering it was given in. */
+  readonly cursor: Scalars['String']['output'];
+  /** The item. */
+  readonly node: Replay;
 };
 
 /** A page of revisions. */
@@ -2108,6 +2142,30 @@ export type QuarantineFilter = {
   readonly released?: InputMaybe<Scalars['Boolean']['input']>;
 };
 
+/** What a release did for one projection that holds a record in quarantine. */
+export type QuarantineRelease = {
+  readonly __typename?: 'QuarantineRelease';
+  /** The projection. */
+  readonly projection: Scalars['String']['output'];
+  /** Where the record waited: topic.partition:offset. */
+  readonly place: Scalars['String']['output'];
+  /** The record by which it was released; null where it would be refused again: then nothing was appended, and it waits as before. */
+  readonly appended?: Maybe<Scalars['String']['output']>;
+  /** What became of it. */
+  readonly outcome: QuarantineReleaseOutcome;
+  /** Why it stays, or what is waited for; null of one that was released. */
+  readonly reason?: Maybe<Scalars['String']['output']>;
+};
+
+/** What became of a record that was released. */
+export type QuarantineReleaseOutcome =
+  /** It is folded. */
+  | 'released'
+  /** It is refused again, for the reason given. */
+  | 'refused'
+  /** The release is in the log, and is not folded yet. */
+  | 'pending';
+
 /**
  * The shape of a tree in columns: each fact of all its steps as one array, in the order in which they were taken, parents before children. Made for drawing and counting:
  * 10,000 steps are read in a tenth of the time that as many objects take. A tree of more than 50,000 steps is refused with TREE_TOO_LARGE; `steps` reads any.
@@ -2361,6 +2419,8 @@ export type Query = {
   readonly anomalies: AnomalyConnection;
   /** Records that a projection could not fold, the latest first. */
   readonly quarantine: QuarantineConnection;
+  /** What was done over from the record and compared with it, the last to finish first. */
+  readonly replays: ReplayConnection;
   /** The projects that the caller sees, by name. */
   readonly projects: ReadonlyArray<Project>;
   /** Who asks. */
@@ -2639,6 +2699,16 @@ export type QueryQuarantineArgs = {
 
 
 /** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
+export type QueryReplaysArgs = {
+  filter?: InputMaybe<ReplayFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryWaitForArgs = {
   position: Scalars['String']['input'];
   timeoutMs?: Scalars['Int']['input'];
@@ -2730,6 +2800,10 @@ export type Replay = {
   readonly __typename?: 'Replay';
   /** Its id. */
   readonly id: Scalars['ID']['output'];
+  /** The id of the run. */
+  readonly runId: Scalars['ID']['output'];
+  /** The run that it belongs to. */
+  readonly run?: Maybe<Run>;
   /** What was done over. */
   readonly mode: ReplayMode;
   /** Whether it came out the same. */
@@ -2750,6 +2824,16 @@ export type Replay = {
   readonly seconds: Scalars['SafeInt']['output'];
   /** When it ended. */
   readonly finishedAt: Scalars['DateTime']['output'];
+};
+
+/** What replays are chosen by; all parts must hold. */
+export type ReplayFilter = {
+  /** The run. */
+  readonly run?: InputMaybe<Scalars['ID']['input']>;
+  /** What was done over. */
+  readonly mode?: InputMaybe<ReplayMode>;
+  /** How it came out. */
+  readonly outcome?: InputMaybe<ReplayOutcome>;
 };
 
 /** What can be done over from the record. */
@@ -4627,6 +4711,8 @@ export type ResolversTypes = {
   AnomalyEdge: ResolverTypeWrapper<Omit<AnomalyEdge, 'node'> & { node: ResolversTypes['Anomaly'] }>;
   QuarantineConnection: ResolverTypeWrapper<Connection<QuarantineRecord>>;
   QuarantineEdge: ResolverTypeWrapper<Omit<QuarantineEdge, 'node'> & { node: ResolversTypes['QuarantinedRecord'] }>;
+  ReplayConnection: ResolverTypeWrapper<Connection<ReplayRecord>>;
+  ReplayEdge: ResolverTypeWrapper<Omit<ReplayEdge, 'node'> & { node: ResolversTypes['Replay'] }>;
   RevisionConnection: ResolverTypeWrapper<Connection<RevisionRecord>>;
   RevisionEdge: ResolverTypeWrapper<Omit<RevisionEdge, 'node'> & { node: ResolversTypes['Revision'] }>;
   DatasetConnection: ResolverTypeWrapper<Connection<DatasetRecord>>;
@@ -4703,6 +4789,8 @@ export type ResolversTypes = {
   QuarantinedRecord: ResolverTypeWrapper<QuarantineRecord>;
   AnomalyFilter: AnomalyFilter;
   QuarantineFilter: QuarantineFilter;
+  QuarantineRelease: ResolverTypeWrapper<QuarantineRelease>;
+  QuarantineReleaseOutcome: QuarantineReleaseOutcome;
   TreeOutline: ResolverTypeWrapper<Outline>;
   OutlineBackUps: ResolverTypeWrapper<OutlineBackUpsModel>;
   Project: ResolverTypeWrapper<Project>;
@@ -4720,6 +4808,7 @@ export type ResolversTypes = {
   Subscription: ResolverTypeWrapper<Record<PropertyKey, never>>;
   EventDelivery: ResolverTypeWrapper<EventDeliveryModel>;
   Replay: ResolverTypeWrapper<ReplayRecord>;
+  ReplayFilter: ReplayFilter;
   ReplayMode: ReplayMode;
   ReplayOutcome: ReplayOutcome;
   ReplayDifference: ResolverTypeWrapper<ReplayDifference>;
@@ -4852,6 +4941,8 @@ export type ResolversParentTypes = {
   AnomalyEdge: Omit<AnomalyEdge, 'node'> & { node: ResolversParentTypes['Anomaly'] };
   QuarantineConnection: Connection<QuarantineRecord>;
   QuarantineEdge: Omit<QuarantineEdge, 'node'> & { node: ResolversParentTypes['QuarantinedRecord'] };
+  ReplayConnection: Connection<ReplayRecord>;
+  ReplayEdge: Omit<ReplayEdge, 'node'> & { node: ResolversParentTypes['Replay'] };
   RevisionConnection: Connection<RevisionRecord>;
   RevisionEdge: Omit<RevisionEdge, 'node'> & { node: ResolversParentTypes['Revision'] };
   DatasetConnection: Connection<DatasetRecord>;
@@ -4917,6 +5008,7 @@ export type ResolversParentTypes = {
   QuarantinedRecord: QuarantineRecord;
   AnomalyFilter: AnomalyFilter;
   QuarantineFilter: QuarantineFilter;
+  QuarantineRelease: QuarantineRelease;
   TreeOutline: Outline;
   OutlineBackUps: OutlineBackUpsModel;
   Project: Project;
@@ -4934,6 +5026,7 @@ export type ResolversParentTypes = {
   Subscription: Record<PropertyKey, never>;
   EventDelivery: EventDeliveryModel;
   Replay: ReplayRecord;
+  ReplayFilter: ReplayFilter;
   ReplayDifference: ReplayDifference;
   Revision: RevisionRecord;
   RevisionTurn: RevisionTurn;
@@ -5017,6 +5110,7 @@ export type CostDirectiveResolver<Result, Parent, ContextType = Context, Args = 
 export type MutationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
   annotate?: Resolver<ResolversTypes['AnnotationsRecorded'], ParentType, ContextType, RequireFields<MutationAnnotateArgs, 'annotations'>>;
   retractAnnotations?: Resolver<ResolversTypes['AnnotationsRecorded'], ParentType, ContextType, RequireFields<MutationRetractAnnotationsArgs, 'ids' | 'reason'>>;
+  releaseQuarantined?: Resolver<ReadonlyArray<ResolversTypes['QuarantineRelease']>, ParentType, ContextType, RequireFields<MutationReleaseQuarantinedArgs, 'places' | 'reason'>>;
 };
 
 export type AnnotationsRecordedResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AnnotationsRecorded'] = ResolversParentTypes['AnnotationsRecorded']> = {
@@ -5235,6 +5329,18 @@ export type QuarantineConnectionResolvers<ContextType = Context, ParentType exte
 export type QuarantineEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['QuarantineEdge'] = ResolversParentTypes['QuarantineEdge']> = {
   cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   node?: Resolver<ResolversTypes['QuarantinedRecord'], ParentType, ContextType>;
+};
+
+export type ReplayConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ReplayConnection'] = ResolversParentTypes['ReplayConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['ReplayEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Replay']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type ReplayEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ReplayEdge'] = ResolversParentTypes['ReplayEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['Replay'], ParentType, ContextType>;
 };
 
 export type RevisionConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RevisionConnection'] = ResolversParentTypes['RevisionConnection']> = {
@@ -5786,6 +5892,14 @@ export type QuarantinedRecordResolvers<ContextType = Context, ParentType extends
   releasedOffset?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
 };
 
+export type QuarantineReleaseResolvers<ContextType = Context, ParentType extends ResolversParentTypes['QuarantineRelease'] = ResolversParentTypes['QuarantineRelease']> = {
+  projection?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  place?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  appended?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  outcome?: Resolver<ResolversTypes['QuarantineReleaseOutcome'], ParentType, ContextType>;
+  reason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+};
+
 export type TreeOutlineResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TreeOutline'] = ResolversParentTypes['TreeOutline']> = {
   length?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   ids?: Resolver<ReadonlyArray<ResolversTypes['ID']>, ParentType, ContextType>;
@@ -5908,6 +6022,7 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
   recall?: Resolver<ResolversTypes['Touched'], ParentType, ContextType, RequireFields<QueryRecallArgs, 'what'>>;
   anomalies?: Resolver<ResolversTypes['AnomalyConnection'], ParentType, ContextType, Partial<QueryAnomaliesArgs>>;
   quarantine?: Resolver<ResolversTypes['QuarantineConnection'], ParentType, ContextType, Partial<QueryQuarantineArgs>>;
+  replays?: Resolver<ResolversTypes['ReplayConnection'], ParentType, ContextType, Partial<QueryReplaysArgs>>;
   projects?: Resolver<ReadonlyArray<ResolversTypes['Project']>, ParentType, ContextType>;
   viewer?: Resolver<ResolversTypes['Viewer'], ParentType, ContextType>;
   position?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
@@ -5950,6 +6065,8 @@ export type EventDeliveryResolvers<ContextType = Context, ParentType extends Res
 
 export type ReplayResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Replay'] = ResolversParentTypes['Replay']> = {
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  runId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  run?: Resolver<Maybe<ResolversTypes['Run']>, ParentType, ContextType>;
   mode?: Resolver<ResolversTypes['ReplayMode'], ParentType, ContextType>;
   outcome?: Resolver<ResolversTypes['ReplayOutcome'], ParentType, ContextType>;
   compared?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
@@ -6621,6 +6738,8 @@ export type Resolvers<ContextType = Context> = {
   AnomalyEdge?: AnomalyEdgeResolvers<ContextType>;
   QuarantineConnection?: QuarantineConnectionResolvers<ContextType>;
   QuarantineEdge?: QuarantineEdgeResolvers<ContextType>;
+  ReplayConnection?: ReplayConnectionResolvers<ContextType>;
+  ReplayEdge?: ReplayEdgeResolvers<ContextType>;
   RevisionConnection?: RevisionConnectionResolvers<ContextType>;
   RevisionEdge?: RevisionEdgeResolvers<ContextType>;
   DatasetConnection?: DatasetConnectionResolvers<ContextType>;
@@ -6681,6 +6800,7 @@ export type Resolvers<ContextType = Context> = {
   PartitionLag?: PartitionLagResolvers<ContextType>;
   Anomaly?: AnomalyResolvers<ContextType>;
   QuarantinedRecord?: QuarantinedRecordResolvers<ContextType>;
+  QuarantineRelease?: QuarantineReleaseResolvers<ContextType>;
   TreeOutline?: TreeOutlineResolvers<ContextType>;
   OutlineBackUps?: OutlineBackUpsResolvers<ContextType>;
   Project?: ProjectResolvers<ContextType>;

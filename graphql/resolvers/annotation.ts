@@ -21,15 +21,14 @@ import { mapped, one } from '../loaders/batch.ts';
 import { groupBy } from '../loaders/group-by.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
 
-export const Mutation: MutationResolvers = {
-  annotate: (_, args, context) =>
-    record(
-      { kind: 'add', annotations: args.annotations.map((given, place) => newAnnotation(given, `annotations.${place}`)) },
-      context,
-    ),
-  retractAnnotations: (_, { ids, reason }, context) =>
-    record({ kind: 'retract', ids: ids.map((id) => argumentId('ids', id)), reason }, context),
-};
+export const annotate: NonNullable<MutationResolvers['annotate']> = (_, args, context) =>
+  record(
+    { kind: 'add', annotations: args.annotations.map((given, place) => newAnnotation(given, `annotations.${place}`)) },
+    context,
+  );
+
+export const retractAnnotations: NonNullable<MutationResolvers['retractAnnotations']> = (_, { ids, reason }, context) =>
+  record({ kind: 'retract', ids: ids.map((id) => argumentId('ids', id)), reason }, context);
 
 /** Has annotations recorded. @throws FORBIDDEN, NOT_ON_RECORD, CONFLICT, BAD_USER_INPUT or UNAVAILABLE. */
 async function record(asked: AnnotateAsked, { sources, principal }: Context) {

@@ -3,6 +3,7 @@ import { countLabels } from '../../src/projections/annotations/read-annotations.
 import { countAnomalies, readAnomalies } from '../../src/projections/journal/read-anomalies.ts';
 import { readProjects } from '../../src/projections/owners/read-owners.ts';
 import { countQuarantine, readQuarantine } from '../../src/projections/read-quarantine.ts';
+import { countReplays, readReplayPages } from '../../src/projections/replays/read-replays.ts';
 import { countExperiments, EXPERIMENT_ORDERINGS, readExperiments } from '../../src/projections/runs/read-experiments.ts';
 import { readLineages } from '../../src/projections/training-pool/read-lineages.ts';
 import { argumentId, optionalId } from '../argument-id.ts';
@@ -13,6 +14,7 @@ import {
   anomalyFilter,
   datasetFilter,
   quarantineFilter,
+  replayFilter,
   rolloutFilter,
   runFilter,
   trajectoryFilter,
@@ -82,6 +84,14 @@ export const Query: QueryResolvers = {
       args,
       async (page) => only(await readQuarantine(db, filter, page)),
       async () => only(await countQuarantine(db, filter)),
+    );
+  },
+  replays: (_, args, { sources: { db } }) => {
+    const filter = replayFilter(args.filter);
+    return connect(
+      args,
+      async (page) => only(await readReplayPages(db, filter, page)),
+      async () => only(await countReplays(db, filter)),
     );
   },
   viewer: (_, _args, { principal: { principal, name, scopes, project, projects, replaces = [] } }) => ({

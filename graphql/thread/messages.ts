@@ -2,6 +2,7 @@ import type { Offsets } from '../../src/log/event-log.ts';
 import type { Principal } from '../../src/postgres/principal.ts';
 import type { Config, LogLevel } from '../../src/runtime/config.ts';
 import type { AnnotateAsked, Annotated } from '../../src/usecases/annotate/annotate.ts';
+import type { ReleaseAsked, Released } from '../../src/usecases/release/open-release.ts';
 import type { ServerContext } from '../context.ts';
 import type { QueryUse } from '../metering/query-use.ts';
 
@@ -30,6 +31,7 @@ export type ToThread =
   | { readonly kind: 'left'; readonly id: number }
   | { readonly kind: 'ends'; readonly id: number; readonly ends: Offsets | Error }
   | { readonly kind: 'annotated'; readonly id: number; readonly annotated: Annotated | Error }
+  | { readonly kind: 'released'; readonly id: number; readonly released: Released | Error }
   | { readonly kind: 'close' };
 
 /** What the thread says. */
@@ -42,6 +44,8 @@ export type FromThread =
   | { readonly kind: 'ends'; readonly id: number; readonly topics: readonly string[] }
   /** Has annotations recorded by the server, which appends to the log. */
   | { readonly kind: 'annotate'; readonly id: number; readonly asked: AnnotateAsked; readonly principal: Principal }
+  /** Has quarantined records released by the server, likewise. */
+  | { readonly kind: 'release'; readonly id: number; readonly asked: ReleaseAsked; readonly principal: Principal }
   /** What a query used, and the id of the key that asked. */
   | { readonly kind: 'used'; readonly key: string; readonly use: QueryUse }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string; readonly fields: unknown };

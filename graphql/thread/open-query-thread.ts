@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads';
 import type { EventLog } from '../../src/log/event-log.ts';
 import type { Fields, Logger } from '../../src/runtime/logger.ts';
 import type { Annotate, Annotated } from '../../src/usecases/annotate/annotate.ts';
+import type { Release, Released } from '../../src/usecases/release/open-release.ts';
 import type { ServerContext } from '../context.ts';
 import type { QueryUse } from '../metering/query-use.ts';
 import type { FromThread, ThreadData, ToThread } from './messages.ts';
@@ -23,6 +24,8 @@ export interface QueryThreadOptions {
   readonly logger: Logger;
   /** Records annotations; without it mutations are refused. */
   readonly annotate?: Annotate;
+  /** Releases from quarantine; without it that is refused. */
+  readonly release?: Release;
   /** Is called with what each query used, and the id of the key that asked. */
   readonly used?: (key: string, use: QueryUse) => void;
   /** What the thread runs, for `bin/run.js`; a test has programs of its own. */
@@ -45,7 +48,15 @@ const NO_REQUESTS = new Set(['TRACE', 'TRACK', 'CONNECT']);
  * answers are computed and written, and so that a query which takes all memory ends that thread alone. The thread starts with the
  * first query, and again with the next one when it has ended.
  */
-export function openQueryThread({ data, log, logger, annotate, used, program = PROGRAM }: QueryThreadOptions): QueryThread {
+export function openQueryThread({
+  data,
+  log,
+  logger,
+  annotate,
+  release,
+  used,
+  program = PROGRAM,
+}: QueryThreadOptions): QueryThread {
   const open = new Map<number, ServerResponse>();
   let thread: Worker | undefined;
   let asked = 0;
@@ -92,6 +103,7 @@ export function openQueryThread({ data, log, logger, annotate, used, program = P
     else if (message.kind === 'used') used?.(message.key, message.use);
     else if (message.kind === 'ends') void readEnds(worker, message.id, message.topics);
     else if (message.kind === 'annotate') void record(worker, message);
+    else if (message.kind === 'release') void releaseFor(worker, message);
     else {
       const res = open.get(message.id);
       if (res) answer(worker, res, message); // else the client left
@@ -101,7 +113,7 @@ export function openQueryThread({ data, log, logger, annotate, used, program = P
   function answer(
     worker: Worker,
     res: ServerResponse,
-    message: Exclude<FromThread, { kind: 'log' | 'ends' | 'used' | 'annotate' }>,
+    message: Exclude<FromThread, { kind: 'log' | 'ends' | 'used' | 'annotate' | 'release' }>,
   ): void {
     const { kind, id } = message;
     if (kind === 'head') res.writeHead(message.status, message.headers);
@@ -129,6 +141,15 @@ export function openQueryThread({ data, log, logger, annotate, used, program = P
       return error instanceof Error ? error : new Error(String(error));
     });
     worker.postMessage({ kind: 'annotated', id, annotated } satisfies ToThread);
+  }
+
+  async function releaseFor(worker: Worker, { id, asked, principal }: Extract<FromThread, { kind: 'release' }>): Promise<void> {
+    const none: Released = { kind: 'refused', code: 'forbidden', message: 'this server releases nothing' };
+    const released = await (release?.(asked, principal) ?? Promise.resolve(none)).catch((error: unknown) => {
+      logger.error('a release from quarantine ended', { error });
+      return error instanceof Error ? error : new Error(String(error));
+    });
+    worker.postMessage({ kind: 'released', id, released } satisfies ToThread);
   }
 
   /** Ends an answer that the thread will not finish. */

@@ -9,6 +9,7 @@ import { keepSnapshots } from '../../src/projections/as-of/snapshots.ts';
 import { CURSOR_CHANNEL } from '../../src/projections/runner.ts';
 import type { Fields, Logger } from '../../src/runtime/logger.ts';
 import type { Annotate, Annotated } from '../../src/usecases/annotate/annotate.ts';
+import type { Release, Released } from '../../src/usecases/release/open-release.ts';
 import type { ServerContext } from '../context.ts';
 import { createGraphql } from '../create-graphql.ts';
 import { BUDGETS } from '../metering/budgets.ts';
@@ -30,9 +31,11 @@ export async function serveThread(port: MessagePort, { config, ...urls }: Thread
   const requests = new Map<number, ReturnType<typeof answerRequest>>();
   const ends = askEnds(say);
   const writes = askToAnnotate(say);
+  const releases = askToRelease(say);
   const open = openAll(urls, config, {
     log: ends.log,
     annotate: writes.annotate,
+    release: releases.release,
     logger: loggerTo(say),
     used: (key, use) => say({ kind: 'used', key, use }),
   });
@@ -45,6 +48,7 @@ export async function serveThread(port: MessagePort, { config, ...urls }: Thread
     else if (message.kind === 'left') requests.get(message.id)?.leave();
     else if (message.kind === 'ends') ends.answered(message.id, message.ends);
     else if (message.kind === 'annotated') writes.answered(message.id, message.annotated);
+    else if (message.kind === 'released') releases.answered(message.id, message.released);
     else port.close();
   });
   await once(port, 'close');
@@ -58,6 +62,7 @@ async function openAll(
   server: {
     readonly log: Pick<EventLog, 'ends'>;
     readonly annotate: Annotate;
+    readonly release: Release;
     readonly logger: Logger;
     used(key: string, use: QueryUse): void;
   },
@@ -103,6 +108,13 @@ function askToAnnotate(say: (message: FromThread) => void) {
   const { ask, answered } = asking<Annotated>();
   const annotate: Annotate = (asked, principal) => ask((id) => say({ kind: 'annotate', id, asked, principal }));
   return { annotate, answered };
+}
+
+/** Releases from quarantine are recorded by the server too. */
+function askToRelease(say: (message: FromThread) => void) {
+  const { ask, answered } = asking<Released>();
+  const release: Release = (asked, principal) => ask((id) => say({ kind: 'release', id, asked, principal }));
+  return { release, answered };
 }
 
 /** Matches what the server answers with what it was asked. */

@@ -16,6 +16,7 @@ import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { openAnnotate } from '../usecases/annotate/annotate.ts';
 import { dropDrawn, segmentCacheOf } from '../usecases/collect/open-prompter.ts';
+import { openRelease } from '../usecases/release/open-release.ts';
 import { declarePolicy } from '../usecases/train/declare-policy.ts';
 import { openLeaseService } from '../usecases/train/open-lease-service.ts';
 import { placeTraces } from './place-traces.ts';
@@ -33,6 +34,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
     log,
     logger,
     annotate: openAnnotate(platform),
+    release: openRelease(platform),
     used: countQueryUse(metrics),
   });
   try {

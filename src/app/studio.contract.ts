@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { startEmbeddedPostgres } from '../postgres/embedded-server.ts';
 import { hindrances, openStudioBrowser, openStudioPage } from '../testing/studio-browser.ts';
@@ -15,6 +15,12 @@ let demo: ReturnType<typeof startProcess>;
 let browser: Browser;
 let page: Page;
 let wrong: readonly string[];
+/** The demo has recorded everything; fails once for all flows, as soon as the demo ends. */
+let recorded: Promise<unknown>;
+const STUDIO_MS = 120_000; // building the studio, starting the browser
+const LINK_MS = 120_000; // until the demo prints its link
+const DEMO_MS = 480_000; // from then until it has recorded everything; two minutes where the machine does nothing else
+const FLOW_MS = 180_000; // of clicks, each of which may wait a minute
 /** The flows through the record of a demo. @param brokers the log is theirs, where given. */
 export const studioFlows = (brokers?: () => Promise<readonly string[]>) => () => {
   beforeAll(async () => {
@@ -23,9 +29,10 @@ export const studioFlows = (brokers?: () => Promise<readonly string[]>) => () =>
     const kafka = brokers && { KAFKA_BROKERS: (await brokers()).join(','), ESPALIER_KAFKA_PREFIX: `${basename(home)}.` };
     const env = { ESPALIER_HOME: home, ESPALIER_PORT: '0', ESPALIER_PYTHON: 'no-python-of-this-name', ...kafka };
     demo = startProcess('src/cli/main.ts', ['demo', '--tasks', '12', '--rollouts', '2', '--deep-rollouts', '4'], env);
-    await until(async () => /^Studio {2}http/m.test(demo.stdout()), 180_000);
-    link = /http:\/\/127\.0\.0\.1:\d+\/\?token=\S+/.exec(demo.stdout())?.[0] ?? '';
-  }, 1_000_000);
+    [, link = ''] = await demo.printing(/^Studio {2}(http:\/\/127\.0\.0\.1:\d+\/\?token=\S+)/m, LINK_MS);
+    recorded = demo.printing(/Serving until/, DEMO_MS);
+    recorded.catch(() => undefined); // whoever waits for it fails, at once where it has failed
+  }, LINK_MS + STUDIO_MS);
   afterAll(async () => {
     await browser?.close();
     demo?.kill('SIGTERM'); // on Kafka it has workers to end
@@ -42,159 +49,194 @@ export const studioFlows = (brokers?: () => Promise<readonly string[]>) => () =>
     expect(wrong).toEqual([]);
   });
 
-  const trained = () => until(async () => demo.stdout().includes('Serving until'), 900_000);
-
-  test('the first screen shows the run of the demo while it is collected, and goes on by itself', async () => {
-    await page.getByRole('link', { name: /^demo$/ }).waitFor();
-    await trained();
-    await page.getByRole('link', { name: 'evaluate demo-1 6' }).waitFor();
-    await page.getByLabel('Kind').selectOption('search');
-    await page.getByRole('link', { name: 'demo search' }).waitFor();
-    await until(async () => (await page.locator('tbody tr').count()) === 1);
-    expect(new URL(page.url()).searchParams.get('kind')).toBe('search');
-  }, 1_000_000);
-
-  test('runs are found by words over all of them, with what they cost, how fast they were written and their last returns', async () => {
-    await trained();
-    await page.getByRole('textbox', { name: 'Text' }).fill('sear');
-    await until(async () => (await page.locator('tbody tr').count()) === 1);
-    await page.getByRole('link', { name: 'demo search' }).waitFor();
-    await until(async () => new URL(page.url()).searchParams.get('text') === 'sear');
-    await page.getByRole('textbox', { name: 'Text' }).fill('evaluate 6');
-    await page.getByRole('link', { name: 'evaluate demo-1 6' }).waitFor();
-    await page
-      .getByRole('img', { name: /^returns of the last \d+ rollouts/ })
-      .first()
-      .waitFor();
-    await page
-      .getByText(/^[\d.]+\/s$/)
-      .first()
-      .waitFor();
-    await page.getByRole('link', { name: /^no lag|behind the log/ }).waitFor();
-    await page.getByLabel('Policy').fill('nobody');
-    await page.getByText('No run is on record that fits.').waitFor();
-  }, 1_000_000);
-
-  test('a mark of the run leads to its trajectory, with the prompt that the model was shown', async () => {
-    await trained();
-    await page.getByRole('link', { name: 'demo images' }).click();
-    await page.getByRole('link', { name: /^rollout 0: terminated/ }).click();
-    await page
-      .getByRole('button', { name: /^Shown to the model \(image/ })
-      .first()
-      .click();
-    const image = page.locator('.history img').first();
-    await image.waitFor();
-    await until(async () => ((await image.evaluate((element) => (element as { naturalWidth?: number }).naturalWidth)) ?? 0) > 0);
-    expect(await page.locator('.history figcaption').first().textContent()).toMatch(/\d+ tokens as an image, \d+ as text/);
-  }, 1_000_000);
-
-  test('a search is played from the record, and a node says the terms of its choice', async () => {
-    await trained();
-    await page.getByRole('link', { name: 'demo search' }).click();
-    await page.locator('.heat-task').first().click();
-    await page.getByRole('link', { name: 'As a tree' }).click();
-    await page.getByText(/after simulation (\d+) of \1/).waitFor();
-    await page.getByRole('button', { name: 'one simulation back' }).click();
-    await until(async () => new URL(page.url()).searchParams.get('simulation') !== null);
-    await page.getByRole('application').focus();
-    await page.keyboard.press('ArrowRight');
-    await page.getByRole('columnheader', { name: 'UCT' }).waitFor();
-  }, 1_000_000);
-
-  test('two rollouts of a group are shown next to each other from where they part', async () => {
-    await trained();
-    await page.getByRole('link', { name: 'train demo-1' }).click();
-    await page.getByLabel('in order of').selectOption('RETURN_VARIANCE_DESC');
-    await openUnequalTask(page);
-    await page
-      .getByRole('link', { name: /^after \d+ steps, by/ })
-      .first()
-      .click();
-    await page.getByText(/^They part at step \d+/).waitFor();
-  }, 1_000_000);
-
-  test('a group shows the advantages of another estimator next to those in force', async () => {
-    await trained();
-    await page.getByRole('link', { name: 'train demo-1' }).click();
-    await page.getByLabel('in order of').selectOption('RETURN_VARIANCE_DESC');
-    await openUnequalTask(page);
-    await page.getByLabel('next to the estimator in force').selectOption('dr-grpo');
-    await page.getByRole('columnheader', { name: 'advantage by dr-grpo' }).waitFor();
-    expect(new URL(page.url()).searchParams.get('estimator')).toBe('dr-grpo');
-    const headers = await page.locator('th').allTextContents();
-    const column = headers.indexOf('advantage by dr-grpo');
-    const shown = await page.locator(`tbody tr td:nth-child(${column + 1})`).allTextContents();
-    const sum = shown.map(Number).reduce((total, each) => total + each, 0);
-    expect(shown.some((each) => Number(each) !== 0)).toBe(true);
-    expect(Math.abs(sum)).toBeLessThan(0.05);
-  }, 1_000_000);
-
-  test('a revision shows its verdicts, its row and its lineage both ways', async () => {
-    await trained();
-    await page.getByRole('link', { name: 'demo search' }).click();
-    const verified = page.locator('section.panel li', { has: page.getByText('verified', { exact: true }) });
-    await verified.first().getByRole('link').click();
-    await page.getByText(/^The row as it is trained on: \d+ turns, the loss on [1-9]\d* replies\.$/).waitFor();
-    await page
-      .getByText(/^judged (good|bad|uncertain)$/)
-      .first()
-      .waitFor();
-    await page.getByText('reflection', { exact: true }).waitFor();
-    await page.getByRole('link', { name: 'Lineage' }).click();
-    await page.getByText('RevisionVerified').waitFor();
-    await page.getByRole('heading', { name: 'ends of its trajectories: 2' }).waitFor();
-  }, 1_000_000);
-
-  test('a point of a curve leads to the samples of its batch, and the next one to those of another', async () => {
-    await trained();
-    await page.getByRole('link', { name: 'Training' }).click();
-    await page.getByText(/samples produced, difference 0/).waitFor();
-    const chart = page.locator('.chart svg').first();
-    const box = await chart.boundingBox();
-    await page.mouse.move((box?.x ?? 0) + (box?.width ?? 0) / 2, (box?.y ?? 0) + 90);
-    await page.mouse.down();
-    await page.mouse.up();
-    await page.getByRole('heading', { name: /^Version \d was made by batch \d/ }).waitFor();
-    expect(await page.locator('section.panel tbody tr').count()).toBeGreaterThan(10);
-    const first = await page.getByRole('heading', { name: /^Version \d+ was made/ }).textContent();
-    await chart.locator('circle[r="3"]').last().click({ force: true });
-    await until(async () => (await page.getByRole('heading', { name: /^Version \d+ was made/ }).textContent()) !== first);
-  }, 1_000_000);
-
-  test('words are found with their marks, and the address is the search', async () => {
-    await trained();
-    await page.keyboard.press('/');
-    await page.goto(`${new URL(link).origin}/view/find?words=craft`);
-    await page.locator('mark').first().waitFor();
-    await page.locator('.found a[href^="/view/trajectory/"]').first().click();
-    await page.locator('.step-chosen').waitFor();
-  }, 1_000_000);
-
-  test('the page as of the beginning of the record holds no run', async () => {
-    await page.goto(`${new URL(link).origin}/?at=2020-01-01T00:00:00.000Z`);
-    await page.getByText('Everything is shown as of').waitFor();
-    await page.getByText('No run is on record that fits.').waitFor();
-    await page.getByRole('link', { name: 'Show now' }).click();
-    await page.getByRole('link', { name: /^demo$/ }).waitFor();
-  }, 1_000_000);
-
-  test.each(['/', '/view/training', '/view/data', '/view/find?words=craft', '/view/operations'])(
-    'axe finds nothing serious at %s',
-    async (path) => {
-      await trained();
-      await page.goto(`${new URL(link).origin}${path}`);
-      await page.locator('h1').waitFor();
-      await page.waitForLoadState('load');
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme });
-        expect(await hindrances(page)).toEqual([]);
-      }
+  test(
+    'the first screen shows the run of the demo while it is collected, and goes on by itself',
+    async () => {
+      await page.getByRole('link', { name: /^demo$/ }).waitFor();
+      await recorded;
+      await page.getByRole('link', { name: 'evaluate demo-1 6' }).waitFor();
+      await page.getByLabel('Kind').selectOption('search');
+      await page.getByRole('link', { name: 'demo search' }).waitFor();
+      await until(async () => (await page.locator('tbody tr').count()) === 1);
+      expect(new URL(page.url()).searchParams.get('kind')).toBe('search');
     },
-    1_000_000,
+    DEMO_MS + FLOW_MS,
   );
 
-  questionFlows({ page: () => page, link: () => link, recorded: trained });
+  test(
+    'the page as of the beginning of the record holds no run',
+    async () => {
+      await page.goto(`${new URL(link).origin}/?at=2020-01-01T00:00:00.000Z`);
+      await page.getByText('Everything is shown as of').waitFor();
+      await page.getByText('No run is on record that fits.').waitFor();
+      await page.getByRole('link', { name: 'Show now' }).click();
+      await page.getByRole('link', { name: /^demo$/ }).waitFor();
+    },
+    FLOW_MS,
+  );
+
+  describe('when the demo has recorded everything', () => {
+    beforeAll(() => recorded, DEMO_MS);
+
+    test(
+      'runs are found by words over all of them, with what they cost, how fast they were written and their last returns',
+      async () => {
+        await page.getByRole('textbox', { name: 'Text' }).fill('sear');
+        await until(async () => (await page.locator('tbody tr').count()) === 1);
+        await page.getByRole('link', { name: 'demo search' }).waitFor();
+        await until(async () => new URL(page.url()).searchParams.get('text') === 'sear');
+        await page.getByRole('textbox', { name: 'Text' }).fill('evaluate 6');
+        await page.getByRole('link', { name: 'evaluate demo-1 6' }).waitFor();
+        await page
+          .getByRole('img', { name: /^returns of the last \d+ rollouts/ })
+          .first()
+          .waitFor();
+        await page
+          .getByText(/^[\d.]+\/s$/)
+          .first()
+          .waitFor();
+        await page.getByRole('link', { name: /^no lag|behind the log/ }).waitFor();
+        await page.getByLabel('Policy').fill('nobody');
+        await page.getByText('No run is on record that fits.').waitFor();
+      },
+      FLOW_MS,
+    );
+
+    test(
+      'a mark of the run leads to its trajectory, with the prompt that the model was shown',
+      async () => {
+        await page.getByRole('link', { name: 'demo images' }).click();
+        await page.getByRole('link', { name: /^rollout 0: terminated/ }).click();
+        await page
+          .getByRole('button', { name: /^Shown to the model \(image/ })
+          .first()
+          .click();
+        const image = page.locator('.history img').first();
+        await image.waitFor();
+        await until(
+          async () => ((await image.evaluate((element) => (element as { naturalWidth?: number }).naturalWidth)) ?? 0) > 0,
+        );
+        expect(await page.locator('.history figcaption').first().textContent()).toMatch(/\d+ tokens as an image, \d+ as text/);
+      },
+      FLOW_MS,
+    );
+
+    test(
+      'a search is played from the record, and a node says the terms of its choice',
+      async () => {
+        await page.getByRole('link', { name: 'demo search' }).click();
+        await page.locator('.heat-task').first().click();
+        await page.getByRole('link', { name: 'As a tree' }).click();
+        await page.getByText(/after simulation (\d+) of \1/).waitFor();
+        await page.getByRole('button', { name: 'one simulation back' }).click();
+        await until(async () => new URL(page.url()).searchParams.get('simulation') !== null);
+        await page.getByRole('application').focus();
+        await page.keyboard.press('ArrowRight');
+        await page.getByRole('columnheader', { name: 'UCT' }).waitFor();
+      },
+      FLOW_MS,
+    );
+
+    test(
+      'two rollouts of a group are shown next to each other from where they part',
+      async () => {
+        await page.getByRole('link', { name: 'train demo-1' }).click();
+        await page.getByLabel('in order of').selectOption('RETURN_VARIANCE_DESC');
+        await openUnequalTask(page);
+        await page
+          .getByRole('link', { name: /^after \d+ steps, by/ })
+          .first()
+          .click();
+        await page.getByText(/^They part at step \d+/).waitFor();
+      },
+      FLOW_MS,
+    );
+
+    test(
+      'a group shows the advantages of another estimator next to those in force',
+      async () => {
+        await page.getByRole('link', { name: 'train demo-1' }).click();
+        await page.getByLabel('in order of').selectOption('RETURN_VARIANCE_DESC');
+        await openUnequalTask(page);
+        await page.getByLabel('next to the estimator in force').selectOption('dr-grpo');
+        await page.getByRole('columnheader', { name: 'advantage by dr-grpo' }).waitFor();
+        expect(new URL(page.url()).searchParams.get('estimator')).toBe('dr-grpo');
+        const headers = await page.locator('th').allTextContents();
+        const column = headers.indexOf('advantage by dr-grpo');
+        const shown = await page.locator(`tbody tr td:nth-child(${column + 1})`).allTextContents();
+        const sum = shown.map(Number).reduce((total, each) => total + each, 0);
+        expect(shown.some((each) => Number(each) !== 0)).toBe(true);
+        expect(Math.abs(sum)).toBeLessThan(0.05);
+      },
+      FLOW_MS,
+    );
+
+    test(
+      'a revision shows its verdicts, its row and its lineage both ways',
+      async () => {
+        await page.getByRole('link', { name: 'demo search' }).click();
+        const verified = page.locator('section.panel li', { has: page.getByText('verified', { exact: true }) });
+        await verified.first().getByRole('link').click();
+        await page.getByText(/^The row as it is trained on: \d+ turns, the loss on [1-9]\d* replies\.$/).waitFor();
+        await page
+          .getByText(/^judged (good|bad|uncertain)$/)
+          .first()
+          .waitFor();
+        await page.getByText('reflection', { exact: true }).waitFor();
+        await page.getByRole('link', { name: 'Lineage' }).click();
+        await page.getByText('RevisionVerified').waitFor();
+        await page.getByRole('heading', { name: 'ends of its trajectories: 2' }).waitFor();
+      },
+      FLOW_MS,
+    );
+
+    test(
+      'a point of a curve leads to the samples of its batch, and the next one to those of another',
+      async () => {
+        await page.getByRole('link', { name: 'Training' }).click();
+        await page.getByText(/samples produced, difference 0/).waitFor();
+        const chart = page.locator('.chart svg').first();
+        const box = await chart.boundingBox();
+        await page.mouse.move((box?.x ?? 0) + (box?.width ?? 0) / 2, (box?.y ?? 0) + 90);
+        await page.mouse.down();
+        await page.mouse.up();
+        await page.getByRole('heading', { name: /^Version \d was made by batch \d/ }).waitFor();
+        expect(await page.locator('section.panel tbody tr').count()).toBeGreaterThan(10);
+        const first = await page.getByRole('heading', { name: /^Version \d+ was made/ }).textContent();
+        await chart.locator('circle[r="3"]').last().click({ force: true });
+        await until(async () => (await page.getByRole('heading', { name: /^Version \d+ was made/ }).textContent()) !== first);
+      },
+      FLOW_MS,
+    );
+
+    test(
+      'words are found with their marks, and the address is the search',
+      async () => {
+        await page.keyboard.press('/');
+        await page.goto(`${new URL(link).origin}/view/find?words=craft`);
+        await page.locator('mark').first().waitFor();
+        await page.locator('.found a[href^="/view/trajectory/"]').first().click();
+        await page.locator('.step-chosen').waitFor();
+      },
+      FLOW_MS,
+    );
+
+    test.each(['/', '/view/training', '/view/data', '/view/find?words=craft', '/view/operations'])(
+      'axe finds nothing serious at %s',
+      async (path) => {
+        await page.goto(`${new URL(link).origin}${path}`);
+        await page.locator('h1').waitFor();
+        await page.waitForLoadState('load');
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme });
+          expect(await hindrances(page)).toEqual([]);
+        }
+      },
+      FLOW_MS,
+    );
+
+    questionFlows({ page: () => page, link: () => link });
+  });
 
   test('a browser that nobody let in reads how to come in', async () => {
     const stranger = await (await browser.newContext()).newPage();

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { describePlace, type Place } from '../projections/place.ts';
+import { describePlace, type Place, parsePlace } from '../projections/place.ts';
 import { readWaiting } from '../projections/read-waiting.ts';
 import { recordReleases } from '../usecases/release/record-releases.ts';
 import { type ReleaseOutcome, releaseQuarantined } from '../usecases/release/release-quarantined.ts';
@@ -83,15 +83,10 @@ function addRecordReleases(quarantine: Command): void {
   );
 }
 
-const PLACE = /^([A-Za-z0-9._-]+)\.(\d{1,9}):(\d{1,15})$/;
-
 function placeOf(text: string): Place {
-  const [, topic, partition, offset] = PLACE.exec(text) ?? [];
-  if (topic === undefined)
-    throw new Error(
-      `${JSON.stringify(text)} is no place; a place looks like trees.0:41, \`espalier quarantine list\` shows them`,
-    );
-  return { topic, partition: Number(partition), offset: Number(offset) };
+  const place = parsePlace(text);
+  if (place) return place;
+  throw new Error(`${JSON.stringify(text)} is no place; a place looks like trees.0:41, \`espalier quarantine list\` shows them`);
 }
 
 function reasonOf(text: string): string {

@@ -51,6 +51,17 @@ export async function readWaitingPlaces(db: Db, after: Place, limit: number): Pr
   return rows;
 }
 
+/** Returns which of some places something waits at for a live projection, as far as who reads sees it. */
+export async function findWaiting(db: Db, places: readonly Place[]): Promise<readonly Place[]> {
+  const asked = places.map(({ topic, partition, offset }) => ({ topic, partition, offset }));
+  const { rows } = await sql<Place>`
+    select distinct q.topic, q.partition, q."offset" from quarantine q
+    join jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as p(topic text, partition integer, "offset" bigint)
+      using (topic, partition, "offset")
+    where q.released_at is null and q.projection in (select name from projections)`.execute(db);
+  return rows;
+}
+
 /** Reads why live projections set records aside at some places: `projection place` → the field and the reason. */
 export async function readRefusalsAt(db: Db, places: readonly Place[]): Promise<ReadonlyMap<string, string>> {
   const asked = places.map(({ topic, partition, offset }) => ({ topic, partition, offset }));

@@ -17,11 +17,14 @@ export interface ChildProcess {
   endedWithin(ms: number): Promise<number | string>;
   /** Waits for a line of stderr that fits. @throws Error with all it said when it ends, or says nothing that fits in time. */
   saying(pattern: RegExp, timeoutMs?: number): Promise<RegExpExecArray>;
+  /** Waits until stdout fits. @throws Error with the end of stderr when it ends first, or prints nothing that fits in time. */
+  printing(pattern: RegExp, timeoutMs: number): Promise<RegExpExecArray>;
   kill(signal: NodeJS.Signals): void;
   /** Writes to its standard input, where it was started with one. */
   type(text: string): void;
 }
 
+const SAID = 4_000; // characters of stderr in a failure
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const children = new Set<ReturnType<typeof spawn>>();
 
@@ -55,8 +58,10 @@ export function startNode(
   if (input === 'none') child.stdin.end();
   children.add(child);
   const said = { stdout: '', stderr: '' };
+  const printed = new Set<() => void>();
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     said.stdout += text;
+    for (const look of printed) look();
   });
   const lines: string[] = [];
   const waiting = new Set<() => void>();
@@ -85,6 +90,26 @@ export function startNode(
         timer = setTimeout(() => reject(new Error(`${script} did not end in ${ms} ms; it said:\n${said.stderr}`)), ms);
       });
       return Promise.race([ended, late]).finally(() => clearTimeout(timer));
+    },
+    async printing(pattern, timeoutMs) {
+      let look: () => void = () => undefined;
+      let timer: NodeJS.Timeout | undefined;
+      const found = new Promise<RegExpExecArray>((resolve, reject) => {
+        const fail = (why: string) =>
+          reject(new Error(`${script} ${why} before it printed ${pattern}; stderr ends with:\n${said.stderr.slice(-SAID)}`));
+        look = () => {
+          const match = pattern.exec(said.stdout);
+          if (match) resolve(match);
+        };
+        printed.add(look);
+        look();
+        void ended.then((code) => fail(`ended with ${code}`));
+        timer = setTimeout(() => fail(`took more than ${timeoutMs} ms`), timeoutMs);
+      });
+      return found.finally(() => {
+        clearTimeout(timer);
+        printed.delete(look);
+      });
     },
     async saying(pattern, timeoutMs = 90_000) {
       let look: () => void = () => undefined;

@@ -215,6 +215,37 @@ export type AnomalyKind =
   /** Its collector appended it after another one had taken over the run; it has no effect. */
   | 'superseded';
 
+/** What became of a record that was released. */
+export type QuarantineReleaseOutcome =
+  /** It is folded. */
+  | 'released'
+  /** It is refused again, for the reason given. */
+  | 'refused'
+  /** The release is in the log, and is not folded yet. */
+  | 'pending';
+
+/** What can be done over from the record. */
+export type ReplayMode =
+  /** The read models, folded again. */
+  | 'projections'
+  /** The recorded actions, executed again. */
+  | 'environment'
+  /** The history images, drawn again. */
+  | 'images'
+  /** The rewards, scored again. */
+  | 'scores'
+  /** The updates of a policy, computed again. */
+  | 'training'
+  /** A run that goes on from a recorded step. */
+  | 'fork';
+
+/** How a replay came out. */
+export type ReplayOutcome =
+  /** All that was compared is the same. */
+  | 'equal'
+  /** Something is not. */
+  | 'differs';
+
 /** How far a revision got. */
 export type RevisionState =
   /** It was put together. */
@@ -490,6 +521,22 @@ export type OperationsPageQueryVariables = Exact<{ [key: string]: never; }>;
 
 export type OperationsPageQuery = { readonly position: string, readonly lag: ReadonlyArray<{ readonly projection: string, readonly version: number, readonly build: number, readonly state: ProjectionState, readonly reason: string | null, readonly lag: number, readonly partitions: ReadonlyArray<{ readonly topic: string, readonly partition: number, readonly cursor: number, readonly end: number, readonly lag: number }>, readonly builds: ReadonlyArray<{ readonly version: number, readonly build: number, readonly state: BuildState, readonly phase: BuildPhase | null, readonly done: number | null, readonly of: number | null, readonly rate: number | null, readonly secondsLeft: number | null }> }>, readonly quarantine: { readonly totalCount: number, readonly nodes: ReadonlyArray<{ readonly projection: string, readonly topic: string, readonly partition: number, readonly offset: number, readonly eventId: string | null, readonly type: string | null, readonly code: string, readonly field: string, readonly reason: string, readonly quarantinedAt: string, readonly releasedAt: string | null }> }, readonly anomalies: { readonly totalCount: number, readonly nodes: ReadonlyArray<{ readonly topic: string, readonly partition: number, readonly offset: number, readonly eventId: string, readonly kind: AnomalyKind, readonly detail: string }> } };
 
+export type ReplaysQueryVariables = Exact<{
+  first: number;
+  after?: string | null | undefined;
+}>;
+
+
+export type ReplaysQuery = { readonly replays: { readonly totalCount: number, readonly nodes: ReadonlyArray<{ readonly id: string, readonly mode: ReplayMode, readonly outcome: ReplayOutcome, readonly compared: number, readonly differing: number, readonly notes: ReadonlyArray<string>, readonly parameters: unknown, readonly codeVersion: string, readonly seconds: number, readonly finishedAt: string, readonly runId: string, readonly differences: ReadonlyArray<{ readonly eventId: string | null, readonly stepId: string | null, readonly field: string, readonly recorded: string, readonly replayed: string }>, readonly run: { readonly id: string, readonly name: string } | null }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+
+export type ReleaseQuarantinedMutationVariables = Exact<{
+  places: ReadonlyArray<string> | string;
+  reason: string;
+}>;
+
+
+export type ReleaseQuarantinedMutation = { readonly releaseQuarantined: ReadonlyArray<{ readonly projection: string, readonly place: string, readonly appended: string | null, readonly outcome: QuarantineReleaseOutcome, readonly reason: string | null }> };
+
 export type RenderedTaskQueryVariables = Exact<{
   tree: string;
 }>;
@@ -503,6 +550,13 @@ export type RenderedPathQueryVariables = Exact<{
 
 
 export type RenderedPathQuery = { readonly path: ReadonlyArray<{ readonly id: string, readonly depth: number, readonly action: string, readonly thought: string, readonly observation: string, readonly executable: boolean, readonly termination: Termination, readonly stateHash: string | null, readonly rewards: ReadonlyArray<{ readonly id: string, readonly component: string, readonly value: number }>, readonly toolCalls: ReadonlyArray<{ readonly id: string, readonly tool: string, readonly arguments: string, readonly output: string, readonly outcome: ToolOutcome }> }> };
+
+export type GroupLeavesQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type GroupLeavesQuery = { readonly tree: { readonly id: string, readonly rollouts: ReadonlyArray<{ readonly id: string, readonly ordinal: number, readonly leafId: string | null }> } | null };
 
 export type StepRenderedFragment = { readonly id: string, readonly depth: number, readonly action: string, readonly thought: string, readonly observation: string, readonly executable: boolean, readonly termination: Termination, readonly stateHash: string | null, readonly rewards: ReadonlyArray<{ readonly id: string, readonly component: string, readonly value: number }>, readonly toolCalls: ReadonlyArray<{ readonly id: string, readonly tool: string, readonly arguments: string, readonly output: string, readonly outcome: ToolOutcome }> };
 
@@ -746,8 +800,11 @@ export const groupPage: Operation<GroupPageQuery, GroupPageQueryVariables> = {"n
 export const parting: Operation<PartingQuery, PartingQueryVariables> = {"name":"Parting","text":"query Parting($a: ID!, $b: ID!) {\n  divergence(a: $a, b: $b) {\n    depth\n    kind\n  }\n}","asOf":"query Parting($a: ID!, $b: ID!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    divergence(a: $a, b: $b) {\n      depth\n      kind\n    }\n  }\n}"};
 export const lineagePage: Operation<LineagePageQuery, LineagePageQueryVariables> = {"name":"LineagePage","text":"query LineagePage($id: String!) {\n  trace(id: $id) {\n    kind\n    id\n    title\n    madeBy {\n      total\n      first {\n        eventId\n        type\n        place\n        occurredAt\n      }\n    }\n    from {\n      ...LinksShown\n    }\n    usedBy {\n      ...LinksShown\n    }\n    touched {\n      runsTotal\n      trees\n      rollouts\n      datasetsTotal\n      batchesTotal\n      versionsTotal\n      evaluationsTotal\n      datasets(first: 20) {\n        datasetId\n        name\n        version\n        examples\n        withdrawn\n      }\n      batches(first: 20) {\n        batchId\n        policyId\n        ordinal\n        samples\n        trained\n      }\n      versions(first: 20) {\n        policyId\n        version\n        how\n      }\n      evaluations(first: 20) {\n        runId\n        policyId\n        version\n        meanReturn\n        how\n      }\n    }\n  }\n}\nfragment LinksShown on TraceLinks {\n  relation\n  total\n  first {\n    id\n    text\n  }\n}","asOf":"query LineagePage($id: String!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    trace(id: $id) {\n      kind\n      id\n      title\n      madeBy {\n        total\n        first {\n          eventId\n          type\n          place\n          occurredAt\n        }\n      }\n      from {\n        ...LinksShown\n      }\n      usedBy {\n        ...LinksShown\n      }\n      touched {\n        runsTotal\n        trees\n        rollouts\n        datasetsTotal\n        batchesTotal\n        versionsTotal\n        evaluationsTotal\n        datasets(first: 20) {\n          datasetId\n          name\n          version\n          examples\n          withdrawn\n        }\n        batches(first: 20) {\n          batchId\n          policyId\n          ordinal\n          samples\n          trained\n        }\n        versions(first: 20) {\n          policyId\n          version\n          how\n        }\n        evaluations(first: 20) {\n          runId\n          policyId\n          version\n          meanReturn\n          how\n        }\n      }\n    }\n  }\n}\nfragment LinksShown on TraceLinks {\n  relation\n  total\n  first {\n    id\n    text\n  }\n}"};
 export const operationsPage: Operation<OperationsPageQuery, OperationsPageQueryVariables> = {"name":"OperationsPage","text":"query OperationsPage {\n  position\n  lag {\n    projection\n    version\n    build\n    state\n    reason\n    lag\n    partitions {\n      topic\n      partition\n      cursor\n      end\n      lag\n    }\n    builds {\n      version\n      build\n      state\n      phase\n      done\n      of\n      rate\n      secondsLeft\n    }\n  }\n  quarantine(first: 50) {\n    totalCount\n    nodes {\n      projection\n      topic\n      partition\n      offset\n      eventId\n      type\n      code\n      field\n      reason\n      quarantinedAt\n      releasedAt\n    }\n  }\n  anomalies(first: 20) {\n    totalCount\n    nodes {\n      topic\n      partition\n      offset\n      eventId\n      kind\n      detail\n    }\n  }\n}","asOf":"query OperationsPage($atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    position\n    lag {\n      projection\n      version\n      build\n      state\n      reason\n      lag\n      partitions {\n        topic\n        partition\n        cursor\n        end\n        lag\n      }\n      builds {\n        version\n        build\n        state\n        phase\n        done\n        of\n        rate\n        secondsLeft\n      }\n    }\n    quarantine(first: 50) {\n      totalCount\n      nodes {\n        projection\n        topic\n        partition\n        offset\n        eventId\n        type\n        code\n        field\n        reason\n        quarantinedAt\n        releasedAt\n      }\n    }\n    anomalies(first: 20) {\n      totalCount\n      nodes {\n        topic\n        partition\n        offset\n        eventId\n        kind\n        detail\n      }\n    }\n  }\n}"};
+export const replays: Operation<ReplaysQuery, ReplaysQueryVariables> = {"name":"Replays","text":"query Replays($first: Int!, $after: String) {\n  replays(first: $first, after: $after) {\n    totalCount\n    nodes {\n      id\n      mode\n      outcome\n      compared\n      differing\n      differences {\n        eventId\n        stepId\n        field\n        recorded\n        replayed\n      }\n      notes\n      parameters\n      codeVersion\n      seconds\n      finishedAt\n      runId\n      run {\n        id\n        name\n      }\n    }\n    pageInfo {\n      hasNextPage\n      endCursor\n    }\n  }\n}","asOf":"query Replays($first: Int!, $after: String, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    replays(first: $first, after: $after) {\n      totalCount\n      nodes {\n        id\n        mode\n        outcome\n        compared\n        differing\n        differences {\n          eventId\n          stepId\n          field\n          recorded\n          replayed\n        }\n        notes\n        parameters\n        codeVersion\n        seconds\n        finishedAt\n        runId\n        run {\n          id\n          name\n        }\n      }\n      pageInfo {\n        hasNextPage\n        endCursor\n      }\n    }\n  }\n}"};
+export const releaseQuarantined: Operation<ReleaseQuarantinedMutation, ReleaseQuarantinedMutationVariables> = {"name":"ReleaseQuarantined","text":"mutation ReleaseQuarantined($places: [String!]!, $reason: String!) {\n  releaseQuarantined(places: $places, reason: $reason) {\n    projection\n    place\n    appended\n    outcome\n    reason\n  }\n}","asOf":null};
 export const renderedTask: Operation<RenderedTaskQuery, RenderedTaskQueryVariables> = {"name":"RenderedTask","text":"query RenderedTask($tree: ID!) {\n  tree(id: $tree) {\n    id\n    instruction\n    task {\n      environment\n      alias\n      goal\n    }\n    run {\n      id\n      environments {\n        environment\n        renderer {\n          sha256\n          source\n        }\n      }\n    }\n  }\n}","asOf":"query RenderedTask($tree: ID!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    tree(id: $tree) {\n      id\n      instruction\n      task {\n        environment\n        alias\n        goal\n      }\n      run {\n        id\n        environments {\n          environment\n          renderer {\n            sha256\n            source\n          }\n        }\n      }\n    }\n  }\n}"};
 export const renderedPath: Operation<RenderedPathQuery, RenderedPathQueryVariables> = {"name":"RenderedPath","text":"query RenderedPath($leaf: ID!) {\n  path(leaf: $leaf, first: 2000) {\n    ...StepRendered\n  }\n}\nfragment StepRendered on Step {\n  id\n  depth\n  action\n  thought\n  observation\n  executable\n  termination\n  stateHash\n  rewards {\n    id\n    component\n    value\n  }\n  toolCalls {\n    id\n    tool\n    arguments\n    output\n    outcome\n  }\n}","asOf":"query RenderedPath($leaf: ID!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    path(leaf: $leaf, first: 2000) {\n      ...StepRendered\n    }\n  }\n}\nfragment StepRendered on Step {\n  id\n  depth\n  action\n  thought\n  observation\n  executable\n  termination\n  stateHash\n  rewards {\n    id\n    component\n    value\n  }\n  toolCalls {\n    id\n    tool\n    arguments\n    output\n    outcome\n  }\n}"};
+export const groupLeaves: Operation<GroupLeavesQuery, GroupLeavesQueryVariables> = {"name":"GroupLeaves","text":"query GroupLeaves($id: ID!) {\n  tree(id: $id) {\n    id\n    rollouts {\n      id\n      ordinal\n      leafId\n    }\n  }\n}","asOf":"query GroupLeaves($id: ID!, $atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    tree(id: $id) {\n      id\n      rollouts {\n        id\n        ordinal\n        leafId\n      }\n    }\n  }\n}"};
 export const annotate: Operation<AnnotateMutation, AnnotateMutationVariables> = {"name":"Annotate","text":"mutation Annotate($annotations: [NewAnnotation!]!) {\n  annotate(annotations: $annotations) {\n    ids\n    position\n  }\n}","asOf":null};
 export const retractAnnotations: Operation<RetractAnnotationsMutation, RetractAnnotationsMutationVariables> = {"name":"RetractAnnotations","text":"mutation RetractAnnotations($ids: [ID!]!, $reason: String!) {\n  retractAnnotations(ids: $ids, reason: $reason) {\n    ids\n    position\n  }\n}","asOf":null};
 export const viewer: Operation<ViewerQuery, ViewerQueryVariables> = {"name":"Viewer","text":"query Viewer {\n  viewer {\n    principal\n    name\n    scopes\n  }\n}","asOf":"query Viewer($atPosition: String, $atTime: DateTime) {\n  asOf(position: $atPosition, time: $atTime) {\n    viewer {\n      principal\n      name\n      scopes\n    }\n  }\n}"};

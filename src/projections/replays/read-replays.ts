@@ -1,6 +1,8 @@
 import { sql } from 'kysely';
 import type { DataOf } from '../../events/catalogue.ts';
 import type { Db } from '../../postgres/database.ts';
+import { countEach, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import type { Ordering } from '../../postgres/keyset-cursor.ts';
 
 /** What was done over, and how it came out. */
 export type ReplayRecord = DataOf<'ReplayFinished'> & { readonly finishedAt: Date };
@@ -8,6 +10,45 @@ export type ReplayRecord = DataOf<'ReplayFinished'> & { readonly finishedAt: Dat
 const COLUMNS = sql`
   replay_id, run_id, mode, outcome, compared, differing, differences, notes, parameters,
   code_version, seconds, finished_at`;
+
+export interface ReplayFilter {
+  readonly runId?: string;
+  readonly mode?: ReplayRecord['mode'];
+  readonly outcome?: ReplayRecord['outcome'];
+}
+
+const REPLAY_ORDERING = {
+  name: 'replays/FINISHED_DESC',
+  direction: 'desc',
+  keys: [
+    { column: 'replays.finishedAt', type: 'instant' },
+    { column: 'replays.replayId', type: 'uuid' },
+  ],
+} as const satisfies Ordering;
+
+/** Reads one page of the replays, the last to finish first. @throws InvalidCursor. */
+export async function readReplayPages(db: Db, filter: ReplayFilter, page: PageRequest): Promise<readonly Page<ReplayRecord>[]> {
+  const query = chosen(db, filter).select(REPLAY_COLUMNS).$castTo<ReplayRecord>(); // the fold writes what the event's schema checked
+  return readPages(db, [query], REPLAY_ORDERING, page);
+}
+
+/** Counts the replays of a filter. */
+export async function countReplays(db: Db, filter: ReplayFilter): Promise<readonly number[]> {
+  return countEach(db, [chosen(db, filter)]);
+}
+
+const REPLAY_COLUMNS = [
+  ...(['replayId', 'runId', 'mode', 'outcome', 'compared', 'differing', 'differences', 'notes', 'parameters'] as const),
+  ...(['codeVersion', 'seconds', 'finishedAt'] as const),
+];
+
+function chosen(db: Db, { runId, mode, outcome }: ReplayFilter) {
+  let query = db.selectFrom('replays');
+  if (runId !== undefined) query = query.where('runId', '=', runId);
+  if (mode !== undefined) query = query.where('mode', '=', mode);
+  if (outcome !== undefined) query = query.where('outcome', '=', outcome);
+  return query;
+}
 
 /** A replay of a policy's training. */
 export type TrainingReplayRecord = ReplayRecord & { readonly policyId: string };

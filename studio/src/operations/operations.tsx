@@ -1,10 +1,12 @@
 import { type OperationsPageQuery, operationsPage } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
-import { duration, instant, percent, whole } from '../parts/format.ts';
+import { duration, percent, whole } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { Quarantine } from './quarantine.tsx';
+import { Replays } from './replays.tsx';
 
 type Lag = OperationsPageQuery['lag'][number];
 
@@ -43,23 +45,7 @@ export function OperationsPage() {
                 </tbody>
               </table>
             </div>
-            <h2>{`Quarantine: ${whole(quarantine.totalCount)}`}</h2>
-            {quarantine.nodes.length === 0 ? <p className="faint">Every record was folded.</p> : null}
-            <ul className="plain">
-              {quarantine.nodes.map((each) => (
-                <li key={`${each.projection} ${each.topic} ${each.partition} ${each.offset}`} className="notice notice-bad">
-                  <b>{each.projection}</b> {`${each.topic}.${each.partition}@${each.offset}`} {visible(each.type ?? '')} ·{' '}
-                  {each.code}
-                  {each.field ? ` · ${visible(each.field)}` : ''} · {instant(each.quarantinedAt)}
-                  <div>{visible(each.reason).slice(0, 500)}</div>
-                  {each.releasedAt ? (
-                    <div className="faint">released {instant(each.releasedAt)}</div>
-                  ) : (
-                    <code className="faint">{`espalier quarantine release --projection ${each.projection}`}</code>
-                  )}
-                </li>
-              ))}
-            </ul>
+            <Quarantine of={quarantine} />
             <h2>{`Anomalies: ${whole(anomalies.totalCount)}`}</h2>
             {anomalies.nodes.length === 0 ? (
               <p className="faint">The journal saw no gap, no repetition and no reordering.</p>
@@ -75,6 +61,7 @@ export function OperationsPage() {
           </>
         )}
       </Shown>
+      <Replays />
     </>
   );
 }

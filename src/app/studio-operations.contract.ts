@@ -1,0 +1,172 @@
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import { prepareEvents } from '../append/prepare-events.ts';
+import type { Envelope } from '../events/envelope.ts';
+import { createKey } from '../postgres/keys.ts';
+import { SILENT } from '../runtime/logger.ts';
+import { EventBuilder } from '../testing/event-builder.ts';
+import { stepBeforeItsParent } from '../testing/given-quarantined.ts';
+import { LOCAL } from '../testing/local-token.ts';
+import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { hindrances, openStudioBrowser, openStudioPage } from '../testing/studio-browser.ts';
+import { until } from '../testing/until.ts';
+import { runAll } from './run-all.ts';
+
+const HOSTILE = '<img src=x onerror=alert(1)> ‮evil‬ 🌳 </script>';
+const builder = new EventBuilder('operations');
+const { early, parent } = stepBeforeItsParent(builder);
+const { early: other, parent: otherParent } = stepBeforeItsParent(builder, 'early too');
+const replayed = builder.run('replayed', { name: HOSTILE });
+
+let platform: Awaited<ReturnType<typeof openTestPlatform>>;
+let server: Awaited<ReturnType<typeof runAll>>;
+let link: string;
+let browser: Browser;
+let page: Page;
+let wrong: readonly string[];
+
+/** Quarantine with release, and reports of replays. @param brokers the log is theirs, where given. */
+export const operationsFlows = (brokers?: () => Promise<readonly string[]>) => () => {
+  const append = async (events: readonly Envelope[]) =>
+    platform.log.append(await prepareEvents(events, platform.blobs, platform.stamp));
+
+  beforeAll(async () => {
+    browser = await openStudioBrowser();
+    platform = await openTestPlatform(await brokers?.());
+    server = await runAll(platform, SILENT);
+    link = `${server.url}/?token=${LOCAL.authorization.replace('Bearer ', '')}`;
+  }, 240_000);
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+    await platform?.close();
+  });
+  beforeEach(async () => {
+    ({ page, wrong } = await openStudioPage(browser, link));
+  });
+  afterEach(async () => {
+    await page.context().close();
+    expect(wrong).toEqual([]);
+  });
+
+  const waiting = async () =>
+    (
+      await platform.database.db
+        .selectFrom('quarantine')
+        .select(['topic', 'partition', 'offset'])
+        .where('releasedAt', 'is', null)
+        .distinct()
+        .execute()
+    ).length;
+  const open = (on = page) => on.goto(`${server.url}/view/operations`);
+  const form = (on = page) => on.getByRole('dialog');
+
+  test('an empty record has no quarantine and no replays, and says how there would be some', async () => {
+    await open();
+    await page.getByText('Every record was folded.').waitFor();
+    await page.getByText('Nothing was done over from the record yet').waitFor();
+    expect(await hindrances(page)).toEqual([]);
+    await picture(page, 'operations-empty-1440');
+  }, 180_000);
+
+  test('what is released before its parent stays with the reason, and behind it is folded', async () => {
+    await append([...early, ...other]);
+    await until(async () => (await waiting()) === 2);
+    await open();
+    await page.getByRole('button', { name: 'Release the 2 that wait here' }).waitFor();
+    await page
+      .getByRole('button', { name: /^Release trees\./ })
+      .first()
+      .click();
+    await form().getByText('A release cannot be taken back.').waitFor();
+    await picture(page, 'release-1440');
+    await form().getByRole('button', { name: 'Cancel' }).click();
+    await form().waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Release the 2 that wait here' }).click();
+    await form().getByRole('button', { name: 'Release', exact: true }).click();
+    await page
+      .getByText(/stays: /)
+      .first()
+      .waitFor();
+    await append([parent, otherParent]);
+    await page.getByRole('button', { name: 'Release the 2 that wait here' }).click();
+    await form().getByLabel('Reason').fill('the parents are there');
+    await form().getByRole('button', { name: 'Release', exact: true }).click();
+    await page
+      .getByText(/was released by trees\.\d+:\d+\.$/)
+      .first()
+      .waitFor();
+    await page
+      .getByText(/^released /)
+      .first()
+      .waitFor();
+    expect(await page.getByRole('button', { name: /^Release/ }).count()).toBe(0);
+    await picture(page, 'operations-released-1440');
+  }, 240_000);
+
+  test('a key without the scope admin is shown what it lacks, and the mutation is refused', async () => {
+    const { early: third } = stepBeforeItsParent(builder, 'third');
+    await append(third);
+    await until(async () => (await waiting()) === 1);
+    const { key } = await createKey(platform.database.db, { name: 'reader', scopes: ['read'], projects: 'all' });
+    const reader = await openStudioPage(browser, server.url, { key });
+    await open(reader.page);
+    await reader.page
+      .getByRole('button', { name: /^Release trees\./ })
+      .first()
+      .click();
+    await form(reader.page).getByRole('alert').getByText('admin').first().waitFor();
+    expect(await form(reader.page).getByRole('button', { name: 'Release', exact: true }).isDisabled()).toBe(true);
+    expect(await hindrances(reader.page)).toEqual([]);
+    await reader.page.context().close();
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const ask = async (places: string) => {
+      const query = `mutation { releaseQuarantined(places: [${places}]) { outcome } }`;
+      return (await fetch(`${server.url}/graphql`, { method: 'POST', headers, body: JSON.stringify({ query }) })).json();
+    };
+    expect(await ask('"trees.0:1"')).toMatchObject({ errors: [{ extensions: { code: 'FORBIDDEN' } }] });
+    expect(await ask('"somewhere"')).toMatchObject({ errors: [{ extensions: { code: 'BAD_USER_INPUT' } }] });
+  }, 180_000);
+
+  test('the report of a replay names what differs, in any text, and a narrow page does not overflow', async () => {
+    const [run] = builder.events.filter(({ type, stream }) => type === 'RunStarted' && stream === replayed);
+    const from = builder.events.length;
+    const differs = { eventId: null, stepId: null, field: HOSTILE, recorded: 'x'.repeat(900), replayed: HOSTILE };
+    builder.record(
+      'ReplayFinished',
+      {
+        ...{
+          replayId: builder.id('replay'),
+          runId: replayed,
+          mode: 'environment',
+          outcome: 'differs',
+          compared: 12,
+          differing: 1,
+        },
+        ...{ differences: [differs], notes: [HOSTILE], parameters: { said: HOSTILE }, codeVersion: '1', seconds: 3 },
+      },
+      replayed,
+    );
+    if (!run) throw new Error('the run was recorded');
+    await append([run, ...builder.events.slice(from)]);
+    await open();
+    await page.getByText('12 compared, 1 differ').waitFor();
+    await page.getByText('Report of the replay, with 1 of what differs').click();
+    await page.getByRole('columnheader', { name: 'replayed' }).waitFor();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await hindrances(page)).toEqual([]);
+    }
+    await picture(page, 'operations-replay-1440');
+    await page.setViewportSize({ width: 390, height: 844 });
+    await picture(page, 'operations-390');
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+  }, 180_000);
+};
+
+/** Keeps what a page looks like, for people, where ESPALIER_PICTURES names a folder. */
+async function picture(of: Page, name: string): Promise<void> {
+  const folder = process.env.ESPALIER_PICTURES;
+  if (folder) await of.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+}

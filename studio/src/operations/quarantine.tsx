@@ -1,0 +1,80 @@
+import { lazy, Suspense, useState } from 'react';
+import type { OperationsPageQuery, ReleaseQuarantinedMutation } from '../../../graphql/studio/generated/operations.ts';
+import { instant, whole } from '../parts/format.ts';
+import { visible } from '../parts/plain-text.tsx';
+import { useMoment } from '../shell/moment.ts';
+
+const Form = lazy(() => import('./release-form.tsx').then(({ ReleaseForm }) => ({ default: ReleaseForm })));
+type Quarantined = OperationsPageQuery['quarantine'];
+type Release = ReleaseQuarantinedMutation['releaseQuarantined'][number];
+
+/** What no projection could fold, and why; what waits can be released, one record or all that are shown. */
+export function Quarantine({ of: { nodes, totalCount } }: { readonly of: Quarantined }) {
+  const past = useMoment() !== null;
+  const [open, setOpen] = useState<readonly string[] | null>(null);
+  const [done, setDone] = useState<readonly Release[]>([]);
+  const waiting = [...new Set(nodes.filter(({ releasedAt }) => releasedAt === null).map(placeOf))];
+  return (
+    <section aria-labelledby="quarantine">
+      <h2 id="quarantine">{`Quarantine: ${whole(totalCount)}`}</h2>
+      {nodes.length === 0 ? <p className="faint">Every record was folded.</p> : null}
+      {waiting.length > 1 && !past ? (
+        <p>
+          <button type="button" onClick={() => setOpen(waiting)}>{`Release the ${waiting.length} that wait here`}</button>
+        </p>
+      ) : null}
+      {nodes.length < totalCount ? (
+        <p className="faint">{`The last ${nodes.length} are shown; \`espalier quarantine list\` lists the others.`}</p>
+      ) : null}
+      <div role="status">
+        {done.map(({ projection, place, appended, outcome, reason }) => (
+          <p key={`${projection} ${place}`} className={outcome === 'refused' ? 'notice notice-bad' : 'notice'}>
+            <b>{projection}</b> {place} {OUTCOMES[outcome]}
+            {appended === null ? '' : ` by ${appended}`}
+            {reason === null ? '.' : `: ${visible(reason).slice(0, 500)}`}
+          </p>
+        ))}
+      </div>
+      <ul className="plain">
+        {nodes.map((each) => (
+          <li key={`${each.projection} ${placeOf(each)}`} data-item tabIndex={-1} className="notice notice-bad">
+            <b>{each.projection}</b> {placeOf(each)} {visible(each.type ?? '')} · {each.code}
+            {each.field ? ` · ${visible(each.field)}` : ''} · {instant(each.quarantinedAt)}
+            <div className="wrap">{visible(each.reason).slice(0, 500)}</div>
+            {each.releasedAt ? (
+              <div className="faint">released {instant(each.releasedAt)}</div>
+            ) : past ? null : (
+              <button
+                type="button"
+                className="quiet"
+                aria-label={`Release ${placeOf(each)}`}
+                onClick={() => setOpen([placeOf(each)])}
+              >
+                Release
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {open === null ? null : (
+        <Suspense fallback={null}>
+          <Form
+            places={open}
+            close={() => setOpen(null)}
+            done={(releases) => {
+              setDone(releases);
+              setOpen(null);
+            }}
+          />
+        </Suspense>
+      )}
+    </section>
+  );
+}
+
+const OUTCOMES = { released: 'was released', refused: 'stays', pending: 'was released, and is not folded yet' } as const;
+
+/** As `releaseQuarantined` takes it. */
+function placeOf({ topic, partition, offset }: Quarantined['nodes'][number]): string {
+  return `${topic}.${partition}:${offset}`;
+}

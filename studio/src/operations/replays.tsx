@@ -1,0 +1,93 @@
+import { Link } from '@tanstack/react-router';
+import { type ReplaysQuery, replays as replaysOperation } from '../../../graphql/studio/generated/operations.ts';
+import { useAsk } from '../graphql/use-ask.ts';
+import { duration, instant, whole } from '../parts/format.ts';
+import { Paging, usePages } from '../parts/paging.tsx';
+import { PlainText, visible } from '../parts/plain-text.tsx';
+import { Shown } from '../parts/shown.tsx';
+
+type Replay = ReplaysQuery['replays']['nodes'][number];
+const FIRST = 20;
+
+/** What was done over from the record, and the report of each: what differs, by event, step and field. */
+export function Replays() {
+  const pages = usePages('replays');
+  const answer = useAsk(replaysOperation, { first: FIRST, ...pages.variables });
+  return (
+    <section aria-labelledby="replays">
+      <h2 id="replays">Replays{answer.data ? `: ${whole(answer.data.replays.totalCount)}` : ''}</h2>
+      <Shown of={answer}>
+        {({ replays: { nodes, pageInfo } }) =>
+          nodes.length === 0 ? (
+            <p className="faint">
+              Nothing was done over from the record yet: <code>espalier replay</code> does.
+            </p>
+          ) : (
+            <>
+              <ul className="plain">
+                {nodes.map((replay) => (
+                  <Report key={replay.id} replay={replay} />
+                ))}
+              </ul>
+              <Paging pages={pages} info={pageInfo} of="replays" />
+            </>
+          )
+        }
+      </Shown>
+    </section>
+  );
+}
+
+function Report({ replay }: { readonly replay: Replay }) {
+  const { run, runId, mode, outcome, compared, differing, differences, notes } = replay;
+  return (
+    <li data-item tabIndex={-1} className="notice wrap">
+      <span className={`state ${outcome === 'equal' ? 'state-completed' : 'state-failed'}`}>{outcome}</span> <b>{mode}</b> of{' '}
+      <Link to="/view/run/$id" params={{ id: runId }}>
+        <bdi>{visible(run?.name || runId).slice(0, 120)}</bdi>
+      </Link>
+      {` · ${whole(compared)} compared, ${whole(differing)} differ · ${instant(replay.finishedAt)}`}
+      <details>
+        <summary>{`Report of the replay${differences.length > 0 ? `, with ${differences.length} of what differs` : ''}`}</summary>
+        <p className="faint">{`By ${visible(replay.codeVersion)}, in ${duration(replay.seconds * 1_000)}.`}</p>
+        {notes.map((note) => (
+          <p key={note}>{visible(note).slice(0, 2_000)}</p>
+        ))}
+        <PlainText text={JSON.stringify(replay.parameters, null, 2)} />
+        {differences.length === 0 ? (
+          <p className="faint">All that was compared is the same.</p>
+        ) : (
+          <div className="scroll-x" role="region" aria-label="What differs" tabIndex={0}>
+            <table className="rows">
+              <thead>
+                <tr>
+                  <th scope="col">field</th>
+                  <th scope="col">recorded</th>
+                  <th scope="col">replayed</th>
+                  <th scope="col">of</th>
+                </tr>
+              </thead>
+              <tbody>
+                {differences.map(({ eventId, stepId, field, recorded, replayed }) => (
+                  <tr key={`${eventId} ${stepId} ${field}`}>
+                    <td>{visible(field)}</td>
+                    <td>{visible(recorded).slice(0, 500)}</td>
+                    <td>{visible(replayed).slice(0, 500)}</td>
+                    <td>
+                      {eventId === null ? null : (
+                        <Link to="/view/lineage/$id" params={{ id: eventId }}>
+                          event {eventId.slice(0, 8)}
+                        </Link>
+                      )}{' '}
+                      {stepId === null ? null : <code>step {stepId.slice(0, 8)}</code>}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </details>
+    </li>
+  );
+}

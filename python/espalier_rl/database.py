@@ -59,8 +59,8 @@ class Database:
         `policy` is `"NAME@VERSION"`, the version counted in training updates. `key` names the run: a program that is started again with
         the same key goes on with it, and what is on record is not recorded again. `training=True` makes its finished rollouts
         samples of the policy (a text: of the policy of that name). `environment` and `fingerprint` are the name and the version of
-        the world that tasks come from, `seed`, `config` (JSON) and `code_version` what else determines the run, `scorer` who
-        rewards (`"NAME@REVISION"`). `durable` is `"write"` (a step that was recorded outlives the process), `"fsync"` (and an
+        the world that tasks come from, `renderer` the file of a JavaScript module that draws its steps in the studio (kept with the run),
+        `seed`, `config` (JSON) and `code_version` what else determines the run, `scorer` who rewards (`"NAME@REVISION"`). `durable` is `"write"` (a step that was recorded outlives the process), `"fsync"` (and an
         episode that was finished the machine) or `"none"`; `spool_bytes` bounds what the server does not have yet, and `full` says
         whether recording then waits (`"block"`) or raises (`"raise"`). The end of the run waits `wait_s` seconds for the server."""
         from .recording.run import Run

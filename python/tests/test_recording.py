@@ -2,6 +2,7 @@
 
 import asyncio
 import unittest
+from pathlib import Path
 
 try:
     import httpx
@@ -221,6 +222,27 @@ class Recording(RecordingCase):
         self.assertEqual((second["tools"], second["sampling"]["stop"]), ('[{"name":"t"}]', ["\n"]))
         self.assertEqual((third["tokens"]["before"], third["tokens"]["keep"]), (5, 2))
         self.assertEqual([message["role"] for message in third["messages"]], ["user", "assistant", "user"])
+
+    def test_the_renderer_of_a_run_is_kept_with_it_and_a_file_that_is_none_is_refused(self):
+        file = Path(self.folder, "gauge-view.js")
+        source = "export const render = ({ steps, at }) => `é ${steps[at].observation}`;\n"
+        file.write_text(source, encoding="utf-8")
+        for renderer in (file, str(file)):
+            with self.db.run("gauges", environment="gauge", renderer=renderer):
+                pass
+        with self.db.run("without", environment="gauge"):
+            pass
+        shown = [started["environments"] for started in self.installation.of("RunStarted")]
+        drawn = {"environment": "gauge", "fingerprint": "unversioned", "renderer": source}
+        self.assertEqual(shown, [[drawn], [drawn], [{"environment": "gauge", "fingerprint": "unversioned"}]])
+        self.refused("renderer", "cannot be read", lambda: self.db.run("r", renderer=str(file) + "x"))
+        self.refused("renderer", "renderer is 3", lambda: self.db.run("r", renderer=3))
+        for text in (b"", b"\xff", b"x" * (64 * 1024 + 1)):
+            file.write_bytes(text)
+            self.refused("renderer", "has (0|65537) bytes|is no text", lambda: self.db.run("r", renderer=file))
+        file.write_bytes(b"x" * 64 * 1024)
+        with self.db.run("largest", renderer=file):
+            pass
 
 
 if __name__ == "__main__":

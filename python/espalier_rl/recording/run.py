@@ -7,6 +7,7 @@ import sys
 import uuid
 import warnings
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ..analysis import Event
 
 PRODUCER = "espalier-rl"
+RENDERER_BYTES = 64 * 1024  # RENDERER_LIMIT of src/events/schemas/runs.ts
 OUTCOMES = ("completed", "failed", "cancelled")
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -51,6 +53,7 @@ class Run:
         training: bool | str = False,
         environment: str = "external",
         fingerprint: str = "unversioned",
+        renderer: str | Path | None = None,
         seed: int = 0,
         config: Mapping[str, Any] | None = None,
         code_version: str | None = None,
@@ -87,7 +90,7 @@ class Run:
             "seed": self.seed,
             "codeVersion": name_of(code_version or _program(), "code_version"),
             "config": _config(config, training, self.policy),
-            "environments": [{"environment": self.environment, "fingerprint": self.fingerprint}],
+            "environments": [{"environment": self.environment, "fingerprint": self.fingerprint, **_renderer(renderer)}],
             "policy": self.policy if policy is not None else None,
         }
         self._check_same(data)
@@ -320,6 +323,23 @@ def _config(config: Mapping[str, Any] | None, training: bool | str, policy: Json
     return read
 
 
+def _renderer(file: str | Path | None) -> Json:
+    """Reads the module by which the studio shows the steps of a run: it is kept with the run."""
+    if file is None:
+        return {}
+    remedy = "give the file of a JavaScript module that exports `render`"
+    if not isinstance(file, str | Path):
+        refuse("renderer", f"renderer is {shown(file)}", remedy)
+    try:
+        text = Path(file).read_bytes().decode("utf-8")
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else "") or "is no text in UTF-8"
+        refuse("renderer", f"renderer: {shown(str(file))} cannot be read ({reason})", remedy)
+    if not text or len(text.encode()) > RENDERER_BYTES:
+        refuse("renderer", f"renderer: {shown(str(file))} has {len(text.encode())} bytes", f"give a module of 1 to {RENDERER_BYTES} bytes")
+    return {"renderer": text}
+
+
 def _uuid(value: object, field: str) -> str:
     try:
         return str(uuid.UUID(str(value)))
@@ -334,8 +354,6 @@ def _seed(seed: object) -> int:
 
 
 def _program() -> str:
-    from pathlib import Path
-
     return (Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "") or "python"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, TypedDict
 
 from .spool import Durable, Full
@@ -16,6 +17,7 @@ class RunOptions(TypedDict, total=False):
     training: bool | str
     environment: str
     fingerprint: str
+    renderer: str | Path | None
     seed: int
     config: Mapping[str, Any] | None
     code_version: str | None

@@ -6,6 +6,8 @@ import { Failure } from '../parts/failure.tsx';
 import { decimal } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
+import { DrawnViews } from '../renderer/drawn-views.tsx';
+import { useRenderer } from '../renderer/use-renderer.ts';
 import { align, type Pair } from './align.ts';
 
 type Step = DiffPathQuery['path'][number];
@@ -59,11 +61,57 @@ function Both({ a, b }: { readonly a: Side; readonly b: Side }) {
           ? 'Both did and saw the same.'
           : `They part at step ${pairs[parted]?.a?.depth ?? pairs[parted]?.b?.depth}: ${kindOf(pairs[parted])}.`}
       </p>
+      <DiffViews key={`${a.id} ${b.id}`} pairs={pairs} a={a} b={b} from={Math.max(0, parted)} />
       <div className="diff">
         <Name side={a} />
         <Name side={b} />
         <Rows pairs={pairs} names={[`rollout ${a.ordinal}`, `rollout ${b.ordinal}`]} />
       </div>
+    </>
+  );
+}
+
+/** Both sides as their environments draw them, at a place of the alignment: at first where they part. */
+function DiffViews({
+  pairs,
+  a,
+  b,
+  from,
+}: {
+  readonly pairs: readonly Pair<Step>[];
+  readonly a: Side;
+  readonly b: Side;
+  readonly from: number;
+}) {
+  const [at, setAt] = useState(from);
+  const renderer = useRenderer(a.tree?.id);
+  if (!renderer) return null;
+  const side = (of: 'a' | 'b') => pairs.slice(0, at + 1).findLast((pair) => pair[of])?.[of]; // a side that ended stays at its end
+  const views = (
+    [
+      ['a', a],
+      ['b', b],
+    ] as const
+  ).flatMap(([of, { ordinal, tree }]) => {
+    const step = side(of);
+    return step && tree
+      ? [{ name: `rollout ${ordinal}, ${step.depth === 0 ? 'start' : `step ${step.depth}`}`, tree: tree.id, step: step.id }]
+      : [];
+  });
+  return (
+    <>
+      <label className="faint">
+        drawn at{' '}
+        <input
+          type="range"
+          min={0}
+          max={pairs.length - 1}
+          value={at}
+          aria-valuetext={views.map(({ name }) => name).join(', ')}
+          onChange={(event) => setAt(Number(event.target.value))}
+        />
+      </label>
+      <DrawnViews views={views} open={matchMedia('(min-width: 1000px)').matches} />
     </>
   );
 }

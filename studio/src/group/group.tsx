@@ -7,6 +7,7 @@ import { decimal, shortId } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { GroupViews } from '../renderer/drawn-views.tsx';
 import { advantagesBy, ESTIMATORS } from './estimators.ts';
 
 type Group = NonNullable<GroupPageQuery['tree']>;
@@ -58,6 +59,7 @@ export function GroupPage() {
             ) : (
               <Siblings rollouts={tree.rollouts} />
             )}
+            {tree.rollouts.length > 0 ? <GroupViews key={tree.id} tree={tree.id} /> : null}
           </>
         ) : (
           <p className="empty">No tree has the id {id} at this moment of the record.</p>

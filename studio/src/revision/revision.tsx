@@ -6,6 +6,7 @@ import { decimal, shortId } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { DrawnViews, type View } from '../renderer/drawn-views.tsx';
 
 type Revision = NonNullable<RevisionPageQuery['revision']>;
 type Turn = Revision['turns'][number];
@@ -84,6 +85,7 @@ function Whole({ revision }: { readonly revision: Revision }) {
         </p>
       ) : null}
       <p className="faint">{`The row as it is trained on: ${revision.turns.length} turns, the loss on ${trained} replies.`}</p>
+      <DrawnViews key={revision.id} views={viewsOf(revision)} open={false} />
       <NotKept revision={revision} />
       <ol className="plain found">
         {revision.turns.map((turn, at) => (
@@ -95,6 +97,16 @@ function Whole({ revision }: { readonly revision: Revision }) {
       </ol>
     </>
   );
+}
+
+/** Where the bad trajectory was given up, where it ended, and where the good one did. */
+function viewsOf({ treeId: tree, transition, badLeaf, goodLeaf }: Revision): readonly View[] {
+  const steps = [
+    { name: `given up here, step ${transition?.depth}`, step: transition?.id },
+    { name: 'the end of the bad trajectory', step: badLeaf?.id },
+    { name: 'the end of the good trajectory', step: goodLeaf?.id },
+  ];
+  return steps.flatMap(({ name, step }) => (step === undefined ? [] : [{ name, tree, step }]));
 }
 
 /** What was judged and is no part of the row: the step at which the bad trajectory was given up. */

@@ -26,8 +26,8 @@ const REASON_LIMIT = 2_000; // characters
 const FOLDED_MS = 10_000; // for all places of a call together; what is not folded then is on record and reported as pending
 
 /**
- * Opens the release of quarantined records for callers of the API. It takes the scope `admin`: a release changes what every reader
- * sees. Who sees some projects releases what belongs to them. Calls run one after another, so that nothing is released twice.
+ * Opens the release of quarantined records for callers of the API. It takes the scope `admin`: a release changes what every
+ * reader sees. Who sees some projects releases what belongs to them. Calls run one after another: nothing is released twice.
  */
 export function openRelease(parts: { readonly log: EventLog; readonly database: Database }): Release {
   const exclusive = createExclusive();

@@ -100,6 +100,7 @@ const ROOTS: Readonly<Record<string, { readonly arguments: string; readonly id?:
   },
   anomalies: 'list',
   quarantine: 'list',
+  replays: 'list',
   projects: 'list',
   // how far the log and the projections are, and who asks, which name nothing
   position: 'shared',

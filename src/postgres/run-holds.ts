@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from './database.ts';
+import { rowsWhere } from './rows-where.ts';
 
 /** A process that wants to hold a run. */
 export interface Holder {
@@ -62,7 +63,6 @@ export async function giveRunBack(db: Db, runId: string, epoch: number): Promise
 
 /** Reads the epochs of runs; of one that nobody ever took there is none. */
 export async function readHeldEpochs(db: Db, runIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await sql<{ runId: string; epoch: number }>`
-    select run_id, epoch from run_epochs where run_id = any(${[...runIds]}::uuid[])`.execute(db);
+  const rows = await rowsWhere(db, 'runEpochs', { runId: runIds }, ['runId', 'epoch']);
   return new Map(rows.map(({ runId, epoch }) => [runId, epoch]));
 }

@@ -1,8 +1,8 @@
-import { sql } from 'kysely';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { stampOf } from '../../events/envelope.ts';
 import { insertRows, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import type { Row } from '../../postgres/table.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
 import { tables } from './tables.ts';
@@ -56,8 +56,7 @@ function keyOf({ treeId, annotationId }: Pick<AnnotationRow, 'treeId' | 'annotat
 async function knownAnnotations(batch: readonly Delivery[], trx: Trx): Promise<Set<string>> {
   const ids = batch.flatMap(({ event }) => ('annotationId' in event.data ? [event.data.annotationId] : []));
   if (ids.length === 0) return new Set();
-  const { rows } = await sql<{ treeId: string; annotationId: string }>`
-    select tree_id, annotation_id from annotations where annotation_id = any(${ids}::uuid[])`.execute(trx);
+  const rows = await rowsWhere(trx, 'annotations', { annotationId: ids }, ['treeId', 'annotationId']);
   return new Set(rows.map(keyOf));
 }
 

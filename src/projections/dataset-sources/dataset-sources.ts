@@ -1,8 +1,8 @@
-import { sql } from 'kysely';
 import type { DataOf } from '../../events/catalogue.ts';
 import type { Delivery } from '../../events/envelope.ts';
 import { insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import type { Row } from '../../postgres/table.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
 import { tables } from './tables.ts';
@@ -56,9 +56,8 @@ async function knownDigests(batch: readonly Delivery[], trx: Trx): Promise<Map<s
     ),
   );
   if (ids.size === 0) return new Map();
-  const { rows } = await sql<{ id: string; sha256: string }>`
-    select dataset_id as id, sha256 from dataset_digests where dataset_id = any(${[...ids]}::uuid[])`.execute(trx);
-  return new Map(rows.map(({ id, sha256 }) => [id, sha256]));
+  const rows = await rowsWhere(trx, 'datasetDigests', { datasetId: ids }, ['datasetId', 'sha256']);
+  return new Map(rows.map(({ datasetId, sha256 }) => [datasetId, sha256]));
 }
 
 type SourcedExample = DataOf<'DatasetSourced'>['examples'][number];

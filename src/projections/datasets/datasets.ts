@@ -1,7 +1,7 @@
-import { sql } from 'kysely';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { insertRows, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import type { Row } from '../../postgres/table.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
 import { tables } from './tables.ts';
@@ -46,9 +46,8 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
 async function knownDatasets(batch: readonly Delivery[], trx: Trx): Promise<Set<string>> {
   const ids = batch.flatMap((delivery) => (isOf(delivery, 'DatasetWithdrawn') ? [delivery.event.data.datasetId] : []));
   if (ids.length === 0) return new Set();
-  const { rows } = await sql<{ id: string }>`
-    select dataset_id as id from datasets where dataset_id = any(${ids}::uuid[])`.execute(trx);
-  return new Set(rows.map(({ id }) => id));
+  const rows = await rowsWhere(trx, 'datasets', { datasetId: ids }, ['datasetId']);
+  return new Set(rows.map(({ datasetId }) => datasetId));
 }
 
 function releaseRow({

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Delivery } from '../../events/envelope.ts';
 import { insertRows } from '../../postgres/bulk.ts';
 import type { Db } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import { tables } from '../../postgres/tables.ts';
 import type { Item } from '../decode-records.ts';
 import { isOf } from '../projection.ts';
@@ -65,9 +66,7 @@ async function keepFences(db: Db, topic: string, partition: number, fences: read
 }
 
 async function readFences(db: Db, topic: string, partition: number, streams: readonly string[]): Promise<readonly Fence[]> {
-  const { rows } = await sql<Fence>`
-    select stream, "offset", epoch from stream_epochs
-    where topic = ${topic} and partition = ${partition} and stream = any(${[...streams]}::uuid[])`.execute(db);
+  const rows = await rowsWhere(db, 'streamEpochs', { topic, partition, stream: streams }, ['stream', 'offset', 'epoch']);
   return rows;
 }
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import { forgottenAmong } from '../../postgres/stream-keys.ts';
 
 /** Returns those of these runs of whose payload something is forgotten: of the run's own stream, or of a tree of it. */
@@ -41,8 +42,7 @@ export function nothingLeft(runId: string, { trees, forgotten }: LeftOfRun): str
  * @param keys where the keys of streams lie, unless `db` shows them.
  */
 export async function forgottenPrompts(db: Db, prompts: readonly string[], keys: Db = db): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ promptId: string; treeId: string }>`
-    select prompt_id, tree_id from prompts where prompt_id = any(${[...prompts]}::uuid[])`.execute(db);
+  const rows = await rowsWhere(db, 'prompts', { promptId: prompts }, ['promptId', 'treeId']);
   if (rows.length === 0) return new Set();
   const trees = await forgottenAmong(keys, [...new Set(rows.map(({ treeId }) => treeId))]);
   return new Set(rows.flatMap(({ promptId, treeId }) => (trees.has(treeId) ? [promptId] : [])));

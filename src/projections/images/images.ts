@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { sha256Hex } from '../../digest/sha256.ts';
 import type { EventType } from '../../events/catalogue.ts';
 import { canonicalJson } from '../../events/codec.ts';
@@ -6,6 +5,7 @@ import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { segmentId } from '../../images/image-id.ts';
 import { insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
 import { historyRow, runSpecRow, segmentRow, specRow } from './rows.ts';
 import { tables } from './tables.ts';
@@ -102,8 +102,7 @@ async function knownHistories(batch: readonly Delivery[], trx: Trx): Promise<Map
     return prefix ? [stepId, prefix.stepId] : [stepId];
   });
   if (ids.length === 0) return new Map();
-  const { rows } = await sql<{ stepId: string; treeId: string; length: number }>`
-    select step_id, tree_id, length from history_images where step_id = any(${ids}::uuid[])`.execute(trx);
+  const rows = await rowsWhere(trx, 'historyImages', { stepId: ids }, ['stepId', 'treeId', 'length']);
   return new Map(rows.map((row) => [row.stepId, { treeId: row.treeId, length: row.length }]));
 }
 

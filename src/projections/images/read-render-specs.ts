@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 
 export interface RenderSpecRecord {
   /** The SHA-256 of the canonical JSON of `spec`. */
@@ -17,9 +18,7 @@ export interface RunRenderSpecRecord extends RenderSpecRecord {
 /** Reads render specs by their ids, in no order; those that are not on record are left out. */
 export async function readRenderSpecs(db: Db, ids: readonly string[]): Promise<readonly RenderSpecRecord[]> {
   if (ids.length === 0) return [];
-  const { rows } = await sql<RenderSpecRecord>`
-    select render_spec_id as id, spec from render_specs where render_spec_id = any(${[...ids]}::text[])`.execute(db);
-  return rows;
+  return rowsWhere(db, 'renderSpecs', { renderSpecId: ids }, ['renderSpecId as id', 'spec']);
 }
 
 /** Reads the specs that runs draw by, those of a run in the order in which it registered them. */

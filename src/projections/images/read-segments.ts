@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import { type HistoryLink, resolveHistories } from './resolve-histories.ts';
 
 /** One record of history, drawn by one render spec. */
@@ -38,9 +39,8 @@ export async function readSegments(db: Db, ids: readonly string[]): Promise<read
  */
 export async function findKnownSegments(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set();
-  const { rows } = await sql<{ id: string }>`
-    select segment_id as id from segments where segment_id = any(${[...ids]}::text[])`.execute(db);
-  return new Set(rows.map(({ id }) => id));
+  const rows = await rowsWhere(db, 'segments', { segmentId: ids }, ['segmentId']);
+  return new Set(rows.map(({ segmentId }) => segmentId));
 }
 
 /**

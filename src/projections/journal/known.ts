@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Delivery } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import type { Known } from './fold-batch.ts';
 import { readBodiesOf } from './read-bodies.ts';
 
@@ -17,14 +18,12 @@ export async function loadKnown(events: readonly Delivery[], batch: readonly Del
 }
 
 async function positionsOf(streams: readonly string[], trx: Trx): Promise<Map<string, number>> {
-  const { rows } = await sql<{ stream: string; position: number }>`
-    select stream, position from streams where stream = any(${streams}::uuid[])`.execute(trx);
+  const rows = await rowsWhere(trx, 'streams', { stream: streams }, ['stream', 'position']);
   return new Map(rows.map((row) => [row.stream, row.position]));
 }
 
 async function sequencesOf(streams: readonly string[], trx: Trx): Promise<Map<string, number>> {
-  const { rows } = await sql<{ stream: string; producer: string; sequence: number }>`
-    select stream, producer, sequence from stream_producers where stream = any(${streams}::uuid[])`.execute(trx);
+  const rows = await rowsWhere(trx, 'streamProducers', { stream: streams }, ['stream', 'producer', 'sequence']);
   return new Map(rows.map((row) => [`${row.stream} ${row.producer}`, row.sequence]));
 }
 

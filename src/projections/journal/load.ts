@@ -1,6 +1,6 @@
-import { sql } from 'kysely';
 import { type Delivery, identityOf } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import { type Load, LoadEnds } from '../projection.ts';
 import { foldBatch } from './fold-batch.ts';
 import { IdPlaces, type Place } from './id-places.ts';
@@ -48,12 +48,9 @@ async function bodiesSeen(
 }
 
 async function bodyAt(identity: string, { partition, offset }: Place, partitions: readonly string[], trx: Trx): Promise<string> {
-  const [topic, number] = (partitions[partition] ?? '').split(' ');
-  const { rows } = await sql<{ id: string; stream: string; body: string }>`
-    select event_id as id, stream, body from events where topic = ${topic} and partition = ${Number(number)}::int and "offset" = ${offset}`.execute(
-    trx,
-  );
-  const [row] = rows;
+  const [topic = '', number] = (partitions[partition] ?? '').split(' ');
+  const place = { topic, partition: Number(number), offset };
+  const [row] = await rowsWhere(trx, 'events', place, ['eventId as id', 'stream', 'body']);
   // Of another partition and not committed yet, refused there, or another event of the same mix.
   if (!row || identityOf(row) !== identity) throw new LoadEnds(`event ${identity} was seen before, and is not where it was`);
   return row.body;

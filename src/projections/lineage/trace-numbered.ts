@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import { type Finder, type Found, oneStream, readOne } from './trace-links.ts';
 import { findBatch } from './trace-training.ts';
 
@@ -53,9 +54,6 @@ async function findLine(db: Db, release: string, line: number): Promise<Found | 
 }
 
 async function findBatchOf(db: Db, policyId: string, ordinal: number): Promise<Found | null> {
-  const batch = await readOne(
-    db,
-    sql<{ id: string }>`select batch_id as id from batches where policy_id = ${policyId} and ordinal = ${ordinal}::int`,
-  );
-  return batch && findBatch(db, batch.id);
+  const [batch] = await rowsWhere(db, 'batches', { policyId, ordinal }, ['batchId']);
+  return batch ? findBatch(db, batch.batchId) : null;
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Db } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import { type Finder, type Found, oneStream, readOne } from './trace-links.ts';
 
 /** A release of training data. */
@@ -108,17 +109,14 @@ export const findVersion: Finder = async (db, text) => {
 };
 
 async function findTrained(db: Db, id: string, policyId: string, version: number): Promise<Found | null> {
-  const trained = await readOne(
-    db,
-    sql<{ lineageId: string; weights: string; samples: number; at: Date }>`
-      select lineage_id, weights, samples, updated_at as at from policy_versions where policy_id = ${policyId} and version = ${version}`,
-  );
+  const columns = ['lineageId', 'weights', 'samples', 'updatedAt'] as const;
+  const [trained] = await rowsWhere(db, 'policyVersions', { policyId, version }, columns);
   if (!trained) return null;
   const mine = sql`policy_versions where policy_id = ${policyId} and version = ${version}`;
   return {
     kind: 'policy version',
     id,
-    title: `trained on ${trained.samples} samples, ${trained.at.toISOString()}, weights ${trained.weights}`,
+    title: `trained on ${trained.samples} samples, ${trained.updatedAt.toISOString()}, weights ${trained.weights}`,
     madeBy: { streams: oneStream(trained.lineageId), types: ['PolicyUpdated'], field: 'version', named: String(version) },
     from: [
       {
@@ -179,9 +177,6 @@ async function findActing(db: Db, id: string, policyId: string, version: number)
 }
 
 async function findRelease(db: Db, name: string, version: number): Promise<Found | null> {
-  const release = await readOne(
-    db,
-    sql<{ id: string }>`select dataset_id as id from datasets where name = ${name} and version = ${version}`,
-  );
-  return release && findDataset(db, release.id);
+  const [release] = await rowsWhere(db, 'datasets', { name, version }, ['datasetId']);
+  return release ? findDataset(db, release.datasetId) : null;
 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import { rolloutsThrough, seedOfTrees, seedOverRollout, seedThroughSteps } from './recall-seeds.ts';
 import { type Finder, oneStream, readOne } from './trace-links.ts';
 
@@ -49,16 +50,12 @@ export const findRun: Finder = async (db, id) => {
 
 /** A tree: a group of rollouts on one task. */
 export const findTree: Finder = async (db, id) => {
-  const tree = await readOne(
-    db,
-    sql<{ goal: string; environment: string; reason: string | null }>`
-      select goal, environment, close_reason as reason from trees where tree_id = ${id}`,
-  );
+  const [tree] = await rowsWhere(db, 'trees', { treeId: id }, ['goal', 'environment', 'closeReason']);
   if (!tree) return null;
   return {
     kind: 'tree',
     id,
-    title: `${tree.environment}: ${tree.goal} (${tree.reason ?? 'open'})`,
+    title: `${tree.environment}: ${tree.goal} (${tree.closeReason ?? 'open'})`,
     madeBy: { streams: oneStream(id), types: ['TreeOpened', 'TreeClosed'], field: 'treeId', named: id },
     from: [
       {
@@ -214,14 +211,8 @@ export const findReward: Finder = async (db, id) => {
 
 /** A task: a problem instance, which many runs may have tried. */
 export const findTask: Finder = async (db, id) => {
-  const task = await readOne(
-    db,
-    sql<{
-      alias: string;
-      goal: string;
-      environment: string;
-    }>`select alias, goal, environment from trees where task_id = ${id} limit 1`,
-  );
+  const ofTask = db.selectFrom('trees').where('taskId', '=', id);
+  const task = await ofTask.select(['alias', 'goal', 'environment']).limit(1).executeTakeFirst();
   if (!task) return null;
   return {
     kind: 'task',
@@ -241,13 +232,10 @@ export const findTask: Finder = async (db, id) => {
 
 /** A revision trajectory, made of a good and a bad one. */
 export const findRevision: Finder = async (db, id) => {
-  const revision = await readOne(
-    db,
-    sql<{ treeId: string; state: string; judge: string; good: string; bad: string }>`
-      select tree_id, state, judge, good_leaf_step_id as good, bad_leaf_step_id as bad from revisions where revision_id = ${id}`,
-  );
+  const columns = ['treeId', 'state', 'judge', 'goodLeafStepId', 'badLeafStepId'] as const;
+  const [revision] = await rowsWhere(db, 'revisions', { revisionId: id }, columns);
   if (!revision) return null;
-  const { treeId, state, judge, good, bad } = revision;
+  const { treeId, state, judge, goodLeafStepId: good, badLeafStepId: bad } = revision;
   return {
     kind: 'revision',
     id,

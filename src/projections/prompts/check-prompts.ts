@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import { PromptUnreadable } from './prompt-unreadable.ts';
 import { type PromptPayloads, readPrompts } from './read-prompts.ts';
 
@@ -32,8 +33,7 @@ export async function* treesWithPrompts(db: Db): AsyncGenerator<string> {
  * damaged has the fault of that one. Payloads that are missing from the blob store are faults as well.
  */
 export async function checkPrompts(db: Db, treeId: string, payloads: PromptPayloads): Promise<readonly CheckedPrompt[]> {
-  const { rows } = await sql<{ id: string; sha256: string }>`
-    select prompt_id as id, sha256 from prompts where tree_id = ${treeId}::uuid order by log_offset`.execute(db);
+  const rows = await rowsWhere(db, 'prompts', { treeId }, ['promptId as id', 'sha256'], ['logOffset']);
   const ids = rows.map(({ id }) => id);
   if ((await faultOf(db, ids, payloads)) === null) return rows.map((row) => ({ ...row, fault: null }));
   const checked: CheckedPrompt[] = [];

@@ -1,9 +1,9 @@
-import { sql } from 'kysely';
 import type { EventType } from '../../events/catalogue.ts';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { blockDigest } from '../../events/prompt-digest.ts';
 import { insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
 import { blockRow, promptIdOf, promptRow } from './rows.ts';
 import { tables } from './tables.ts';
@@ -86,14 +86,7 @@ async function knownPrompts(batch: readonly Delivery[], trx: Trx): Promise<Map<s
     return base ? [id, base.stepId] : [id];
   });
   if (ids.length === 0) return new Map();
-  const { rows } = await sql<{
-    promptId: string;
-    treeId: string;
-    length: number;
-    withImages: boolean;
-    tokenCount: number | null;
-  }>`
-    select prompt_id, tree_id, length, with_images, token_count from prompts where prompt_id = any(${ids}::uuid[])`.execute(trx);
+  const rows = await rowsWhere(trx, 'prompts', { promptId: ids }, ['promptId', 'treeId', 'length', 'withImages', 'tokenCount']);
   return new Map(
     rows.map((row) => [
       row.promptId,

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { RecordedSignal } from '../../domain/revision/splice.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 
 /** A revision as it was mined; `splice` makes its turns again from the tree. */
 export interface MinedRevision {
@@ -59,11 +60,12 @@ export interface MinedJudgement {
 
 /** Reads the judgements of trees, those of one trajectory in the order of its steps. */
 export async function readMinedJudgements(trx: Trx, treeIds: readonly string[]): Promise<readonly MinedJudgement[]> {
-  const { rows } = await sql<MinedJudgement>`
-    select judgement_id, tree_id, leaf_step_id, step_id,
-           step_index, judge, verdict, reply, blobs
-    from judgements where tree_id = any(${[...treeIds]}::uuid[]) order by tree_id, leaf_step_id, step_index, judgement_id`.execute(
+  const rows = await rowsWhere(
     trx,
+    'judgements',
+    { treeId: treeIds },
+    ['judgementId', 'treeId', 'leafStepId', 'stepId', 'stepIndex', 'judge', 'verdict', 'reply', 'blobs'],
+    ['treeId', 'leafStepId', 'stepIndex', 'judgementId'],
   );
   return rows;
 }

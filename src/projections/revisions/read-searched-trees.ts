@@ -4,6 +4,7 @@ import { growTree, type Tree } from '../../domain/tree/grow-tree.ts';
 import type { BlobRef } from '../../events/schemas/values.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import { readPictureIds } from '../pictures/read-pictures.ts';
 
 /** A tree as revisions are mined from it. */
@@ -71,9 +72,16 @@ export async function readSearchedTrees(
   resolve: ResolveText,
 ): Promise<ReadonlyMap<string, SearchedTree>> {
   const ids = [...treeIds];
-  const { rows: heads } = await sql<HeadRow>`
-    select tree_id, run_id, environment, server_fingerprint, alias, seed, instruction, blobs
-    from trees where tree_id = any(${ids}::uuid[])`.execute(db);
+  const heads = await rowsWhere(db, 'trees', { treeId: ids }, [
+    'treeId',
+    'runId',
+    'environment',
+    'serverFingerprint',
+    'alias',
+    'seed',
+    'instruction',
+    'blobs',
+  ]);
   const { rows: steps } = await sql<StepRow>`
     select s.tree_id, s.step_id, s.parent_step_id, s.response, s.action, s.observation,
            s.termination, s.blobs, n.visits, n.value_sum

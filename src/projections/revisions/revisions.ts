@@ -1,8 +1,8 @@
-import { sql } from 'kysely';
 import type { EventType } from '../../events/catalogue.ts';
 import type { Delivery } from '../../events/envelope.ts';
 import { insertRows, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
 import { judgementRow, type OutcomeRow, outcomeRow, type RevisionRow, revisionRow } from './rows.ts';
 import { tables } from './tables.ts';
@@ -58,7 +58,6 @@ async function currentRevisions(
 ): Promise<Map<string, { readonly treeId: string; readonly state: string }>> {
   const ids = batch.flatMap(({ event }) => ('revisionId' in event.data ? [event.data.revisionId] : []));
   if (ids.length === 0) return new Map();
-  const { rows } = await sql<{ revisionId: string; treeId: string; state: string }>`
-    select revision_id, tree_id, state from revisions where revision_id = any(${ids}::uuid[])`.execute(trx);
+  const rows = await rowsWhere(trx, 'revisions', { revisionId: ids }, ['revisionId', 'treeId', 'state']);
   return new Map(rows.map((row) => [row.revisionId, { treeId: row.treeId, state: row.state }]));
 }

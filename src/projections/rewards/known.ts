@@ -1,6 +1,6 @@
-import { sql } from 'kysely';
 import type { Delivery } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import { isOf } from '../projection.ts';
 import type { Known } from './fold-batch.ts';
 import { addNew } from './loaded-trees.ts';
@@ -42,22 +42,20 @@ function noFacts(): Facts {
 export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<Known> {
   const known = noFacts();
   const wanted = references(batch);
-  const trees = await sql<{ treeId: string; runId: string }>`
-    select tree_id, run_id from reward_trees where tree_id = any(${[...wanted.trees]}::uuid[])`.execute(trx);
-  for (const { treeId, runId } of trees.rows) known.runs.set(treeId, runId);
+  const trees = await rowsWhere(trx, 'rewardTrees', { treeId: wanted.trees }, ['treeId', 'runId']);
+  for (const { treeId, runId } of trees) known.runs.set(treeId, runId);
   if (wanted.steps.size > 0) {
-    const steps = await sql<{ stepId: string; treeId: string }>`
-      select step_id, tree_id from reward_edges where step_id = any(${[...wanted.steps]}::uuid[])`.execute(trx);
-    for (const { stepId, treeId } of steps.rows) known.steps.set(stepId, treeId);
+    const steps = await rowsWhere(trx, 'rewardEdges', { stepId: wanted.steps }, ['stepId', 'treeId']);
+    for (const { stepId, treeId } of steps) known.steps.set(stepId, treeId);
   }
   if (wanted.revisions.length === 0) return knownFacts(known);
-  const rewards = await sql<{ rewardId: string; treeId: string; revisions: number }>`
-    select reward_id, tree_id, revisions from rewards where reward_id = any(${[...wanted.rewards]}::uuid[])`.execute(trx);
-  for (const { rewardId, treeId, revisions } of rewards.rows) known.rewards.set(rewardId, { treeId, revisions });
-  const revised = await sql<{ treeId: string; eventId: string }>`
-    select tree_id, event_id from reward_revisions
-    where tree_id = any(${[...wanted.trees]}::uuid[]) and event_id = any(${wanted.revisions}::uuid[])`.execute(trx);
-  for (const { treeId, eventId } of revised.rows) known.revised.add(`${treeId} ${eventId}`);
+  const rewards = await rowsWhere(trx, 'rewards', { rewardId: wanted.rewards }, ['rewardId', 'treeId', 'revisions']);
+  for (const { rewardId, treeId, revisions } of rewards) known.rewards.set(rewardId, { treeId, revisions });
+  const revised = await rowsWhere(trx, 'rewardRevisions', { treeId: wanted.trees, eventId: wanted.revisions }, [
+    'treeId',
+    'eventId',
+  ]);
+  for (const { treeId, eventId } of revised) known.revised.add(`${treeId} ${eventId}`);
   return knownFacts(known);
 }
 

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { BlobRef } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 
 /** A tree with everything that scoring its finished rollouts looks at. */
 export interface ScorableTree {
@@ -47,12 +48,22 @@ export async function* readScorable(db: Db, runId: string): AsyncGenerator<Scora
     .orderBy('treeId')
     .execute();
   for (const { treeId, alias, goal } of trees) {
-    const steps = await sql<ScorableStep>`
-      select step_id, parent_step_id, response, action, observation, executable, blobs
-      from steps where tree_id = ${treeId}`.execute(db);
-    const rollouts = await sql<ScorableTree['rollouts'][number]>`
-      select rollout_id, leaf_step_id, success from rollouts
-      where tree_id = ${treeId} and outcome in ('terminated', 'truncated') order by ordinal, rollout_id`.execute(db);
+    const steps = await rowsWhere(db, 'steps', { treeId }, [
+      'stepId',
+      'parentStepId',
+      'response',
+      'action',
+      'observation',
+      'executable',
+      'blobs',
+    ]);
+    const rollouts = await rowsWhere(
+      db,
+      'rollouts',
+      { treeId, outcome: ['terminated', 'truncated'] },
+      ['rolloutId', 'leafStepId', 'success'],
+      ['ordinal', 'rolloutId'],
+    );
     const rewards = await sql<CurrentReward>`
       select r.reward_id, r.step_id, r.rollout_id, r.component, r.value, r.revisions,
         coalesce(v.scorer, r.scorer) as scorer, coalesce(v.scorer_revision, r.scorer_revision) as revision
@@ -64,8 +75,8 @@ export async function* readScorable(db: Db, runId: string): AsyncGenerator<Scora
       treeId,
       alias,
       goal,
-      steps: new Map(steps.rows.map((step) => [step.stepId, step])),
-      rollouts: rollouts.rows,
+      steps: new Map(steps.map((step) => [step.stepId, step])),
+      rollouts: rollouts as ScorableTree['rollouts'], // each has ended at a leaf
       rewards: rewards.rows,
     };
   }

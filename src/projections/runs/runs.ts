@@ -1,8 +1,8 @@
-import { sql } from 'kysely';
 import type { EventType } from '../../events/catalogue.ts';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { insertRows, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import type { Row } from '../../postgres/table.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
 import { tables } from './tables.ts';
@@ -56,9 +56,7 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
 async function knownRuns(batch: readonly Delivery[], trx: Trx): Promise<Set<string>> {
   const ids = batch.flatMap((d) => (isOf(d, 'RunFinished') || isOf(d, 'MetricRecorded') ? [d.event.data.runId] : []));
   if (ids.length === 0) return new Set();
-  const { rows } = await sql<{
-    runId: string;
-  }>`select run_id from runs where run_id = any(${[...new Set(ids)]}::uuid[])`.execute(trx);
+  const rows = await rowsWhere(trx, 'runs', { runId: new Set(ids) }, ['runId']);
   return new Set(rows.map((row) => row.runId));
 }
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 
 export interface NodeStatistics {
   readonly stepId: string;
@@ -10,9 +11,7 @@ export interface NodeStatistics {
 
 /** Reads the search statistics of whole trees as they are now; steps that no back-up passed are left out. */
 export async function readStatistics(db: Db, trees: readonly string[]): Promise<readonly NodeStatistics[]> {
-  const { rows } = await sql<NodeStatistics>`
-    select step_id, tree_id, visits, value_sum
-    from node_statistics where tree_id = any(${[...trees]}::uuid[])`.execute(db);
+  const rows = await rowsWhere(db, 'nodeStatistics', { treeId: trees }, ['stepId', 'treeId', 'visits', 'valueSum']);
   return rows;
 }
 

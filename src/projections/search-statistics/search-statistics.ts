@@ -1,7 +1,7 @@
-import { sql } from 'kysely';
 import type { Delivery } from '../../events/envelope.ts';
 import { insertRows, upsertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import type { Row } from '../../postgres/table.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
 import { tables } from './tables.ts';
@@ -17,9 +17,8 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   const backups = batch.filter((delivery) => isOf(delivery, 'ValueBackedUp'));
   const trees = [...new Set(backups.map((d) => d.event.stream))];
   const ids = backups.map((d) => d.event.id);
-  const counted = await sql<{ treeId: string; eventId: string }>`
-    select tree_id, event_id from backups where tree_id = any(${trees}::uuid[]) and event_id = any(${ids}::uuid[])`.execute(trx);
-  const seen = new Set(counted.rows.map(({ treeId, eventId }) => `${treeId} ${eventId}`));
+  const counted = await rowsWhere(trx, 'backups', { treeId: trees, eventId: ids }, ['treeId', 'eventId']);
+  const seen = new Set(counted.map(({ treeId, eventId }) => `${treeId} ${eventId}`));
   const fresh = backups.filter(({ event: { stream, id } }) => !seen.has(`${stream} ${id}`) && seen.add(`${stream} ${id}`));
   if (fresh.length === 0) return [];
 
@@ -40,8 +39,7 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
 type NodeRow = Row<typeof tables.nodeStatistics>;
 
 async function statisticsOf(stepIds: readonly string[], trx: Trx): Promise<Map<string, NodeRow>> {
-  const { rows } = await sql<NodeRow>`
-    select step_id, tree_id, visits, value_sum from node_statistics where step_id = any(${stepIds}::uuid[])`.execute(trx);
+  const rows = await rowsWhere(trx, 'nodeStatistics', { stepId: stepIds }, ['stepId', 'treeId', 'visits', 'valueSum']);
   return new Map(rows.map((row) => [row.stepId, row]));
 }
 

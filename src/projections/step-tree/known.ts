@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Delivery } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import { isOf } from '../projection.ts';
 import type { KnownTree } from './rows.ts';
 
@@ -28,9 +29,8 @@ export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<K
     if (tree.closed) known.closed.add(tree.treeId);
   }
   if (wanted.steps.size > 0) {
-    const steps = await sql<{ stepId: string; treeId: string; parentStepId: string | null; depth: number }>`
-      select step_id, tree_id, parent_step_id, depth from steps where step_id = any(${[...wanted.steps]}::uuid[])`.execute(trx);
-    for (const step of steps.rows)
+    const steps = await rowsWhere(trx, 'steps', { stepId: wanted.steps }, ['stepId', 'treeId', 'parentStepId', 'depth']);
+    for (const step of steps)
       known.steps.set(step.stepId, { treeId: step.treeId, parentId: step.parentStepId, depth: step.depth });
   }
   if (wanted.rollouts.size > 0) {

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { manifestHashOf } from '../../events/manifest-hash.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import type { BatchRecord, HistoryRecord, LeaseRecord, RejectionRecord, SampleRecord, UpdateRecord } from './batch-history.ts';
 
 const BATCHES = 20; // of a fetch: a batch has up to some thousand samples, each a row of about 300 bytes
@@ -86,9 +87,13 @@ async function readSamples(trx: Trx, ids: readonly string[]): Promise<readonly O
 }
 
 async function readLeases(trx: Trx, ids: readonly string[]): Promise<readonly OfBatch<LeaseRecord>[]> {
-  const { rows } = await sql<OfBatch<LeaseRecord>>`
-    select batch_id, lease_id, fence, consumer, leased_at, deadline, ended_at, ended_by, end_reason
-    from leases where batch_id = any(${[...ids]}::uuid[]) order by batch_id, fence`.execute(trx);
+  const rows = await rowsWhere(
+    trx,
+    'leases',
+    { batchId: ids },
+    ['batchId', 'leaseId', 'fence', 'consumer', 'leasedAt', 'deadline', 'endedAt', 'endedBy', 'endReason'],
+    ['batchId', 'fence'],
+  );
   return rows;
 }
 

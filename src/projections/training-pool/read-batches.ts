@@ -3,6 +3,7 @@ import type { Method } from '../../events/schemas/training.ts';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
 import type { LeaseEnd } from './training-rows.ts';
 
@@ -78,10 +79,8 @@ export interface AbandonmentRecord {
 
 /** Reads how batches were abandoned, in one statement, in no order; the others are left out. */
 export async function readAbandonments(db: Db, batches: readonly string[]): Promise<readonly AbandonmentRecord[]> {
-  const { rows } = await sql<AbandonmentRecord>`
-    select batch_id, abandoned_by as "by", reason, abandoned_at
-    from batch_abandonments where batch_id = any(${[...batches]}::uuid[])`.execute(db);
-  return rows;
+  const columns = ['batchId', 'abandonedBy as by', 'reason', 'abandonedAt'] as const;
+  return rowsWhere(db, 'batchAbandonments', { batchId: batches }, columns);
 }
 
 /** A lease of a batch, ended or not. */

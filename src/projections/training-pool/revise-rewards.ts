@@ -1,7 +1,7 @@
-import { sql } from 'kysely';
 import type { Delivery } from '../../events/envelope.ts';
 import { updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import { isOf } from '../projection.ts';
 import { tables } from './tables.ts';
 
@@ -26,10 +26,13 @@ export type CurrentRewards = Map<string, CurrentReward>;
 export async function readCurrentRewards(batch: readonly Delivery[], trx: Trx): Promise<CurrentRewards> {
   const ids = new Set(batch.flatMap((delivery) => (isOf(delivery, 'RewardRevised') ? [delivery.event.data.rewardId] : [])));
   if (ids.size === 0) return new Map();
-  const { rows } = await sql<CurrentReward>`
-    select reward_id, rollout_id, step_id, value, revised_by from sample_rewards where reward_id = any(${[...ids]}::uuid[])`.execute(
-    trx,
-  );
+  const rows = await rowsWhere(trx, 'sampleRewards', { rewardId: ids }, [
+    'rewardId',
+    'rolloutId',
+    'stepId',
+    'value',
+    'revisedBy',
+  ]);
   return new Map(rows.map((row) => [row.rewardId, row]));
 }
 

@@ -3,6 +3,7 @@ import { groupBy } from '../../domain/group-by.ts';
 import { growTree } from '../../domain/tree/grow-tree.ts';
 import { indexRewards, type TreeReward } from '../../domain/tree/trajectory.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import type { RecordedRollout, RecordedStep, RecordedTree, TreeHead } from './recorded-tree.ts';
 
 /** Reads trees whole, in four statements for all of them, and grows each in memory. Trees that are not there are left out. */
@@ -62,8 +63,12 @@ async function readRollouts(trx: Trx, treeIds: readonly string[]): Promise<reado
 
 /** By id, so that floating-point sums have one order in every database that holds the same rewards. */
 async function readRewards(trx: Trx, treeIds: readonly string[]): Promise<readonly (TreeReward & { readonly treeId: string })[]> {
-  const { rows } = await sql<TreeReward & { readonly treeId: string }>`
-    select tree_id, step_id, rollout_id, component, value
-    from rewards where tree_id = any(${[...treeIds]}::uuid[]) order by tree_id, reward_id`.execute(trx);
+  const rows = await rowsWhere(
+    trx,
+    'rewards',
+    { treeId: treeIds },
+    ['treeId', 'stepId', 'rolloutId', 'component', 'value'],
+    ['treeId', 'rewardId'],
+  );
   return rows;
 }

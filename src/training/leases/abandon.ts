@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { isUuid } from '../../domain/ids.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import { writeOutbox } from '../outbox/write-outbox.ts';
 import { checkHolding, invalid } from './check-request.ts';
 import { endExpired } from './expire.ts';
@@ -46,8 +47,7 @@ async function abandonLeased(options: LeaseServiceOptions, holding: Holding, rea
 async function abandonPlanned(options: LeaseServiceOptions, batchId: string, reason: string): Promise<Abandoned | Refused> {
   if (!isUuid(batchId)) return invalid('batchId', 'must be a UUID in lower case');
   await options.caughtUp?.(); // a batch that was planned a moment ago is known
-  const { rows } = await sql<{ policyId: string; ordinal: number }>`
-    select policy_id, ordinal from batches where batch_id = ${batchId}::uuid`.execute(options.db);
+  const rows = await rowsWhere(options.db, 'batches', { batchId }, ['policyId', 'ordinal']);
   const [batch] = rows;
   if (!batch) return unknownBatch(batchId);
   const lineageId = lineageIdOf(batch.policyId);
@@ -102,7 +102,6 @@ async function end(
 
 /** What was answered when the batch was abandoned, if it was. */
 export async function abandonedBefore(trx: Trx, batchId: string): Promise<Abandoned | undefined> {
-  const { rows } = await sql<{ ordinal: number }>`
-    select ordinal from lease_abandonments where batch_id = ${batchId}::uuid`.execute(trx);
+  const rows = await rowsWhere(trx, 'leaseAbandonments', { batchId }, ['ordinal']);
   return rows[0] && { kind: 'abandoned', batchId, ordinal: rows[0].ordinal };
 }

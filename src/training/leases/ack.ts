@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import { writeOutbox } from '../outbox/write-outbox.ts';
 import { checkAck } from './check-request.ts';
 import { endExpired } from './expire.ts';
@@ -49,8 +50,12 @@ export async function ackBatch(options: LeaseServiceOptions, request: AckRequest
 
 /** What was said of the batch before: the same answer to the same question, a refusal to another result. */
 async function answeredBefore(trx: Trx, grant: Grant, request: AckRequest): Promise<Acked | Refused | undefined> {
-  const { rows } = await sql<AckRow>`
-    select lease_id, version, checkpoint_id, weights from lease_acks where batch_id = ${grant.names.batchId}::uuid`.execute(trx);
+  const rows = await rowsWhere(trx, 'leaseAcks', { batchId: grant.names.batchId }, [
+    'leaseId',
+    'version',
+    'checkpointId',
+    'weights',
+  ]);
   const [before] = rows;
   if (!before || before.leaseId !== grant.names.leaseId || request.fence !== grant.names.fence) return undefined;
   const { version, checkpointId, weights } = request;
@@ -70,13 +75,6 @@ async function isTaken(trx: Trx, service: ServiceRow, checkpointId: string): Pro
     trx,
   );
   return rows.length > 0;
-}
-
-interface AckRow {
-  readonly leaseId: string;
-  readonly version: number;
-  readonly checkpointId: string;
-  readonly weights: string;
 }
 
 async function noteResult(trx: Trx, { names, ordinal }: Grant, request: AckRequest): Promise<void> {

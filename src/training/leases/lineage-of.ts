@@ -1,20 +1,19 @@
 import { sql } from 'kysely';
 import { isUuid } from '../../domain/ids.ts';
 import type { Db } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 
 /** Finds the lineage of a lease that was ever given; undefined for none. */
 export async function lineageOfLease(db: Db, leaseId: string): Promise<string | undefined> {
   if (!isUuid(leaseId)) return undefined;
-  const { rows } = await sql<{ lineageId: string }>`
-    select lineage_id from lease_grants where lease_id = ${leaseId}::uuid`.execute(db);
+  const rows = await rowsWhere(db, 'leaseGrants', { leaseId }, ['lineageId']);
   return rows[0]?.lineageId;
 }
 
 /** Finds the lineage of a batch that is planned; undefined for none. */
 export async function lineageOfBatch(db: Db, batchId: string): Promise<string | undefined> {
   if (!isUuid(batchId)) return undefined;
-  const { rows } = await sql<{ lineageId: string }>`
-    select lineage_id from batches where batch_id = ${batchId}::uuid`.execute(db);
+  const rows = await rowsWhere(db, 'batches', { batchId }, ['lineageId']);
   return rows[0]?.lineageId;
 }
 

@@ -52,13 +52,14 @@ async function removeStale(file: string, stale: string): Promise<void> {
 export interface PostmasterStart extends Omit<GuardStart, 'server'> {
   readonly postgres: string;
   readonly durability: Durability;
+  readonly sockets: string;
   /** A free one when undefined. */
   readonly port: number | undefined;
 }
 
 /** Starts a postmaster under a guard that ends it behind its last user. It may end at once: see `ended`. */
-export async function startPostmaster({ postgres, durability, port, ...start }: PostmasterStart): Promise<Guard> {
-  return startGuard({ ...start, server: [postgres, ...serverArguments(start.data, port ?? (await freePort()), durability)] });
+export async function startPostmaster({ postgres, port, ...start }: PostmasterStart): Promise<Guard> {
+  return startGuard({ ...start, server: [postgres, ...serverArguments(start, port ?? (await freePort()))] });
 }
 
 const NOTHING_DURABLE = {
@@ -66,11 +67,12 @@ const NOTHING_DURABLE = {
   ...{ wal_level: 'minimal', max_wal_senders: 0 }, // a table that is filled in the transaction that makes it is not logged
 };
 
-function serverArguments(data: string, port: number, durability: Durability): readonly string[] {
+type ServerSettings = Pick<PostmasterStart, 'data' | 'durability' | 'sockets'>;
+function serverArguments({ data, durability, sockets }: ServerSettings, port: number): readonly string[] {
   const settings = {
     listen_addresses: '127.0.0.1',
     port,
-    unix_socket_directories: '',
+    unix_socket_directories: sockets,
     max_connections: 200,
     timezone: 'UTC',
     log_timezone: 'UTC',

@@ -32,11 +32,13 @@ export async function startEmbeddedPostgres(options: {
   readonly durability?: Durability;
   /** Where it listens; a free port when left out. */
   readonly port?: number;
+  /** The folder of its Unix socket, next to the port; no such socket when left out. */
+  readonly sockets?: string;
 }): Promise<EmbeddedPostgres> {
   const binaries = await findPostgresBinaries();
   try {
     await mkdir(options.folder, { recursive: true });
-    return await startOrAttach(await realpath(options.folder), binaries, options.durability ?? 'fsync', options.port);
+    return await startOrAttach({ ...options, folder: await realpath(options.folder) }, binaries);
   } catch (error) {
     throw folderError(options.folder, error);
   }
@@ -46,16 +48,14 @@ const READY_MS = 120_000; // crash recovery of a big folder takes minutes at wor
 const LAUNCHES = 5;
 
 async function startOrAttach(
-  folder: string,
+  { folder, durability = 'fsync', port, sockets = '' }: Parameters<typeof startEmbeddedPostgres>[0],
   binaries: PostgresBinaries,
-  durability: Durability,
-  port: number | undefined,
 ): Promise<EmbeddedPostgres> {
   const account = await chooseAccount(join(folder, 'data'), [folder, binaries.postgres]);
   const data = await ensureDataFolder(folder, binaries, account, durability);
   const password = await passwordOf(folder);
   const users = await openUsers(folder, account);
-  const server = { folder, data, account, users, password, durability, postgres: binaries.postgres };
+  const server = { folder, data, account, users, password, durability, sockets, postgres: binaries.postgres };
   const { url, started } = await attach(server, port);
   const keeping = keepServer(server, (again) => attach(server, again), Number(new URL(url).port));
   return {
@@ -71,6 +71,7 @@ async function startOrAttach(
 interface Server extends Omit<GuardStart, 'server'> {
   readonly password: string;
   readonly durability: Durability;
+  readonly sockets: string;
   readonly postgres: string;
 }
 

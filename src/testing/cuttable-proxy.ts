@@ -60,6 +60,7 @@ export async function startCuttableProxy(url: string): Promise<CuttableProxy> {
   if (address === null || typeof address === 'string') throw new TypeError('a TCP server has an address with a port');
   const front = new URL(url);
   front.port = String(address.port);
+  front.searchParams.delete('host'); // of a Unix socket
   const cut = (): void => {
     isCut = true;
     for (const socket of sockets) socket.destroy();

@@ -50,12 +50,14 @@ async function makeFolder(): Promise<string> {
 
 async function startPostgres(folder: string): Promise<void> {
   if (!process.env.DATABASE_URL) {
-    const server = await startEmbeddedPostgres({ folder: join(folder, 'postgres'), durability: 'none' });
+    const postgres = join(folder, 'postgres');
+    const sockets = join(postgres, 'data');
+    const server = await startEmbeddedPostgres({ folder: postgres, durability: 'none', sockets });
     afterTests(async () => {
       delete process.env.DATABASE_URL; // a watch begins again
       await server.close();
     });
-    process.env.DATABASE_URL = server.url;
+    process.env.DATABASE_URL = `${server.url}?host=${sockets}`; // a statement takes less of the system than by TCP
   }
   const template = await createTemplateDatabase(process.env.DATABASE_URL);
   afterTests(() => template.drop());

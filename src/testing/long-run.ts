@@ -6,7 +6,7 @@ export function isLongRun(): boolean {
   return process.env[LONG_RUN] === '1';
 }
 
-/** Returns how often a property is tried against real servers: so many times in the long run, a quarter of it in `npm test`. */
+/** Returns how often a property is tried against real servers: so many times in the long run, an eighth of it in `npm test`. */
 export function runs(long: number): number {
-  return isLongRun() ? long : Math.max(2, Math.ceil(long / 4));
+  return isLongRun() ? long : Math.max(2, Math.ceil(long / 8));
 }

@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import { wholeRowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
 
 /** An annotation; of the ids of subjects the one is set that `kind` names. */
@@ -48,34 +49,21 @@ export async function readAnnotationPages(
 
 /** Counts the annotations of each filter, in one statement. */
 export async function countAnnotations(db: Db, filters: readonly AnnotationFilter[]): Promise<readonly number[]> {
-  return countEach(
-    db,
-    filters.map((filter) => chosenAnnotations(db, filter)),
-  );
+  const queries = filters.map((filter) => chosenAnnotations(db, filter));
+  return countEach(db, queries);
 }
 
 /** Reads annotations by their ids, in one statement, retracted ones too; ids that are unknown are left out. */
 export async function readAnnotationsById(db: Db, ids: readonly string[]): Promise<readonly AnnotationRecord[]> {
   if (ids.length === 0) return [];
-  const rows = await db
-    .selectFrom('annotations')
-    .selectAll()
-    .where('annotationId', 'in', [...ids])
-    .execute();
+  const rows = await wholeRowsWhere(db, 'annotations', { annotationId: ids });
   return rows.map(toAnnotation);
 }
 
 /** Reads the annotations of trees that were not retracted, in the order in which they were added. */
 export async function readAnnotationsOfTrees(db: Db, trees: readonly string[]): Promise<readonly AnnotationRecord[]> {
   if (trees.length === 0) return [];
-  const rows = await db
-    .selectFrom('annotations')
-    .selectAll()
-    .where('treeId', 'in', [...trees])
-    .where('retractedAt', 'is', null)
-    .orderBy('addedAt')
-    .orderBy('annotationId')
-    .execute();
+  const rows = await wholeRowsWhere(db, 'annotations', { treeId: trees, retractedAt: null }, ['addedAt', 'annotationId']);
   return rows.map(toAnnotation);
 }
 

@@ -43,10 +43,8 @@ export async function readExamplePages(
 
 /** Counts the examples of each filter, in one statement. */
 export async function countExamples(db: Db, filters: readonly ExampleFilter[]): Promise<readonly number[]> {
-  return countEach(
-    db,
-    filters.map((filter) => chosen(db, filter)),
-  );
+  const queries = filters.map((filter) => chosen(db, filter));
+  return countEach(db, queries);
 }
 
 /** A policy version whose trajectories are in a dataset. */

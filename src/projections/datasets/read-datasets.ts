@@ -57,10 +57,8 @@ export async function readDatasetPages(
 
 /** Counts the datasets of each filter, in one statement. */
 export async function countDatasets(db: Db, filters: readonly DatasetFilter[]): Promise<readonly number[]> {
-  return countEach(
-    db,
-    filters.map((filter) => chosen(db, filter)),
-  );
+  const queries = filters.map((filter) => chosen(db, filter));
+  return countEach(db, queries);
 }
 
 /** Reads every dataset, by name and version. */

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { DataOf } from '../../events/catalogue.ts';
 import type { Db } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 
 /** What came out of a stage. */
 export type StageOutput = NonNullable<DataOf<'StageFinished'>['output']>;
@@ -41,11 +42,7 @@ export async function readStageByKey(db: Db, key: string): Promise<StageRecord |
 
 /** Reads what experiments declared, in one statement, in no order; those that declared no stages are left out. */
 export async function readExperimentPlans(db: Db, experiments: readonly string[]): Promise<readonly ExperimentPlanRecord[]> {
-  return db
-    .selectFrom('experimentPlans')
-    .select(['experimentId', 'declaration', 'rerunOf'])
-    .where('experimentId', 'in', [...experiments])
-    .execute();
+  return rowsWhere(db, 'experimentPlans', { experimentId: experiments }, ['experimentId', 'declaration', 'rerunOf']);
 }
 
 /** An experiment that declared stages, with how many of them completed and how often one failed. */

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { identityOf } from '../../events/envelope.ts';
 import type { Db } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 
 /** Reads the records of events, byte for byte, by `identityOf`; events that the journal does not hold are left out. */
 export async function readBodiesOf(
@@ -16,12 +17,6 @@ export async function readBodiesOf(
 
 /** Reads the records of all events of a type, byte for byte, by stream and position. */
 export async function readBodiesOfType(db: Db, type: string): Promise<readonly string[]> {
-  const rows = await db
-    .selectFrom('events')
-    .select('body')
-    .where('type', '=', type)
-    .orderBy('stream')
-    .orderBy('position')
-    .execute();
+  const rows = await rowsWhere(db, 'events', { type }, ['body'], ['stream', 'position']);
   return rows.map(({ body }) => body);
 }

@@ -2,6 +2,7 @@ import type { EventType } from '../../events/catalogue.ts';
 import { decode } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import type { Db } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import { unsealerOf } from '../../postgres/stream-keys.ts';
 
 /**
@@ -13,13 +14,7 @@ export async function readEventsOfTypes<T extends EventType>(
   stream: string,
   types: readonly T[],
 ): Promise<readonly Envelope<T>[]> {
-  const rows = await db
-    .selectFrom('events')
-    .select('body')
-    .where('stream', '=', stream)
-    .where('type', 'in', [...types])
-    .orderBy('position')
-    .execute();
+  const rows = await rowsWhere(db, 'events', { stream, type: types }, ['body'], ['position']);
   const unseal = await unsealerOf(
     db,
     rows.map(({ body }) => body),

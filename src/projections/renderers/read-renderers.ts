@@ -1,4 +1,5 @@
 import type { Db } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 
 /** The module by which the studio shows the steps of an environment. */
 export interface RendererRecord {
@@ -10,9 +11,5 @@ export interface RendererRecord {
 
 /** Reads the renderers that runs bring, in one statement. */
 export async function readRenderers(db: Db, runs: readonly string[]): Promise<readonly RendererRecord[]> {
-  return db
-    .selectFrom('renderers')
-    .select(['runId', 'environment', 'sha256', 'source'])
-    .where('runId', 'in', [...runs])
-    .execute();
+  return rowsWhere(db, 'renderers', { runId: runs }, ['runId', 'environment', 'sha256', 'source']);
 }

@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import { wholeRowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
 
 export interface RevisionRecord {
@@ -64,32 +65,20 @@ export async function readRevisionPages(
 
 /** Counts the revisions of each filter, in one statement. */
 export async function countRevisions(db: Db, filters: readonly RevisionFilter[]): Promise<readonly number[]> {
-  return countEach(
-    db,
-    filters.map((filter) => chosen(db, filter)),
-  );
+  const queries = filters.map((filter) => chosen(db, filter));
+  return countEach(db, queries);
 }
 
 /** Reads revisions by their ids, in one statement, in no order; ids that are unknown are left out. */
 export async function readRevisionsById(db: Db, ids: readonly string[]): Promise<readonly RevisionRecord[]> {
-  const rows = await db
-    .selectFrom('revisions')
-    .selectAll()
-    .where('revisionId', 'in', [...ids])
-    .execute();
+  const rows = await wholeRowsWhere(db, 'revisions', { revisionId: ids });
   return rows.map(toRevision);
 }
 
 /** Reads the revisions of trees, each tree's in the order of the log. */
 export async function readRevisions(db: Db, trees: readonly string[]): Promise<readonly RevisionRecord[]> {
   if (trees.length === 0) return [];
-  const rows = await db
-    .selectFrom('revisions')
-    .selectAll()
-    .where('treeId', 'in', [...trees])
-    .orderBy('treeId')
-    .orderBy('logOffset')
-    .execute();
+  const rows = await wholeRowsWhere(db, 'revisions', { treeId: trees }, ['treeId', 'logOffset']);
   return rows.map(toRevision);
 }
 

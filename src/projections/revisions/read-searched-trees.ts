@@ -41,13 +41,7 @@ export async function countClosedTrees(db: Db, runId: string): Promise<number> {
 
 /** Reads the ids of the trees of a run, in the order in which they were opened. */
 export async function readTreeIds(db: Db, runId: string): Promise<readonly string[]> {
-  const rows = await db
-    .selectFrom('trees')
-    .select('treeId')
-    .where('runId', '=', runId)
-    .orderBy('openedAt')
-    .orderBy('treeId')
-    .execute();
+  const rows = await rowsWhere(db, 'trees', { runId }, ['treeId'], ['openedAt', 'treeId']);
   return rows.map((row) => row.treeId);
 }
 

@@ -1,12 +1,9 @@
 import type { Db } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 
 /** Reads the returns of finished rollouts: rollout → return. */
 export async function readReturns(db: Db, rollouts: readonly string[]): Promise<ReadonlyMap<string, number>> {
-  const rows = await db
-    .selectFrom('returns')
-    .select(['rolloutId', 'value'])
-    .where('rolloutId', 'in', [...rollouts])
-    .execute();
+  const rows = await rowsWhere(db, 'returns', { rolloutId: rollouts }, ['rolloutId', 'value']);
   return new Map(rows.map((row) => [row.rolloutId, row.value]));
 }
 

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { wholeRowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
 
 export interface RewardRecord {
@@ -29,30 +30,20 @@ export interface RewardRevisionRecord {
 
 /** Reads the rewards on steps, oldest first. The trees of the steps narrow the search: `rewards` is indexed by tree. */
 export async function readRewardsOfSteps(db: Db, trees: readonly string[], steps: readonly string[]) {
-  const { rows } = await sql<Selectable<Tables['rewards']>>`
-    select * from rewards where tree_id = any(${[...trees]}::uuid[]) and step_id = any(${[...steps]}::uuid[])
-    order by assigned_at, reward_id`.execute(db);
+  const rows = await wholeRowsWhere(db, 'rewards', { treeId: trees, stepId: steps }, ['assignedAt', 'rewardId']);
   return rows.map(toReward);
 }
 
 /** Reads the rewards on whole rollouts (those on no step), oldest first. */
 export async function readRewardsOfRollouts(db: Db, trees: readonly string[], rollouts: readonly string[]) {
-  const { rows } = await sql<Selectable<Tables['rewards']>>`
-    select * from rewards
-    where tree_id = any(${[...trees]}::uuid[]) and step_id is null and rollout_id = any(${[...rollouts]}::uuid[])
-    order by assigned_at, reward_id`.execute(db);
+  const where = { treeId: trees, stepId: null, rolloutId: rollouts };
+  const rows = await wholeRowsWhere(db, 'rewards', where, ['assignedAt', 'rewardId']);
   return rows.map(toReward);
 }
 
 /** Reads the later judgements of rewards, in their order. */
 export async function readRewardRevisions(db: Db, rewards: readonly string[]): Promise<readonly RewardRevisionRecord[]> {
-  const rows = await db
-    .selectFrom('rewardRevisions')
-    .selectAll()
-    .where('rewardId', 'in', [...rewards])
-    .orderBy('rewardId')
-    .orderBy('ordinal')
-    .execute();
+  const rows = await wholeRowsWhere(db, 'rewardRevisions', { rewardId: rewards }, ['rewardId', 'ordinal']);
   return rows.map((row) => ({
     id: row.eventId,
     rewardId: row.rewardId,

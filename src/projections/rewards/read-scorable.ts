@@ -41,12 +41,7 @@ export interface CurrentReward {
  * score.
  */
 export async function* readScorable(db: Db, runId: string): AsyncGenerator<ScorableTree> {
-  const trees = await db
-    .selectFrom('trees')
-    .select(['treeId', 'alias', 'goal'])
-    .where('runId', '=', runId)
-    .orderBy('treeId')
-    .execute();
+  const trees = await rowsWhere(db, 'trees', { runId }, ['treeId', 'alias', 'goal'], ['treeId']);
   for (const { treeId, alias, goal } of trees) {
     const steps = await rowsWhere(db, 'steps', { treeId }, [
       'stepId',

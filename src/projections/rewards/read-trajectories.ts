@@ -52,10 +52,8 @@ export async function readTrajectories(
 
 /** Counts the trajectories of each filter, in one statement. */
 export async function countTrajectories(db: Db, filters: readonly TrajectoryFilter[]): Promise<readonly number[]> {
-  return countEach(
-    db,
-    filters.map((filter) => chosenTrajectories(db, filter)),
-  );
+  const queries = filters.map((filter) => chosenTrajectories(db, filter));
+  return countEach(db, queries);
 }
 
 /** Reads trajectories by the ids of their rollouts, in no order; rollouts that go on have none yet. */

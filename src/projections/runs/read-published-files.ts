@@ -1,4 +1,5 @@
 import type { Db } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 
 /** A tree that the published program would have written as `search_results_<alias>.json`. */
 export interface PublishedFile {
@@ -15,13 +16,7 @@ export async function readPublishedFiles(
   db: Db,
   runId: string,
 ): Promise<{ readonly files: readonly PublishedFile[]; readonly opened: number }> {
-  const rows = await db
-    .selectFrom('trees')
-    .select(['treeId', 'alias', 'closeReason'])
-    .where('runId', '=', runId)
-    .orderBy('openedAt')
-    .orderBy('treeId')
-    .execute();
+  const rows = await rowsWhere(db, 'trees', { runId }, ['treeId', 'alias', 'closeReason'], ['openedAt', 'treeId']);
   const whole = rows.filter(({ closeReason: reason }) => reason === 'completed' || reason === 'exhausted');
   const files = whole.map(({ treeId, alias }) => ({ treeId, alias })).sort((a, b) => compareAliases(a.alias, b.alias));
   return { files, opened: rows.length };

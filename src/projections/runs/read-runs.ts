@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import { wholeRowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
 
 export interface RunRecord {
@@ -57,19 +58,13 @@ export async function readRuns(
 
 /** Counts the runs of each filter, in one statement. */
 export async function countRuns(db: Db, filters: readonly RunFilter[]): Promise<readonly number[]> {
-  return countEach(
-    db,
-    filters.map((filter) => chosen(db, filter)),
-  );
+  const queries = filters.map((filter) => chosen(db, filter));
+  return countEach(db, queries);
 }
 
 /** Reads runs by their ids, in one statement, in no order; ids that are unknown are left out. */
 export async function readRunsById(db: Db, ids: readonly string[]): Promise<readonly RunRecord[]> {
-  const rows = await db
-    .selectFrom('runs')
-    .selectAll()
-    .where('runId', 'in', [...ids])
-    .execute();
+  const rows = await wholeRowsWhere(db, 'runs', { runId: ids });
   return rows.map(toRun);
 }
 

@@ -1,4 +1,5 @@
 import type { Db } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import { readPictureIds } from '../pictures/read-pictures.ts';
 import { readPaths } from './read-paths.ts';
 
@@ -42,13 +43,13 @@ export async function readRecordedPath(
     .select(['policySpans', 'blobs'])
     .where('stepId', 'in', [...ids])
     .execute();
-  const rewards = await db
-    .selectFrom('rewards')
-    .select(['stepId', 'assignedValue'])
-    .where('stepId', 'in', [...ids])
-    .where('component', '=', 'environment')
-    .orderBy('rewardId')
-    .execute();
+  const rewards = await rowsWhere(
+    db,
+    'rewards',
+    { stepId: ids, component: 'environment' },
+    ['stepId', 'assignedValue'],
+    ['rewardId'],
+  );
   const pictures = await readPictureIds(db, { steps: ids });
   const earned = new Map(rewards.map(({ stepId, assignedValue }) => [stepId, assignedValue]));
   const steps = new Map(records.map((record) => [record.stepId, record]));

@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import { wholeRowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
 import { type AnnotatedFilter, rolloutAnnotated } from '../annotations/annotated.ts';
 
@@ -70,31 +71,19 @@ export async function readRollouts(
 
 /** Counts the rollouts of each filter, in one statement. */
 export async function countRollouts(db: Db, filters: readonly RolloutFilter[]): Promise<readonly number[]> {
-  return countEach(
-    db,
-    filters.map((filter) => chosenRollouts(db, filter)),
-  );
+  const queries = filters.map((filter) => chosenRollouts(db, filter));
+  return countEach(db, queries);
 }
 
 /** Reads rollouts by their ids, in one statement, in no order; ids that are unknown are left out. */
 export async function readRolloutsById(db: Db, ids: readonly string[]): Promise<readonly RolloutRecord[]> {
-  const rows = await db
-    .selectFrom('rollouts')
-    .selectAll()
-    .where('rolloutId', 'in', [...ids])
-    .execute();
+  const rows = await wholeRowsWhere(db, 'rollouts', { rolloutId: ids });
   return rows.map(toRollout);
 }
 
 /** Reads all rollouts of trees, by their ordinal. */
 export async function readRolloutsOfTrees(db: Db, trees: readonly string[]): Promise<readonly RolloutRecord[]> {
-  const rows = await db
-    .selectFrom('rollouts')
-    .selectAll()
-    .where('treeId', 'in', [...trees])
-    .orderBy('ordinal')
-    .orderBy('rolloutId')
-    .execute();
+  const rows = await wholeRowsWhere(db, 'rollouts', { treeId: trees }, ['ordinal', 'rolloutId']);
   return rows.map(toRollout);
 }
 

@@ -1,4 +1,5 @@
 import type { Db } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 
 export interface TreeOfRun {
   readonly treeId: string;
@@ -9,10 +10,11 @@ export interface TreeOfRun {
 
 /** Reads the trees of a run, by id; a run that is not there has none. */
 export async function readTreesOfRun(db: Db, runId: string): Promise<readonly TreeOfRun[]> {
-  return db
-    .selectFrom('trees')
-    .select(['treeId as treeId', 'alias', 'environment', 'plannedRollouts as plannedRollouts'])
-    .where('runId', '=', runId)
-    .orderBy('treeId')
-    .execute();
+  return rowsWhere(
+    db,
+    'trees',
+    { runId },
+    ['treeId as treeId', 'alias', 'environment', 'plannedRollouts as plannedRollouts'],
+    ['treeId'],
+  );
 }

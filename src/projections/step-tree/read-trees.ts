@@ -3,6 +3,7 @@ import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import { wholeRowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
 
 export interface TreeRecord {
@@ -81,19 +82,13 @@ export async function readTrees(
 
 /** Counts the trees of each filter, in one statement. */
 export async function countTrees(db: Db, filters: readonly TreeFilter[]): Promise<readonly number[]> {
-  return countEach(
-    db,
-    filters.map((filter) => chosen(db, filter)),
-  );
+  const queries = filters.map((filter) => chosen(db, filter));
+  return countEach(db, queries);
 }
 
 /** Reads trees by their ids, in one statement, in no order; ids that are unknown are left out. */
 export async function readTreesById(db: Db, ids: readonly string[]): Promise<readonly TreeRecord[]> {
-  const rows = await db
-    .selectFrom('trees')
-    .selectAll()
-    .where('treeId', 'in', [...ids])
-    .execute();
+  const rows = await wholeRowsWhere(db, 'trees', { treeId: ids });
   return rows.map(toTree);
 }
 

@@ -52,10 +52,8 @@ export async function readBatchPages(
 
 /** Counts the batches of each filter, in one statement. */
 export async function countBatches(db: Db, filters: readonly BatchFilter[]): Promise<readonly number[]> {
-  return countEach(
-    db,
-    filters.map((filter) => chosen(db, filter)),
-  );
+  const queries = filters.map((filter) => chosen(db, filter));
+  return countEach(db, queries);
 }
 
 /** Reads batches by id, in one statement, in no order; those that are not there are left out. */

@@ -42,10 +42,8 @@ export async function readPolicyUpdatePages(
 
 /** Counts the versions of each policy, in one statement. */
 export async function countPolicyUpdates(db: Db, filters: readonly PolicyUpdateFilter[]): Promise<readonly number[]> {
-  return countEach(
-    db,
-    filters.map((filter) => chosen(db, filter)),
-  );
+  const queries = filters.map((filter) => chosen(db, filter));
+  return countEach(db, queries);
 }
 
 /** Reads versions by policy and version, in one statement, in no order; those that are not there are left out. */

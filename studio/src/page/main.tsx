@@ -1,5 +1,6 @@
 import '../style/base.css';
 import '../style/parts.css';
+import '../style/views.css';
 import '../style/renderer.css';
 import './page.css';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';

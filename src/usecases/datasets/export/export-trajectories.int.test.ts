@@ -3,7 +3,6 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { DataOf } from '../../../events/catalogue.ts';
 import { pack } from '../../../events/packed.ts';
 import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
@@ -46,17 +45,14 @@ function options(change: Partial<ExportOptions> = {}): ExportOptions {
 /** A line of a chat format, as far as a test reads it. */
 interface Line {
   readonly messages?: readonly { readonly content: string; readonly weight?: number }[];
-  readonly conversations?: readonly object[];
   readonly metadata?: { readonly task: { readonly alias: string }; readonly ordinal: number };
 }
 
 async function exported(change: Partial<ExportOptions> = {}): Promise<Line[]> {
   const { out } = options(change);
   await exportTrajectories(options({ existing: 'replace', ...change }));
-  return (await readFile(out, 'utf8'))
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line));
+  const lines = (await readFile(out, 'utf8')).split('\n');
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line));
 }
 
 const codeOf = (promise: Promise<unknown>) =>
@@ -100,62 +96,6 @@ function taskOf(recorded: EventBuilder, alias: string, split: string) {
     split,
   };
 }
-
-describe('labels of exported trajectories', () => {
-  async function labelled() {
-    const recorded = builder();
-    const runId = recorded.id('run', 'run');
-    const treeId = recorded.id('tree', runId, 'bread');
-    const rolloutId = recorded.id('rollout', treeId, 0);
-    const stepId = recorded.events.flatMap(({ type, data }) => (type === 'StepTaken' ? data.stepId : []))[0] ?? '';
-    const add = (name: string, subject: DataOf<'AnnotationAdded'>['subject'], label: string | null, score: number | null) => {
-      const data = { annotationId: recorded.id(name), treeId, subject, label, score, note: `said of ${name}` };
-      recorded.record('AnnotationAdded', data, runId);
-      return data.annotationId;
-    };
-    add('one', { kind: 'rollout', rolloutId }, 'kept, twice', 1);
-    add('step', { kind: 'step', stepId }, 'a turn', 0.5);
-    add('again', { kind: 'step', stepId }, 'a turn', null);
-    add('tree', { kind: 'tree' }, 'odd', null);
-    const annotationId = add('gone', { kind: 'rollout', rolloutId }, 'gone', -5);
-    recorded.record('AnnotationRetracted', { annotationId, treeId, reason: '' }, runId);
-    await givenEvents(database.db, recorded.events);
-    return { stepId };
-  }
-
-  test('the metadata of every format have the labels of a trajectory and of its steps, and their mean score', async () => {
-    await labelled();
-    const plain = { weights: 'policy', metadata: 'include' } as const;
-    const formats: readonly ExportOptions['format'][] = [
-      ...[{ kind: 'openai', ...plain } as const, { kind: 'xtuner', ...plain } as const, { kind: 'trl', ...plain } as const],
-      ...[{ kind: 'trl-grpo', metadata: 'include' } as const, { kind: 'sharegpt', weights: 'policy' } as const],
-    ];
-    for (const format of formats) {
-      const lines = (await exported({ format })) as {
-        metadata: { labels: string; ordinal: number; scores: object[]; task: { alias: string } };
-      }[];
-      const found = lines.map(({ metadata }) => [metadata.task.alias, metadata.ordinal, metadata.labels.split('\n')] as const);
-      for (const [alias, ordinal, labels] of found) {
-        // the second rollout goes on from the labelled step of the first
-        const own = ordinal === 0 ? ['a turn', 'kept, twice'] : ['a turn'];
-        expect({ format, alias, ordinal, labels }).toEqual({ format, alias, ordinal, labels: alias === 'bread' ? own : [''] });
-      }
-      const [first] = lines.filter(({ metadata }) => metadata.task.alias === 'bread' && metadata.ordinal === 0);
-      expect(first?.metadata.scores).toContainEqual({ name: 'annotation', value: 0.75 });
-    }
-  });
-
-  test('a trajectory of ATIF has its labels, and each step its own', async () => {
-    const { stepId } = await labelled();
-    const lines = (await exported({ format: { kind: 'atif', weights: 'policy' } })) as {
-      extra: { espalier: { alias: string; labels: string } };
-      steps: { extra?: { step_id: string; labels: string } }[];
-    }[];
-    expect(lines.map(({ extra }) => extra.espalier.labels)).toEqual(['', 'a turn\nkept, twice', 'a turn']);
-    for (const line of lines)
-      for (const { extra } of line.steps) if (extra) expect(extra.labels).toBe(extra.step_id === stepId ? 'a turn' : '');
-  });
-});
 
 describe('exports of OpenAI chats', () => {
   test('every finished trajectory becomes one chat in the order of run, alias and ordinal, ending with the assistant', async () => {

@@ -103,14 +103,14 @@ async function recordOf(runId: string) {
 /** How a run ended, and the tasks of its failed trees. */
 async function endOf(runId: string) {
   const { db } = platform.database;
-  const { message } = await db.selectFrom('runs').select('message').where('runId', '=', runId).executeTakeFirstOrThrow();
+  const run = await db.selectFrom('runs').select(['outcome', 'message']).where('runId', '=', runId).executeTakeFirstOrThrow();
   const trees = await db
     .selectFrom('trees')
     .select('alias')
     .where('runId', '=', runId)
     .where('closeReason', '=', 'failed')
     .execute();
-  return { message, failed: trees.map(({ alias }) => alias) };
+  return { ...run, failed: trees.map(({ alias }) => alias) };
 }
 
 const address = (tail = '') => `agentgym:textcraft@${server.url}${tail}#0-50`;
@@ -154,10 +154,10 @@ describe('collections over an AgentGym server', () => {
     expect(shared.overlaps()).toBe(0);
     const failed = await recordOf(runId);
     expect(failed.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
-    expect(await endOf(runId)).toEqual({ message: '', failed: [] });
+    expect(await endOf(runId)).toEqual({ outcome: 'completed', message: '', failed: [] });
   });
 
-  test('a collection closes a tree as failed when its task opens differently later, and reports it at the end of the run', async () => {
+  test('a run in which one task opens differently later closes its tree as failed, says so and fails, and keeps its other trees', async () => {
     const shared = sharedRandomTextcraft(local);
     const real = await startAgentGymServer(shared.world);
     const remote = await openEnvironment(`agentgym:textcraft@${real.url}#0-50`);
@@ -170,6 +170,7 @@ describe('collections over an AgentGym server', () => {
     expect(record.filter(({ alias, depth }) => alias === '40' && depth > 0)).toEqual([]);
     expect(record.filter(({ alias, depth }) => alias === '3' && depth > 0).length).toBeGreaterThan(5);
     expect(await endOf(runId)).toEqual({
+      outcome: 'failed',
       message: expect.stringMatching(
         /^3 of 6 rollouts failed: the environment opens the task otherwise than was recorded: equal task and seed must begin alike, whatever was played before; 1 of 2 trees failed: the environment did not repeat what was recorded in them; see that .* agentgym check --open URL\), then collect those tasks in another run$/,
       ),

@@ -75,8 +75,8 @@ export interface Collected extends Progress {
 /**
  * Collects the rollouts of a run: every event is appended as it happens and is durable before the next action is chosen. All
  * seeds are derived from (run seed, task, rollout, step) and all ids from what they name, so a run that was killed goes on where
- * its record ends and reaches the trees it would have reached. A run of which nothing could go on ends as failed, with the
- * reasons counted.
+ * its record ends and reaches the trees it would have reached. A run of which nothing could go on, or in which a task opened
+ * otherwise than was recorded of it, ends as failed, with the reasons counted.
  * @throws what makes going on senseless (an unreachable model, a lost log); the run stays resumable; AnotherWorld when a task
  * opens otherwise than in an open tree of the record. An aborted signal ends it after the steps in flight.
  */
@@ -97,6 +97,7 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
     failed: 0,
   };
   const tally = failureTally();
+  let openedOtherwise = false;
   const report = () => options.progress?.({ ...progress });
 
   let turn: Promise<unknown> = Promise.resolve();
@@ -131,8 +132,9 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
         if (success) progress.succeeded++;
         report();
       },
-      onFailed: () => {
+      onFailed: (at) => {
         progress.failedTrees++;
+        openedOtherwise ||= at === 'opening';
         report();
       },
       onFailure: (reason) => {
@@ -151,7 +153,7 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
   if (recordedEnd) return { ...progress, state: recordedEnd.outcome, message: recordedEnd.message, reasons };
   if (options.signal.aborted) return { ...progress, state: 'stopped', message: said, reasons };
   const wentOn = plan.search ? progress.steps > 0 : progress.rollouts > progress.failed;
-  const failure = said !== '' && !wentOn ? said : ((await options.failure?.()) ?? null);
+  const failure = said !== '' && (!wentOn || openedOtherwise) ? said : ((await options.failure?.()) ?? null);
   if (options.signal.aborted) return { ...progress, state: 'stopped', message: said, reasons };
   const state = failure === null ? 'completed' : 'failed';
   const message = failure ?? said;

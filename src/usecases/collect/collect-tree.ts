@@ -8,7 +8,7 @@ import { picturesOf } from '../../environments/with-pictures.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { allOrStop } from './all-or-stop.ts';
 import { closing } from './close-tree.ts';
-import type { GrowingTree, TreeOptions } from './growing-tree.ts';
+import type { FailedAt, GrowingTree, TreeOptions } from './growing-tree.ts';
 import type { PlannedTask } from './plan.ts';
 import { PrefixDiverged, playPrefix } from './play-prefix.ts';
 import type { Prefix } from './prefix.ts';
@@ -34,7 +34,7 @@ export async function collectTree(options: TreeOptions): Promise<void> {
   if (tree?.closed) return countRecorded(options);
   const prefix = task.behind && (await options.readPrefix?.(task.behind));
   const growing = await openTree(options, prefix ?? null);
-  if (growing === null) return options.onFailed();
+  if (growing === null) return options.onFailed(failedAt(options));
   if (plan.search) {
     countRecorded(options);
     const reason = await growSearch(growing, { plan: plan.search, facts: tree?.searchFacts ?? [] });
@@ -47,7 +47,7 @@ export async function collectTree(options: TreeOptions): Promise<void> {
   } catch (error) {
     // A fork has nothing else to do; an evaluation has other tasks, and says how many it could not begin.
     if (!(error instanceof PrefixDiverged) || !plan.evaluation) throw error;
-    return options.onFailed();
+    return options.onFailed('way');
   }
   if (task.branching === 'root') {
     const walks = Array.from(
@@ -66,10 +66,16 @@ export async function collectTree(options: TreeOptions): Promise<void> {
 async function closeTree(tree: GrowingTree, reason: 'completed' | 'exhausted'): Promise<void> {
   const failed = tree.openedOtherwise.size > 0;
   await tree.appender.append([closing(tree, failed ? 'failed' : reason)]);
-  if (failed) tree.onFailed();
+  if (failed) tree.onFailed(failedAt(tree));
 }
 
-function countRecorded({ tree, onRollout, onStep, onFailed, onFailure }: TreeOptions): void {
+/** What a plan goes on behind was recorded by another run, whose opening it repeats too. */
+function failedAt({ task }: TreeOptions): FailedAt {
+  return task.behind ? 'way' : 'opening';
+}
+
+function countRecorded(options: TreeOptions): void {
+  const { tree, onRollout, onStep, onFailed, onFailure } = options;
   const taken = [...(tree?.steps.values() ?? [])].filter(({ depth }) => depth > 0);
   for (const _ of taken) onStep();
   for (const rollout of tree?.rollouts.values() ?? []) {
@@ -77,7 +83,7 @@ function countRecorded({ tree, onRollout, onStep, onFailed, onFailure }: TreeOpt
     onRollout(rollout.success === true);
     if (rollout.outcome === 'failed') onFailure(rollout.reason);
   }
-  if (tree?.closed === 'failed') onFailed();
+  if (tree?.closed === 'failed') onFailed(failedAt(options));
   if (taken.length > 0) return;
   for (const fact of tree?.searchFacts ?? []) if (fact.kind === 'node-expanded' && fact.reason) onFailure(fact.reason);
 }

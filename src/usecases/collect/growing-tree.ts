@@ -9,6 +9,9 @@ import type { Prompter } from './prompting/step-prompt.ts';
 import type { RecordedTree } from './recorded-tree.ts';
 import type { TreeNode } from './tree-node.ts';
 
+/** Where a tree failed: its task opened otherwise than it had, or the way that its plan goes on behind was not repeated. */
+export type FailedAt = 'opening' | 'way';
+
 export interface TreeOptions {
   readonly runId: string;
   readonly seed: number;
@@ -29,7 +32,7 @@ export interface TreeOptions {
   readonly onStep: () => void;
   readonly onRollout: (success: boolean) => void;
   /** The tree was closed as failed: the environment did not repeat what was recorded in it. */
-  readonly onFailed: () => void;
+  readonly onFailed: (at: FailedAt) => void;
   /** Called for every rollout that could not go on, and for a search that could not take one step; behind `onRollout`. */
   readonly onFailure: (reason: string) => void;
 }

@@ -18,12 +18,29 @@ export interface Published {
 
 const STARTS_MS = 60_000;
 
-/** Starts AgentGym's own TextCraft server. */
-export async function startTextCraft({ python, agentGym }: Published): Promise<{ readonly url: string; close(): Promise<void> }> {
-  const port = await freePort();
-  const args = ['-m', 'uvicorn', 'agentenv_textcraft:app', '--host', '127.0.0.1', '--port', String(port), '--log-level', 'error'];
+/** Starts AgentGym's own TextCraft server. @param env what its process is given besides what this one has. */
+export function startTextCraft(
+  { python, agentGym }: Pick<Published, 'python' | 'agentGym'>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Started> {
   const cwd = join(agentGym, 'agentenv-textcraft'); // it reads its recipes from a folder below
-  const child = spawn(python, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'] });
+  const args = ['-m', 'uvicorn', 'agentenv_textcraft:app', '--host', '127.0.0.1', '--log-level', 'error'];
+  return start(python, args, { cwd, env });
+}
+
+export interface Started {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+async function start(
+  python: string,
+  words: readonly string[],
+  { env, ...options }: { readonly env: Readonly<Record<string, string>>; readonly cwd?: string },
+): Promise<Started> {
+  const port = await freePort();
+  const args = [...words, '--port', String(port)];
+  const child = spawn(python, args, { ...options, env: { ...process.env, ...env }, stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     said += text;
@@ -33,7 +50,7 @@ export async function startTextCraft({ python, agentGym }: Published): Promise<{
   while (!(await answers(url))) {
     if (child.exitCode !== null || Date.now() > until) {
       child.kill();
-      throw new Error(`AgentGym's TextCraft server did not start in ${cwd}: ${said.slice(-2_000)}`);
+      throw new Error(`${python} ${words.join(' ')} did not start: ${said.slice(-2_000)}`);
     }
     await delay(100);
   }
@@ -44,6 +61,14 @@ export async function startTextCraft({ python, agentGym }: Published): Promise<{
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
     },
   };
+}
+
+/** On PYTHONPATH, it counts the actions that AgentGym's class of TextCraft executes. */
+export const COUNTING = fileURLToPath(new URL('counting', import.meta.url));
+
+/** Starts our sidecar, which runs AgentGym's classes in its own process; `env.PYTHONPATH` names their folder. */
+export function startSidecar({ python }: Pick<Published, 'python'>, env: Readonly<Record<string, string>>): Promise<Started> {
+  return start(python, ['-m', 'espalier_rl', 'serve-published', 'agentenv-textcraft'], { env });
 }
 
 /** Runs a program of Agent-R to its end. @throws Error with what it said. */

@@ -11,11 +11,18 @@ const tie = z.object({
   size: z.int().min(1),
 });
 
-/** Answers the position that our search draws at a tie, so that the published one can take the same. */
-export async function startTieServer(seed: number, aliases: readonly string[]) {
+type Tie = z.output<typeof tie>;
+
+/** Returns the positions that our search draws at ties by the rules of the published one. */
+export function drawnBy(seed: number, aliases: readonly string[]): (asked: Tie) => number {
+  return (asked) => drawnTie({ ...asked, seed, treeIndex: aliases.indexOf(asked.alias) });
+}
+
+/** Answers the position that our search takes at a tie, so that the published one can take the same. */
+export async function startTieServer(positionOf: (asked: Tie) => number) {
   const server = createServer(async (request, response) => {
     const asked = tie.parse(JSON.parse(await text(request)));
-    const position = drawnTie({ ...asked, seed, treeIndex: aliases.indexOf(asked.alias) });
+    const position = positionOf(asked);
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ position }));
   });
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));

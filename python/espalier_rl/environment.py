@@ -98,6 +98,11 @@ class Environment:
         """Returns a copy of the episode as it is; searches use it in place of playing an episode again."""
         return copy.deepcopy(self)
 
+    def hints(self):
+        """Returns the list of actions that are possible now. Define it where that takes longer than a step, and leave `actions` out there:
+        it is asked for policies that choose from a list, and for no other."""
+        raise NotImplementedError
+
     def expert(self):
         """Returns the next action of a perfect player, or None. Define it where there is one."""
         raise NotImplementedError
@@ -145,6 +150,7 @@ def describe(kind, fork=True):
         "fork": fork,
         "replay": True,
         "deterministic": kind.deterministic,
+        "hints": kind.hints is not Environment.hints and callable(kind.hints),
         "expert": kind.expert is not Environment.expert,
         "response": kind.response,
         "components": list(kind.components),

@@ -86,6 +86,12 @@ class Episodes:
             copied.steps, copied.last, copied.opening = episode.steps, episode.last, episode.opening
         return {"episode": self._add(copied)}
 
+    def hints(self, asked):
+        episode = self._of(asked)
+        with episode.lock:
+            actions = episode.world.hints()
+        return {"actions": list(actions)}
+
     def expert(self, asked):
         episode = self._of(asked)
         with episode.lock:
@@ -158,7 +164,8 @@ def _clean(answer):
 def make_server(kind, *, host="127.0.0.1", port=0, idle_s=3600):
     """Returns an HTTP server of an environment class, bound and not running yet; `server_address[1]` is its port."""
     episodes = Episodes(kind, idle_s=idle_s)
-    routes = {f"/{name}": getattr(episodes, name) for name in ("create", "reset", "step", "observe", "fork", "expert", "replay", "close")}
+    requests = ("create", "reset", "step", "observe", "fork", "hints", "expert", "replay", "close")
+    routes = {f"/{name}": getattr(episodes, name) for name in requests}
     return json_server({"/": episodes.description}, routes, name=kind.__name__, host=host, port=port)
 
 

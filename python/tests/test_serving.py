@@ -8,6 +8,7 @@ import unittest
 
 from espalier_rl import BackendAway, Environment, Opening, Step, UnknownTask, make_server
 from espalier_rl.environment import describe
+from espalier_rl.serving import Episodes
 from .served import Served as ServedJson
 
 
@@ -99,6 +100,18 @@ class Served(ServedJson, unittest.TestCase):
         self.step(episode, 1)
         self.assertEqual(self.ask("/expert", {"episode": copy})[1], {"action": "down", "length": 2})
         self.assertEqual(self.step(copy, 1)[1]["observation"], "1")
+
+    def test_what_is_possible_is_listed_where_the_class_says_how(self):
+        self.assertFalse(self.ask("/")[1]["hints"])
+
+        class Hinting(Countdown):
+            def hints(self):
+                return ["down"]
+
+        episodes = Episodes(Hinting)
+        named = episodes.create({})
+        episodes.reset({**named, "task": "3"})
+        self.assertEqual((episodes.description["hints"], episodes.hints(named)), (True, {"actions": ["down"]}))
 
     def test_a_task_and_actions_in_one_request_are_answered_as_one_by_one(self):
         episode = self.begun()

@@ -33,7 +33,7 @@ describe('espalier agentgym check', () => {
       [
         '  copies      no /fork: a search plays the beginning of an episode again',
         '  replays     no /replay: a beginning is one request for each action',
-        '  hints       none: policies that choose from a list, such as random, cannot act there',
+        '  hints       for policies that choose from a list, such as random: the commands of the opening',
         '  answers     equal actions are answered alike: what was seen is not asked again',
         '  at once     a run starts one task at a time: tasks share a random state there',
         '',

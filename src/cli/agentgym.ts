@@ -93,6 +93,8 @@ const STARTS = {
 const HINTS = {
   field: 'each answer lists the actions that are possible',
   text: 'each observation lists the actions that are possible',
+  opening: 'for policies that choose from a list, such as random: the commands of the opening',
+  asked: 'for policies that choose from a list, such as random: what is possible is asked at every step by',
   none: 'none: policies that choose from a list, such as random, cannot act there',
 };
 
@@ -106,7 +108,7 @@ function describeAbilities(server: FoundServer, measured: ServerProbe | null): r
   return [
     ['copies', server.canFork ? `yes, by /fork${copied}` : 'no /fork: a search plays the beginning of an episode again'],
     ['replays', server.canReplay ? `yes, by /replay${replayed}` : 'no /replay: a beginning is one request for each action'],
-    ['hints', HINTS[server.hints]],
+    ['hints', server.hintsRoute === null ? HINTS[server.hints] : `${HINTS[server.hints]} GET ${server.hintsRoute}`],
     [
       'answers',
       `${server.deterministic ? 'equal actions are answered alike: what was seen is not asked again' : 'equal actions may be answered otherwise: each is asked'}${repeated}`,

@@ -24,6 +24,8 @@ export interface EnvironmentKind {
    * done before.
    */
   readonly deterministic?: boolean;
+  /** Its copies are the word of somebody else's code: a search compares the first ones with episodes from the opening. */
+  readonly copies?: 'unproven';
   /** The components that its steps may assign besides `environment`; none when left out. */
   readonly components?: readonly string[];
   /** The text of a module that exports `render`, by which the studio shows its steps (docs/guides/environment-views.md). */
@@ -31,6 +33,11 @@ export interface EnvironmentKind {
   /** Its episodes wait for what a person says (`StepResult.awaitsPerson`): it is opened by `espalier chat` alone. */
   readonly needsPerson?: true;
   create(): Promise<Environment>;
+  /**
+   * The same world, whose openings and steps list what is possible, which costs a request each or more: for policies that choose
+   * from a list. Left out where they are listed anyway, and where they cannot be.
+   */
+  withHints?(): EnvironmentKind;
   /** What would be right in a task, for scorers: where the environment knows it. Null for a task that there is not. */
   groundTruth?(alias: string): { readonly groundTruth: Json; readonly dataSource: string } | null;
   close(): Promise<void>;

@@ -54,7 +54,12 @@ export async function rebuildEnvironment(kind: EnvironmentKind, path: EpisodePat
  */
 export function surviving(kind: EnvironmentKind, tries = 2): EnvironmentKind {
   const read = withPictures(kind); // so that they can be compared
-  return { ...kind, create: async () => survivingEnvironment(read, tries, await read.create(), null) };
+  const { withHints } = kind;
+  return {
+    ...kind,
+    ...(withHints ? { withHints: () => surviving(withHints(), tries) } : {}),
+    create: async () => survivingEnvironment(read, tries, await read.create(), null),
+  };
 }
 
 function survivingEnvironment(kind: EnvironmentKind, tries: number, first: Environment, begun: EpisodePath | null): Environment {

@@ -9,7 +9,11 @@ type Seen = Pick<Opening | StepResult, 'pictures'>;
  * have pixels with an id. @throws EnvironmentError `protocol` from there for what is no picture.
  */
 export function withPictures(kind: EnvironmentKind): EnvironmentKind {
-  return overlay(kind, { create: async () => reading(await kind.create()) });
+  const { withHints } = kind;
+  return overlay(kind, {
+    ...(withHints ? { withHints: () => withPictures(withHints.call(kind)) } : {}),
+    create: async () => reading(await kind.create()),
+  });
 }
 
 function reading(inner: Environment): Environment {

@@ -107,6 +107,15 @@ export function sciworldWorld(patched = false): GymWorld {
       ),
       route('POST', '/step', stepById, ({ id, action }) => orError(() => step(envs.get(id), action))),
       route('GET', '/observation', byId, ({ id }) => orError(() => envs.get(id).observation)),
+      route('GET', '/action_hint', byId, ({ id }) =>
+        orError(() => {
+          envs.get(id);
+          return {
+            possible_actions: ['look around', 'activate OBJ', 'focus on OBJ', 'reset task'],
+            possible_objects: ['stove', 'water'],
+          };
+        }),
+      ),
       route('POST', '/close', byId, ({ id }) => {
         if (!envs.remove(id)) throw new Error(`KeyError: ${id}`);
         return true;
@@ -175,6 +184,11 @@ export function webshopWorld(): GymWorld {
         return { state: view(shop), reward, done: shop.page === 'end', info: null };
       }),
       route('GET', '/observation', byIndex, ({ env_idx }) => view(get(env_idx))),
+      route('GET', '/available_actions', byIndex, ({ env_idx }) => {
+        const { page } = get(env_idx);
+        const clickables = { search: ['search'], results: ['back to search', 'b001'], item: ['buy now'], end: [] };
+        return { has_search_bar: page === 'search', clickables: clickables[page] };
+      }),
       route('GET', '/instruction_text', byIndex, ({ env_idx }) => get(env_idx).instruction),
       route('GET', '/list_envs', null, () => [...envs.keys()]),
     ],

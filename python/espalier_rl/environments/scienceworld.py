@@ -63,7 +63,7 @@ NOT_UNDERSTOOD = ("No known action", "It's not clear how", "Unknown action", "Am
 def scienceworld(*, kinds=None, simplifications="", limit=100, hints="valid"):
     """Returns the environment. `kinds` are the kinds of experiments with commas between them (all when None), `simplifications` the simulator's own (`easy`,
     `teleportAction`, …), `limit` the actions of an episode, `hints` `valid` where every step lists what is possible, or `none`, which is
-    faster: the simulator tries thousands of actions for that list."""
+    faster: the simulator tries thousands of actions for that list, and is asked for it only where a policy chooses from it."""
     chosen = list(KINDS) if kinds is None else kinds.split(",")
     for kind in chosen:
         if kind not in KINDS:
@@ -76,7 +76,7 @@ def scienceworld(*, kinds=None, simplifications="", limit=100, hints="valid"):
         tasks = [_task(kind, number) for kind in chosen for number in range(KINDS[kind][0])]
         simulators = Simulators(lambda: _Simulator(simplifications))
 
-    ScienceWorld.limit, ScienceWorld.hints = int(limit), hints
+    ScienceWorld.limit, ScienceWorld.lists = int(limit), hints == "valid"
     ScienceWorld.rules = f"simplifications={simplifications} limit={limit}"
     return ScienceWorld
 
@@ -143,7 +143,7 @@ class _ScienceWorld(Environment):
         # a variation has one opening: the seed changes nothing
         self.course, self.seen, simulator = self.simulators.begin(task, 0)
         self.goal, self.score = simulator.goal, 0
-        opening = Opening(self.seen, goal=self.goal, actions=self._hints(simulator))
+        opening = Opening(self.seen, goal=self.goal, actions=self._listed(simulator))
         self.simulators.keep(self.course, self.seen, simulator)
         return opening
 
@@ -161,7 +161,7 @@ class _ScienceWorld(Environment):
             truncated=truncated,
             success=self.score == 100 if over or truncated else None,
             executable=not self.seen.startswith(NOT_UNDERSTOOD),
-            actions=None if over or truncated else self._hints(simulator),
+            actions=None if over or truncated else self._listed(simulator),
             reason="fatal act" if fatal else None,
         )
         self.simulators.keep(self.course, self.seen, simulator)
@@ -184,8 +184,11 @@ class _ScienceWorld(Environment):
         """Asks a simulator that is where this episode is, by a question that takes no time in it."""
         return self.simulators.ask(self.course, question)
 
-    def _hints(self, simulator):
-        return simulator.valid_actions() if self.hints == "valid" else None
+    def hints(self):
+        return self.ask(_Simulator.valid_actions)
+
+    def _listed(self, simulator):
+        return simulator.valid_actions() if self.lists else None
 
     @classmethod
     def fingerprint(cls):

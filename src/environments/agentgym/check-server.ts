@@ -82,7 +82,8 @@ async function routesOf(descriptor: ServerDescriptor, calls: CallOptions, extra:
   return { routes: routes.sort(), routesFrom: 'probes' }; // part of the fingerprint: a route that is asked for later is not among them
 }
 
-async function isRoute(path: string, calls: CallOptions): Promise<boolean> {
+/** Whether a server has a route; it is asked by GET. */
+export async function isRoute(path: string, calls: CallOptions): Promise<boolean> {
   return (await callServer({ method: 'GET', path, repeat: 'safe' }, calls)).status !== 404;
 }
 

@@ -58,6 +58,11 @@ export interface ServerDescriptor {
   readonly refusal: RegExp;
   /** Where the actions that are possible now are listed: in a field, in the observation's last line, or nowhere. */
   readonly actions: 'field' | 'text' | 'none';
+  /**
+   * What lists the actions that are possible where `actions` is none, for policies that choose from a list: the commands of the
+   * opening, what the simulator is asked for, or what the page shows.
+   */
+  readonly hints: 'commands' | 'simulator' | 'page' | 'none';
   /** Whether the listed actions are written below the observation, as AgentGym's client does for ALFWorld. */
   readonly showActions: 'below' | 'no';
   /** A route whose list of words is written below the first observation. */

@@ -8,6 +8,7 @@ import {
 } from '../environment.ts';
 import { abridge } from '../http/server-call.ts';
 import { type ClientRevision, clientAction } from './client-action.ts';
+import type { Hints } from './hints.ts';
 import type { Lease, LeasePool } from './lease-pool.ts';
 import { normaliseReward, type Reward } from './normalise-reward.ts';
 import { openTask, shownOpening, shownText } from './open-task.ts';
@@ -22,6 +23,8 @@ export interface EpisodeOptions {
   readonly tasks: ReadonlySet<string>;
   /** What is done to an action before it is sent: nothing (the default), or what a published client or Agent-R did. */
   readonly rewrite: Rewrite;
+  /** There when openings and steps are to list what is possible. */
+  readonly hints?: Hints;
 }
 
 export type Rewrite =
@@ -36,6 +39,8 @@ interface Course {
   readonly faults: number;
   /** Agent-R's form of the history: `(action, observation)`. */
   readonly history: readonly string[];
+  /** Its first observation, where what is possible is read out of it. */
+  readonly opening: string;
 }
 
 const FAULT_LIMIT = 3; // a server that fails over so many actions in a row fails over everything
@@ -59,7 +64,7 @@ export async function openEpisode(options: EpisodeOptions, copied?: Copied): Pro
   let course = copied?.course ?? begin();
 
   function begin(): Course {
-    return { reward: normaliseReward(rules, 0, 0), faults: 0, history: [] };
+    return { reward: normaliseReward(rules, 0, 0), faults: 0, history: [], opening: '' };
   }
 
   function running(): Lease {
@@ -104,7 +109,7 @@ export async function openEpisode(options: EpisodeOptions, copied?: Copied): Pro
     lease = pool.lendCopy(replayed.id);
     phase = 'broken'; // until all of it is read
     const opening = await shownOpening(server, lease.id, Number(alias), replayed.opening);
-    course = begin();
+    course = { ...begin(), opening: opening.observation };
     const steps: StepResult[] = [];
     for (const [i, result] of replayed.steps.entries()) {
       course = after(course, rules, actions[i] ?? '', result);
@@ -113,6 +118,10 @@ export async function openEpisode(options: EpisodeOptions, copied?: Copied): Pro
     }
     phase = 'running';
     return { opening, steps };
+  }
+
+  function possible(hints: Hints): Promise<readonly string[]> {
+    return hints.read(server, running().id, course.opening);
   }
 
   async function replayOneByOne(task: TaskStart, actions: readonly string[]): Promise<Replayed> {
@@ -132,8 +141,8 @@ export async function openEpisode(options: EpisodeOptions, copied?: Copied): Pro
     pool.touch();
     const opened = await openSomewhere(Number(alias), mode);
     phase = 'running';
-    course = begin();
-    return opened;
+    course = { ...begin(), opening: opened.observation };
+    return options.hints ? { ...opened, admissibleActions: await possible(options.hints) } : opened;
   }
 
   async function step(action: string): Promise<StepResult> {
@@ -145,7 +154,9 @@ export async function openEpisode(options: EpisodeOptions, copied?: Copied): Pro
       running(); // an id that was given to another meanwhile answered from that one's episode
       course = after(course, rules, sent.action, result);
       if (result.kind === 'stepped') {
-        const described = describe(server, result, course.reward);
+        const listed = describe(server, result, course.reward);
+        const isOpen = options.hints && !listed.terminated;
+        const described = isOpen ? { ...listed, admissibleActions: await possible(options.hints) } : listed;
         return options.rewrite.kind === 'snap' && sent.action !== action ? { ...described, executed: sent.action } : described;
       }
       if (course.faults < FAULT_LIMIT)
@@ -188,16 +199,17 @@ function closedBefore(): EnvironmentError {
 }
 
 function after(
-  { reward, faults, history }: Course,
+  { reward, faults, history, opening }: Course,
   rules: Server['descriptor']['step'],
   sent: string,
   result: RemoteStep,
 ): Course {
-  if (result.kind === 'failed') return { reward, faults: faults + 1, history };
+  if (result.kind === 'failed') return { reward, faults: faults + 1, history, opening };
   return {
     reward: normaliseReward(rules, result.raw, reward.value),
     faults: 0,
     history: [...history, `(${sent}, ${result.observation})`],
+    opening,
   };
 }
 

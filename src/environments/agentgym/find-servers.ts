@@ -3,6 +3,7 @@ import type { CallOptions } from '../http/server-call.ts';
 import { checkServer, livenessOf, type ServerReport } from './check-server.ts';
 import { SERVER_NAMES, type ServerDescriptor, type ServerName } from './descriptor.ts';
 import { DESCRIPTORS } from './descriptors.ts';
+import { hintsOf } from './hints.ts';
 import { baseOf } from './open-agentgym.ts';
 import { OVERRIDES_ROUTES } from './overrides.ts';
 
@@ -19,8 +20,13 @@ export interface FoundServer extends ServerReport {
   readonly starts: ServerDescriptor['starts'];
   /** … whether equal actions after an equal opening are answered alike, … */
   readonly deterministic: boolean;
-  /** … and where the actions that are possible are listed. */
-  readonly hints: ServerDescriptor['actions'];
+  /**
+   * … and where the actions that are possible are listed: in answers, or for policies that choose from a list in the opening or
+   * by a route that is asked.
+   */
+  readonly hints: ServerDescriptor['actions'] | 'opening' | 'asked';
+  /** The route that is asked for them. */
+  readonly hintsRoute: string | null;
 }
 
 /**
@@ -61,7 +67,9 @@ async function look(descriptor: ServerDescriptor, url: string, calls: Omit<CallO
   const at = { ...calls, baseUrl: baseOf(url, prefix) };
   const report = await checkServer(descriptor, at);
   const canSnap = name === 'sciworld' ? await hasOverrides(descriptor, at) : null;
-  return { ...report, name, title, canSnap, starts, deterministic, hints: actions };
+  const hints = actions === 'none' ? await hintsOf(descriptor, report, at) : null;
+  const where = hints === null ? actions : hints.route === null ? 'opening' : 'asked';
+  return { ...report, name, title, canSnap, starts, deterministic, hints: where, hintsRoute: hints?.route ?? null };
 }
 
 async function hasOverrides(descriptor: ServerDescriptor, calls: CallOptions): Promise<boolean> {

@@ -9,6 +9,7 @@ import type { ServerDescriptor, ServerName } from './descriptor.ts';
 import { DESCRIPTORS } from './descriptors.ts';
 import { openEpisode, type Rewrite } from './episode.ts';
 import { fingerprintServer } from './fingerprint-server.ts';
+import { hintsOf } from './hints.ts';
 import { LeasePool } from './lease-pool.ts';
 import { OVERRIDES_ROUTES } from './overrides.ts';
 import { probeServer, type ServerProbe } from './probe-server.ts';
@@ -87,20 +88,25 @@ export async function openAgentGym(options: AgentGymOptions): Promise<AgentGymKi
     const { hash, repeats } = await fingerprintServer(server, report, lease.id);
     await pool.giveBack(lease, 'usable');
     const tasks = new Set(options.tasks);
-    return {
+    const hints = descriptor.actions === 'none' ? await hintsOf(descriptor, report, calls) : null;
+    const episode = { server, pool, tasks, rewrite: rewriteOf(options) };
+    const kind: AgentGymKind = {
       name: descriptor.name,
       fingerprint: hash,
       taskAliases: options.tasks,
       tasks: options.tasks.map(() => ({ depth: null, split: null })), // as `openTask` says of each
       deterministic: descriptor.deterministic && repeats,
+      ...(canFork ? { copies: 'unproven' as const } : {}),
       report,
       repeats,
       starts: descriptor.starts,
       probeStarts: () => probeStarts(server),
       probe: () => probeServer(server),
-      create: () => openEpisode({ server, pool, tasks, rewrite: rewriteOf(options) }),
+      create: () => openEpisode(episode),
+      ...(hints ? { withHints: () => ({ ...kind, create: () => openEpisode({ ...episode, hints }) }) } : {}),
       close: () => close(),
     };
+    return kind;
   } catch (error) {
     await close();
     throw error;

@@ -10,4 +10,6 @@ export interface EnvironmentServer {
   readonly traits: ReadonlyMap<string, TaskTraits>;
   /** Sends a request and reads its answer. @throws EnvironmentError that names the route and the field. */
   ask<Shape extends z.ZodType>(path: string, json: unknown, shape: Shape): Promise<z.output<Shape>>;
+  /** Episodes ask for the actions that are possible, where an answer leaves them out. */
+  readonly asksHints?: true;
 }

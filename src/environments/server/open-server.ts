@@ -40,19 +40,24 @@ export async function openServer({ url, timeoutMs, patienceMs = PATIENCE_MS }: S
       ask: async (path, json, shape) =>
         readAnswer(`POST ${path}`, await callServer({ method: 'POST', path, json, repeat: 'safe' }, calls), shape),
     };
-    return {
+    const kind: EnvironmentKind = {
       name: description.name,
       fingerprint: sha256Hex(`${PROTOCOL} ${description.name} ${description.fingerprint}`),
       taskAliases: aliases,
       tasks: description.tasks,
       deterministic: description.deterministic,
+      ...(description.fork ? { copies: 'unproven' as const } : {}),
       components: description.components,
       ...(description.renderer === undefined
         ? {}
         : { renderer: checkedRenderer(description.renderer, `GET ${baseUrl.href}: renderer`) }),
       create: async () => openServerEpisode(server),
+      ...(description.hints
+        ? { withHints: () => ({ ...kind, create: async () => openServerEpisode({ ...server, asksHints: true }) }) }
+        : {}),
       close: async () => agent.destroy(),
     };
+    return kind;
   } catch (error) {
     agent.destroy();
     throw error;

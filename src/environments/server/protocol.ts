@@ -60,6 +60,12 @@ export const descriptionShape = z.object({
     .describe(
       'Whether equal actions after equal openings are always answered alike: then an answer may be taken from the record.',
     ),
+  hints: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether `POST /hints` lists the actions that are possible, where answers leave `actions` out; it is asked for policies that choose from a list.',
+    ),
   expert: z.boolean().default(false).describe('Whether `POST /expert` names the next action of a perfect player.'),
   response: z
     .enum(['react', 'whole'])
@@ -127,6 +133,11 @@ export const replayShape = z.object({
 
 /** What `POST /observe {episode}` answers. */
 export const observedShape = z.object({ steps: z.int().min(0).describe('Steps taken since the last reset.') });
+
+/** What `POST /hints {episode}` answers. */
+export const hintsShape = z.object({
+  actions: z.array(text(10_000)).max(100_000).describe('Actions that are possible now; empty where none is.'),
+});
 
 /** What `POST /expert {episode}` answers. */
 export const expertShape = z.object({

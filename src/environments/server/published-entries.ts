@@ -23,9 +23,10 @@ export const scienceWorld = defineEnvironment({
     kinds: listOf('KIND', 'kinds of experiments, such as boil; all 30 when left out').optional(),
     simplifications: text('NAME,…', 'those of the simulator, such as easy or teleportAction').optional(),
     limit: whole(1, 10_000, 'actions after which an episode is truncated').default(100),
-    hints: oneOf(['valid', 'none'], 'whether each step lists what is possible, which takes longer than the step').default(
-      'valid',
-    ),
+    hints: oneOf(
+      ['valid', 'none'],
+      'whether each step lists what is possible, which takes longer than the step; else it is asked where a policy chooses from it',
+    ).default('valid'),
     timeout,
   }),
   open: openPublished('scienceworld'),

@@ -8,6 +8,7 @@ import {
   type EpisodeId,
   episodeShape,
   expertShape,
+  hintsShape,
   type OpeningAnswer,
   observedShape,
   openingShape,
@@ -56,6 +57,13 @@ export function openServerEpisode(server: EnvironmentServer, from: Course = NEW)
     if (episode !== null) await ask('/close', { episode }, z.unknown()).catch(() => undefined);
   };
 
+  /** Lists what is possible where the answer does not, if who acts chooses from a list. */
+  async function listed<T extends Opening | StepResult>(seen: T): Promise<T> {
+    if (!server.asksHints || seen.admissibleActions !== null) return seen;
+    const { actions } = await asked((episode) => ask('/hints', { episode }, hintsShape));
+    return { ...seen, admissibleActions: actions };
+  }
+
   return {
     reset: async ({ alias, seed, mode }): Promise<Opening> => {
       if (closed) throw new EnvironmentError('gone', 'the environment was closed');
@@ -72,7 +80,7 @@ export function openServerEpisode(server: EnvironmentServer, from: Course = NEW)
           return begin();
         }),
       );
-      return openingOf(server, alias, opened);
+      return listed(openingOf(server, alias, opened));
     },
     ...(description.replay
       ? {
@@ -91,13 +99,15 @@ export function openServerEpisode(server: EnvironmentServer, from: Course = NEW)
           },
         }
       : {}),
-    step: (action) =>
-      asked(async (episode) => {
+    step: async (action) => {
+      const result = await asked(async (episode) => {
         const answer = await ask('/step', { episode, n: course.steps, action }, stepShape);
         const { result, earned } = resultOf(server, answer, course.earned);
         course = { episode, steps: course.steps + 1, earned };
         return result;
-      }),
+      });
+      return result.terminated || result.truncated ? result : listed(result);
+    },
     parse: (response) =>
       description.response === 'react'
         ? parseThoughtAction(response)

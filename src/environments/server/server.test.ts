@@ -111,6 +111,27 @@ describe('an environment on a server of the protocol', () => {
     await kind.close();
   });
 
+  test('what is possible is asked for where answers leave it out, for policies that choose from a list alone', async () => {
+    let opened = 0;
+    const over = {
+      '/reset': () => ({ body: { observation: `${++opened}` } }),
+      '/step': (asked: Asked) => ({ body: { observation: '2', terminated: asked.action === 'stop' } }),
+      '/observe': () => ({ body: { steps: 1 } }),
+      '/hints': () => ({ body: { actions: ['down', 'stop'] } }),
+    };
+    const server = await serve(over, { hints: true });
+    const kind = await open(server);
+    const episode = await (kind.withHints?.() ?? kind).create();
+    expect((await episode.reset(task)).admissibleActions).toEqual(['down', 'stop']);
+    expect((await episode.step('down')).admissibleActions).toEqual(['down', 'stop']);
+    expect((await (await episode.clone?.())?.step('stop'))?.admissibleActions).toBeNull();
+    const other = await kind.create();
+    expect((await other.reset(task)).admissibleActions).toBeNull();
+    expect(server.seen.filter((path) => path === '/hints')).toHaveLength(2);
+    expect((await open(await serve(over))).withHints).toBeUndefined();
+    await kind.close();
+  });
+
   test('the kind of a task is what its reset says, else what the description says of it', async () => {
     const tasks = [{ task: '3', kind: 'short' }, '5'];
     const kind = await open(await serve({}, { tasks }));

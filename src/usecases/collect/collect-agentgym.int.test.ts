@@ -6,6 +6,7 @@ import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { newId } from '../../events/new-id.ts';
 import type { ActRequest, Policy } from '../../policies/policy.ts';
+import { randomPolicy } from '../../policies/random-policy.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { type AgentGymServer, startAgentGymServer } from '../../testing/agentgym-server.ts';
 import { sciworldWorld, textcraftWorld } from '../../testing/agentgym-server-worlds.ts';
@@ -15,6 +16,7 @@ import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collectRun } from './collect-run.ts';
 import type { CollectPlan } from './plan.ts';
 import { nothingRecorded } from './recorded-run.ts';
+import { asChosenFrom } from './refuse-unfit.ts';
 
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 let local: EnvironmentKind;
@@ -123,6 +125,16 @@ describe('collections over an AgentGym server', () => {
     expect(there).toEqual(here);
     expect(here.filter(({ depth }) => depth > 0).length).toBeGreaterThan(60);
     expect(new Set(here.map(({ executable }) => executable)).size).toBe(2); // refused actions are marked
+  });
+
+  test('the policy random acts by the commands that an opening lists', async () => {
+    const remote = await openEnvironment(address());
+    const runId = await collect(asChosenFrom(remote, randomPolicy()), { policy: randomPolicy() });
+    await remote.close();
+    const record = (await recordOf(runId)).filter(({ depth }) => depth > 0);
+    expect(record.length).toBeGreaterThan(20);
+    expect(record.some(({ executable }) => executable)).toBe(true);
+    expect(record.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
   });
 
   test('a collection waits where fewer environments are allowed than rollouts run concurrently', async () => {

@@ -29,7 +29,7 @@ import { refuseSearchPayment } from './prompting/closing-rewards.ts';
 import { readPrefix } from './read-prefix.ts';
 import { readBeginning } from './recorded-beginning.ts';
 import { nothingRecorded, type RecordedRun, readRecordedRun, readRecordedTree, readRunEnd } from './recorded-run.ts';
-import { refuseUnfit } from './refuse-unfit.ts';
+import { asChosenFrom, refuseUnfit } from './refuse-unfit.ts';
 import { differenceFrom } from './same-beginning.ts';
 import { admissionFor } from './train-admission-for.ts';
 
@@ -92,7 +92,7 @@ async function collectHeld(platform: Platform, collection: Collection, held: Hel
   try {
     const bare = await openEnvironment(plan.environment);
     opened.push(bare);
-    const kind = await withChat(platform, collection, bare);
+    const given = await withChat(platform, collection, bare);
     const { db } = platform.database;
     const policy = await createPolicy(parsePolicyText(plan.policy), {
       apiKey: platform.config.openai.apiKey ?? undefined,
@@ -100,6 +100,7 @@ async function collectHeld(platform: Platform, collection: Collection, held: Hel
       signal: collection.signal,
     });
     opened.push(policy);
+    const kind = asChosenFrom(given, policy);
     const recorded = collection.mode === 'resume' ? await recordOf(platform, collection, held) : nothingRecorded;
     const unpayable = recorded.started ? null : refuseSearchPayment(plan); // a run that was begun so goes on as it was, unpaid
     if (unpayable !== null) throw new RunRefused(unpayable);

@@ -47,6 +47,13 @@ test('a policy that chooses among actions is refused where none are listed, with
   expect(left()).toBe(0);
 });
 
+test('a policy that chooses among actions is accepted where they are listed when they are asked for', async () => {
+  const { kind, left } = await silentKind('none');
+  const listing = await openTextCraft({ split: { kind: 'by-hash' } });
+  await refuseUnfit({ ...kind, withHints: () => listing }, randomPolicy(), planned('0'));
+  expect(left()).toBe(0);
+});
+
 test('a planner is refused where there is no plan, and accepted where one of the first tasks has one', async () => {
   const without = await silentKind('none');
   await expect(refuseUnfit(without.kind, plannerPolicy({ epsilon: 0 }), planned('0'))).rejects.toThrow(/has no planner/);

@@ -6,6 +6,11 @@ export class PolicyUnfit extends Error {
   override readonly name = 'PolicyUnfit';
 }
 
+/** Returns the environment as a policy acts in it: for one that chooses from a list, what is possible is asked for. */
+export function asChosenFrom(kind: EnvironmentKind, { choosesFrom }: Pick<Policy, 'choosesFrom'>): EnvironmentKind {
+  return (choosesFrom === undefined ? undefined : kind.withHints?.()) ?? kind;
+}
+
 const LOOKS = 3; // one task may have no way to its goal; of several, an environment that plans has one for some
 
 /**
@@ -13,11 +18,12 @@ const LOOKS = 3; // one task may have no way to its goal; of several, an environ
  * actions themselves fit everywhere, and nothing is opened for them. @throws PolicyUnfit with the remedy.
  */
 export async function refuseUnfit(
-  kind: EnvironmentKind,
+  given: EnvironmentKind,
   { ref, choosesFrom }: Pick<Policy, 'ref' | 'choosesFrom'>,
   { tasks, taskSeed }: { readonly tasks: readonly { readonly alias: string }[]; readonly taskSeed: number },
 ): Promise<void> {
   if (choosesFrom === undefined || tasks.length === 0) return;
+  const kind = asChosenFrom(given, { choosesFrom });
   for (const alias of [...new Set(tasks.map((task) => task.alias))].slice(0, LOOKS)) {
     const environment = await kind.create();
     try {

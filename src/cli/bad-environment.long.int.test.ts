@@ -12,6 +12,7 @@ let server: Server;
 /** What the server does in place of an answer, by route; nothing while it is well. */
 let fault: { readonly path: string; readonly answer: (asked: Asked) => string | null | undefined } | null;
 let url = '';
+let episodes: Map<string, { left: number; n: number }>;
 
 type Asked = Readonly<Record<string, unknown>>;
 const json = (value: unknown) => JSON.stringify(value);
@@ -20,7 +21,7 @@ const json = (value: unknown) => JSON.stringify(value);
 beforeEach(async () => {
   env = environmentOf(platform);
   fault = null;
-  const episodes = new Map<string, { left: number; n: number }>();
+  episodes = new Map();
   const answers: Record<string, (asked: Asked) => unknown> = {
     '/': () => ({ protocol: PROTOCOL, name: 'countdown', fingerprint: '1', tasks: ['2', '3', '4'], fork: true }),
     '/create': () => {
@@ -105,6 +106,30 @@ describe('a server that goes wrong in the middle of a run', () => {
     expect(`${failed.stdout}${failed.stderr}`).toContain(
       'POST /fork: the copy is the episode itself; answer the id of a new one',
     );
+  });
+
+  test('a server whose copies share state with their original is named by what a copy showed, with the remedy', async () => {
+    fault = {
+      path: '/fork',
+      answer: ({ episode }) => {
+        const copy = `c${episodes.size}`;
+        const original = episodes.get(String(episode)) ?? { left: 0, n: 0 };
+        const share = (left: number) => Object.assign(original, { left });
+        const state = { get: () => original.left, set: share, enumerable: true };
+        episodes.set(copy, Object.defineProperty({ n: original.n, left: 0 }, 'left', state));
+        return json({ episode: copy });
+      },
+    };
+    const failed = await collect('--search', 'mcts', '--iterations', '3', '--max-depth', '3');
+    expect(failed.code).toBe(1);
+    const said = `${failed.stdout}${failed.stderr}`;
+    expect(said).toMatch(
+      /copies of an episode of countdown share state: behind "(down|wait)" a copy showed "-?\d", and the same/,
+    );
+    expect(said).toContain('share nothing with its original, or offer none');
+    fault = null;
+    const resumed = await espalier('collect', '--resume', RUN);
+    expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringContaining('completed: ')]);
   });
 
   test('a server that opens a task otherwise each time fails its run, and the reason says so', async () => {

@@ -67,6 +67,7 @@ async function openModule(file: string, raw: RawOptions): Promise<EnvironmentKin
   return overlay(kind as EnvironmentKind, {
     name: kind.name ?? entry.name,
     fingerprint: sha256Hex(`${sha256} ${kind.fingerprint ?? ''}`),
+    copies: 'unproven',
     create: async () => completeModule(await kind.create(), `environment ${place}`),
     ...(renderer === undefined ? {} : { renderer: await readRenderer(renderer, dirname(resolve(file.split('#')[0] ?? ''))) }),
     ...(kind.close ? {} : { close: async () => undefined }),

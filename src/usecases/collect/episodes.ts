@@ -1,4 +1,5 @@
 import type { Environment, ParsedResponse, StepResult } from '../../environments/environment.ts';
+import { checkCopies, wantsCheck } from './check-copies.ts';
 import type { GrowingTree } from './growing-tree.ts';
 import { pathTo, restoreEnvironment } from './restore-environment.ts';
 
@@ -148,16 +149,22 @@ export function openEpisodes(tree: GrowingTree): Episodes {
       const place = placeOf(stepId);
       const executed = new Map<string, Executed>();
       const ways = wanted.map((each) => ({ ...each, next: wayFrom(place, each.stepId, each.action) }));
+      const taken: (typeof ways)[number][] = [];
       for (const [i, { next, ...each }] of ways.entries()) {
         if (tree.signal.aborted) break;
         const began = tree.clock();
         const isLast = ways.slice(i + 1).every((later) => later.next === next || later.next.result !== null);
         const isKnown = next.result !== null;
         if (!isKnown && !(await take(place, next, { ...each, stepId, isLast }))) break;
+        if (!isKnown) taken.push({ next, ...each });
         if (next.result === null) throw new TypeError('an action that was taken has a result');
         places.set(each.stepId, next);
         executed.set(each.stepId, { result: next.result, environmentMs: isKnown ? 0 : Math.max(0, tree.clock() - began) });
       }
+      const last = taken.length > 1 && wantsCheck(tree.kind) ? taken.at(-1) : undefined;
+      const copy = last && (await kept.get(last.next)?.clone?.());
+      if (copy && last.next.result)
+        await checkCopies(tree, copy, { path: pathTo(tree, stepId), action: last.action, result: last.next.result });
       return executed;
     },
     async settle(stepId, state) {

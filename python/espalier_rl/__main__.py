@@ -3,10 +3,15 @@ one from a package of PyPI, `write-games NAME FOLDER [KEY=VALUE …]` writes gam
 `serve-index FOLDER` a dense retriever, which `index-corpus FILE` makes. `spool status|check|send [FOLDER]` looks after what was recorded and the
 server does not have yet."""
 
+from __future__ import annotations
+
 import argparse
 import os
 import sys
 import threading
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
 
 from .environments.agentgym import make_agentgym_server
 from .environments.published import NEEDS_HASH_SEED, PUBLISHED, WRITABLE, open_published, options_of, write_published
@@ -14,7 +19,7 @@ from .serving import load, make_server
 from .tools import load_tools, make_tool_server
 
 
-def main():
+def main() -> Any:
     given = read_arguments()
     try:
         if given.command == "index-corpus":
@@ -32,7 +37,7 @@ def main():
     server.serve_forever()
 
 
-def read_arguments():
+def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m espalier_rl")
     commands = parser.add_subparsers(dest="command", required=True)
 
@@ -87,14 +92,14 @@ def read_arguments():
     return parser.parse_args()
 
 
-def make_published(given, **at):
+def make_published(given: argparse.Namespace, **at: Any) -> ThreadingHTTPServer:
     if given.name in NEEDS_HASH_SEED and os.environ.get("PYTHONHASHSEED", "random") == "random":
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, "PYTHONHASHSEED": "0"})
     kind = open_published(given.name, options_of(given.options))
     return make_agentgym_server(kind, **at) if given.agentgym else make_server(kind, **at)
 
 
-def make_retriever(given, **at):
+def make_retriever(given: argparse.Namespace, **at: Any) -> ThreadingHTTPServer:
     from .retrieval.index import DenseIndex
     from .retrieval.serve import make_index_server
 
@@ -102,7 +107,7 @@ def make_retriever(given, **at):
     return make_index_server(index, topk=given.topk, **at)
 
 
-def look_after_spools(given):
+def look_after_spools(given: argparse.Namespace) -> Any:
     from .recording.spools import read_spools, spools_folder
 
     base = spools_folder(given.folder)
@@ -120,7 +125,7 @@ def look_after_spools(given):
     print(f"{base}: {sum(spool.events for spool in spools)} events of {len(spools)} runs" + (", every line whole" if not faults else ""))
 
 
-def send_spools(given, base):
+def send_spools(given: argparse.Namespace, base: Path) -> None:
     from .database import connect
     from .errors import EspalierError
 
@@ -131,7 +136,7 @@ def send_spools(given, base):
         sys.exit(f"error: {error}")
 
 
-def index(given):
+def index(given: argparse.Namespace) -> None:
     from .retrieval.encoder import Reading
     from .retrieval.index import Shape, index_corpus
 

@@ -14,12 +14,15 @@
     serve(Guess, port=8900)  # espalier collect --environment server:http://127.0.0.1:8900
 """
 
+from __future__ import annotations
+
 import copy
 import hashlib
 import inspect
 import math
 import os
 from dataclasses import dataclass, field
+from typing import Any
 
 from .own_code import imported_next_to
 
@@ -45,7 +48,7 @@ class Opening:
     split: "str | None" = None
     actions: "list[str] | None" = None
     state: "str | None" = None
-    pictures: "list" = field(default_factory=list)
+    pictures: "list[Any]" = field(default_factory=list)
     kind: "str | None" = None
 
 
@@ -64,7 +67,7 @@ class Step:
     state: "str | None" = None
     rewards: "dict[str, float]" = field(default_factory=dict)
     reason: "str | None" = None
-    pictures: "list" = field(default_factory=list)
+    pictures: "list[Any]" = field(default_factory=list)
 
 
 class Environment:
@@ -77,7 +80,7 @@ class Environment:
     `renderer` the file of a module that exports `render`, by which the studio shows steps, relative to the file of the class."""
 
     name: "str | None" = None
-    tasks: "list[str]" = []
+    tasks: "list[Any]" = []
     instruction = ""
     response = "react"
     reward = {"kind": "delta", "scale": 1}
@@ -86,32 +89,32 @@ class Environment:
     deterministic = False
     renderer: "str | None" = None
 
-    def reset(self, task, seed):
+    def reset(self, task: str, seed: int) -> Opening | str | tuple[Any, ...]:
         """Begins a task from its beginning; equal task and seed begin alike. Returns an Opening, or the first observation."""
         raise NotImplementedError
 
-    def step(self, action):
+    def step(self, action: str) -> Step | str | tuple[Any, ...]:
         """Executes an action. Returns a Step, or (observation, reward, terminated), or Gymnasium's five values."""
         raise NotImplementedError
 
-    def fork(self):
+    def fork(self) -> Environment:
         """Returns a copy of the episode as it is; searches use it in place of playing an episode again."""
         return copy.deepcopy(self)
 
-    def hints(self):
+    def hints(self) -> Any:
         """Returns the list of actions that are possible now. Define it where that takes longer than a step, and leave `actions` out there:
         it is asked for policies that choose from a list, and for no other."""
         raise NotImplementedError
 
-    def expert(self):
+    def expert(self) -> Any:
         """Returns the next action of a perfect player, or None. Define it where there is one."""
         raise NotImplementedError
 
-    def close(self):
+    def close(self) -> None:
         """Frees what the episode holds."""
 
     @classmethod
-    def fingerprint(cls):
+    def fingerprint(cls) -> str:
         """Returns what determines tasks and answers: by default a hash of the files that define the class and its bases, and of the modules
         that they have imported from their folders."""
         digest = hashlib.sha256()
@@ -131,7 +134,7 @@ class Environment:
         return digest.hexdigest()
 
 
-def describe(kind, fork=True):
+def describe(kind: type[Environment], fork: bool = True) -> dict[str, Any]:
     """Returns the description of an environment class as the protocol has it. Raises ValueError that names the field."""
     tasks = kind.tasks() if callable(kind.tasks) else kind.tasks
     tasks = list(tasks)
@@ -159,10 +162,10 @@ def describe(kind, fork=True):
     }
 
 
-def renderer_of(kind):
+def renderer_of(kind: type[Environment]) -> str | None:
     """Returns the text of the module that renders the steps of an environment class. Raises ValueError that names the file."""
     owner = next(base for base in kind.__mro__ if "renderer" in vars(base))
-    path = os.path.join(os.path.dirname(os.path.abspath(inspect.getfile(owner))), kind.renderer)
+    path = os.path.join(os.path.dirname(os.path.abspath(inspect.getfile(owner))), kind.renderer or "")
     try:
         with open(path, encoding="utf-8") as file:
             return file.read()
@@ -170,12 +173,12 @@ def renderer_of(kind):
         raise ValueError(f"{kind.__name__}.renderer: cannot read {path} ({error.strerror})") from error
 
 
-def alias_of(task):
+def alias_of(task: Any) -> Any:
     """Returns the alias of a task of `Environment.tasks`, which is a text or an object that says more of the task."""
     return task.get("task") if isinstance(task, dict) else task
 
 
-def opening_of(given):
+def opening_of(given: Any) -> Opening:
     """Reads what `reset` returned. Raises TypeError."""
     if isinstance(given, Opening):
         return given
@@ -186,7 +189,7 @@ def opening_of(given):
     raise TypeError(f"reset must return an Opening or a text, not {type(given).__name__}")
 
 
-def step_of(given):
+def step_of(given: Any) -> Step:
     """Reads what `step` returned. Raises TypeError, or ValueError for a reward that is no finite number."""
     step = _step_of(given)
     for name, value in {"reward": step.reward, **{f"rewards.{key}": value for key, value in step.rewards.items()}}.items():
@@ -195,7 +198,7 @@ def step_of(given):
     return step
 
 
-def _step_of(given):
+def _step_of(given: Any) -> Step:
     if isinstance(given, Step):
         return given
     if isinstance(given, tuple) and isinstance(given[0], str):

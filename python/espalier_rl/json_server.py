@@ -1,9 +1,13 @@
 """A small HTTP server whose requests and answers are JSON objects, with Python's standard library alone."""
 
+from __future__ import annotations
+
 import json
 import traceback
 import urllib.parse
+from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 BODY_LIMIT = 16 * 1024 * 1024  # bytes of a request
 
@@ -11,12 +15,12 @@ BODY_LIMIT = 16 * 1024 * 1024  # bytes of a request
 class Refused(Exception):
     """A request that is answered by an error: an HTTP status, a code, and a message for people."""
 
-    def __init__(self, status, error, message):
+    def __init__(self, status: int, error: str, message: str) -> None:
         super().__init__(message)
         self.status, self.error, self.message = status, error, message
 
 
-def text_of(asked, field):
+def text_of(asked: dict[str, Any], field: str) -> str:
     """Returns a field of a request that must be a text. Raises Refused."""
     value = asked.get(field)
     if not isinstance(value, str):
@@ -24,7 +28,7 @@ def text_of(asked, field):
     return value
 
 
-def texts_of(asked, field):
+def texts_of(asked: dict[str, Any], field: str) -> list[str]:
     """Returns a field of a request that must be a list of texts. Raises Refused."""
     value = asked.get(field)
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
@@ -32,7 +36,7 @@ def texts_of(asked, field):
     return value
 
 
-def json_server(shown, routes, *, name, host, port, headers=None):
+def json_server(shown: Mapping[str, Any], routes: Mapping[str, Callable[[dict[str, Any]], Any]], *, name: str, host: str, port: int, headers: Mapping[str, str] | None = None) -> ThreadingHTTPServer:
     """Returns an HTTP server, bound and not running yet: `shown` are answers of GET by path, or functions of what the query holds, `routes`
     functions of POST by path, from the object that was sent to what is answered. What they raise is answered as the error `backend`, in the
     words of `name`. `headers` go with every answer."""
@@ -41,7 +45,7 @@ def json_server(shown, routes, *, name, host, port, headers=None):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
 
-        def do_GET(self):
+        def do_GET(self) -> None:
             path, _, query = self.path.partition("?")
             if path in shown:
                 answer = shown[path]
@@ -49,7 +53,7 @@ def json_server(shown, routes, *, name, host, port, headers=None):
             status = 405 if path in routes else 404
             self._answer(status, {"error": "invalid", "message": f"there is no GET {self.path[:200]}"})
 
-        def do_POST(self):
+        def do_POST(self) -> None:
             try:
                 self._answer(200, self._handle())
             except Refused as refused:
@@ -59,7 +63,7 @@ def json_server(shown, routes, *, name, host, port, headers=None):
                 said = f"{name} raised {type(error).__name__}: {error}"
                 self._answer(500, {"error": "backend", "message": said[:5000]})
 
-        def _handle(self):
+        def _handle(self) -> Any:
             length = int(self.headers.get("content-length") or 0)
             if length > BODY_LIMIT:
                 self.close_connection = True
@@ -79,7 +83,7 @@ def json_server(shown, routes, *, name, host, port, headers=None):
                 raise Refused(400, "invalid", "the body must be a JSON object")
             return route(asked)
 
-        def _answer(self, status, value):
+        def _answer(self, status: int, value: Any) -> None:
             try:
                 body = json.dumps(value, allow_nan=False).encode()
             except (TypeError, ValueError) as error:
@@ -93,7 +97,7 @@ def json_server(shown, routes, *, name, host, port, headers=None):
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_):
+        def log_message(self, *_: Any) -> None:
             pass
 
     return ThreadingHTTPServer((host, port), Handler)

@@ -1,5 +1,7 @@
 """Serves an environment class by the protocol `espalier-environment/1`, with Python's standard library alone."""
 
+from __future__ import annotations
+
 import importlib.util
 import os
 import sys
@@ -7,34 +9,44 @@ import threading
 import time
 import uuid
 from dataclasses import asdict
+from http.server import ThreadingHTTPServer
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, overload
 
 from .environment import BackendAway, Environment, UnknownTask, alias_of, describe, opening_of, step_of
 from .json_server import Refused, json_server, text_of, texts_of
 from .pictures import picture_texts
 
+if TYPE_CHECKING:
+    from .server import Server
+
 
 class _Episode:
     """An episode and what was answered last: a step of the same number is answered again and not executed again."""
 
-    def __init__(self, world):
-        self.world, self.steps, self.last, self.opening = world, None, None, None
+    def __init__(self, world: Any) -> None:
+        self.world = world
+        self.steps: int | None = None
+        self.last: dict[str, Any] | None = None
+        self.opening: dict[str, Any] | None = None
         self.lock, self.used = threading.Lock(), time.monotonic()
 
 
 class Episodes:
     """The episodes of one environment class, by id. One that was not used for `idle_s` seconds is closed."""
 
-    def __init__(self, kind, *, idle_s=3600, limit=10_000):
+    def __init__(self, kind: type[Environment], *, idle_s: float = 3600, limit: int = 10_000) -> None:
         self.description = describe(kind)
         self._kind, self._idle_s, self._limit = kind, idle_s, limit
-        self._episodes, self._lock = {}, threading.Lock()
+        self._episodes: dict[str, _Episode] = {}
+        self._lock = threading.Lock()
         self._resets = threading.Lock() if self.description["resets"] == "alone" else None
 
-    def create(self, _):
+    def create(self, _: Any) -> dict[str, Any]:
         self._close_idle()
         return {"episode": self._add(_Episode(self._kind()))}
 
-    def reset(self, asked):
+    def reset(self, asked: dict[str, Any]) -> dict[str, Any]:
         episode = self._of(asked)
         task, seed = text_of(asked, "task"), asked.get("seed", 0)
         if task not in self._tasks:
@@ -50,14 +62,15 @@ class Episodes:
             episode.steps, episode.last, episode.opening = 0, None, _clean(asdict(opening))
             return episode.opening
 
-    def step(self, asked):
+    def step(self, asked: dict[str, Any]) -> dict[str, Any]:
         episode = self._of(asked)
         number, action = asked.get("n"), text_of(asked, "action")
         with episode.lock:
             if episode.steps is None:
                 raise Refused(409, "invalid", "no task was begun: POST /reset first")
             if episode.last and number == episode.last["n"] and action == episode.last["action"]:
-                return episode.last["answer"]
+                answered: dict[str, Any] = episode.last["answer"]
+                return answered
             if number != episode.steps:
                 raise Refused(409, "invalid", f"n must be {episode.steps}, the number of steps taken, not {number!r}")
             if episode.last and (episode.last["answer"]["terminated"] or episode.last["answer"]["truncated"]):
@@ -69,14 +82,14 @@ class Episodes:
             episode.steps, episode.last = number + 1, {"n": number, "action": action, "answer": answer}
             return answer
 
-    def observe(self, asked):
+    def observe(self, asked: dict[str, Any]) -> dict[str, Any]:
         episode = self._of(asked)
         with episode.lock:
             if episode.opening is None:
                 raise Refused(409, "invalid", "no task was begun: POST /reset first")
             return {"steps": episode.steps, "last": episode.last["answer"] if episode.last else episode.opening}
 
-    def fork(self, asked):
+    def fork(self, asked: dict[str, Any]) -> dict[str, Any]:
         episode = self._of(asked)
         with episode.lock:
             world = episode.world.fork()
@@ -86,20 +99,20 @@ class Episodes:
             copied.steps, copied.last, copied.opening = episode.steps, episode.last, episode.opening
         return {"episode": self._add(copied)}
 
-    def hints(self, asked):
+    def hints(self, asked: dict[str, Any]) -> dict[str, Any]:
         episode = self._of(asked)
         with episode.lock:
             actions = episode.world.hints()
         return {"actions": list(actions)}
 
-    def expert(self, asked):
+    def expert(self, asked: dict[str, Any]) -> dict[str, Any]:
         episode = self._of(asked)
         with episode.lock:
             said = episode.world.expert()
         action, length = said if isinstance(said, tuple) else (said, None)
         return {"action": action, "length": length}
 
-    def replay(self, asked):
+    def replay(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Creates an episode, begins its task and takes steps until it ends: one request in place of one for each."""
         actions = texts_of(asked, "actions")
         named = self.create({})
@@ -115,20 +128,20 @@ class Episodes:
             raise
         return {**named, "opening": opening, "steps": steps}
 
-    def close(self, asked):
+    def close(self, asked: dict[str, Any]) -> dict[str, Any]:
         with self._lock:
-            episode = self._episodes.pop(asked.get("episode"), None)
+            episode = self._episodes.pop(str(asked.get("episode")), None)
         if episode:
             episode.world.close()
         return {}
 
     @property
-    def _tasks(self):
+    def _tasks(self) -> frozenset[str]:
         if not hasattr(self, "_known"):
             self._known = frozenset(alias_of(task) for task in self.description["tasks"])
         return self._known
 
-    def _add(self, episode):
+    def _add(self, episode: _Episode) -> str:
         with self._lock:
             if len(self._episodes) >= self._limit:
                 raise Refused(429, "backend", f"{self._limit} episodes are open: close some")
@@ -136,7 +149,7 @@ class Episodes:
             self._episodes[name] = episode
             return name
 
-    def _of(self, asked):
+    def _of(self, asked: dict[str, Any]) -> _Episode:
         name = asked.get("episode")
         with self._lock:
             episode = self._episodes.get(name) if isinstance(name, str) else None
@@ -145,7 +158,7 @@ class Episodes:
         episode.used = time.monotonic()
         return episode
 
-    def _close_idle(self):
+    def _close_idle(self) -> None:
         before = time.monotonic() - self._idle_s
         with self._lock:
             idle = [name for name, episode in self._episodes.items() if episode.used < before]
@@ -153,7 +166,7 @@ class Episodes:
             self.close({"episode": name})
 
 
-def _clean(answer):
+def _clean(answer: dict[str, Any]) -> dict[str, Any]:
     """Leaves out what is None where the protocol has the field optional, and refuses numbers that JSON cannot hold."""
     answer = dict(answer)
     pictures = picture_texts(answer.pop("pictures", []))
@@ -161,7 +174,7 @@ def _clean(answer):
     return {name: value for name, value in answer.items() if not (value is None and name in ("instruction", "goal", "reason"))}
 
 
-def make_server(kind, *, host="127.0.0.1", port=0, idle_s=3600):
+def make_server(kind: type[Environment], *, host: str = "127.0.0.1", port: int = 0, idle_s: float = 3600) -> ThreadingHTTPServer:
     """Returns an HTTP server of an environment class, bound and not running yet; `server_address[1]` is its port."""
     episodes = Episodes(kind, idle_s=idle_s)
     requests = ("create", "reset", "step", "observe", "fork", "hints", "expert", "replay", "close")
@@ -169,7 +182,17 @@ def make_server(kind, *, host="127.0.0.1", port=0, idle_s=3600):
     return json_server({"/": episodes.description}, routes, name=kind.__name__, host=host, port=port)
 
 
-def serve(kind=None, *, host="127.0.0.1", port=None, idle_s=3600, home=None):
+@overload
+def serve(kind: None = None, *, host: str = "127.0.0.1", port: int | None = None, idle_s: float = 3600, home: str | None = None) -> Server: ...
+
+
+@overload
+def serve(kind: type[Environment], *, host: str = "127.0.0.1", port: int | None = None, idle_s: float = 3600, home: str | None = None) -> None: ...
+
+
+def serve(
+    kind: type[Environment] | None = None, *, host: str = "127.0.0.1", port: int | None = None, idle_s: float = 3600, home: str | None = None
+) -> Server | None:
     """Serves an environment class until it is interrupted, on port 8900 unless given; prints `listening on URL` to standard error.
     Without a class it starts an installation, as `espalier up` does, and returns its handle (`url`, `close`): see `espalier_rl.server`."""
     if kind is None:
@@ -185,13 +208,14 @@ def serve(kind=None, *, host="127.0.0.1", port=None, idle_s=3600, home=None):
         pass
     finally:
         server.server_close()
+    return None
 
 
-def load_module(place):
+def load_module(place: str) -> tuple[ModuleType, str, str]:
     """Imports the file of `FILE.py[#NAME]`. Returns the module, the file and the name, which may be empty. Raises ValueError."""
     path, _, name = place.partition("#")
     spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(path))[0], path)
-    if spec is None or not os.path.isfile(path):
+    if spec is None or spec.loader is None or not os.path.isfile(path):
         raise ValueError(f"there is no Python file {path}")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -200,7 +224,7 @@ def load_module(place):
     return module, path, name
 
 
-def load(place):
+def load(place: str) -> type[Environment]:
     """Returns the environment class of `FILE.py#NAME`; without a name the only one that the file defines. Raises ValueError."""
     module, path, name = load_module(place)
     kinds = {

@@ -8,11 +8,16 @@
     espalier collect --environment 'tool-env:tools=./my_tools.py#add;tasks=tasks.jsonl' …
 """
 
+from __future__ import annotations
+
 import hashlib
 import inspect
 import json
 import types
 import typing
+from collections.abc import Callable
+from http.server import ThreadingHTTPServer
+from typing import Any, TypeVar
 
 from .json_server import Refused, json_server, text_of
 from .own_code import imported_next_to
@@ -26,10 +31,13 @@ class ToolUnavailable(Exception):
     """What the tool itself asks does not answer: the rollout fails, and its policy has no part in it."""
 
 
-def tool(function):
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def tool(function: Function) -> Function:
     """Marks a function as a tool: its name, its docstring and its type hints are what a model is shown. Raises TypeError for a hint that
     JSON Schema has no word for. The function returns a text, or {"content", "success", "reward"}."""
-    function.__espalier_tool__ = {
+    vars(function)["__espalier_tool__"] = {
         "name": function.__name__,
         "description": inspect.cleandoc(function.__doc__ or "").split("\n\n")[0] or function.__name__,
         "parameters": schema_of(function),
@@ -37,7 +45,7 @@ def tool(function):
     return function
 
 
-def schema_of(function):
+def schema_of(function: Callable[..., Any]) -> dict[str, Any]:
     """Returns the JSON Schema of a function's arguments. Raises TypeError."""
     hints = typing.get_type_hints(function, include_extras=True)
     properties, required = {}, []
@@ -55,7 +63,7 @@ def schema_of(function):
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", dict: "object", list: "array"}
 
 
-def _schema(hint, place):
+def _schema(hint: Any, place: str) -> dict[str, Any]:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         described = [extra for extra in arguments[1:] if isinstance(extra, str)]
@@ -74,7 +82,7 @@ def _schema(hint, place):
     raise TypeError(f"{place} has the type {hint!r}; use str, int, float, bool, list, dict, Literal, or Annotated with one of them")
 
 
-def make_tool_server(functions, *, host="127.0.0.1", port=0):
+def make_tool_server(functions: Any, *, host: str = "127.0.0.1", port: int = 0) -> ThreadingHTTPServer:
     """Returns an HTTP server of tools by the protocol `espalier-tools/1`, bound and not running yet."""
     tools = {function.__espalier_tool__["name"]: function for function in functions}
     if len(tools) < len(functions) or not tools:
@@ -85,7 +93,7 @@ def make_tool_server(functions, *, host="127.0.0.1", port=0):
         with open(path, "rb") as file:
             digest.update(file.read())
 
-    def call(asked):
+    def call(asked: dict[str, Any]) -> dict[str, Any]:
         function = tools.get(text_of(asked, "tool"))
         if function is None:
             raise Refused(404, "invalid", f"there is no tool {asked['tool'][:80]!r}; there are {', '.join(tools)}")
@@ -109,12 +117,12 @@ def make_tool_server(functions, *, host="127.0.0.1", port=0):
     return json_server(shown, {"/call": call}, name="a tool", host=host, port=port)
 
 
-def _pictures(said):
+def _pictures(said: Any) -> dict[str, Any]:
     pictures = picture_texts(said.get("pictures") or [])
     return {"pictures": pictures} if pictures else {}
 
 
-def load_tools(place):
+def load_tools(place: str) -> list[Callable[..., Any]]:
     """Returns the tools of `FILE.py[#NAME]`: the one named, or all that are marked by `tool`. Raises ValueError."""
     module, path, name = load_module(place)
     marked = {key: value for key, value in vars(module).items() if hasattr(value, "__espalier_tool__")}

@@ -8,12 +8,16 @@
     espalier collect --environment python:./lake.py --policy random
 """
 
+from __future__ import annotations
+
 import contextlib
 import copy
 import hashlib
 import inspect
 import re
 import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ..environment import Environment, Opening, Step
 
@@ -25,8 +29,19 @@ ESCAPE = re.compile(r"\x1b\[[\d;?]*[A-Za-z]")
 
 
 def from_gymnasium(
-    make, *, tasks=None, seeds=32, actions=None, admissible=None, observe=None, success=None, copies=True, instruction=None, name=None, reward=None
-):
+    make: Callable[[str], Any],
+    *,
+    tasks: Sequence[Any] | None = None,
+    seeds: int = 32,
+    actions: Any = None,
+    admissible: Callable[[Any, Any], Any] | None = None,
+    observe: Callable[[Any, Any], Any] | None = None,
+    success: Callable[[float, bool, Any], Any] | None = None,
+    copies: bool = True,
+    instruction: str | None = None,
+    name: str | None = None,
+    reward: Mapping[str, Any] | None = None,
+) -> type[GymnasiumEpisode]:
     """Returns an Environment class of what `make(task)` makes, a `gymnasium.Env`.
 
     `tasks` are the aliases of tasks, or objects `{"task", "split", "depth"}`; left out, the tasks are `seeds` seeds, "0" and so on, by
@@ -71,17 +86,27 @@ def from_gymnasium(
 class GymnasiumEpisode(Environment):
     """An episode of an environment of Gymnasium. Made by `from_gymnasium`."""
 
-    env = None
+    env: Any = None
+    # by `from_gymnasium`
+    make_env: Callable[[str], Any]
+    read: Callable[[Any, Any], Any]
+    values: Mapping[str, Any] | None
+    listed: Callable[[Any, Any], Any] | None
+    judged: Callable[[float, bool, Any], Any] | None
+    seeded: bool
+    copies: bool
+    world: str
 
-    def reset(self, task, seed):
+    def reset(self, task: str, seed: int) -> Opening:
         self.close()
-        self.task, self.seed, self.taken = task, int(task) if self.seeded else seed, []
+        self.task, self.seed = task, int(task) if self.seeded else seed
+        self.taken: list[str] = []
         self.env = self.make_env(task)
         observation, info = _begun(self.env, self.seed)
         self.seen, self.possible = self.shown(observation, self.env), self.listing(info)
         return Opening(self.seen, actions=self.possible)
 
-    def step(self, action):
+    def step(self, action: str) -> Step:
         if self.values is not None and action not in self.values:
             return Step(f"There is no action {action!r}; there are {', '.join(self.values)}.", executable=False, actions=self.possible)
         said = self.env.step(action if self.values is None else self.values[action])
@@ -100,7 +125,7 @@ class GymnasiumEpisode(Environment):
             actions=self.possible,
         )
 
-    def fork(self):
+    def fork(self) -> GymnasiumEpisode:
         if self.copies:
             with contextlib.suppress(Exception):  # of a handle to something outside of Python, say: it is played again
                 return copy.deepcopy(self)
@@ -113,18 +138,18 @@ class GymnasiumEpisode(Environment):
             raise RuntimeError(f"task {self.task} played again shows {other.seen[:200]!r} and not {self.seen[:200]!r}: seed it in reset")
         return other
 
-    def close(self):
+    def close(self) -> None:
         if self.env is not None:
             self.env.close()
             self.env = None
 
-    def shown(self, observation, env):
+    def shown(self, observation: Any, env: Any) -> str:
         text = self.read(observation, env)
         if isinstance(text, str):
             return text
         raise TypeError(f"the observation of {env} is no text but {type(text).__name__}: observe(observation, env) must return a text")
 
-    def listing(self, info):
+    def listing(self, info: Any) -> list[str] | None:
         """Returns the actions that are possible now, or None."""
         if self.listed:
             return list(self.listed(info, self.env))
@@ -139,28 +164,28 @@ class GymnasiumEpisode(Environment):
             return names
         return [action for action, possible in zip(names, mask) if possible] or names
 
-    def succeeded(self, reward, terminated, info):
+    def succeeded(self, reward: float, terminated: bool, info: Any) -> bool:
         if self.judged:
             return bool(self.judged(reward, terminated, info))
         said = [bool(info[field]) for field in SUCCESS if field in info]
         return said[0] if said else terminated and reward > 0
 
     @classmethod
-    def fingerprint(cls):
+    def fingerprint(cls) -> str:
         import gymnasium
 
         parts = (super().fingerprint(), gymnasium.__version__, cls.world)
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def _begun(env, seed):
+def _begun(env: Any, seed: int) -> Any:
     said = env.reset(seed=seed)
     if isinstance(said, tuple) and len(said) == 2 and isinstance(said[1], dict):
         return said
     raise TypeError(f"reset of {env} returned no (observation, info), as Gymnasium's environments do")
 
 
-def _reader_of(env, observation):
+def _reader_of(env: Any, observation: Any) -> Callable[[Any, Any], Any]:
     if isinstance(observation, str):
         return lambda observation, env: observation
     if getattr(env, "render_mode", None) == "ansi":
@@ -170,7 +195,7 @@ def _reader_of(env, observation):
     raise TypeError(f"{env} observes {env.observation_space}, which is no text: {remedy} observe=lambda observation, env: TEXT")
 
 
-def _values_of(env, actions):
+def _values_of(env: Any, actions: Any) -> dict[str, Any] | None:
     """Returns the values of actions by name, or None where an action is passed as the text that it is."""
     from gymnasium import spaces
 
@@ -188,35 +213,35 @@ def _values_of(env, actions):
     return dict(zip(names, numbers))
 
 
-def _names_of(world, numbers):
+def _names_of(world: Any, numbers: Sequence[int]) -> list[str]:
     """Returns the names that an environment has for its discrete actions, else their numbers."""
     said = getattr(world, "get_action_meanings", None)
     if callable(said):
         return [str(each).lower() for each in said()]
-    listed = getattr(world, "actions", None)  # as MiniGrid: an enumeration
+    listed: Any = getattr(world, "actions", None)  # as MiniGrid: an enumeration
     if inspect.isclass(listed) and len(getattr(listed, "__members__", ())) == len(numbers):
-        return [each.lower() for each in listed.__members__]
+        return [each.lower() for each in getattr(listed, "__members__", ())]
     return [str(number) for number in numbers]
 
 
-def _instruction_of(values):
+def _instruction_of(values: Mapping[str, Any] | None) -> str:
     return "" if values is None else f"Answer each time by one action. Actions: {', '.join(values)}.\nAction: the action"
 
 
-def _hash_of(world):
+def _hash_of(world: Any) -> str:
     try:
         with open(inspect.getfile(world), "rb") as file:
             return hashlib.sha256(file.read()).hexdigest()
     except (OSError, TypeError):
-        return world.__qualname__
+        return str(world.__qualname__)
 
 
-def text_of_ansi(drawn):
+def text_of_ansi(drawn: str) -> str:
     """Returns a drawing for terminals as a text: `<red>S</red>` for what is coloured, which is often where the player is."""
     if not isinstance(drawn, str):
         raise TypeError(f"render() returned {type(drawn).__name__} and no text: make the environment with render_mode='ansi'")
 
-    def named(found):
+    def named(found: re.Match[str]) -> str:
         codes = [int(code) for code in found[1].split(";") if code]
         colour = next((COLOURS[code - 10 * (code >= 40)] for code in codes if code - 10 * (code >= 40) in COLOURS), None)
         return f"<{colour}>{found[2]}</{colour}>" if colour else found[2]

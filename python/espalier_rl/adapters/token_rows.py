@@ -3,7 +3,14 @@
 What comes before the first sampled token of a row is its prompt. No loop touches a value.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import torch
+
+if TYPE_CHECKING:
+    from ..rows import Rows
 
 
 class RowsRefused(ValueError):
@@ -16,7 +23,7 @@ class TokenRows:
     The prompt of row i is `prompt_ids[prompt_starts[i]:prompt_ends[i]]`; its response is [firsts[i], ends[i]) of `ids`, `mask` and the
     other token columns: from its first to its last sampled token."""
 
-    def __init__(self, rows):
+    def __init__(self, rows: Rows) -> None:
         if rows.layout != "verl":
             raise RowsRefused(f"the rows have the layout {rows.layout}: lease with layout='verl', a row of tokens per trajectory")
         self.rows = rows
@@ -43,7 +50,7 @@ class TokenRows:
                     "image tokens would be read as text. Train it with `espalier train --backend torch`"
                 )
 
-    def _prompts(self, starts):
+    def _prompts(self, starts: Any) -> tuple[Any, Any, Any]:
         """Token ids of prompts: a column of their own, and what a producer recorded as shown before the first sampled token."""
         if "prompts" not in self.rows:
             return self.ids, starts, self.firsts
@@ -58,24 +65,24 @@ class TokenRows:
         both[places(ends - shown, ends)] = self.ids[places(starts, self.firsts)]
         return both, ends - lengths, ends
 
-    def _refuse(self, wrong, why):
+    def _refuse(self, wrong: Any, why: str) -> None:
         if bool(wrong.any()):
             row = int(wrong.nonzero()[0])
             raise RowsRefused(f"row {row} (rollout {self.rollout(row)}) {why}")
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.firsts)
 
-    def rollout(self, row):
+    def rollout(self, row: int) -> str:
         """The rollout of a row; a rollout whose tokens were cut has several rows."""
-        return self.rows.names["trajectories"][int(self.rows["trajectory_index"][row]) if "trajectory_index" in self.rows else row]
+        return str(self.rows.names["trajectories"][int(self.rows["trajectory_index"][row]) if "trajectory_index" in self.rows else row])
 
-    def groups(self):
+    def groups(self) -> list[str]:
         """The group (tree) of each row, by its id."""
         groups = [group["treeId"] for group in self.rows.batch["groups"]]
         return [groups[place] for place in self.rows["group_index"]]
 
-    def log_probs(self):
+    def log_probs(self) -> torch.Tensor:
         """The recorded log-probs of all tokens. Raises RowsRefused for a row without them, or with one that is not finite."""
         self._refuse(self.rows.torch("has_log_probs") == 0, "has no recorded log-probs of its tokens")
         found = self.rows.torch("rollout_log_probs")
@@ -83,26 +90,26 @@ class TokenRows:
         self._refuse(wrong > 0, "has a log-prob that is not finite")
         return found
 
-    def scores(self):
+    def scores(self) -> torch.Tensor:
         """What each row is worth: the sum of its rewards by the weights of the declaration."""
         values = self.rows.torch("token_level_scores")[self._tokens()].double()
         return torch.zeros(len(self), dtype=torch.float64).index_add(0, self._row_of_tokens(), values)
 
-    def temperature(self):
+    def temperature(self) -> float:
         """The temperature that the rows were sampled at. Raises RowsRefused when the record does not say, or says several."""
         said = {text.get("temperature") for text in self.rows.texts}
         if len(said) != 1 or None in said:
             raise RowsRefused(f"the record says {sorted(map(str, said))} for the temperature of these rows: pass temperature=")
-        return said.pop()
+        return float(said.pop())
 
-    def _tokens(self):
+    def _tokens(self) -> torch.Tensor:
         return places(self.firsts, self.ends)
 
-    def _row_of_tokens(self):
+    def _row_of_tokens(self) -> torch.Tensor:
         return torch.repeat_interleave(torch.arange(len(self)), self.ends - self.firsts)
 
 
-def padded(column, begins, ends, *, side="right", fill=0, dtype=None):
+def padded(column: Any, begins: Any, ends: Any, *, side: str = "right", fill: float = 0, dtype: Any = None) -> torch.Tensor:
     """Copies [begins, ends) of a flat column to a row each, padded on a side. Returns [rows, longest]."""
     spans = list(zip(begins.tolist(), ends.tolist()))
     width = max((end - begin for begin, end in spans), default=0)
@@ -115,7 +122,7 @@ def padded(column, begins, ends, *, side="right", fill=0, dtype=None):
     return result
 
 
-def places(begins, ends):
+def places(begins: Any, ends: Any) -> torch.Tensor:
     """Every place of every [begin, end), one after the other."""
     lengths = ends - begins
     before = torch.cumsum(lengths, 0) - lengths

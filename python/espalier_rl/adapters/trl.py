@@ -7,6 +7,11 @@
 Token ids are those that were sampled; nothing is tokenised again. Tested with TRL 1.16.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
 import datasets
 import pyarrow
 import torch
@@ -23,7 +28,7 @@ IGNORED = -100  # the label of a token that is not trained on
 REWARD = "espalier_reward"
 
 
-def sft_dataset(rows, *, at_least=None):
+def sft_dataset(rows: Any, *, at_least: float | None = None) -> datasets.Dataset:
     """Returns leased rows (layout `verl`) as `input_ids` and `labels` for SFTTrainer: labels are the sampled tokens, -100 elsewhere.
     `at_least` keeps rows whose score is that or more; raises RowsRefused when none is left."""
     split = TokenRows(rows)
@@ -43,7 +48,7 @@ def sft_dataset(rows, *, at_least=None):
     return _dataset({"input_ids": (ids, ends), "labels": (labels, ends)})
 
 
-def preference_dataset(rows, *, margin=0.0):
+def preference_dataset(rows: Any, *, margin: float = 0.0) -> datasets.Dataset:
     """Returns a pair per group of leased rows (layout `verl`): its best and its worst row, where they differ by more than `margin` and
     were asked with the same prompt. Columns `prompt_ids`, `chosen_ids`, `rejected_ids`, and `chosen_mask`, `rejected_mask`: 1 on sampled
     tokens, for `RecordedDPOTrainer`. Raises RowsRefused when no group has such a pair."""
@@ -71,20 +76,20 @@ class RecordedDPOTrainer(DPOTrainer):
     """DPOTrainer on a `preference_dataset`: the ids are taken as they are, and only sampled tokens count. TRL's own would tokenise
     texts, and count what the environment answered as the policy's."""
 
-    def __init__(self, *, args, processing_class, **options):
+    def __init__(self, *, args: Any, processing_class: Any, **options: Any) -> None:
         args.remove_unused_columns = False  # the masks
         collator = RecordedPreferences(pad_token_id=processing_class.pad_token_id, max_length=args.max_length)
         super().__init__(args=args, processing_class=processing_class, data_collator=collator, **options)
 
-    def _prepare_dataset(self, dataset, *_args, **_options):
+    def _prepare_dataset(self, dataset: Any, *_args: Any, **_options: Any) -> Any:
         return dataset
 
 
 class RecordedPreferences(DataCollatorForPreference):
     """Collates pairs by their recorded masks."""
 
-    def torch_call(self, examples):
-        batch = super().torch_call(examples)
+    def torch_call(self, examples: Any) -> dict[str, Any]:
+        batch: dict[str, Any] = super().torch_call(examples)
         masks = [[0] * len(example["prompt_ids"]) + example[f"{name}_mask"] for name in ("chosen", "rejected") for example in examples]
         width = batch["completion_mask"].shape[1]
         sampled = torch.tensor([(mask + [0] * width)[:width] for mask in masks])
@@ -98,13 +103,14 @@ class LeasedRollouts:
     `publish(model, version)` saves the weights that an update made, where collectors find them, and returns their SHA-256; without it
     they are named by `digest_weights`. `idle_s` bounds the wait for a batch."""
 
-    def __init__(self, client, policy_id, *, publish=None, idle_s=600, ttl_s=60):
+    def __init__(self, client: Any, policy_id: str, *, publish: Callable[[Any, int], str] | None = None, idle_s: float = 600, ttl_s: float = 60) -> None:
         self._batches = client.batches(policy_id, layout="verl", idle_s=idle_s, ttl_s=ttl_s)
         self._policy_id, self._publish, self._idle_s = policy_id, publish, idle_s
-        self.lease, self._rows, self._tokens = None, 0, 0
-        self.updates = []  # what the server said of each, with the rows and sampled tokens that it was trained on
+        self.lease: Any = None
+        self._rows, self._tokens = 0, 0
+        self.updates: list[dict[str, Any]] = []  # what the server said of each, with the rows and sampled tokens that it was trained on
 
-    def rollout(self, prompts, trainer):
+    def rollout(self, prompts: Sequence[Any], trainer: Any) -> dict[str, Any]:
         """What GRPOTrainer calls for completions (`rollout_func`): it gets those of the next batch, whatever its own prompts are."""
         if trainer.accelerator.num_processes > 1:
             raise RowsRefused("recorded completions are read by one process: train with one, or with verl")
@@ -124,13 +130,13 @@ class LeasedRollouts:
             REWARD: [float(scores[row]) for row in order],
         }
 
-    def acknowledge(self, model, metrics):
+    def acknowledge(self, model: Any, metrics: Mapping[str, Any]) -> None:
         """Acknowledges the batch of the last rollout with the weights that the model has now."""
         weights = digest_weights(model) if self._publish is None else self._publish(model, self.lease.base["version"] + 1)
         said = self.lease.ack(weights=weights, metrics=finite_numbers({**metrics, "own_tokens": self._tokens}))
         self.updates.append({**said, "rows": self._rows, "tokens": self._tokens})
 
-    def close(self):
+    def close(self) -> None:
         """Returns a batch that was not acknowledged."""
         self._batches.close()
 
@@ -140,7 +146,7 @@ class RecordedGRPOTrainer(GRPOTrainer):
     `num_generations` the size of its groups. Rewards are the record's; importance ratios are against the recorded log-probs, at the
     `temperature` of the arguments, which should be that of the record."""
 
-    def __init__(self, *, source, args, **options):
+    def __init__(self, *, source: LeasedRollouts, args: Any, **options: Any) -> None:
         if args.steps_per_generation * args.num_iterations % args.gradient_accumulation_steps != 0:
             raise ValueError("steps_per_generation * num_iterations must be a multiple of gradient_accumulation_steps: a batch ends with an update")
         slots = [""] * (args.generation_batch_size // args.num_generations)  # what stands for prompts until the batch brings its own
@@ -154,35 +160,35 @@ class RecordedGRPOTrainer(GRPOTrainer):
         self.source = source
         self.add_callback(_Acknowledge(self))
 
-    def train(self, *positional, **options):
+    def train(self, *positional: Any, **options: Any) -> Any:
         try:
             return super().train(*positional, **options)
         finally:
             self.source.close()
 
-    def _generate_and_score_completions(self, inputs):
+    def _generate_and_score_completions(self, inputs: Any) -> Any:
         output = super()._generate_and_score_completions(inputs)
         output["old_per_token_logps"] = output["sampling_per_token_logps"]
         return output
 
 
-def recorded_reward(completions, **columns):
+def recorded_reward(completions: Sequence[Any], **columns: Any) -> Any:
     """The reward function of recorded completions: what the record says that they are worth."""
     return columns[REWARD]
 
 
 class _Acknowledge(TrainerCallback):
-    def __init__(self, trainer):
+    def __init__(self, trainer: Any) -> None:
         self._trainer = trainer
 
-    def on_step_end(self, args, state, control, **_):
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         passes = state.global_step * args.gradient_accumulation_steps
         if passes % (args.steps_per_generation * args.num_iterations) == 0:
             measured = {name: values[-1] for name, values in self._trainer._metrics["train"].items() if values}
             self._trainer.source.acknowledge(self._trainer.accelerator.unwrap_model(self._trainer.model), measured)
 
 
-def _in_groups(split, wanted, members):
+def _in_groups(split: TokenRows, wanted: int, members: int) -> list[int]:
     """The rows of a batch, group after group. Raises RowsRefused when they are not what the trainer was configured for."""
     count = len(split)
     if count != wanted:
@@ -195,23 +201,23 @@ def _in_groups(split, wanted, members):
             f"group {group} of the batch has {int(sizes[group])} rows and num_generations is {members}; declare rules with groups of one size. "
             "A rollout whose tokens were cut has several rows, which GRPOTrainer would compare as members"
         )
-    return torch.argsort(groups, stable=True).tolist()
+    return [int(place) for place in torch.argsort(groups, stable=True)]
 
 
-def _prompt(split, row):
+def _prompt(split: TokenRows, row: int) -> Any:
     return split.prompt_ids[int(split.prompt_starts[row]) : int(split.prompt_ends[row])]
 
 
-def _sizes(split, kept):
+def _sizes(split: TokenRows, kept: Any) -> tuple[Any, Any]:
     return split.prompt_ends[kept] - split.prompt_starts[kept], split.ends[kept] - split.firsts[kept]
 
 
-def _jagged(column, begins, ends, of):
+def _jagged(column: Any, begins: Any, ends: Any, of: Any) -> tuple[Any, Any]:
     begins, ends = begins[of], ends[of]
     return column[places(begins, ends)], (ends - begins).cumsum(0)
 
 
-def _dataset(columns):
+def _dataset(columns: Any) -> datasets.Dataset:
     """A dataset over jagged columns: values and the end of each row. Arrow lists over the arrays, no value boxed."""
     lists = {
         name: pyarrow.ListArray.from_arrays(torch.cat([torch.zeros(1, dtype=torch.long), ends]).int().numpy(), values.numpy())

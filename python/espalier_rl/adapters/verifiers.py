@@ -11,6 +11,8 @@ The package's own `rollout` runs, asked by a client that waits for the next step
 of the package.
 """
 
+from __future__ import annotations
+
 import asyncio
 import hashlib
 import importlib
@@ -20,13 +22,23 @@ import re
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from ..environment import Environment, Opening, Step
 
 CUT = ("max_turns_reached", "timeout_reached", "prompt_too_long", "max_total_completion_tokens_reached")  # a limit, and no end of the task
 
 
-def from_verifiers(env, *, components=(), success=None, rows=None, reward=None, name=None):
+def from_verifiers(
+    env: Any,
+    *,
+    components: Sequence[str] = (),
+    success: Callable[[Any], Any] | None = None,
+    rows: int | None = None,
+    reward: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> type[VerifiersEpisode]:
     """Returns an Environment class of an environment of `verifiers`.
 
     A task is a row of its data set, "0" and so on of the split `train`; rows of its `eval_dataset` are "eval-0" and so on of the split
@@ -73,12 +85,20 @@ def from_verifiers(env, *, components=(), success=None, rows=None, reward=None, 
 class VerifiersEpisode(Environment):
     """An episode of an environment of verifiers. Made by `from_verifiers`."""
 
-    running = None
+    running: Any = None
+    # by `from_verifiers`
+    world: Any
+    package: str
+    data: Mapping[str, tuple[Any, int]]
+    weights: Mapping[str, float]
+    judged: Callable[[Any], Any] | None
+    loop: _Loop
 
-    def reset(self, task, seed):
+    def reset(self, task: str, seed: int) -> Opening:
         self.close()
         dataset, number = self.data[task]
-        self.task, self.said = task, []
+        self.task = task
+        self.said: list[str] = []
         self.running = self.loop.call(_begin(self.package, self.world, dict(dataset[number])))
         if self.running.prompt is None:
             raise RuntimeError(f"task {task} ended before the first reply: {self.running.ending()}")
@@ -87,7 +107,7 @@ class VerifiersEpisode(Environment):
         rules = [text if role == "system" else f"{role}: {text}" for role, text in messages[:shown]]
         return Opening(messages[shown][1], instruction="\n\n".join(rules), split="test" if task.startswith("eval-") else "train")
 
-    def step(self, action):
+    def step(self, action: str) -> Step:
         before = len(self.running.prompt) + 1  # the reply is a message too
         self.said.append(action)
         self.loop.call(self.running.reply(action))
@@ -95,7 +115,7 @@ class VerifiersEpisode(Environment):
             return Step(_joined(self.running.prompt[before:]))
         return self.ended()
 
-    def ended(self):
+    def ended(self) -> Step:
         state = self.running.state
         if state.get("error") is not None:
             raise RuntimeError(f"task {self.task} failed: {state['error']!r}")
@@ -115,7 +135,7 @@ class VerifiersEpisode(Environment):
             reason=why,
         )
 
-    def fork(self):
+    def fork(self) -> VerifiersEpisode:
         """Plays the replies again: a rollout that waits for its next reply cannot be copied."""
         other = type(self)()
         other.reset(self.task, 0)
@@ -127,13 +147,13 @@ class VerifiersEpisode(Environment):
             raise RuntimeError(f"task {self.task} played again shows other messages: its environment draws without a seed")
         return other
 
-    def close(self):
+    def close(self) -> None:
         if self.running is not None:
             self.loop.call(self.running.cancel())
             self.running = None
 
     @classmethod
-    def fingerprint(cls):
+    def fingerprint(cls) -> str:
         digest = hashlib.sha256(super().fingerprint().encode())
         digest.update(importlib.metadata.version("verifiers").encode())
         for alias, (dataset, number) in cls.data.items():
@@ -144,28 +164,31 @@ class VerifiersEpisode(Environment):
 class _Loop:
     """An event loop in a thread of its own, in which the rollouts of an environment wait."""
 
-    def __init__(self):
-        self._loop = None
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = threading.Lock()
 
-    def call(self, coroutine):
+    def call(self, coroutine: Any) -> Any:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 threading.Thread(target=self._loop.run_forever, daemon=True).start()
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
-    def __deepcopy__(self, _):
+    def __deepcopy__(self, _: Any) -> _Loop:
         return self
 
 
 class _Running:
     """A rollout of the package: the prompt that it waits with, or None and its state."""
 
-    def __init__(self, client):
-        self.client, self.prompt, self.state, self.task = client, None, None, None
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.prompt: Any = None
+        self.state: Any = None
+        self.task: Any = None
 
-    async def go_on(self):
+    async def go_on(self) -> _Running:
         asked = asyncio.ensure_future(self.client.prompts.get())
         await asyncio.wait({asked, self.task}, return_when=asyncio.FIRST_COMPLETED)
         if asked.done():
@@ -175,47 +198,48 @@ class _Running:
         self.prompt, self.state = None, self.task.result()
         return self
 
-    async def reply(self, text):
+    async def reply(self, text: str) -> _Running:
         await self.client.replies.put(text)
         return await self.go_on()
 
-    async def cancel(self):
+    async def cancel(self) -> None:
         self.task.cancel()
         await asyncio.gather(self.task, return_exceptions=True)
 
-    def ending(self):
+    def ending(self) -> Any:
         return (self.state or {}).get("error") or (self.state or {}).get("stop_condition")
 
 
-async def _begin(package, env, row):
+async def _begin(package: str, env: Any, row: Any) -> _Running:
     types = importlib.import_module(f"{package}.types")
     clients = importlib.import_module(f"{package}.clients")
 
-    class Waiting(clients.Client):
+    class Waiting(clients.Client):  # type: ignore[name-defined]
         """A client that is answered by the steps of an episode."""
 
-        def __init__(self):
-            self.prompts, self.replies = asyncio.Queue(), asyncio.Queue()
+        def __init__(self) -> None:
+            self.prompts: asyncio.Queue[Any] = asyncio.Queue()
+            self.replies: asyncio.Queue[str] = asyncio.Queue()
             super().__init__(None)
 
-        async def get_response(self, prompt, model, *_, **__):
+        async def get_response(self, prompt: Any, model: Any, *_: Any, **__: Any) -> Any:
             await self.prompts.put(list(prompt))
             text = await self.replies.get()
             message = types.ResponseMessage(role="assistant", content=text, finish_reason="stop", is_truncated=False)
             return types.Response(id="step", created=int(time.time()), model=model, message=message)
 
-        async def close(self):
+        async def close(self) -> None:
             pass
 
-        def setup_client(self, config):
+        def setup_client(self, config: Any) -> Any:
             return None
 
-        async def _unasked(self, *_, **__):
+        async def _unasked(self, *_: Any, **__: Any) -> None:
             raise NotImplementedError("get_response answers by itself")
 
         to_native_tool = to_native_prompt = get_native_response = raise_from_native_response = from_native_response = _unasked
 
-    async def play():
+    async def play() -> Any:
         state = await env.rollout(row, running.client, "policy", {})
         if state.get("error") is None:
             await env.rubric.score_rollout(state)
@@ -227,29 +251,29 @@ async def _begin(package, env, row):
     return await running.go_on()
 
 
-def _package_of(env):
+def _package_of(env: Any) -> str:
     for base in type(env).__mro__:
         if re.fullmatch(r"verifiers(\.\w+)?\.envs\.multiturn_env", base.__module__):
             return base.__module__.removesuffix(".envs.multiturn_env")
     raise TypeError(f"{type(env).__name__} is no MultiTurnEnv of the package verifiers (0.2; `verifiers.legacy` since 0.3)")
 
 
-def _data_of(env):
+def _data_of(env: Any) -> list[Any]:
     built = [("train", "", env.build_dataset()), ("test", "eval-", env.build_eval_dataset())]
     return [each for each in built if each[2] is not None]
 
 
-def _weights_of(rubric):
+def _weights_of(rubric: Any) -> Iterator[tuple[str, float]]:
     """Yields the reward functions of a rubric with their weights; a group of rubrics has those of each."""
     for each in getattr(rubric, "rubrics", None) or [rubric]:
         yield from ((function.__name__, weight) for function, weight in zip(each.funcs, each.weights))
 
 
-def _field(message, field):
+def _field(message: Any, field: str) -> Any:
     return message.get(field) if isinstance(message, dict) else getattr(message, field, None)
 
 
-def _text_of(message):
+def _text_of(message: Any) -> str:
     content = _field(message, "content")
     if isinstance(content, str):
         return content
@@ -259,5 +283,5 @@ def _text_of(message):
     raise TypeError("a message of the environment holds a picture or a sound, and no text alone")
 
 
-def _joined(messages):
+def _joined(messages: Any) -> str:
     return messages if isinstance(messages, str) else "\n\n".join(_text_of(message) for message in messages)

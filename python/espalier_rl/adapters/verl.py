@@ -9,13 +9,19 @@
 Tested with verl 0.9.
 """
 
+from __future__ import annotations
+
 import inspect
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
 from verl import DataProto
 from verl.trainer.ppo.core_algos import get_adv_estimator_fn
 
+from ..leases import Lease
+from ..rows import Rows
 from .acknowledge import digest_weights, finite_numbers
 from .token_rows import RowsRefused, TokenRows, padded
 
@@ -30,7 +36,7 @@ ESTIMATORS = {
 BY_SUMS = ("grpo", "rloo")
 
 
-def data_proto(rows, *, pad_token_id=0, temperature=None):
+def data_proto(rows: Rows, *, pad_token_id: int = 0, temperature: float | None = None) -> DataProto:
     """Returns a leased body (layout `verl`) as a DataProto of one row per row.
 
     Tensors, P and R the longest prompt and response: `prompts` [rows, P], padded on the left; `responses`, `response_mask` (1 on
@@ -77,7 +83,7 @@ def data_proto(rows, *, pad_token_id=0, temperature=None):
     )
 
 
-def estimator_of(lease):
+def estimator_of(lease: Lease) -> str:
     """Returns verl's name of the estimator that the policy was declared with. Raises RowsRefused when verl has none of this kind."""
     name = lease.estimator["name"]
     if name not in ESTIMATORS:
@@ -85,7 +91,7 @@ def estimator_of(lease):
     return ESTIMATORS[name]
 
 
-def with_advantages(data, estimator, **options):
+def with_advantages(data: Any, estimator: str, **options: Any) -> Any:
     """Adds `advantages` and `returns` by an estimator of verl, with its options (`norm_adv_by_std_in_grpo`, `gamma`, `config`, …). A
     rollout whose tokens were cut into several rows is one member of its group: its rows share the advantage of the sum of their
     rewards. Estimators for which that is not so refuse such rows."""
@@ -94,7 +100,7 @@ def with_advantages(data, estimator, **options):
         advantages, returns = _estimate(data, estimator, options)
     elif estimator in BY_SUMS:
         place = torch.from_numpy(row_of)
-        uid = np.empty(len(rollouts), dtype=object)
+        uid: Any = np.empty(len(rollouts), dtype=object)
         uid[row_of] = data.non_tensor_batch["uid"]
         totals = torch.zeros(len(rollouts)).index_add(0, place, data.batch["token_level_rewards"].sum(1))
         sums = {"token_level_rewards": totals.unsqueeze(1), "response_mask": torch.ones(len(rollouts), 1)}
@@ -107,7 +113,7 @@ def with_advantages(data, estimator, **options):
     return data
 
 
-def _estimate(data, estimator, options):
+def _estimate(data: Any, estimator: str, options: Mapping[str, Any]) -> Any:
     function = get_adv_estimator_fn(estimator)
     takes = inspect.signature(function).parameters
     given = {name: data.batch[name] for name in data.batch.keys() if name in takes}
@@ -116,7 +122,7 @@ def _estimate(data, estimator, options):
     return function(**given, **options)
 
 
-def acknowledge(lease, weights, metrics=None, *, loss=None, kept=None):
+def acknowledge(lease: Lease, weights: str, metrics: Mapping[str, Any] | None = None, *, loss: Mapping[str, Any] | None = None, kept: Any = None) -> dict[str, Any]:
     """Acknowledges a batch after the actor's step: `weights` is the SHA-256 of what it produced (`digest_weights`, or of the files that
     were saved), `metrics` what verl measured."""
     return lease.ack(weights=weights, metrics=finite_numbers(metrics or {}), loss=loss, kept=kept)

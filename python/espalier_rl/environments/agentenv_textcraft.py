@@ -2,6 +2,8 @@
 package. Openings follow from that package, its recipes, the order in which its folder lists them and the order of Python's sets: the
 interpreter must have been started with PYTHONHASHSEED, and the fingerprint holds how tasks open."""
 
+from __future__ import annotations
+
 import contextlib
 import copy
 import hashlib
@@ -11,6 +13,8 @@ import os
 import re
 import sys
 import threading
+from collections.abc import Callable
+from typing import Any
 
 from ..environment import Environment, Opening, Step
 from .agentgym import Dialect
@@ -40,7 +44,7 @@ Action: the command"""
 _openings = threading.Lock()  # a reset seeds and draws from the random state of the whole process
 
 
-def agentenv_textcraft():
+def agentenv_textcraft() -> type[Environment]:
     """Returns the environment. Raises ValueError that says what to install or how to start Python."""
     make, tree, digest = _classes()
     if os.environ.get("PYTHONHASHSEED", "random") == "random":
@@ -66,12 +70,12 @@ def agentenv_textcraft():
     return TextCraft
 
 
-def _classes():
+def _classes() -> tuple[Any, Any, Any]:
     """Returns the class of episodes, the recipes, and a hash of both. The package itself is not run: it would open a server, which needs
     more packages and a working folder."""
     spec = importlib.util.find_spec(PACKAGE)
     folder = next(iter(spec.submodule_search_locations or []), None) if spec else None
-    if folder is None:
+    if spec is None or folder is None:
         raise ValueError(f"agentenv-textcraft needs AgentGym's package {PACKAGE}, which this Python does not have: {REMEDY}")
     recipes = os.path.join(folder, "recipes")
     if not os.path.isdir(recipes):
@@ -92,7 +96,7 @@ def _classes():
         raise ValueError(f"{PACKAGE} cannot be used ({type(error).__name__}: {error}): {REMEDY}") from error
 
 
-def _opened(world_of, number):
+def _opened(world_of: Any, number: int) -> tuple[Any, str]:
     with _openings:
         world = world_of()
         observation, _ = world.reset(data_idx=number)
@@ -106,15 +110,15 @@ class _AgentGym(Dialect):
     count = 1  # tasks: a number beyond them wraps around
 
     @classmethod
-    def alias(cls, number):
+    def alias(cls, number: int) -> str:
         return str(number % cls.count)
 
     @staticmethod
-    def opened(world, opening):
+    def opened(world: Any, opening: Opening) -> dict[str, Any]:
         return {"observation": opening.observation, "reward": 0}
 
     @staticmethod
-    def stepped(world, step):
+    def stepped(world: Any, step: Step) -> dict[str, Any]:
         return {"observation": step.observation, "reward": step.reward, "done": step.terminated}
 
 
@@ -124,9 +128,13 @@ class _TextCraft(Environment):
     reward = {"kind": "final", "scale": 1}
     resets = "alone"
     deterministic = True
-    simulators = None  # where an episode cannot be copied: it is what was done in it
+    # of the one that `agentenv_textcraft` returns
+    world_of: Callable[[], Any]
+    shared: dict[int, Any]
+    digest: str
+    simulators: Simulators | None = None  # where an episode cannot be copied: it is what was done in it
 
-    def reset(self, task, seed):
+    def reset(self, task: str, seed: int) -> Opening:
         # the class has one seed for all tasks, whatever a run asks for
         self.close()
         if self.simulators is None:
@@ -136,7 +144,7 @@ class _TextCraft(Environment):
         self.simulators.keep(self.course, self.seen, simulator)
         return Opening(self.seen, goal=_goal_of(self.seen))
 
-    def step(self, action):
+    def step(self, action: str) -> Step:
         if self.simulators is None:
             observation, reward, terminated = self.world.step(action)[:3]
         else:
@@ -153,7 +161,7 @@ class _TextCraft(Environment):
             executable=NOT_DONE.match(observation) is None,
         )
 
-    def fork(self):
+    def fork(self) -> _TextCraft:
         other = type(self)()
         if self.simulators is None:
             other.world = copy.deepcopy(self.world, dict(self.shared))
@@ -162,34 +170,34 @@ class _TextCraft(Environment):
             self.simulators.ahead(self.course)
         return other
 
-    def close(self):
+    def close(self) -> None:
         world = self.__dict__.pop("world", None)
         if world is not None:
             with contextlib.suppress(Exception):  # what was closed is not used again
                 world.close()
 
     @classmethod
-    def fingerprint(cls):
+    def fingerprint(cls) -> str:
         return f"{PACKAGE} {cls.digest}"
 
 
-def _goal_of(observation):
+def _goal_of(observation: Any) -> str:
     found = re.search(r"^Goal: (.+?)\.?$", observation, re.MULTILINE)
-    return found.group(1) if found else observation
+    return str(found.group(1) if found else observation)
 
 
 class _Simulator:
     """An episode that cannot be copied, for `Simulators`."""
 
-    def __init__(self, world_of):
+    def __init__(self, world_of: Any) -> None:
         self._world_of, self.last = world_of, (0, False)
 
-    def begin(self, task, _seed):
+    def begin(self, task: str, _seed: int) -> str:
         self.world, observation = _opened(self._world_of, int(task))
         self.last = (0, False)
         return observation
 
-    def act(self, action):
+    def act(self, action: str) -> str:
         observation, reward, terminated = self.world.step(action)[:3]
         self.last = (reward, terminated)
-        return observation
+        return str(observation)

@@ -1,6 +1,8 @@
 """ALFWorld in text (PyPI `alfworld`): six kinds of household tasks, in games that are made from what the package holds, or in those of a
 folder, such as the published ones."""
 
+from __future__ import annotations
+
 import functools
 import glob
 import hashlib
@@ -8,7 +10,9 @@ import importlib.metadata
 import json
 import os
 import threading
+from collections.abc import Sequence
 from copy import deepcopy
+from typing import Any
 
 from ..environment import Environment, Opening, Step
 from .agentgym import Dialect
@@ -22,14 +26,14 @@ Thought: what you know, and what to do next
 Action: the action"""
 
 
-def alfworld(*, games="100", kinds=None, splits=None, folder=None, limit="50"):
+def alfworld(*, games: str = "100", kinds: str | None = None, splits: str | None = None, folder: str | None = None, limit: str = "50") -> type[Environment]:
     """Returns the environment. `games` are made for each kind of task and split, `kinds` and `splits` are names with commas between them (all
     when None), `folder` has games as ALFWorld keeps them (`json_2.1.1`) in place of made ones, `limit` the actions of an episode."""
-    kinds, splits = _chosen("kind of task", kinds, KINDS), _chosen("split", splits, SPLITS)
+    all_kinds, all_splits = _chosen("kind of task", kinds, KINDS), _chosen("split", splits, SPLITS)
     if folder is None:
-        sources = {f"{split}/{kind}/{number}": None for split in splits for kind in kinds for number in range(int(games))}
+        sources: dict[str, Any] = {f"{split}/{kind}/{number}": None for split in all_splits for kind in all_kinds for number in range(int(games))}
     else:
-        sources = _games_of(folder, kinds, splits)
+        sources = _games_of(folder, all_kinds, all_splits)
 
     class AlfWorld(_AlfWorld):
         tasks = [{"task": alias, "split": alias.split("/")[0], "kind": published_kind(alias)} for alias in sources]
@@ -40,18 +44,18 @@ def alfworld(*, games="100", kinds=None, splits=None, folder=None, limit="50"):
     return AlfWorld
 
 
-def write_alfworld(folder, *, games="10", kinds=None, splits=None):
+def write_alfworld(folder: str, *, games: str = "10", kinds: str | None = None, splits: str | None = None) -> str:
     """Writes the first `games` of those that `alfworld(games=…)` makes of each kind and split into a folder, as ALFWorld keeps its own, each
     with a walkthrough of the planner. Returns what was written, in words. Raises ValueError."""
-    kinds, splits = _chosen("kind of task", kinds, KINDS), _chosen("split", splits, SPLITS)
+    all_kinds, all_splits = _chosen("kind of task", kinds, KINDS), _chosen("split", splits, SPLITS)
     if not games.isdecimal() or int(games) < 1:
         raise ValueError(f"games={games} must be a whole number from 1 on")
     player = _Simulator({})
-    written = write_games(folder, int(games), splits, kinds, player.solve)
+    written = write_games(folder, int(games), all_splits, all_kinds, player.solve)
     return f"{written} games of ALFWorld in {os.path.join(folder, 'json_2.1.1')}"
 
 
-def _chosen(what, given, known):
+def _chosen(what: str, given: str | None, known: Sequence[str]) -> list[str]:
     chosen = list(known) if given is None else given.split(",")
     for name in chosen:
         if name not in known:
@@ -59,7 +63,7 @@ def _chosen(what, given, known):
     return chosen
 
 
-def _games_of(folder, kinds, splits):
+def _games_of(folder: str, kinds: Sequence[str], splits: Sequence[str]) -> dict[str, Any]:
     root = os.path.join(folder, "json_2.1.1") if os.path.isdir(os.path.join(folder, "json_2.1.1")) else folder
     found = sorted(glob.glob(os.path.join(root, "*", "*", "*", "game.tw-pddl")))
     aliases = {os.path.relpath(os.path.dirname(path), root).replace(os.sep, "/"): path for path in found}
@@ -69,12 +73,12 @@ def _games_of(folder, kinds, splits):
     return chosen
 
 
-def kind_of(alias):
+def kind_of(alias: str) -> str:
     """Returns the kind of task in an alias: the second part, or what it begins with."""
     return alias.split("/")[1].split("-")[0]
 
 
-def published_kind(alias):
+def published_kind(alias: str) -> str:
     """Returns the kind of task by the name that published tables have for it."""
     return kind_of(alias).removesuffix("_simple")
 
@@ -84,16 +88,16 @@ class _AgentGym(Dialect):
     task_field = "game"
 
     @staticmethod
-    def refusal(asked):
+    def refusal(asked: dict[str, Any]) -> str | None:
         return None if asked.get("world_type", "Text") == "Text" else 'world_type must be "Text": no other is served here'
 
     @staticmethod
-    def opened(world, opening):
+    def opened(world: Any, opening: Opening) -> dict[str, Any]:
         place = {"observation": opening.observation, "available_actions": opening.actions}
         return {**place, "task_type": kind_of(world.course.task), "reward": 0}
 
     @staticmethod
-    def stepped(world, step):
+    def stepped(world: Any, step: Step) -> dict[str, Any]:
         return {"observation": step.observation, "reward": step.reward, "available_actions": step.actions or [], "done": step.terminated}
 
 
@@ -103,9 +107,14 @@ _AgentGym.routes = {"/available_actions": lambda world: world.simulators.ask(wor
 class _AlfWorld(Environment):
     name = "alfworld"
     instruction = INSTRUCTION
+    # of those that `alfworld` returns
+    simulators: Simulators
+    limit: int
+    sources: dict[str, Any]
+    dialect: type[Dialect]
     reward = {"kind": "final", "scale": 1}
 
-    def reset(self, task, seed):
+    def reset(self, task: str, seed: int) -> Opening:
         # a game has one opening: the seed changes nothing
         self.course, self.seen, simulator = self.simulators.begin(task, 0)
         goal = self.seen.rpartition("Your task is to: ")[2].strip().rstrip(".")
@@ -113,7 +122,7 @@ class _AlfWorld(Environment):
         self.simulators.keep(self.course, self.seen, simulator)
         return opening
 
-    def step(self, action):
+    def step(self, action: str) -> Step:
         self.course, self.seen, simulator = self.simulators.act(self.course, self.seen, action.strip())
         won = simulator.is_won()
         truncated = not won and len(self.course.actions) >= self.limit
@@ -131,19 +140,19 @@ class _AlfWorld(Environment):
         self.simulators.keep(self.course, self.seen, simulator)
         return step
 
-    def fork(self):
+    def fork(self) -> _AlfWorld:
         copy = type(self)()
         copy.course, copy.seen = self.course, self.seen
         self.simulators.ahead(self.course)
         return copy
 
-    def expert(self):
+    def expert(self) -> tuple[Any, Any]:
         """Follows a plan of Fast Downward, made from here."""
         plan = self.simulators.ask(self.course, _Simulator.plan)
         return (plan[0], len(plan)) if plan else (None, None)
 
     @classmethod
-    def fingerprint(cls):
+    def fingerprint(cls) -> str:
         versions = " ".join(f"{name} {importlib.metadata.version(name)}" for name in ("alfworld", "textworld"))
         made = [alias for alias, path in cls.sources.items() if path is None]
         games = f"made by revision {REVISION}" if made else _digest_of(cls.sources)
@@ -158,7 +167,7 @@ GAMES_KEPT = 32  # translated ones: some megabytes each
 
 
 @functools.cache
-def _remember():
+def _remember() -> None:
     """Has TextWorld keep what it computes again and again: the translation of a game and its grammar, which a new simulator and each reset
     made twice (a second of work), and each sentence and query, which every step parsed for every action."""
     import fast_downward
@@ -180,17 +189,18 @@ class _Simulator:
     what was loaded later fails when an earlier one is unloaded."""
 
     @_alone
-    def __init__(self, sources):
+    def __init__(self, sources: Any) -> None:
         import textworld
         from alfworld.agents.environment.alfred_tw_env import AlfredDemangler
         from textworld.envs import PddlEnv
 
         _remember()
         self._sources, self._inner = sources, PddlEnv(textworld.EnvInfos(admissible_commands=True))
-        self._game, self._loaded = AlfredDemangler(self._inner, shuffle=False), None
+        self._game = AlfredDemangler(self._inner, shuffle=False)
+        self._loaded: str | None = None
 
     @_alone
-    def begin(self, task, _seed):
+    def begin(self, task: str, _seed: int) -> str:
         if self._loaded != task:
             self._game.load(self._sources[task] or _made(task))
             self._loaded = task
@@ -199,43 +209,43 @@ class _Simulator:
         return "\n".join(self._state.feedback.split("\n\n")[1:])
 
     @_alone
-    def solve(self, game):
+    def solve(self, game: Any) -> Any:
         """Returns the actions by which the planner wins a game, or none."""
         self._game.load(game)
         self._game.reset()
         return self.plan()
 
     @_alone
-    def act(self, action):
+    def act(self, action: str) -> str:
         self._state, _, _ = self._game.step(action)
-        return self._state.feedback
+        return str(self._state.feedback)
 
     @_alone
-    def is_won(self):
+    def is_won(self) -> bool:
         return bool(self._state["won"])
 
     @_alone
-    def actions(self):
+    def actions(self) -> list[str]:
         return [command for command in self._state["admissible_commands"] if command != "help"]
 
     @_alone
-    def state(self):
+    def state(self) -> str:
         facts = sorted(map(str, self._state["_facts"]))
         return hashlib.sha256("\n".join(facts).encode()).hexdigest()
 
     @_alone
-    def plan(self):
+    def plan(self) -> Any:
         return self._inner._pddl_state.replan(self._inner._entity_infos)
 
 
 @functools.lru_cache(maxsize=GAMES_KEPT)
-def _made(task):
+def _made(task: str) -> Any:
     split, kind, number = task.split("/")
     game, _ = make_game(split, kind, int(number))
     return game
 
 
-def _digest_of(sources):
+def _digest_of(sources: Any) -> str:
     digest = hashlib.sha256()
     for alias, path in sources.items():
         with open(path) as file:

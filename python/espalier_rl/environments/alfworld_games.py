@@ -1,11 +1,15 @@
 """Makes games of ALFWorld from what its package holds (domain, grammar, the 120 floor plans), without a download: a room is furnished by a
 seeded draw, under the package's own rules of what may lie where. They are not the published games, whose rooms come from a simulator."""
 
+from __future__ import annotations
+
 import functools
 import hashlib
 import json
 import os
 import random
+from collections.abc import Callable, Sequence
+from typing import Any
 
 KINDS = (
     "pick_and_place_simple",
@@ -29,7 +33,7 @@ LAMP_STANDS_ON = {"Desk", "SideTable", "Dresser", "Shelf", "CoffeeTable", "Dinin
 OPENABLE = {"Fridge", "Cabinet", "Microwave", "Drawer", "Safe"}
 
 
-def make_game(split, kind, number):
+def make_game(split: str, kind: str, number: int) -> tuple[Any, Any]:
     """Returns a game as `game.tw-pddl` holds it, and its `traj_data`. Equal arguments make equal games."""
     digest = hashlib.sha256(f"{REVISION} {split} {kind} {number}".encode()).digest()
     draw = random.Random(int.from_bytes(digest[:8], "big"))
@@ -56,7 +60,7 @@ def make_game(split, kind, number):
     return game, {"task_id": trial, "task_type": kind, "pddl_params": params, "scene": scene, "split": split}
 
 
-def write_games(folder, games, splits, kinds, solve):
+def write_games(folder: str, games: int, splits: Sequence[str], kinds: Sequence[str], solve: Callable[[Any], Any]) -> int:
     """Writes games where ALFWorld's own programs look for them, `games` for each split and kind, with the walkthrough that `solve(game)`
     returns. Returns how many."""
     written = 0
@@ -81,12 +85,12 @@ def write_games(folder, games, splits, kinds, solve):
 class _Room:
     """A floor plan with its furniture, and what lies on that."""
 
-    def __init__(self, number, draw):
+    def __init__(self, number: int, draw: Any) -> None:
         self._number, self._draw = number, draw
         self._homes = _furniture(number)  # [(id, type)]
-        self._lies = []  # [(id, type, id of what it lies on)]
+        self._lies: list[tuple[str, str, str]] = []  # [(id, type, id of what it lies on)]
 
-    def furnish(self, target, place, *, copies, lit):
+    def furnish(self, target: Any, place: Any, *, copies: int, lit: bool) -> None:
         constants, _ = _package()
         for kind in _things(self._number):
             count = max(copies, self._draw.randint(1, 2)) if kind == target else self._draw.choice((0, 1, 1, 1, 2))
@@ -97,7 +101,7 @@ class _Room:
             places = [stand for stand, type in self._homes if type in LAMP_STANDS_ON]
             self._lies.append(("DeskLamp_bar_1", "DeskLamp", self._draw.choice(places)))
 
-    def problem(self, name, goal):
+    def problem(self, name: str, goal: Any) -> str:
         constants, _ = _package()
         able = constants.VAL_ACTION_OBJECTS
         places = {stand: f"loc_bar_{number + 1}" for number, (stand, _) in enumerate(self._homes)}
@@ -123,7 +127,7 @@ class _Room:
         return f"(define (problem {name})\n    (:domain alfred)\n    (:objects\n        {lines(objects)}\n    )\n    (:init\n        {lines(init)}\n    )\n    {goal}\n"
 
 
-def _choices(room, kind):
+def _choices(room: int, kind: str) -> list[Any]:
     """What can be asked for in a room: a thing, and where it is to be put (None under the lamp)."""
     constants, _ = _package()
     types = {type for _, type in _furniture(room)}
@@ -143,14 +147,14 @@ def _choices(room, kind):
 
 
 @functools.cache
-def _rooms(split, kind):
+def _rooms(split: str, kind: str) -> list[int]:
     constants, _ = _package()
     numbers = [number for room in sorted(constants.GOALS_VALID[kind]) for number in constants.SCENE_TYPE[room]]
     chosen = [number for number in numbers if (number in UNSEEN if split == "valid_unseen" else number not in UNSEEN | LEFT_OUT)]
     return [number for number in chosen if _suits(number, kind) and _choices(number, kind)]
 
 
-def _suits(room, kind):
+def _suits(room: int, kind: str) -> bool:
     types = {type for _, type in _furniture(room)}
     if kind == "look_at_obj_in_light":
         return "DeskLamp" in _plan(room)[0] and bool(types & LAMP_STANDS_ON)
@@ -158,11 +162,11 @@ def _suits(room, kind):
 
 
 @functools.cache
-def _furniture(room):
+def _furniture(room: int) -> tuple[Any, ...]:
     """Lists what is in a room for things to lie on, as (id, type): what the floor plan lists a place for, and one of each other kind that it names."""
     constants, _ = _package()
     named, placed = _plan(room)
-    counts = {}
+    counts: dict[str, int] = {}
     for key in placed:
         parts = key.split("|")
         type = f"{parts[0]}Basin" if parts[-1].endswith("Basin") else parts[0]
@@ -173,26 +177,26 @@ def _furniture(room):
     return tuple((_stand(type, number + 1), type) for type in sorted(counts) for number in range(counts[type]))
 
 
-def _stand(type, number):
+def _stand(type: str, number: int) -> str:
     # ALFWorld reads the name before the first bar, and adds "basin" where the id has it
     return f"{type.removesuffix('Basin')}_bar_{number}_bar_{type}" if type.endswith("Basin") else f"{type}_bar_{number}"
 
 
 @functools.cache
-def _things(room):
+def _things(room: int) -> tuple[str, ...]:
     """Lists the kinds of things in a room that can be carried."""
     constants, _ = _package()
     carried = set().union(*(constants.VAL_RECEPTACLE_OBJECTS[type] for type in constants.VAL_RECEPTACLE_OBJECTS))
     return tuple(sorted(thing for thing in set(_plan(room)[0]) if thing in carried and not thing.endswith("Sliced")))
 
 
-def _holds(type, thing):
+def _holds(type: str, thing: str) -> bool:
     constants, _ = _package()
     return thing in constants.VAL_RECEPTACLE_OBJECTS.get(type, ())
 
 
 @functools.cache
-def _plan(room):
+def _plan(room: int) -> Any:
     folder = os.path.join(os.path.dirname(_package()[0].__file__), "layouts")
     read = []
     for part in ("objects", "openable"):
@@ -202,7 +206,7 @@ def _plan(room):
 
 
 @functools.cache
-def _logic():
+def _logic() -> tuple[str, str]:
     import alfworld.info
 
     with open(alfworld.info.ALFRED_PDDL_PATH) as domain, open(alfworld.info.ALFRED_TWL2_PATH) as grammar:
@@ -210,7 +214,7 @@ def _logic():
 
 
 @functools.cache
-def _package():
+def _package() -> tuple[Any, Any]:
     import alfworld.gen.constants as constants
     import alfworld.gen.goal_library as goals
 

@@ -1,7 +1,11 @@
 """BabyAI (PyPI `minigrid`): 40 levels of instructions in rooms of a grid, in the words of AgentGym's server."""
 
+from __future__ import annotations
+
 import copy
 import importlib.metadata
+from collections.abc import Sequence
+from typing import Any
 
 from ..environment import Environment, Opening, Step
 from .agentgym import Dialect
@@ -24,7 +28,7 @@ Thought: what you know, and what to do next
 Action: the action"""
 
 
-def babyai(*, levels=None, seeds="1000", limit="64"):
+def babyai(*, levels: str | None = None, seeds: str = "1000", limit: str = "64") -> type[Environment]:
     """Returns the environment. `levels` are names with commas between them (all 40 when None), `seeds` how many worlds of each, `limit`
     the actions of an episode."""
     chosen = list(LEVELS) if levels is None else levels.split(",")
@@ -43,15 +47,15 @@ class _AgentGym(Dialect):
     liveness = "This is environment BabyAI."
 
     @staticmethod
-    def alias(number):
+    def alias(number: int) -> str:
         return f"{LEVELS[number % 40]}/{number // 40}"
 
     @staticmethod
-    def opened(world, opening):
+    def opened(world: Any, opening: Opening) -> dict[str, Any]:
         return {"observation": opening.observation, "reward": 0, "score": 0, "deleted": False, "done": False}
 
     @staticmethod
-    def stepped(world, step):
+    def stepped(world: Any, step: Step) -> dict[str, Any]:
         # the server adds the last reward to the score at every action, that of an action which changed nothing too
         world.total = getattr(world, "total", 0) + world.last_reward
         return {"observation": step.observation, "reward": world.last_reward, "score": world.total, "done": step.terminated}
@@ -63,18 +67,19 @@ class _BabyAI(Environment):
     reward = {"kind": "final", "scale": 1}
     deterministic = True  # a level draws its world from the task's seed when it begins, and nothing afterwards
     dialect = _AgentGym
+    limit: int  # of the one that `babyai` returns
 
-    def reset(self, task, seed):
+    def reset(self, task: str, seed: int) -> Opening:
         level, _, number = task.rpartition("/")
         self.grid = _make(level)
         # a task has one opening: its number is the seed of its world
         seen, _ = self.grid.reset(seed=int(number))
-        self.taken, self.last_reward = 0, 0
+        self.taken, self.last_reward = 0, 0.0
         self.around = Sight(self.grid.unwrapped, seen)
         goal = self.grid.unwrapped.mission.replace("then", "and").replace("after you", "and")
         return Opening(f"Your goal: {goal}\n{self._shown(self.around.text)}", goal=goal, actions=list(self.around.actions))
 
-    def step(self, action):
+    def step(self, action: str) -> Step:
         action = action.strip().lower()
         self.taken += 1
         truncated = self.taken >= self.limit
@@ -87,7 +92,7 @@ class _BabyAI(Environment):
             return self._unchanged("No change in state.", False, truncated)
         return self._moved(self.around.actions[action], truncated)
 
-    def _moved(self, moves, truncated):
+    def _moved(self, moves: Sequence[int], truncated: bool) -> Step:
         image = self.around.image
         for move in moves:
             seen, reward, done, _, _ = self.grid.step(move)
@@ -108,22 +113,22 @@ class _BabyAI(Environment):
             actions=None if won or truncated else list(self.around.actions),
         )
 
-    def _unchanged(self, text, executable, truncated):
+    def _unchanged(self, text: str, executable: bool, truncated: bool) -> Step:
         actions = None if truncated else list(self.around.actions)
         return Step(self._shown(text), truncated=truncated, success=False if truncated else None, executable=executable, actions=actions)
 
-    def _shown(self, text):
+    def _shown(self, text: str) -> str:
         return f"{text}\nAvailable actions: [" + ", ".join(f'"{action}"' for action in self.around.actions) + "]"
 
-    def fork(self):
+    def fork(self) -> _BabyAI:
         return copy.deepcopy(self)
 
     @classmethod
-    def fingerprint(cls):
+    def fingerprint(cls) -> str:
         return f"minigrid {importlib.metadata.version('minigrid')} words 1 limit={cls.limit}"
 
 
-def _make(level):
+def _make(level: str) -> Any:
     import gymnasium
     import minigrid  # registers its environments where Gymnasium has not found them by itself
 

@@ -1,6 +1,9 @@
 """What a player of BabyAI sees and can do, in words: things by distance, walks to them, doors."""
 
+from __future__ import annotations
+
 from collections import deque
+from typing import Any
 
 OBJECTS = ("unseen", "empty", "wall", "floor", "door", "key", "ball", "box", "goal", "lava", "agent")
 COLORS = ("red", "green", "blue", "purple", "yellow", "grey")
@@ -13,17 +16,18 @@ BLOCKING = ("wall", "box", "lava", "ball", "key")
 class Sight:
     """What is in sight of a player. `text` describes it, `actions` are walks by their words, `refusals` say why others cannot be done."""
 
-    def __init__(self, grid, seen):
+    def __init__(self, grid: Any, seen: Any) -> None:
         self.image = seen["image"]
         self._place, self._facing = (int(grid.agent_pos[0]), int(grid.agent_pos[1])), int(seen["direction"])
         self._carrying = grid.carrying
         self._things, self._barriers = self._look(grid)
         self._named = _numbered([thing for thing in self._things if not thing[0].endswith(" wall")])
         self.text = self._describe()
-        self.actions, self.refusals = {}, {}
+        self.actions: dict[str, list[int]] = {}
+        self.refusals: dict[str, str] = {}
         self._plan()
 
-    def _look(self, grid):
+    def _look(self, grid: Any) -> tuple[Any, Any]:
         size = grid.agent_view_size
         ahead, right = STEPS[self._facing], STEPS[(self._facing + 1) % 4]
         corner = [self._place[i] + ahead[i] * (size - 1) - right[i] * (size // 2) for i in (0, 1)]
@@ -48,13 +52,13 @@ class Sight:
         barriers.sort(key=lambda barrier: barrier[2])
         return things, barriers
 
-    def _relative(self, place):
+    def _relative(self, place: tuple[int, int]) -> tuple[int, int]:
         """Returns how far a place lies in front, and to the right."""
         x, y = place[0] - self._place[0], place[1] - self._place[1]
         ahead, right = STEPS[self._facing], STEPS[(self._facing + 1) % 4]
         return x * ahead[0] + y * ahead[1], x * right[0] + y * right[1]
 
-    def _describe(self):
+    def _describe(self) -> str:
         said = "In front of you in this room, you can see several objects: " if self._things else "You cannot see any objects within sight."
         for name, number, place in self._named:
             front, right = self._relative(place)
@@ -70,7 +74,7 @@ class Sight:
             return said + "You are not carrying anything."
         return said + f"You are carrying a {self._carrying.color} {self._carrying.type}."
 
-    def _plan(self):
+    def _plan(self) -> None:
         self.actions = {"turn left": [LEFT], "turn right": [RIGHT]}
         if not self._barriers or self._barriers[0][2] > 1:
             self.actions["move forward"] = [FORWARD]
@@ -88,8 +92,8 @@ class Sight:
         self._plan_walks("go to", [], lambda name: not name.endswith(" goal"))
         self.actions["check available actions"] = []
 
-    def _plan_walks(self, verb, then, wanted):
-        reached = {}  # things of a name that can be reached are numbered by themselves
+    def _plan_walks(self, verb: str, then: Any, wanted: Any) -> None:
+        reached: dict[str, int] = {}  # things of a name that can be reached are numbered by themselves
         for name, _, place in self._named:
             if not wanted(name):
                 continue
@@ -101,14 +105,14 @@ class Sight:
                 reached[name] = number
                 self.actions[f"{verb} {name} {number}"] = walk + then
 
-    def _plan_drop(self):
+    def _plan_drop(self) -> None:
         front = tuple(self._place[i] + STEPS[self._facing][i] for i in (0, 1))
         if any(place == front and name.endswith(BLOCKING) for name, place, _ in self._things):
             self.refusals["drop"] = "You cannot drop the object, as there is already an object in front of you."
         else:
             self.actions["drop"] = [DROP]
 
-    def _plan_doors(self):
+    def _plan_doors(self) -> None:
         for name, number, place in self._named:
             if not name.endswith(" door"):
                 continue
@@ -131,18 +135,19 @@ class Sight:
             if walk == []:
                 self.actions["toggle"] = [TOGGLE]
 
-    def _offer(self, action, walk, refusal):
+    def _offer(self, action: str, walk: Any, refusal: str) -> None:
         if walk is None:
             self.refusals[action] = refusal
         else:
             self.actions[action] = walk
 
-    def _walk(self, goal, onto=False):
+    def _walk(self, goal: Any, onto: bool = False) -> Any:
         """Returns a walk to where the player faces a place, or is on it; None where there is none in sight. It is the walk of AgentGym's
         server, which is not always the shortest one: a place that is found again before its turn is reached from there."""
         blocked = {place for name, place, _ in self._things if name.endswith(BLOCKING)} | {place for _, place, _ in self._barriers}
         start = (self._place, self._facing)
-        came, done, waiting = {start: None}, set(), deque([start])
+        came: dict[Any, Any] = {start: None}
+        done, waiting = set(), deque([start])
         while waiting:
             place, facing = here = waiting.popleft()
             done.add(here)
@@ -157,7 +162,7 @@ class Sight:
         return None
 
 
-def _back(came, here):
+def _back(came: Any, here: Any) -> Any:
     moves = []
     while came[here] is not None:
         here, move = came[here]
@@ -165,9 +170,9 @@ def _back(came, here):
     return moves[::-1]
 
 
-def _numbered(things):
+def _numbered(things: Any) -> Any:
     """Numbers things of one name by distance."""
-    seen = {}
+    seen: dict[str, int] = {}
     named = []
     for name, place, _ in things:
         seen[name] = seen.get(name, 0) + 1

@@ -1,9 +1,13 @@
 """ScienceWorld (PyPI `scienceworld`, and Java): 30 kinds of experiments in a house with a laboratory, 7,207 variations."""
 
+from __future__ import annotations
+
 import functools
 import hashlib
 import importlib.metadata
 import threading
+from collections.abc import Callable
+from typing import Any
 
 from ..environment import BackendAway, Environment, Opening, Step
 from .agentgym import Dialect
@@ -60,7 +64,7 @@ Action: the action"""
 NOT_UNDERSTOOD = ("No known action", "It's not clear how", "Unknown action", "Ambiguous request")
 
 
-def scienceworld(*, kinds=None, simplifications="", limit=100, hints="valid"):
+def scienceworld(*, kinds: str | None = None, simplifications: str = "", limit: int = 100, hints: str = "valid") -> type[Environment]:
     """Returns the environment. `kinds` are the kinds of experiments with commas between them (all when None), `simplifications` the simulator's own (`easy`,
     `teleportAction`, …), `limit` the actions of an episode, `hints` `valid` where every step lists what is possible, or `none`, which is
     faster: the simulator tries thousands of actions for that list, and is asked for it only where a policy chooses from it."""
@@ -81,13 +85,13 @@ def scienceworld(*, kinds=None, simplifications="", limit=100, hints="valid"):
     return ScienceWorld
 
 
-def _task(kind, number):
+def _task(kind: str, number: int) -> dict[str, Any]:
     _, train, dev = KINDS[kind]
     split = "train" if number < train else "dev" if number < train + dev else "test"
     return {"task": f"{kind}/{number}", "split": split, "kind": kind}
 
 
-def _known_simplifications(given):
+def _known_simplifications(given: str) -> None:
     known = {"easy", "teleportAction", "selfWateringFlowerPots", "openContainers", "openDoors", "noElectricalAction"}
     for each in filter(None, given.split(",")):
         if each not in known:
@@ -98,30 +102,34 @@ class _AgentGym(Dialect):
     liveness = "This is environment ScienceWorld."
 
     @staticmethod
-    def alias(number):
+    def alias(number: int) -> str:
         return _agentgym_tasks()[number]
 
     @staticmethod
-    def opened(world, opening):
+    def opened(world: Any, opening: Opening) -> dict[str, Any]:
         kind, _, number = world.course.task.partition("/")
         look = opening.observation[len(world.goal) + 1 :]
         place = {"task_name": kind, "var_num": int(number), "task_description": world.goal}
         return {**place, "observation": look, "reward": 0, "score": 0, "deleted": False, "done": False}
 
     @staticmethod
-    def stepped(world, step):
+    def stepped(world: Any, step: Step) -> dict[str, Any]:
         done = step.terminated or len(world.course.actions) + 1 > 100  # the first look counts there
         return {"observation": step.observation, "reward": world.score - world.earned, "score": world.score, "done": done}
 
 
-def _hint(world):
+def _golden(world: Any) -> dict[str, Any]:
+    return {"golden_action_seq": list(_gold_actions(world.course.task))}
+
+
+def _hint(world: Any) -> Any:
     return world.ask(lambda simulator: {"possible_actions": simulator.action_forms(), "possible_objects": simulator.objects()})
 
 
 # those of the server, and those that Agent-R's authors added to theirs
 _AgentGym.routes = {
     "/action_hint": _hint,
-    "/golden_action_seq": lambda world: {"golden_action_seq": list(_gold_actions(world.course.task))},
+    "/golden_action_seq": _golden,
     "/valid_action_object_combinations": lambda world: {"get_valid_action_object_combinations": world.ask(_Simulator.valid_actions)},
     "/inventory": lambda world: {"inventory": world.ask(_Simulator.inventory)},
     "/look_around": lambda world: {"look_around": world.ask(_Simulator.look)},
@@ -129,7 +137,7 @@ _AgentGym.routes = {
 
 
 @functools.cache
-def _agentgym_tasks():
+def _agentgym_tasks() -> list[str]:
     return [f"{kind}/{number}" for kind in KINDS if kind not in LEFT_OUT_BY_AGENTGYM for number in range(KINDS[kind][0])]
 
 
@@ -138,8 +146,13 @@ class _ScienceWorld(Environment):
     dialect = _AgentGym
     instruction = INSTRUCTION
     reward = {"kind": "cumulative", "scale": 100}
+    # of those that `scienceworld` returns
+    simulators: Simulators
+    limit: int
+    lists: bool
+    rules: str
 
-    def reset(self, task, seed):
+    def reset(self, task: str, seed: int) -> Opening:
         # a variation has one opening: the seed changes nothing
         self.course, self.seen, simulator = self.simulators.begin(task, 0)
         self.goal, self.score = simulator.goal, 0
@@ -147,7 +160,7 @@ class _ScienceWorld(Environment):
         self.simulators.keep(self.course, self.seen, simulator)
         return opening
 
-    def step(self, action):
+    def step(self, action: str) -> Step:
         self.course, self.seen, simulator = self.simulators.act(self.course, self.seen, action)
         self.earned, self.score, completed = self.score, simulator.score(), simulator.is_completed()
         fatal = self.score < 0
@@ -167,31 +180,32 @@ class _ScienceWorld(Environment):
         self.simulators.keep(self.course, self.seen, simulator)
         return step
 
-    def fork(self):
+    def fork(self) -> _ScienceWorld:
         copy = type(self)()
         copy.course, copy.seen, copy.goal, copy.score = self.course, self.seen, self.goal, self.score
         self.simulators.ahead(self.course)
         return copy
 
-    def expert(self):
+    def expert(self) -> tuple[Any, Any]:
         """Follows the simulator's own solution, where every action so far did."""
         gold = _gold_actions(self.course.task)
         taken = len(self.course.actions)
         on_the_way = self.course.actions == gold[:taken] and taken < len(gold)
         return (gold[taken], len(gold) - taken) if on_the_way else (None, None)
 
-    def ask(self, question):
+    def ask(self, question: Callable[[Any], Any]) -> Any:
         """Asks a simulator that is where this episode is, by a question that takes no time in it."""
         return self.simulators.ask(self.course, question)
 
-    def hints(self):
-        return self.ask(_Simulator.valid_actions)
+    def hints(self) -> list[str]:
+        found: list[str] = self.ask(_Simulator.valid_actions)
+        return found
 
-    def _listed(self, simulator):
+    def _listed(self, simulator: Any) -> list[str] | None:
         return simulator.valid_actions() if self.lists else None
 
     @classmethod
-    def fingerprint(cls):
+    def fingerprint(cls) -> str:
         return f"scienceworld {importlib.metadata.version('scienceworld')} {_jar_digest()} {cls.rules}"
 
 
@@ -203,11 +217,11 @@ class _Simulator:
     """One simulator; all of them live in one Java machine."""
 
     @_alone
-    def __init__(self, simplifications):
+    def __init__(self, simplifications: str) -> None:
         self._interface, self._simplifications = _java().scienceworld.runtime.pythonapi.PythonInterface(), simplifications
 
     @_alone
-    def begin(self, task, _seed):
+    def begin(self, task: str, _seed: int) -> str:
         kind, _, number = task.partition("/")
         self._interface.load(kind, int(number), self._simplifications, False)
         self.goal = self._interface.getTaskDescription()
@@ -215,44 +229,44 @@ class _Simulator:
         return f"{self.goal}\n{self.act('look around')}"
 
     @_alone
-    def act(self, action):
+    def act(self, action: str) -> str:
         return str(self._interface.step(action))
 
     @_alone
-    def score(self):
-        return round(100 * self._interface.getScore())
+    def score(self) -> int:
+        return int(round(100 * self._interface.getScore()))
 
     @_alone
-    def is_completed(self):
+    def is_completed(self) -> bool:
         return bool(self._interface.getCompleted())
 
     @_alone
-    def valid_actions(self):
+    def valid_actions(self) -> list[str]:
         return sorted(set(self._interface.getValidActionObjectCombinations()))
 
     @_alone
-    def action_forms(self):
+    def action_forms(self) -> list[str]:
         return list(self._interface.getPossibleActions())
 
     @_alone
-    def objects(self):
+    def objects(self) -> list[str]:
         return list(self._interface.getPossibleObjects())
 
     @_alone
-    def inventory(self):
+    def inventory(self) -> str:
         return str(self._interface.freeActionInventory())
 
     @_alone
-    def look(self):
+    def look(self) -> str:
         return str(self._interface.freeActionLook())
 
 
-def _java():
+def _java() -> Any:
     return _gateway().jvm
 
 
 @functools.cache
-def _gateway():
+def _gateway() -> Any:
     from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
     from py4j.protocol import Py4JError
     from scienceworld.constants import BASEPATH, JAR_PATH
@@ -271,7 +285,7 @@ def _gateway():
 
 @_alone
 @functools.cache
-def _gold_actions(task):
+def _gold_actions(task: str) -> tuple[str, ...]:
     kind, _, number = task.partition("/")
     interface = _java().scienceworld.runtime.pythonapi.PythonInterface()
     interface.load(kind, int(number), "", True)
@@ -279,7 +293,7 @@ def _gold_actions(task):
 
 
 @functools.cache
-def _jar_digest():
+def _jar_digest() -> str:
     from scienceworld.constants import JAR_PATH
 
     with open(JAR_PATH, "rb") as file:

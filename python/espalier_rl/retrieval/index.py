@@ -1,9 +1,13 @@
 """Makes an index of a corpus, and searches it. What is made lies in a folder: `manifest.json`, `vectors/`, `index.faiss`."""
 
+from __future__ import annotations
+
 import json
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from .corpus import Corpus
 from .encoder import Encoder, Reading, digest_of, fingerprint_model
@@ -21,12 +25,12 @@ class Shape:
     ef_construction: int = 200
     ef_search: int = 128
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.kind not in ("flat", "hnsw"):
             raise ValueError(f"the index must be flat or hnsw, not {self.kind!r}")
 
 
-def index_corpus(corpus_path, model, out, *, reading=Reading(), shape=Shape(), shard=10_000, device=None, said=None):
+def index_corpus(corpus_path: str | os.PathLike[str], model: str | os.PathLike[str], out: Any, *, reading: Reading = Reading(), shape: Shape = Shape(), shard: int = 10_000, device: Any = None, said: Any = None) -> dict[str, Any]:
     """Makes the index of a corpus in a folder. Ended in the middle, the same call goes on behind the last whole shard of vectors; done
     already, it does nothing. Returns the manifest. Raises ValueError where the folder holds what another corpus, model or setting makes."""
     said = said or (lambda line: print(line, file=sys.stderr, flush=True))
@@ -45,7 +49,7 @@ def index_corpus(corpus_path, model, out, *, reading=Reading(), shape=Shape(), s
         raise ValueError(f"{out} holds an index of another {' and '.join(differing)}: name another folder, or remove it")
     if manifest and "fingerprint" in manifest:
         said(f"{out} holds the index of {manifest['documents']} documents already")
-        return manifest
+        return dict(manifest)
     corpus = Corpus(corpus_path)
     places = {"corpus_path": os.path.abspath(corpus_path), "model_path": os.path.abspath(model)}
     started = {"made_from": wanted, **places, "documents": len(corpus)}
@@ -58,7 +62,7 @@ def index_corpus(corpus_path, model, out, *, reading=Reading(), shape=Shape(), s
     return finished
 
 
-def _embed(corpus, encoder, out, shard, said):
+def _embed(corpus: Any, encoder: Any, out: Any, shard: int, said: Any) -> None:
     """Writes the vectors of a corpus, shard by shard; a shard is there as a whole or not at all."""
     import io
 
@@ -78,14 +82,14 @@ def _embed(corpus, encoder, out, shard, said):
         said(f"embedded {end} of {len(corpus)} documents")
 
 
-def _build(out, shape, said):
+def _build(out: Any, shape: Shape, said: Any) -> int:
     import faiss
     import numpy
 
     shards = [os.path.join(out, VECTORS, name) for name in sorted(os.listdir(os.path.join(out, VECTORS))) if name.endswith(".npy")]
     dimension = numpy.load(shards[0], mmap_mode="r").shape[1]
     if shape.kind == "flat":
-        index = faiss.IndexFlatIP(dimension)
+        index: Any = faiss.IndexFlatIP(dimension)
     else:
         index = faiss.IndexHNSWFlat(dimension, shape.neighbours, faiss.METRIC_INNER_PRODUCT)
         index.hnsw.efConstruction = shape.ef_construction
@@ -104,7 +108,7 @@ def _build(out, shape, said):
 class DenseIndex:
     """An index that was made, with its corpus and its encoder. `fingerprint` changes with anything that changes an answer."""
 
-    def __init__(self, folder, *, corpus=None, model=None, device=None):
+    def __init__(self, folder: Any, *, corpus: Any = None, model: str | os.PathLike[str] | None = None, device: Any = None) -> None:
         import faiss
 
         manifest = _manifest_of(folder)
@@ -121,14 +125,15 @@ class DenseIndex:
                 raise ValueError(f"{name} is not what the index was made with (SHA-256 {found[:16]}…, not {wanted[:16]}…): put it back, or index again")
         self.fingerprint = manifest["fingerprint"][:32] + made["model"][:32]
         self._corpus, self._encoder = Corpus(corpus), Encoder(model, Reading(**made["reading"]), device)
-        self._index = faiss.read_index(os.path.join(folder, INDEX))
+        index: Any = faiss.read_index(os.path.join(folder, INDEX))
         if made["shape"]["kind"] == "hnsw":
-            self._index.hnsw.efSearch = made["shape"]["ef_search"]
+            index.hnsw.efSearch = made["shape"]["ef_search"]
+        self._index = index
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._corpus)
 
-    def search(self, queries, count):
+    def search(self, queries: Sequence[str], count: int) -> list[list[tuple[dict[str, Any], float]]]:
         """Returns for each query its best documents and their scores, best first: [[(document, score), …], …]."""
         count = min(count, len(self._corpus))
         scores, numbers = self._index.search(self._encoder.queries(queries), count)
@@ -139,7 +144,7 @@ class DenseIndex:
         return found
 
 
-def _manifest_of(folder):
+def _manifest_of(folder: Any) -> Any:
     path = os.path.join(folder, MANIFEST)
     if not os.path.exists(path):
         return None
@@ -147,7 +152,7 @@ def _manifest_of(folder):
         return json.load(file)
 
 
-def _write(path, data):
+def _write(path: Any, data: Any) -> None:
     """Writes a file as a whole: one that was ended in the middle is not there."""
     with open(f"{path}.part", "wb") as file:
         file.write(data)

@@ -1,6 +1,10 @@
 """Serves an index by Search-R1's protocol: POST /retrieve {"queries", "topk", "return_scores"} answers {"result": [[…], …]}."""
 
+from __future__ import annotations
+
 import threading
+from http.server import ThreadingHTTPServer
+from typing import Any
 
 from ..json_server import Refused, json_server, text_of, texts_of
 
@@ -8,12 +12,12 @@ MOST = 1_000  # documents of one query
 QUERIES = 10_000  # of one request
 
 
-def make_index_server(index, *, host="127.0.0.1", port=0, topk=3):
+def make_index_server(index: Any, *, host: str = "127.0.0.1", port: int = 0, topk: int = 3) -> ThreadingHTTPServer:
     """Returns an HTTP server of an index, bound and not running yet. Its answers carry the fingerprint of the index as a header: the body is
     that of Search-R1."""
     turn = threading.Lock()  # an encoder has one pass at a time
 
-    def retrieve(asked):
+    def retrieve(asked: dict[str, Any]) -> dict[str, Any]:
         # one query, as AgentOCR and verl-agent ask, or a list of them, as Search-R1 does
         queries = [text_of(asked, "query")] if "queries" not in asked and "query" in asked else texts_of(asked, "queries")
         count = asked.get("topk") or topk

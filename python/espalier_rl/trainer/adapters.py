@@ -3,13 +3,20 @@
 The folder of a checkpoint is what peft, vLLM and SGLang open: adapter_model.safetensors and adapter_config.json.
 """
 
+from __future__ import annotations
+
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from .sharding import like, whole
 from .tensors import decode_tensors, encode_tensors
+
+if TYPE_CHECKING:
+    from .language_model import LanguageModel
 
 ADAPTER = "default"
 PREFIX = "base_model.model."  # how peft names the modules of a model
@@ -20,7 +27,7 @@ class AdapterRefused(Exception):
     """LoRA that is not possible here; the message says why."""
 
 
-def add_adapter(module, lora, base, seed):
+def add_adapter(module: Any, lora: Mapping[str, Any], base: Any, seed: int) -> Any:
     """Freezes a model of transformers and adds a LoRA adapter. `lora`: rank, alpha, targets (names of linear layers, or
     `all-linear`). Its product is 0 at first: the model says what it said without."""
     peft = _peft()
@@ -38,12 +45,12 @@ def add_adapter(module, lora, base, seed):
     return _inject(peft, module, config)
 
 
-def read_adapter(folder):
+def read_adapter(folder: str | Path) -> dict[str, Any]:
     """Returns the tensors of an adapter by the names of its file."""
     return decode_tensors((Path(folder) / WEIGHTS).read_bytes())
 
 
-def open_adapter(folder, open_base):
+def open_adapter(folder: str | Path, open_base: Callable[[str], LanguageModel]) -> LanguageModel:
     """Opens the model that an adapter names as its base by `open_base(path)`, with the adapter."""
     peft = _peft()
     config = peft.LoraConfig.from_pretrained(str(folder), local_files_only=True)
@@ -54,17 +61,17 @@ def open_adapter(folder, open_base):
     return model
 
 
-def adapter_tensors(module):
+def adapter_tensors(module: Any) -> dict[str, Any]:
     """Returns the weights of the adapter, put together, by the names that its file has."""
     return {_file_name(name): whole(parameter) for name, parameter in _own(module)}
 
 
-def held_adapter(module):
+def held_adapter(module: Any) -> list[Any]:
     """Returns copies of the adapter's weights as this process holds them."""
     return [parameter.detach().clone() for _, parameter in _own(module)]
 
 
-def exchange_adapter(module, held):
+def exchange_adapter(module: Any, held: Any) -> None:
     """Puts `held` into the adapter and what was in it into `held`."""
     with torch.no_grad():
         for (_, parameter), other in zip(_own(module), held):
@@ -73,7 +80,7 @@ def exchange_adapter(module, held):
             other.copy_(kept)
 
 
-def put_adapter(module, tensors):
+def put_adapter(module: Any, tensors: Mapping[str, Any]) -> None:
     """Puts whole tensors into the adapter. Raises KeyError where names or shapes differ."""
     own = {_file_name(name): parameter for name, parameter in _own(module)}
     if set(own) != set(tensors):
@@ -85,7 +92,7 @@ def put_adapter(module, tensors):
             parameter.copy_(like(parameter, tensors[name]))
 
 
-def save_adapter(config, tensors, folder):
+def save_adapter(config: Any, tensors: Mapping[str, Any], folder: str | Path) -> None:
     folder = Path(folder)
     config.save_pretrained(str(folder))
     written = json.loads((folder / CONFIG).read_text())
@@ -95,7 +102,7 @@ def save_adapter(config, tensors, folder):
     (folder / WEIGHTS).write_bytes(encode_tensors(tensors))
 
 
-def _inject(peft, module, config):
+def _inject(peft: Any, module: Any, config: Any) -> Any:
     try:
         peft.inject_adapter_in_model(config, module, ADAPTER)
     except ValueError as error:
@@ -103,15 +110,15 @@ def _inject(peft, module, config):
     return config
 
 
-def _own(module):
+def _own(module: Any) -> list[tuple[str, Any]]:
     return [(name, each) for name, each in module.named_parameters() if f".{ADAPTER}." in name and "lora_" in name]
 
 
-def _file_name(name):
+def _file_name(name: str) -> str:
     return PREFIX + name.replace(f".{ADAPTER}", "")
 
 
-def _peft():
+def _peft() -> Any:
     try:
         import peft
     except ImportError as error:

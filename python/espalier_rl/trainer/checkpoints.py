@@ -1,11 +1,14 @@
 """Writes a trainer's state as a folder named by its digest, whole or not at all, and reads it back."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -20,7 +23,7 @@ class CheckpointDamaged(Exception):
     """The folder is no checkpoint, or its bytes are not those that were written."""
 
 
-def save_checkpoint(trainer, folder):
+def save_checkpoint(trainer: Any, folder: str | Path) -> dict[str, Any]:
     """Writes the checkpoint under `folder`. Returns its state: format, checkpoint (its digest and folder's name), weights
     (digest), steps.
 
@@ -58,11 +61,11 @@ def save_checkpoint(trainer, folder):
     return state
 
 
-def load_checkpoint(trainer, folder):
+def load_checkpoint(trainer: Any, folder: str | Path) -> dict[str, Any]:
     """Puts a trainer into the state of a checkpoint. Returns that state. Raises CheckpointDamaged."""
     folder = Path(folder)
     try:
-        state = json.loads((folder / "state.json").read_text())
+        state: dict[str, Any] = json.loads((folder / "state.json").read_text())
         rest = decode_tensors((folder / "trainer.safetensors").read_bytes())
         fresh = trainer.model.read(folder)
     except (OSError, ValueError, RuntimeError, TensorError, ModelRefused) as error:
@@ -80,7 +83,7 @@ def load_checkpoint(trainer, folder):
     return state
 
 
-def _optimiser_tensors(trainer):
+def _optimiser_tensors(trainer: Any) -> dict[str, Any]:
     tensors = {f"head.{name}": tensor for name, tensor in (trainer.head.state_dict() if trainer.head else {}).items()}
     for index, entry in trainer.optimiser.state_dict()["state"].items():
         for name, value in entry.items():
@@ -88,10 +91,10 @@ def _optimiser_tensors(trainer):
     return tensors
 
 
-def _restore_optimiser(trainer, rest):
+def _restore_optimiser(trainer: Any, rest: Any) -> None:
     if trainer.head:
         trainer.head.load_state_dict({name.removeprefix("head."): rest[name] for name in rest if name.startswith("head.")})
-    state = {}
+    state: dict[int, dict[str, Any]] = {}
     for name, tensor in rest.items():
         if name.startswith("optimiser."):
             _, index, field = name.split(".", 2)
@@ -105,7 +108,7 @@ def _restore_optimiser(trainer, rest):
     trainer.optimiser.load_state_dict({**own, "state": state})
 
 
-def _sync(path):
+def _sync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

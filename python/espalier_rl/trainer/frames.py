@@ -4,8 +4,11 @@ length.
 Needs nothing but the standard library, so that the protocol can be tested where torch is not.
 """
 
+from __future__ import annotations
+
 import json
 import struct
+from typing import Any
 
 MAGIC = b"ESPF"
 HEADER = struct.Struct("<4sII")
@@ -17,7 +20,7 @@ class FrameError(Exception):
     """The stream does not hold a frame here; there is no way to find the next one."""
 
 
-def read_frame(stream):
+def read_frame(stream: Any) -> tuple[dict[str, Any], bytes] | None:
     """Reads one frame. Returns (message, body), or None where the stream ended between two frames. Raises FrameError."""
     head = _read(stream, HEADER.size)
     if head == b"":
@@ -42,7 +45,7 @@ def read_frame(stream):
     return message, body
 
 
-def write_frame(stream, message, body=b""):
+def write_frame(stream: Any, message: dict[str, Any], body: bytes = b"") -> None:
     """Writes one frame whole and flushes it."""
     text = json.dumps(message, allow_nan=False, separators=(",", ":")).encode()
     if len(text) > LONGEST_JSON or len(body) > LONGEST_BODY:
@@ -53,7 +56,7 @@ def write_frame(stream, message, body=b""):
     stream.flush()
 
 
-def _read(stream, length):
+def _read(stream: Any, length: int) -> bytes:
     parts = []
     missing = length
     while missing > 0:

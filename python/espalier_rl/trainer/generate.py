@@ -1,7 +1,11 @@
 """Samples replies with the ids and log-probs of what was drawn: of one request, or of several at once."""
 
+from __future__ import annotations
+
 import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -10,16 +14,16 @@ import torch
 class Asked:
     """Replies that are asked for: `count` of at most `longest` tokens to one prompt, each cut where a text of `stop` begins."""
 
-    prompt: list
+    prompt: Sequence[int]
     count: int
     longest: int
     temperature: float
     seed: int
-    stop: tuple = ()
-    pictures: tuple = ()
+    stop: tuple[str, ...] = ()
+    pictures: tuple[Any, ...] = ()
 
 
-def sample_replies(model, prompt, *, count, longest, temperature, seed, stop=(), pictures=()):
+def sample_replies(model: Any, prompt: Sequence[int], *, count: int, longest: int, temperature: float, seed: int, stop: Sequence[str] = (), pictures: Sequence[Any] = ()) -> list[dict[str, Any]]:
     """Draws `count` replies to one prompt. Returns dicts of ids, log_probs, text, finish (`stop` or `length`)."""
     found = []
     asked = Asked(prompt, count, longest, temperature, seed, tuple(stop), tuple(pictures))
@@ -27,7 +31,7 @@ def sample_replies(model, prompt, *, count, longest, temperature, seed, stop=(),
     return found
 
 
-def sample_batch(model, requests, done):
+def sample_batch(model: Any, requests: Sequence[Asked], done: Callable[[int, list[dict[str, Any]]], None]) -> None:
     """Draws the replies of several requests at once; calls `done(place, replies)` as soon as those of a request are whole.
 
     Log-probs are of the distribution that was drawn from (logits / temperature): what a trainer needs. At temperature 0 the likeliest token is
@@ -39,7 +43,7 @@ def sample_batch(model, requests, done):
     left = [asked.count for asked in requests]
     ends = model.end_ids
     with torch.no_grad():
-        step = model.stepper(requests[0].pictures) if model.reads_pictures else _Stepper(model)
+        step: Any = model.stepper(requests[0].pictures) if model.reads_pictures else _Stepper(model)
         prompts = [row.asked.prompt for row in rows]
         logits = step(torch.tensor(prompts, device=model.device)) if model.reads_pictures else step.begin(prompts)
         while True:
@@ -65,7 +69,7 @@ def sample_batch(model, requests, done):
             logits = step.go_on(chosen[kept].tolist(), kept)
 
 
-def _mix(seed, place):
+def _mix(seed: int, place: int) -> int:
     """Spreads neighbouring seeds far apart: generators of neighbouring seeds begin alike."""
     return int.from_bytes(hashlib.sha256(f"{seed} {place}".encode()).digest()[:8], "little") >> 1
 
@@ -73,12 +77,12 @@ def _mix(seed, place):
 class _Row:
     """One reply as it grows."""
 
-    def __init__(self, place, asked, seed):
+    def __init__(self, place: int, asked: Asked, seed: int) -> None:
         self.place, self.asked, self.open = place, asked, True
         self.generator = torch.Generator().manual_seed(seed)
-        self.reply = {"ids": [], "log_probs": [], "text": "", "finish": "length"}
+        self.reply: dict[str, Any] = {"ids": [], "log_probs": [], "text": "", "finish": "length"}
 
-    def take(self, token, log_prob, model, ends):
+    def take(self, token: int, log_prob: float, model: Any, ends: set[int]) -> bool:
         """Adds a token. Returns whether the reply is whole."""
         reply = self.reply
         reply["ids"].append(token)
@@ -99,11 +103,11 @@ class _Stepper:
     """Returns the logits after the newest ids of each row. Models of transformers keep their keys and values, with shorter prompts
     padded on the left; the tiny model reads its few tokens again."""
 
-    def __init__(self, model):
+    def __init__(self, model: Any) -> None:
         self.model = model
-        self.past = None
+        self.past: Any = None
 
-    def begin(self, prompts):
+    def begin(self, prompts: Sequence[Sequence[int]]) -> torch.Tensor:
         self.rows = [list(prompt) for prompt in prompts]
         if self.model.is_tiny:
             return self._read_again()
@@ -114,7 +118,7 @@ class _Stepper:
         self.attention = (self.places >= 0).long() if bool(pads.any()) else None
         return self._run(ids, self.places.clamp(min=0))
 
-    def go_on(self, tokens, kept):
+    def go_on(self, tokens: Sequence[int], kept: Any) -> torch.Tensor:
         """@param kept: which rows of the call before go on, with these tokens."""
         if self.model.is_tiny:
             self.rows = [[*self.rows[i], token] for i, token in zip(kept, tokens)]
@@ -129,12 +133,12 @@ class _Stepper:
             self.attention = torch.cat([self.attention, torch.ones_like(self.places)], 1)
         return self._run(torch.tensor(tokens, device=self.places.device)[:, None], self.places)
 
-    def _read_again(self):
+    def _read_again(self) -> torch.Tensor:
         ids = torch.tensor([token for row in self.rows for token in row], device=self.model.device)
         lengths = [len(row) for row in self.rows]
         return self.model.module(ids[None], lengths)[0][0, torch.tensor(lengths).cumsum(0).to(ids.device) - 1]
 
-    def _run(self, ids, places):
+    def _run(self, ids: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
         with torch.autocast(torch.device(self.model.device).type, torch.bfloat16, enabled=self.model.precision == "bfloat16"):
             output = self.model.module(
                 input_ids=ids, attention_mask=self.attention, position_ids=places, past_key_values=self.past, use_cache=True

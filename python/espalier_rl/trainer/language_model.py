@@ -1,8 +1,12 @@
 """Opens a causal language model: a folder of transformers, a folder that this package wrote, or a tiny one from random
 weights."""
 
+from __future__ import annotations
+
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -32,7 +36,7 @@ class LanguageModel:
 
     reads_pictures = False
 
-    def __init__(self, module, tokenizer, device, precision="float32"):
+    def __init__(self, module: Any, tokenizer: Any, device: Any, precision: str = "float32") -> None:
         self.module = module.to(device)
         self.tokenizer = tokenizer
         self.device = device
@@ -41,44 +45,44 @@ class LanguageModel:
         self.sharded = False
         self.adapter = None  # peft's configuration of a LoRA adapter: then it alone is trained and saved
 
-    def adapt(self, lora, spec, seed):
+    def adapt(self, lora: Mapping[str, Any], spec: dict[str, Any], seed: int) -> None:
         """Freezes the weights and adds a LoRA adapter, which is trained instead. Raises ModelRefused."""
         if self.is_tiny:
             raise ModelRefused("LoRA needs a folder of a model of transformers, not a tiny model")
         self.adapter = add_adapter(self.module, lora, spec["path"], seed)
         self.module.to(self.device)
 
-    def trained_parameters(self):
+    def trained_parameters(self) -> list[Any]:
         return [parameter for parameter in self.module.parameters() if parameter.requires_grad]
 
-    def pack(self):
+    def pack(self) -> bool:
         """Runs rows behind each other instead of padded, where the model can. Returns whether it does."""
         self.packed = self.is_tiny or pack_attention(self.module)
         return self.packed
 
     @property
-    def is_tiny(self):
+    def is_tiny(self) -> bool:
         return self.tokenizer is None
 
     @property
-    def width(self):
-        return self.module.config.width if self.is_tiny else self.module.config.get_text_config().hidden_size
+    def width(self) -> int:
+        return int(self.module.config.width if self.is_tiny else self.module.config.get_text_config().hidden_size)
 
     @property
-    def context(self):
+    def context(self) -> int:
         if self.is_tiny:
-            return self.module.config.context
-        return getattr(self.module.config.get_text_config(), "max_position_embeddings", None) or 2**20
+            return int(self.module.config.context)
+        return int(getattr(self.module.config.get_text_config(), "max_position_embeddings", None) or 2**20)
 
     @property
-    def end_ids(self):
+    def end_ids(self) -> set[int]:
         if self.is_tiny:
             return {END}
         ends = self.module.generation_config.eos_token_id
         ends = self.tokenizer.eos_token_id if ends is None else ends
         return set(ends if isinstance(ends, list) else [ends]) - {None}
 
-    def score(self, batch, hidden=False):
+    def score(self, batch: Any, hidden: bool = False) -> tuple[Any, Any]:
         """Returns, for each trained token of a micro-batch, the logits that it was drawn by and, where asked for, the hidden
         state that they come from. Other tokens get no row of the vocabulary."""
         at, _ = batch.trained()
@@ -86,7 +90,7 @@ class LanguageModel:
         with torch.autocast(torch.device(self.device).type, torch.bfloat16, enabled=half):
             return self._packed(batch, at, hidden) if self.packed else self._padded(batch, hidden)
 
-    def _packed(self, batch, at, hidden):
+    def _packed(self, batch: Any, at: Any, hidden: bool) -> tuple[Any, Any]:
         ids = batch.ids.unsqueeze(0)
         if self.is_tiny:
             logits, states = self.module(ids, batch.lengths)
@@ -101,14 +105,14 @@ class LanguageModel:
         )
         return output.logits[0], output.hidden_states[-1][0, at] if hidden else None
 
-    def _padded(self, batch, hidden):
+    def _padded(self, batch: Any, hidden: bool) -> tuple[Any, Any]:
         """The pads follow what counts, so a causal model never looks at them."""
         ids, lengths = batch.padded_ids()
         chosen = batch.mask > 0
         logits, states = self.forward(ids, lengths, hidden)
         return logits[:, :-1][chosen], states[:, :-1][chosen] if hidden else None
 
-    def forward(self, ids, lengths, hidden=False):
+    def forward(self, ids: Any, lengths: Any, hidden: bool = False) -> Any:
         """Runs rows that are padded on the right, with all their logits. @param lengths: tokens of each row."""
         if self.is_tiny:
             return self.module(ids)
@@ -116,7 +120,7 @@ class LanguageModel:
         output = self.module(input_ids=ids, attention_mask=attention, output_hidden_states=hidden, use_cache=False)
         return output.logits, output.hidden_states[-1] if hidden else None
 
-    def encode_chat(self, messages):
+    def encode_chat(self, messages: Any) -> list[int]:
         if self.is_tiny:
             return encode_chat(messages)
         if getattr(self.tokenizer, "chat_template", None):
@@ -125,32 +129,32 @@ class LanguageModel:
         text = "".join(f"{m['role']}: {m['content']}\n" for m in messages) + "assistant:"
         return list(self.tokenizer(text)["input_ids"])
 
-    def decode(self, ids):
+    def decode(self, ids: Any) -> str:
         return decode_reply(ids) if self.is_tiny else self.tokenizer.decode(ids, skip_special_tokens=True)
 
-    def decode_whole(self, ids):
+    def decode_whole(self, ids: Any) -> str:
         """The text with special tokens written out: tags may be tokens of their own."""
         return decode_reply(ids) if self.is_tiny else self.tokenizer.decode(ids, skip_special_tokens=False)
 
     @property
-    def vocabulary(self):
+    def vocabulary(self) -> int:
         """Rows of the embedding: ids are below it."""
-        return self.module.tokens.num_embeddings if self.is_tiny else self.module.get_input_embeddings().num_embeddings
+        return int(self.module.tokens.num_embeddings if self.is_tiny else self.module.get_input_embeddings().num_embeddings)
 
-    def tensors(self, keep=True):
+    def tensors(self, keep: bool = True) -> dict[str, Any]:
         """The weights by name, put together; tied ones under each of their names. Of a model with an adapter, the adapter alone.
         Without `keep` a process only takes part in putting them together."""
         return adapter_tensors(self.module) if self.adapter else whole_tensors(self.module, keep)
 
-    def put(self, tensors):
+    def put(self, tensors: Mapping[str, Any]) -> None:
         """Puts whole weights in place. Raises KeyError where they are those of another model."""
         (put_adapter if self.adapter else put_tensors)(self.module, tensors)
 
-    def read(self, folder):
+    def read(self, folder: str | Path) -> dict[str, Any]:
         """Returns the weights that `save` wrote."""
         return read_adapter(folder) if self.adapter else open_model({"kind": "folder", "path": str(folder)}, 0, "cpu").tensors()
 
-    def save(self, folder, tensors):
+    def save(self, folder: str | Path, tensors: Mapping[str, Any]) -> None:
         """Writes the model as a folder that `open_model` and, for models of transformers, every other tool opens."""
         folder = Path(folder)
         if self.is_tiny:
@@ -164,7 +168,7 @@ class LanguageModel:
         self.tokenizer.save_pretrained(folder)
 
 
-def open_model(spec, seed, device):
+def open_model(spec: dict[str, Any], seed: int, device: Any) -> LanguageModel:
     """Opens what `spec` names: {"kind": "tiny", layers, width, heads, context} or {"kind": "folder", path}, each with a
     "precision". Raises ModelRefused."""
     kind, precision = spec.get("kind"), spec.get("precision", "float32")
@@ -182,7 +186,7 @@ def open_model(spec, seed, device):
     raise ModelRefused(f"there is no kind of model {kind!r}; there are tiny and folder")
 
 
-def _open_folder(folder, device, precision):
+def _open_folder(folder: Path, device: Any, precision: str) -> LanguageModel:
     if (folder / ADAPTER_CONFIG).exists():
         return open_adapter(folder, lambda base: _open_folder(Path(base), device, precision))
     try:
@@ -206,7 +210,7 @@ def _open_folder(folder, device, precision):
     return LanguageModel(open_module(transformers.AutoModelForCausalLM, folder), tokenizer, device, precision)
 
 
-def open_module(kind, folder):
+def open_module(kind: Any, folder: Path) -> Any:
     """Opens the weights of a folder by a class of transformers. Raises ModelRefused."""
     try:
         # local_files_only: this process never reaches for the network, and a wrong path must not become a name on a hub.
@@ -217,7 +221,7 @@ def open_module(kind, folder):
     return module
 
 
-def open_tokenizer(transformers, folder):
+def open_tokenizer(transformers: Any, folder: Path) -> Any:
     """Opens the tokenizer of a folder. Raises ModelRefused."""
     # Without its files transformers makes a tokenizer that knows one token, and says nothing.
     if not any((folder / name).exists() for name in TOKENIZER_FILES):
@@ -229,7 +233,7 @@ def open_tokenizer(transformers, folder):
         raise ModelRefused(f"the tokenizer of {folder} cannot be opened: {error}") from error
 
 
-def value_head(width, device):
+def value_head(width: int, device: Any) -> Any:
     """A critic on the last hidden states that begins at 0 everywhere, so that it yields no advantage before it has learned."""
     head = nn.Linear(width, 1).to(device)
     nn.init.zeros_(head.weight)

@@ -4,12 +4,17 @@
 The same names, revisions and options as there: one vocabulary for both backends. A mask is 1 on trained tokens; what lies outside it counts nowhere.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
 import torch
 
 LOG_RATIO_BOUND = 20.0
 LOG_SEQUENCE_RATIO_BOUND = 10.0
 
-OPTIONS = {
+OPTIONS: dict[str, dict[str, Any]] = {
     "clipped": {"clipLow": 0.2, "clipHigh": 0.2, "logRatios": "clamped"},
     "dual_clip": {"clipLow": 0.2, "clipHigh": 0.2, "logRatios": "clamped", "dualClip": 3.0},
     "gspo": {"clipLow": 3e-4, "clipHigh": 4e-4},
@@ -26,7 +31,7 @@ class LossRefused(Exception):
     """A loss, option or aggregation that does not exist here."""
 
 
-def choose_options(name, given):
+def choose_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Completes the options of a policy loss by their defaults. Raises LossRefused for a name or an option that does not
     exist."""
     if name not in OPTIONS:
@@ -37,14 +42,14 @@ def choose_options(name, given):
     return {**OPTIONS[name], **given}
 
 
-def trained_span(mask):
+def trained_span(mask: torch.Tensor) -> int:
     """Counts the tokens of a row from its first trained one to its last, those between them included: its response, whatever
     prompt it holds."""
     trained = mask.nonzero()
     return int(trained[-1] - trained[0]) + 1 if len(trained) else 0
 
 
-def token_shares(mask, mode, *, tokens=None, rows=None, shards=1, loss_scale=None):
+def token_shares(mask: torch.Tensor, mode: str, *, tokens: float | None = None, rows: float | None = None, shards: float = 1, loss_scale: float | None = None) -> torch.Tensor:
     """Returns each token's share in the aggregated loss: loss = sum(share * token loss).
 
     `tokens`, `rows` and `loss_scale` (what `seq-mean-token-sum-norm` divides by: the longest trained span) are those of the whole optimiser step
@@ -66,12 +71,12 @@ def token_shares(mask, mode, *, tokens=None, rows=None, shards=1, loss_scale=Non
     raise LossRefused(f"there is no aggregation {mode!r}; there are {', '.join(AGGREGATIONS)}")
 
 
-def aggregation_of(name, asked):
+def aggregation_of(name: str, asked: str) -> str:
     """The published GSPO fixes its aggregation, whatever was asked for."""
     return "seq-mean-token-mean" if name == "gspo" else asked
 
 
-def policy_loss(name, options, new, old, advantages, mask):
+def policy_loss(name: str, options: Mapping[str, Any], new: torch.Tensor, old: torch.Tensor, advantages: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, dict[str, float]]:
     """Returns (token losses, metrics) of a policy loss; `new` carries the gradient. Token losses are 0 outside the mask."""
     # Outside the mask the log-probs may be anything; 0 there keeps NaN and overflow out of the gradient.
     new = torch.where(mask > 0, new, 0.0)
@@ -109,7 +114,7 @@ def policy_loss(name, options, new, old, advantages, mask):
     return losses * mask, metrics
 
 
-def kl_tokens(kind, new, reference, log_ratios="clamped"):
+def kl_tokens(kind: str, new: torch.Tensor, reference: torch.Tensor, log_ratios: str = "clamped") -> torch.Tensor:
     """Estimates KL(policy || reference) of each token; a `+` keeps the value and takes the gradient of k2.
 
     `log_ratios`: whether the exponent of k3 is kept within 20 (`clamped`) or not (`unclamped`, verl up to 0.4.0).
@@ -131,12 +136,12 @@ def kl_tokens(kind, new, reference, log_ratios="clamped"):
     return value.detach() + k2 - k2.detach() if kind.endswith("+") else value
 
 
-def entropy_of_logits(logits):
+def entropy_of_logits(logits: torch.Tensor) -> torch.Tensor:
     """H = logsumexp(z) - sum(softmax(z) z), in nats, over the last dimension."""
     return torch.logsumexp(logits, -1) - (torch.softmax(logits, -1) * logits).sum(-1)
 
 
-def value_loss(predictions, values, returns, mask, *, clip=0.5, factor=0.5):
+def value_loss(predictions: torch.Tensor, values: torch.Tensor, returns: torch.Tensor, mask: torch.Tensor, *, clip: float = 0.5, factor: float = 0.5) -> tuple[torch.Tensor, dict[str, float]]:
     """Returns (token losses, metrics) of the clipped value loss: factor * max((v - R)^2, (clip(v, old -+ c) - R)^2)."""
     held = torch.minimum(torch.maximum(predictions, values - clip), values + clip)
     free_error, held_error = (predictions - returns).square(), (held - returns).square()
@@ -145,12 +150,12 @@ def value_loss(predictions, values, returns, mask, *, clip=0.5, factor=0.5):
     return losses * mask, {"valueClipFraction": _mean(clipped, mask)}
 
 
-def _clip(ratio, advantages, options):
+def _clip(ratio: torch.Tensor, advantages: torch.Tensor, options: Mapping[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
     free = -advantages * ratio
     held = -advantages * ratio.clamp(1 - options["clipLow"], 1 + options["clipHigh"])
     clipped = held > free
     return torch.where(clipped, held, free), clipped
 
 
-def _mean(values, mask):
+def _mean(values: torch.Tensor, mask: torch.Tensor) -> float:
     return float((values.detach() * mask).sum() / mask.sum().clamp(min=1))

@@ -1,7 +1,12 @@
 """What training keeps for each parameter, known before the first step."""
 
+from __future__ import annotations
 
-def memory_of(trainer):
+from collections.abc import Mapping
+from typing import Any
+
+
+def memory_of(trainer: Any) -> dict[str, int]:
     """Returns bytes of each kind on each process, `perParameter` of them all together, and what they are spread over.
 
     Activations come on top: they grow with the tokens of a micro-batch.
@@ -28,7 +33,7 @@ def memory_of(trainer):
     return {**shares, "total": sum(shares.values()), "perParameter": round(total / max(1, trained + frozen), 3), "processes": size}
 
 
-def describe_memory(memory, parameters):
+def describe_memory(memory: Mapping[str, int], parameters: int) -> str:
     """Returns one line for people."""
     kinds = ("weights", "gradients", "moments", "reference", "bfloat16")
     parts = ", ".join(f"{name} {_amount(memory[name])}" for name in kinds if memory[name])
@@ -39,5 +44,5 @@ def describe_memory(memory, parameters):
     )
 
 
-def _amount(count):
+def _amount(count: int) -> str:
     return f"{count / 2**30:.2f} GiB" if count >= 2**30 else f"{count / 2**20:.1f} MiB"

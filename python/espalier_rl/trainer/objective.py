@@ -1,12 +1,20 @@
 """The loss of a micro-batch: policy loss, entropy, KL penalty, critic. Shares of tokens are those of the whole optimiser step."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
 import torch
 
 from . import losses
 from .rows import RowsRefused
 
+if TYPE_CHECKING:
+    from .rows import MicroBatch, Rows
 
-def check_columns(rows, settings, trainer):
+
+def check_columns(rows: Rows, settings: Mapping[str, Any], trainer: Any) -> None:
     """Raises RowsRefused where a column is missing that the loss needs: before any pass, for all processes alike."""
     columns = rows.columns
     if "advantages" not in columns:
@@ -17,7 +25,7 @@ def check_columns(rows, settings, trainer):
         raise RowsRefused("a critic needs a value head, returns and values")
 
 
-def loss_of(trainer, batch, settings, name, options, shared):
+def loss_of(trainer: Any, batch: MicroBatch, settings: Mapping[str, Any], name: str, options: Mapping[str, Any], shared: Any) -> tuple[torch.Tensor, dict[str, Any], dict[str, Any]]:
     """Returns the loss of a micro-batch, means over its tokens, and sums: those add up over micro-batches, shares being of the
     whole step."""
     mask, columns = batch.mask, batch.columns
@@ -56,7 +64,7 @@ def loss_of(trainer, batch, settings, name, options, shared):
     return loss, means, sums
 
 
-def token_columns(logits, batch, temperature, squared=False):
+def token_columns(logits: torch.Tensor, batch: MicroBatch, temperature: float, squared: bool = False) -> dict[str, Any]:
     """Log-probs of the trained tokens, entropies, and sums of squared probabilities where asked for."""
     _, tokens = batch.trained()
     chosen = logits.float() / temperature
@@ -67,6 +75,6 @@ def token_columns(logits, batch, temperature, squared=False):
     return found
 
 
-def spread(values, mask):
+def spread(values: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Returns values of trained tokens as a column [rows, longest - 1], 0 elsewhere."""
     return torch.zeros_like(mask).masked_scatter(mask > 0, values)

@@ -1,6 +1,11 @@
 """Runs rows of different lengths behind each other, without padding: positions begin again with each row, and a token looks at
 its own row alone."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
@@ -8,9 +13,9 @@ ATTENTION = "espalier_packed"
 LAYERS = {"full_attention", "sliding_attention"}  # what `attend_rows` computes; others carry a state from row to row
 
 
-def runs_of(lengths):
+def runs_of(lengths: Sequence[int]) -> list[Any]:
     """Returns [(rows, length)] of neighbours of equal length: each is one batch of the attention."""
-    runs = []
+    runs: list[Any] = []
     for length in lengths:
         if runs and runs[-1][1] == length:
             runs[-1] = (runs[-1][0] + 1, length)
@@ -19,12 +24,12 @@ def runs_of(lengths):
     return runs
 
 
-def positions_of(lengths, device):
+def positions_of(lengths: Sequence[int], device: Any) -> torch.Tensor:
     """Returns the place of each token in its own row."""
     return torch.cat([torch.arange(length, device=device) for length in lengths])
 
 
-def attend_rows(query, key, value, runs, scale=None, window=None):
+def attend_rows(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, runs: Any, scale: float | None = None, window: int | None = None) -> torch.Tensor:
     """Causal attention within each row of [1, heads, tokens, size]; the work is that of the rows alone.
 
     `window`: how many tokens back a token sees; None sees its whole row.
@@ -33,7 +38,7 @@ def attend_rows(query, key, value, runs, scale=None, window=None):
     for rows, length in runs:
         end = start + rows * length
 
-        def cut(part):
+        def cut(part: torch.Tensor) -> torch.Tensor:
             return part[0, :, start:end].unflatten(1, (rows, length)).transpose(0, 1)  # [rows, heads, length, size]
 
         mask = None
@@ -49,7 +54,7 @@ def attend_rows(query, key, value, runs, scale=None, window=None):
     return torch.cat(parts, 1).unsqueeze(0)
 
 
-def pack_attention(module):
+def pack_attention(module: Any) -> bool:
     """Lets a model of transformers run packed rows. Returns whether it can: whether all its layers are attention as
     `attend_rows` computes it."""
     config = module.config.get_text_config()
@@ -63,10 +68,20 @@ def pack_attention(module):
     # No function for masks goes with it: transformers then make none, which would be tokens by tokens in size.
     AttentionInterface.register(ATTENTION, _attention)
     module.set_attn_implementation(ATTENTION)
-    return config._attn_implementation == ATTENTION
+    return bool(config._attn_implementation == ATTENTION)
 
 
-def _attention(module, query, key, value, attention_mask, scaling=None, sliding_window=None, row_runs=None, **kwargs):
+def _attention(
+    module: Any,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: Any,
+    scaling: float | None = None,
+    sliding_window: int | None = None,
+    row_runs: Any = None,
+    **kwargs: Any,
+) -> Any:
     if row_runs is None:  # one row, or several of one length: while sampling
         from transformers.integrations.sdpa_attention import sdpa_attention_forward
 

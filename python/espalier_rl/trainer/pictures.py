@@ -3,12 +3,19 @@
 Needs pillow, imported where a picture is opened: a model of texts works without it.
 """
 
+from __future__ import annotations
+
 import base64
 import binascii
 import hashlib
 import io
 import struct
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .rows import Rows
 
 LARGEST = 2**26  # pixels: far above any history image, far below what exhausts a machine
 DATA_URL = "data:image/"
@@ -28,11 +35,11 @@ class Picture:
     width: int
 
     @property
-    def image(self):
+    def image(self) -> Any:
         return _decode(self.data)
 
 
-def open_picture(data, where):
+def open_picture(data: bytes, where: str) -> Picture:
     """Decodes a picture once. @param where: named by the message when it cannot be. Raises PictureRefused."""
     from PIL import Image
 
@@ -43,7 +50,7 @@ def open_picture(data, where):
     return Picture(id_of(image), data, image.height, image.width)
 
 
-def _decode(data):
+def _decode(data: bytes) -> Any:
     from PIL import Image
 
     opened = Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "WEBP"))
@@ -52,7 +59,7 @@ def _decode(data):
     return _on_white(opened)
 
 
-def _on_white(opened):
+def _on_white(opened: Any) -> Any:
     """A transparent picture is laid on white, as Espalier's own reader does."""
     from PIL import Image
 
@@ -63,12 +70,12 @@ def _on_white(opened):
     return Image.alpha_composite(white, whole).convert("RGB")
 
 
-def id_of(image):
+def id_of(image: Any) -> str:
     """The id that Espalier names a picture by: SHA-256 of `img`, NUL, width, height, RGB row by row."""
     return hashlib.sha256(b"img\0" + struct.pack(">II", image.width, image.height) + image.tobytes()).hexdigest()
 
 
-def read_album(listed, tensors):
+def read_album(listed: Sequence[Mapping[str, Any]], tensors: Mapping[str, Any]) -> dict[str, Picture]:
     """Reads the pictures of a batch, each sent once: {id: Picture}. @param listed: id and step of each, in the order of the bytes
     between `offsets`. Raises PictureRefused that names the step."""
     data, offsets = tensors["png"].numpy().tobytes(), tensors["offsets"].tolist()
@@ -84,7 +91,7 @@ def read_album(listed, tensors):
     return album
 
 
-def show_pictures(rows, shown, album, model):
+def show_pictures(rows: Rows, shown: Any, album: Mapping[str, Picture], model: Any) -> Rows:
     """Returns the rows with the pictures that their prompts show. @param shown: for each row null, or its step, how many of its
     tokens are the prompt, and the ids of its pictures in order. Raises PictureRefused that names the step."""
     if len(shown) != len(rows):
@@ -108,12 +115,12 @@ def show_pictures(rows, shown, album, model):
     return replace(rows, pictures=tuple(found))
 
 
-def read_messages(messages):
+def read_messages(messages: Any) -> tuple[list[Any], list[Any]]:
     """Reads messages whose content is text or a list of parts. Returns them with pictures as `{"type": "image"}`, and the pictures
     in order. Raises PictureRefused."""
     pictures = []
 
-    def part_of(part, where):
+    def part_of(part: Any, where: str) -> dict[str, Any]:
         kind = part.get("type") if isinstance(part, dict) else None
         if kind == "text" and isinstance(part.get("text"), str):
             return {"type": "text", "text": part["text"]}
@@ -131,7 +138,7 @@ def read_messages(messages):
     return read, pictures
 
 
-def _from_url(image_url, where):
+def _from_url(image_url: Any, where: str) -> Picture:
     url = image_url.get("url") if isinstance(image_url, dict) else image_url
     if not isinstance(url, str) or not url.startswith(DATA_URL) or ";base64," not in url[:100]:
         raise PictureRefused(f"{where}: a picture comes as data:image/png;base64,...; this server fetches no address")

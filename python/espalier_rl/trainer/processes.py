@@ -3,11 +3,18 @@
 `torchrun` starts them; a process that was started alone is `Alone`. All of them run the same request; what each computes of it is in the trainer.
 """
 
+from __future__ import annotations
+
 import datetime
 import json
 import os
 import threading
 import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
 
 FOREVER = datetime.timedelta(days=365)  # between two requests the others wait
 FAILED = "espalier/failed"
@@ -20,11 +27,11 @@ class Alone:
     rank, size = 0, 1
     failed = False
 
-    def sum(self, tensors):
+    def sum(self, tensors: Sequence[torch.Tensor]) -> None:
         pass
 
 
-def join():
+def join() -> Alone | Group:
     """Returns the processes that this one belongs to, by the variables that torchrun sets."""
     return Group() if int(os.environ.get("WORLD_SIZE", "1")) > 1 else Alone()
 
@@ -32,7 +39,7 @@ def join():
 class Group:
     """Processes that torchrun started on one machine."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         import torch
         from torch import distributed
 
@@ -47,7 +54,7 @@ class Group:
         self.parent = os.getppid()
         self.failed = False  # another one did, and its answer is being sent
 
-    def send(self, message, body):
+    def send(self, message: dict[str, Any], body: bytes) -> None:
         """Sends a request to the others. Called by the first alone."""
         import torch
 
@@ -55,7 +62,7 @@ class Group:
         self._broadcast(torch.tensor([len(text), len(body)]))
         self._broadcast(torch.frombuffer(bytearray(text + body), dtype=torch.uint8))
 
-    def receive(self):
+    def receive(self) -> tuple[Any, bytes]:
         """Waits for a request of the first. Returns (message, body)."""
         import torch
 
@@ -67,25 +74,25 @@ class Group:
         raw = data.numpy().tobytes()
         return json.loads(raw[:text]), raw[text:]
 
-    def sum(self, tensors):
+    def sum(self, tensors: Sequence[torch.Tensor]) -> None:
         """Adds up tensors on the CPU over all processes, in place."""
         from torch import distributed
 
         for tensor in tensors:
             distributed.all_reduce(tensor, group=self.requests)
 
-    def fail(self, answer):
+    def fail(self, answer: dict[str, Any]) -> None:
         """Leaves the answer of a request that failed here alone for the first process to send, and ends this one."""
         self.store.set(FAILED, json.dumps(answer))
         time.sleep(60)  # the first sends it and ends them all
         os._exit(1)
 
-    def watch(self, send):
+    def watch(self, send: Callable[[dict[str, Any]], Any]) -> None:
         """Ends this process when torchrun is gone. In the first, `send(answer)` is called when another one failed: this one may
         then wait for it within a computation, where nothing can be raised."""
         threading.Thread(target=self._watch, args=(send,), daemon=True).start()
 
-    def _watch(self, send):
+    def _watch(self, send: Callable[[dict[str, Any]], Any]) -> None:
         while os.getppid() == self.parent:
             if self.rank == 0 and self.store.check([FAILED]):
                 self.failed = True
@@ -94,13 +101,13 @@ class Group:
             time.sleep(WATCH_SECONDS)
         os._exit(1)
 
-    def _broadcast(self, tensor):
+    def _broadcast(self, tensor: torch.Tensor) -> None:
         from torch import distributed
 
         distributed.broadcast(tensor, 0, group=self.requests)
 
 
-def share_out(micro_batches, length, size):
+def share_out(micro_batches: Sequence[Any], length: Callable[[Any], int], size: int) -> list[Any]:
     """Deals the rows of a step to processes. Returns for each the micro-batches that it computes; each has equally many, [] where
     it has nothing left to do: all take part in every pass.
 
@@ -111,7 +118,8 @@ def share_out(micro_batches, length, size):
         budget = max(sum(length(i) for i in part) for part in micro_batches)
         count = -(-len(micro_batches) // size) * size
         while True:
-            parts, tokens = [[] for _ in range(count)], [0] * count
+            parts: list[list[int]] = [[] for _ in range(count)]
+            tokens = [0] * count
             for i in rows:
                 least = tokens.index(min(tokens))
                 parts[least].append(i)

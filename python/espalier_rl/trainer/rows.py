@@ -1,6 +1,10 @@
 """Ragged rows as they come over the wire, and the micro-batches that are made of them."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -17,31 +21,31 @@ class Rows:
     mask 0."""
 
     ids: torch.Tensor
-    offsets: list
+    offsets: list[int]
     mask: torch.Tensor
-    columns: dict
+    columns: dict[str, torch.Tensor]
     # For each row a list of (picture, start, length); empty where no row shows one.
-    pictures: tuple = ()
+    pictures: tuple[Any, ...] = ()
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def trained(self, index):
+    def trained(self, index: int) -> int:
         return int(self.mask[self.offsets[index] : self.offsets[index + 1]].sum())
 
-    def span(self, index):
+    def span(self, index: int) -> int:
         return losses.trained_span(self.mask[self.offsets[index] : self.offsets[index + 1]])
 
-    def length(self, index):
+    def length(self, index: int) -> int:
         return self.offsets[index + 1] - self.offsets[index]
 
-    def batch(self, indices, device):
+    def batch(self, indices: Sequence[int], device: Any) -> MicroBatch:
         """Returns a micro-batch of rows, shortest first."""
         indices = sorted(indices, key=self.length)
         lengths = [self.length(i) for i in indices]
         longest = lengths[-1]
 
-        def padded(column, dtype):
+        def padded(column: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
             result = torch.zeros(len(indices), longest, dtype=dtype)
             for place, i in enumerate(indices):
                 result[place, : lengths[place]] = column[self.offsets[i] : self.offsets[i + 1]]
@@ -52,7 +56,7 @@ class Rows:
         pictures = [self.pictures[i] if self.pictures else () for i in indices]
         return MicroBatch(indices, lengths, ids, padded(self.mask, torch.float32)[:, 1:], columns, pictures)
 
-    def unpad(self, batch, padded, into):
+    def unpad(self, batch: MicroBatch, padded: torch.Tensor, into: torch.Tensor) -> None:
         """Writes [rows, longest - 1] values back to their places in a flat column."""
         padded = padded.detach().float().cpu()
         for place, i in enumerate(batch.indices):
@@ -64,21 +68,21 @@ class MicroBatch:
     """Rows of one pass. `ids` are flat, one row behind the other; `mask` and `columns` are [rows, longest - 1], column t
     describing token t + 1."""
 
-    indices: list
-    lengths: list
+    indices: list[int]
+    lengths: list[int]
     ids: torch.Tensor
     mask: torch.Tensor
-    columns: dict
-    pictures: list
+    columns: dict[str, torch.Tensor]
+    pictures: list[Any]
 
-    def trained(self):
+    def trained(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Returns the flat places whose next token is trained, row after row, and those tokens."""
         starts = torch.tensor([0, *self.lengths[:-1]]).cumsum(0).to(self.ids.device)
         rows, places = (self.mask > 0).nonzero(as_tuple=True)
         at = starts[rows] + places
         return at, self.ids[at + 1]
 
-    def padded_ids(self):
+    def padded_ids(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Returns ids as [rows, longest], padded on the right, and the lengths."""
         result = torch.zeros(len(self.lengths), self.lengths[-1], dtype=torch.long, device=self.ids.device)
         lengths = torch.tensor(self.lengths, device=self.ids.device)
@@ -89,7 +93,7 @@ class MicroBatch:
 COLUMNS = ("old_log_probs", "ref_log_probs", "advantages", "returns", "values", "weights")
 
 
-def read_rows(tensors, vocabulary, context):
+def read_rows(tensors: Mapping[str, torch.Tensor], vocabulary: int, context: int) -> Rows:
     """Checks the tensors of a request. Raises RowsRefused."""
     for name in ("ids", "offsets", "mask"):
         if name not in tensors:

@@ -7,6 +7,8 @@ Requests that wait are drawn together, up to --batch replies at once; what arriv
 training needs no restart.
 """
 
+from __future__ import annotations
+
 import argparse
 import collections
 import json
@@ -14,9 +16,11 @@ import re
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -30,7 +34,7 @@ BATCH = 64  # replies that are drawn at once
 
 
 class RequestRefused(Exception):
-    def __init__(self, message, status=400, code=None):
+    def __init__(self, message: str, status: int = 400, code: str | None = None) -> None:
         super().__init__(message)
         self.status, self.code = status, code
 
@@ -38,7 +42,7 @@ class RequestRefused(Exception):
 class ModelServer:
     """Answers requests in batches; `lock` keeps weights and model as they are while one is drawn."""
 
-    def __init__(self, folder, *, name, device, precision, weights_root, batch=BATCH):
+    def __init__(self, folder: str | Path, *, name: str, device: str | None, precision: str, weights_root: str | None, batch: int = BATCH) -> None:
         self.spec = {"precision": precision}
         self.name = name
         self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
@@ -47,12 +51,12 @@ class ModelServer:
         self.take_over(folder)
         self.batches = Batches(self, batch)
 
-    def take_over(self, folder):
+    def take_over(self, folder: str | Path) -> None:
         model = open_model({**self.spec, "kind": "folder", "path": str(folder)}, 0, self.device)
         with self.lock:
             self.model, self.weights = model, digest_tensors(model.tensors())
 
-    def change_weights(self, request):
+    def change_weights(self, request: dict[str, Any]) -> dict[str, Any]:
         checkpoint = request.get("checkpoint")
         if self.weights_root is None:
             raise RequestRefused("this server was started without --weights-root", 403)
@@ -61,15 +65,15 @@ class ModelServer:
         self.take_over(self.weights_root / checkpoint)
         return {"checkpoint": checkpoint, "weights": self.weights}
 
-    def complete(self, request):
+    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
         messages, count, longest, temperature, seed, stop = _read_request(request)
         model = self.model  # the tokenizer of all its versions is one
         prompt, pictures = _encode(model, messages)
         room = model.context - len(prompt)
         if room < (longest or 1):
-            asked = len(prompt) + (longest or 1)
+            needed = len(prompt) + (longest or 1)
             raise RequestRefused(
-                f"This model's maximum context length is {model.context} tokens. However, you requested {asked} tokens.",
+                f"This model's maximum context length is {model.context} tokens. However, you requested {needed} tokens.",
                 code="context_length_exceeded",
             )
         longest = min(longest or room, room)
@@ -92,21 +96,21 @@ class ModelServer:
 class Batches:
     """Draws what waits together, in a thread of its own."""
 
-    def __init__(self, server, size):
+    def __init__(self, server: ModelServer, size: int) -> None:
         self.server, self.size, self.count = server, size, 0
-        self.waiting = collections.deque()
+        self.waiting: collections.deque[Any] = collections.deque()
         self.arrived = threading.Condition()
         threading.Thread(target=self._run, daemon=True).start()
 
-    def draw(self, asked):
+    def draw(self, asked: Asked) -> tuple[list[dict[str, Any]], str, int]:
         """Waits for replies. Returns them, the weights that drew them and a number of its own."""
-        result = Future()
+        result: Future[tuple[list[dict[str, Any]], str, int]] = Future()
         with self.arrived:
             self.waiting.append((asked, result))
             self.arrived.notify()
         return result.result()
 
-    def _run(self):
+    def _run(self) -> None:
         while True:
             with self.arrived:
                 while not self.waiting:
@@ -115,7 +119,7 @@ class Batches:
             with self.server.lock:
                 self._draw(batch)
 
-    def _next(self):
+    def _next(self) -> list[Any]:
         """Takes requests in the order in which they came, as far as they fit; at least one, and one with pictures alone."""
         batch = [self.waiting.popleft()]
         held = batch[0][0].count
@@ -127,10 +131,10 @@ class Batches:
             batch.append(self.waiting.popleft())
         return batch
 
-    def _draw(self, batch):
+    def _draw(self, batch: Any) -> None:
         model, weights = self.server.model, self.server.weights
 
-        def done(place, replies):
+        def done(place: int, replies: list[dict[str, Any]]) -> None:
             self.count += 1
             batch[place][1].set_result((replies, weights, self.count))
 
@@ -150,7 +154,7 @@ class Batches:
                 result.set_exception(error)
 
 
-def _encode(model, messages):
+def _encode(model: Any, messages: Any) -> tuple[list[int], Sequence[Any]]:
     if not model.reads_pictures:
         if any(not isinstance(message["content"], str) for message in messages):
             raise RequestRefused("this model reads texts alone")
@@ -159,7 +163,7 @@ def _encode(model, messages):
     return model.encode_shown(chat, pictures), pictures
 
 
-def _choice(model, request, index, reply):
+def _choice(model: Any, request: dict[str, Any], index: int, reply: dict[str, Any]) -> dict[str, Any]:
     as_ids = request.get("return_tokens_as_token_ids")
     content = [
         {"token": f"token_id:{token}" if as_ids else model.decode([token]), "logprob": log_prob, "top_logprobs": []}
@@ -174,7 +178,7 @@ def _choice(model, request, index, reply):
     }
 
 
-def _read_request(request):
+def _read_request(request: dict[str, Any]) -> tuple[Any, ...]:
     messages = request.get("messages")
     if not isinstance(messages, list) or not messages:
         raise RequestRefused("messages must be a list with at least one message")
@@ -193,7 +197,7 @@ def _read_request(request):
     return messages, count, longest, temperature, seed, [stop] if isinstance(stop, str) else stop
 
 
-def _number(request, name, default, least, most, kind):
+def _number(request: dict[str, Any], name: str, default: Any, least: float, most: float, kind: type[int] | type[float]) -> Any:
     value = request.get(name)
     if value is None:
         return default
@@ -202,17 +206,17 @@ def _number(request, name, default, least, most, kind):
     return kind(value)
 
 
-def _handler(server):
+def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_GET(self):
+        def do_GET(self) -> None:
             if self.path in ("/health", "/v1/models"):
                 self._send(200, {"object": "list", "data": [{"id": server.name, "object": "model", "weights": server.weights}]})
             else:
                 self._send(404, _error("Not Found", None))
 
-        def do_POST(self):
+        def do_POST(self) -> None:
             routes = {"/v1/chat/completions": server.complete, "/v1/weights": server.change_weights}
             try:
                 length = int(self.headers.get("content-length") or 0)
@@ -234,7 +238,7 @@ def _handler(server):
             except (torch.OutOfMemoryError, MemoryError) as error:
                 self._send(500, _error(f"out of memory: {error}", "memory"))
 
-        def _send(self, status, value):
+        def _send(self, status: int, value: Any) -> None:
             data = json.dumps(value).encode()
             self.send_response(status)
             self.send_header("content-type", "application/json")
@@ -244,17 +248,22 @@ def _handler(server):
             self.end_headers()
             self.wfile.write(data)
 
-        def log_message(self, *_):
+        def log_message(self, *_: Any) -> None:
             pass
 
     return Handler
 
 
-def _error(message, code):
+def _error(message: str, code: str | None) -> dict[str, Any]:
     return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code}}
 
 
-def main():
+def _shut_with_stdin(http: ThreadingHTTPServer) -> None:
+    sys.stdin.buffer.read()
+    http.shutdown()
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(prog="espalier_rl.trainer.serve", description=__doc__.splitlines()[0])
     parser.add_argument("--model", required=True, help="folder of a causal language model, or of a checkpoint")
     parser.add_argument("--name", default="policy", help="what the model is called in requests")
@@ -283,7 +292,7 @@ def main():
     http = ThreadingHTTPServer((chosen.host, chosen.port), _handler(model))
     http.daemon_threads = True
     if chosen.end_with_stdin:
-        threading.Thread(target=lambda: (sys.stdin.buffer.read(), http.shutdown()), daemon=True).start()
+        threading.Thread(target=_shut_with_stdin, args=(http,), daemon=True).start()
     print(f"listening on http://{chosen.host}:{http.server_address[1]}/v1", file=sys.stderr, flush=True)
     try:
         http.serve_forever()

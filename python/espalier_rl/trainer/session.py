@@ -5,17 +5,26 @@ Every request is {"id", "kind", ...}; its answer {"id", "kind": "ok", ...}, or {
 (another version, no handshake), `refused` (the request cannot be followed), `not-finite`, `damaged`, `memory`, `fault`.
 """
 
+from __future__ import annotations
+
 import platform
 import sys
 import traceback
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from . import PROTOCOL, __version__
+
+if TYPE_CHECKING:
+    from .pictures import Picture
+    from .rows import Rows
+    from .trainer import Trainer
 
 
 class Refused(Exception):
     """A request that cannot be followed; `code` says in which way."""
 
-    def __init__(self, message, code="refused"):
+    def __init__(self, message: str, code: str = "refused") -> None:
         super().__init__(message)
         self.code = code
 
@@ -23,18 +32,18 @@ class Refused(Exception):
 class Session:
     """`answer(message, body)` returns (message, body). Holds the trainer between requests."""
 
-    def __init__(self, processes=None):
+    def __init__(self, processes: Any = None) -> None:
         self.processes = processes
         self.greeted = False
-        self.trainer = None
-        self.album = {}
+        self.trainer: Trainer | None = None
+        self.album: dict[str, Picture] = {}
 
-    def answer(self, message, body):
+    def answer(self, message: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
         try:
             kind = message.get("kind")
             if not self.greeted and kind != "hello":
                 raise Refused("the first request is hello", "protocol")
-            handler = HANDLERS.get(kind)
+            handler = HANDLERS.get(str(kind))
             if handler is None:
                 raise Refused(f"there is no request {kind!r}; there are {', '.join(HANDLERS)}")
             result, tensors = handler(self, message, body)
@@ -46,14 +55,14 @@ class Session:
             text = str(error) if code != "fault" else f"{type(error).__name__}: {error}"
             return {"id": message.get("id"), "kind": "error", "code": code, "message": text[:4000]}, b""
 
-    def hello(self, message, _body):
+    def hello(self, message: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
         asked = message.get("protocol")
         if asked != PROTOCOL:
             raise Refused(f"this is protocol {PROTOCOL}, not {asked!r}; use the two parts of one release", "protocol")
         self.greeted = True
         return {"protocol": PROTOCOL, "version": __version__, "python": platform.python_version(), **_torch_facts()}, b""
 
-    def open(self, message, _body):
+    def open(self, message: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
         from .memory import describe_memory, memory_of
         from .trainer import Trainer
 
@@ -69,11 +78,11 @@ class Session:
             facts["processor"] = model.processor_digest()
         return {"device": self.trainer.device, "rows": "packed" if model.packed else "padded", **facts}, b""
 
-    def hold(self, message, _body):
+    def hold(self, message: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
         self._trainer().hold_to(message["folder"])
         return {}, b""
 
-    def encode(self, message, _body):
+    def encode(self, message: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
         trainer = self._trainer()
         import torch
 
@@ -86,7 +95,7 @@ class Session:
         ids = torch.tensor([i for row in rows for i in row], dtype=torch.int32)
         return {}, encode_tensors({"ids": ids, "offsets": torch.tensor(offsets, dtype=torch.int32)})
 
-    def pictures(self, message, body):
+    def pictures(self, message: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
         """Takes the pictures that the rows of the requests that follow show, in place of those before."""
         from .pictures import read_album
         from .tensors import decode_tensors
@@ -95,40 +104,40 @@ class Session:
         self.album = read_album(message["pictures"], decode_tensors(body))
         return {}, b""
 
-    def read(self, message, body):
+    def read(self, message: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
         rows = self._rows(message, body)
         from .tensors import encode_tensors
 
         asked = (message["microBatches"], message.get("temperature", 1.0), message.get("squaredProbs", False))
         return {}, encode_tensors(self._trainer().read(rows, *asked))
 
-    def locate(self, message, _body):
+    def locate(self, message: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
         from .locate import closing_places
 
         decode = self._trainer().model.decode_whole
         return {"places": [closing_places(decode, ids, message["closing"]) for ids in message["rows"]]}, b""
 
-    def update(self, message, body):
+    def update(self, message: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
         return {"metrics": self._trainer().update(self._rows(message, body), message["settings"])}, b""
 
-    def save(self, message, _body):
+    def save(self, message: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
         trainer = self._trainer()
         from .checkpoints import save_checkpoint
 
         return {"state": save_checkpoint(trainer, message["folder"])}, b""
 
-    def load(self, message, _body):
+    def load(self, message: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
         trainer = self._trainer()
         from .checkpoints import load_checkpoint
 
         return {"state": load_checkpoint(trainer, message["folder"])}, b""
 
-    def _trainer(self):
+    def _trainer(self) -> Trainer:
         if self.trainer is None:
             raise Refused("no model is open")
         return self.trainer
 
-    def _rows(self, message, body):
+    def _rows(self, message: dict[str, Any], body: bytes) -> Rows:
         model = self._trainer().model
         from .pictures import show_pictures
         from .rows import read_rows
@@ -167,16 +176,16 @@ CODES = {
 }
 
 
-def breaks_off(answer):
+def breaks_off(answer: Mapping[str, Any]) -> bool:
     """Returns whether a request failed in a way that may have struck one process alone."""
     return answer.get("code") in ("memory", "fault")
 
 
-def _code_of(error):
+def _code_of(error: BaseException) -> str:
     return error.code if isinstance(error, Refused) else CODES.get(type(error).__name__, "fault")
 
 
-def _torch_facts():
+def _torch_facts() -> dict[str, Any]:
     try:
         import torch
     except ImportError:
@@ -184,7 +193,7 @@ def _torch_facts():
     return {"torch": torch.__version__, "cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else None}
 
 
-def _make_deterministic(threads):
+def _make_deterministic(threads: int | None) -> None:
     import torch
 
     if threads:

@@ -3,25 +3,29 @@
 A block is put together while it is computed, in bfloat16 where asked for. All functions are called by all processes at once.
 """
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch.utils.checkpoint import checkpoint
 
 
-def blocks_of(module):
+def blocks_of(module: Any) -> list[Any]:
     """Returns the layers of a model that repeat: what is put together at a time, and computed again in the backward pass."""
     names = set(getattr(module, "_no_split_modules", None) or [])
     return [each for each in module.modules() if type(each).__name__ in names]
 
 
-def compute_again(module):
+def compute_again(module: Any) -> None:
     """Keeps only the input of each block for the backward pass, which computes the rest again."""
     for block in blocks_of(module):
         block.forward = functools.partial(checkpoint, block.forward, use_reentrant=False)
 
 
-def shard(module, size, device, precision):
+def shard(module: Any, size: int, device: Any, precision: str) -> None:
     """Spreads the weights of a module over `size` processes. Gradients are summed over them, never averaged: losses are shares of
     a whole step."""
     from torch.distributed.device_mesh import init_device_mesh
@@ -37,13 +41,13 @@ def shard(module, size, device, precision):
         part.set_force_sum_reduction_for_comms(True)
 
 
-def whole(tensor):
+def whole(tensor: Any) -> Any:
     """Returns a tensor put together from all processes, on the CPU."""
     tensor = tensor.detach()
     return (tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor).cpu()
 
 
-def like(tensor, whole_tensor):
+def like(tensor: Any, whole_tensor: Any) -> Any:
     """Returns this process's part of a whole tensor, spread as `tensor` is."""
     if not hasattr(tensor, "full_tensor"):
         return whole_tensor
@@ -54,7 +58,7 @@ def like(tensor, whole_tensor):
     return distribute_tensor(given, tensor.device_mesh, tensor.placements, src_data_rank=None)
 
 
-def whole_tensors(module, keep=True):
+def whole_tensors(module: Any, keep: bool = True) -> dict[str, Any]:
     """Returns the weights of a module by name, put together; tied ones share their memory, under each of their names. Without
     `keep` they are empty: this process only takes part."""
     found, kept = {}, {}
@@ -71,7 +75,7 @@ def whole_tensors(module, keep=True):
     return found
 
 
-def put_tensors(module, tensors):
+def put_tensors(module: Any, tensors: Mapping[str, Any]) -> None:
     """Puts whole tensors into a module. Raises KeyError where names or shapes differ."""
     own = {**dict(module.named_buffers()), **dict(module.named_parameters(remove_duplicate=False))}
     names = set(module.state_dict())

@@ -4,10 +4,14 @@ tensors are equal bytes.
 Written here, because the protocol needs it where the safetensors package is not installed; files are the same format.
 """
 
+from __future__ import annotations
+
 import ctypes
 import hashlib
 import json
 import struct
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 
@@ -30,13 +34,13 @@ class TensorError(Exception):
     """The bytes are no tensors that can be read here."""
 
 
-def encode_tensors(tensors):
+def encode_tensors(tensors: Mapping[str, torch.Tensor]) -> bytes:
     """Returns the safetensors bytes of named tensors."""
     header, parts = _lay_out(tensors)
     return b"".join([header, *parts])
 
 
-def decode_tensors(data):
+def decode_tensors(data: bytes) -> dict[str, torch.Tensor]:
     """Reads named tensors. Raises TensorError that says what is wrong."""
     if len(data) < 8:
         raise TensorError(f"{len(data)} bytes are too few for a safetensors header")
@@ -65,7 +69,7 @@ def decode_tensors(data):
         raise TensorError(f"the safetensors header cannot be read: {error!r}") from error
 
 
-def digest_tensors(tensors):
+def digest_tensors(tensors: Mapping[str, torch.Tensor]) -> str:
     """Returns the SHA-256 (hex) of named tensors: equal names, types, shapes and values give equal digests."""
     header, parts = _lay_out(tensors)
     digest = hashlib.sha256(header)
@@ -74,7 +78,7 @@ def digest_tensors(tensors):
     return digest.hexdigest()
 
 
-def _lay_out(tensors):
+def _lay_out(tensors: Mapping[str, torch.Tensor]) -> tuple[bytes, list[Any]]:
     entries, parts, offset = {}, [], 0
     for name in sorted(tensors):
         tensor = tensors[name].detach().to("cpu").contiguous()

@@ -6,6 +6,8 @@ A Qwen2 of two layers over bytes, with the tokenizer and chat template of such a
 pictures too.
 """
 
+from __future__ import annotations
+
 import argparse
 import sys
 from pathlib import Path
@@ -18,7 +20,7 @@ from .tiny_vision import byte_tokenizer
 HEADS = 4
 
 
-def write_tiny(folder, seed=0, width=32, layers=2, context=16384):
+def write_tiny(folder: str | Path, seed: int = 0, width: int = 32, layers: int = 2, context: int = 16384) -> str | Path:
     """Writes the folder. Equal arguments write equal weights. Raises ModelRefused for a size that there is not."""
     import transformers
 
@@ -41,7 +43,7 @@ def write_tiny(folder, seed=0, width=32, layers=2, context=16384):
     return folder
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(prog="espalier_rl.trainer.tiny", description=__doc__.splitlines()[0])
     parser.add_argument("--out", required=True, help="folder to write")
     parser.add_argument("--seed", type=int, default=0, help="of the random weights")

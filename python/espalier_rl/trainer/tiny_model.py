@@ -1,7 +1,11 @@
 """A tiny byte-level transformer: small enough to learn a toy task on one core, whole enough to go through every path of a large
 model."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import torch
 from torch import nn
@@ -24,7 +28,7 @@ class TinyConfig:
     heads: int = 4
     context: int = 256
 
-    def to_json(self):
+    def to_json(self) -> dict[str, Any]:
         return {"model_type": MODEL_TYPE, **asdict(self)}
 
 
@@ -36,7 +40,7 @@ class TinyModel(nn.Module):
 
     _no_split_modules = ["Block"]  # by the name that transformers have for it
 
-    def __init__(self, config):
+    def __init__(self, config: TinyConfig) -> None:
         super().__init__()
         if config.width % config.heads != 0:
             raise ValueError(f"the width {config.width} is no multiple of the {config.heads} heads")
@@ -53,7 +57,7 @@ class TinyModel(nn.Module):
                 nn.init.normal_(parameter, std=config.width**-0.5)
         nn.init.normal_(self.head.weight, std=0.02)  # the first replies are nearly uniform
 
-    def forward(self, ids, lengths=None):
+    def forward(self, ids: torch.Tensor, lengths: Sequence[int] | None = None) -> tuple[torch.Tensor, torch.Tensor]:
         places = torch.arange(ids.shape[-1], device=ids.device) if lengths is None else positions_of(lengths, ids.device)
         x = self.tokens(ids) + self.positions(places)
         for block in self.blocks:
@@ -63,7 +67,7 @@ class TinyModel(nn.Module):
 
 
 class Block(nn.Module):
-    def __init__(self, config):
+    def __init__(self, config: TinyConfig) -> None:
         super().__init__()
         self.heads = config.heads
         self.attention_norm = nn.LayerNorm(config.width)
@@ -74,7 +78,7 @@ class Block(nn.Module):
             nn.Linear(config.width, 4 * config.width), nn.GELU(), nn.Linear(4 * config.width, config.width)
         )
 
-    def forward(self, x, runs=None):
+    def forward(self, x: torch.Tensor, runs: Any = None) -> torch.Tensor:
         rows, length, width = x.shape
         parts = self.attention(self.attention_norm(x)).view(rows, length, 3, self.heads, width // self.heads)
         query, key, value = parts.permute(2, 0, 3, 1, 4)
@@ -86,7 +90,7 @@ class Block(nn.Module):
         return x + self.mlp(self.mlp_norm(x))
 
 
-def encode_chat(messages):
+def encode_chat(messages: Sequence[Mapping[str, Any]]) -> list[int]:
     """Returns the token ids of a chat up to the place where the assistant's reply begins."""
     ids = []
     for message in messages:
@@ -94,6 +98,6 @@ def encode_chat(messages):
     return [*ids, ROLES["assistant"]]
 
 
-def decode_reply(ids):
+def decode_reply(ids: Sequence[int]) -> str:
     """Returns the text of sampled ids; bytes that are no UTF-8 become U+FFFD. Only the ids say exactly what was sampled."""
     return bytes(i for i in ids if i < 256).decode("utf-8", "replace")

@@ -5,10 +5,13 @@
 Config, tokenizer (the 256 bytes and the special tokens), image processor and chat template are those of the family, made small.
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -28,7 +31,7 @@ CHAT_TEMPLATE = """{%- for message in messages -%}
 {% endif %}"""
 
 
-def write_tiny_vision(folder, family="qwen2.5-vl", seed=0, width=32, context=8192):
+def write_tiny_vision(folder: str | Path, family: str = "qwen2.5-vl", seed: int = 0, width: int = 32, context: int = 8192) -> str | Path:
     """Writes the folder. Equal arguments write equal weights. Raises ModelRefused for a family or a size that there is not."""
     import transformers
 
@@ -53,7 +56,7 @@ def write_tiny_vision(folder, family="qwen2.5-vl", seed=0, width=32, context=819
     return folder
 
 
-def byte_tokenizer(transformers):
+def byte_tokenizer(transformers: Any) -> Any:
     """The 256 bytes and the special tokens, with the chat template."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
@@ -67,7 +70,7 @@ def byte_tokenizer(transformers):
     return made
 
 
-def _config(transformers, family, tokenizer, width, context):
+def _config(transformers: Any, family: str, tokenizer: Any, width: int, context: int) -> Any:
     ids = {token: tokenizer.convert_tokens_to_ids(token) for token in SPECIAL}
     half = width // 4 // 2  # of the dimensions of a head, which the three axes of a position share
     sections = [half - 2 * (half // 3), half // 3, half // 3]
@@ -77,7 +80,7 @@ def _config(transformers, family, tokenizer, width, context):
         **{"bos_token_id": ids["<|endoftext|>"], "eos_token_id": ids["<|im_end|>"], "pad_token_id": ids["<|endoftext|>"]},
         "rope_parameters": {"rope_type": "default", "rope_theta": 10_000.0, "mrope_section": sections},
     }
-    vision = {"depth": 2, "num_heads": 2, "in_channels": 3, "temporal_patch_size": 2, "spatial_merge_size": 2}
+    vision: dict[str, Any] = {"depth": 2, "num_heads": 2, "in_channels": 3, "temporal_patch_size": 2, "spatial_merge_size": 2}
     shared = {
         **{"image_token_id": ids["<|image_pad|>"], "video_token_id": ids["<|video_pad|>"], "tie_word_embeddings": False},
         **{"vision_start_token_id": ids["<|vision_start|>"], "vision_end_token_id": ids["<|vision_end|>"]},
@@ -94,7 +97,7 @@ def _config(transformers, family, tokenizer, width, context):
     return transformers.Qwen3VLConfig(text_config=text, vision_config=vision, **shared)
 
 
-def _processor(family):
+def _processor(family: str) -> dict[str, Any]:
     # The sizes of the vision presets by which Espalier counts the tokens of a picture: what it counts is what the prompt holds.
     third = family == "qwen3-vl"
     sizes = {"shortest_edge": 65_536, "longest_edge": 16_777_216} if third else {"shortest_edge": 3_136, "longest_edge": 12_845_056}
@@ -106,7 +109,7 @@ def _processor(family):
     }
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(prog="espalier_rl.trainer.tiny_vision", description=__doc__.splitlines()[0])
     parser.add_argument("--out", required=True, help="folder to write")
     parser.add_argument("--family", choices=FAMILIES, default="qwen2.5-vl")

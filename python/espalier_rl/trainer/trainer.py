@@ -1,9 +1,13 @@
 """Holds a model with its optimiser, on one process or spread over several: log-probs of recorded tokens, and updates."""
 
+from __future__ import annotations
+
 import contextlib
 import copy
 import dataclasses
 import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -15,6 +19,9 @@ from .processes import Alone, share_out
 from .rows import RowsRefused
 from .sharding import compute_again, shard
 
+if TYPE_CHECKING:
+    from .rows import MicroBatch, Rows
+
 
 class NotFinite(Exception):
     """No step of an update could be taken, because no gradient was finite."""
@@ -24,7 +31,7 @@ class Trainer:
     """A model under training. `settings`: model, seed, device, learningRate, betas, epsilon, weightDecay, valueHead, reference,
     lora, checkpointing, packed."""
 
-    def __init__(self, settings, processes=None):
+    def __init__(self, settings: dict[str, Any], processes: Any = None) -> None:
         self.settings = settings
         self.processes = processes or Alone()
         self.device = settings.get("device") or ("cuda" if torch.cuda.is_available() else "cpu")
@@ -55,7 +62,7 @@ class Trainer:
             weight_decay=settings.get("weightDecay", 0.0),
         )
 
-    def hold_to(self, folder):
+    def hold_to(self, folder: str) -> None:
         """Takes the model of a folder as what a KL penalty holds to."""
         if self.model.adapter is None:
             self.reference = self._held(self._opened({**self.settings["model"], "kind": "folder", "path": str(folder)}, 0).module)
@@ -65,32 +72,32 @@ class Trainer:
         put_adapter(self.model.module, read_adapter(folder))
         exchange_adapter(self.model.module, self.reference)
 
-    def _opened(self, spec, seed):
+    def _opened(self, spec: dict[str, Any], seed: int) -> Any:
         model = open_model(spec, seed, self.device)
         model.sharded = self.processes.size > 1
         if self.settings.get("packed", True):
             model.pack()
         return model
 
-    def _held(self, module):
+    def _held(self, module: Any) -> Any:
         """Returns the reference: a module that is not trained, or copies of the adapter's weights."""
         if module is None:
             return held_adapter(self.model.module)
         self._shard(module.requires_grad_(False))
         return module
 
-    def _shard(self, module):
+    def _shard(self, module: Any) -> None:
         if self.processes.size > 1:
             shard(module, self.processes.size, self.device, self.model.precision)
 
-    def parameters(self):
+    def parameters(self) -> list[Any]:
         """Returns what is trained, in the order of the optimiser."""
         return [*self.model.trained_parameters(), *(self.head.parameters() if self.head else [])]
 
-    def reference_parameters(self):
+    def reference_parameters(self) -> list[Any]:
         return self.reference if isinstance(self.reference, list) else list(self.reference.parameters()) if self.reference else []
 
-    def read(self, rows, micro_batches, temperature, squared=False):
+    def read(self, rows: Rows, micro_batches: Sequence[Sequence[int]], temperature: float, squared: bool = False) -> dict[str, torch.Tensor]:
         """Returns flat columns `log_probs` and `entropies` of the trained tokens, `values` with a value head, `ref_log_probs`
         with a reference, and
         `squared_probs` (the sum of squared probabilities of each token's distribution) where they are asked for; 0 elsewhere.
@@ -106,10 +113,10 @@ class Trainer:
                     found["ref_log_probs"] = self.reference_log_probs(batch, temperature)
                 for name in names if indices else ():
                     rows.unpad(batch, found[name], result[name])
-        self.processes.sum(result.values())  # each token is read by one process
+        self.processes.sum(list(result.values()))  # each token is read by one process
         return result
 
-    def update(self, rows, settings):
+    def update(self, rows: Rows, settings: dict[str, Any]) -> dict[str, Any]:
         """Takes the optimiser steps of `miniBatches` (steps of micro-batches of row indices), `epochs` times. Returns metrics.
 
         The denominators of a step are the trained tokens and rows of all its micro-batches, so how a step is cut into them changes nothing.
@@ -153,7 +160,7 @@ class Trainer:
         means = {key: value / taken for key, value in total.values.items()}
         return {**{key: value for key, value in means.items() if math.isfinite(value)}, "steps": taken, "skippedSteps": skipped}
 
-    def tokens(self, batch, temperature, squared=False):
+    def tokens(self, batch: MicroBatch, temperature: float, squared: bool = False) -> dict[str, torch.Tensor | None]:
         """Returns columns [rows, longest - 1], 0 outside the mask."""
         logits, hidden = self.model.score(batch, hidden=self.head is not None)
         found = token_columns(logits, batch, temperature, squared)
@@ -161,13 +168,13 @@ class Trainer:
         found["values"] = self.head(hidden.detach().float()).squeeze(-1) if self.head else None
         return {name: None if values is None else spread(values, batch.mask) for name, values in found.items()}
 
-    def reference_log_probs(self, batch, temperature):
+    def reference_log_probs(self, batch: MicroBatch, temperature: float) -> torch.Tensor:
         """Returns the log-probs of the model that a KL penalty holds to, as a column."""
         with torch.no_grad(), self._as_reference():
             return spread(token_columns(self.model.score(batch)[0], batch, temperature)["log_probs"], batch.mask)
 
     @contextlib.contextmanager
-    def _as_reference(self):
+    def _as_reference(self) -> Iterator[None]:
         model, own = self.model, self.model.module
         if isinstance(self.reference, list):
             exchange_adapter(own, self.reference)
@@ -181,41 +188,42 @@ class Trainer:
             else:
                 model.module = own
 
-    def _own(self, rows, micro_batches):
+    def _own(self, rows: Rows, micro_batches: Sequence[Sequence[int]]) -> Any:
         """Returns the micro-batches that this process computes; [] is a pass that only takes part in putting the weights together."""
         shares = share_out(micro_batches, rows.length, self.processes.size)
         return shares[self.processes.rank]
 
-    def _batch(self, rows, indices):
+    def _batch(self, rows: Rows, indices: Sequence[int]) -> MicroBatch:
         if indices:
             return rows.batch(indices, self.device)
         shortest = rows.batch([min(range(len(rows)), key=rows.length)], self.device)
         return dataclasses.replace(shortest, mask=torch.zeros_like(shortest.mask))
 
-    def _clip(self, longest):
+    def _clip(self, longest: float) -> torch.Tensor:
         """Clips gradients to a norm, those of policy and critic each. Returns the policy's norm, which is not finite when either is
         not."""
-        norm = torch.nn.utils.clip_grad_norm_(self.model.trained_parameters(), longest)
+        norm: torch.Tensor = torch.nn.utils.clip_grad_norm_(self.model.trained_parameters(), longest)
         norm = norm.full_tensor() if hasattr(norm, "full_tensor") else norm
-        given = [each.grad for each in self.head.parameters() if each.grad is not None] if self.head else []
-        if given:
+        head = self.head
+        given = [each.grad for each in head.parameters() if each.grad is not None] if head else []
+        if head and given:
             for gradient in given:  # the critic is small and whole on every process
                 summed = gradient.cpu()
                 self.processes.sum([summed])
                 gradient.copy_(summed)
-            norm = norm + 0 * torch.nn.utils.clip_grad_norm_(self.head.parameters(), longest).to(norm.device)
+            norm = norm + 0 * torch.nn.utils.clip_grad_norm_(head.parameters(), longest).to(norm.device)
         return norm
 
 
 class _Metrics:
-    def __init__(self):
-        self.values = {}
+    def __init__(self) -> None:
+        self.values: dict[str, float] = {}
 
-    def add(self, metrics, weight):
+    def add(self, metrics: Mapping[str, Any], weight: float) -> None:
         for key, value in metrics.items():
             self.values[key] = self.values.get(key, 0.0) + weight * value
 
-    def sum(self, processes):
+    def sum(self, processes: Any) -> None:
         names = sorted(self.values)
         values = torch.tensor([self.values[name] for name in names], dtype=torch.float64)
         processes.sum([values])

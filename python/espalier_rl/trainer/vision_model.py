@@ -1,16 +1,23 @@
 """Opens a vision-language model of the Qwen-VL families: what its processor makes of pictures, their places in a prompt, and
 positions of three axes."""
 
+from __future__ import annotations
+
 import hashlib
 import itertools
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from .language_model import LanguageModel, ModelRefused, open_module, open_tokenizer
 from .pictures import PictureRefused
+
+if TYPE_CHECKING:
+    from .rows import MicroBatch
 
 # Copied into a checkpoint as they are: it is opened by the same processor, here and by every other tool.
 PROCESSOR_FILES = ("preprocessor_config.json", "processor_config.json", "video_preprocessor_config.json", "chat_template.json")
@@ -21,29 +28,29 @@ class VisionModel(LanguageModel):
 
     reads_pictures = True
 
-    def __init__(self, module, tokenizer, processor, device, precision, folder):
+    def __init__(self, module: Any, tokenizer: Any, processor: Any, device: Any, precision: str, folder: Any) -> None:
         super().__init__(module, tokenizer, device, precision)
         self.processor = processor
         self.files = {name: (folder / name).read_bytes() for name in PROCESSOR_FILES if (folder / name).exists()}
 
     @property
-    def image_token(self):
-        return self.module.config.image_token_id
+    def image_token(self) -> int:
+        return int(self.module.config.image_token_id)
 
-    def processor_digest(self):
+    def processor_digest(self) -> str:
         """What the processor does to a picture, as a digest: size limits, patches, normalisation."""
         return hashlib.sha256(json.dumps(self.processor.to_dict(), sort_keys=True, default=str).encode()).hexdigest()
 
-    def tokens_of(self, picture):
+    def tokens_of(self, picture: Any) -> int:
         """How many image tokens a picture takes, by the size that the processor brings it to. Raises PictureRefused."""
         try:
             patches = self.processor.get_number_of_image_patches(picture.height, picture.width, {})
         except ValueError as error:  # more than 200 times as long as wide
             size = f"{picture.width} x {picture.height}"
             raise PictureRefused(f"picture {picture.id}: the processor does not take {size} pixels: {error}") from error
-        return patches // self.processor.merge_size**2
+        return int(patches // self.processor.merge_size**2)
 
-    def encode_shown(self, messages, pictures):
+    def encode_shown(self, messages: Any, pictures: Sequence[Any]) -> list[int]:
         """Returns the token ids of a chat with pictures, each pad written out as often as its picture takes tokens."""
         content = self.encode_chat(messages)
         counts = iter([self.tokens_of(picture) for picture in pictures])
@@ -52,7 +59,7 @@ class VisionModel(LanguageModel):
             raise PictureRefused(f"the chat template shows {held} pictures of {len(pictures)}; its text may hold an image token")
         return [each for token in content for each in ([token] * next(counts) if token == self.image_token else [token])]
 
-    def places_of(self, ids, pictures, where):
+    def places_of(self, ids: Any, pictures: Sequence[Any], where: str) -> list[tuple[int, int]]:
         """Finds the image tokens of a prompt that the pictures stand on, in order: a list of (start, length). Raises
         PictureRefused that names `where`."""
         every, start = [], 0
@@ -75,11 +82,11 @@ class VisionModel(LanguageModel):
             "that sampled it had another processor (min and max pixels), or the picture is not the one that it was shown"
         )
 
-    def pack(self):
+    def pack(self) -> bool:
         """Rows with pictures run padded: positions of three axes, and the windows of the vision part, are made for whole rows."""
         return False
 
-    def _padded(self, batch, hidden):
+    def _padded(self, batch: MicroBatch, hidden: bool) -> tuple[Any, Any]:
         ids, lengths = batch.padded_ids()
         attention = (torch.arange(ids.shape[1], device=ids.device)[None, :] < lengths[:, None]).long()
         shown, positions, extra = self._see(ids, batch.pictures, attention)
@@ -98,7 +105,7 @@ class VisionModel(LanguageModel):
         kept = chosen[:, at]
         return output.logits[kept], output.hidden_states[-1][:, at][kept] if hidden else None
 
-    def _see(self, ids, pictures, attention):
+    def _see(self, ids: Any, pictures: Sequence[Any], attention: Any) -> tuple[Any, Any, dict[str, Any]]:
         """Returns where pictures stand [rows, longest], the positions [3, rows, longest], and pixels and grids for the module.
 
         @param pictures: for each row a list of (Picture, start, length).
@@ -119,7 +126,7 @@ class VisionModel(LanguageModel):
         return shown, positions, extra
 
     @contextmanager
-    def _own_tokens_alone(self, ids, shown):
+    def _own_tokens_alone(self, ids: Any, shown: Any) -> Iterator[None]:
         """An image token that the policy sampled is a token like any other: the module, which would look for a picture there,
         reads another id, and the embedding is put right."""
         strays = (ids == self.image_token) & ~shown
@@ -134,10 +141,10 @@ class VisionModel(LanguageModel):
         finally:
             hook.remove()
 
-    def stepper(self, pictures):
+    def stepper(self, pictures: Sequence[Any]) -> _VisionStepper:
         return _VisionStepper(self, pictures)
 
-    def read(self, folder):
+    def read(self, folder: Any) -> dict[str, Any]:
         """Returns the weights that `save` wrote. Raises ModelRefused where they were saved with another processor: log-probs of
         an update must be those of the sampling."""
         for name, data in self.files.items():
@@ -146,7 +153,7 @@ class VisionModel(LanguageModel):
                 raise ModelRefused(f"{name} of {folder} is not that of the folder that the training began from; restore it there")
         return super().read(folder)
 
-    def save(self, folder, tensors):
+    def save(self, folder: Any, tensors: Mapping[str, Any]) -> None:
         super().save(folder, tensors)
         for name, data in self.files.items():
             (Path(folder) / name).write_bytes(data)
@@ -155,13 +162,13 @@ class VisionModel(LanguageModel):
 class _VisionStepper:
     """Returns the logits after the newest ids. Pictures are seen once, with the prompt; what follows goes on one position a token."""
 
-    def __init__(self, model, pictures):
+    def __init__(self, model: Any, pictures: Sequence[Any]) -> None:
         self.model = model
         self.pictures = pictures
         self.past = None
         self.next = None
 
-    def __call__(self, ids):
+    def __call__(self, ids: Any) -> torch.Tensor:
         model = self.model
         with torch.autocast(torch.device(model.device).type, torch.bfloat16, enabled=model.precision == "bfloat16"):
             if self.past is None:
@@ -177,7 +184,7 @@ class _VisionStepper:
         return output.logits[:, -1]
 
 
-def open_vision_folder(folder, device, precision):
+def open_vision_folder(folder: Any, device: Any, precision: str) -> VisionModel:
     """Opens a folder whose config has a vision part. Raises ModelRefused."""
     try:
         import PIL  # noqa: F401

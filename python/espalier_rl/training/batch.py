@@ -70,7 +70,7 @@ class Batch:
         from ..adapters import verl
 
         rows = self.rows if self.rows.layout == "verl" else self.lease.read_rows("verl")
-        return verl.data_proto(rows, **options)  # type: ignore[no-untyped-call]
+        return verl.data_proto(rows, **options)
 
     def log_probs(self, model: Any, *, temperature: float | None = None) -> torch.Tensor:
         """Returns the log-probs of this process's responses under a causal model of transformers, at the temperature of the record unless

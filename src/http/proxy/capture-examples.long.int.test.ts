@@ -95,23 +95,35 @@ print(json.dumps([t.decode(ids, skip_special_tokens=True) for ids in json.loads(
     );
 
     test(
-      'LangGraph is recorded before `transformers serve` too, which returns no token ids',
+      'LangGraph and the Agents SDK are recorded before `transformers serve` as well, which returns no token ids',
       async () => {
         const server = await startTransformersServe(python.torch);
         try {
           const key = (await createKey(proxy.api.database.db, { name: 'other', scopes: ['ingest'], projects: ['other'] })).key;
           token = key;
-          const before = (await proxy.recorded()).steps.length;
-          const seen = await example(
-            'capture_langgraph.py',
-            join(folder, 'tiny'),
-            await proxy.restart({ upstream: `${server.url}/v1` }),
-          );
-          const { steps, calls } = await proxy.recorded();
-          const own = steps.slice(before);
-          expect(own.map(({ depth }) => depth)).toEqual([0, 1, 2]);
-          expect(own.at(-1)).toMatchObject({ response: seen.replace(/\n$/, ''), termination: 'terminated' });
-          expect(calls.slice(-2).map(({ outcome }) => outcome)).toEqual(['answered', 'answered']);
+          const before = new Set((await proxy.recorded()).runs.map(({ runId }) => runId));
+          const url = await proxy.restart({ upstream: `${server.url}/v1` });
+          const seen = [
+            await example('capture_langgraph.py', join(folder, 'tiny'), url),
+            await example('capture_openai_agents.py', join(folder, 'tiny'), url),
+          ];
+          const { runs, trees, steps, calls, rollouts, quarantined } = await proxy.recorded();
+          expect(quarantined).toEqual([]);
+          for (const [i, name] of ['langgraph', 'openai-agents'].entries()) {
+            const runId = runs.find((each) => each.name === name && !before.has(each.runId))?.runId;
+            const { treeId } = trees.find((tree) => tree.runId === runId) ?? { treeId: '' };
+            const replies = calls.filter((call) => call.treeId === treeId);
+            expect(replies.map(({ outcome }) => outcome)).toEqual(['answered', 'answered']);
+            const own = steps.filter((step) => step.treeId === treeId);
+            const saw = asRecorded(seen[i] ?? '').replace(/\n$/, '');
+            // nobody ended the rollout of the Agents SDK: its last reply waits for what follows on it
+            expect(own.map(({ depth }) => depth)).toEqual(name === 'langgraph' ? [0, 1, 2] : [0, 1]);
+            if (name === 'langgraph') expect(own.at(-1)).toMatchObject({ response: saw, termination: 'terminated' });
+            expect(rollouts.find((rollout) => rollout.treeId === treeId)?.outcome).toBe(
+              name === 'langgraph' ? 'terminated' : null,
+            );
+            expect(own.every((step) => step.tokens === null)).toBe(true);
+          }
         } finally {
           server.close();
         }

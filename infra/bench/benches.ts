@@ -14,6 +14,7 @@ import { benchPythonRecord } from './python-record.ts';
 import { benchRebuild } from './rebuild.ts';
 import { benchSeal } from './seal.ts';
 import { benchSearchStorage } from './search-storage.ts';
+import { benchSideBySide } from './side-by-side.ts';
 import type { Stage } from './stage.ts';
 import { benchStorage } from './storage.ts';
 import { benchStudio } from './studio.ts';
@@ -39,6 +40,7 @@ export const BENCHES = {
   'healthz-under-queries': benchHealthzUnderQueries,
   studio: benchStudio,
   'python-arrow': benchPythonArrow,
+  'side-by-side': benchSideBySide,
 } satisfies Record<string, (stage: Stage) => Promise<Outcome>>;
 
 /** Returns whether a bench has this name. */

@@ -1,0 +1,46 @@
+"""Records the work by MLflow's tracing: a trace for each episode, a span for each step, exported in the background, BATCH spans at a time."""
+
+import os
+
+from work import batch, episodes, fetched, measure, steps, url, work
+
+os.environ["MLFLOW_ENABLE_ASYNC_TRACE_LOGGING"] = "true"
+os.environ["MLFLOW_ASYNC_TRACE_LOGGING_MAX_SPAN_BATCH_SIZE"] = str(batch)
+os.environ["MLFLOW_ASYNC_TRACE_LOGGING_MAX_QUEUE_SIZE"] = "100000"  # a full queue drops traces
+
+import mlflow  # noqa: E402 - it reads the settings when it is imported
+
+mlflow.set_tracking_uri(url)
+experiment = mlflow.set_experiment("side by side").experiment_id
+client = mlflow.MlflowClient()
+
+
+def record():
+    for number, episode in enumerate(work):
+        with mlflow.start_span(name="episode", span_type="AGENT") as root:
+            root.set_inputs({"task": f"task {number}"})
+            for reply, observation in episode:
+                with mlflow.start_span(name="step", span_type="LLM") as span:
+                    span.set_inputs({"observation": observation})
+                    span.set_outputs({"reply": reply})
+    mlflow.flush_trace_async_logging(terminate=False)
+
+
+def found(most):
+    """Counts the steps of the newest traces: all pages of them."""
+    spans, page = 0, None
+    while spans < most:
+        traces = client.search_traces(locations=[experiment], max_results=100, page_token=page)
+        spans += sum(span.name == "step" for trace in traces for span in trace.data.spans)
+        page = traces.token
+        if not page:
+            break
+    return spans
+
+
+def fetch():
+    traces = client.search_traces(locations=[experiment], max_results=-(-fetched * episodes // steps))
+    return sum(span.name == "step" for trace in traces for span in trace.data.spans)
+
+
+measure(record, lambda: found(steps) >= steps, fetch, durable="sent")

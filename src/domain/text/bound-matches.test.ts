@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { boundMatches, isOfWordsAlone, wordsOf } from './bound-matches.ts';
+import { boundMatches, isOfAllWords, isOfWordsAlone, wordsOf } from './bound-matches.ts';
 
 const SHARES: Readonly<Record<string, number>> = { oak: 0.5, log: 0.2, stick: 0.1, "o'brien": 0.01 };
 const shareOf = (word: string) => SHARES[word] ?? 0.001;
@@ -36,4 +36,13 @@ test.each([
   ["'oak' & !'log'", false],
 ])('the query %s is decided by the words that a text holds: %j', (query, alone) => {
   expect(isOfWordsAlone(query)).toBe(alone);
+});
+
+test.each([
+  ["'oak' & 'log'", true],
+  ["'oak' <-> '|'", true],
+  ["'oak' | 'log'", false],
+  ["'oak' & !'log'", false],
+])('the query %s asks for all of its words: %j', (query, all) => {
+  expect(isOfAllWords(query)).toBe(all);
 });

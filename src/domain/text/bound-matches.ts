@@ -54,6 +54,11 @@ export function isOfWordsAlone(query: string): boolean {
   return !/[!<]/.test(query.replace(WORD, ''));
 }
 
+/** Whether a text must hold all the words: there is no alternative, and nothing is left out. */
+export function isOfAllWords(query: string): boolean {
+  return !/[!|]/.test(query.replace(WORD, ''));
+}
+
 const WORD = /'((?:[^'\\]|''|\\.)*)'/gs;
 
 function tokensOf(query: string): readonly Token[] {

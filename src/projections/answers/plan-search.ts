@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { boundMatches, isOfWordsAlone, wordsOf } from '../../domain/text/bound-matches.ts';
+import { boundMatches, isOfAllWords, isOfWordsAlone, wordsOf } from '../../domain/text/bound-matches.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readLiveVersions } from '../live-versions.ts';
 import { schemaNameOf } from '../projection.ts';
@@ -17,6 +17,8 @@ export interface SearchSize {
   readonly within: number;
   /** The index says by itself which steps match; else the texts of those that hold the words are looked at. */
   readonly exact: boolean;
+  /** Words, all of which must occur, that most texts hold: where texts are looked at anyway, the index need not be asked for them. */
+  readonly common: readonly string[];
 }
 
 /** A search that would look at too many texts. The message says what to do. */
@@ -26,6 +28,7 @@ export class SearchTooWide extends Error {
 
 /** What the statistics of a column keep nothing of is rarer than what they keep; where there are none yet, as rare as this. */
 const UNKNOWN = 0.002;
+const COMMON = 0.5;
 
 /** The parts of a filter that few trees belong to, whose number the indexes know. */
 export type SearchScope = OfTrees & { readonly rolloutId?: string; readonly under?: string };
@@ -43,13 +46,16 @@ export async function measureSearch(
            (select greatest(reltuples, 1)::float8 from pg_class where oid = to_regclass(${`${schema}.trees`})) as trees
     from (select websearch_to_tsquery('english'::regconfig, ${words}) as words) q`.execute(db);
   const [{ whole, wide, steps, trees } = NOTHING] = asked;
-  const shares = await readShares(db, schema, textIndexOf(mark), wordsOf(wide));
+  const all = wordsOf(wide);
+  const shares = await readShares(db, schema, textIndexOf(mark), all);
   const rarest = shares.get(null) ?? UNKNOWN;
   const matches = steps * boundMatches(wide, (word) => shares.get(word) ?? rarest);
+  const common = isOfAllWords(wide) ? [...new Set(all)].filter((word) => (shares.get(word) ?? 0) >= COMMON) : [];
   const share = Math.min(1, (await countTrees(db, scope, trees)) / trees);
   return {
     ...{ steps: steps * share, matches, within: matches * share },
     exact: fields.length === 0 && isOfWordsAlone(whole),
+    common: all.every((word) => common.includes(word)) ? [] : common,
   };
 }
 

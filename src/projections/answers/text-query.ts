@@ -12,6 +12,8 @@ export interface TextQuery {
   readonly mark: Date | null;
   /** The texts that must match by themselves; all three together where none is named. */
   readonly fields: readonly TextField[];
+  /** Words that the arm `holding` does not ask the index for (`SearchSize.common`). */
+  readonly spared?: readonly string[];
 }
 
 /** Words that no index can look up. The message says what to do. */
@@ -52,7 +54,7 @@ export function textArms({ mark }: TextQuery): readonly TextArm[] {
  * Returns the condition that the steps of an alias match. Where single texts must match, the index finds those whose three texts
  * hold the words that are asked for, and each text is then looked at by itself.
  */
-export function stepsMatching(steps: string, { words, fields, mark }: TextQuery, arm: TextArm): RawBuilder<boolean> {
+export function stepsMatching(steps: string, { words, fields, mark, spared }: TextQuery, arm: TextArm): RawBuilder<boolean> {
   const query = queryOf(words);
   const taken = sql.ref(`${steps}.occurredAt`);
   const of: RawBuilder<unknown>[] = [];
@@ -61,10 +63,18 @@ export function stepsMatching(steps: string, { words, fields, mark }: TextQuery,
   if (arm === 'since') of.push(sql`${taken} >= ${mark}::timestamptz`);
   // without the places of the words, which the index does not hold: it would make the words of every text again that it finds
   if (arm === 'holding')
-    of.push(sql`${stepWords(steps)} @@ regexp_replace(querytree(${query}), '<(-|[0-9]+)>', '&', 'g')::tsquery`);
+    of.push(
+      sql`${stepWords(steps)} @@ ${without(sql`regexp_replace(querytree(${query}), '<(-|[0-9]+)>', '&', 'g')::tsquery`, spared)}`,
+    );
   else if (fields.length === 0) of.push(stepMatches(steps, { words, fields }));
   else of.push(sql`${stepWords(steps)} @@ querytree(${query})::tsquery`, stepMatches(steps, { words, fields }));
   return sql`(${sql.join(of, sql` and `)})`;
+}
+
+/** Leaves words out of a query that asks for all of its words. */
+function without(query: RawBuilder<unknown>, words: readonly string[] = []): RawBuilder<unknown> {
+  const quoted = (word: string) => `'${word.replace(/['\\]/g, (sign) => sign + sign)}'`;
+  return words.reduce((rest, word) => sql`ts_rewrite(${rest}, ${quoted(word)}::tsquery, ''::tsquery)`, query);
 }
 
 /** Returns the condition that the texts of a step match, by themselves where single ones must. */

@@ -45,7 +45,8 @@ function finish(experimentId = '', arm: string, seed: number, rewards: readonly 
     builder.record('StageFinished', { ...about, outcome: 'failed', message, output: null }, experimentId);
     return;
   }
-  const run = builder.run(`${experimentId} ${arm} ${seed}`, { experimentId, kind: 'evaluate' });
+  const started = experimentId === unreadable ? null : experimentId; // as the run of a training, or one that was imported
+  const run = builder.run(`${experimentId} ${arm} ${seed}`, { experimentId: started, kind: 'evaluate' });
   for (const [i, value] of rewards.entries()) {
     const task = { ...taskOf(`task ${i}`), alias: `task ${i}` };
     builder.walk(builder.tree(run, `${experimentId} ${arm} ${i}`, { task }), 0, 2, value);
@@ -72,6 +73,10 @@ async function asked(query: string) {
   const { data, errors } = await api.ask(query);
   expect(errors).toBeUndefined();
   return data;
+}
+
+interface Shown {
+  readonly stages: readonly { readonly runs: readonly { readonly id: string }[] }[];
 }
 
 const ESTIMATE = '{ mean interval { low high } }';
@@ -129,6 +134,27 @@ describe('an experiment in GraphQL', () => {
     expect(b.arms).toEqual([
       { name: 'main', repetitions: [1], stages: [{ name: 'evaluate', state: 'completed', digest: keyOf('main') }] },
     ]);
+  });
+
+  test('its runs are those that were started for it, and those that its stages made otherwise', async () => {
+    const runsOf = async (id = '') => {
+      const { experiment } = await asked(
+        `{ experiment(id: "${id}") { runs { totalCount nodes { id } } arms { stages { runs { id } } } } }`,
+      );
+      const { totalCount, nodes } = experiment.runs;
+      expect(totalCount).toBe(nodes.length);
+      const ofStages = experiment.arms.flatMap((arm: Shown) => arm.stages.flatMap(({ runs }) => runs.map((run) => run.id)));
+      return { own: nodes.map((run: { id: string }) => run.id).sort(), ofStages: ofStages.sort() };
+    };
+    for (const [id, count] of [
+      [first, 2],
+      [unreadable, 1],
+      [plain, 0],
+    ] as const) {
+      const { own, ofStages } = await runsOf(id);
+      expect(own).toHaveLength(count);
+      expect(own).toEqual(ofStages);
+    }
   });
 
   test('a list of experiments takes as many statements for many as for one', async () => {

@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
@@ -82,7 +82,7 @@ export async function readNewestRuns(db: Db, limit: number): Promise<readonly Ru
 
 function chosen(db: Db, filter: RunFilter) {
   let query = db.selectFrom('runs');
-  if (filter.experimentId !== undefined) query = query.where('runs.experimentId', '=', filter.experimentId);
+  if (filter.experimentId !== undefined) query = query.where(sql<boolean>`${ofExperiment(filter.experimentId)}`);
   if (filter.kind !== undefined) query = query.where('runs.kind', '=', filter.kind);
   if (filter.outcome !== undefined) query = query.where('runs.outcome', '=', filter.outcome);
   if (filter.running !== undefined) query = query.where('runs.finishedAt', filter.running ? 'is' : 'is not', null);
@@ -100,6 +100,13 @@ function chosen(db: Db, filter: RunFilter) {
   if (environment !== undefined)
     query = query.where((eb) => eb(eb.cast('runs.environments', 'jsonb'), '@>', JSON.stringify([{ environment }])));
   return query;
+}
+
+/** Those that were started for an experiment, and those that its stages made in trainings, forks and imports, or reused. */
+function ofExperiment(experimentId: string): RawBuilder<unknown> {
+  return sql`(runs.experiment_id = ${experimentId}::uuid or runs.run_id in (
+    select r.id::uuid from experiment_stages s cross join lateral jsonb_array_elements_text(s.output -> 'runIds') as r (id)
+    where s.experiment_id = ${experimentId}::uuid))`;
 }
 
 /** As the index `runs_words` has it. */

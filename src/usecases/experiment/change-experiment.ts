@@ -33,6 +33,7 @@ export function parseAxis(text: string): { readonly path: readonly string[]; rea
 
 /** Returns an experiment with some options changed. @throws ExperimentRefused. */
 export function changedExperiment({ declared }: Experiment, changes: readonly Change[]): Experiment {
+  refuseTwice(changes);
   return experimentOf(changes.reduce(changed, declared));
 }
 
@@ -41,6 +42,7 @@ export function sweptExperiment(
   { declared }: Experiment,
   axes: readonly { readonly path: readonly string[]; readonly values: readonly unknown[] }[],
 ): Experiment {
+  refuseTwice(axes);
   const seeds = axes.find(({ path }) => isSeeds(path));
   const others = axes.filter((axis) => axis !== seeds);
   const own = isOptions(declared.arms) ? declared.arms : { '': {} };
@@ -65,7 +67,7 @@ function changed(declared: Options, { path, value }: Change): Options {
   const [first = '', ...rest] = path;
   if (isSeeds(path)) return { ...declared, seeds: typeof value === 'number' && first === 'seed' ? [value] : value };
   if (rest.length === 0 && Object.hasOwn(experimentFields.shape, first)) return { ...declared, [first]: value };
-  if (first === 'arms') return setOption(declared, path, value);
+  if (first === 'arms') return setOption(declared, armPath(declared, path), value);
   stageOf(declared, path);
   const hidden = isOptions(declared.arms) ? Object.entries(declared.arms).filter(([, arm]) => hasOption(arm, path)) : [];
   if (hidden.length > 0)
@@ -75,6 +77,37 @@ function changed(declared: Options, { path, value }: Change): Options {
       `name the arm: arms.${hidden[0]?.[0]}.${path.join('.')}`,
     );
   return setOption(declared, ['stages', ...path], value);
+}
+
+/** @throws ExperimentRefused where one value is named twice: one of the two would be lost. */
+function refuseTwice(changes: readonly { readonly path: readonly string[] }[]): void {
+  const names = changes.map(({ path }) => (isSeeds(path) ? 'seeds' : path.join('.')));
+  const twice = names.find((name, i) => names.indexOf(name) < i);
+  if (twice !== undefined) throw refused(twice, 'is set twice', 'set it once');
+}
+
+/**
+ * Returns a path into an arm, whose name may have dots. @throws ExperimentRefused for one that is not declared: a typing error
+ * would be one more arm.
+ */
+function armPath({ arms }: Options, path: readonly string[]): readonly string[] {
+  const [, ...rest] = path;
+  const known = isOptions(arms) ? Object.keys(arms) : [];
+  const named = rest.join('.');
+  const [arm] = known.filter((name) => `${named}.`.startsWith(`${name}.`)).sort((a, b) => b.length - a.length);
+  if (arm !== undefined) {
+    const below = rest.slice(arm.split('.').length);
+    if (below.length > 1) return ['arms', arm, ...below];
+    throw refused(path.join('.'), 'names no option of a stage', `write arms.${arm}.STAGE.OPTION=VALUE`);
+  }
+  if (known.length === 0)
+    throw refused(path.join('.'), 'the experiment declares no arms', 'begin with the stage: STAGE.OPTION=VALUE');
+  const near = closestName(rest[0] ?? '', known);
+  throw refused(
+    path.join('.'),
+    `there is no arm ${rest[0]}; there are ${known.join(', ')}`,
+    near === null ? 'name one of them' : `did you mean ${near}?`,
+  );
 }
 
 /** @throws ExperimentRefused for a path that begins with no stage. */

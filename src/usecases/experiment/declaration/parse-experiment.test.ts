@@ -105,10 +105,22 @@ describe('an experiment', () => {
       { ...base, stages: { mesure: {} } },
       'stages.mesure.stage: mesure is no kind of stage; say stage: collect,',
     ],
+    [
+      'a value of another type',
+      { ...base, stages: { evaluate: 'planner' } },
+      'stages.evaluate: must be options by their names, not a text',
+    ],
+    [
+      'an option of another type',
+      { ...base, stages: { ...stages, revise: { of: 'search', alpha: 'high' } } },
+      'stages.revise.alpha: must be a number, not a text',
+    ],
+    ['a list of stages', { ...base, stages: ['search'] }, 'stages: must be options by their names, not a list'],
+    ['no name', { environment: 'textcraft', stages }, 'name: is missing'],
     ['a baseline that there is not', { ...base, arms: { a: {} }, baseline: 'b' }, 'baseline: there is no arm b; name one of a'],
     ['a seed twice', { ...base, seeds: [1, 1] }, 'seeds: a seed is there twice'],
     ['no stage', { ...base, stages: {} }, 'stages: there is none'],
-    ['nothing', null, 'Invalid input'],
+    ['nothing', null, 'must be options by their names, not nothing'],
   ])('%s is refused by its place, with the remedy', (_, declared, message) => {
     const parsed = parseExperiment(declared);
     if (parsed.kind !== 'refused') throw new Error('it was not refused');
@@ -130,6 +142,10 @@ describe('changes', () => {
     );
     const changed = changedExperiment(armed, [parseChange('arms.b.train.estimator=gpg')]);
     expect(changed.declared).toMatchObject({ arms: { a: {}, b: { train: { estimator: 'gpg' } } } });
+    const dotted = changedExperiment(experimentOf({ ...rl, arms: { a: {}, 'a-1.2': {} } }), [
+      parseChange('arms.a-1.2.train.estimator=gpg'),
+    ]);
+    expect(dotted.declared).toMatchObject({ arms: { a: {}, 'a-1.2': { train: { estimator: 'gpg' } } } });
   });
 
   test.each([
@@ -137,8 +153,24 @@ describe('changes', () => {
     ['trian.updates=1', 'there is no stage trian; there are train, evaluate; did you mean train?'],
     ['train=1', 'names no option of a stage'],
     ['train.updates=0', 'stages.train.updates: Too small'],
+    ['arms.a.train.updates=1', 'arms.a.train.updates: the experiment declares no arms; begin with the stage: STAGE.OPTION=VALUE'],
   ])('%s is refused with the remedy', (text, message) => {
     expect(() => changedExperiment(experimentOf(rl), [parseChange(text)])).toThrow(message);
+  });
+
+  test.each([
+    [['arms.bb.train.updates=1'], 'arms.bb.train.updates: there is no arm bb; there are a, bbb; did you mean bbb?'],
+    [['arms.a=1'], 'arms.a: names no option of a stage; write arms.a.STAGE.OPTION=VALUE'],
+    [['train.updates=1', 'train.updates=2'], 'train.updates: is set twice; set it once'],
+    [['seed=1', 'seeds=[2]'], 'seeds: is set twice; set it once'],
+  ])('%j is refused with the remedy where there are arms', (texts, message) => {
+    const armed = experimentOf({ ...rl, arms: { a: {}, bbb: {} } });
+    expect(() => changedExperiment(armed, texts.map(parseChange))).toThrow(message);
+  });
+
+  test('an axis that is named twice is refused', () => {
+    const axes = ['train.updates=1,2', 'train.updates=3'].map(parseAxis);
+    expect(() => sweptExperiment(experimentOf(rl), axes)).toThrow('train.updates: is set twice; set it once');
   });
 
   test('a sweep has an arm for every combination of values, under its name, and seeds are repetitions', () => {
@@ -157,6 +189,9 @@ describe('changes', () => {
     expect(() => parseAxis('seed=3..1')).toThrow('is no range');
   });
 });
+
+const TEN = (of: string) => `[${Array.from({ length: 10 }, () => of).join(', ')}]`;
+const BOMB = ['a: &a [1]', ...['b', 'c', 'd', 'e'].map((name, i) => `${name}: &${name} ${TEN(`*${'abcd'[i]}`)}`)].join('\n');
 
 describe('the file', () => {
   let folder: string;
@@ -181,7 +216,22 @@ describe('the file', () => {
   test.each([
     ['none.yaml', null, 'none.yaml: cannot be read (ENOENT); name a file that is there'],
     ['broken.yaml', 'name: [', 'broken.yaml: '],
-    ['empty.mjs', 'export const other = 1;', 'empty.mjs'],
+    ['twice.yaml', 'stages:\n  a: {}\n  a: {}\n', 'twice.yaml: Map keys must be unique at line 3, column 3; correct that place'],
+    ['two.yaml', 'name: a\n---\nname: b\n', 'two.yaml: holds two documents; write each into a file of its own'],
+    ['aliases.yaml', BOMB, 'aliases.yaml: cannot be read (Excessive alias count'],
+    ['other.mjs', 'export const other = 1;', 'other.mjs: the module has no export "experiment"; it exports other (write '],
+    [
+      'function.mjs',
+      'export const experiment = () => ({});',
+      'function.mjs: exports a function as experiment; export the declaration',
+    ],
+    ['bigint.mjs', 'export const experiment = { seeds: 10n };', 'bigint.mjs: exports what is no JSON (Do not know how'],
+    [
+      'round.mjs',
+      'export const experiment = {}; experiment.of = experiment;',
+      'round.mjs: exports what is no JSON (Converting circular',
+    ],
+    ['thrown.mjs', "throw new Error('no GPU');", 'thrown.mjs: the module cannot be loaded: no GPU; correct the module'],
   ])('%s that cannot be read is refused by its name', async (name, text, message) => {
     if (text !== null) await writeFile(join(folder, name), text);
     await expect(readExperimentFile(join(folder, name))).rejects.toThrow(message);

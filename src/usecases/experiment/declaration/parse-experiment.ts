@@ -1,8 +1,10 @@
+import type { z } from 'zod';
 import { hasOption, isOptions, mergeOptions, type Options } from '../../../domain/experiment/change-options.ts';
 import { goalsOf, neededFor, orderStages, type StageNode } from '../../../domain/experiment/order-stages.ts';
 import { closestName } from '../../../domain/text/closest-name.ts';
 import type { Experiment, ExperimentRefusal, PlannedArm, PlannedStage } from './experiment.ts';
 import { type ExperimentFields, experimentFields } from './experiment-fields.ts';
+import { issueText } from './issue-text.ts';
 import { parseStage } from './parse-stage.ts';
 import type { StageKind } from './stage-fields.ts';
 
@@ -128,17 +130,14 @@ function unknownStage(field: string, named: string, stages: Readonly<Record<stri
   return refusal(field, `there is no stage ${named}; ${there}`, near === null ? 'name one of them' : `did you mean ${near}?`);
 }
 
-function shapeRefusal(
-  issue: { readonly path: readonly PropertyKey[]; readonly message: string; readonly code?: string } | undefined,
-  input: unknown,
-): ExperimentRefusal {
+function shapeRefusal(issue: z.core.$ZodIssue | undefined, input: unknown): ExperimentRefusal {
   const field = (issue?.path ?? []).map(String).join('.');
   const unknown =
     issue?.code === 'unrecognized_keys' && isOptions(input)
       ? Object.keys(input).find((key) => !Object.hasOwn(experimentFields.shape, key))
       : undefined;
   if (unknown === undefined)
-    return refusal(field, issue?.message ?? 'is not valid', 'correct it; `espalier schemas experiment` shows every field');
+    return refusal(field, issueText(issue), 'correct it; `espalier schemas experiment` shows every field');
   const near = closestName(unknown, Object.keys(experimentFields.shape));
   return refusal(
     unknown,

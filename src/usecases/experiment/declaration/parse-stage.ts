@@ -9,6 +9,7 @@ import { parsePolicyText } from '../../../policies/policy-spec.ts';
 import { declarationFields } from '../../train/declaration/declaration-fields.ts';
 import { parseDeclaration } from '../../train/declaration/parse-declaration.ts';
 import type { ExperimentRefusal, PlannedStage } from './experiment.ts';
+import { issueText } from './issue-text.ts';
 import { STAGE_FIELDS, STAGE_KINDS, type StageKind } from './stage-fields.ts';
 
 /** What is wrong, at a path below the stage. */
@@ -64,7 +65,7 @@ function shapeRefusal({ issues: [issue] }: z.ZodError, form: keyof typeof STAGE_
     return {
       kind: 'refused',
       path,
-      message: issue?.message ?? 'is not valid',
+      message: issueText(issue),
       remedy: 'correct it; `espalier schemas experiment` shows every field',
     };
   const kind = form === 'clone' ? 'train (on a released file)' : form;

@@ -1474,7 +1474,7 @@ export type Experiment = {
   readonly arms: ReadonlyArray<ExperimentArm>;
   /** What its arms came to, stage by stage that measures them, each next to the arm that it is compared with: of a rerun the same arm before, else the baseline. */
   readonly comparison: ReadonlyArray<ArmResult>;
-  /** Its runs. */
+  /** The runs that were started for it, and those that its stages trained by, forked, imported or reused. */
   readonly runs: RunConnection;
 };
 

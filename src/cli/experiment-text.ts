@@ -2,7 +2,7 @@ import type { StageRecord } from '../projections/experiment-stages/read-stages.t
 import type { DeclaredExperiment } from '../usecases/experiment/record-experiment.ts';
 import { recordedArms } from '../usecases/experiment/recorded-arms.ts';
 import type { ArmResult, Estimate } from '../usecases/experiment/report.ts';
-import { plotSvg } from './plot-svg.ts';
+import { type IntervalValue, intervalPlotSvg, type Panel } from './interval-plot-svg.ts';
 import { type Lines, table } from './terminal.ts';
 
 /** Columns that are there where a stage recorded them. */
@@ -54,23 +54,60 @@ function differenceCells(difference: ArmResult['difference']): readonly (string 
   return [signed(success, 100, 1), signed(value, 1, 3), pairs, to];
 }
 
-/** Draws success by arm, in the order of the table; a line for each stage that measures. */
+/** Draws what the table shows: success, return, what stages recorded besides, and the paired differences, a line for each arm. */
 export function reportPlot(title: string, arms: readonly ArmResult[]): string {
-  const names = [...new Set(arms.map(({ arm }) => arm))];
-  const stages = [...new Set(arms.map(({ stage }) => stage))];
-  return plotSvg({
-    title: `${title}: ${names.map((name, i) => `${i + 1} ${name}`).join(', ')}`,
-    x: { label: 'arm', ticks: names.map((_, i) => i + 1) },
-    y: { label: 'success', from: 0, to: 1 },
-    series: stages.map((stage) => ({
-      name: stage,
-      points: arms.flatMap((result) => {
-        const { success } = result;
-        if (result.stage !== stage || !success) return [];
-        return [{ x: names.indexOf(result.arm) + 1, y: success.mean, interval: success.interval }];
-      }),
-    })),
+  const several = new Set(arms.map(({ stage }) => stage)).size > 1;
+  const percent = (estimate: Estimate | null | undefined) => (estimate ? scaled(estimate, 100) : null);
+  const more = MORE.filter(({ value }) => arms.some(({ values }) => values[value] !== undefined));
+  const compared = arms.some(({ difference }) => difference !== null);
+  const other = arms.some(({ arm, difference }) => difference?.to === `${arm} (before)`) ? 'before' : 'baseline';
+  const panel = (label: string, values: Panel['values'], holds: readonly number[] = [0], isDifference = false) => ({
+    ...{ label, values, holds, isDifference },
   });
+  const differences = [
+    panel(
+      `success − ${other}, points`,
+      arms.map(({ difference }) => percent(difference?.success)),
+      [0],
+      true,
+    ),
+    panel(
+      `return − ${other}`,
+      arms.map(({ difference }) => difference?.return ?? null),
+      [0],
+      true,
+    ),
+  ];
+  return intervalPlotSvg({
+    title,
+    rows: arms.map(({ arm, stage }) => (several ? `${arm}, ${stage}` : arm)),
+    panels: [
+      panel(
+        'success, %',
+        arms.map(({ success }) => percent(success)),
+        [0, 100],
+      ),
+      panel(
+        'return',
+        arms.map(({ return: value }) => value),
+      ),
+      ...(compared ? differences : []),
+      ...more.map(({ name, value }) =>
+        panel(
+          name,
+          arms.map(({ values }) => alone(values[value])),
+        ),
+      ),
+    ],
+  });
+}
+
+function scaled({ mean, interval: { low, high } }: Estimate, by: number): Estimate {
+  return { mean: mean * by, interval: { low: low * by, high: high * by } };
+}
+
+function alone(mean: number | undefined): IntervalValue | null {
+  return mean === undefined ? null : { mean, interval: null };
 }
 
 /** Writes how far an experiment is: a line for each stage of each arm and repetition. */

@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import type { Command } from 'commander';
+import { makeFolder } from '../platform/make-folder.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { readExperimentCounts, readStages } from '../projections/experiment-stages/read-stages.ts';
 import { changedExperiment, parseAxis, parseChange, sweptExperiment } from '../usecases/experiment/change-experiment.ts';
@@ -6,6 +8,7 @@ import { readExperimentFile } from '../usecases/experiment/declaration/read-expe
 import { type DeclaredExperiment, declaredAs, readExperiment } from '../usecases/experiment/record-experiment.ts';
 import { shownReport } from '../usecases/experiment/report.ts';
 import { type ExperimentResult, runExperiment, type StageState } from '../usecases/experiment/run-experiment.ts';
+import { releasesFolder } from '../usecases/experiment/stages/data-stages.ts';
 import { checkedId } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { describeStages, reportPlot, reportTable } from './experiment-text.ts';
@@ -42,7 +45,7 @@ export function addSweep(program: Command): void {
   });
 }
 
-const PLOT = 'write success by arm as a drawing, an .svg or a .png';
+const PLOT = 'where the plots of success, return and differences by arm go, an .svg or a .png; left out, next to the releases';
 const PARALLEL = 'arms at the same time, each with as many trees at a time as the experiment says';
 const parallel = wholeNumber('--parallel', 1, 64);
 
@@ -114,7 +117,7 @@ function addShow(experiment: Command): void {
     .command('show')
     .description('show what the arms of an experiment came to, next to what it repeats')
     .argument('<id>', 'the experiment')
-    .option('--plot <file>', PLOT, plotFile);
+    .option('--plot <file>', 'write success, return and differences by arm as plots, an .svg or a .png', plotFile);
   show.action((id: string, flags: Pick<RunFlags, 'plot'>) =>
     withRecorded(id, async (platform, declared) => report(show, platform, declared, flags)),
   );
@@ -183,6 +186,13 @@ function stateText({ state, message, restored }: StageState): string {
   }
 }
 
+/** Where the plots of an experiment go that nobody named a place for. */
+async function usualPlot({ config }: Platform, experimentId: string): Promise<string> {
+  const folder = releasesFolder(config.home);
+  await makeFolder(folder);
+  return join(folder, `${experimentId}.svg`);
+}
+
 async function report(
   command: Command,
   platform: Platform,
@@ -191,10 +201,16 @@ async function report(
   result: ExperimentResult | null = null,
 ): Promise<void> {
   const arms = await shownReport(platform.database.db, declared);
-  if (flags.plot !== undefined && arms.length > 0) await writePlot(flags.plot, reportPlot(declared.experiment.name, arms));
   const { experimentId } = declared;
-  if (wantsJson(command)) return say(JSON.stringify({ experiment: experimentId, ...(result ?? {}), arms }));
+  const plot = flags.plot ?? (result === null ? null : await usualPlot(platform, experimentId));
+  const drawn = plot !== null && arms.some(({ seeds }) => seeds > 0);
+  if (drawn) await writePlot(plot, reportPlot(declared.experiment.name, arms));
+  if (wantsJson(command)) {
+    const at = drawn ? { plot } : {};
+    return say(JSON.stringify({ experiment: experimentId, ...(result ?? {}), arms, ...at }));
+  }
   say(reportTable(arms));
+  if (drawn) say(`plots: ${plot}`);
   if (result === null) return;
   const count = (state: StageState['state']) => result.stages.filter((stage) => stage.state === state).length;
   const failed = result.stages.filter(({ state }) => state === 'failed');

@@ -1,3 +1,5 @@
+import { escapeXml, line, round, text } from './svg-parts.ts';
+
 /** A drawing of lines: each series a line of points, with the interval of a point as a bar through it. */
 export interface Plot {
   readonly title: string;
@@ -72,20 +74,4 @@ function drawSeries(
     line(WIDTH - RIGHT + 14, legend, WIDTH - RIGHT + 40, legend, colour),
     text(WIDTH - RIGHT + 48, legend + 4, name, 'start'),
   ];
-}
-
-function line(x1: number, y1: number, x2: number, y2: number, stroke: string): string {
-  return `<line x1="${round(x1)}" y1="${round(y1)}" x2="${round(x2)}" y2="${round(y2)}" stroke="${stroke}" stroke-width="1.5"/>`;
-}
-
-function text(x: number, y: number, words: string, anchor: 'start' | 'middle' | 'end'): string {
-  return `<text x="${round(x)}" y="${round(y)}" text-anchor="${anchor}">${escapeXml(words)}</text>`;
-}
-
-function round(value: number): string {
-  return String(Math.round(value * 100) / 100);
-}
-
-function escapeXml(words: string): string {
-  return words.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

@@ -167,7 +167,8 @@ function rolloutSums({ by, filter }: Asked): RawBuilder<GroupKey & RolloutSums> 
   const called = sql`join (
       select distinct s.rollout_id, k.tool from ${factsOf('tool_calls', filter)} k join ${factsOf('steps', filter)} s on s.step_id = k.step_id
       where s.rollout_id is not null) k on k.rollout_id = o.rollout_id`;
-  // returns are joined where the number of rollouts is known: behind the calls, of which Postgres expects few, one after the other is looked up
+  // returns are joined where the number of rollouts is known: behind the calls, of which Postgres expects few, it would look up
+  // one after the other
   const valued = sql`(select o.*, v.value from (${rolloutsOf(filter)} offset 0) o left join ${factsOf('returns', filter)} v using (rollout_id) offset 0)`;
   const of = by === 'TOOL' ? sql`(select o.*, k.tool from ${valued} o ${called})` : valued;
   return sql`

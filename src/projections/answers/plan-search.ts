@@ -17,7 +17,7 @@ export interface SearchSize {
   readonly within: number;
   /** The index says by itself which steps match; else the texts of those that hold the words are looked at. */
   readonly exact: boolean;
-  /** Words, all of which must occur, that most texts hold: where texts are looked at anyway, the index need not be asked for them. */
+  /** Words that must occur and that most texts hold: the index need not be asked for them where texts are looked at anyway. */
   readonly common: readonly string[];
 }
 

@@ -87,8 +87,8 @@ export function planOf({ steps, matches, within, exact, common }: SearchSize, or
   if (steps <= FEW || matches > (byTree ? BY_INDEX : BY_INDEX_SORTED)) return { kind: 'look-through' };
   const wanted = exact ? 2 * limit : MOST; // the ids of trees are hashes: a share of them holds its share of the matches
   const share = byTree ? Math.min(1, wanted / Math.max(1, within)) : 1;
-  // of two words and more Postgres expects a few steps, and would read all that hold them to choose some trees: 18,000 of a word in
-  // 40 and one of every step, 60 ms of CPU more than of the first word alone
+  // of two words and more Postgres expects a few steps, and would read all that hold them to choose some trees: 18,000 of a
+  // word in 40 and one of every step, 60 ms of CPU more than of the first word alone
   return { kind: 'index', exact, share, spared: exact ? [] : common };
 }
 

@@ -6,7 +6,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ...{ number: 'a number', int: 'a whole number', boolean: 'true or false', null: 'nothing', NaN: 'no number' },
 };
 
-/** Says what is wrong with a value, where the schema names types of its own. */
+/** Describes what is wrong with a value, where the schema names types of its own. */
 export function issueText(issue: z.core.$ZodIssue | undefined): string {
   const [, expected = '', received = ''] = /^Invalid input: expected (\w+), received (\w+)$/.exec(issue?.message ?? '') ?? [];
   if (expected === '') return issue?.message ?? 'is not valid';

@@ -17,6 +17,7 @@ import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 
 const FIRST = 50;
+const LEAST = 1e-6; // a reward of less is none
 const FIELDS: readonly TextField[] = ['observation', 'action', 'thought'];
 
 /** Finds steps by their words, and by what is known of them; the address is the saved search. */
@@ -61,6 +62,15 @@ export function FindPage() {
           </label>
           <Field name="run" search={search} set={set} />
           <Field name="tool" search={search} set={set} />
+          <label>
+            Rewarded
+            <select value={search.rewarded ?? ''} onChange={(event) => set({ rewarded: event.target.value || undefined })}>
+              <option value="">any</option>
+              <option value="step">the step itself</option>
+              <option value="rollout">its rollout</option>
+              <option value="not">its rollout not</option>
+            </select>
+          </label>
           <Field name="component" search={search} set={set} />
           <label>
             Verdict
@@ -117,7 +127,16 @@ function filterOf(search: Search): StepFilter {
     ...(search.words ? { text: { words: search.words, ...(search.in ? { in: [search.in as TextField] } : {}) } } : {}),
     ...(search.run ? { run: search.run } : {}),
     ...(search.tool ? { tool: search.tool } : {}),
-    ...(search.component ? { reward: { component: search.component } } : {}),
+    ...(search.component || search.rewarded === 'step'
+      ? {
+          reward: {
+            ...(search.component ? { component: search.component } : {}),
+            ...(search.rewarded === 'step' ? { value: { from: LEAST } } : {}),
+          },
+        }
+      : {}),
+    ...(search.rewarded === 'rollout' ? { return: { from: LEAST } } : {}),
+    ...(search.rewarded === 'not' ? { return: { until: LEAST } } : {}),
     ...(search.verdict ? { verdict: search.verdict as Verdict } : {}),
     ...(search.termination ? { termination: search.termination as Termination } : {}),
     ...(search.policy ? { policy: search.policy } : {}),

@@ -1,10 +1,13 @@
 import { DropdownMenu } from 'radix-ui';
 import { useState } from 'react';
 import type { Operation } from '../../../graphql/studio/operation.ts';
-import { requestOf } from '../graphql/ask.ts';
+import { isPage, requestOf } from '../graphql/ask.ts';
 import { useMoment } from '../shell/moment.ts';
 
-/** Copies what a view shows as a query, as Python, and as a command of the command line where there is one. */
+/**
+ * Copies what a view shows as a query, as Python, and as a command: that of the command line which answers the same, or one that
+ * sends the query.
+ */
 export function CopyAs<Answer, Variables>({
   operation,
   variables,
@@ -20,7 +23,9 @@ export function CopyAs<Answer, Variables>({
   const forms = [
     { name: 'GraphQL', text: `${query}\n\n# variables\n# ${JSON.stringify(given)}\n` },
     { name: 'Python', text: python(query, given) },
-    ...(command === undefined ? [] : [{ name: 'command', text: command }]),
+    ...(isPage() && command === undefined
+      ? []
+      : [{ name: 'command', text: at === null && command ? command : curl(query, given) }]),
   ];
   const copy = async ({ name, text }: { readonly name: string; readonly text: string }) => {
     await navigator.clipboard.writeText(text);
@@ -45,6 +50,11 @@ export function CopyAs<Answer, Variables>({
       </span>
     </span>
   );
+}
+
+function curl(query: string, variables: unknown): string {
+  const body = JSON.stringify({ query, variables }).replaceAll("'", String.raw`'\''`);
+  return `curl -s ${location.origin}/graphql -H "authorization: Bearer $(npx espalier token)" -H 'content-type: application/json' -d '${body}'\n`;
 }
 
 function python(query: string, variables: unknown): string {

@@ -68,6 +68,47 @@ describe('the history image of a step', () => {
     });
   });
 
+  test('a history is shown at other factors with its tokens, its address and how legible it is', async () => {
+    const query = `query ($id: ID!, $factors: [Float!]!) { step(id: $id) { historyImage { step { id }
+      atFactors(factors: $factors) { factor shown url width height visionTokens saved linePixels legibility } } } }`;
+    const { data, errors } = await api.ask(query, { id: steps[2], factors: [1, 1.2, 4] });
+    expect(errors).toBeUndefined();
+    const [id] = drawn.imageIds.slice(2);
+    expect(data.step.historyImage.step).toEqual({ id: steps[2] });
+    const [whole, own, small] = data.step.historyImage.atFactors;
+    expect([whole, own, small]).toMatchObject([
+      { factor: 1, shown: false, url: `/images/${id}.png?factor=1`, width: 402, height: 34 },
+      { factor: 1.2, shown: true, url: `/images/${id}.png`, width: 367, height: 38, visionTokens: 13, saved: -3 },
+      { factor: 4, shown: false, url: `/images/${id}.png?factor=4` },
+    ]);
+    expect(whole.legibility).toBeCloseTo(1, 9);
+    expect(own.legibility).toBeGreaterThan(small.legibility);
+    for (const factors of [[0.9], [101], Array(13).fill(2)]) {
+      const refused = await api.ask(query, { id: steps[2], factors });
+      expect(refused.errors?.[0]).toMatchObject({ extensions: { code: 'BAD_USER_INPUT', argument: 'factors' } });
+    }
+  });
+
+  test('the images of a run are listed page by page, and summed up by version of the policy, run, task and tool', async () => {
+    const list = `query ($run: ID!, $after: String) { run(id: $run) { historyImages(first: 2, after: $after) {
+      totalCount pageInfo { hasNextPage endCursor } nodes { id stepId factor } } } }`;
+    const first = (await api.ask(list, { run: runId })).data.run.historyImages;
+    expect([first.totalCount, first.nodes.map(({ stepId }: { stepId: string }) => stepId)]).toEqual([3, steps.slice(0, 2)]);
+    const { data } = await api.ask(list, { run: runId, after: first.pageInfo.endCursor });
+    expect(data.run.historyImages).toMatchObject({
+      pageInfo: { hasNextPage: false },
+      nodes: [{ stepId: steps[2], factor: 1.2 }],
+    });
+    const sums = `query ($run: ID!, $by: AggregateBy!) { run(id: $run) { imageTotals { ...T } } aggregate(filter: { runs: [$run] }, by: $by) {
+      rollouts { rollouts } images { ...T } } } fragment T on ImageTotals { steps images visionTokens textTokens saved segments hits misses hitRate meanFactor pixels cutSegments renderMs }`;
+    for (const by of ['RUN', 'TASK', 'DEPTH', 'POLICY_VERSION', 'ENVIRONMENT']) {
+      const { data: found, errors } = await api.ask(sums, { run: runId, by });
+      expect(errors).toBeUndefined();
+      expect(found.aggregate).toEqual([{ rollouts: { rollouts: 1 }, images: found.run.imageTotals }]);
+    }
+    expect((await api.ask(sums, { run: runId, by: 'TOOL' })).data.aggregate).toEqual([]);
+  });
+
   test('a run and a rollout show the totals of their history images', async () => {
     const query = `query ($run: ID!, $rollout: ID!) {
       run(id: $run) { imageTotals { ...T } renderSpecs { id profile } } rollout(id: $rollout) { imageTotals { ...T } }

@@ -8,7 +8,7 @@ import { Dataset, DatasetExample } from './resolvers/dataset.ts';
 import { BatchActor, BatchEstimates, SampleEstimate, StepEstimate } from './resolvers/estimates.ts';
 import { Evaluation, TrainedOn } from './resolvers/evaluation.ts';
 import { ArmResult, Experiment, ExperimentStage } from './resolvers/experiment.ts';
-import { HistoryImage, HistorySegment, RenderSpec } from './resolvers/images.ts';
+import { HistoryAtFactor, HistoryImage, HistorySegment, RenderSpec } from './resolvers/images.ts';
 import { Touched } from './resolvers/lineage.ts';
 import { QuarantinedRecord, Subscription } from './resolvers/log.ts';
 import { Mutation } from './resolvers/mutation.ts';
@@ -33,6 +33,7 @@ import {
   TrainingWaiting,
 } from './resolvers/training.ts';
 import { Divergence, Task, Tree } from './resolvers/tree.ts';
+import { Verification } from './resolvers/verification.ts';
 import { readTypeDefs } from './type-defs.ts';
 
 /**
@@ -54,6 +55,7 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     ForkOrigin,
     Evaluation,
     Replay,
+    Verification,
     TrainedOn,
     Tree,
     TreeOutline,
@@ -78,6 +80,7 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     Drift,
     PromptPart,
     HistoryImage,
+    HistoryAtFactor,
     HistorySegment,
     RenderSpec,
     QuarantinedRecord,

@@ -50,14 +50,25 @@ const OF_A_TREE: Readonly<Record<string, readonly string[]>> = {
   Annotation: ['tree', 'step', 'rollout', 'revision', 'author'],
   Judgement: ['step', 'largeTexts'],
   PromptPart: ['image'],
-  HistoryImage: ['url', 'saved', 'hits', 'misses', 'factorChosenBy'],
+  HistoryImage: ['url', 'saved', 'hits', 'misses', 'factorChosenBy', 'step'],
 };
 
 /** Those that follow from the streams of a run and all its trees. */
 const OF_A_RUN: Readonly<Record<string, readonly string[]>> = {
   ...OF_A_TREE,
   Run: [
-    ...['totals', 'imageTotals', 'successByDepth', 'evaluation', 'replays', 'metrics', 'trees', 'rollouts', 'trajectories'],
+    ...[
+      'totals',
+      'imageTotals',
+      'historyImages',
+      'successByDepth',
+      'evaluation',
+      'replays',
+      'metrics',
+      'trees',
+      'rollouts',
+      'trajectories',
+    ],
     'revisions',
     'environments',
   ],

@@ -9,6 +9,8 @@ import type { ArmResult as ArmResultModel } from '../../src/usecases/experiment/
 import type { RunRecord } from '../../src/projections/runs/read-runs.ts';
 import type { ForkOrigin as ForkOriginModel } from '../../src/projections/runs/read-forks.ts';
 import type { EvaluationRecord, TrainedOnRecord } from '../../src/projections/evaluations/read-evaluations.ts';
+import type { KeptVerification } from '../../src/usecases/verify/keep-verification.ts';
+import type { Connection, CountedConnection } from '../connection.ts';
 import type { ReplayRecord } from '../../src/projections/replays/read-replays.ts';
 import type { TreeRecord } from '../../src/projections/step-tree/read-trees.ts';
 import type { Outline } from '../../src/projections/step-tree/read-outline.ts';
@@ -26,6 +28,7 @@ import type { JudgementRecord } from '../../src/projections/revisions/read-judge
 import type { DatasetRecord } from '../../src/projections/datasets/read-datasets.ts';
 import type { ExampleRecord } from '../../src/projections/dataset-sources/read-examples.ts';
 import type { HistoryImageRecord } from '../../src/projections/images/read-history-images.ts';
+import type { HistoryAtFactor as HistoryAtFactorModel } from '../../src/projections/images/history-at-factors.ts';
 import type { DriftRecord } from '../../src/projections/prompts/read-drift.ts';
 import type { RenderSpecRecord } from '../../src/projections/images/read-render-specs.ts';
 import type { LineageRecord } from '../../src/projections/training-pool/read-lineages.ts';
@@ -41,7 +44,6 @@ import type { BatchEstimates as BatchEstimatesModel, SampleEstimate as SampleEst
 import type { ActorRecord } from '../../src/projections/training-pool/read-actors.ts';
 import type { Packed } from '../../src/events/schemas/values.ts';
 import type { AnnotationRecord } from '../../src/projections/annotations/read-annotations.ts';
-import type { Connection, CountedConnection } from '../connection.ts';
 import type { TaskRecord } from '../../src/projections/answers/choose-tasks.ts';
 import type { Aggregate as AggregateModel } from '../../src/projections/answers/aggregate.ts';
 import type { PairedComparison } from '../../src/domain/evaluation/compare-paired.ts';
@@ -532,6 +534,8 @@ export type Aggregate = {
   readonly tools: ToolSums;
   /** The rewards in force on these steps and rollouts, by component. */
   readonly components: ReadonlyArray<ComponentSums>;
+  /** What showing histories as images amounts to, over these steps; by tool, over those that called it. */
+  readonly images: ImageTotals;
 };
 
 /** The rollouts of a group. Rates and means are null while there is nothing to divide by. */
@@ -1625,6 +1629,8 @@ export type HistoryImage = {
   readonly url: Scalars['String']['output'];
   /** The id of the step whose prompt showed it. */
   readonly stepId: Scalars['ID']['output'];
+  /** The step whose prompt showed it; null until it is projected. */
+  readonly step?: Maybe<Step>;
   /** Pixels across, the border included: the image as the model was sent it. */
   readonly width: Scalars['Int']['output'];
   /** Pixels down, the border included. */
@@ -1673,7 +1679,69 @@ export type HistoryImage = {
   readonly renderSpecId: Scalars['ID']['output'];
   /** The spec that it was drawn by; null until its registration is projected. */
   readonly renderSpec?: Maybe<RenderSpec>;
+  /** The same history at other compression factors, each from 1 to 100 and 12 at most: what it would cost the model, and how legible it would be. */
+  readonly atFactors: ReadonlyArray<HistoryAtFactor>;
 };
+
+
+/** The history that the prompt of a step showed as an image. The image is not stored: `url` draws it again and compares it with `id`. */
+export type HistoryImageAtFactorsArgs = {
+  factors?: ReadonlyArray<Scalars['Float']['input']>;
+};
+
+/** A history as an image at one compression factor, worked out again from the record. */
+export type HistoryAtFactor = {
+  readonly __typename?: 'HistoryAtFactor';
+  /** The factor: the image has 1 / factor of the raw pixels. */
+  readonly factor: Scalars['Float']['output'];
+  /** Whether the step was shown it at this factor. */
+  readonly shown: Scalars['Boolean']['output'];
+  /** Where it is drawn as a PNG, on this server. */
+  readonly url: Scalars['String']['output'];
+  /** Pixels across, the border included. */
+  readonly width: Scalars['Int']['output'];
+  /** Pixels down, the border included. */
+  readonly height: Scalars['Int']['output'];
+  /** What it costs the model as an image. */
+  readonly visionTokens: Scalars['Int']['output'];
+  /** textTokens − visionTokens: less than 0 where the image costs more than the text. */
+  readonly saved: Scalars['Int']['output'];
+  /** How tall a line of text is in what the processor of the model makes of it, in pixels; null where the history has no text. */
+  readonly linePixels?: Maybe<Scalars['Float']['output']>;
+  /** How much of the strokes is left, from 0 to 1: the mean structural similarity (SSIM, windows of 8 pixels with ink) of what was drawn and of the resized image at the same size, over the newest 1,000 rows; null where the history has no text. */
+  readonly legibility?: Maybe<Scalars['Float']['output']>;
+};
+
+/** A page of history images. */
+export type HistoryImageConnection = {
+  readonly __typename?: 'HistoryImageConnection';
+  /** The items with their cursors. */
+  readonly edges: ReadonlyArray<HistoryImageEdge>;
+  /** The items alone. */
+  readonly nodes: ReadonlyArray<HistoryImage>;
+  /** Where the page lies. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all; it is counted only when asked for. */
+  readonly totalCount: Scalars['SafeInt']['output'];
+};
+
+/** One of a page of history images. */
+export type HistoryImageEdge = {
+  readonly __typename?: 'HistoryImageEdge';
+  /** Its place in the list, for `after` and `before`. It belongs to the ordering it was given in. */
+  readonly cursor: Scalars['String']['output'];
+  /** The item. */
+  readonly node: HistoryImage;
+};
+
+/** An order of history images. */
+export type HistoryImageOrder =
+  /** Tree by tree, in the order in which they were recorded. */
+  | 'TREE'
+  /** The most tokens first. */
+  | 'VISION_TOKENS_DESC'
+  /** The largest factor first. */
+  | 'FACTOR_DESC';
 
 /** A picture that an environment or a tool returned with an observation. */
 export type Picture = {
@@ -2166,6 +2234,85 @@ export type QuarantineReleaseOutcome =
   /** The release is in the log, and is not folded yet. */
   | 'pending';
 
+/** What `espalier verify` found: whether the record is what was written. */
+export type Verification = {
+  readonly __typename?: 'Verification';
+  /** Its id. */
+  readonly id: Scalars['ID']['output'];
+  /** When it finished. */
+  readonly finishedAt: Scalars['DateTime']['output'];
+  /** How long it took, in seconds. */
+  readonly seconds: Scalars['SafeInt']['output'];
+  /** The program that verified. */
+  readonly codeVersion: Scalars['String']['output'];
+  /** Whether everything that was compared is as it was written. */
+  readonly intact: Scalars['Boolean']['output'];
+  /** How much of the record was compared, and how. */
+  readonly counts: VerificationCounts;
+  /** How many faults. */
+  readonly faulty: Scalars['SafeInt']['output'];
+  /** The first 50 faults. */
+  readonly faults: ReadonlyArray<VerificationFault>;
+  /** Revisions that are as they were written and do not hold by the record: exports leave them out. */
+  readonly doubtful: Scalars['SafeInt']['output'];
+  /** Event ids that several streams hold. */
+  readonly foreign: Scalars['SafeInt']['output'];
+};
+
+/** How much a verification compared. */
+export type VerificationCounts = {
+  readonly __typename?: 'VerificationCounts';
+  /** Events of the journal, by their hash chain. */
+  readonly events: Scalars['SafeInt']['output'];
+  /** Records of the log; null where it was left out, or is not as it was recorded. */
+  readonly records?: Maybe<Scalars['SafeInt']['output']>;
+  /** Blobs, by their names. */
+  readonly blobs: Scalars['SafeInt']['output'];
+  /** Manifests of batches. */
+  readonly batches: Scalars['SafeInt']['output'];
+  /** Checkpoints, with their weights. */
+  readonly checkpoints: Scalars['SafeInt']['output'];
+  /** Files of released datasets. */
+  readonly files: Scalars['SafeInt']['output'];
+  /** Prompts, by the digest of what was sent. */
+  readonly prompts: Scalars['SafeInt']['output'];
+  /** Heads of chains that were anchored; null where no anchor was asked for, or something is at fault. */
+  readonly anchored?: Maybe<Scalars['SafeInt']['output']>;
+};
+
+/** Something that is not as it was written. */
+export type VerificationFault = {
+  readonly __typename?: 'VerificationFault';
+  /** What it is: event, blob, batch, checkpoint, dataset, release, prompt, log, read model, anchor. */
+  readonly what: Scalars['String']['output'];
+  /** How it differs: changed, missing, inserted, renumbered, unchained, unknown, unrecorded, moved, foreign. */
+  readonly kind: Scalars['String']['output'];
+  /** Where. */
+  readonly place: Scalars['String']['output'];
+};
+
+/** A page of verifications. */
+export type VerificationConnection = {
+  readonly __typename?: 'VerificationConnection';
+  /** The items with their cursors. */
+  readonly edges: ReadonlyArray<VerificationEdge>;
+  /** The items alone. */
+  readonly nodes: ReadonlyArray<Verification>;
+  /** Where the page lies. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all; it is counted only when asked for. */
+  readonly totalCount: Scalars['SafeInt']['output'];
+};
+
+/** One of a page of verifications. */
+export type VerificationEdge = {
+  readonly __typename?: 'VerificationEdge';
+  /** Its place in the list, for `after` and `before`. It belongs to the ordering it was given in. */
+  readonly cursor: Scalars['String']['output'];
+  /** The item. */
+  readonly node: Verification;
+};
+
 /**
  * The shape of a tree in columns: each fact of all its steps as one array, in the order in which they were taken, parents before children. Made for drawing and counting:
  * 10,000 steps are read in a tenth of the time that as many objects take. A tree of more than 50,000 steps is refused with TREE_TOO_LARGE; `steps` reads any.
@@ -2421,6 +2568,8 @@ export type Query = {
   readonly quarantine: QuarantineConnection;
   /** What was done over from the record and compared with it, the last to finish first. */
   readonly replays: ReplayConnection;
+  /** What `espalier verify` found, the last to finish first; of the whole installation, so that a key of some projects sees none. It is the same at every moment. */
+  readonly verifications: VerificationConnection;
   /** The projects that the caller sees, by name. */
   readonly projects: ReadonlyArray<Project>;
   /** Who asks. */
@@ -2701,6 +2850,15 @@ export type QueryQuarantineArgs = {
 /** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
 export type QueryReplaysArgs = {
   filter?: InputMaybe<ReplayFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** What can be read. Lists are Relay connections: `first` with `after` reads on, `last` with `before` reads back, 50 items by default, 500 at most. */
+export type QueryVerificationsArgs = {
   first?: InputMaybe<Scalars['Int']['input']>;
   after?: InputMaybe<Scalars['String']['input']>;
   last?: InputMaybe<Scalars['Int']['input']>;
@@ -3350,6 +3508,8 @@ export type Run = {
   readonly lastReturns: ReadonlyArray<Scalars['Float']['output']>;
   /** What showing histories as images amounts to so far. */
   readonly imageTotals: ImageTotals;
+  /** The images of histories that its steps were shown, an image for each step. */
+  readonly historyImages: HistoryImageConnection;
   /** The specs that it draws histories by. */
   readonly renderSpecs: ReadonlyArray<RenderSpec>;
   /** Its success by the depth of the tasks, shallow first. */
@@ -3390,6 +3550,16 @@ export type RunFailuresArgs = {
 /** One execution: configuration, seed, code version, environments. */
 export type RunLastReturnsArgs = {
   last?: Scalars['Int']['input'];
+};
+
+
+/** One execution: configuration, seed, code version, environments. */
+export type RunHistoryImagesArgs = {
+  orderBy?: HistoryImageOrder;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
 };
 
 
@@ -4761,6 +4931,10 @@ export type ResolversTypes = {
   ArmDifference: ResolverTypeWrapper<ArmDifference>;
   ExperimentOrder: ExperimentOrder;
   HistoryImage: ResolverTypeWrapper<HistoryImageRecord>;
+  HistoryAtFactor: ResolverTypeWrapper<HistoryAtFactorModel>;
+  HistoryImageConnection: ResolverTypeWrapper<Connection<HistoryImageRecord>>;
+  HistoryImageEdge: ResolverTypeWrapper<Omit<HistoryImageEdge, 'node'> & { node: ResolversTypes['HistoryImage'] }>;
+  HistoryImageOrder: HistoryImageOrder;
   Picture: ResolverTypeWrapper<Picture>;
   ImageSize: ResolverTypeWrapper<ImageSize>;
   HistoryKind: HistoryKind;
@@ -4791,6 +4965,11 @@ export type ResolversTypes = {
   QuarantineFilter: QuarantineFilter;
   QuarantineRelease: ResolverTypeWrapper<QuarantineRelease>;
   QuarantineReleaseOutcome: QuarantineReleaseOutcome;
+  Verification: ResolverTypeWrapper<KeptVerification>;
+  VerificationCounts: ResolverTypeWrapper<VerificationCounts>;
+  VerificationFault: ResolverTypeWrapper<VerificationFault>;
+  VerificationConnection: ResolverTypeWrapper<Connection<KeptVerification>>;
+  VerificationEdge: ResolverTypeWrapper<Omit<VerificationEdge, 'node'> & { node: ResolversTypes['Verification'] }>;
   TreeOutline: ResolverTypeWrapper<Outline>;
   OutlineBackUps: ResolverTypeWrapper<OutlineBackUpsModel>;
   Project: ResolverTypeWrapper<Project>;
@@ -4985,6 +5164,9 @@ export type ResolversParentTypes = {
   ArmEstimate: ArmEstimate;
   ArmDifference: ArmDifference;
   HistoryImage: HistoryImageRecord;
+  HistoryAtFactor: HistoryAtFactorModel;
+  HistoryImageConnection: Connection<HistoryImageRecord>;
+  HistoryImageEdge: Omit<HistoryImageEdge, 'node'> & { node: ResolversParentTypes['HistoryImage'] };
   Picture: Picture;
   ImageSize: ImageSize;
   HistorySegment: HistorySegmentModel;
@@ -5009,6 +5191,11 @@ export type ResolversParentTypes = {
   AnomalyFilter: AnomalyFilter;
   QuarantineFilter: QuarantineFilter;
   QuarantineRelease: QuarantineRelease;
+  Verification: KeptVerification;
+  VerificationCounts: VerificationCounts;
+  VerificationFault: VerificationFault;
+  VerificationConnection: Connection<KeptVerification>;
+  VerificationEdge: Omit<VerificationEdge, 'node'> & { node: ResolversParentTypes['Verification'] };
   TreeOutline: Outline;
   OutlineBackUps: OutlineBackUpsModel;
   Project: Project;
@@ -5182,6 +5369,7 @@ export type AggregateResolvers<ContextType = Context, ParentType extends Resolve
   steps?: Resolver<ResolversTypes['StepSums'], ParentType, ContextType>;
   tools?: Resolver<ResolversTypes['ToolSums'], ParentType, ContextType>;
   components?: Resolver<ReadonlyArray<ResolversTypes['ComponentSums']>, ParentType, ContextType>;
+  images?: Resolver<ResolversTypes['ImageTotals'], ParentType, ContextType>;
 };
 
 export type RolloutSumsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RolloutSums'] = ResolversParentTypes['RolloutSums']> = {
@@ -5676,6 +5864,7 @@ export type HistoryImageResolvers<ContextType = Context, ParentType extends Reso
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   url?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   stepId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  step?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
   width?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   height?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   raw?: Resolver<ResolversTypes['ImageSize'], ParentType, ContextType>;
@@ -5700,6 +5889,31 @@ export type HistoryImageResolvers<ContextType = Context, ParentType extends Reso
   renderedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   renderSpecId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   renderSpec?: Resolver<Maybe<ResolversTypes['RenderSpec']>, ParentType, ContextType>;
+  atFactors?: Resolver<ReadonlyArray<ResolversTypes['HistoryAtFactor']>, ParentType, ContextType, RequireFields<HistoryImageAtFactorsArgs, 'factors'>>;
+};
+
+export type HistoryAtFactorResolvers<ContextType = Context, ParentType extends ResolversParentTypes['HistoryAtFactor'] = ResolversParentTypes['HistoryAtFactor']> = {
+  factor?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  shown?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  url?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  width?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  height?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  visionTokens?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  saved?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  linePixels?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  legibility?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+};
+
+export type HistoryImageConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['HistoryImageConnection'] = ResolversParentTypes['HistoryImageConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['HistoryImageEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['HistoryImage']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type HistoryImageEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['HistoryImageEdge'] = ResolversParentTypes['HistoryImageEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['HistoryImage'], ParentType, ContextType>;
 };
 
 export type PictureResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Picture'] = ResolversParentTypes['Picture']> = {
@@ -5900,6 +6114,48 @@ export type QuarantineReleaseResolvers<ContextType = Context, ParentType extends
   reason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
 };
 
+export type VerificationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Verification'] = ResolversParentTypes['Verification']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  finishedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  seconds?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  codeVersion?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  intact?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  counts?: Resolver<ResolversTypes['VerificationCounts'], ParentType, ContextType>;
+  faulty?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  faults?: Resolver<ReadonlyArray<ResolversTypes['VerificationFault']>, ParentType, ContextType>;
+  doubtful?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  foreign?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type VerificationCountsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['VerificationCounts'] = ResolversParentTypes['VerificationCounts']> = {
+  events?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  records?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
+  blobs?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  batches?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  checkpoints?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  files?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  prompts?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  anchored?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
+};
+
+export type VerificationFaultResolvers<ContextType = Context, ParentType extends ResolversParentTypes['VerificationFault'] = ResolversParentTypes['VerificationFault']> = {
+  what?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  kind?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  place?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
+export type VerificationConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['VerificationConnection'] = ResolversParentTypes['VerificationConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['VerificationEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Verification']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type VerificationEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['VerificationEdge'] = ResolversParentTypes['VerificationEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['Verification'], ParentType, ContextType>;
+};
+
 export type TreeOutlineResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TreeOutline'] = ResolversParentTypes['TreeOutline']> = {
   length?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   ids?: Resolver<ReadonlyArray<ResolversTypes['ID']>, ParentType, ContextType>;
@@ -6023,6 +6279,7 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
   anomalies?: Resolver<ResolversTypes['AnomalyConnection'], ParentType, ContextType, Partial<QueryAnomaliesArgs>>;
   quarantine?: Resolver<ResolversTypes['QuarantineConnection'], ParentType, ContextType, Partial<QueryQuarantineArgs>>;
   replays?: Resolver<ResolversTypes['ReplayConnection'], ParentType, ContextType, Partial<QueryReplaysArgs>>;
+  verifications?: Resolver<ResolversTypes['VerificationConnection'], ParentType, ContextType, Partial<QueryVerificationsArgs>>;
   projects?: Resolver<ReadonlyArray<ResolversTypes['Project']>, ParentType, ContextType>;
   viewer?: Resolver<ResolversTypes['Viewer'], ParentType, ContextType>;
   position?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
@@ -6248,6 +6505,7 @@ export type RunResolvers<ContextType = Context, ParentType extends ResolversPare
   failures?: Resolver<ReadonlyArray<ResolversTypes['FailureReason']>, ParentType, ContextType, RequireFields<RunFailuresArgs, 'first'>>;
   lastReturns?: Resolver<ReadonlyArray<ResolversTypes['Float']>, ParentType, ContextType, RequireFields<RunLastReturnsArgs, 'last'>>;
   imageTotals?: Resolver<ResolversTypes['ImageTotals'], ParentType, ContextType>;
+  historyImages?: Resolver<ResolversTypes['HistoryImageConnection'], ParentType, ContextType, RequireFields<RunHistoryImagesArgs, 'orderBy'>>;
   renderSpecs?: Resolver<ReadonlyArray<ResolversTypes['RenderSpec']>, ParentType, ContextType>;
   successByDepth?: Resolver<ReadonlyArray<ResolversTypes['DepthTotals']>, ParentType, ContextType>;
   evaluation?: Resolver<Maybe<ResolversTypes['Evaluation']>, ParentType, ContextType>;
@@ -6780,6 +7038,9 @@ export type Resolvers<ContextType = Context> = {
   ArmEstimate?: ArmEstimateResolvers<ContextType>;
   ArmDifference?: ArmDifferenceResolvers<ContextType>;
   HistoryImage?: HistoryImageResolvers<ContextType>;
+  HistoryAtFactor?: HistoryAtFactorResolvers<ContextType>;
+  HistoryImageConnection?: HistoryImageConnectionResolvers<ContextType>;
+  HistoryImageEdge?: HistoryImageEdgeResolvers<ContextType>;
   Picture?: PictureResolvers<ContextType>;
   ImageSize?: ImageSizeResolvers<ContextType>;
   HistorySegment?: HistorySegmentResolvers<ContextType>;
@@ -6801,6 +7062,11 @@ export type Resolvers<ContextType = Context> = {
   Anomaly?: AnomalyResolvers<ContextType>;
   QuarantinedRecord?: QuarantinedRecordResolvers<ContextType>;
   QuarantineRelease?: QuarantineReleaseResolvers<ContextType>;
+  Verification?: VerificationResolvers<ContextType>;
+  VerificationCounts?: VerificationCountsResolvers<ContextType>;
+  VerificationFault?: VerificationFaultResolvers<ContextType>;
+  VerificationConnection?: VerificationConnectionResolvers<ContextType>;
+  VerificationEdge?: VerificationEdgeResolvers<ContextType>;
   TreeOutline?: TreeOutlineResolvers<ContextType>;
   OutlineBackUps?: OutlineBackUpsResolvers<ContextType>;
   Project?: ProjectResolvers<ContextType>;

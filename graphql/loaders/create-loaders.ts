@@ -14,7 +14,11 @@ import {
   readDatasetsById,
 } from '../../src/projections/datasets/read-datasets.ts';
 import { readEvaluationsOfDatasets } from '../../src/projections/evaluations/read-evaluations.ts';
-import { readHistoryImages } from '../../src/projections/images/read-history-images.ts';
+import {
+  countHistoryImages,
+  readHistoryImagePages,
+  readHistoryImages,
+} from '../../src/projections/images/read-history-images.ts';
 import { readImageTotalsOfRollouts } from '../../src/projections/images/read-image-totals.ts';
 import { readRenderSpecs } from '../../src/projections/images/read-render-specs.ts';
 import { readHistories, readSegments } from '../../src/projections/images/read-segments.ts';
@@ -165,6 +169,10 @@ export function createLoaders(
     historyImage: new ListsOfTree(
       (_trees, ids) => readHistoryImages(db, ids),
       (i) => i.stepId,
+    ),
+    historyImages: createListLoader(
+      (runs: readonly string[], ordering, page) => readHistoryImagePages(db, runs, ordering, page),
+      (runs) => countHistoryImages(db, runs),
     ),
     history: mapped((ids) => readHistories(db, ids)),
     segment: one(

@@ -1,5 +1,14 @@
 import { streamOf } from '../../src/events/stream-of.ts';
-import type { HistoryImageResolvers, HistorySegmentResolvers, RenderSpecResolvers } from '../generated/types.ts';
+import { type HistoryAtFactor as AtFactor, historyAtFactors } from '../../src/projections/images/history-at-factors.ts';
+import type { HistoryImageRecord } from '../../src/projections/images/read-history-images.ts';
+import type { Context } from '../context.ts';
+import { refusal } from '../errors.ts';
+import type {
+  HistoryAtFactorResolvers,
+  HistoryImageResolvers,
+  HistorySegmentResolvers,
+  RenderSpecResolvers,
+} from '../generated/types.ts';
 import { largeTextsOf } from '../large-text.ts';
 import { forgottenStream } from '../loaders/forgotten-loaders.ts';
 import { selectedFields } from '../selected-fields.ts';
@@ -7,13 +16,18 @@ import { selectedFields } from '../selected-fields.ts';
 /** What of a segment is known from its place in a history, without reading the segment itself. */
 const OF_THE_PLACE = new Set(['id', 'place', 'hit', 'forgotten', '__typename']);
 
+const FACTORS = 12; // of one history: each is drawn
+const LARGEST = 100;
+
 export const HistoryImage: HistoryImageResolvers = {
   url: ({ id }) => `/images/${id}.png`,
   saved: ({ textTokens, visionTokens }) => textTokens - visionTokens,
   hits: ({ length, missed }) => length - missed.length,
   misses: ({ missed }) => missed.length,
   factorChosenBy: ({ factorChosenBy }, _, { loaders }) => (factorChosenBy === null ? null : loaders.step.load(factorChosenBy)),
+  step: ({ stepId }, _, { loaders }) => loaders.step.load(stepId),
   renderSpec: ({ renderSpecId }, _, { loaders }) => loaders.renderSpec.load(renderSpecId),
+  atFactors: (image, { factors }, context) => atFactors(image, factors, context),
   segments: async ({ stepId, length, missed }, _, { loaders }, info) => {
     loaders.segmentBudget.spend(length);
     const ids = (await loaders.history.load(stepId)) ?? [];
@@ -22,6 +36,26 @@ export const HistoryImage: HistoryImageResolvers = {
     const drawn = new Set(missed);
     return ids.map((id, place) => ({ ...records[place], id, place, hit: !drawn.has(place) }));
   },
+};
+
+/** @throws BAD_USER_INPUT; FORGOTTEN; UNAVAILABLE where the record does not give the history. */
+async function atFactors(
+  image: HistoryImageRecord,
+  factors: readonly number[],
+  { sources: { db, keys, blobs } }: Context,
+): Promise<readonly AtFactor[]> {
+  const wrong = factors.find((factor) => !(factor >= 1 && factor <= LARGEST));
+  if (wrong !== undefined || factors.length > FACTORS)
+    throw refusal('BAD_USER_INPUT', `factors are ${FACTORS} numbers at most, each from 1 to ${LARGEST}`, { argument: 'factors' });
+  const drawn = await historyAtFactors({ db, keys, blobs }, image, factors);
+  if (drawn.kind === 'factors') return drawn.factors;
+  if (drawn.kind === 'forgotten') throw refusal('FORGOTTEN', `the image of step ${image.stepId} is forgotten: ${drawn.detail}`);
+  throw refusal('UNAVAILABLE', `the history of step ${image.stepId} cannot be drawn again: ${drawn.detail}`);
+}
+
+export const HistoryAtFactor: HistoryAtFactorResolvers = {
+  url: ({ imageId, factor, shown }) => `/images/${imageId}.png${shown ? '' : `?factor=${factor}`}`,
+  saved: ({ textTokens, visionTokens }) => textTokens - visionTokens,
 };
 
 export const HistorySegment: HistorySegmentResolvers = {

@@ -1,6 +1,7 @@
 import type DataLoader from 'dataloader';
 import { readPublishedMetrics } from '../../src/projections/answers/read-published-metrics.ts';
 import { readEvaluations } from '../../src/projections/evaluations/read-evaluations.ts';
+import { HISTORY_IMAGE_ORDERINGS } from '../../src/projections/images/read-history-images.ts';
 import { readImageTotalsOfRuns } from '../../src/projections/images/read-image-totals.ts';
 import { readRenderSpecsOfRuns } from '../../src/projections/images/read-render-specs.ts';
 import { readOwners } from '../../src/projections/owners/read-owners.ts';
@@ -15,7 +16,7 @@ import {
   readRunActivity,
 } from '../../src/projections/runs/read-run-activity.ts';
 import { readDepthTotals, readRunTotals } from '../../src/projections/runs/read-run-totals.ts';
-import { bounded } from '../connection.ts';
+import { bounded, connect } from '../connection.ts';
 import { datasetFilter, revisionFilter, rolloutFilter, trajectoryFilter, treeFilter } from '../filters.ts';
 import type { ForkOriginResolvers, RunEnvironmentResolvers, RunResolvers } from '../generated/types.ts';
 import { many, one } from '../loaders/batch.ts';
@@ -82,6 +83,12 @@ export const Run: RunResolvers = {
   lastReturns: async ({ id }, { last }, context) =>
     (await lastReturns(context)(bounded('last', last, LAST_RETURNS)).load(id)).map(({ value }) => value),
   imageTotals: async ({ id }, _, context) => known(await imageTotals(context).load(id), id),
+  historyImages: ({ id }, args, { loaders }) =>
+    connect(
+      args,
+      (page) => loaders.historyImages.page.load({ filter: id, ordering: HISTORY_IMAGE_ORDERINGS[args.orderBy], page }),
+      () => loaders.historyImages.count.load(id),
+    ),
   renderSpecs: ({ id }, _, context) => renderSpecs(context).load(id),
   publishedMetrics: ({ id }, _, { sources: { db } }) => readPublishedMetrics(db, id),
   successByDepth: ({ id }, _, context) => depthTotals(context).load(id),

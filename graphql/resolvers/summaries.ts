@@ -22,7 +22,7 @@ import { wholePath } from '../loaders/path-loader.ts';
 import type { RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';
 import { selectedFields } from '../selected-fields.ts';
 
-const PARTS: readonly AggregatePart[] = ['rollouts', 'steps', 'tools', 'components'];
+const PARTS: readonly AggregatePart[] = ['rollouts', 'steps', 'tools', 'components', 'images'];
 
 /** Answers `Query.aggregate`. @throws BAD_USER_INPUT. */
 export async function aggregateRollouts(

@@ -104,6 +104,23 @@ describe('GET /images/<id>.png', () => {
     expect([head.status, Number(head.headers.get('content-length')) > 0]).toEqual([200, true]);
   });
 
+  test('the endpoint draws a history at another factor, under a tag of its own, and refuses what is no factor', async () => {
+    const [, id] = drawn.imageIds;
+    const whole = await decodePng(new Uint8Array(await (await fetch(urlOf(id))).arrayBuffer()));
+    const response = await fetch(`${urlOf(id)}?factor=4`);
+    expect([response.status, response.headers.get('etag')]).toEqual([200, `"${id}@4"`]);
+    const small = await decodePng(new Uint8Array(await response.arrayBuffer()));
+    expect(small.width).toBeLessThan(whole.width / 1.8);
+    expect(small.width * small.height).toBeLessThan(whole.width * whole.height);
+    const kept = await fetch(`${urlOf(id)}?factor=4`, { headers: { 'if-none-match': `"${id}@4"` } });
+    expect(kept.status).toBe(304);
+    expect((await fetch(`${urlOf(id)}?factor=4`, { headers: { 'if-none-match': `"${id}"` } })).status).toBe(200);
+    const own = await fetch(`${urlOf(id)}?factor=1`); // the one that it was shown at
+    expect(own.headers.get('etag')).toBe(`"${id}"`);
+    for (const factor of ['0.5', '101', 'two', 'NaN', ''])
+      expect([factor, (await fetch(`${urlOf(id)}?factor=${factor}`)).status]).toEqual([factor, 400]);
+  });
+
   test('an id that no step was shown is 404, whether kept or not', async () => {
     for (const headers of [{}, { 'if-none-match': `"${'0'.repeat(64)}"` }]) {
       const response = await fetch(urlOf('0'.repeat(64)), { headers });

@@ -6,7 +6,7 @@ import { SegmentCache } from '../images/segment-cache.ts';
 import type { Db } from '../postgres/database.ts';
 import { isForgotten } from '../postgres/stream-keys.ts';
 import { findHistoryImage, type HistoryImageRecord } from '../projections/images/read-history-images.ts';
-import { type Rebuilt, rebuildImage } from '../projections/images/rebuild-image.ts';
+import { type Rebuilt, rebuildImage, redrawImage } from '../projections/images/rebuild-image.ts';
 import { findPicture, type OpenedPicture, openPicture, type PictureRecord } from '../projections/pictures/read-pictures.ts';
 import { asSeenBy } from '../projections/visible/see-projects.ts';
 import { createExclusive } from '../runtime/exclusive.ts';
@@ -27,14 +27,19 @@ export interface ImageEndpointOptions {
 }
 
 const PNG = { type: 'string', contentMediaType: 'image/png' };
-const KEPT = { etag: 'The id in quotes.', 'cache-control': 'Always `private, max-age=31536000, immutable`.' };
+const KEPT = {
+  etag: 'The id in quotes; with `@` and the factor where one is asked for.',
+  'cache-control': 'Always `private, max-age=31536000, immutable`.',
+};
+const LARGEST_FACTOR = 100;
 const LANES = 2; // drawing holds the event loop for some milliseconds an image: more at once would only hold more memory
 const IN_FLIGHT = 100; // a page shows some dozens of images; what is beyond comes back
 
 /**
  * Makes the endpoint for images. Pictures of observations are on record. For a history, it finds a step that was shown the
- * image, draws it again from its segments and compares it with its id. An image never changes, so it may be kept for ever (its id
- * is the ETag). A record that does not give the image is 500, with what is damaged named.
+ * image, draws it again from its segments and compares it with its id; at another compression factor, where one is asked for. An
+ * image never changes, so it may be kept for ever (its id is the ETag). A record that does not give the image is 500, with what is
+ * damaged named.
  */
 export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
   const { db, blobs, metrics, logger = SILENT, segmentCache: cache = new SegmentCache() } = options;
@@ -49,9 +54,18 @@ export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
     method: 'GET',
     path: '/images/{id}.png',
     needs: ['read'],
-    summary: 'The history that a step was shown, drawn again and compared with its id; or a picture of an observation.',
+    summary:
+      'The history that a step was shown, drawn again and compared with its id, or at another compression factor; or a picture of an observation.',
     // Nothing of a path reaches a file system, and what is no SHA-256 is not looked up.
     params: z.object({ id: sha256.describe('Id of the image: the SHA-256 of its size and pixels.') }),
+    query: z.object({
+      factor: z.coerce
+        .number()
+        .min(1)
+        .max(LARGEST_FACTOR)
+        .optional()
+        .describe('The compression factor to draw a history at; the one that the step was shown it at unless given.'),
+    }),
     headers: { 'if-none-match': 'A list of tags, or `*`.' },
     answers: {
       200: { description: 'The image. It never changes.', content: { 'image/png': PNG }, headers: KEPT },
@@ -64,15 +78,19 @@ export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
         503: 'Too many images are being drawn: ask again after Retry-After seconds.',
       }),
     },
-    async handle({ req, params: { id: imageId }, principal }) {
+    async handle({ req, params: { id: imageId }, query: { factor }, principal }) {
       const visible = asSeenBy(db, principal);
       const shown = await findHistoryImage(visible, imageId);
       const seen = shown ? undefined : await findPicture(visible, imageId);
       if (!shown && !seen)
         return refuse(404, `no step on record was shown the image ${imageId}`, 'ask GraphQL: step { historyImage { url } }');
+      if (seen && factor !== undefined)
+        return refuse(404, 'the picture of an observation has no compression factor', 'leave factor out');
       const known = req.headers['if-none-match'];
-      if (shown && isKept(known, imageId) && !(await isForgotten(db, shown.treeId)))
-        return { status: 304, headers: headersOf(imageId), body: '' };
+      const other = factor === undefined || factor === shown?.factor ? undefined : factor;
+      const tag = other === undefined ? imageId : `${imageId}@${other}`;
+      if (shown && isKept(known, tag) && !(await isForgotten(db, shown.treeId)))
+        return { status: 304, headers: headersOf(tag), body: '' };
       const ticket = gate.enter();
       if (!ticket) return refuse(503, 'too many images are being drawn', 'ask again', { headers: { 'retry-after': '1' } });
       try {
@@ -84,9 +102,10 @@ export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
             return pictureReply(seen, opened, known);
           }
           if (!shown) throw new TypeError('one of both was found');
-          const result = await rebuildImage({ ...world, db: visible }, shown);
+          const from = { ...world, db: visible };
+          const result = await (other === undefined ? rebuildImage(from, shown) : redrawImage(from, shown, other));
           rebuilt.add(1, { outcome: result.kind });
-          return reply(result, shown, logger);
+          return reply(result, shown, tag, logger);
         });
       } finally {
         ticket.leave();
@@ -104,12 +123,12 @@ function pictureReply({ imageId, stepId }: PictureRecord, opened: OpenedPicture,
   return { status: 200, headers: { 'content-type': 'image/png', ...headersOf(imageId) }, body: opened.picture.png };
 }
 
-async function reply(result: Rebuilt, shown: HistoryImageRecord, logger: Logger): Promise<Reply> {
+async function reply(result: Rebuilt, shown: HistoryImageRecord, tag: string, logger: Logger): Promise<Reply> {
   switch (result.kind) {
     case 'image':
       return {
         status: 200,
-        headers: { 'content-type': 'image/png', ...headersOf(shown.id) },
+        headers: { 'content-type': 'image/png', ...headersOf(tag) },
         body: await encodePng(result.image),
       };
     case 'forgotten':
@@ -137,12 +156,12 @@ async function reply(result: Rebuilt, shown: HistoryImageRecord, logger: Logger)
   }
 }
 
-function headersOf(imageId: string): Readonly<Record<string, string>> {
-  return { etag: `"${imageId}"`, 'cache-control': 'private, max-age=31536000, immutable' };
+function headersOf(tag: string): Readonly<Record<string, string>> {
+  return { etag: `"${tag}"`, 'cache-control': 'private, max-age=31536000, immutable' };
 }
 
 /** Reads If-None-Match (RFC 9110 §13.1.2): `*`, or a list of tags, weak ones too. */
-function isKept(header: string | undefined, imageId: string): boolean {
+function isKept(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false;
-  return header.split(',').some((tag) => ['*', `"${imageId}"`, `W/"${imageId}"`].includes(tag.trim()));
+  return header.split(',').some((each) => ['*', `"${tag}"`, `W/"${tag}"`].includes(each.trim()));
 }

@@ -2,6 +2,7 @@ import './style/base.css';
 import './style/parts.css';
 import './style/views.css';
 import './style/renderer.css';
+import './style/images.css';
 import './style/review.css';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';

@@ -6,7 +6,14 @@ import {
   lazyRouteComponent,
   retainSearchParams,
 } from '@tanstack/react-router';
-import { groupPage, runPage, trajectoryPage, treeOutline, treePage } from '../../graphql/studio/generated/operations.ts';
+import {
+  groupPage,
+  imagesPage,
+  runPage,
+  trajectoryPage,
+  treeOutline,
+  treePage,
+} from '../../graphql/studio/generated/operations.ts';
 import { texts } from './address-texts.ts';
 import { askAhead } from './graphql/use-ask.ts';
 import { Failure } from './parts/failure.tsx';
@@ -37,6 +44,14 @@ const run = createRoute({
   loaderDeps: moment,
   loader: ({ context: { queries }, params: { id }, deps: { at } }) => askAhead(queries, runPage, { id }, at),
   component: lazyRouteComponent(() => import('./run/run.tsx'), 'RunPage'),
+});
+const images = createRoute({
+  getParentRoute: () => root,
+  path: '/view/images/$id',
+  validateSearch: texts('order', 'step'),
+  loaderDeps: moment,
+  loader: ({ context: { queries }, params: { id }, deps: { at } }) => askAhead(queries, imagesPage, { id }, at),
+  component: lazyRouteComponent(() => import('./images/images.tsx'), 'ImagesPage'),
 });
 const group = createRoute({
   getParentRoute: () => root,
@@ -83,7 +98,7 @@ const compare = createRoute({
 const find = createRoute({
   getParentRoute: () => root,
   path: '/view/find',
-  validateSearch: texts('words', 'in', 'run', 'tool', 'component', 'verdict', 'policy', 'version', 'termination'),
+  validateSearch: texts('words', 'in', 'run', 'tool', 'rewarded', 'component', 'verdict', 'policy', 'version', 'termination'),
   component: lazyRouteComponent(() => import('./find/find.tsx'), 'FindPage'),
 });
 const review = createRoute({
@@ -129,6 +144,7 @@ export function makeRouter(queries: QueryClient) {
   const routeTree = root.addChildren([
     runs,
     run,
+    images,
     group,
     trajectory,
     tree,

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { type ImageTotals, imageSums } from '../images/read-image-totals.ts';
 import { successRate } from '../step-tree/success-rate.ts';
 
 /** What rollouts are summed up by. */
@@ -65,13 +66,17 @@ export interface ComponentSums {
   readonly max: number;
 }
 
+/** The images of histories that were shown; by tool, to steps that called it. */
+export type ImageSums = Omit<ImageTotals, 'ofId'>;
+
 export interface Aggregate extends GroupKey {
   readonly rollouts: RolloutSums;
   readonly steps: StepSums;
   readonly tools: ToolSums;
   readonly components: readonly ComponentSums[];
+  readonly images: ImageSums;
 }
-export type AggregatePart = 'rollouts' | 'steps' | 'tools' | 'components';
+export type AggregatePart = 'rollouts' | 'steps' | 'tools' | 'components' | 'images';
 
 /**
  * Sums up what was done, by run, task, depth or kind of the task, version of the policy, environment or tool: only the parts that
@@ -87,11 +92,12 @@ export async function aggregate(
     parts.has(part) ? statement.execute(db).then(({ rows }) => rows) : Promise.resolve([]);
   const asked = { by, filter };
   // next to each other: the sums by tool or by policy version are the work of some 80 ms of one core
-  const [rollouts, steps, tools, components] = await Promise.all([
+  const [rollouts, steps, tools, components, images] = await Promise.all([
     read<RolloutSums>('rollouts', rolloutSums(asked)),
     read<StepSums>('steps', stepSums(asked)),
     read<ToolSums>('tools', toolSums(asked)),
     read<ComponentSums>('components', componentSums(asked)),
+    read<ImageSums>('images', ofImages(asked)),
   ]);
   const groups = new Map<string, { -readonly [K in keyof Aggregate]: Aggregate[K] }>();
   const of = (row: GroupKey) => {
@@ -104,6 +110,7 @@ export async function aggregate(
   for (const row of rollouts) of(row).rollouts = row;
   for (const row of steps) of(row).steps = row;
   for (const row of tools) of(row).tools = row;
+  for (const row of images) of(row).images = row;
   for (const row of components) {
     const group = of(row);
     group.components = [...group.components, row];
@@ -129,6 +136,10 @@ const NOTHING = {
   },
   tools: { calls: 0, errors: 0, durationMs: 0 },
   components: [],
+  images: {
+    ...{ steps: 0, images: 0, visionTokens: 0, textTokens: 0, saved: 0, segments: 0, hits: 0, misses: 0, hitRate: null },
+    ...{ pixels: 0, meanFactor: null, cutSegments: 0, cutLines: 0, outside: 0, renderMs: 0 },
+  },
 } as const;
 
 interface Asked {
@@ -204,7 +215,14 @@ function componentSums(asked: Asked): RawBuilder<GroupKey & ComponentSums> {
     order by s.component`;
 }
 
-type Fact = 'steps' | 'tool_calls' | 'rewards';
+function ofImages(asked: Asked): RawBuilder<GroupKey & ImageSums> {
+  return sql`
+    select ${key(asked.by)}, ${imageSums('s')}
+    from ${placed('history_images', asked)}
+    group by ${grouped(asked.by)}`;
+}
+
+type Fact = 'steps' | 'tool_calls' | 'rewards' | 'history_images';
 
 /**
  * The facts `s` of a table, each in its groups `g`: those of its tree, the steps of a search that no rollout took included; those
@@ -224,7 +242,7 @@ function placed(fact: Fact, { by, filter }: Asked): RawBuilder<unknown> {
   // by itself (`offset 0`): as a part of the join Postgres expects few rows of it, and reads all rollouts or one after the other
   const rollouts = sql`(${rolloutsOf(filter)} offset 0) g`;
   if (fact === 'steps') return sql`${facts} s join ${rollouts} on g.rollout_id = s.rollout_id`;
-  if (fact === 'tool_calls')
+  if (fact === 'tool_calls' || fact === 'history_images')
     return sql`${facts} s join ${factsOf('steps', filter)} o on o.step_id = s.step_id join ${rollouts} on g.rollout_id = o.rollout_id`;
   // few rewards are of a step alone: their rollouts are looked up one by one, and not joined with all steps
   return sql`${facts} s join ${rollouts}

@@ -1,5 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import type { Ordering } from '../../postgres/keyset-cursor.ts';
 
 /** Pixels. */
 export interface Size {
@@ -49,6 +51,43 @@ export async function readHistoryImages(db: Db, steps: readonly string[]): Promi
 /** Reads every image of a run, tree by tree in the order of the log. */
 export async function readHistoryImagesOfRun(db: Db, runId: string): Promise<readonly HistoryImageRecord[]> {
   return read(db, sql`run_id = ${runId}`);
+}
+
+/** In the order of the log within each tree; or those first that cost, or were compressed, the most. */
+export const HISTORY_IMAGE_ORDERINGS = {
+  TREE: ordering('TREE', 'asc', { column: 'treeId', type: 'uuid' }, { column: 'logOffset', type: 'integer' }),
+  VISION_TOKENS_DESC: ordering('VISION_TOKENS_DESC', 'desc', { column: 'visionTokens', type: 'integer' }),
+  FACTOR_DESC: ordering('FACTOR_DESC', 'desc', { column: 'factor', type: 'float' }),
+} as const satisfies Record<string, Ordering>;
+
+function ordering(name: string, direction: Ordering['direction'], ...keys: Ordering['keys']): Ordering {
+  return { name: `historyImages/${name}`, direction, keys: [...keys, { column: 'stepId', type: 'uuid' }] };
+}
+
+/** Reads one page of the images of each run, in one statement. @throws InvalidCursor. */
+export async function readHistoryImagePages(
+  db: Db,
+  runs: readonly string[],
+  ordering: Ordering,
+  page: PageRequest,
+): Promise<readonly Page<HistoryImageRecord>[]> {
+  const queries = runs.map((runId) => db.selectFrom('historyImages').where('runId', '=', runId).select('historyImages.stepId'));
+  const pages = await readPages(db, queries, ordering, page);
+  const records = await readHistoryImages(db, [...new Set(pages.flatMap(({ rows }) => rows.map(({ row }) => row.stepId)))]);
+  const byStep = new Map(records.map((record) => [record.stepId, record]));
+  return mapPages(pages, ({ stepId }) => {
+    const record = byStep.get(stepId);
+    if (!record) throw new Error(`the image of step ${stepId} is not there any more`);
+    return record;
+  });
+}
+
+/** Counts the images of each run, in one statement. */
+export async function countHistoryImages(db: Db, runs: readonly string[]): Promise<readonly number[]> {
+  return countEach(
+    db,
+    runs.map((runId) => db.selectFrom('historyImages').where('runId', '=', runId)),
+  );
 }
 
 /** Finds a step that was shown an image, by the image's id: the first one of the record, of whatever run. */

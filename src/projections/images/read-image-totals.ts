@@ -53,21 +53,27 @@ export async function readImageTotalsOfRollouts(
 async function totals(db: Db, ids: readonly string[], shown: RawBuilder<unknown>): Promise<readonly ImageTotals[]> {
   if (ids.length === 0) return [];
   const { rows } = await sql<ImageTotals>`
-    with shown as (${shown}),
-    sums as (
-      select of_id, count(*) as steps, count(distinct image_id) as images, sum(vision_tokens)::bigint as vision,
-             sum(text_tokens)::bigint as text, sum(length)::bigint as segments, sum(jsonb_array_length(missed))::bigint as misses,
-             sum(width::bigint * height)::bigint as pixels, avg(factor order by step_id) as factor,
-             sum(cut_segments)::bigint as cut_segments, sum(cut_lines)::bigint as cut_lines, sum(outside)::bigint as outside,
-             sum(render_ms order by step_id) as render_ms
-      from shown group by of_id
-    )
-    select c.of_id, coalesce(steps, 0) as steps, coalesce(images, 0) as images, coalesce(vision, 0) as vision_tokens,
-           coalesce(text, 0) as text_tokens, coalesce(text - vision, 0) as saved, coalesce(segments, 0) as segments,
-           coalesce(segments - misses, 0) as hits, coalesce(misses, 0) as misses,
-           (segments - misses) / nullif(segments, 0)::float8 as hit_rate, coalesce(pixels, 0) as pixels, factor as mean_factor,
+    with sums as (select h.of_id, ${imageSums('h')} from (${shown}) h group by h.of_id)
+    select c.of_id, coalesce(steps, 0) as steps, coalesce(images, 0) as images, coalesce(vision_tokens, 0) as vision_tokens,
+           coalesce(text_tokens, 0) as text_tokens, coalesce(saved, 0) as saved, coalesce(segments, 0) as segments,
+           coalesce(hits, 0) as hits, coalesce(misses, 0) as misses, hit_rate, coalesce(pixels, 0) as pixels, mean_factor,
            coalesce(cut_segments, 0) as cut_segments, coalesce(cut_lines, 0) as cut_lines, coalesce(outside, 0) as outside,
            coalesce(render_ms, 0) as render_ms
     from unnest(${[...ids]}::uuid[]) as c (of_id) left join sums using (of_id)`.execute(db);
   return rows;
+}
+
+/** What is summed up over rows of `history_images`, in one order, so that the same rows have the same bits. */
+export function imageSums(table: string): RawBuilder<Omit<ImageTotals, 'ofId'>> {
+  const h = (column: string) => sql.ref(`${table}.${column}`);
+  const sum = (column: string) => sql`sum(${h(column)})::bigint`;
+  const misses = sql`sum(jsonb_array_length(${h('missed')}))::bigint`;
+  return sql`
+    count(*) as steps, count(distinct ${h('image_id')}) as images, ${sum('vision_tokens')} as vision_tokens,
+    ${sum('text_tokens')} as text_tokens, ${sum('text_tokens')} - ${sum('vision_tokens')} as saved, ${sum('length')} as segments,
+    ${sum('length')} - ${misses} as hits, ${misses} as misses,
+    (${sum('length')} - ${misses}) / nullif(${sum('length')}, 0)::float8 as hit_rate,
+    sum(${h('width')}::bigint * ${h('height')})::bigint as pixels, avg(${h('factor')} order by ${h('step_id')}) as mean_factor,
+    ${sum('cut_segments')} as cut_segments, ${sum('cut_lines')} as cut_lines, ${sum('outside')} as outside,
+    sum(${h('render_ms')} order by ${h('step_id')}) as render_ms`;
 }

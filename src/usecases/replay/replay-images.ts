@@ -1,6 +1,7 @@
 import { SegmentCache } from '../../images/segment-cache.ts';
+import type { DrawingWorld } from '../../projections/images/draw-recorded-segments.ts';
 import { readHistoryImagesOfRun } from '../../projections/images/read-history-images.ts';
-import { type RebuildWorld, rebuildImage } from '../../projections/images/rebuild-image.ts';
+import { rebuildImage } from '../../projections/images/rebuild-image.ts';
 import { ReplayRefused } from './replay-environment.ts';
 import { Comparison, type ReplayReport } from './replay-report.ts';
 
@@ -9,7 +10,7 @@ import { Comparison, type ReplayReport } from './replay-report.ts';
  * @throws ReplayRefused where all are forgotten.
  */
 export async function replayImages(
-  world: Omit<RebuildWorld, 'draw'>,
+  world: Omit<DrawingWorld, 'draw'>,
   runId: string,
   { signal, progress }: { readonly signal: AbortSignal; readonly progress?: (done: number, of: number) => void },
 ): Promise<ReplayReport> {

@@ -31,6 +31,9 @@ export function isPage(): boolean {
   return held !== undefined;
 }
 
+/** Whether an answer may lack parts that were refused, which are null then. */
+export type Parts = 'some' | 'all';
+
 /**
  * Asks the server, or the page where that holds the answers.
  * @throws NotLetIn, ServerAway, Refused or NotInPage.
@@ -40,6 +43,7 @@ export async function ask<Answer, Variables>(
   variables: Variables,
   at: Moment = null,
   signal?: AbortSignal,
+  parts: Parts = 'some',
 ): Promise<Answer> {
   if (held) return held(operation, variables);
   const request = requestOf(operation, variables, at);
@@ -58,7 +62,8 @@ export async function ask<Answer, Variables>(
   })) as Reply<Answer> & { readonly error?: { readonly message: string; readonly code: string } };
   if (reply.error) throw new Refused(reply.error.message, reply.error.code);
   const [first] = reply.errors ?? [];
-  if (first && !reply.data) throw new Refused(first.message, first.extensions?.code ?? String(response.status));
+  if (first && (!reply.data || parts === 'all'))
+    throw new Refused(first.message, first.extensions?.code ?? String(response.status));
   if (!reply.data) throw new Refused('the server answered no data', String(response.status));
   return request.query === operation.text ? reply.data : (reply.data as unknown as { readonly asOf: Answer }).asOf;
 }

@@ -1,16 +1,16 @@
 import { keepPreviousData, type QueryClient, type UseQueryResult, useQuery } from '@tanstack/react-query';
 import type { Operation } from '../../../graphql/studio/operation.ts';
 import { useMoment } from '../shell/moment.ts';
-import { ask, type Moment } from './ask.ts';
+import { ask, type Moment, type Parts } from './ask.ts';
 
 /** Returns what the server answers to an operation at the moment that the page shows, and asks again when the record grows. */
 export function useAsk<Answer, Variables>(
   operation: Operation<Answer, Variables>,
   variables: Variables,
-  { enabled = true }: { readonly enabled?: boolean } = {},
+  { enabled = true, parts = 'some' }: { readonly enabled?: boolean; readonly parts?: Parts } = {},
 ): UseQueryResult<Answer> {
   const at = useMoment();
-  return useQuery({ ...questionOf(operation, variables, at), placeholderData: keepPreviousData, enabled });
+  return useQuery({ ...questionOf(operation, variables, at, parts), placeholderData: keepPreviousData, enabled });
 }
 
 /** Asks before a view is there to ask: while its script is loaded, or when the pointer is on a link to it. */
@@ -23,9 +23,14 @@ export function askAhead<Answer, Variables>(
   void queries.prefetchQuery(questionOf(operation, variables, at));
 }
 
-function questionOf<Answer, Variables>(operation: Operation<Answer, Variables>, variables: Variables, at: Moment) {
+function questionOf<Answer, Variables>(
+  operation: Operation<Answer, Variables>,
+  variables: Variables,
+  at: Moment,
+  parts: Parts = 'some',
+) {
   return {
     queryKey: [operation.name, variables, at],
-    queryFn: ({ signal }: { readonly signal: AbortSignal }) => ask(operation, variables, at, signal),
+    queryFn: ({ signal }: { readonly signal: AbortSignal }) => ask(operation, variables, at, signal, parts),
   };
 }

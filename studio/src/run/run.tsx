@@ -1,5 +1,6 @@
 import { Link, useParams } from '@tanstack/react-router';
 import { type RunPageQuery, runPage } from '../../../graphql/studio/generated/operations.ts';
+import { isPage } from '../graphql/ask.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal, duration, instant, percent, shortId, whole } from '../parts/format.ts';
@@ -184,7 +185,7 @@ function Depths({ run: { successByDepth } }: { readonly run: Run }) {
   );
 }
 
-function Images({ run: { imageTotals } }: { readonly run: Run }) {
+function Images({ run: { id, imageTotals } }: { readonly run: Run }) {
   if (imageTotals.steps === 0) return null;
   return (
     <section className="panel">
@@ -203,6 +204,11 @@ function Images({ run: { imageTotals } }: { readonly run: Run }) {
         <dt>mean factor</dt>
         <dd>{decimal(imageTotals.meanFactor)}</dd>
       </dl>
+      {isPage() ? null : (
+        <Link className="button" to="/view/images/$id" params={{ id }}>
+          All images, and the same at other factors
+        </Link>
+      )}
     </section>
   );
 }

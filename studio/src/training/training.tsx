@@ -1,7 +1,13 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import { type PolicyPageQuery, policies as policiesOperation, policyPage } from '../../../graphql/studio/generated/operations.ts';
+import {
+  compressionOfPolicy,
+  type PolicyPageQuery,
+  policies as policiesOperation,
+  policyPage,
+} from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
+import { Compression } from '../images/compression.tsx';
 import { Chart, type Point } from '../parts/chart.tsx';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { Failure } from '../parts/failure.tsx';
@@ -119,6 +125,7 @@ function OnePolicy({
             ) : null}
             {other.error ? <Failure error={other.error} /> : null}
             <Curves policy={policy} beside={beside === undefined ? null : (other.data?.policy ?? null)} />
+            <CompressionOf policy={policy.id} />
           </>
         ) : (
           <p className="empty">The policy {visible(id)} is not known at this moment of the record.</p>
@@ -126,6 +133,12 @@ function OnePolicy({
       }
     </Shown>
   );
+}
+
+/** How the policy compresses what it is shown; nothing where it is shown no images. */
+function CompressionOf({ policy }: { readonly policy: string }) {
+  const { data } = useAsk(compressionOfPolicy, { policy });
+  return data ? <Compression versions={data.aggregate} /> : null; // of more than 100 runs there is no sum
 }
 
 function Curves({ policy, beside }: { readonly policy: Policy; readonly beside: Policy | null }) {

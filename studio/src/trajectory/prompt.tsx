@@ -1,9 +1,13 @@
+import { lazy, Suspense, useState } from 'react';
 import { type ImageShownFragment, stepPrompt } from '../../../graphql/studio/generated/operations.ts';
+import { isPage } from '../graphql/ask.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { decimal, whole } from '../parts/format.ts';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { RecordImage } from '../parts/record-image.tsx';
 import { Shown } from '../parts/shown.tsx';
+
+const AtFactors = lazy(() => import('../images/at-factors.tsx').then((module) => ({ default: module.AtFactors })));
 
 /** What the model was shown, exactly: its messages, and a history that was an image beside the text that it draws. */
 export function Prompt({ step: id }: { readonly step: string }) {
@@ -12,7 +16,11 @@ export function Prompt({ step: id }: { readonly step: string }) {
     <Shown of={answer}>
       {({ step }) => {
         if (!step?.prompt)
-          return step?.historyImage ? <History image={step.historyImage} /> : <p className="faint">No prompt is recorded.</p>;
+          return step?.historyImage ? (
+            <History image={step.historyImage} step={id} />
+          ) : (
+            <p className="faint">No prompt is recorded.</p>
+          );
         const { prompt } = step;
         return (
           <>
@@ -43,7 +51,7 @@ export function Prompt({ step: id }: { readonly step: string }) {
                     />
                   ) : part.image ? (
                     // biome-ignore lint/suspicious/noArrayIndexKey: as above
-                    <History key={place} image={part.image} />
+                    <History key={place} image={part.image} step={id} />
                   ) : (
                     // biome-ignore lint/suspicious/noArrayIndexKey: as above
                     <PlainText key={place} text={part.text ?? ''} />
@@ -65,7 +73,8 @@ export function Prompt({ step: id }: { readonly step: string }) {
 }
 
 /** A history image beside its segments: which a cache held, and what both cost. */
-function History({ image }: { readonly image: ImageShownFragment }) {
+function History({ image, step }: { readonly image: ImageShownFragment; readonly step: string }) {
+  const [opened, setOpened] = useState(false);
   return (
     <figure className="history">
       <div className="scroll-x" role="region" aria-label="History image" tabIndex={0}>
@@ -93,6 +102,16 @@ function History({ image }: { readonly image: ImageShownFragment }) {
           </li>
         ))}
       </ol>
+      {isPage() ? null : (
+        <details onToggle={(event) => setOpened(event.currentTarget.open)}>
+          <summary>The same history at other factors</summary>
+          {opened ? (
+            <Suspense fallback={null}>
+              <AtFactors step={step} />
+            </Suspense>
+          ) : null}
+        </details>
+      )}
     </figure>
   );
 }

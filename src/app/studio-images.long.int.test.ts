@@ -1,0 +1,4 @@
+import { describeWithBrowser } from '../testing/browser-describe.ts';
+import { imageFlows } from './studio-images.contract.ts';
+
+describeWithBrowser('the images of the studio', imageFlows());

@@ -1,0 +1,82 @@
+import { historySizes, type Size } from '../../images/history-sizes.ts';
+import { legibility } from '../../images/legibility.ts';
+import { type RenderedSegment, writeSegment } from '../../images/rendered-segment.ts';
+import { VISION_PRESETS, visionPreset, visionTokens } from '../../images/vision-tokens.ts';
+import { type DrawingWorld, drawRecordedSegments, readDrawableSpec, type Undrawn } from './draw-recorded-segments.ts';
+import type { HistoryImageRecord } from './read-history-images.ts';
+import { readHistories } from './read-segments.ts';
+
+/** The history of a step as an image at one compression factor. */
+export interface HistoryAtFactor extends Size {
+  readonly imageId: string;
+  readonly factor: number;
+  /** Whether the step was shown it at this factor. */
+  readonly shown: boolean;
+  readonly visionTokens: number;
+  readonly textTokens: number;
+  /** How tall a line of text is for the model, px; null where the history has no text. */
+  readonly linePixels: number | null;
+  /** How much of the strokes is left, from 0 to 1; null where the history has no text. */
+  readonly legibility: number | null;
+}
+
+const MEASURED_ROWS = 1_000; // of the newest segments: a factor takes about 30 ms of them
+const MEASURED_SEGMENTS = 80; // none is lower than a line
+
+/**
+ * Works out what the history of a step costs at other factors, and how legible it would be: sizes and tokens as they are computed
+ * when it is shown, legibility over the newest rows that were drawn. Vision presets that this program does not have count as the
+ * default. @throws RenderRefused for a factor below 1.
+ */
+export async function historyAtFactors(
+  world: DrawingWorld,
+  shown: HistoryImageRecord,
+  factors: readonly number[],
+): Promise<{ readonly kind: 'factors'; readonly factors: readonly HistoryAtFactor[] } | Undrawn> {
+  const read = await readDrawableSpec(world.db, shown.renderSpecId);
+  if (read.kind === 'damaged') return read;
+  const { spec } = read;
+  const newest = ((await readHistories(world.db, [shown.stepId])).get(shown.stepId) ?? []).slice(-MEASURED_SEGMENTS);
+  const drawn = await drawRecordedSegments(world, spec, [...new Set(newest)]);
+  if (drawn.kind !== 'drawn') return drawn;
+  const rows = stackNewest(newest.flatMap((id) => drawn.segments.get(id) ?? []));
+  const preset = visionPreset(shown.visionPreset) ?? VISION_PRESETS['qwen2.5-vl'];
+  return {
+    kind: 'factors',
+    factors: factors.map((factor) => {
+      const { raw, resized, bordered } = historySizes(spec, shown.history, shown.raw.height, factor);
+      const { tokens, model } = visionTokens(bordered.width, bordered.height, preset);
+      const [across, down] = [resized.width / raw.width, resized.height / raw.height];
+      return {
+        ...{ imageId: shown.id, factor, shown: factor === shown.factor, ...bordered },
+        ...{ visionTokens: tokens, textTokens: shown.textTokens },
+        linePixels: rows === null ? null : (spec.layout.lineHeight * down * model.height) / bordered.height,
+        legibility:
+          rows === null
+            ? null
+            : legibility(rows, { width: Math.round(rows.width * across), height: Math.round(rows.height * down) }),
+      };
+    }),
+  };
+}
+
+/** Stacks the newest segments that fit, one at least; null without one. */
+function stackNewest(segments: readonly RenderedSegment[]) {
+  let height = 0;
+  const fitting: RenderedSegment[] = [];
+  for (const segment of segments.toReversed()) {
+    if (fitting.length > 0 && height + segment.height > MEASURED_ROWS) break;
+    fitting.unshift(segment);
+    height += segment.height;
+  }
+  const width = fitting[0]?.width ?? 0;
+  if (height === 0 || width === 0) return null;
+  const stride = width * 3;
+  const rgb = new Uint8Array(height * stride).fill(255);
+  let at = 0;
+  for (const segment of fitting) {
+    writeSegment(segment, rgb, at, stride);
+    at += segment.height * stride;
+  }
+  return { width, height, rgb, at: 0, stride };
+}

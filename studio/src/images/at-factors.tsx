@@ -1,0 +1,129 @@
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { type ImageAtFactorsQuery, imageAtFactors } from '../../../graphql/studio/generated/operations.ts';
+import { useAsk } from '../graphql/use-ask.ts';
+import { CopyAs } from '../parts/copy-as.tsx';
+import { decimal, percent, whole } from '../parts/format.ts';
+import { visible } from '../parts/plain-text.tsx';
+import { RecordImage } from '../parts/record-image.tsx';
+import { Shown } from '../parts/shown.tsx';
+
+type Image = NonNullable<NonNullable<ImageAtFactorsQuery['step']>['historyImage']>;
+type At = Image['atFactors'][number];
+const FACTORS = [1, 1.2, 1.5, 2, 3, 4, 6, 9] as const;
+
+/** The history of a step at other compression factors: its tokens, how legible it is, and the image itself. */
+export function AtFactors({ step: id }: { readonly step: string }) {
+  const variables = { step: id, factors: [...FACTORS] };
+  const answer = useAsk(imageAtFactors, variables, { parts: 'all' });
+  return (
+    <Shown of={answer}>
+      {({ step }) =>
+        step?.historyImage ? (
+          <>
+            <div className="row">
+              <span className="faint">
+                {`Shown to the model at factor ${decimal(step.historyImage.factor)}, for ${whole(step.historyImage.textTokens)} tokens of text (${visible(step.historyImage.tokenizer)}); tokens of images by ${visible(step.historyImage.visionPreset)}.`}
+              </span>
+              {step.rolloutId ? (
+                <Link to="/view/trajectory/$id" params={{ id: step.rolloutId }} search={{ step: step.id }}>
+                  {`step ${step.depth} in its trajectory`}
+                </Link>
+              ) : null}
+              <CopyAs operation={imageAtFactors} variables={variables} />
+            </div>
+            <Choice image={step.historyImage} />
+          </>
+        ) : (
+          <p className="empty">This step was not shown its history as an image.</p>
+        )
+      }
+    </Shown>
+  );
+}
+
+function Choice({ image }: { readonly image: Image }) {
+  const larger = image.atFactors.find(({ factor }) => factor > image.factor);
+  const [factor, setFactor] = useState(larger?.factor ?? image.factor);
+  const chosen = image.atFactors.find((each) => each.factor === factor);
+  return (
+    <>
+      <div className="scroll-x" role="region" aria-label="Factors" tabIndex={0}>
+        <table className="rows factors">
+          <thead>
+            <tr>
+              <th scope="col">factor</th>
+              <th scope="col">size</th>
+              <th scope="col" className="number">
+                tokens
+              </th>
+              <th scope="col" className="number">
+                saved of the text
+              </th>
+              <th scope="col" className="number">
+                line of text
+              </th>
+              <th scope="col">legibility</th>
+            </tr>
+          </thead>
+          <tbody>
+            {image.atFactors.map((each) => (
+              <tr key={each.factor} aria-selected={each.factor === factor}>
+                <td>
+                  <label>
+                    <input
+                      type="radio"
+                      name={`factor of ${image.id}`}
+                      checked={each.factor === factor}
+                      onChange={() => setFactor(each.factor)}
+                    />
+                    {decimal(each.factor)}
+                    {each.shown ? <span className="faint"> as it was shown</span> : null}
+                  </label>
+                </td>
+                <td>{`${each.width} × ${each.height}`}</td>
+                <td className="number">{whole(each.visionTokens)}</td>
+                <td className="number">{image.textTokens > 0 ? percent(each.saved / image.textTokens) : '–'}</td>
+                <td className="number">{each.linePixels === null ? '–' : `${decimal(each.linePixels)} px`}</td>
+                <td>{each.legibility === null ? '–' : <Legibility of={each.legibility} />}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p className="faint">
+        Legibility is the share of the strokes that is left: 100 % is text as it is drawn (mean structural similarity). What a
+        model still reads is for an evaluation to say.
+      </p>
+      <div className="columns">
+        <Drawn at={{ ...image, shown: true }} name={`as it was shown, factor ${decimal(image.factor)}`} />
+        {chosen && !chosen.shown ? <Drawn at={chosen} name={`at factor ${decimal(chosen.factor)}`} /> : null}
+      </div>
+    </>
+  );
+}
+
+function Legibility({ of }: { readonly of: number }) {
+  return (
+    <span className="row">
+      <meter min={0} max={1} value={of} aria-label="legibility" /> {percent(of)}
+    </span>
+  );
+}
+
+function Drawn({
+  at: { url, width, height },
+  name,
+}: {
+  readonly at: Pick<At, 'url' | 'width' | 'height' | 'shown'>;
+  readonly name: string;
+}) {
+  return (
+    <figure className="history">
+      <figcaption>{name}</figcaption>
+      <div className="scroll-x" role="region" aria-label={`The image ${name}`} tabIndex={0}>
+        <RecordImage key={url} url={url} width={width} height={height} alt={`the history ${name}`} />
+      </div>
+    </figure>
+  );
+}

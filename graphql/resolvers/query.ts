@@ -1,4 +1,6 @@
 import { formatPosition } from '../../src/log/position.ts';
+import type { Page } from '../../src/postgres/keyset.ts';
+import { countVerifications, readVerifications } from '../../src/postgres/verifications.ts';
 import { countLabels } from '../../src/projections/annotations/read-annotations.ts';
 import { countAnomalies, readAnomalies } from '../../src/projections/journal/read-anomalies.ts';
 import { readProjects } from '../../src/projections/owners/read-owners.ts';
@@ -6,6 +8,7 @@ import { countQuarantine, readQuarantine } from '../../src/projections/read-quar
 import { countReplays, readReplayPages } from '../../src/projections/replays/read-replays.ts';
 import { countExperiments, EXPERIMENT_ORDERINGS, readExperiments } from '../../src/projections/runs/read-experiments.ts';
 import { readLineages } from '../../src/projections/training-pool/read-lineages.ts';
+import type { KeptVerification } from '../../src/usecases/verify/keep-verification.ts';
 import { argumentId, optionalId } from '../argument-id.ts';
 import { asOf } from '../as-of/as-of.ts';
 import { connect } from '../connection.ts';
@@ -94,6 +97,15 @@ export const Query: QueryResolvers = {
       async () => only(await countReplays(db, filter)),
     );
   },
+  verifications: (_, args, { principal, sources: { keys } }) => {
+    const sees = principal.projects === 'all'; // faults name what they are of, in any project
+    return connect(
+      args,
+      // the report is written by `keepVerification` alone
+      async (page) => (sees ? ((await readVerifications(keys, page)) as Page<KeptVerification>) : NONE),
+      async () => (sees ? countVerifications(keys) : 0),
+    );
+  },
   viewer: (_, _args, { principal: { principal, name, scopes, project, projects, replaces = [] } }) => ({
     ...{ principal, name, scopes: [...scopes], project, replaces: [...replaces] },
     projects: projects === 'all' ? null : [...projects],
@@ -108,6 +120,8 @@ export const Query: QueryResolvers = {
   },
   asOf: (_, args, context, info) => asOf(args, context, info),
 };
+
+const NONE = { rows: [], hasPrevious: false, hasNext: false };
 
 function only<Item>(items: readonly Item[]): Item {
   const [item] = items;

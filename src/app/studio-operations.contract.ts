@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
 import type { Browser, Page } from 'playwright-core';
 import { prepareEvents } from '../append/prepare-events.ts';
 import type { Envelope } from '../events/envelope.ts';
@@ -9,8 +10,11 @@ import { EventBuilder } from '../testing/event-builder.ts';
 import { stepBeforeItsParent } from '../testing/given-quarantined.ts';
 import { LOCAL } from '../testing/local-token.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { recordBatch, recordGroup, recordLineage } from '../testing/record-training.ts';
 import { hindrances, openStudioBrowser, openStudioPage } from '../testing/studio-browser.ts';
 import { until } from '../testing/until.ts';
+import { keepVerification } from '../usecases/verify/keep-verification.ts';
+import { verifyRecord } from '../usecases/verify/verify-record.ts';
 import { runAll } from './run-all.ts';
 
 const HOSTILE = '<img src=x onerror=alert(1)> ‮evil‬ 🌳 </script>';
@@ -66,6 +70,8 @@ export const operationsFlows = (brokers?: () => Promise<readonly string[]>) => (
     await open();
     await page.getByText('Every record was folded.').waitFor();
     await page.getByText('Nothing was done over from the record yet').waitFor();
+    await page.getByText('The record was not verified yet').waitFor();
+    await page.getByText('No trainer has a batch.').waitFor();
     expect(await hindrances(page)).toEqual([]);
     await picture(page, 'operations-empty-1440');
   }, 180_000);
@@ -129,6 +135,26 @@ export const operationsFlows = (brokers?: () => Promise<readonly string[]>) => (
     expect(await ask('"somewhere"')).toMatchObject({ errors: [{ extensions: { code: 'BAD_USER_INPUT' } }] });
   }, 180_000);
 
+  test('partitions show where the log ends, and a batch that a trainer has is shown with its deadline', async () => {
+    const from = builder.events.length;
+    const lineageId = recordLineage(builder, HOSTILE);
+    const run = builder.run('trained', { policy: { policyId: HOSTILE, version: 0 } });
+    const group = recordGroup(builder, run, 'trained', { policyId: HOSTILE, rewards: [0, 1] });
+    const { batchId } = recordBatch(builder, HOSTILE, [group]);
+    const lease = { lineageId, policyId: HOSTILE, batchId, leaseId: builder.id('lease'), fence: 3, consumer: HOSTILE };
+    builder.record('BatchLeased', { ...lease, deadline: '2020-01-01T00:05:00.000Z' }, lineageId);
+    await append(builder.events.slice(from));
+    await open();
+    const leases = page.getByRole('region', { name: 'Leases' });
+    await leases.getByText(/batch 0, 2 samples, by .*, fence 3/).waitFor();
+    await leases.getByText('behind its deadline').waitFor();
+    const partitions = page.getByRole('region', { name: 'Partitions' }).last();
+    await until(async () => (await partitions.getByText(/^none of \d+ projections$/).count()) > 2);
+    const records = (await partitions.locator('td:nth-child(2)').allTextContents()).map(Number);
+    expect(records.reduce((sum, each) => sum + each, 0)).toBeGreaterThanOrEqual(from);
+    await picture(page, 'operations-leases-1440');
+  }, 180_000);
+
   test('the report of a replay names what differs, in any text, and a narrow page does not overflow', async () => {
     const [run] = builder.events.filter(({ type, stream }) => type === 'RunStarted' && stream === replayed);
     const from = builder.events.length;
@@ -162,6 +188,33 @@ export const operationsFlows = (brokers?: () => Promise<readonly string[]>) => (
     await page.setViewportSize({ width: 390, height: 844 });
     await picture(page, 'operations-390');
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+  }, 180_000);
+
+  test('verifications are listed with what they compared, the faulty one with its faults, and none for a key of a project', async () => {
+    const { db } = platform.database;
+    const verified = async () =>
+      keepVerification(platform, await verifyRecord(platform, { files: [], signal: AbortSignal.timeout(60_000) }), 2_000);
+    await verified();
+    await open();
+    const list = page.getByRole('region', { name: /^Verifications/ });
+    await list.getByText('intact', { exact: true }).waitFor();
+    await list.getByText('Report of the verification').click();
+    await list.getByText(/\d+ events, \d+ records of the log/).waitFor();
+    await sql`update journal_v1.events set type = 'StepTaken' where type = 'RunStarted' and stream = ${replayed}`.execute(db);
+    await verified();
+    await sql`update journal_v1.events set type = 'RunStarted' where type = 'StepTaken' and stream = ${replayed}`.execute(db);
+    await open();
+    await list.getByText('event changed').waitFor();
+    await picture(page, 'operations-verified-1440');
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await hindrances(page)).toEqual([]);
+    }
+    const { key } = await createKey(db, { name: 'one project', scopes: ['read'], projects: ['default'] });
+    const reader = await openStudioPage(browser, server.url, { key });
+    await open(reader.page);
+    await reader.page.getByText('The record was not verified yet, or not for you to see').waitFor();
+    await reader.page.context().close();
   }, 180_000);
 };
 

@@ -67,6 +67,8 @@ describe('espalier verify', () => {
       0,
       expect.stringMatching(/^intact: [1-9][0-9]+ events, 3 blobs, 2 batches, 3 checkpoints\n$/),
     ]);
+    const kept = await platform.database.db.selectFrom('verifications').selectAll().executeTakeFirstOrThrow();
+    expect(kept).toMatchObject({ faulty: 0, report: { events: expect.any(Number), blobs: 3, faults: [] } });
   });
 
   test('verify names only the event of which one byte was changed', async () => {

@@ -3,6 +3,7 @@ import { TOPICS } from '../events/catalogue.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import type { AnchorFiles } from '../usecases/verify/anchor.ts';
+import { keepVerification } from '../usecases/verify/keep-verification.ts';
 import type { Verification } from '../usecases/verify/verification.ts';
 import { verifyRecord } from '../usecases/verify/verify-record.ts';
 import { ensureProjector } from './ensure-projector.ts';
@@ -56,12 +57,14 @@ export function addVerify(program: Command): void {
     try {
       if (projector)
         await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
+      const began = performance.now();
       const found = await verifyRecord(platform, {
         ...(anchor ? { anchor } : {}),
         ...{ files, signal, log: log ? 'read' : 'left out' },
         progress: (events) => line.show(`verifying: ${events} events`),
         logProgress: (read, all) => line.show(`reading the log: ${read} of ${all} records`),
       });
+      await keepVerification(platform, found, performance.now() - began);
       line.end();
       say(wantsJson(command) ? JSON.stringify(found) : describeVerification(found));
       if (found.faulty > 0) process.exitCode = 1;

@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 0dc14bdc7671851f
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: f12599c00af6a036
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 
@@ -226,6 +226,14 @@ export const tables = {
     epoch: column<number>('bigint'),
     byEpoch: column<number>('bigint'),
     body: column<string>('text'),
+  }),
+  verifications: table('verifications', ['verificationId'], {
+    verificationId: defaulted<Defaulted<string>>('uuid'),
+    finishedAt: defaulted<Defaulted<Instant>>('timestamptz'),
+    seconds: column<number>('integer'),
+    codeVersion: column<string>('text'),
+    faulty: column<number>('bigint'),
+    report: column<Json<Record<string, unknown>>>('jsonb'),
   }),
 };
 

@@ -51,6 +51,8 @@ const RULES: Readonly<Record<Unnamed, Rule> & Partial<Record<keyof Tables, Rule>
   anomalies: ofTopic,
   quarantineReleases: ofTopic,
   chainBlocks: 'none',
+  // what is at fault is named whatever project it is of
+  verifications: 'none',
   // runs
   experiments: stream('experiment_id', "'runs'"),
   experimentPlans: stream('experiment_id', "'runs'"),

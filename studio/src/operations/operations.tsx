@@ -5,8 +5,11 @@ import { duration, percent, whole } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { Leases } from './leases.tsx';
+import { Partitions } from './partitions.tsx';
 import { Quarantine } from './quarantine.tsx';
 import { Replays } from './replays.tsx';
+import { Verifications } from './verifications.tsx';
 
 type Lag = OperationsPageQuery['lag'][number];
 
@@ -45,6 +48,8 @@ export function OperationsPage() {
                 </tbody>
               </table>
             </div>
+            <Partitions of={lag} />
+            <Leases />
             <Quarantine of={quarantine} />
             <h2>{`Anomalies: ${whole(anomalies.totalCount)}`}</h2>
             {anomalies.nodes.length === 0 ? (
@@ -61,6 +66,7 @@ export function OperationsPage() {
           </>
         )}
       </Shown>
+      <Verifications />
       <Replays />
     </>
   );

@@ -1,0 +1,62 @@
+import type { OperationsPageQuery } from '../../../graphql/studio/generated/operations.ts';
+import { whole } from '../parts/format.ts';
+
+type Lags = OperationsPageQuery['lag'];
+
+interface Partition {
+  readonly name: string;
+  readonly end: number;
+  /** Of the projection that is behind the most. */
+  readonly lag: number;
+  readonly slowest: readonly string[];
+  readonly projections: number;
+}
+
+/** The partitions of the log: where each ends, and which projections are behind there. */
+export function Partitions({ of }: { readonly of: Lags }) {
+  const partitions = partitionsOf(of);
+  return (
+    <section aria-labelledby="partitions">
+      <h2 id="partitions">{`Partitions: ${whole(partitions.length)}`}</h2>
+      <div className="scroll-x scroll-y" role="region" aria-label="Partitions" tabIndex={0}>
+        <table className="rows">
+          <thead>
+            <tr>
+              <th scope="col">partition</th>
+              <th scope="col" className="number">
+                records
+              </th>
+              <th scope="col" className="number">
+                behind
+              </th>
+              <th scope="col">the furthest behind</th>
+            </tr>
+          </thead>
+          <tbody>
+            {partitions.map(({ name, end, lag, slowest, projections }) => (
+              <tr key={name}>
+                <td>{name}</td>
+                <td className="number">{whole(end)}</td>
+                <td className="number">{whole(lag)}</td>
+                <td>{lag === 0 ? <span className="faint">{`none of ${projections} projections`}</span> : slowest.join(', ')}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+/** What is furthest behind first, then by name. */
+function partitionsOf(lags: Lags): readonly Partition[] {
+  const found = new Map<string, Partition>();
+  for (const { projection, partitions } of lags)
+    for (const { topic, partition, end, lag } of partitions) {
+      const name = `${topic}.${partition}`;
+      const { lag: most = 0, slowest = [], projections = 0 } = found.get(name) ?? {};
+      const behind = lag > most ? [projection] : lag === most && lag > 0 ? [...slowest, projection] : slowest;
+      found.set(name, { name, end, lag: Math.max(lag, most), slowest: behind, projections: projections + 1 });
+    }
+  return [...found.values()].sort((a, b) => b.lag - a.lag || a.name.localeCompare(b.name, 'en', { numeric: true }));
+}

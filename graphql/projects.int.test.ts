@@ -101,6 +101,7 @@ const ROOTS: Readonly<Record<string, { readonly arguments: string; readonly id?:
   anomalies: 'list',
   quarantine: 'list',
   replays: 'list',
+  verifications: 'list',
   projects: 'list',
   // how far the log and the projections are, and who asks, which name nothing
   position: 'shared',

@@ -28,7 +28,7 @@ let browser: Browser;
 let page: Page;
 let wrong: readonly string[];
 let builder: EventBuilder;
-const ids = { run: '', tree: '', rollout: '', other: '', large: '', bushy: '', long: '', dataset: '', revision: '', good: '' };
+const ids = { run: '', another: '', tree: '', rollout: '', other: '', large: '', bushy: '', long: '', dataset: '', revision: '', good: '' };
 const LABEL = `${MARKUP.slice(0, 80)} 漢字 🌳`; // labels have 100 characters, none of them for control
 
 async function post(events: readonly unknown[]): Promise<void> {
@@ -100,6 +100,7 @@ function recordMade({ treeId, rootStepId }: { readonly treeId: string; readonly 
 /** Records a tree of 10,000 nodes, and a rollout of 1,000 steps. */
 function recordLarge(): void {
   const run = builder.run('large', { name: 'large' });
+  ids.another = run;
   ids.bushy = recordBushyTree(builder, run, NODES);
   ids.long = recordLongRollout(builder, run, 1_000);
 }
@@ -143,6 +144,7 @@ export const hostileFlows = (brokers?: () => Promise<readonly string[]>) => () =
     runs: () => '/',
     run: () => `/view/run/${ids.run}`,
     group: () => `/view/group/${ids.tree}`,
+    compare: () => `/view/compare?runs=${ids.run},${ids.another}`,
     trajectory: () => `/view/trajectory/${ids.rollout}`,
     tree: () => `/view/tree/${ids.tree}?step=${ids.large}`,
     diff: () => `/view/diff?a=${ids.rollout}&b=${ids.other}`,

@@ -38,8 +38,8 @@ const IN_FLIGHT = 100; // a page shows some dozens of images; what is beyond com
 /**
  * Makes the endpoint for images. Pictures of observations are on record. For a history, it finds a step that was shown the
  * image, draws it again from its segments and compares it with its id; at another compression factor, where one is asked for. An
- * image never changes, so it may be kept for ever (its id is the ETag). A record that does not give the image is 500, with what is
- * damaged named.
+ * image never changes, so it may be kept for ever (its id is the ETag). A record that no image comes out of is 500, with what
+ * is damaged named.
  */
 export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
   const { db, blobs, metrics, logger = SILENT, segmentCache: cache = new SegmentCache() } = options;

@@ -20,7 +20,7 @@ export interface DrawingWorld {
   readonly draw?: (spec: RenderSpec, text: string) => RenderedSegment;
 }
 
-/** Why the record gives no image. */
+/** Why no image comes out of the record. */
 export type Undrawn =
   /** What of it is wrong, and how. */
   | { readonly kind: 'damaged'; readonly what: 'render-spec' | 'segment' | 'image'; readonly id: string; readonly detail: string }
@@ -101,7 +101,7 @@ async function textOf(
   }
 }
 
-/** Says of a segment what is wrong with it. */
+/** Describes what is wrong with a segment. */
 export function segmentDamage(id: string, detail: string): Damaged {
   return { kind: 'damaged', what: 'segment', id, detail };
 }

@@ -48,7 +48,7 @@ export function Partitions({ of }: { readonly of: Lags }) {
   );
 }
 
-/** What is furthest behind first, then by name. */
+/** What is furthest behind first, then what holds the most records. */
 function partitionsOf(lags: Lags): readonly Partition[] {
   const found = new Map<string, Partition>();
   for (const { projection, partitions } of lags)
@@ -58,5 +58,7 @@ function partitionsOf(lags: Lags): readonly Partition[] {
       const behind = lag > most ? [projection] : lag === most && lag > 0 ? [...slowest, projection] : slowest;
       found.set(name, { name, end, lag: Math.max(lag, most), slowest: behind, projections: projections + 1 });
     }
-  return [...found.values()].sort((a, b) => b.lag - a.lag || a.name.localeCompare(b.name, 'en', { numeric: true }));
+  return [...found.values()].sort(
+    (a, b) => b.lag - a.lag || b.end - a.end || a.name.localeCompare(b.name, 'en', { numeric: true }),
+  );
 }

@@ -1,0 +1,152 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import { prepareEvents } from '../append/prepare-events.ts';
+import { createKey } from '../postgres/keys.ts';
+import { SILENT } from '../runtime/logger.ts';
+import { EventBuilder } from '../testing/event-builder.ts';
+import { LOCAL } from '../testing/local-token.ts';
+import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { hindrances, openStudioBrowser, openStudioPage } from '../testing/studio-browser.ts';
+import { until } from '../testing/until.ts';
+import { runAll } from './run-all.ts';
+
+const RENDERER = `export const render = ({ task, steps, at }, h) => h('p', null, 'drawn: ' + task.goal + ', ' + steps[at].observation);`;
+const OBSERVATIONS = [
+  ['reads 1', 'reads 2', 'reads 3'],
+  ['reads 1', 'reads 20', 'reads 30'],
+] as const;
+const builder = new EventBuilder('views of groups');
+const policy = { policyId: 'p', version: 0 };
+const runId = builder.run('gauges', { environments: [{ environment: 'gauge', fingerprint: 'f', renderer: RENDERER }], policy });
+const task = { taskId: builder.id('task'), environment: 'gauge', serverFingerprint: 'f', observationHash: '0'.repeat(64) };
+const tree = builder.tree(runId, 'gauge', {
+  ...{ observation: 'at the start', plannedRollouts: 2 },
+  task: { ...task, alias: '0', goal: '<b>goal</b>', depth: 1, split: null },
+});
+const walked = OBSERVATIONS.map((observations, ordinal) => {
+  const rolloutId = builder.rollout(tree, ordinal, { policy });
+  const steps: string[] = [];
+  for (const [place, observation] of observations.entries())
+    steps.push(
+      builder.step(tree, rolloutId, steps.at(-1) ?? tree.rootStepId, place + 1, { action: `look ${place}`, observation }),
+    );
+  const leaf = steps.at(-1) ?? '';
+  builder.reward(tree, leaf, ordinal);
+  builder.finishRollout(tree, rolloutId, leaf, { outcome: 'terminated', success: ordinal === 1, steps: steps.length });
+  return { rolloutId, steps, leaf };
+});
+const revisionId = builder.id('revision');
+const [bad, good] = walked as [(typeof walked)[0], (typeof walked)[0]]; // of two rollouts
+builder.record(
+  'RevisionComposed',
+  {
+    ...{ revisionId, treeId: tree.treeId, goodLeafStepId: good.leaf, badLeafStepId: bad.leaf, branchStepId: tree.rootStepId },
+    ...{
+      transitionStepId: bad.steps[1] ?? '',
+      transitionCause: 'bad',
+      judged: 1,
+      reflection: 'I read it wrong',
+      signal: 'thought',
+    },
+    ...{ alpha: 0.5, beta: 0.2, judge: { name: 'j', revision: '1' }, contentHash: 'e'.repeat(64) },
+  },
+  runId,
+);
+
+let platform: Awaited<ReturnType<typeof openTestPlatform>>;
+let server: Awaited<ReturnType<typeof runAll>>;
+let browser: Browser;
+let page: Page;
+let wrong: readonly string[];
+
+/** Views of environments in groups, diffs and revisions. @param brokers the log is theirs, where given. */
+export const viewFlows = (brokers?: () => Promise<readonly string[]>) => () => {
+  beforeAll(async () => {
+    browser = await openStudioBrowser();
+    platform = await openTestPlatform(await brokers?.());
+    server = await runAll(platform, SILENT);
+    await platform.log.append(
+      await prepareEvents(builder.events, platform.blobs, { principal: 'key:gauges', project: 'gauges' }),
+    );
+    const { db } = platform.database;
+    for (const table of ['revisions', 'renderers'] as const)
+      await until(async () => (await db.selectFrom(table).select('runId').execute()).length > 0);
+    await until(
+      async () => (await db.selectFrom('rollouts').select('runId').where('finishedAt', 'is not', null).execute()).length === 2,
+    );
+  }, 240_000);
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+    await platform?.close();
+  });
+  beforeEach(async () => {
+    ({ page, wrong } = await openStudioPage(browser, `${server.url}/?token=${LOCAL.authorization.replace('Bearer ', '')}`));
+  });
+  afterEach(async () => {
+    await page.context().close();
+    expect(wrong).toEqual([]);
+  });
+
+  const open = (path: string) => page.goto(`${server.url}${path}`);
+  const drawn = (name: string) => page.frameLocator(`iframe[title="The view of gauge, ${name}"]`);
+  const narrow = async () => {
+    expect(await hindrances(page)).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 844 });
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+  };
+
+  test('a group draws the ends of its rollouts when it is asked to', async () => {
+    await open(`/view/group/${tree.treeId}`);
+    await page.getByText('The ends, as gauge draws them').click();
+    await drawn('rollout 0').getByText('drawn: <b>goal</b>, reads 3').waitFor();
+    await drawn('rollout 1').getByText('drawn: <b>goal</b>, reads 30').waitFor();
+    await narrow();
+  }, 120_000);
+
+  test('a diff draws both sides where they part, and at any other place', async () => {
+    await open(`/view/diff?a=${bad.rolloutId}&b=${good.rolloutId}`);
+    await drawn('rollout 0, step 2').getByText('reads 2').waitFor();
+    await drawn('rollout 1, step 2').getByText('reads 20').waitFor();
+    await page.getByRole('slider', { name: 'drawn at' }).press('Home');
+    await drawn('rollout 0, start').getByText('at the start').waitFor();
+    await narrow();
+  }, 120_000);
+
+  test('a revision draws where the bad trajectory was given up, and both ends', async () => {
+    await open(`/view/revision/${revisionId}`);
+    await page.getByText('As gauge draws it').click();
+    await drawn('given up here, step 2').getByText('reads 2').waitFor();
+    await drawn('the end of the bad trajectory').getByText('reads 3').waitFor();
+    await drawn('the end of the good trajectory').getByText('reads 30').waitFor();
+    await narrow();
+  }, 120_000);
+
+  test("a key of another project reads no renderer of the run, by no way, and one of the run's own does", async () => {
+    const { db } = platform.database;
+    const ways = [
+      `{ run(id: "${runId}") { environments { renderer { source } } } }`,
+      `{ runs(first: 10) { nodes { environments { renderer { sha256 source } } } } }`,
+      `{ tree(id: "${tree.treeId}") { run { environments { renderer { source } } } } }`,
+      `{ rollout(id: "${bad.rolloutId}") { run { environments { renderer { source } } } } }`,
+      `{ revision(id: "${revisionId}") { tree { run { environments { renderer { source } } } } } }`,
+    ];
+    for (const [project, reads] of [
+      ['other', false],
+      ['gauges', true],
+    ] as const) {
+      const { key } = await createKey(db, { name: project, scopes: ['read'], projects: [project] });
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+      for (const query of ways) {
+        const answer = await (
+          await fetch(`${server.url}/graphql`, { method: 'POST', headers, body: JSON.stringify({ query }) })
+        ).text();
+        expect([query, answer.includes('drawn: ')]).toEqual([query, reads]);
+      }
+      for (const id of [runId, tree.treeId, bad.rolloutId]) {
+        const answer = await fetch(`${server.url}/v1/pages?id=${id}`, { headers });
+        expect([answer.ok, (await answer.text()).includes('drawn: ')]).toEqual([reads, reads]);
+      }
+    }
+  }, 120_000);
+};

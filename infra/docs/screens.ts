@@ -34,6 +34,23 @@ const SCREENS: readonly (readonly [string, (page: Page) => Promise<unknown>])[] 
     },
   ],
   [
+    'images',
+    async (page) => {
+      await page.getByRole('link', { name: 'demo images' }).click();
+      await page.getByRole('link', { name: /^All images/ }).click();
+      await page.locator('.sheet a').last().click();
+      await page.getByRole('columnheader', { name: 'legibility' }).waitFor();
+    },
+  ],
+  [
+    'review',
+    async (page) => {
+      await page.getByRole('link', { name: 'Review' }).click();
+      await page.getByRole('link', { name: 'Judged bad' }).click();
+      await page.locator('.found li').first().waitFor();
+    },
+  ],
+  [
     'training',
     async (page) => {
       await page.getByRole('link', { name: 'Training' }).click();

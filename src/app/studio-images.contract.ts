@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { prepareEvents } from '../append/prepare-events.ts';
+import { formatPosition } from '../log/position.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { SILENT } from '../runtime/logger.ts';
@@ -159,6 +160,48 @@ export const imageFlows = (brokers?: () => Promise<readonly string[]>) => () => 
     const { stdout } = await promisify(execFile)('bash', ['-c', command]);
     const { data } = JSON.parse(stdout) as { readonly data: { readonly steps: { readonly edges: readonly unknown[] } } };
     expect(data.steps.edges).toHaveLength(await page.locator('.found li').count());
+  }, 240_000);
+
+  test('j and k walk, Enter opens, ? lists the keys and / finds', async () => {
+    await open();
+    await page.locator('.sheet a').first().waitFor();
+    const focused = () => page.evaluate('[...document.querySelectorAll("[data-item]")].indexOf(document.activeElement)');
+    for (const [key, place] of [
+      ['j', 0],
+      ['j', 1],
+      ['j', 2],
+      ['k', 1],
+    ] as const) {
+      await page.keyboard.press(key);
+      expect(await focused()).toBe(place);
+    }
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'The same history at other factors' }).waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+    expect(await hindrances(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('/');
+    await page.getByRole('heading', { name: 'Find' }).waitFor();
+    await page.keyboard.press('/'); // now there is a field to find in
+    await page.keyboard.type('jk/?');
+    expect(await page.getByLabel('Words').inputValue()).toBe('jk/?');
+  }, 240_000);
+
+  test('a chosen moment holds for every view until now is chosen again', async () => {
+    const position = formatPosition(await platform.log.ends(['runs', 'trees', 'images'])).replace(/:\d+/g, ':0');
+    await page.getByRole('button', { name: 'now', exact: true }).click();
+    await page.getByLabel('or position').fill(position);
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.getByText('Everything is shown as of').waitFor();
+    await page.getByText('No run is on record that fits.').waitFor();
+    await page.getByRole('link', { name: 'Operations' }).click();
+    await page.getByText('Everything is shown as of').waitFor();
+    expect(new URL(page.url()).searchParams.get('at')).toBe(position);
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
+    await page.getByText('No run is on record that fits.').waitFor();
+    await page.getByRole('link', { name: 'Show now' }).click();
+    await page.getByRole('link', { name: 'plain' }).waitFor();
   }, 240_000);
 
   test('a run without images says so, and a history that is not there any more is named in its place', async () => {

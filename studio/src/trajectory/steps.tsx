@@ -75,12 +75,12 @@ function List({ steps, tree }: { readonly steps: readonly StepShownFragment[]; r
       })}
     </ol>
   );
-  if (!renderer) return items;
   const at = Math.min(pointed ?? (chosen === -1 ? topmost(rows) : chosen), steps.length - 1);
   return (
-    <div className="with-view">
+    // one element with and without a view: what was opened meanwhile stays open when the view arrives
+    <div className={renderer ? 'with-view' : undefined}>
       {items}
-      <ViewAside renderer={renderer} steps={steps} at={at} />
+      {renderer ? <ViewAside renderer={renderer} steps={steps} at={at} /> : null}
     </div>
   );
 }

@@ -11,6 +11,7 @@ import { Keys } from './keys.tsx';
 import { useMoment } from './moment.ts';
 import { MomentPicker } from './moment-picker.tsx';
 import { chosenTheme, nextTheme } from './theme.ts';
+import { useCaughtUp } from './use-caught-up.ts';
 import { useLive } from './use-live.ts';
 
 const PLACES = [
@@ -34,6 +35,7 @@ export function Shell() {
     document.documentElement.dataset.moment = at === null ? 'now' : 'past';
   }, [at]);
   const behind = Math.max(0, ...(answer.data?.lag ?? []).map(({ lag }) => lag));
+  useCaughtUp(at === null ? behind : 0, answer.dataUpdatedAt);
   return (
     <>
       <a className="skip" href="#main">

@@ -8,7 +8,7 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', '/\\.espalier/', '\\.long\\.(\\w+\\.)?test\\.ts$'],
   modulePathIgnorePatterns: ['/\\.espalier/'],
   transform: {}, // src/testing/jest/native.mjs does it
-  reporters: ['default', './src/testing/jest/slowest-files.mjs'],
+  reporters: ['default', './src/testing/jest/slowest-files.mjs', './src/testing/jest/unrun-statements.mjs'],
   runner: './src/testing/jest/test-runner.mjs',
   testSequencer: './src/testing/jest/test-sequencer.mjs',
   testRunner: './src/testing/jest/run-test-file.mjs',

@@ -1,11 +1,16 @@
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { jest, useGlobals } from './globals.ts';
+import { watchStatements, writeStatements } from './statements.mjs';
 
 const require = createRequire(import.meta.url);
 const { default: runWithCircus } = require('jest-circus/runner');
 // Not in the environment of the worker from its start: the cache of translated sources outlives a run.
-if (process.env.ESPALIER_TEST_FOLDER) process.env.TMPDIR = process.env.ESPALIER_TEST_FOLDER;
+const folder = process.env.ESPALIER_TEST_FOLDER;
+if (folder) {
+  process.env.TMPDIR = folder;
+  watchStatements();
+}
 
 /**
  * Runs a test file in the worker itself and not in a sandbox with modules of its own: what the product and its libraries load is
@@ -17,6 +22,7 @@ export default async function runTestFile(globalConfig, config, environment, run
   try {
     return await runWithCircus(globalConfig, config, environment, natively(runtime), path, sendMessageToJest);
   } finally {
+    if (folder) writeStatements(folder);
     jest.restoreAllMocks();
     process.exitCode = exitCode; // commands set it
     for (const name of Object.keys(env)) if (!(name in before)) delete env[name];

@@ -4,9 +4,9 @@ export interface TestName {
 }
 
 const TEXT = /'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\[\s\S])*`/.source;
-/** `test('…', …)`, or the last part of `test.each(…)('…', …)`; what follows the title is a function. */
+/** `test('…', …)`, `longTest('…', …)`, or the last part of `test.each(…)('…', …)`; what follows the title is a function. */
 const TITLE = new RegExp(
-  String.raw`(?:(?<![\w.])((?:test|it|describe)(?:\.\w+)*)|[\])${'`'}])\(\s*(${TEXT}),\s*(?:async )?(?:\(|\w+ =>|function\b|\w+\);?$)`,
+  String.raw`(?:(?<![\w.])((?:test|longTest|it|describe)(?:\.\w+)*)|[\])${'`'}])\(\s*(${TEXT}),\s*(?:async )?(?:\(|\w+ =>|function\b|\w+\);?$)`,
   'gm',
 );
 const ROW = new RegExp(String.raw`^( *)\[\s*(${TEXT})`, 'gm');

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { newId } from '../events/new-id.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { countEvents, environmentOf } from '../testing/crashing-run.ts';
+import { longTest } from '../testing/long-test.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { type Failure, type OpenAiServer, startOpenAiServer } from '../testing/openai-server.ts';
 import { textCraftAgent } from '../testing/textcraft-agent.ts';
@@ -60,7 +61,7 @@ describe('a run without any usable rollout', () => {
     expect(await countEvents(platform)).toBe(events);
   }, 60_000);
 
-  test('a search run in which no search takes a step ends as failed', async () => {
+  longTest('a search run in which no search takes a step ends as failed', async () => {
     nonsense(2);
     const search = ['--search', 'mcts', '--iterations', '2', '--candidates', '2', '--tasks', '2', '--concurrency', '1'];
     const { code, stdout } = await runEspalier(['--json', 'collect', '--policy', policy(), ...search], env);
@@ -72,9 +73,9 @@ describe('a run without any usable rollout', () => {
     expect(await recordedEnd(said.run)).toEqual({ state: 'failed', outcome: 'failed', message: said.message });
     const again = await runEspalier(['collect', '--resume', said.run], env);
     expect([again.code, again.stdout]).toEqual([1, expect.stringContaining(said.message)]);
-  }, 60_000);
+  });
 
-  test('an evaluation without any usable rollout has no result, since failures measure nothing of the policy', async () => {
+  longTest('an evaluation without any usable rollout has no result, since failures measure nothing of the policy', async () => {
     nonsense(3);
     const args = ['evaluate', '--policy', policy(), '--tasks', '3', '--concurrency', '1'];
     const { code, stdout } = await runEspalier(['--json', ...args], env);
@@ -84,7 +85,7 @@ describe('a run without any usable rollout', () => {
     expect(await platform.database.db.selectFrom('evaluations').selectAll().execute()).toEqual([]);
     const text = await runEspalier(['evaluate', '--resume', said.run], env);
     expect([text.code, text.stdout]).toEqual([1, expect.stringMatching(/^run \S+ failed: 3 of 3 rollouts failed: /)]);
-  }, 60_000);
+  });
 });
 
 test('an error of a server that hangs ends the command with how to go on, and the run goes on where its record ends', async () => {

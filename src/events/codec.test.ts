@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { arbitraryEvent } from '../testing/arbitrary-event.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { everyEvent } from '../testing/every-event.ts';
+import { runs } from '../testing/long-run.ts';
 import { catalogue, type EventType } from './catalogue.ts';
 import { canonicalJson, contentHash, type Decoded, decode, encode, parseEnvelope } from './codec.ts';
 import { jsonSchemas } from './json-schema.ts';
@@ -30,7 +31,7 @@ describe('an event', () => {
         expect(decoded).toEqual({ kind: 'event', event });
         if (decoded.kind === 'event') expect(encode(decoded.event).equals(encode(event))).toBe(true);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -97,7 +98,7 @@ describe('bytes that are not an event', () => {
         const decoded = decode(Buffer.from(JSON.stringify(event)));
         if (decoded.kind === 'refused') expect(typeof decoded.refusal.path).toBe('string');
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { runs } from '../testing/long-run.ts';
 import { composeHistory } from './compose-history.ts';
 import { HistoryRenderer } from './history-renderer.ts';
 import { RenderRefused } from './history-sizes.ts';
@@ -69,7 +70,7 @@ describe('HistoryRenderer', () => {
         }
         for (const [id, expected] of recorded) expect(id()).toBe(expected); // also of images whose stack has gone on
       }),
-      { numRuns: 15 },
+      { numRuns: runs(15) },
     );
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { runs } from '../../testing/long-run.ts';
 import { act, type Inventory, isGettable } from './act.ts';
 import { craftsOf, isAffordable } from './crafts.ts';
 import { vectorWorld } from './fixtures/vector-world.ts';
@@ -92,7 +93,7 @@ describe('the TextCraft planner', () => {
         expect(reaches(world, goal, inventory, plan)).toBe(true);
         expect(plan.length).toBe(bruteForceLength(goal, inventory));
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { runs } from '../../testing/long-run.ts';
 import type { Environment, EnvironmentKind } from '../environment.ts';
 import { openTextCraft } from './textcraft.ts';
 
@@ -157,7 +158,7 @@ describe('step', () => {
         const first = await playChoices(await start(String(task)), choices);
         expect(await playChoices(await start(String(task)), choices)).toEqual(first);
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
   });
 
@@ -175,7 +176,7 @@ describe('step', () => {
         expect(itsResults).toHaveLength(its.length);
         expect((await original.step('inventory')).observation).toEqual((await alone.step('inventory')).observation);
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
   });
 

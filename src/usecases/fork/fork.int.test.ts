@@ -6,6 +6,7 @@ import { readReplays } from '../../projections/replays/read-replays.ts';
 import { startAgentGymServer } from '../../testing/agentgym-server.ts';
 import { textcraftWorld } from '../../testing/agentgym-server-worlds.ts';
 import { settle } from '../../testing/crashing-run.ts';
+import { isLongRun } from '../../testing/long-run.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collect } from '../collect/collect.ts';
@@ -88,12 +89,13 @@ const stepsOf = async (runId: string) =>
     .execute();
 
 describe('forks', () => {
-  test.each([
+  const worlds: [string, () => string, string, string, string][] = [
     ['textcraft', () => 'textcraft', '90', 'random', 'planner'],
+    ['an AgentGym server', () => gym, '0', 'model', 'another model'],
     ['search-qa', () => 'search-qa', 'ivo-daibaim-birthplace', 'random', 'planner'],
     ['tool-env', () => TOOLS, '1', 'model', 'another model'],
-    ['an AgentGym server', () => gym, '0', 'model', 'another model'],
-  ])(
+  ];
+  test.each(isLongRun() ? worlds : worlds.slice(0, 2))(
     'a fork in %s repeats the way to the step, compares it, and continues with another policy',
     async (_, where, alias, before, after) => {
       const spec = (name: string) => (name.includes('model') ? modelPolicy(name) : name);

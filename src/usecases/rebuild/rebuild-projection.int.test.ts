@@ -12,6 +12,7 @@ import { projections } from '../../projections/registry.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
+import { isLongRun } from '../../testing/long-run.ts';
 import { openTestWorld, type TestWorld } from '../../testing/open-test-log.ts';
 import { readModels } from '../../testing/read-models.ts';
 import { until } from '../../testing/until.ts';
@@ -121,7 +122,7 @@ describe('rebuilds', () => {
     expect(forged).toEqual([]);
   });
 
-  test.each([
+  const forgeries = [
     {
       what: 'a value that JSON does not distinguish',
       name: 'rewards',
@@ -165,18 +166,22 @@ describe('rebuilds', () => {
               update step_tree_v1.trees set goal = was; alter table step_tree_v1.trees drop column was cascade`,
       difference: undefined,
     },
-  ])('a rebuild that differs by $what does not take over by itself, and names the place', async ({ name, forge, difference }) => {
-    await teller(0)();
-    await project();
-    await world.settled();
-    await sql.raw(forge).execute(world.database.db);
-    const refused = await rebuildProjection(world, registered(name), strict);
-    expect(refused.kind).toBe('differs');
-    const [first] = refused.comparison?.differences ?? [];
-    if (difference) expect(first).toMatchObject(difference);
-    else expect(first).toBeUndefined();
-    expect(await liveVersion(name)).toBe(1);
-  });
+  ];
+  test.each(isLongRun() ? forgeries : forgeries.slice(-3))(
+    'a rebuild that differs by $what does not take over by itself, and names the place',
+    async ({ name, forge, difference }) => {
+      await teller(0)();
+      await project();
+      await world.settled();
+      await sql.raw(forge).execute(world.database.db);
+      const refused = await rebuildProjection(world, registered(name), strict);
+      expect(refused.kind).toBe('differs');
+      const [first] = refused.comparison?.differences ?? [];
+      if (difference) expect(first).toMatchObject(difference);
+      else expect(first).toBeUndefined();
+      expect(await liveVersion(name)).toBe(1);
+    },
+  );
 
   test('a rebuild whose build another process dropped and began again is lost, and touches nothing of the other', async () => {
     const record = teller();
@@ -306,7 +311,7 @@ describe('readers during writes and swaps', () => {
     const failed = Promise.all(busy).then(() => new Promise<never>(() => undefined));
     const swaps = async () => {
       await rebuildProjection(world, stepTree, strict);
-      await rebuildProjection(world, stepTree, strict);
+      if (isLongRun()) await rebuildProjection(world, stepTree, strict);
       await swapBack(world, stepTree, quiet);
     };
     try {
@@ -317,7 +322,7 @@ describe('readers during writes and swaps', () => {
     }
     await world.settled();
     await compareInSnapshot();
-    expect(await liveVersion('step-tree')).toBe(1_000_001);
+    expect(await liveVersion('step-tree')).toBe(isLongRun() ? 1_000_001 : 1);
     expect(Math.min(seen.counts, seen.prepared, seen.snapshots)).toBeGreaterThan(3);
   });
 

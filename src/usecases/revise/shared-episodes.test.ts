@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Environment, EnvironmentKind, StepResult } from '../../environments/environment.ts';
 import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
+import { runs } from '../../testing/long-run.ts';
 import { shareEpisodes } from './shared-episodes.ts';
 import { Slots } from './slots.ts';
 
@@ -104,7 +105,7 @@ describe('episodes that share their beginnings', () => {
         );
         if (once) expect(counts.steps).toBe(prefixes(ways));
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -121,7 +122,7 @@ describe('episodes that share their beginnings', () => {
           expect(counts.open).toBe(0);
         },
       ),
-      { numRuns: 120 },
+      { numRuns: runs(120) },
     );
   });
 

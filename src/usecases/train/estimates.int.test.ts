@@ -6,6 +6,7 @@ import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { SILENT } from '../../runtime/logger.ts';
 import { appenderAs } from '../../testing/appender-as.ts';
 import { LOCAL } from '../../testing/local-token.ts';
+import { longTest } from '../../testing/long-test.ts';
 import { aTrainPlan } from '../../testing/train-plan.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { LINEAR_SETTINGS, type TrainingSettings, trainingSettings } from '../../training/backends/training-settings.ts';
@@ -100,7 +101,7 @@ describe('advantages of a trained batch, computed again', () => {
     }
   });
 
-  test('the advantages equal those of a trainer that took KL from the rewards by a coefficient that moved', async () => {
+  longTest('the advantages equal those of a trainer that took KL from the rewards by a coefficient that moved', async () => {
     const batches = await batchesOf(await trainPolicy('penalised'), 'now');
     const [second, first] = batches.map(({ update }) => update.metrics);
     expect(first).toMatchObject({ rewardKl: 0, klCoefficient: 0.2, rolloutRejectedTokens: 0 });

@@ -57,7 +57,7 @@ async function measureOnce(system: System, python: string, episodes: number, bat
       return (await fetch(`${url}${healthy}`).catch(() => null))?.ok === true;
     }, START_MS);
     const before = await bytesIn(folder);
-    const said = await runScript(python, system.script, [url, `${episodes}`, `${batch}`], { HOME: folder });
+    const said = await runScript(python, system.script, [url, `${episodes}`, `${batch}`], { ...env, HOME: folder });
     const bytes = (await bytesIn(folder)) - before;
     return { ...said, batch, bytes: said.durable_s === null ? null : bytes };
   } finally {

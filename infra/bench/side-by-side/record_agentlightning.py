@@ -35,7 +35,8 @@ async def record():
     client = LightningStoreClient(url)
     exporters: asyncio.Queue = asyncio.Queue()
     for _ in range(AT_ONCE):
-        exporters.put_nowait(LightningStoreOTLPExporter())
+        # named here as well: exporters of OpenTelemetry 1.45 do not see an address that is set afterwards
+        exporters.put_nowait(LightningStoreOTLPExporter(endpoint=client.otlp_traces_endpoint()))
 
     async def one(number, episode):
         exporter = await exporters.get()

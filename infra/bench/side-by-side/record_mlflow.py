@@ -26,16 +26,23 @@ def record():
     mlflow.flush_trace_async_logging(terminate=False)
 
 
-def found(most):
-    """Counts the steps of the newest traces: all pages of them."""
-    spans, page = 0, None
-    while spans < most:
-        traces = client.search_traces(locations=[experiment], max_results=100, page_token=page)
-        spans += sum(span.name == "step" for trace in traces for span in trace.data.spans)
-        page = traces.token
-        if not page:
-            break
-    return spans
+def pages(**options):
+    """Yields the traces, page by page."""
+    token = None
+    while True:
+        found = client.search_traces(locations=[experiment], max_results=100, page_token=token, **options)
+        yield found
+        token = found.token
+        if not token:
+            return
+
+
+def is_queryable():
+    return sum(map(len, pages(include_spans=False))) >= episodes
+
+
+def count():
+    return sum(span.name == "step" for page in pages() for trace in page for span in trace.data.spans)
 
 
 def fetch():
@@ -43,4 +50,4 @@ def fetch():
     return sum(span.name == "step" for trace in traces for span in trace.data.spans)
 
 
-measure(record, lambda: found(steps) >= steps, fetch, durable="sent")
+measure(record, is_queryable, fetch, durable="sent", count=count)

@@ -72,8 +72,8 @@ export const SYSTEMS: readonly System[] = [
     batches: [1, 20], // a request holds spans of one rollout, which has 20
     keeps: 'memory',
     server: async (_, port) => ({
-      args: ['-m', 'agentlightning.cli', 'store', '--host', '127.0.0.1', '--port', `${port}`],
-      env: {},
+      args: ['-m', 'agentlightning.cli.store', '--host', '127.0.0.1', '--port', `${port}`],
+      env: { LITELLM_LOCAL_MODEL_COST_MAP: 'True' },
       healthy: '/v1/agl/health',
     }),
   },

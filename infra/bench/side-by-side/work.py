@@ -43,14 +43,16 @@ def until(is_there, of):
         time.sleep(0.02)
 
 
-def measure(record, is_queryable, fetch, *, durable=None):
+def measure(record, is_queryable, fetch, *, durable=None, count=None):
     """Records by `record`, which returns when all was sent. `durable` says whether the answer to what was sent means that it is on disk;
-    where it does not, what is queryable is (True by `is_queryable` alone), and None says that it never is."""
+    where it does not, what is queryable is, and None says that it never is. `count` counts the steps that are there, behind the clock."""
     began = time.perf_counter()
     record()
     sent = time.perf_counter() - began
     until(is_queryable, "the record")
     queryable = time.perf_counter() - began
+    if count is not None and count() < steps:
+        sys.exit(f"{count()} of {steps} steps are there")
     times = []
     for _ in range(3):
         at = time.perf_counter()

@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import EspalierError
 from .tree import Place
 from .arrays import packed_bytes
+from .png import png_size, read_png, write_png
 from .values import Json
 
 LIMIT = 16  # of one observation
@@ -22,7 +23,8 @@ LARGEST_SIDE = 4_096
 
 def read_pictures(given: Sequence[Any], field: str, place: Place) -> list[Json]:
     """Reads pictures: bytes of a PNG or JPEG, those in base64 or a data URL, a path, or a PIL image. Each is recorded as the PNG of its
-    pixels, a transparent one on white, and `place` remembers it for the prompts that show it. Needs Pillow."""
+    pixels, a transparent one on white, and `place` remembers it for the prompts that show it. What is no plain PNG
+    needs Pillow."""
     if given is None:
         return []
     if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
@@ -42,27 +44,46 @@ def read_pictures(given: Sequence[Any], field: str, place: Place) -> list[Json]:
 
 def _read(given: Any, where: str) -> Json:
     try:
-        from PIL import Image
-    except ImportError:
-        raise EspalierError(f"{where} needs Pillow", remedy="pip install 'espalier-rl[notebook]' or pillow", field=where) from None
-    try:
-        image = given if isinstance(given, Image.Image) else Image.open(io.BytesIO(_bytes(given, where)))
-        if max(image.size) > LARGEST_SIDE:
-            said = f"{where} has {image.width} × {image.height} pixels, over {LARGEST_SIDE} on a side"
-            raise EspalierError(said, remedy="make it smaller", field=where)
-        if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
-            image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image.convert("RGBA"))
-        image = image.convert("RGB")
+        width, height, rgb, png = _with_pillow(given, where) or _by_itself(_bytes(given, where), where)
     except OSError as error:
         raise EspalierError(f"{where} cannot be read: {error}", remedy="give a PNG or a JPEG", field=where) from None
-    width, height = image.size
-    written = io.BytesIO()
-    image.save(written, "PNG")
-    png = written.getvalue()
     if len(png) > LARGEST_BYTES:
         raise EspalierError(f"{where} takes {len(png)} bytes as a PNG, over {LARGEST_BYTES}", remedy="make it smaller", field=where)
-    digest = hashlib.sha256(b"img\0" + struct.pack(">II", width, height) + image.tobytes()).hexdigest()
+    digest = hashlib.sha256(b"img\0" + struct.pack(">II", width, height) + rgb).hexdigest()
     return {"imageId": digest, "width": width, "height": height, "png": packed_bytes(png)}
+
+
+def _with_pillow(given: Any, where: str) -> tuple[int, int, bytes, bytes] | None:
+    """Reads a picture by Pillow; None where that is not installed."""
+    try:
+        from PIL import Image
+    except ImportError:
+        return None
+    image = given if isinstance(given, Image.Image) else Image.open(io.BytesIO(_bytes(given, where)))
+    _check_size(*image.size, where)
+    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image.convert("RGBA"))
+    image = image.convert("RGB")
+    written = io.BytesIO()
+    image.save(written, "PNG")
+    return (*image.size, image.tobytes(), written.getvalue())
+
+
+def _by_itself(data: bytes, where: str) -> tuple[int, int, bytes, bytes]:
+    size = png_size(data)
+    if size is not None:
+        _check_size(*size, where)
+    rgb = None if size is None else read_png(data)
+    if size is None or rgb is None:
+        kind = "no PNG" if size is None else "an interlaced PNG, or one without 8 bits a channel"
+        raise EspalierError(f"{where} is {kind}, which Pillow reads", remedy="pip install pillow", field=where)
+    return (*size, rgb, write_png(*size, rgb))
+
+
+def _check_size(width: int, height: int, where: str) -> None:
+    if max(width, height) > LARGEST_SIDE:
+        said = f"{where} has {width} × {height} pixels, over {LARGEST_SIDE} on a side"
+        raise EspalierError(said, remedy="make it smaller", field=where)
 
 
 def _bytes(given: Any, where: str) -> bytes:

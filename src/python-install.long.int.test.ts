@@ -1,0 +1,234 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startEmbeddedPostgres } from './postgres/embedded-server.ts';
+import { childEnvironment } from './runtime/config.ts';
+import { PYTHON_PACKAGE } from './runtime/python-server.ts';
+import { pythonForTests } from './testing/python.ts';
+import { until } from './testing/until.ts';
+import { freePort } from './testing/worker-process.ts';
+import { type StartedServer, serveModel } from './training/backends/torch/serve-model.ts';
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const LONGEST_MS = 900_000;
+const run = promisify(execFile);
+const torch = await pythonForTests();
+// what httpx brings; pip and setuptools are those of the new Python itself
+const CORE = ['anyio', 'certifi', 'exceptiongroup', 'h11', 'httpcore', 'httpx', 'idna', 'sniffio', 'typing_extensions'];
+const reachable = await run('python3', ['-m', 'pip', 'index', 'versions', 'httpx'], { timeout: 60_000 }).then(
+  () => true,
+  () => false,
+);
+
+/** A folder with a Python of its own and a copy of `python/`, an installation that `npm run up` started, and a model server. */
+describe(reachable ? 'a fresh machine' : 'a fresh machine: skipped, PyPI does not answer', () => {
+  let folder: string;
+  let python: string;
+  let port: number;
+  let up: ChildProcess;
+  let heard = '';
+  let model: StartedServer | undefined;
+  beforeAll(async () => {
+    if (!reachable) return;
+    folder = await mkdtemp(join(tmpdir(), 'espalier-fresh-'));
+    await cp(PYTHON_PACKAGE, join(folder, 'python'), { recursive: true });
+    await run('python3', ['-m', 'venv', join(folder, 'venv')]);
+    python = join(folder, 'venv/bin/python');
+    if (torch.kind === 'found') {
+      await run(torch.python, ['-m', 'tests_consumers.tiny_model', join(folder, 'versions/0')], { cwd: PYTHON_PACKAGE });
+      await run(torch.python, ['-m', 'espalier_rl.trainer.tiny', '--out', join(folder, 'served/tiny')], { cwd: PYTHON_PACKAGE });
+      model = await serveModel({ python: torch.python, folder: join(folder, 'served'), checkpoint: 'tiny', name: 'tiny' });
+    }
+    port = await freePort();
+    up = spawn('npm', ['run', 'up'], {
+      ...{ cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'], detached: true }, // npm starts processes of its own
+      env: childEnvironment({
+        ...{ ESPALIER_HOME: join(folder, 'home'), ESPALIER_PORT: `${port}`, ESPALIER_LOG_LEVEL: 'error' },
+        ...(model ? { ESPALIER_UPSTREAM: model.url } : {}),
+      }),
+    });
+    for (const stream of [up.stdout, up.stderr])
+      stream?.on('data', (chunk: Buffer) => {
+        heard += chunk.toString();
+      });
+    await until(async () => {
+      if (up.exitCode !== null) throw new Error(`npm run up ended: ${heard}`);
+      return heard.includes('GraphQL');
+    }, LONGEST_MS);
+  }, LONGEST_MS);
+  afterAll(async () => {
+    if (!reachable) return;
+    await model?.close();
+    if (up.pid !== undefined && up.exitCode === null) {
+      const ended = new Promise((resolve) => up.once('close', resolve));
+      process.kill(-up.pid, 'SIGTERM');
+      await ended;
+    }
+    await (await startEmbeddedPostgres({ folder: join(folder, 'home/postgres') })).close(); // waits until its server has stopped
+    await rm(folder, { recursive: true, force: true });
+  }, LONGEST_MS);
+
+  const install = (what: string) =>
+    run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', what], { cwd: folder, timeout: LONGEST_MS });
+
+  /** Runs a program in the folder, with nothing of this package's sources in sight. @throws Error with what it said. */
+  async function execute(script: string): Promise<string> {
+    const env = childEnvironment({
+      ...{ ESPALIER_HOME: join(folder, 'home'), ESPALIER_URL: `http://127.0.0.1:${port}` },
+      ...{ ESPALIER_SPOOL: join(folder, 'spool'), OPENAI_API_KEY: 'unused', HF_HUB_OFFLINE: '1' },
+    });
+    const file = join(folder, 'program.py');
+    await writeFile(file, script);
+    return (await run(python, [file], { cwd: folder, env, timeout: LONGEST_MS })).stdout;
+  }
+
+  const installed = reachable ? test : test.skip;
+  const trained = reachable && torch.kind === 'found' ? test : test.skip;
+
+  installed(
+    'pip install ./python brings httpx and nothing else, and the ten lines of the tutorial come to two trees of eight rollouts',
+    async () => {
+      await install('./python');
+      const { stdout } = await run(python, ['-m', 'pip', 'list', '--format=freeze', '--disable-pip-version-check']);
+      const names = stdout.split('\n').flatMap((line) => (line === '' ? [] : [line.split(/==| @ /)[0]?.toLowerCase() ?? '']));
+      const own = ['espalier-rl', 'pip', 'setuptools', 'wheel'];
+      expect(names.filter((name) => !own.includes(name) && !CORE.includes(name.replace('-', '_')))).toEqual([]);
+      expect(names).toContain('httpx');
+      const said = await execute(await firstBlock('docs/tutorials/record-your-own-agent.md'));
+      expect(said).toContain(`http://127.0.0.1:${port}/view/run/`);
+      const totals = { trees: 2, closedTrees: 2, rollouts: 16, terminated: 16 };
+      const asked = '{ runs { nodes { name outcome totals { trees closedTrees rollouts terminated } } } }';
+      expect(await ask(asked)).toEqual({ runs: { nodes: [{ name: 'guesser', outcome: 'completed', totals }] } });
+    },
+    LONGEST_MS,
+  );
+
+  installed(
+    'an episode takes tokens, pictures and tools in one line, a function is recorded sync or async, a search is expanded, and a step branches',
+    async () => {
+      await execute(EVERY_CALL);
+      const asked =
+        '{ runs(filter: { text: "every call" }) { nodes { outcome totals { rollouts failed } trees(first: 20) { nodes { task { alias } steps(first: 20) { response tokens { ids { length } } toolCalls { tool } pictures { width } } } } } } }';
+      const said = JSON.stringify(await ask(asked));
+      expect(said).toContain('"outcome":"completed"');
+      expect(said).toContain('"failed":0');
+      expect(said).toContain(
+        '"response":"six","tokens":{"ids":{"length":2}},"toolCalls":[{"tool":"look"}],"pictures":[{"width":1}]',
+      );
+      for (const response of ['sync', 'async', 'another', 'node']) expect(said).toContain(`"response":"${response}"`);
+    },
+    LONGEST_MS,
+  );
+
+  trained(
+    'two lines in an agent that uses a client of OpenAI record its calls with token ids',
+    async () => {
+      await install('./python[openai]');
+      const page = await readFile(join(ROOT, 'docs/guides/capture.md'), 'utf8');
+      const [, said = ''] = /^In Python two lines do it: (.*)\. /m.exec(page) ?? [];
+      const [first = '', second = ''] = [...said.matchAll(/`([^`]+)`/g)].map(([, line = '']) => line);
+      const ask_ = `client.chat.completions.create(model="tiny", messages=messages, max_tokens=8)`;
+      await execute(`from openai import OpenAI
+${first}
+${second}
+messages = [{"role": "user", "content": "Say a word."}]
+reply = ${ask_}.choices[0].message.content
+messages += [{"role": "assistant", "content": reply}, {"role": "user", "content": "Another one."}]
+${ask_}
+er.end_run("RUN")`);
+      const asked =
+        '{ runs(filter: { text: "RUN" }) { nodes { outcome trees(first: 2) { nodes { steps(first: 9) { depth tokens { ids { length } } } } } } } }';
+      const recorded = JSON.stringify(await ask(asked));
+      expect(recorded).toContain('"outcome":"completed"');
+      expect(recorded).toMatch(
+        /"depth":1,"tokens":\{"ids":\{"length":[1-8]\}\}\},\{"depth":2,"tokens":\{"ids":\{"length":[1-8]\}\}\}/,
+      );
+    },
+    LONGEST_MS,
+  );
+
+  trained(
+    'the fifteen lines of the tutorial train two versions of a model, by the extra train',
+    async () => {
+      // torch is not downloaded again: the Python of the tests brings it, and pip finds that it is there
+      const site = 'import site; print(site.getsitepackages()[0])';
+      const [theirs, ours] = await Promise.all(
+        [torch.kind === 'found' ? torch.python : '', python].map(async (each) => (await run(each, ['-c', site])).stdout.trim()),
+      );
+      await writeFile(join(ours ?? '', 'torch.pth'), `${theirs}\n`);
+      await install('./python[train]');
+      await execute(`import espalier_rl as er
+with er.connect().run("sampled", policy="qwen@0", training=True, config={"temperature": 1.0}) as run:
+    for task in ("a", "b", "c", "d"):
+        for episode in run.group(task, n=2):
+            episode.step("w2 w3", "done", reward=float(episode.ordinal), prompt_ids=[4, 5], ids=[2, 3], logprobs=[-4.6, -4.6])
+            episode.finish(success=episode.ordinal == 1)`);
+      await execute(await firstBlock('docs/tutorials/bring-your-own-trainer.md'));
+      const asked =
+        '{ policy(id: "qwen") { versions(first: 9) { nodes { version weights } } ledger { produced trained difference } } }';
+      const { policy } = (await ask(asked)) as { policy: { versions: { nodes: { version: number; weights: string }[] } } };
+      expect(policy).toMatchObject({ ledger: { produced: 8, trained: 8, difference: 0 } });
+      expect(policy.versions.nodes.map(({ version }) => version).sort()).toEqual([0, 1, 2]);
+      expect(new Set(policy.versions.nodes.map(({ weights }) => weights)).size).toBe(3);
+    },
+    LONGEST_MS,
+  );
+
+  async function ask(query: string): Promise<unknown> {
+    await mkdir(join(folder, 'asked'), { recursive: true });
+    const said = await execute(`import json, espalier_rl as er
+db = er.connect()
+db.catch_up(120)
+print(json.dumps(db.query(${JSON.stringify(query)})))`);
+    return JSON.parse(said);
+  }
+});
+
+async function firstBlock(page: string): Promise<string> {
+  const [, block = ''] = /^```python\n([\s\S]*?)^```$/m.exec(await readFile(join(ROOT, page), 'utf8')) ?? [];
+  return block;
+}
+
+/** Every call of the recording client, as its guide has them. */
+const EVERY_CALL = `import asyncio, struct, zlib
+import espalier_rl as er
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+png = b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(b"\\0\\xff\\0\\0")) + chunk(b"IEND", b"")
+db = er.connect()
+with db.run("every call", policy="qwen@3") as run:
+    for task in ["What is 2 times 3?", "What is 3 times 3?"]:
+        for episode in run.group(task, n=2):
+            step = episode.step("six", "Right.", reward=1.0, prompt_ids=[1, 2, 3], ids=[4, 5], logprobs=[-0.1, -0.2], images=[png], tools=[{"name": "look", "arguments": {}, "output": "a six"}])
+            episode.finish(success=True)
+    episode = run.episode("to branch")
+    step = episode.step("one", done=False)
+    episode.step("two")
+    other = episode.branch(step)
+    other.step("another")
+    other.finish(success=False)
+    episode.finish(success=True)
+
+    @run.rollout(group=2)
+    def solve(episode, task):
+        episode.step("sync")
+        return True
+
+    @run.rollout(group=2)
+    async def think(episode, task):
+        episode.step("async")
+        return True
+
+    solve("a function")
+    asyncio.run(think("a coroutine"))
+    tree = run.tree("a search")
+    node, *_ = tree.expand([{"response": "node", "observation": "seen"}])
+    tree.backup(node, 0.5)
+    tree.close()
+`;

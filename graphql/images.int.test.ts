@@ -83,6 +83,9 @@ describe('the history image of a step', () => {
     ]);
     expect(whole.legibility).toBeCloseTo(1, 9);
     expect(own.legibility).toBeGreaterThan(small.legibility);
+    const much = Array.from({ length: 5 }, (_, n) => `a${n}: atFactors(factors: [${Array(12).fill(2)}]) { factor }`);
+    const over = await api.ask(`query ($id: ID!) { step(id: $id) { historyImage { ${much.join(' ')} } } }`, { id: steps[2] });
+    expect(over.errors?.[0]).toMatchObject({ extensions: { code: 'LIMIT_EXCEEDED' } });
     for (const factors of [[0.9], [101], Array(13).fill(2)]) {
       const refused = await api.ask(query, { id: steps[2], factors });
       expect(refused.errors?.[0]).toMatchObject({ extensions: { code: 'BAD_USER_INPUT', argument: 'factors' } });

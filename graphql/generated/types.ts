@@ -1679,7 +1679,7 @@ export type HistoryImage = {
   readonly renderSpecId: Scalars['ID']['output'];
   /** The spec that it was drawn by; null until its registration is projected. */
   readonly renderSpec?: Maybe<RenderSpec>;
-  /** The same history at other compression factors, each from 1 to 100 and 12 at most: what it would cost the model, and how legible it would be. */
+  /** The same history at other compression factors, each from 1 to 100 and 12 at most: what it would cost the model, and how legible it would be. A request asks for 48 at most, of all its images together. */
   readonly atFactors: ReadonlyArray<HistoryAtFactor>;
 };
 
@@ -1708,7 +1708,7 @@ export type HistoryAtFactor = {
   readonly saved: Scalars['Int']['output'];
   /** How tall a line of text is in what the processor of the model makes of it, in pixels; null where the history has no text. */
   readonly linePixels?: Maybe<Scalars['Float']['output']>;
-  /** How much of the strokes is left, from 0 to 1: the mean structural similarity (SSIM, windows of 8 pixels with ink) of what was drawn and of the resized image at the same size, over the newest 1,000 rows; null where the history has no text. */
+  /** How much of the strokes is left, from 0 to 1: the mean structural similarity (SSIM, windows of 8 pixels with ink) of what was drawn and of the resized image at the same size, over the newest 400 rows; null where the history has no text. */
   readonly legibility?: Maybe<Scalars['Float']['output']>;
 };
 

@@ -63,6 +63,7 @@ import { ListsOfTree } from './lists-of-tree.ts';
 import { createMetricsLoader } from './metrics-loader.ts';
 import { PathBudget } from './path-budget.ts';
 import { createPathLoader } from './path-loader.ts';
+import { RedrawBudget } from './redraw-budget.ts';
 import { SegmentBudget } from './segment-budget.ts';
 import { createStepLoader } from './step-loader.ts';
 import { createTrainingLoaders } from './training-loaders.ts';
@@ -180,6 +181,7 @@ export function createLoaders(
       (s) => s.id,
     ),
     segmentBudget: new SegmentBudget(),
+    redrawBudget: new RedrawBudget(),
     renderSpec: one(
       (ids) => readRenderSpecs(db, ids),
       (s) => s.id,

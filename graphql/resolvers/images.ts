@@ -38,15 +38,16 @@ export const HistoryImage: HistoryImageResolvers = {
   },
 };
 
-/** @throws BAD_USER_INPUT; FORGOTTEN; UNAVAILABLE where the record does not give the history. */
+/** @throws BAD_USER_INPUT; LIMIT_EXCEEDED; FORGOTTEN; UNAVAILABLE where the record does not give the history. */
 async function atFactors(
   image: HistoryImageRecord,
   factors: readonly number[],
-  { sources: { db, keys, blobs } }: Context,
+  { sources: { db, keys, blobs }, loaders }: Context,
 ): Promise<readonly AtFactor[]> {
   const wrong = factors.find((factor) => !(factor >= 1 && factor <= LARGEST));
   if (wrong !== undefined || factors.length > FACTORS)
     throw refusal('BAD_USER_INPUT', `factors are ${FACTORS} numbers at most, each from 1 to ${LARGEST}`, { argument: 'factors' });
+  loaders.redrawBudget.spend(factors.length);
   const drawn = await historyAtFactors({ db, keys, blobs }, image, factors);
   if (drawn.kind === 'factors') return drawn.factors;
   if (drawn.kind === 'forgotten') throw refusal('FORGOTTEN', `the image of step ${image.stepId} is forgotten: ${drawn.detail}`);

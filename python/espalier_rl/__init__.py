@@ -11,7 +11,7 @@ from .serving import make_server, serve
 from .tools import ToolUnavailable, make_tool_server, tool
 
 if TYPE_CHECKING:
-    from .capture.rollout import Captured, end_run, openai
+    from .capture.rollout import Captured, aend_run, end_run, openai
     from .capture.rollout import Captured as rollout
     from .connection import Connection
     from .database import Database, connect, view
@@ -39,6 +39,7 @@ __all__ = [
     "ToolUnavailable",
     "UnknownTask",
     "Unreachable",
+    "aend_run",
     "connect",
     "end_run",
     "from_gymnasium",
@@ -56,7 +57,7 @@ __version__ = "0.2.0"
 # imported when they are asked for: environments and tools are served by Pythons that have the standard library alone
 _LATER = {"Connection": "connection", "Database": "database", "LeaseLost": "training", "NoBatch": "training", "connect": "database", "view": "database"}
 _LATER |= dict.fromkeys(("Candidate", "Episode", "Group", "Node", "Run", "SearchTree", "Task"), "recording")
-_LATER |= dict.fromkeys(("Captured", "end_run", "openai", "rollout"), "capture.rollout")
+_LATER |= dict.fromkeys(("Captured", "aend_run", "end_run", "openai", "rollout"), "capture.rollout")
 _NAMED = {"rollout": "Captured"}  # a class under the name by which it reads well
 
 

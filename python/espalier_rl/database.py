@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from .coroutines import for_coroutines
 from .connection import Connection
 
 if TYPE_CHECKING:
@@ -294,6 +295,10 @@ class Database:
 
         return questions.difference(self.connection, _id_of(a), _id_of(b))
 
+    arun, atraining, await_for_spools = for_coroutines(run), for_coroutines(training), for_coroutines(wait_for_spools)
+    aannotate, aretract, aview = for_coroutines(annotate), for_coroutines(retract), for_coroutines(view)
+    atree, astep, aimage, adifference = for_coroutines(tree), for_coroutines(step), for_coroutines(image), for_coroutines(difference)
+
     def _table(self, name: str, given: dict[str, Any]) -> Table:
         from .analysis import Table
 
@@ -327,6 +332,8 @@ class Database:
         from .hub import push_to_hub
 
         return push_to_hub(folder, repository, **options)
+
+    apush_to_hub = for_coroutines(push_to_hub)
 
     def __repr__(self) -> str:
         return f"Database({self.url!r})"

@@ -131,6 +131,33 @@ os._exit(0)`);
     for (const response of responses) expect(steps.split(`"response":"${response}"`)).toHaveLength(2);
   }, 240_000);
 
+  test('a server that is away for a minute is waited for: the program goes on without an exception, and each step is on record once', async () => {
+    const server = await startServer();
+    const program = record(`import time, espalier_rl as er
+with er.connect().run("minute", policy="p@1", wait_s=200) as run:
+    for episode in run.group("t", n=140):
+        episode.step(f"step {episode.ordinal}", "ok", reward=1.0)
+        episode.finish(success=True)
+        print(episode.ordinal, flush=True)
+        time.sleep(0.5)`);
+    await new Promise<void>((resolve) => {
+      program.child.stdout.once('data', () => resolve());
+    });
+    server.kill('SIGKILL');
+    await server.ended;
+    await new Promise((resolve) => setTimeout(resolve, 60_000)); // the minute of the rule
+    expect(program.child.exitCode).toBeNull();
+    await startServer();
+    const [stdout, stderr, code] = await program.said;
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout.trim().split('\n')).toHaveLength(140);
+    const asked =
+      '{ runs { nodes { outcome totals { rollouts terminated } trees { nodes { steps(first: 200) { response } } } } } }';
+    const said = JSON.stringify(await ask(asked));
+    expect(said).toContain('"outcome":"completed","totals":{"rollouts":140,"terminated":140}');
+    for (let i = 0; i < 140; i++) expect(said.split(`"response":"step ${i}"`)).toHaveLength(2);
+  }, 400_000);
+
   test('what it acknowledged is on record once where program and server are killed in the middle', async () => {
     const script = `import espalier_rl as er
 run = er.connect().run("killed", policy="p@1", key="one")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
+from ..coroutines import for_coroutines
 from ..connection import Connection
 from ..errors import EspalierError
 
@@ -59,6 +61,14 @@ class Captured(Generic[Client]):
         self._connection.json("POST", f"{self._path}/end", body if reward is None else {**body, "reward": reward})
         self._over = True
 
+    areward, aend = for_coroutines(reward), for_coroutines(end)
+
+    async def __aenter__(self) -> Captured[Client]:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await asyncio.to_thread(self.__exit__, kind, error, trace)
+
     def __enter__(self) -> Captured[Client]:
         return self
 
@@ -89,6 +99,9 @@ def end_run(run: Any, task: Any = None, *, outcome: str = "completed", message: 
         connection.json("POST", "/v1/proxy/" + "/".join(quote(name, safe="") for name in names) + "/close", body)
     finally:
         connection.close()
+
+
+aend_run = for_coroutines(end_run)
 
 
 def _name(given: Any, field: str) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, NoReturn
 
+from ..coroutines import for_coroutines
 from ..errors import EspalierError
 from .arrays import mask_of, packed_log_probs, packed_mask, read_ids
 from .ids import derived_id
@@ -202,6 +204,15 @@ class Episode:
             for held in (each for each in self._tree.open.values() if each._at.id == kept.id):
                 self._run.journal.settle(held.id, "none")  # what goes on from a step needs it on record
             return self._run.begin_episode(self._tree, kept)
+
+    astep, areward, afinish = for_coroutines(step), for_coroutines(reward), for_coroutines(finish)
+    afail, acancel, abranch = for_coroutines(fail), for_coroutines(cancel), for_coroutines(branch)
+
+    async def __aenter__(self) -> Episode:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await asyncio.to_thread(self.__exit__, kind, error, trace)
 
     def __enter__(self) -> Episode:
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..coroutines import iterated_by_coroutines
 from .episode import Episode
 from .tree import Tree
 
@@ -32,6 +33,8 @@ class Group:
             if episode is None:
                 return
             yield episode
+
+    __aiter__ = iterated_by_coroutines(__iter__)
 
     def __len__(self) -> int:
         return self.left

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..coroutines import for_coroutines
 from ..connection import Connection
 from ..errors import EspalierError
 from .episode import Episode
@@ -166,6 +167,8 @@ class Run:
             self.check_open()
             number = self.journal.state.sequences.get(self.id, 0)
             self.journal.emit([Draft("MetricRecorded", self.id, f"{self.id}/{self.journal.state.producer['name']}/{number}", data, now())])
+
+    aepisode, atree, ametric = for_coroutines(episode), for_coroutines(tree), for_coroutines(metric)
 
     def tail(self, *, types: Sequence[str] | None = None, after: str | None = None) -> AsyncIterator[Event]:
         """Events of the run as the server takes them: `async for event in run.tail()`. See `Database.run_tail`."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import TracebackType
 from typing import Any
 
+from ..coroutines import for_coroutines
 from ..errors import EspalierError
 from .episode import _rewards, _spans, _tokens, reward_draft
 from .ids import derived_id
@@ -160,6 +163,14 @@ class SearchTree:
             self._run.journal.emit(self._tree.closing(reason))
             self._tree.closed = True
             self._run.tree_ended(self)
+
+    aexpand, abackup, aclose = for_coroutines(expand), for_coroutines(backup), for_coroutines(close)
+
+    async def __aenter__(self) -> SearchTree:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await asyncio.to_thread(self.__exit__, kind, error, trace)
 
     def __enter__(self) -> SearchTree:
         return self

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..coroutines import for_coroutines
 from ..errors import EspalierError
 from ..leases import Lease
 from ..rows import Rows
@@ -105,6 +106,9 @@ class Batch:
     def abandon(self, reason: str) -> None:
         """Abandons the batch for good: it makes no version."""
         self._processes.by_first(lambda: self.lease.abandon(reason))
+
+    aack, arenew = for_coroutines(ack), for_coroutines(renew)
+    agive_back, aabandon = for_coroutines(give_back), for_coroutines(abandon)
 
     def _own_rows(self) -> tuple[int, int]:
         rank, size = self._processes.rank, self._processes.size

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from ..coroutines import for_coroutines, iterated_by_coroutines
 from ..errors import EspalierError
 from ..leases import Client, Lease, LeaseLost, RowsAhead, RowsUnreadable
 from ..rows import Rows
@@ -123,6 +124,8 @@ class Training:
             self.head = self._processes().by_first(lambda: self._client.register(self.policy, backend=self._backend, weights=str(weights)))
         self._published = weights.folder
         return weights
+
+    abatches, apublish = iterated_by_coroutines(batches), for_coroutines(publish)
 
     def _processes(self) -> Alone:
         if self._joined is None:

@@ -1,0 +1,41 @@
+"""Forms for coroutines of what may wait: for the disk, for room in the spool, for the server."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def for_coroutines(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
+    """Returns the function as a coroutine: it is called in a thread, so that an event loop goes on while it waits."""
+
+    @functools.wraps(function)
+    async def called(*given: P.args, **options: P.kwargs) -> R:
+        return await asyncio.to_thread(function, *given, **options)
+
+    called.__name__ = f"a{function.__name__}"
+    called.__doc__ = f"`{function.__name__}` for a coroutine."
+    return called
+
+
+def iterated_by_coroutines(function: Callable[P, Iterator[R]]) -> Callable[P, AsyncIterator[R]]:
+    """Returns what an iterator yields for `async for`: each is waited for in a thread."""
+
+    @functools.wraps(function)
+    async def yielded(*given: P.args, **options: P.kwargs) -> AsyncIterator[R]:
+        iterator = function(*given, **options)
+        over = object()
+        try:
+            while (each := await asyncio.to_thread(next, iterator, over)) is not over:
+                yield each  # type: ignore[misc]
+        finally:
+            await asyncio.to_thread(getattr(iterator, "close", lambda: None))
+
+    yielded.__name__ = f"a{function.__name__}"
+    yielded.__doc__ = f"`{function.__name__}` for a coroutine: `async for`."
+    return yielded

@@ -297,7 +297,7 @@ export const rendererFlows = (brokers?: () => Promise<readonly string[]>) => () 
         expect([width, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([width, width]);
       }
     },
-    120_000,
+    240_000,
   );
 
   test('a page without a server draws with the renderer that the run brought, and reaches nothing', async () => {
@@ -317,7 +317,7 @@ export const rendererFlows = (brokers?: () => Promise<readonly string[]>) => () 
       await found(shows);
       await page.context().setOffline(false);
     }
-  }, 120_000);
+  }, 240_000);
 
   test('a run without a renderer is shown as text, without a frame', async () => {
     await open('plain');
@@ -383,6 +383,6 @@ export const rendererFlows = (brokers?: () => Promise<readonly string[]>) => () 
       last = await texts();
       return what.test(last.join('\n'));
     };
-    await until(seen, 30_000).catch(() => expect(last.join('\n')).toMatch(what));
+    await until(seen, 90_000).catch(() => expect(last.join('\n')).toMatch(what));
   }
 };

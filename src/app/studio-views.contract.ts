@@ -74,7 +74,7 @@ export const viewFlows = (brokers?: () => Promise<readonly string[]>) => () => {
     await until(
       async () => (await db.selectFrom('rollouts').select('runId').where('finishedAt', 'is not', null).execute()).length === 2,
     );
-  }, 240_000);
+  }, 480_000);
   afterAll(async () => {
     await browser?.close();
     await server?.close();

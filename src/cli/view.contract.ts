@@ -49,7 +49,7 @@ export const pageFlows = (brokers?: () => Promise<readonly string[]>) => () => {
     file = join(platform.home, 'page.html');
     const { code, stderr } = await espalier('view', ids.run, '--out', file);
     expect([code, stderr]).toEqual([0, '']);
-  }, 300_000);
+  }, 480_000);
   afterAll(async () => {
     await browser?.close();
     await killRunning();
@@ -123,7 +123,7 @@ export const pageFlows = (brokers?: () => Promise<readonly string[]>) => () => {
     await page.context().close();
     const none = await espalier('view', join(platform.home, 'absent.jsonl'), '--out', out);
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('or a file that is there')]);
-  }, 240_000);
+  }, 480_000);
 
   test('what the page does not hold is named and leads nowhere', async () => {
     const { page } = await opened(`/view/run/${ids.run}`);

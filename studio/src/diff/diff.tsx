@@ -1,7 +1,14 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
-import { type DiffPathQuery, type DiffSideQuery, diffPath, diffSide } from '../../../graphql/studio/generated/operations.ts';
+import {
+  type DiffPathQuery,
+  type DiffSideQuery,
+  diffPath,
+  diffSide,
+  divergence,
+} from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
+import { CopyAs } from '../parts/copy-as.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { decimal } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
@@ -61,6 +68,7 @@ function Both({ a, b }: { readonly a: Side; readonly b: Side }) {
           ? 'Both did and saw the same.'
           : `They part at step ${pairs[parted]?.a?.depth ?? pairs[parted]?.b?.depth}: ${kindOf(pairs[parted])}.`}
       </p>
+      <CopyAs operation={divergence} variables={{ a: a.id, b: b.id }} />
       <DiffViews key={`${a.id} ${b.id}`} pairs={pairs} a={a} b={b} from={Math.max(0, parted)} />
       <div className="diff">
         <Name side={a} />

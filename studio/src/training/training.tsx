@@ -38,11 +38,12 @@ const FIRST_METRICS = [
 export function TrainingPage() {
   const { policy, version, beside } = useSearch({ from: '/view/training' });
   const answer = useAsk(policiesOperation, {});
+  const shown = policy ?? answer.data?.policies[0]?.id;
   return (
     <>
       <PageHead title="Training">
-        {policy ? (
-          <CopyAs operation={policyPage} variables={{ id: policy, first: FIRST }} command={`espalier ledger ${policy}`} />
+        {shown ? (
+          <CopyAs operation={policyPage} variables={{ id: shown, first: FIRST }} command={`espalier ledger ${shown}`} />
         ) : null}
       </PageHead>
       <Shown of={answer}>

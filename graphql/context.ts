@@ -8,6 +8,7 @@ import type { Snapshots } from '../src/projections/as-of/snapshots.ts';
 import type { Projection } from '../src/projections/projection.ts';
 import { asSeenBy } from '../src/projections/visible/see-projects.ts';
 import type { Annotate } from '../src/usecases/annotate/annotate.ts';
+import type { TokenDecoders } from '../src/usecases/datasets/export/token-decoder.ts';
 import type { Release } from '../src/usecases/release/open-release.ts';
 import { Moments } from './as-of/moments.ts';
 import { LargeTexts } from './large-text.ts';
@@ -32,6 +33,8 @@ export interface Sources {
   readonly projections: readonly Projection[];
   /** The read models as of other moments of the record. */
   readonly snapshots: Pick<Snapshots, 'at'>;
+  /** The tokenizers that the installation knows; left out where it knows none. */
+  readonly tokenizers?: TokenDecoders;
   /** Records annotations; left out where nothing is written. */
   readonly annotate?: Annotate;
   /** Releases from quarantine; left out where nothing is written. */

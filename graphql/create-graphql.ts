@@ -47,8 +47,8 @@ const BODY_LIMIT = 1_000_000; // bytes of a request: a document and its variable
  */
 export async function createGraphql(options: GraphqlOptions): Promise<YogaServerInstance<ServerContext, Context>> {
   const { db, log, blobs, notices, snapshots, projections = registered, logger = SILENT, clock = Date.now } = options;
-  const { annotate, release } = options;
-  const written = { ...(annotate ? { annotate } : {}), ...(release ? { release } : {}) };
+  const { annotate, release, tokenizers } = options;
+  const written = { ...(annotate ? { annotate } : {}), ...(release ? { release } : {}), ...(tokenizers ? { tokenizers } : {}) };
   const sources: Sources = { db, tails: options.tails ?? db, log, blobs, notices, snapshots, projections, ...written };
   const limits = { ...LIMITS, ...options.limits };
   const budgets = budgetsWith(options.budgets);

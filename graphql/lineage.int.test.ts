@@ -47,6 +47,15 @@ test('a trace shows what an id is, its events, its origins and all that resulted
   expect(data.trace.madeBy.first).toEqual([expect.objectContaining({ eventId: batch.id, type: 'BatchPlanned' })]);
 });
 
+test('a trace shows its events as they were appended', async () => {
+  const batch = builder.events.find(({ type }) => type === 'BatchPlanned');
+  if (batch?.type !== 'BatchPlanned') throw new Error('a web plans batches');
+  const asked = 'query ($id: String!) { trace(id: $id) { madeBy { first { eventId envelope } } } }';
+  const { data, errors } = await api.ask(asked, { id: batch.data.batchId });
+  expect(errors).toBeUndefined();
+  expect(data.trace.madeBy.first).toEqual([{ eventId: batch.id, envelope: JSON.parse(JSON.stringify(batch)) }]);
+});
+
 test('a trace distinguishes upper and lower case in names', async () => {
   const { data } = await api.ask(TRACE, { id: 'Web-B#0' });
   expect(data.trace).toMatchObject({ kind: 'batch', title: expect.stringContaining('Web-B#0') });

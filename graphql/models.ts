@@ -6,6 +6,7 @@ import type { SegmentRecord } from '../src/projections/images/read-segments.ts';
 import type { RecordedPrompt } from '../src/projections/prompts/read-prompts.ts';
 import type { RunRecord } from '../src/projections/runs/read-runs.ts';
 import type { StepRecord } from '../src/projections/step-tree/read-steps.ts';
+import type { DiscardedBy, DiscardedPart } from '../src/projections/training-pool/read-discarded.ts';
 import type { CountedConnection } from './connection.ts';
 
 /** Query has no properties of its own: every field of it is a resolver. */
@@ -28,6 +29,11 @@ export interface RunEnvironmentModel {
   readonly runId: string;
   readonly environment: string;
   readonly fingerprint: string;
+}
+
+/** Samples of a policy that share a property. */
+export interface DiscardedSamplesModel extends DiscardedPart {
+  readonly by: DiscardedBy;
 }
 
 export interface ReachedModel {

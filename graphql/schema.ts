@@ -9,7 +9,7 @@ import { BatchActor, BatchEstimates, SampleEstimate, StepEstimate } from './reso
 import { Evaluation, TrainedOn } from './resolvers/evaluation.ts';
 import { ArmResult, Experiment, ExperimentStage } from './resolvers/experiment.ts';
 import { HistoryAtFactor, HistoryImage, HistorySegment, RenderSpec } from './resolvers/images.ts';
-import { Touched } from './resolvers/lineage.ts';
+import { Touched, TraceEvent } from './resolvers/lineage.ts';
 import { QuarantinedRecord, Subscription } from './resolvers/log.ts';
 import { Mutation } from './resolvers/mutation.ts';
 import { TreeOutline } from './resolvers/outline.ts';
@@ -24,6 +24,7 @@ import { PackedArray, Reward, SearchStatistics, Step, ToolCall } from './resolve
 import { Aggregate, PairedDifference } from './resolvers/summaries.ts';
 import {
   Batch,
+  DiscardedSamples,
   Ledger,
   PolicyUpdate,
   PolicyVersion,
@@ -31,6 +32,7 @@ import {
   TrainingDeclaration,
   TrainingSample,
   TrainingWaiting,
+  UpdateOutcome,
 } from './resolvers/training.ts';
 import { Divergence, Task, Tree } from './resolvers/tree.ts';
 import { Verification } from './resolvers/verification.ts';
@@ -85,11 +87,14 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     RenderSpec,
     QuarantinedRecord,
     Touched,
+    TraceEvent,
     TrainedPolicy,
     TrainingDeclaration,
     TrainingWaiting,
     Ledger,
+    DiscardedSamples,
     PolicyUpdate,
+    UpdateOutcome,
     PolicyVersion,
     Batch,
     TrainingSample,

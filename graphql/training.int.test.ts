@@ -236,3 +236,43 @@ test('steps are chosen by what became of their rollouts as samples, and why', as
   const counts = { rejected: 1, trained: 2, singleton: 1, stale: 0 };
   expect(data).toEqual(Object.fromEntries(Object.entries(counts).map(([name, totalCount]) => [name, { totalCount }])));
 });
+
+test('samples are counted by task, length and version with those that were rejected, the parts adding up to the ledger', async () => {
+  const fields = 'task { alias } tree { id } length { from to } version produced discarded groups reasons { reason samples }';
+  const { data, errors } = await api.ask(`{ policy(id: ${JSON.stringify(POLICY)}) {
+    task: discarded(by: TASK) { ${fields} } one: discarded(by: TASK, first: 1) { produced }
+    length: discarded(by: LENGTH) { ${fields} } version: discarded(by: VERSION) { ${fields} } } }`);
+  expect(errors).toBeUndefined();
+  const reasons = [{ reason: 'singleton', samples: 1 }];
+  const { task, one, length, version } = data.policy;
+  const none = { task: null, length: null, version: null };
+  expect(task[0]).toEqual({
+    ...none,
+    ...{ task: { alias: expect.any(String) }, tree: { id: refused.treeId }, produced: 1, discarded: 1, groups: 1, reasons },
+  });
+  expect(task.map(({ produced, discarded }: { produced: number; discarded: number }) => [produced, discarded])).toEqual(
+    expect.arrayContaining([
+      [1, 1],
+      [2, 0],
+      [3, 0],
+    ]),
+  );
+  expect(one).toEqual([{ produced: 1 }]);
+  const all = { produced: 6, discarded: 1, groups: 3, reasons, tree: { id: expect.any(String) } };
+  expect(length).toEqual([{ ...none, ...all, length: { from: 1, to: 2 } }]);
+  expect(version).toEqual([{ ...none, ...all, version: 0 }]);
+  const unknown = await api.ask(`{ policy(id: ${JSON.stringify(POLICY)}) { discarded(by: TASK, first: 501) { produced } } }`);
+  expect(unknown.errors?.[0]).toMatchObject({ extensions: { code: 'BAD_USER_INPUT' } });
+});
+
+test('a version shows what the samples of its batch amount to, and a beginning has no batch', async () => {
+  const { data, errors } = await api.ask(`{ policy(id: ${JSON.stringify(POLICY)}) { versions { nodes { version
+    outcome { successRate meanReturn staleness sampledTokens trainedMs tokensPerSecond } } } } }`);
+  expect(errors).toBeUndefined();
+  const [first, beginning] = data.policy.versions.nodes;
+  expect(beginning).toEqual({ version: 0, outcome: null });
+  const { trainedMs, tokensPerSecond, ...rest } = first.outcome;
+  expect(rest).toEqual({ successRate: expect.any(Number), meanReturn: 0.5, staleness: 0, sampledTokens: 7 });
+  if (trainedMs > 0) expect(tokensPerSecond).toBeCloseTo(7_000 / trainedMs, 9);
+  else expect(tokensPerSecond).toBeNull();
+});

@@ -1,6 +1,6 @@
 // Written by graphql/codegen.ts from graphql/schema; `npm run codegen` writes it again.
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
-import type { Root, ReachedModel, RunEnvironmentModel, OutlineBackUpsModel, HistorySegmentModel, PromptModel, PromptMessageModel, PromptPartModel, PolicyVersionModel, AnnotationsRecordedModel, FoundSteps, FoundStep, RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';
+import type { Root, ReachedModel, RunEnvironmentModel, OutlineBackUpsModel, HistorySegmentModel, PromptModel, PromptMessageModel, PromptPartModel, DiscardedSamplesModel, PolicyVersionModel, AnnotationsRecordedModel, FoundSteps, FoundStep, RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';
 import type { LargeTextModel } from '../large-text.ts';
 import type { EventDeliveryModel } from '../live/event-delivery-model.ts';
 import type { ExperimentRecord } from '../../src/projections/runs/read-experiments.ts';
@@ -34,9 +34,11 @@ import type { RenderSpecRecord } from '../../src/projections/images/read-render-
 import type { LineageRecord } from '../../src/projections/training-pool/read-lineages.ts';
 import type { RecordedDeclaration } from '../../src/usecases/train/declaration/recorded-declaration.ts';
 import type { Waiting } from '../../src/usecases/train/waiting/why-waiting.ts';
+import type { EventPlace } from '../../src/projections/lineage/trace-events.ts';
 import type { Trace as TraceModel } from '../../src/usecases/lineage/trace-record.ts';
 import type { Touched as TouchedModel } from '../../src/projections/lineage/touched.ts';
 import type { Ledger as LedgerRecord } from '../../src/projections/training-pool/read-ledger.ts';
+import type { BatchOutcome } from '../../src/projections/training-pool/read-batch-outcomes.ts';
 import type { PolicyUpdateRecord } from '../../src/projections/training-pool/read-policy-updates.ts';
 import type { BatchRecord, AbandonmentRecord, LeaseRecord } from '../../src/projections/training-pool/read-batches.ts';
 import type { SampleRecord } from '../../src/projections/training-pool/read-samples.ts';
@@ -1330,8 +1332,28 @@ export type StepEstimate = {
   readonly target?: Maybe<Scalars['Float']['output']>;
   /** The mean over its tokens; null without advantages. */
   readonly advantage?: Maybe<Scalars['Float']['output']>;
+  /** The probability of what was sampled by the versions before and after the update, computed again from their weights: of linear policies; null for others, which only their trainer's model reads. */
+  readonly readAgain?: Maybe<StepReadAgain>;
   /** Of each sampled token; null where all of them have `advantage`. */
   readonly tokenAdvantages?: Maybe<ReadonlyArray<Scalars['Float']['output']>>;
+};
+
+/** A step as two versions read it: old against new. A version is null where there is none yet, or its weights are not kept here. */
+export type StepReadAgain = {
+  readonly __typename?: 'StepReadAgain';
+  /** The version that was trained on it. */
+  readonly before?: Maybe<StepReading>;
+  /** The version that resulted. */
+  readonly after?: Maybe<StepReading>;
+};
+
+/** The probability of what a step sampled, by a version. */
+export type StepReading = {
+  readonly __typename?: 'StepReading';
+  /** Its log-probability. */
+  readonly logProb: Scalars['Float']['output'];
+  /** The entropy of the distribution that it was chosen from, in nats. */
+  readonly entropy: Scalars['Float']['output'];
 };
 
 /** A reward as it was when it was counted. */
@@ -1890,6 +1912,8 @@ export type TraceEvent = {
   readonly place: Scalars['String']['output'];
   /** When it happened, by the producer's clock. */
   readonly occurredAt: Scalars['DateTime']['output'];
+  /** All of it, as it was appended; what is forgotten of it is left out. */
+  readonly envelope: Scalars['JSON']['output'];
 };
 
 /** All that is in one relation to what is traced: how many, and the first ten. */
@@ -3858,6 +3882,8 @@ export type Step = {
   readonly policySpans: ReadonlyArray<PolicySpan>;
   /** The sampled tokens as the engine gave them; null where it gave none. */
   readonly tokens?: Maybe<Tokens>;
+  /** The text of each sampled token: where the record says at which it ends, by a tokenizer that the installation knows for the policy or the model (ESPALIER_TOKENIZERS), and of a response of one token; else null, and where the payload is forgotten. */
+  readonly tokenTexts?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
   /** How many tokens were read and written. */
   readonly usage?: Maybe<Usage>;
   /** Why the policy stopped writing. */
@@ -3950,6 +3976,10 @@ export type Tokens = {
   readonly logProbs?: Maybe<PackedArray>;
   /** 1 where the policy wrote the token, 0 where it was given (uint8). */
   readonly mask?: Maybe<PackedArray>;
+  /** The index in the response, in Unicode code points, after the text of each (int32); null where it is not recorded. */
+  readonly ends?: Maybe<PackedArray>;
+  /** The entropy of the distribution that each was sampled from, in nats (float32); null where it is not recorded. */
+  readonly entropies?: Maybe<PackedArray>;
 };
 
 /** An array of numbers as little-endian bytes. */
@@ -4077,10 +4107,19 @@ export type TrainedPolicy = {
   readonly ledger: Ledger;
   /** The samples in its batches by how many versions old they were, the freshest first. */
   readonly staleness: ReadonlyArray<StalenessBin>;
+  /** Its finished samples by one of their properties, with those that no batch will hold: whether what is discarded is biased. Tasks with the most discarded ones come first, lengths and versions in their order. `first` is at most 500. */
+  readonly discarded: ReadonlyArray<DiscardedSamples>;
   /** Its versions, the newest first. */
   readonly versions: PolicyUpdateConnection;
   /** Its batches, the last planned first. */
   readonly batches: BatchConnection;
+};
+
+
+/** A policy that is trained from the record: its batches, its versions, and the account of its samples. */
+export type TrainedPolicyDiscardedArgs = {
+  by: DiscardedBy;
+  first?: Scalars['Int']['input'];
 };
 
 
@@ -4238,6 +4277,36 @@ export type RejectedSamples = {
   readonly samples: Scalars['SafeInt']['output'];
 };
 
+/** What discarded samples are counted by. */
+export type DiscardedBy =
+  /** Their task. */
+  | 'TASK'
+  /** How many actions they took, by powers of two. */
+  | 'LENGTH'
+  /** The oldest version that acted in them. */
+  | 'VERSION';
+
+/** Finished samples of a policy that share a property; what they are not counted by is null. */
+export type DiscardedSamples = {
+  readonly __typename?: 'DiscardedSamples';
+  /** The task. */
+  readonly task?: Maybe<Task>;
+  /** The group of one of them; of a task one of its trees. */
+  readonly tree?: Maybe<Tree>;
+  /** How many actions they took, [from, to). */
+  readonly length?: Maybe<Range>;
+  /** The oldest version that acted in them; null also where none is recorded. */
+  readonly version?: Maybe<Scalars['Int']['output']>;
+  /** How many there are. */
+  readonly produced: Scalars['SafeInt']['output'];
+  /** Those that were rejected. */
+  readonly discarded: Scalars['SafeInt']['output'];
+  /** The groups that they belong to: members of a group are often rejected together, so that groups are what varies by itself. */
+  readonly groups: Scalars['SafeInt']['output'];
+  /** Those that were rejected, by reason. */
+  readonly reasons: ReadonlyArray<RejectedSamples>;
+};
+
 /** Samples that will be trained or rejected. */
 export type OwedSamples = {
   readonly __typename?: 'OwedSamples';
@@ -4283,6 +4352,8 @@ export type PolicyUpdate = {
   readonly samples: Scalars['SafeInt']['output'];
   /** What was measured at the update. */
   readonly metrics: Scalars['JSON']['output'];
+  /** What the samples of its batch amount to; null for a beginning. */
+  readonly outcome?: Maybe<UpdateOutcome>;
   /** The batches of its policy in whose samples it acted, the first one first, `first` of them. */
   readonly actedIn: ReadonlyArray<Batch>;
   /** When it was made. */
@@ -4293,6 +4364,23 @@ export type PolicyUpdate = {
 /** A version of a policy, and what it was made of: version ← batch ← rollouts ← versions is the graph of its descent. */
 export type PolicyUpdateActedInArgs = {
   first?: Scalars['Int']['input'];
+};
+
+/** What the samples of an update amount to, whatever its trainer measured. A figure is null where there is nothing to divide by. */
+export type UpdateOutcome = {
+  readonly __typename?: 'UpdateOutcome';
+  /** Successes per sample; null where the environment judges none. */
+  readonly successRate?: Maybe<Scalars['Float']['output']>;
+  /** The mean of the sums of their rewards in force. */
+  readonly meanReturn?: Maybe<Scalars['Float']['output']>;
+  /** The mean of the versions between the oldest span of a sample and the version that was trained. */
+  readonly staleness?: Maybe<Scalars['Float']['output']>;
+  /** Tokens that a policy sampled. */
+  readonly sampledTokens: Scalars['SafeInt']['output'];
+  /** How long the trainer had the batch, in milliseconds. */
+  readonly trainedMs?: Maybe<Scalars['Float']['output']>;
+  /** Sampled tokens by the second that the trainer had the batch. */
+  readonly tokensPerSecond?: Maybe<Scalars['Float']['output']>;
 };
 
 /** What one update consumes, in which order. */
@@ -4913,6 +5001,8 @@ export type ResolversTypes = {
   EstimateGrain: EstimateGrain;
   SampleEstimate: ResolverTypeWrapper<SampleEstimateModel>;
   StepEstimate: ResolverTypeWrapper<StepEstimateModel>;
+  StepReadAgain: ResolverTypeWrapper<StepReadAgain>;
+  StepReading: ResolverTypeWrapper<StepReading>;
   EstimateReward: ResolverTypeWrapper<EstimateReward>;
   BatchActor: ResolverTypeWrapper<ActorRecord>;
   Evaluation: ResolverTypeWrapper<EvaluationRecord>;
@@ -4942,8 +5032,8 @@ export type ResolversTypes = {
   RenderSpec: ResolverTypeWrapper<RenderSpecRecord>;
   ImageTotals: ResolverTypeWrapper<ImageTotals>;
   Trace: ResolverTypeWrapper<TraceModel>;
-  TraceEvents: ResolverTypeWrapper<TraceEvents>;
-  TraceEvent: ResolverTypeWrapper<TraceEvent>;
+  TraceEvents: ResolverTypeWrapper<Omit<TraceEvents, 'first'> & { first: ReadonlyArray<ResolversTypes['TraceEvent']> }>;
+  TraceEvent: ResolverTypeWrapper<EventPlace>;
   TraceLinks: ResolverTypeWrapper<TraceLinks>;
   TraceLink: ResolverTypeWrapper<TraceLink>;
   Touched: ResolverTypeWrapper<TouchedModel>;
@@ -5026,7 +5116,7 @@ export type ResolversTypes = {
   Step: ResolverTypeWrapper<StepRecord>;
   Termination: Termination;
   PolicySpan: ResolverTypeWrapper<PolicySpan>;
-  Tokens: ResolverTypeWrapper<Omit<Tokens, 'ids' | 'logProbs' | 'mask'> & { ids: ResolversTypes['PackedArray'], logProbs?: Maybe<ResolversTypes['PackedArray']>, mask?: Maybe<ResolversTypes['PackedArray']> }>;
+  Tokens: ResolverTypeWrapper<Omit<Tokens, 'ids' | 'logProbs' | 'mask' | 'ends' | 'entropies'> & { ids: ResolversTypes['PackedArray'], logProbs?: Maybe<ResolversTypes['PackedArray']>, mask?: Maybe<ResolversTypes['PackedArray']>, ends?: Maybe<ResolversTypes['PackedArray']>, entropies?: Maybe<ResolversTypes['PackedArray']> }>;
   PackedArray: ResolverTypeWrapper<Packed>;
   Usage: ResolverTypeWrapper<Usage>;
   ModelCall: ResolverTypeWrapper<ModelCall>;
@@ -5044,9 +5134,12 @@ export type ResolversTypes = {
   TrainingMethod: ResolverTypeWrapper<TrainingMethod>;
   Ledger: ResolverTypeWrapper<LedgerRecord>;
   RejectedSamples: ResolverTypeWrapper<RejectedSamples>;
+  DiscardedBy: DiscardedBy;
+  DiscardedSamples: ResolverTypeWrapper<DiscardedSamplesModel>;
   OwedSamples: ResolverTypeWrapper<OwedSamples>;
   StalenessBin: ResolverTypeWrapper<StalenessBin>;
   PolicyUpdate: ResolverTypeWrapper<PolicyUpdateRecord>;
+  UpdateOutcome: ResolverTypeWrapper<BatchOutcome>;
   Batch: ResolverTypeWrapper<BatchRecord>;
   BatchState: BatchState;
   BatchAbandonment: ResolverTypeWrapper<AbandonmentRecord>;
@@ -5148,6 +5241,8 @@ export type ResolversParentTypes = {
   BatchEstimates: BatchEstimatesModel;
   SampleEstimate: SampleEstimateModel;
   StepEstimate: StepEstimateModel;
+  StepReadAgain: StepReadAgain;
+  StepReading: StepReading;
   EstimateReward: EstimateReward;
   BatchActor: ActorRecord;
   Evaluation: EvaluationRecord;
@@ -5173,8 +5268,8 @@ export type ResolversParentTypes = {
   RenderSpec: RenderSpecRecord;
   ImageTotals: ImageTotals;
   Trace: TraceModel;
-  TraceEvents: TraceEvents;
-  TraceEvent: TraceEvent;
+  TraceEvents: Omit<TraceEvents, 'first'> & { first: ReadonlyArray<ResolversParentTypes['TraceEvent']> };
+  TraceEvent: EventPlace;
   TraceLinks: TraceLinks;
   TraceLink: TraceLink;
   Touched: TouchedModel;
@@ -5241,7 +5336,7 @@ export type ResolversParentTypes = {
   RunFilter: RunFilter;
   Step: StepRecord;
   PolicySpan: PolicySpan;
-  Tokens: Omit<Tokens, 'ids' | 'logProbs' | 'mask'> & { ids: ResolversParentTypes['PackedArray'], logProbs?: Maybe<ResolversParentTypes['PackedArray']>, mask?: Maybe<ResolversParentTypes['PackedArray']> };
+  Tokens: Omit<Tokens, 'ids' | 'logProbs' | 'mask' | 'ends' | 'entropies'> & { ids: ResolversParentTypes['PackedArray'], logProbs?: Maybe<ResolversParentTypes['PackedArray']>, mask?: Maybe<ResolversParentTypes['PackedArray']>, ends?: Maybe<ResolversParentTypes['PackedArray']>, entropies?: Maybe<ResolversParentTypes['PackedArray']> };
   PackedArray: Packed;
   Usage: Usage;
   ModelCall: ModelCall;
@@ -5257,9 +5352,11 @@ export type ResolversParentTypes = {
   TrainingMethod: TrainingMethod;
   Ledger: LedgerRecord;
   RejectedSamples: RejectedSamples;
+  DiscardedSamples: DiscardedSamplesModel;
   OwedSamples: OwedSamples;
   StalenessBin: StalenessBin;
   PolicyUpdate: PolicyUpdateRecord;
+  UpdateOutcome: BatchOutcome;
   Batch: BatchRecord;
   BatchAbandonment: AbandonmentRecord;
   TrainingSample: SampleRecord;
@@ -5720,7 +5817,18 @@ export type StepEstimateResolvers<ContextType = Context, ParentType extends Reso
   bootstrap?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
   target?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
   advantage?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  readAgain?: Resolver<Maybe<ResolversTypes['StepReadAgain']>, ParentType, ContextType>;
   tokenAdvantages?: Resolver<Maybe<ReadonlyArray<ResolversTypes['Float']>>, ParentType, ContextType>;
+};
+
+export type StepReadAgainResolvers<ContextType = Context, ParentType extends ResolversParentTypes['StepReadAgain'] = ResolversParentTypes['StepReadAgain']> = {
+  before?: Resolver<Maybe<ResolversTypes['StepReading']>, ParentType, ContextType>;
+  after?: Resolver<Maybe<ResolversTypes['StepReading']>, ParentType, ContextType>;
+};
+
+export type StepReadingResolvers<ContextType = Context, ParentType extends ResolversParentTypes['StepReading'] = ResolversParentTypes['StepReading']> = {
+  logProb?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  entropy?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
 };
 
 export type EstimateRewardResolvers<ContextType = Context, ParentType extends ResolversParentTypes['EstimateReward'] = ResolversParentTypes['EstimateReward']> = {
@@ -5988,6 +6096,7 @@ export type TraceEventResolvers<ContextType = Context, ParentType extends Resolv
   type?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   place?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   occurredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  envelope?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
 };
 
 export type TraceLinksResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TraceLinks'] = ResolversParentTypes['TraceLinks']> = {
@@ -6617,6 +6726,7 @@ export type StepResolvers<ContextType = Context, ParentType extends ResolversPar
   estimate?: Resolver<Maybe<ResolversTypes['StepEstimate']>, ParentType, ContextType, RequireFields<StepEstimateArgs, 'rewards'>>;
   policySpans?: Resolver<ReadonlyArray<ResolversTypes['PolicySpan']>, ParentType, ContextType>;
   tokens?: Resolver<Maybe<ResolversTypes['Tokens']>, ParentType, ContextType>;
+  tokenTexts?: Resolver<Maybe<ReadonlyArray<ResolversTypes['String']>>, ParentType, ContextType>;
   usage?: Resolver<Maybe<ResolversTypes['Usage']>, ParentType, ContextType>;
   finishReason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   call?: Resolver<Maybe<ResolversTypes['ModelCall']>, ParentType, ContextType>;
@@ -6647,6 +6757,8 @@ export type TokensResolvers<ContextType = Context, ParentType extends ResolversP
   ids?: Resolver<ResolversTypes['PackedArray'], ParentType, ContextType>;
   logProbs?: Resolver<Maybe<ResolversTypes['PackedArray']>, ParentType, ContextType>;
   mask?: Resolver<Maybe<ResolversTypes['PackedArray']>, ParentType, ContextType>;
+  ends?: Resolver<Maybe<ResolversTypes['PackedArray']>, ParentType, ContextType>;
+  entropies?: Resolver<Maybe<ResolversTypes['PackedArray']>, ParentType, ContextType>;
 };
 
 export type PackedArrayResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PackedArray'] = ResolversParentTypes['PackedArray']> = {
@@ -6711,6 +6823,7 @@ export type TrainedPolicyResolvers<ContextType = Context, ParentType extends Res
   replays?: Resolver<ReadonlyArray<ResolversTypes['Replay']>, ParentType, ContextType>;
   ledger?: Resolver<ResolversTypes['Ledger'], ParentType, ContextType>;
   staleness?: Resolver<ReadonlyArray<ResolversTypes['StalenessBin']>, ParentType, ContextType>;
+  discarded?: Resolver<ReadonlyArray<ResolversTypes['DiscardedSamples']>, ParentType, ContextType, RequireFields<TrainedPolicyDiscardedArgs, 'by' | 'first'>>;
   versions?: Resolver<ResolversTypes['PolicyUpdateConnection'], ParentType, ContextType, Partial<TrainedPolicyVersionsArgs>>;
   batches?: Resolver<ResolversTypes['BatchConnection'], ParentType, ContextType, Partial<TrainedPolicyBatchesArgs>>;
 };
@@ -6775,6 +6888,17 @@ export type RejectedSamplesResolvers<ContextType = Context, ParentType extends R
   samples?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
 };
 
+export type DiscardedSamplesResolvers<ContextType = Context, ParentType extends ResolversParentTypes['DiscardedSamples'] = ResolversParentTypes['DiscardedSamples']> = {
+  task?: Resolver<Maybe<ResolversTypes['Task']>, ParentType, ContextType>;
+  tree?: Resolver<Maybe<ResolversTypes['Tree']>, ParentType, ContextType>;
+  length?: Resolver<Maybe<ResolversTypes['Range']>, ParentType, ContextType>;
+  version?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  produced?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  discarded?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  groups?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  reasons?: Resolver<ReadonlyArray<ResolversTypes['RejectedSamples']>, ParentType, ContextType>;
+};
+
 export type OwedSamplesResolvers<ContextType = Context, ParentType extends ResolversParentTypes['OwedSamples'] = ResolversParentTypes['OwedSamples']> = {
   group?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   ready?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
@@ -6798,8 +6922,18 @@ export type PolicyUpdateResolvers<ContextType = Context, ParentType extends Reso
   loss?: Resolver<Maybe<ResolversTypes['TrainingMethod']>, ParentType, ContextType>;
   samples?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   metrics?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  outcome?: Resolver<Maybe<ResolversTypes['UpdateOutcome']>, ParentType, ContextType>;
   actedIn?: Resolver<ReadonlyArray<ResolversTypes['Batch']>, ParentType, ContextType, RequireFields<PolicyUpdateActedInArgs, 'first'>>;
   updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+};
+
+export type UpdateOutcomeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['UpdateOutcome'] = ResolversParentTypes['UpdateOutcome']> = {
+  successRate?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  meanReturn?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  staleness?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  sampledTokens?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  trainedMs?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  tokensPerSecond?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
 };
 
 export type BatchResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Batch'] = ResolversParentTypes['Batch']> = {
@@ -7022,6 +7156,8 @@ export type Resolvers<ContextType = Context> = {
   BatchEstimates?: BatchEstimatesResolvers<ContextType>;
   SampleEstimate?: SampleEstimateResolvers<ContextType>;
   StepEstimate?: StepEstimateResolvers<ContextType>;
+  StepReadAgain?: StepReadAgainResolvers<ContextType>;
+  StepReading?: StepReadingResolvers<ContextType>;
   EstimateReward?: EstimateRewardResolvers<ContextType>;
   BatchActor?: BatchActorResolvers<ContextType>;
   Evaluation?: EvaluationResolvers<ContextType>;
@@ -7123,9 +7259,11 @@ export type Resolvers<ContextType = Context> = {
   TrainingMethod?: TrainingMethodResolvers<ContextType>;
   Ledger?: LedgerResolvers<ContextType>;
   RejectedSamples?: RejectedSamplesResolvers<ContextType>;
+  DiscardedSamples?: DiscardedSamplesResolvers<ContextType>;
   OwedSamples?: OwedSamplesResolvers<ContextType>;
   StalenessBin?: StalenessBinResolvers<ContextType>;
   PolicyUpdate?: PolicyUpdateResolvers<ContextType>;
+  UpdateOutcome?: UpdateOutcomeResolvers<ContextType>;
   Batch?: BatchResolvers<ContextType>;
   BatchAbandonment?: BatchAbandonmentResolvers<ContextType>;
   TrainingSample?: TrainingSampleResolvers<ContextType>;

@@ -2,6 +2,7 @@ import {
   type RunTreesQuery,
   runComponents,
   runFailures,
+  runLengths,
   runPage,
   runRevisions,
   runTrees,
@@ -12,6 +13,7 @@ import type { PageDraft } from './page-draft.ts';
 
 const TREES = 60; // of one question
 const LISTED = 1_000; // trees of a run
+const LENGTHS = 300; // as the view of a run draws them
 const REVISIONS = 50; // as the view of a run lists them
 
 /** Gathers what the studio shows of a run, and of its trees while there is room. @returns its name; null where there is none. */
@@ -21,6 +23,7 @@ export async function gatherRun(ask: Ask, draft: PageDraft, id: string): Promise
   draft.addAnswer(runPage, { id }, answer);
   draft.addAnswer(runComponents, { ids: [id] }, await ask(runComponents, { ids: [id] }));
   draft.addAnswer(runFailures, { id }, await ask(runFailures, { id }));
+  draft.addAnswer(runLengths, { id, first: LENGTHS }, await ask(runLengths, { id, first: LENGTHS }));
   draft.addAnswer(runRevisions, { id, first: REVISIONS }, await ask(runRevisions, { id, first: REVISIONS }));
   const trees = await listTrees(ask, draft, id);
   let held = 0;

@@ -1,3 +1,5 @@
+import DataLoader from 'dataloader';
+import { type ReadAgain, readChoicesAgain } from '../../src/usecases/train/estimates/read-choices-again.ts';
 import { bounded, PAGE_LIMIT } from '../connection.ts';
 import type {
   BatchActorResolvers,
@@ -5,6 +7,7 @@ import type {
   SampleEstimateResolvers,
   StepEstimateResolvers,
 } from '../generated/types.ts';
+import { loadedBy } from '../loaders/loaded-by.ts';
 
 export const BatchEstimates: BatchEstimatesResolvers = {
   estimator: ({ method }) => method,
@@ -22,6 +25,17 @@ export const SampleEstimate: SampleEstimateResolvers = {
 
 export const StepEstimate: StepEstimateResolvers = {
   step: ({ stepId }, _, { loaders }) => loaders.step.load(stepId),
+  readAgain: async ({ stepId, batchId }, _, context) => (await choicesAgain(context).load(batchId)).get(stepId) ?? null,
 };
+
+/** A batch is read whole, once in a request: `estimate` has counted it before. */
+const choicesAgain = loadedBy(
+  (db, { sources: { blobs } }) =>
+    new DataLoader<string, ReadonlyMap<string, ReadAgain>>(async (ids) => {
+      const found: ReadonlyMap<string, ReadAgain>[] = [];
+      for (const id of ids) found.push(await readChoicesAgain(db, blobs, id));
+      return found;
+    }),
+);
 
 export const BatchActor: BatchActorResolvers = { policy: ({ policyId: id, version }) => ({ id, version }) };

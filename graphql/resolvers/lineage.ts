@@ -1,11 +1,24 @@
 import type { Db } from '../../src/postgres/database.ts';
+import { readBodiesAt } from '../../src/projections/journal/read-bodies-at.ts';
 import { type RecallAsked, RecallRefused, seedOf } from '../../src/projections/lineage/recall-seeds.ts';
 import { readTouched } from '../../src/projections/lineage/recall-touched.ts';
 import type { Touched as TouchedModel } from '../../src/projections/lineage/touched.ts';
 import { NotOnRecord, type Trace, traceRecord } from '../../src/usecases/lineage/trace-record.ts';
 import { argumentId } from '../argument-id.ts';
 import { refusal } from '../errors.ts';
-import type { RecallInput, TouchedResolvers } from '../generated/types.ts';
+import type { RecallInput, TouchedResolvers, TraceEventResolvers } from '../generated/types.ts';
+import { mapped } from '../loaders/batch.ts';
+import { loadedBy } from '../loaders/loaded-by.ts';
+
+const bodies = loadedBy((db) => mapped((places) => readBodiesAt(db, places)));
+
+export const TraceEvent: TraceEventResolvers = {
+  envelope: async ({ place }, _, context) => {
+    const body = await bodies(context).load(place);
+    if (body === null) throw new Error(`the journal holds no record at ${place}: it named the event`);
+    return JSON.parse(body);
+  },
+};
 
 export const Touched: TouchedResolvers = {
   runsTotal: ({ runs }) => runs.length,

@@ -13,6 +13,7 @@ import { readPath } from './path.ts';
 import { picturesOfStep } from './pictures.ts';
 import { promptOf } from './prompt.ts';
 import { ofComponent } from './rollout.ts';
+import { tokenTexts } from './token-texts.ts';
 
 /** Only relations: a step's own fields are its properties, which the executor reads without a call or a promise. */
 export const Step: StepResolvers = {
@@ -47,6 +48,7 @@ export const Step: StepResolvers = {
     if (sample?.batchId == null) return null;
     return (await loaders.estimates.load({ batchId: sample.batchId, rewards })).ofStep.get(id) ?? null;
   },
+  tokenTexts: (step, _, context) => tokenTexts(step, context),
   forks: async ({ id }, _, { loaders }) => (await loaders.forksOfStep.load(id)).map(({ run }) => run),
   divergences: async ({ id, treeId }, _, { loaders }) =>
     (await loaders.divergences.load(treeId)).filter(({ stepId }) => stepId === id),

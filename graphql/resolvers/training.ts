@@ -1,10 +1,13 @@
+import { readBatchOutcomes } from '../../src/projections/training-pool/read-batch-outcomes.ts';
 import { BATCH_ORDERING } from '../../src/projections/training-pool/read-batches.ts';
+import { readDiscarded } from '../../src/projections/training-pool/read-discarded.ts';
 import { POLICY_UPDATE_ORDERING } from '../../src/projections/training-pool/read-policy-updates.ts';
 import { asDeclared, recordedDeclaration } from '../../src/usecases/train/declaration/recorded-declaration.ts';
 import type { Waiting } from '../../src/usecases/train/waiting/why-waiting.ts';
 import { bounded, connect, PAGE_LIMIT } from '../connection.ts';
 import type {
   BatchResolvers,
+  DiscardedSamplesResolvers,
   LedgerResolvers,
   PolicyUpdateResolvers,
   PolicyVersionResolvers,
@@ -12,8 +15,11 @@ import type {
   TrainingDeclarationResolvers,
   TrainingSampleResolvers,
   TrainingWaitingResolvers,
+  UpdateOutcomeResolvers,
   WaitingFor,
 } from '../generated/types.ts';
+import { one } from '../loaders/batch.ts';
+import { loadedBy } from '../loaders/loaded-by.ts';
 
 export const TrainedPolicy: TrainedPolicyResolvers = {
   id: ({ policyId }) => policyId,
@@ -28,6 +34,11 @@ export const TrainedPolicy: TrainedPolicyResolvers = {
     return ledger;
   },
   staleness: ({ policyId }, _, { loaders }) => loaders.staleness.load(policyId),
+  discarded: async ({ policyId }, { by, first }, { sources: { db } }) => {
+    const property = PROPERTIES[by];
+    const parts = await readDiscarded(db, policyId, property, bounded('first', first, PAGE_LIMIT));
+    return parts.map((part) => ({ by: property, ...part }));
+  },
   versions: ({ policyId }, args, { loaders }) =>
     connect(
       args,
@@ -42,6 +53,16 @@ export const TrainedPolicy: TrainedPolicyResolvers = {
       () => loaders.batches.count.load(filter),
     );
   },
+};
+
+const PROPERTIES = { TASK: 'task', LENGTH: 'length', VERSION: 'version' } as const;
+
+export const DiscardedSamples: DiscardedSamplesResolvers = {
+  task: async ({ by, treeId }, _, { loaders }) => (by === 'task' ? ((await loaders.tree.load(treeId))?.task ?? null) : null),
+  tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
+  length: ({ by, key }) => (by === 'length' && key !== null ? { from: Number(key), to: Math.max(1, 2 * Number(key)) } : null),
+  version: ({ by, key }) => (by === 'version' && key !== null ? Number(key) : null),
+  reasons: ({ reasons }) => countsByReason(reasons),
 };
 
 export const TrainingDeclaration: TrainingDeclarationResolvers = {
@@ -74,16 +95,32 @@ const WAITING_NAMES: Readonly<Record<Waiting['waitingFor'], WaitingFor>> = {
 };
 
 export const Ledger: LedgerResolvers = {
-  rejected: ({ rejected }) =>
-    Object.entries(rejected)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([reason, samples]) => ({ reason, samples })),
+  rejected: ({ rejected }) => countsByReason(rejected),
+};
+
+function countsByReason(counts: Readonly<Record<string, number>>): { reason: string; samples: number }[] {
+  return Object.entries(counts)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([reason, samples]) => ({ reason, samples }));
+}
+
+const outcomeOfBatch = loadedBy((db) =>
+  one(
+    (ids) => readBatchOutcomes(db, ids),
+    (outcome) => outcome.batchId,
+  ),
+);
+
+export const UpdateOutcome: UpdateOutcomeResolvers = {
+  tokensPerSecond: ({ sampledTokens, trainedMs }) =>
+    trainedMs === null || trainedMs <= 0 ? null : (1_000 * sampledTokens) / trainedMs,
 };
 
 export const PolicyUpdate: PolicyUpdateResolvers = {
   parent: ({ policyId, parentVersion: version }, _, { loaders }) =>
     version === null ? null : loaders.policyUpdate.load({ policyId, version }),
   batch: ({ batchId }, _, { loaders }) => (batchId === null ? null : loaders.batch.load(batchId)),
+  outcome: ({ batchId }, _, context) => (batchId === null ? null : outcomeOfBatch(context).load(batchId)),
   actedIn: async ({ policyId, version }, { first }, { loaders }) => {
     const ids = await loaders.batchesActedIn.load({ policyId, version, first: bounded('first', first, PAGE_LIMIT) });
     const batches = await Promise.all(ids.map((id) => loaders.batch.load(id)));

@@ -1,5 +1,5 @@
 import { readTaskTotals } from '../../src/projections/answers/choose-tasks.ts';
-import { STEP_FIELDS, type StepRecord } from '../../src/projections/step-tree/read-steps.ts';
+import { STEP_FIELDS, type StepField, type StepRecord } from '../../src/projections/step-tree/read-steps.ts';
 import { readReturnVariances } from '../../src/projections/step-tree/read-trees.ts';
 import { bounded } from '../connection.ts';
 import { refusal } from '../errors.ts';
@@ -36,7 +36,8 @@ export const Tree: TreeResolvers = {
   returnVariance: ({ id }, _, context) => returnVariance(context).load(id),
   steps: async ({ id: treeId }, { first, after }, context, info) => {
     const asked = selectedFields(info);
-    const fields = STEP_FIELDS.filter((field) => asked.has(field));
+    const of = (field: StepField) => asked.has(field) || (asked.has('tokenTexts') && TEXTS_OF_TOKENS.includes(field));
+    const fields = STEP_FIELDS.filter(of);
     const whole = typeof first !== 'number';
     const limit = whole ? WHOLE_LIMIT + 1 : bounded('first', first, PART_LIMIT);
     const steps = await context.loaders.stepsOfTree.load({ treeId, afterOffset: after ?? -1, limit, fields });
@@ -56,6 +57,8 @@ export const Tree: TreeResolvers = {
   divergences: ({ id }, _, { loaders }) => loaders.divergences.load(id),
   largeTexts: largeTextsOf,
 };
+
+const TEXTS_OF_TOKENS: readonly StepField[] = ['tokens', 'response', 'policySpans', 'call'];
 
 export const Task: TaskResolvers = {
   totals: async ({ id }, _, context) => {

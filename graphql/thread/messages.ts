@@ -8,7 +8,7 @@ import type { QueryUse } from '../metering/query-use.ts';
 
 /** What the thread is started with. */
 export interface ThreadData {
-  readonly config: Pick<Config, 'blobs' | 'asOfLimit' | 'masterKeyFile'>;
+  readonly config: Pick<Config, 'blobs' | 'asOfLimit' | 'masterKeyFile' | 'tokenizers'>;
   readonly databaseUrl: string;
   /** The same database with sessions of one's own: notices and snapshots. */
   readonly directUrl: string;

@@ -101,7 +101,7 @@ test('subscriptions of one client over the budget of its key are refused, each o
 
 test('a thread that ends fails what it was answering with 503 and the remedy, and the next query starts another one', async () => {
   const queries = openQueryThread({
-    data: { config: { blobs: '', asOfLimit: 1, masterKeyFile: null }, databaseUrl: '', directUrl: '' },
+    data: { config: { blobs: '', asOfLimit: 1, masterKeyFile: null, tokenizers: {} }, databaseUrl: '', directUrl: '' },
     ...{ log: platform.log, logger: SILENT, program: 'graphql/testing/dying-thread.ts' },
   });
   const dying = createServer((req, res) => void queries.listener(req, res, { principal: localPrincipal() })).listen(0);

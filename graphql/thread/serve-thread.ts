@@ -9,6 +9,7 @@ import { keepSnapshots } from '../../src/projections/as-of/snapshots.ts';
 import { CURSOR_CHANNEL } from '../../src/projections/runner.ts';
 import type { Fields, Logger } from '../../src/runtime/logger.ts';
 import type { Annotate, Annotated } from '../../src/usecases/annotate/annotate.ts';
+import { tokenDecoders } from '../../src/usecases/datasets/export/token-decoder.ts';
 import type { Release, Released } from '../../src/usecases/release/open-release.ts';
 import type { ServerContext } from '../context.ts';
 import { createGraphql } from '../create-graphql.ts';
@@ -77,7 +78,8 @@ async function openAll(
   const blobs = openFileBlobStore(config.blobs);
   const reading = await openDatabase(url, { ...name('tables'), max: TABLE_CONNECTIONS });
   const callers = new Callers(BUDGETS, Date.now);
-  const graphql = await createGraphql({ db: database.db, tails: tails.db, blobs, notices, snapshots, callers, ...server });
+  const read = { db: database.db, tails: tails.db, blobs, notices, snapshots, tokenizers: tokenDecoders(config.tokenizers) };
+  const graphql = await createGraphql({ ...read, callers, ...server });
   const tables = createTables({ db: reading.db, blobs, snapshots, callers, budgets: BUDGETS, ...server });
   const pages = createPages({ db: database.db, blobs, graphql, ...server });
   return {

@@ -114,6 +114,25 @@ class Recording(RecordingCase):
             episode.finish()
         self.assertEqual([step["depth"] for step in self.installation.of("StepTaken")], [1])
 
+    def test_token_texts_are_recorded_as_where_they_end_and_entropies_as_they_are(self):
+        with self.db.run("r", policy="p") as run:
+            episode = run.episode("t")
+            given = {"ids": [5, 6, 7], "entropies": [1.5, 0.25, 0.0]}
+            episode.step("é🌳 go", token_texts=["é", "🌳 ", ""], **given)
+            for field, message, wrong in [
+                ("token_texts", "has 1 texts and ids has 3", {"token_texts": ["a"]}),
+                ("token_texts", "do not make up the response", {"token_texts": ["n", "o", ""]}),
+                ("token_texts", "token_texts is 'abc'", {"token_texts": "abc"}),
+                ("entropies", "has 2 numbers and ids has 3", {"entropies": [1, 2]}),
+                ("entropies", r"entropies\[1\] is -1", {"entropies": [0, -1, 0]}),
+                ("entropies", "without ids", {"ids": None, "entropies": [0.5]}),
+            ]:
+                self.refused(field, message, lambda wrong=wrong: episode.step("yes", **{**given, **wrong}))
+            episode.finish()
+        [step] = self.installation.of("StepTaken")
+        self.assertEqual(step["tokens"]["ends"], {"dtype": "int32", "length": 3, "bytes": "AQAAAAMAAAADAAAA"})
+        self.assertEqual(step["tokens"]["entropies"], {"dtype": "float32", "length": 3, "bytes": "AADAPwAAgD4AAAAA"})
+
     def test_a_step_after_the_end_and_two_episodes_of_one_id_are_refused(self):
         with self.db.run("r", policy="p") as run:
             episode = run.episode("t", id="one")

@@ -27,10 +27,10 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
   const { config, database, log, blobs } = platform;
   const notices = await countNotices(platform.directUrl, [CURSOR_CHANNEL]);
   const { databaseUrl, directUrl } = platform;
-  const { blobs: folder, asOfLimit, masterKeyFile } = config;
+  const { blobs: folder, asOfLimit, masterKeyFile, tokenizers } = config;
   const metrics = createMetrics({ process: true });
   const queries = openQueryThread({
-    data: { config: { blobs: folder, asOfLimit, masterKeyFile }, databaseUrl, directUrl },
+    data: { config: { blobs: folder, asOfLimit, masterKeyFile, tokenizers }, databaseUrl, directUrl },
     log,
     logger,
     annotate: openAnnotate(platform),

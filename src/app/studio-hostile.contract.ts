@@ -28,7 +28,19 @@ let browser: Browser;
 let page: Page;
 let wrong: readonly string[];
 let builder: EventBuilder;
-const ids = { run: '', another: '', tree: '', rollout: '', other: '', large: '', bushy: '', long: '', dataset: '', revision: '', good: '' };
+const ids = {
+  run: '',
+  another: '',
+  tree: '',
+  rollout: '',
+  other: '',
+  large: '',
+  bushy: '',
+  long: '',
+  dataset: '',
+  revision: '',
+  good: '',
+};
 const LABEL = `${MARKUP.slice(0, 80)} 漢字 🌳`; // labels have 100 characters, none of them for control
 
 async function post(events: readonly unknown[]): Promise<void> {

@@ -210,6 +210,102 @@ export const studioFlows = (brokers?: () => Promise<readonly string[]>) => () =>
     );
 
     test(
+      'curves show success, staleness and speed besides what updates measured, and the ledger leads to what is discarded and why',
+      async () => {
+        await page.getByRole('link', { name: 'Training' }).click();
+        for (const name of ['success', 'return', 'entropy', 'clipFraction', 'staleness', 'gradientNorm', 'tokens per second'])
+          await page.getByRole('heading', { name, exact: true }).waitFor();
+        await page.getByRole('link', { name: /^rejected: zero-variance/ }).click();
+        await page.getByRole('heading', { name: /^Discarded samples of demo-1/ }).waitFor();
+        await page
+          .getByText(/the same for all \d+ members/)
+          .first()
+          .waitFor();
+        for (const by of ['length', 'version']) {
+          await page.getByLabel('by', { exact: true }).selectOption(by);
+          await page.getByRole('columnheader', { name: by, exact: true }).waitFor();
+          await page
+            .getByText(/^(more often|less often|as the rest)$/)
+            .first()
+            .waitFor();
+        }
+        expect(await hindrances(page)).toEqual([]);
+        await page
+          .getByRole('region', { name: 'Discarded samples' })
+          .getByRole('link', { name: /^rollout/ })
+          .first()
+          .click();
+        await page.getByText(/^sample: rejected/).waitFor();
+      },
+      FLOW_MS,
+    );
+
+    test(
+      'the tokens of a trained step have texts, figures and what the versions before and after its training give to them',
+      async () => {
+        await page.goto(`${new URL(link).origin}/view/training?policy=demo-1&version=6`);
+        await page.getByRole('heading', { name: /^Version 6 was made/ }).waitFor();
+        await page
+          .locator('section.panel tbody')
+          .getByRole('link', { name: /^rollout/ })
+          .first()
+          .click();
+        await page.getByRole('button', { name: '1 token' }).first().click();
+        await page.getByRole('region', { name: 'Old against new' }).waitFor();
+        await page.getByText(/^The update made it (more|less) likely, by the ratio/).waitFor();
+        await page.getByText('Each token').first().click();
+        await page.getByRole('region', { name: 'Each token' }).getByRole('columnheader', { name: 'advantage' }).waitFor();
+        expect(await page.locator('.tokens li').first().textContent()).toMatch(/[a-z]/);
+        expect(await hindrances(page)).toEqual([]);
+      },
+      FLOW_MS,
+    );
+
+    test(
+      'a trajectory is laid next to a sibling, to one of another version, and to what replays of it showed',
+      async () => {
+        await page.getByRole('link', { name: 'train demo-1' }).click();
+        await page.locator('.heat-marks a').first().click();
+        await page.getByRole('link', { name: /^Diff with/ }).click();
+        const next = page.getByLabel('next to');
+        await next.locator('optgroup[label="siblings"] option').first().waitFor({ state: 'attached' });
+        const options = await next.locator('option').evaluateAll((all) => all.map((each) => each.getAttribute('value') ?? ''));
+        await next.selectOption(options.at(-1) ?? '');
+        await page.getByText(/^(They part at step \d+|Both did and saw the same)/).waitFor();
+        await next.selectOption('replay');
+        await page.getByText(/were not executed again yet|came out/).waitFor();
+        expect(await hindrances(page)).toEqual([]);
+      },
+      FLOW_MS,
+    );
+
+    test(
+      'the events of a step are shown as they were appended, and a run says how long its rollouts are',
+      async () => {
+        await page.getByRole('link', { name: 'demo images' }).click();
+        await page.getByRole('heading', { name: 'Lengths and returns' }).waitFor();
+        await page.getByText(/^\d+ to \d+ actions, median \d+/).waitFor();
+        await page.getByRole('link', { name: /^rollout 0: terminated/ }).click();
+        await page.getByRole('button', { name: 'Events and lineage' }).first().click();
+        await page
+          .getByText(/^StepTaken/)
+          .first()
+          .click();
+        await page
+          .getByText(/"type": "StepTaken"/)
+          .first()
+          .waitFor();
+        await page
+          .getByRole('button', { name: /^Shown to the model \(image/ })
+          .last()
+          .click();
+        await page.locator('.outline').first().waitFor();
+        expect(await hindrances(page)).toEqual([]);
+      },
+      FLOW_MS,
+    );
+
+    test(
       'words are found with their marks, and the address is the search',
       async () => {
         await page.keyboard.press('/');

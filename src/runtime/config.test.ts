@@ -22,6 +22,7 @@ describe('readConfig', () => {
       seal: false,
       masterKeyFile: null,
       asOfLimit: 200_000,
+      tokenizers: {},
       limits: DEFAULT_LIMITS,
       openai: { apiKey: null, baseUrl: null },
       upstream: null,
@@ -57,6 +58,7 @@ describe('readConfig', () => {
       ESPALIER_HOST: '::1',
       ESPALIER_PORT: '0',
       ESPALIER_LOG_LEVEL: 'debug',
+      ESPALIER_TOKENIZERS: 'writer=/models/writer, org/model=/models/b=c',
       ESPALIER_MAX_BODY_BYTES: '2048',
       ESPALIER_MAX_EVENTS: '7',
       ESPALIER_MAX_INGEST_REQUESTS: '2',
@@ -97,6 +99,7 @@ describe('readConfig', () => {
       upstream: 'http://models:8000/v1',
       whenUnrecorded: 'pass',
       asOfLimit: 9,
+      tokenizers: { writer: '/models/writer', 'org/model': '/models/b=c' },
       limits: {
         bodyBytes: 2048,
         eventsPerRequest: 7,
@@ -120,6 +123,7 @@ describe('readConfig', () => {
   });
 
   test.each([
+    ['ESPALIER_TOKENIZERS', '/models/writer', 'must be a list of names and folders, NAME=FOLDER,NAME=FOLDER'],
     ['ESPALIER_PORT', '70000', 'must be at most 65535'],
     ['ESPALIER_PORT', '-1', 'must be a whole number'],
     ['ESPALIER_PARTITIONS', '0', 'must be at least 1'],

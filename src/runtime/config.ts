@@ -37,6 +37,8 @@ export interface Config {
   readonly logLevel: LogLevel;
   /** The most events folded to show the read models as of a moment. */
   readonly asOfLimit: number;
+  /** Folders of tokenizers by name of the policy or the model whose tokens they decode. */
+  readonly tokenizers: Readonly<Record<string, string>>;
   /** Folder of the content-addressed store. */
   readonly blobs: string;
   /**
@@ -112,6 +114,14 @@ const names = z
       )
       .min(1),
   );
+const tokenizers = z
+  .string()
+  .regex(/^[^=,]+=[^,]+(,[^=,]+=[^,]+)*$/, 'must be a list of names and folders, NAME=FOLDER,NAME=FOLDER')
+  .transform((text) =>
+    Object.fromEntries(
+      text.split(',').map((each) => [each.slice(0, each.indexOf('=')).trim(), each.slice(each.indexOf('=') + 1).trim()]),
+    ),
+  );
 const brokers = z
   .string()
   .transform((text) => text.split(',').map((broker) => broker.trim()))
@@ -171,6 +181,12 @@ export const VARIABLES = {
     about: 'file with 64 hexadecimal digits, the master key that encrypts the keys of streams',
   },
   ESPALIER_ASOF_LIMIT: { rule: count(1, 100_000_000), unset: '200000', about: 'events folded to show a moment of the record' },
+  ESPALIER_TOKENIZERS: {
+    rule: tokenizers,
+    unset: 'none: texts of tokens are known where the record says them',
+    about:
+      'folders with tokenizer.json and tokenizer_config.json by policy or model, NAME=FOLDER,NAME=FOLDER: the studio shows the texts of their tokens',
+  },
   ESPALIER_MAX_BODY_BYTES: { rule: count(1_024, 512 * MIB), unset: '33554432', about: 'one request body, decompressed' },
   ESPALIER_MAX_EVENTS: { rule: count(1, 100_000), unset: '10000', about: 'events in one request' },
   ESPALIER_MAX_INGEST_REQUESTS: { rule: count(1, 10_000), unset: '32', about: 'ingest requests processed at once' },
@@ -286,6 +302,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     allowedHosts: read(env, 'ESPALIER_ALLOWED_HOSTS') ?? [],
     logLevel: read(env, 'ESPALIER_LOG_LEVEL') ?? 'info',
     asOfLimit: read(env, 'ESPALIER_ASOF_LIMIT') ?? 200_000,
+    tokenizers: read(env, 'ESPALIER_TOKENIZERS') ?? {},
     blobs: blobs === undefined ? join(home, 'blobs') : resolve(blobs),
     seal: read(env, 'ESPALIER_SEAL') === 'on',
     masterKeyFile: read(env, 'ESPALIER_MASTER_KEY_FILE') ?? null,

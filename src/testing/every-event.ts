@@ -275,6 +275,13 @@ export function everyEvent(): readonly Envelope[] {
     { environment: 'gauge', fingerprint: 'world-1', renderer: "export const render = (given, h) => h('p');\n" },
   ];
   builder.run('rendered', { environments });
+  builder.step(tree, null, tree.rootStepId, 7, {
+    response: 'é🌳 go',
+    tokens: {
+      ...{ ids: pack('int32', [5, 6, 7]), logProbs: pack('float32', [-0.5, -0.25, -2]), mask: null },
+      ...{ ends: pack('int32', [1, 2, 5]), entropies: pack('float32', [1.5, 0.25, 0]) },
+    },
+  });
   return builder.events.map((event) => ({ ...event, causationId: builder.id('cause'), repaired: ['data.nothing'] }));
 }
 
@@ -285,6 +292,7 @@ export function fixtureName({ type, schemaVersion, data }: Envelope): string {
 
 function addedTo(data: Envelope['data']): string {
   if ('pictures' in data) return '.pictures';
+  if ('response' in data && 'tokens' in data && data.tokens?.ends) return '.texts';
   return 'environments' in data && data.environments.some(({ renderer }) => renderer !== undefined) ? '.renderer' : '';
 }
 

@@ -1,6 +1,7 @@
 import './style/base.css';
 import './style/parts.css';
 import './style/views.css';
+import './style/insight.css';
 import './style/renderer.css';
 import './style/images.css';
 import './style/review.css';

@@ -113,6 +113,12 @@ const training = createRoute({
   validateSearch: texts('policy', 'metric', 'version', 'beside'),
   component: lazyRouteComponent(() => import('./training/training.tsx'), 'TrainingPage'),
 });
+const discarded = createRoute({
+  getParentRoute: () => root,
+  path: '/view/discarded',
+  validateSearch: texts('policy', 'by', 'reason'),
+  component: lazyRouteComponent(() => import('./discarded/discarded.tsx'), 'DiscardedPage'),
+});
 const revision = createRoute({
   getParentRoute: () => root,
   path: '/view/revision/$id',
@@ -153,6 +159,7 @@ export function makeRouter(queries: QueryClient) {
     find,
     review,
     training,
+    discarded,
     revision,
     data,
     dataset,

@@ -55,6 +55,33 @@ def packed_log_probs(values: object, length: int, mask: list[int] | None, field:
     return _packed("float32", packed)
 
 
+def packed_ends(texts: object, length: int, response: str, field: str = "token_texts") -> Json:
+    """Packs where in a response the text of each token ends, in code points. Where the texts do not say the same as the response
+    (a tokenizer that drops spaces, a character cut in two), the record would show what the model did not say: they are refused."""
+    given = [*texts] if isinstance(texts, Iterable) and not isinstance(texts, (str, bytes, Mapping, Set)) else None
+    if given is None or not all(isinstance(each, str) for each in given):
+        refuse(field, f"{field} is {shown(texts)}", "give a list of texts, one for each token id")
+    if len(given) != length:
+        refuse(field, f"{field} has {len(given)} texts and ids has {length}", "give one text for each token id, an empty one for an end token")
+    if not response.startswith("".join(given)):
+        refuse(field, f"{field} do not make up the response", "give texts that are the response one behind the other, or leave them out")
+    ends = array.array("i")
+    for each in given:
+        ends.append((ends[-1] if ends else 0) + len(each))
+    return _packed("int32", ends)
+
+
+def packed_entropies(values: object, length: int, field: str = "entropies") -> Json:
+    """Packs entropies in nats, one for each token id, 0 or more."""
+    given = _sequence(values, field)
+    if len(given) != length:
+        refuse(field, f"{field} has {len(given)} numbers and ids has {length}", "give one entropy for each token id")
+    wrong = next((i for i, each in enumerate(given) if not isinstance(each, (int, float)) or not 0 <= each < math.inf), None)
+    if wrong is not None:
+        refuse(field, f"{field}[{wrong}] is {shown(given[wrong])}", "give entropies in nats, finite and at least 0")
+    return _packed("float32", array.array("f", given))
+
+
 def mask_of(values: object, length: int, field: str = "mask") -> list[int]:
     """Reads a mask: 1 for each token that the policy sampled, else 0."""
     given = [int(each) if isinstance(each, bool) else each for each in _sequence(values, field)]

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from ..coroutines import for_coroutines
 from ..errors import EspalierError
-from .arrays import mask_of, packed_log_probs, packed_mask, read_ids
+from .arrays import mask_of, packed_ends, packed_entropies, packed_log_probs, packed_mask, read_ids
 from .ids import derived_id
 from .journal import Draft, rollout_finished
 from .prompts import messages_of, prompt_data
@@ -73,6 +73,8 @@ class Episode:
         ids: Any = None,
         logprobs: Any = None,
         mask: Any = None,
+        token_texts: Sequence[str] | None = None,
+        entropies: Any = None,
         images: Sequence[Any] = (),
         tools: Sequence[Any] = (),
         tool_schemas: Any = None,
@@ -94,8 +96,9 @@ class Episode:
 
         `response` is what the policy said, unchanged; `action` what of it was executed (default: all of it), `thought` the rest.
         `reward` is a number (component `environment`) or numbers by component. `ids` are the sampled token ids, `logprobs` their
-        natural log-probabilities, `mask` 0 for tokens that the policy did not sample, all of shape [tokens]; `prompt_ids` the token
-        ids of the prompt as the server counted them. `prompt` is what was shown (a text, or chat messages): it is recorded as it is;
+        natural log-probabilities, `mask` 0 for tokens that the policy did not sample, `token_texts` what each says (one behind the other
+        they are the response, or its beginning), `entropies` those of the distributions that they were sampled from in nats, all of
+        shape [tokens]; `prompt_ids` the token ids of the prompt as the server counted them. `prompt` is what was shown (a text, or chat messages): it is recorded as it is;
         with `prompt_ids` alone the conversation of the episode is. `images` are pictures of the observation (bytes, a path, a PIL
         image), `tools` the calls that the step made (`{"name", "arguments", "output"}`), `tool_schemas` the tools that the model was
         offered. `done=True` says that the environment ended the episode, `"truncated"` that a limit did, False that it goes on; left
@@ -110,7 +113,7 @@ class Episode:
         place = Place(step_id, self._at, text_of(response, "response"), text_of(observation, "observation"))
         termination = self._termination(done)
         ref = run.policy if policy is None else policy_of(policy)
-        tokens, sampled = _tokens(ids, logprobs, mask)
+        tokens, sampled = _tokens(ids, logprobs, mask, entropies, token_texts, place.response)
         asked = None if prompt_ids is None else read_ids(prompt_ids, "prompt_ids")[1]
         data: Json = {
             "stepId": step_id,
@@ -296,16 +299,23 @@ def _rewards(given: float | Mapping[str, float] | None) -> list[tuple[str, float
     return [("environment", amount_of(given, "reward"))]
 
 
-def _tokens(ids: Any, logprobs: Any, mask: Any) -> tuple[Json | None, list[int] | None]:
+def _tokens(
+    ids: Any, logprobs: Any, mask: Any, entropies: Any = None, texts: Sequence[str] | None = None, response: str = ""
+) -> tuple[Json | None, list[int] | None]:
     if ids is None:
-        for field, value in (("logprobs", logprobs), ("mask", mask)):
+        for field, value in (("logprobs", logprobs), ("mask", mask), ("entropies", entropies), ("token_texts", texts)):
             if value is not None:
                 raise EspalierError(f"{field} is given without ids", remedy="give the token ids as well", field=field)
         return None, None
     packed, sampled = read_ids(ids, "ids")
     read = None if mask is None else mask_of(mask, len(sampled))
     probs = None if logprobs is None else packed_log_probs(logprobs, len(sampled), read)
-    return {"ids": packed, "logProbs": probs, "mask": None if read is None else packed_mask(read)}, sampled
+    tokens: Json = {"ids": packed, "logProbs": probs, "mask": None if read is None else packed_mask(read)}
+    if texts is not None:
+        tokens["ends"] = packed_ends(texts, len(sampled), response)
+    if entropies is not None:
+        tokens["entropies"] = packed_entropies(entropies, len(sampled))
+    return tokens, sampled
 
 
 def _spans(given: Sequence[tuple[int, int, str]] | None, ref: Json, length: int) -> list[Json]:

@@ -126,6 +126,16 @@ export const stepTaken = eventData('A step was taken: an action was executed and
       ids: packed.describe('Token ids, as int32.'),
       logProbs: packed.nullable().describe('Log-probability of each token, as float32; null when the engine returns none.'),
       mask: packed.nullable().describe('1 for each token that the policy sampled, else 0, as uint8; null when it sampled all.'),
+      ends: packed
+        .optional()
+        .describe(
+          'Index in `response`, in Unicode code points, after the text of each token, as int32; absent when it is not known, and in older records.',
+        ),
+      entropies: packed
+        .optional()
+        .describe(
+          'Entropy of the distribution that each token was sampled from, in nats, as float32; absent when the engine returns none, and in older records.',
+        ),
     })
     .nullable()
     .describe('Sampled tokens as the engine returned them; null when it returned none.'),

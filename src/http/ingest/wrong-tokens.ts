@@ -18,9 +18,11 @@ export function wrongTokens(event: Envelope): Wrong | null {
   }
   if (event.type !== 'StepTaken' || event.data.tokens === null) return null;
   const { stepId, tokens } = event.data;
-  const { ids, logProbs, mask } = tokens;
+  const { ids, logProbs, mask, ends, entropies } = tokens;
   return (
     wrongIds('data.tokens.ids', stepId, ids) ??
+    (ends && (wrongArray('data.tokens.ends', stepId, ends, 'int32', ids.length) ?? wrongEnds(stepId, ends))) ??
+    (entropies && wrongArray('data.tokens.entropies', stepId, entropies, 'float32', ids.length)) ??
     (mask && wrongArray('data.tokens.mask', stepId, mask, 'uint8', ids.length)) ??
     (logProbs &&
       (wrongArray('data.tokens.logProbs', stepId, logProbs, 'float32', ids.length) ?? wrongValues(stepId, logProbs, mask)))
@@ -32,6 +34,15 @@ function wrongIds(path: string, stepId: string, ids: Packed): Wrong | null {
   if (fault || typeof ids.bytes !== 'string') return fault;
   const message = findTokenValueFault(`step ${stepId}`, { ids: unpack(ids), mask: null, logProbs: null });
   return message === null ? null : { path, message };
+}
+
+/** A text is cut at its ends from left to right. */
+function wrongEnds(stepId: string, ends: Packed): Wrong | null {
+  if (typeof ends.bytes !== 'string') return null;
+  const found = unpack(ends).findIndex((end, i, all) => end < (all[i - 1] ?? 0));
+  if (found === -1) return null;
+  const message = `step ${stepId}: the text of token ${found} ends before that of the token before it`;
+  return { path: 'data.tokens.ends', message, remedy: 'send the index in `response` after each token, in code points' };
 }
 
 function wrongValues(stepId: string, logProbs: Packed, mask: Packed | null): Wrong | null {

@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { DataOf } from '../../events/catalogue.ts';
-import type { Packed } from '../../events/schemas/values.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
 
@@ -25,7 +24,7 @@ export interface StepRecord {
     readonly policyId: string;
     readonly version: number;
   }[];
-  readonly tokens: { readonly ids: Packed; readonly logProbs: Packed | null; readonly mask: Packed | null } | null;
+  readonly tokens: DataOf<'StepTaken'>['tokens'];
   readonly usage: { readonly promptTokens: number; readonly completionTokens: number } | null;
   readonly finishReason: string | null;
   readonly call: DataOf<'StepTaken'>['call'];

@@ -19,6 +19,8 @@ export interface BatchUpdate {
   readonly settings: unknown;
   /** That version; null where its checkpoint is not on record. */
   readonly base: Head | null;
+  /** The version that it made; null before there is one, and where its checkpoint is not on record. */
+  readonly made: Head | null;
 }
 
 /** Reads the update of a batch, in one statement; null for a batch that is not planned. */
@@ -27,12 +29,14 @@ export async function readBatchUpdate(db: Db, batchId: string): Promise<BatchUpd
     select b.estimator as planned, b.position, v.version, v.estimator as used, v.loss, v.metrics, l.trainer,
       (select e.body::jsonb #>> '{data,rewardsAt}' from events e
        where e.stream = b.lineage_id and e.type = 'PolicyUpdated' and e.body::jsonb #>> '{data,batchId}' = b.batch_id::text limit 1) as rewards_at,
-      base.version as base_version, c.checkpoint_id, c.backend, base.weights, c.kept
+      base.version as base_version, c.checkpoint_id, c.backend, base.weights, c.kept,
+      m.checkpoint_id as made_checkpoint, m.backend as made_backend, v.weights as made_weights, m.kept as made_kept
     from batches b
     left join policy_versions v on v.batch_id = b.batch_id
     left join lineages l on l.lineage_id = b.lineage_id
     left join policy_versions base on base.lineage_id = b.lineage_id and base.version = coalesce(v.parent_version, b.policy_version)
     left join checkpoints c on c.checkpoint_id = base.checkpoint_id
+    left join checkpoints m on m.checkpoint_id = v.checkpoint_id
     where b.batch_id = ${batchId}::uuid`.execute(db);
   const [row] = rows;
   if (!row) return null;
@@ -50,17 +54,30 @@ export async function readBatchUpdate(db: Db, batchId: string): Promise<BatchUpd
     backend,
     weights,
     kept,
+    madeCheckpoint,
+    madeBackend,
+    madeWeights,
+    madeKept,
   } = row;
   const clones = loss?.name === CLONING || (version === null && trainer?.settings?.objective?.kind === CLONING);
   return {
     method: clones ? null : version === null ? planned : used,
     ...{ metrics, rewardsAt, plannedAt: position, backend: backend ?? trainer?.backend ?? null },
     settings: trainer?.settings,
-    base:
-      baseVersion === null || checkpointId === null || backend === null || weights === null
-        ? null
-        : { version: baseVersion, checkpointId, backend, weights, kept },
+    base: headOf(baseVersion, checkpointId, backend, weights, kept),
+    made: headOf(version, madeCheckpoint, madeBackend, madeWeights, madeKept),
   };
+}
+
+function headOf(
+  version: number | null,
+  checkpointId: string | null,
+  backend: string | null,
+  weights: string | null,
+  kept: Head['kept'],
+): Head | null {
+  if (version === null || checkpointId === null || backend === null || weights === null) return null;
+  return { version, checkpointId, backend, weights, kept };
 }
 
 const CLONING = 'behaviour-cloning'; // updates once recorded the plan's estimator with it, though they estimated nothing
@@ -83,4 +100,8 @@ interface Row {
   readonly backend: string | null;
   readonly weights: string | null;
   readonly kept: Head['kept'];
+  readonly madeCheckpoint: string | null;
+  readonly madeBackend: string | null;
+  readonly madeWeights: string | null;
+  readonly madeKept: Head['kept'];
 }

@@ -1,48 +1,48 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
-import {
-  type DiffPathQuery,
-  type DiffSideQuery,
-  diffPath,
-  diffSide,
-  divergence,
-} from '../../../graphql/studio/generated/operations.ts';
+import { diffPath, diffSide, divergence } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { Failure } from '../parts/failure.tsx';
-import { decimal } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
-import { PlainText, visible } from '../parts/plain-text.tsx';
 import { DrawnViews } from '../renderer/drawn-views.tsx';
 import { useRenderer } from '../renderer/use-renderer.ts';
 import { align, type Pair } from './align.ts';
-
-type Step = DiffPathQuery['path'][number];
-type Side = NonNullable<DiffSideQuery['rollout']>;
-type Names = readonly [string, string]; // of the two sides, where one stands below the other
-const AROUND = 1; // equal steps that stay open next to a difference
+import { Candidates } from './candidates.tsx';
+import { ReplayDiff } from './replay-diff.tsx';
+import { REPLAY } from './replayed.ts';
+import { Name, Rows } from './rows.tsx';
+import type { Side, Step } from './sides.ts';
 
 /** Two trajectories next to each other: where they part, with equal stretches folded. */
 export function DiffPage() {
   const { a = '', b = '' } = useSearch({ from: '/view/diff' });
   const navigate = useNavigate({ from: '/view/diff' });
-  const [left, right] = [useAsk(diffSide, { id: a }, { enabled: a !== '' }), useAsk(diffSide, { id: b }, { enabled: b !== '' })];
-  const [first, second] = [left.data?.rollout, right.data?.rollout];
+  const set = (part: { readonly a?: string; readonly b?: string }) =>
+    void navigate({ search: (all) => ({ ...all, ...part }), replace: true });
+  const ofReplay = b === REPLAY;
+  const left = useAsk(diffSide, { id: a }, { enabled: a !== '' });
+  const right = useAsk(diffSide, { id: b }, { enabled: b !== '' && !ofReplay });
+  const first = left.data?.rollout;
+  const second = b === '' || ofReplay ? null : right.data?.rollout;
   return (
     <>
       <PageHead title="Diff of two trajectories" trail={<Link to="/">Runs</Link>}>
-        <button type="button" onClick={() => void navigate({ search: (all) => ({ ...all, a: b, b: a }) })}>
-          Swap
-        </button>
+        {ofReplay || b === '' ? null : (
+          <button type="button" onClick={() => set({ a: b, b: a })}>
+            Swap
+          </button>
+        )}
       </PageHead>
       {left.error || right.error ? <Failure error={left.error ?? right.error} /> : null}
-      {first && second ? (
-        <Both a={first} b={second} />
-      ) : left.isPending || right.isPending ? (
-        <p className="loading">{a === '' || b === '' ? 'Name two rollouts in the address: ?a=…&b=…' : 'Loading…'}</p>
-      ) : (
+      {first ? <Candidates key={first.id} of={first} chosen={b} choose={(id) => set({ b: id })} /> : null}
+      {a === '' ? <p className="empty">Name a rollout in the address: ?a=…, or come from a trajectory.</p> : null}
+      {first && ofReplay ? <ReplayDiff of={first} /> : null}
+      {first && second ? <Both a={first} b={second} /> : null}
+      {left.isLoading || right.isLoading ? <p className="loading">Loading…</p> : null}
+      {(left.data && !first) || (b !== '' && !ofReplay && right.data && !second) ? (
         <p className="empty">One of the rollouts is not known at this moment of the record.</p>
-      )}
+      ) : null}
     </>
   );
 }
@@ -127,88 +127,4 @@ function DiffViews({
 function kindOf(pair: Pair<Step> | undefined): string {
   if (!pair?.a || !pair.b) return 'one goes on and the other does not';
   return pair.a.action === pair.b.action ? 'the same action showed something else' : 'another action was taken';
-}
-
-function Name({ side }: { readonly side: Side }) {
-  return (
-    <div>
-      <b>
-        <Link to="/view/trajectory/$id" params={{ id: side.id }}>
-          {`rollout ${side.ordinal}`}
-        </Link>
-      </b>{' '}
-      <span className="faint">{`${visible(side.run?.name ?? '')} · ${visible(side.policy.id)}@${side.policy.version}`}</span>
-      <div>{`${side.outcome ?? ''}, return ${decimal(side.return)}${side.success ? ', success' : ''}`}</div>
-    </div>
-  );
-}
-
-function Rows({ pairs, names }: { readonly pairs: readonly Pair<Step>[]; readonly names: Names }) {
-  const [opened, setOpened] = useState<ReadonlySet<number>>(new Set());
-  const shown = pairs.map(
-    (pair, at) => !pair.equal || pairs.slice(Math.max(0, at - AROUND), at + AROUND + 1).some((near) => !near.equal),
-  );
-  const rows = [];
-  for (let at = 0; at < pairs.length; at++) {
-    const pair = pairs[at]!;
-    if (shown[at]) {
-      rows.push(<Row key={at} pair={pair} names={names} />);
-      continue;
-    }
-    const start = at;
-    while (at + 1 < pairs.length && !shown[at + 1]) at++;
-    if (opened.has(start)) for (let i = start; i <= at; i++) rows.push(<Row key={i} pair={pairs[i]!} names={names} />);
-    else
-      rows.push(
-        <button key={start} type="button" className="diff-fold" data-item onClick={() => setOpened(new Set([...opened, start]))}>
-          {`${at - start + 1} equal steps`}
-        </button>,
-      );
-  }
-  return rows;
-}
-
-function Row({ pair: { a, b, equal }, names: [left, right] }: { readonly pair: Pair<Step>; readonly names: Names }) {
-  return (
-    <>
-      <Cell step={a} other={b} equal={equal} side={left} />
-      <Cell step={b} other={a} equal={equal} side={right} />
-    </>
-  );
-}
-
-function Cell({
-  step,
-  other,
-  equal,
-  side,
-}: {
-  readonly step: Step | null;
-  readonly other: Step | null;
-  readonly equal: boolean;
-  readonly side: string;
-}) {
-  if (!step) return <div className="diff-none" />;
-  const acted = equal || other?.action === step.action;
-  return (
-    <article
-      className={`step ${equal ? '' : 'diff-differs'}`}
-      aria-label={`step ${step.depth}${equal ? ', equal' : ', differs'}`}
-    >
-      <header>
-        <span className="faint">{step.depth === 0 ? 'start' : step.depth}</span>
-        <span className="faint diff-side">{side}</span>
-        {step.rewards.map((reward) => (
-          <span key={reward.id} className={`reward ${reward.value < 0 ? 'reward-bad' : ''}`}>
-            {`${visible(reward.component)} ${decimal(reward.value)}`}
-          </span>
-        ))}
-      </header>
-      {step.thought ? <PlainText className="thought" text={step.thought} /> : null}
-      {step.action ? <PlainText className={`action ${acted ? '' : 'diff-mark'}`} text={step.action} /> : null}
-      {step.observation ? (
-        <PlainText className={`observation ${equal || !acted ? '' : 'diff-mark'}`} text={step.observation} />
-      ) : null}
-    </article>
-  );
 }

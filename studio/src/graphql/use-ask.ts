@@ -1,4 +1,4 @@
-import { keepPreviousData, type QueryClient, type UseQueryResult, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, type QueryClient, type UseQueryResult, useQueries, useQuery } from '@tanstack/react-query';
 import type { Operation } from '../../../graphql/studio/operation.ts';
 import { useMoment } from '../shell/moment.ts';
 import { ask, type Moment, type Parts } from './ask.ts';
@@ -11,6 +11,15 @@ export function useAsk<Answer, Variables>(
 ): UseQueryResult<Answer> {
   const at = useMoment();
   return useQuery({ ...questionOf(operation, variables, at, parts), placeholderData: keepPreviousData, enabled });
+}
+
+/** Asks the same of several things, each a question of its own. */
+export function useAskEach<Answer, Variables>(
+  operation: Operation<Answer, Variables>,
+  each: readonly Variables[],
+): readonly UseQueryResult<Answer>[] {
+  const at = useMoment();
+  return useQueries({ queries: each.map((variables) => questionOf(operation, variables, at)) });
 }
 
 /** Asks before a view is there to ask: while its script is loaded, or when the pointer is on a link to it. */

@@ -198,7 +198,13 @@ function Sample({ sample }: { readonly sample: Rollout['sample'] }) {
   return (
     <>
       <span className={`state state-${sample.state}`}>{sample.state}</span>
-      {sample.reason ? <div className="reason">{visible(sample.reason)}</div> : null}
+      {sample.reason ? (
+        <div className="reason">
+          {visible(sample.reason)}
+          {sample.rule ? `: ${visible(sample.rule).slice(0, 160)}` : ''}
+          {sample.measured === null ? '' : `; measured ${decimal(sample.measured)}`}
+        </div>
+      ) : null}
       {sample.batch ? (
         <Link to="/view/training" search={{ policy: sample.batch.policyId }}>{`batch ${sample.batch.ordinal}`}</Link>
       ) : null}

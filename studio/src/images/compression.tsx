@@ -1,9 +1,10 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import type { CompressionOfVersionFragment } from '../../../graphql/studio/generated/operations.ts';
-import { Chart, type Point } from '../parts/chart.tsx';
+import { Chart } from '../parts/chart.tsx';
 import { decimal, percent, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
+import type { Point } from '../parts/point.ts';
 
 /** What is drawn by version: a name, and what a version's images amount to; null is left out. */
 const CURVES: readonly (readonly [string, (of: CompressionOfVersionFragment) => number | null])[] = [

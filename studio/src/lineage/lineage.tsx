@@ -5,8 +5,9 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal, instant, shortId, whole } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
-import { visible } from '../parts/plain-text.tsx';
+import { PlainText, visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { Chain } from './chain.tsx';
 import { ViewLink } from './view-link.tsx';
 
 const DIGEST = /\b([0-9a-f]{12})[0-9a-f]{20,}\b/g;
@@ -33,9 +34,10 @@ export function LineagePage() {
               <p className="faint">
                 {trace.kind} <code>{visible(trace.id)}</code>
               </p>
+              <Chain trace={trace} />
               <div className="lineage">
-                <Side title="Made of" links={trace.from} />
-                <section className="panel">
+                <Side title="Made of" anchor="made-of" links={trace.from} />
+                <section className="panel" id="events">
                   <h2>{`Events that made it: ${whole(trace.madeBy.total)}`}</h2>
                   <ul className="plain">
                     {trace.madeBy.first.map((event) => (
@@ -44,11 +46,15 @@ export function LineagePage() {
                           {event.type}
                         </Link>{' '}
                         <code>{event.place}</code> <span className="faint">{instant(event.occurredAt)}</span>
+                        <details>
+                          <summary className="faint">as it was appended</summary>
+                          <PlainText className="raw" text={JSON.stringify(event.envelope, null, 2)} />
+                        </details>
                       </li>
                     ))}
                   </ul>
                 </section>
-                <Side title="Resulted in" links={trace.usedBy} />
+                <Side title="Resulted in" anchor="resulted-in" links={trace.usedBy} />
               </div>
               {trace.touched ? <Touched touched={trace.touched} /> : null}
             </>
@@ -61,9 +67,17 @@ export function LineagePage() {
   );
 }
 
-function Side({ title, links }: { readonly title: string; readonly links: readonly LinksShownFragment[] }) {
+function Side({
+  title,
+  anchor,
+  links,
+}: {
+  readonly title: string;
+  readonly anchor: string;
+  readonly links: readonly LinksShownFragment[];
+}) {
   return (
-    <section className="panel">
+    <section className="panel" id={anchor}>
       <h2>{title}</h2>
       {links.length === 0 ? <p className="faint">nothing</p> : null}
       {links.map((each) => (
@@ -87,7 +101,7 @@ function Side({ title, links }: { readonly title: string; readonly links: readon
 /** What a recall of it would touch. */
 function Touched({ touched }: { readonly touched: NonNullable<Trace['touched']> }) {
   return (
-    <section className="panel">
+    <section className="panel" id="touched">
       <h2>A recall touches</h2>
       <p>
         {`${whole(touched.rollouts)} rollouts of ${whole(touched.trees)} trees in ${whole(touched.runsTotal)} runs, ${whole(touched.datasetsTotal)} releases, ${whole(touched.batchesTotal)} batches, ${whole(touched.versionsTotal)} policy versions, ${whole(touched.evaluationsTotal)} evaluations`}

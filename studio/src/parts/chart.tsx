@@ -1,23 +1,21 @@
 import { useEffect, useRef, useState } from 'react';
 import { decimal } from './format.ts';
+import type { Point } from './point.ts';
 
-/** A point of a curve, and where it leads. */
-export interface Point {
-  readonly series: string;
-  readonly x: number;
-  readonly y: number;
-  readonly title: string;
-}
+const LOOSE = { fillOpacity: 0.5, symbol: 'series' } as const; // many points may lie on one another
 
 /** Draws curves; a point is a link. Observable Plot is loaded when the first one is drawn. */
 export function Chart({
   points,
   label,
   choose,
+  of = 'version',
 }: {
   readonly points: readonly Point[];
   readonly label: string;
   readonly choose: (point: Point) => void;
+  /** What lies across: points of versions are joined to curves, others stand for themselves. */
+  readonly of?: 'version' | 'actions';
 }) {
   const place = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
@@ -45,12 +43,12 @@ export function Chart({
         width,
         height: 180,
         marginLeft: 52,
-        x: { label: 'version', tickFormat: 'd', interval: 1, ticks: 6 },
+        x: { label: of, tickFormat: 'd', interval: 1, ticks: 6, nice: of !== 'version' },
         y: { label: null, grid: true, nice: true, ticks: 4, tickFormat: decimal },
-        color: { scheme: 'Observable10' },
+        color: { scheme: 'Observable10', legend: new Set(points.map(({ series }) => series)).size > 1 },
         marks: [
-          Plot.lineY(points, { x: 'x', y: 'y', stroke: 'series', strokeWidth: 1.5 }),
-          Plot.dot(points, { x: 'x', y: 'y', fill: 'series', r: 3, title: 'title' }),
+          ...(of === 'version' ? [Plot.lineY(points, { x: 'x', y: 'y', stroke: 'series', strokeWidth: 1.5 })] : []),
+          Plot.dot(points, { x: 'x', y: 'y', fill: 'series', r: 3, title: 'title', ...(of === 'version' ? {} : LOOSE) }),
           Plot.dot(points, Plot.pointer({ x: 'x', y: 'y', stroke: 'currentColor', r: 6, maxRadius: 30 })),
         ],
         ariaLabel: label,
@@ -67,6 +65,6 @@ export function Chart({
       ended = true;
       drawn?.remove();
     };
-  }, [points, width, label]);
+  }, [points, width, label, of]);
   return <div ref={place} className="chart" />;
 }

@@ -8,6 +8,8 @@ import { PlainText, visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { DrawnViews, type View } from '../renderer/drawn-views.tsx';
 
+import { MaskBar } from './mask-bar.tsx';
+
 type Revision = NonNullable<RevisionPageQuery['revision']>;
 type Turn = Revision['turns'][number];
 
@@ -85,9 +87,23 @@ function Whole({ revision }: { readonly revision: Revision }) {
         </p>
       ) : null}
       <p className="faint">{`The row as it is trained on: ${revision.turns.length} turns, the loss on ${trained} replies.`}</p>
+      <MaskBar opening={`${tree?.instruction ?? ''}${tree?.root?.observation ?? ''}`} turns={revision.turns} />
       <DrawnViews key={revision.id} views={viewsOf(revision)} open={false} />
       <NotKept revision={revision} />
       <ol className="plain found">
+        <li>
+          <article className="step">
+            <header>
+              <span className="state">instruction and first observation</span>
+              <span className="faint">context</span>
+            </header>
+            <details>
+              <summary>{visible(tree?.root?.observation ?? tree?.instruction ?? '').slice(0, 120)}</summary>
+              {tree?.instruction ? <PlainText text={tree.instruction} /> : null}
+              {tree?.root?.observation ? <PlainText className="observation" text={tree.root.observation} /> : null}
+            </details>
+          </article>
+        </li>
         {revision.turns.map((turn, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the turns of a revision never change
           <li key={at}>

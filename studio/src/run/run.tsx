@@ -10,6 +10,7 @@ import { Share } from '../parts/share.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { Failures } from './failures.tsx';
 import { HeatMap } from './heat-map.tsx';
+import { Lengths } from './lengths.tsx';
 import { Revisions } from './revisions.tsx';
 import { Sums } from './sums.tsx';
 
@@ -34,6 +35,7 @@ export function RunPage() {
             <HeatMap run={run.id} />
             <div className="columns">
               <Depths run={run} />
+              <Lengths run={run.id} />
               <Sums run={run.id} />
               <Failures run={run.id} />
               <Revisions run={run.id} />

@@ -1,8 +1,10 @@
+import { Link } from '@tanstack/react-router';
 import { type PolicyLedgerQuery, policyLedger } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
-import { whole } from '../parts/format.ts';
+import { percent, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { type Branch, flowOf } from './flow.ts';
 
 type Ledger = NonNullable<PolicyLedgerQuery['policy']>['ledger'];
 
@@ -11,39 +13,68 @@ export function LedgerFlow({ policy }: { readonly policy: string }) {
   const answer = useAsk(policyLedger, { id: policy });
   return (
     <div style={{ minHeight: '6.5rem' }}>
-      <Shown of={answer}>{({ policy }) => (policy ? <Flow ledger={policy.ledger} /> : null)}</Shown>
+      <Shown of={answer}>{({ policy }) => (policy ? <Flow policy={policy.id} ledger={policy.ledger} /> : null)}</Shown>
     </div>
   );
 }
 
-/** A bar whose parts add up to the samples that were produced. */
-function Flow({ ledger }: { readonly ledger: Ledger }) {
-  const { owed } = ledger;
-  const rejected = ledger.rejected.reduce((sum, { samples }) => sum + samples, 0);
-  const parts = [
-    { name: 'trained', samples: ledger.trained, kind: 'good' },
-    { name: 'rejected', samples: rejected, kind: 'bad' },
-    { name: 'abandoned', samples: ledger.abandoned, kind: 'bad' },
-    { name: 'leased', samples: owed.leased, kind: 'busy' },
-    { name: 'planned', samples: owed.planned, kind: 'busy' },
-    { name: 'ready', samples: owed.ready, kind: 'open' },
-    { name: 'group open', samples: owed.group, kind: 'open' },
-  ].filter(({ samples }) => samples > 0);
+/** The way of the samples: from all that were produced to what became of each, as broad as they are many. */
+function Flow({ policy, ledger }: { readonly policy: string; readonly ledger: Ledger }) {
+  const branches = branchesOf(ledger);
+  const { ribbons, height } = flowOf(branches);
   return (
     <section aria-labelledby="ledger">
       <h2 id="ledger">{`Ledger: ${whole(ledger.produced)} samples produced, difference ${ledger.difference}`}</h2>
-      <div className="flow">
-        {parts.map(({ name, samples, kind }) => (
-          <div key={name} className={`flow-part flow-${kind}`} style={{ flexGrow: samples }} title={`${name}: ${whole(samples)}`}>
-            {`${name} ${whole(samples)}`}
+      {ribbons.length === 0 ? null : (
+        <div className="flow">
+          <div className="flow-from" style={{ height }}>
+            <span>
+              <b>{whole(ledger.produced)}</b>
+              <br />
+              <span className="faint">produced</span>
+            </span>
           </div>
-        ))}
-      </div>
+          <svg viewBox={`0 0 100 ${height}`} height={height} preserveAspectRatio="none" aria-hidden="true">
+            {ribbons.map(({ branch, path }) => (
+              <path key={branch.name} d={path} className={`flow-${branch.kind}`} />
+            ))}
+          </svg>
+          <ul>
+            {ribbons.map(({ branch, row }) => (
+              <li key={branch.name} style={{ height: row }}>
+                <b>{whole(branch.samples)}</b>
+                {branch.reason === undefined ? (
+                  <span>{branch.name}</span>
+                ) : (
+                  <Link data-item to="/view/discarded" search={{ policy, reason: branch.reason }}>
+                    {`rejected: ${visible(branch.reason)}`}
+                  </Link>
+                )}
+                <span className="faint">{percent(branch.samples / ledger.produced)}</span>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
       {ledger.rejected.length > 0 ? (
-        <p className="faint">
-          Rejected: {ledger.rejected.map(({ reason, samples }) => `${visible(reason)} ${whole(samples)}`).join(', ')}.
+        <p>
+          <Link to="/view/discarded" search={{ policy }}>
+            Is what is discarded biased by task, length or version?
+          </Link>
         </p>
       ) : null}
     </section>
   );
+}
+
+function branchesOf({ trained, rejected, abandoned, owed }: Ledger): readonly Branch[] {
+  return [
+    { name: 'trained', samples: trained, kind: 'good' },
+    ...rejected.map(({ reason, samples }) => ({ name: `rejected: ${reason}`, samples, kind: 'bad' as const, reason })),
+    { name: 'abandoned with their batch', samples: abandoned, kind: 'bad' },
+    { name: 'owed: leased by a trainer', samples: owed.leased, kind: 'busy' },
+    { name: 'owed: in a planned batch', samples: owed.planned, kind: 'busy' },
+    { name: 'owed: ready for a batch', samples: owed.ready, kind: 'open' },
+    { name: 'owed: their group is open', samples: owed.group, kind: 'open' },
+  ];
 }

@@ -4,11 +4,12 @@ import {
   compressionOfPolicy,
   type PolicyPageQuery,
   policies as policiesOperation,
+  policyOutcomes,
   policyPage,
 } from '../../../graphql/studio/generated/operations.ts';
-import { useAsk } from '../graphql/use-ask.ts';
+import { useAsk, useAskEach } from '../graphql/use-ask.ts';
 import { Compression } from '../images/compression.tsx';
-import { Chart, type Point } from '../parts/chart.tsx';
+import { Chart } from '../parts/chart.tsx';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { instant, whole } from '../parts/format.ts';
@@ -16,24 +17,12 @@ import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { BatchPanel } from './batch-panel.tsx';
+import { curvesOf } from './curves.ts';
 import { LedgerFlow } from './ledger-flow.tsx';
 import { WaitingNotice } from './waiting-notice.tsx';
 
 type Policy = NonNullable<PolicyPageQuery['policy']>;
 const FIRST = 500;
-const FIRST_METRICS = [
-  'meanReturn',
-  'return',
-  'success',
-  'entropy',
-  'kl',
-  'clipFraction',
-  'gradNorm',
-  'gradientNorm',
-  'staleness',
-  'loss',
-];
-
 /** Policies that are trained: their curves by version, the account of their samples, and the batch behind each point. */
 export function TrainingPage() {
   const { policy, version, beside } = useSearch({ from: '/view/training' });
@@ -70,7 +59,7 @@ export function TrainingPage() {
               <OnePolicy
                 id={policy ?? policies[0]!.id}
                 version={version === undefined ? null : Number(version)}
-                beside={beside}
+                beside={besideOf(beside)}
                 others={policies.map(({ id }) => id).filter((id) => id !== (policy ?? policies[0]?.id))}
               />
             </>
@@ -89,11 +78,9 @@ function OnePolicy({
 }: {
   readonly id: string;
   readonly version: number | null;
-  readonly beside: string | undefined;
+  readonly beside: readonly string[];
   readonly others: readonly string[];
 }) {
-  const navigate = useNavigate({ from: '/view/training' });
-  const other = useAsk(policyPage, { id: beside ?? '', first: FIRST }, { enabled: beside !== undefined });
   const answer = useAsk(policyPage, { id, first: FIRST });
   return (
     <Shown of={answer}>
@@ -108,24 +95,8 @@ function OnePolicy({
             <WaitingNotice policy={policy.id} />
             <LedgerFlow policy={policy.id} />
             {version === null ? null : <BatchOf policy={policy} version={version} />}
-            {others.length > 0 ? (
-              <label className="faint">
-                over its curves{' '}
-                <select
-                  value={beside ?? ''}
-                  onChange={(event) =>
-                    void navigate({ search: (all) => ({ ...all, beside: event.target.value || undefined }), replace: true })
-                  }
-                >
-                  <option value="">no other policy</option>
-                  {others.map((each) => (
-                    <option key={each}>{each}</option>
-                  ))}
-                </select>
-              </label>
-            ) : null}
-            {other.error ? <Failure error={other.error} /> : null}
-            <Curves policy={policy} beside={beside === undefined ? null : (other.data?.policy ?? null)} />
+            {others.length > 0 ? <Over others={others} chosen={beside} /> : null}
+            <Curves policy={policy} beside={beside} />
             <CompressionOf policy={policy.id} />
           </>
         ) : (
@@ -142,41 +113,85 @@ function CompressionOf({ policy }: { readonly policy: string }) {
   return data ? <Compression versions={data.aggregate} /> : null; // of more than 100 runs there is no sum
 }
 
-function Curves({ policy, beside }: { readonly policy: Policy; readonly beside: Policy | null }) {
+/** Chooses the policies whose curves lie over those that are shown. */
+function Over({ others, chosen }: { readonly others: readonly string[]; readonly chosen: readonly string[] }) {
   const navigate = useNavigate({ from: '/view/training' });
-  const curves = useMemo(() => curvesOf(beside ? [policy, beside] : [policy]), [policy, beside]);
-  if (curves.length === 0) return <p className="empty">No version is trained yet.</p>;
+  const toggle = (id: string) => {
+    const then = chosen.includes(id) ? chosen.filter((each) => each !== id) : [...chosen, id];
+    void navigate({ search: (all) => ({ ...all, beside: besideText(then) }), replace: true });
+  };
   return (
-    <div className="columns">
-      {curves.map(([metric, points]) => (
-        <section key={metric} className="panel">
-          <h2>{visible(metric)}</h2>
-          <Chart
-            points={points}
-            label={`${metric} by version`}
-            choose={({ x, series }) =>
-              void navigate({ search: (all) => ({ ...all, policy: series, beside: undefined, version: String(x) }) })
-            }
-          />
-        </section>
+    <fieldset className="over">
+      <legend className="faint">over its curves</legend>
+      {others.map((each) => (
+        <label key={each}>
+          <input type="checkbox" checked={chosen.includes(each)} onChange={() => toggle(each)} /> <bdi>{visible(each)}</bdi>
+        </label>
       ))}
-    </div>
+    </fieldset>
   );
 }
 
-/** The numbers that updates measured, by metric, the usual ones first. */
-function curvesOf(policies: readonly Policy[]): readonly (readonly [string, readonly Point[]])[] {
-  const byMetric = new Map<string, Point[]>();
-  for (const { id, versions } of policies)
-    for (const { version, metrics } of versions.nodes.toReversed())
-      for (const [metric, y] of Object.entries((metrics ?? {}) as Readonly<Record<string, unknown>>)) {
-        if (typeof y !== 'number') continue;
-        const points = byMetric.get(metric) ?? [];
-        points.push({ series: id, x: version, y, title: `${id}, version ${version}: ${y}` });
-        byMetric.set(metric, points);
-      }
-  const rank = (metric: string) => (FIRST_METRICS.indexOf(metric) + FIRST_METRICS.length + 1) % (FIRST_METRICS.length + 1);
-  return [...byMetric].sort(([a], [b]) => rank(a) - rank(b) || a.localeCompare(b));
+function Curves({ policy, beside }: { readonly policy: Policy; readonly beside: readonly string[] }) {
+  const navigate = useNavigate({ from: '/view/training' });
+  const others = useAskEach(
+    policyPage,
+    beside.map((id) => ({ id, first: FIRST })),
+  );
+  const outcomes = useAskEach(
+    policyOutcomes,
+    [policy.id, ...beside].map((id) => ({ id, first: FIRST })),
+  );
+  const policies = [policy, ...others.flatMap(({ data }) => data?.policy ?? [])];
+  const found = outcomes.flatMap(({ data }) => data?.policy ?? []);
+  const answered = [...others, ...outcomes].map(({ dataUpdatedAt }) => dataUpdatedAt).join();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the lists are made anew each time, what they hold is not
+  const curves = useMemo(
+    () =>
+      curvesOf(
+        policies.map(({ id, versions }) => ({
+          ...{ id, versions: versions.nodes },
+          outcomes: found.find((each) => each.id === id)?.versions.nodes ?? [],
+        })),
+      ),
+    [policy, answered],
+  );
+  const fault = [...others, ...outcomes].find(({ error }) => error)?.error;
+  if (curves.length === 0) return <p className="empty">No version is trained yet.</p>;
+  return (
+    <>
+      {fault ? <Failure error={fault} /> : null}
+      <div className="columns">
+        {curves.map(([metric, points]) => (
+          <section key={metric} className="panel">
+            <h2>{visible(metric)}</h2>
+            <Chart
+              points={points}
+              label={`${metric} by version`}
+              choose={({ x, series }) =>
+                void navigate({ search: (all) => ({ ...all, policy: series, beside: undefined, version: String(x) }) })
+              }
+            />
+          </section>
+        ))}
+      </div>
+    </>
+  );
+}
+
+/** Several names in one part of an address. */
+function besideText(ids: readonly string[]): string | undefined {
+  return ids.map(encodeURIComponent).join(',') || undefined;
+}
+
+function besideOf(text: string | undefined): readonly string[] {
+  return (text ?? '').split(',').flatMap((part) => {
+    try {
+      return part === '' ? [] : [decodeURIComponent(part)];
+    } catch {
+      return [part]; // written by hand
+    }
+  });
 }
 
 function BatchOf({ policy, version }: { readonly policy: Policy; readonly version: number }) {

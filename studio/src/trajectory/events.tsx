@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { stepEvents } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { instant, shortId, whole } from '../parts/format.ts';
-import { visible } from '../parts/plain-text.tsx';
+import { PlainText, visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 
 /** The events that made a step, what it was made of, and what resulted from it. */
@@ -17,7 +17,12 @@ export function Events({ step }: { readonly step: string }) {
             <ul className="plain">
               {trace.madeBy.first.map((event) => (
                 <li key={event.eventId}>
-                  {event.type} <code>{event.place}</code> <span className="faint">{instant(event.occurredAt)}</span>
+                  <details>
+                    <summary>
+                      {event.type} <code>{event.place}</code> <span className="faint">{instant(event.occurredAt)}</span>
+                    </summary>
+                    <PlainText className="raw" text={JSON.stringify(event.envelope, null, 2)} />
+                  </details>
                 </li>
               ))}
             </ul>

@@ -6,6 +6,7 @@ import { decimal, whole } from '../parts/format.ts';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { RecordImage } from '../parts/record-image.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { outlinesOf } from './outlines.ts';
 
 const AtFactors = lazy(() => import('../images/at-factors.tsx').then((module) => ({ default: module.AtFactors })));
 
@@ -72,36 +73,58 @@ export function Prompt({ step: id }: { readonly step: string }) {
   );
 }
 
-/** A history image beside its segments: which a cache held, and what both cost. */
+/** A history image with its segments outlined, beside their texts: which a cache held, and what both cost. */
 function History({ image, step }: { readonly image: ImageShownFragment; readonly step: string }) {
   const [opened, setOpened] = useState(false);
+  const [pointed, setPointed] = useState<number | null>(null);
+  const point = (place: number) => ({ onPointerEnter: () => setPointed(place), onPointerLeave: () => setPointed(null) });
+  const mark = (place: number) => (pointed === place ? 'segment-pointed' : '');
   return (
     <figure className="history">
-      <div className="scroll-x" role="region" aria-label="History image" tabIndex={0}>
-        <RecordImage
-          url={image.url}
-          width={image.width}
-          height={image.height}
-          alt={`history image: ${image.segments
-            .map(({ text }) => text ?? '')
-            .join(' ')
-            .slice(0, 300)}`}
-        />
-      </div>
       <figcaption>
         {`${image.width} × ${image.height} pixels, factor ${decimal(image.factor)}: ${whole(image.visionTokens)} tokens as an image, ${whole(image.textTokens)} as text (${whole(image.saved)} saved)`}
         {image.cutLines + image.cutSegments > 0
           ? `; limits left out ${image.cutSegments} segments and ${image.cutLines} lines`
           : ''}
       </figcaption>
-      <ol className="segments">
-        {image.segments.map((segment) => (
-          <li key={`${segment.place}`} className={segment.hit ? 'segment-hit' : 'segment-drawn'}>
-            <span className="faint">{segment.hit ? 'from the cache' : 'drawn'}</span>
-            <PlainText text={segment.forgotten ? '[forgotten]' : (segment.text ?? '')} />
-          </li>
-        ))}
-      </ol>
+      <div className="history-sides">
+        <div className="scroll-x" role="region" aria-label="History image" tabIndex={0}>
+          <div className="history-image" style={{ width: image.width }}>
+            <RecordImage
+              url={image.url}
+              width={image.width}
+              height={image.height}
+              alt={`history image: ${image.segments
+                .map(({ text }) => text ?? '')
+                .join(' ')
+                .slice(0, 300)}`}
+            />
+            {outlinesOf(image).map(({ segment, left, top, width, height }) => (
+              <i
+                key={segment.place}
+                {...point(segment.place)}
+                className={`outline ${segment.hit ? 'outline-hit' : 'outline-drawn'} ${mark(segment.place)}`}
+                style={{ left, top, width, height }}
+                title={`segment ${segment.place + 1}: ${segment.hit ? 'from the cache' : 'drawn for this image'}`}
+              />
+            ))}
+          </div>
+        </div>
+        <ol className="segments">
+          {image.segments.map((segment) => (
+            <li
+              key={`${segment.place}`}
+              {...point(segment.place)}
+              className={`${segment.hit ? 'segment-hit' : 'segment-drawn'} ${mark(segment.place)}`}
+            >
+              <span className="faint">
+                {`${segment.place + 1}, ${segment.hit ? 'from the cache' : 'drawn'}${segment.place < image.cutSegments ? ', left out of the image' : ''}`}
+              </span>
+              <PlainText text={segment.forgotten ? '[forgotten]' : (segment.text ?? '')} />
+            </li>
+          ))}
+        </ol>
+      </div>
       {isPage() ? null : (
         <details onToggle={(event) => setOpened(event.currentTarget.open)}>
           <summary>The same history at other factors</summary>

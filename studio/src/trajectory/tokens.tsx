@@ -1,60 +1,167 @@
+import { useState } from 'react';
 import { stepTokens } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
-import { colourOf } from '../parts/colour.ts';
-import { decimal } from '../parts/format.ts';
+import { colourOf, scaleOf } from '../parts/colour.ts';
+import { decimal, whole } from '../parts/format.ts';
+import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
-import { unpack } from '../parts/unpack.ts';
+import { ReadAgain } from './read-again.tsx';
+import { type TokenRow, tokenRows } from './token-rows.ts';
 
 const SHOWN = 2_000;
+const ROWS = 200; // of the table
 const RARE = -5; // log-prob at which a token has the full colour of what was unlikely
 
-/** The sampled tokens of a step: id, log-probability, whether it is trained, advantage. */
+type Colouring = 'log-prob' | 'entropy' | 'advantage';
+
+/** The sampled tokens of a step: their texts in the colour of a figure, and all figures of each in a table. */
 export function Tokens({ step: id }: { readonly step: string }) {
   const answer = useAsk(stepTokens, { id });
+  const [colouring, setColouring] = useState<Colouring>('log-prob');
   return (
     <Shown of={answer}>
       {({ step }) => {
         if (!step?.tokens) return <p className="faint">No tokens are recorded.</p>;
-        const ids = unpack(step.tokens.ids);
-        const logProbs = step.tokens.logProbs ? unpack(step.tokens.logProbs) : null;
-        const mask = step.tokens.mask ? unpack(step.tokens.mask) : null;
+        const rows = tokenRows(step);
         const { estimate, policySpans } = step;
+        const known: Readonly<Record<Colouring, boolean>> = {
+          'log-prob': rows.some(({ logProb }) => logProb !== null),
+          entropy: rows.some(({ entropy }) => entropy !== null),
+          advantage: rows.some(({ advantage }) => advantage !== null),
+        };
         return (
           <>
             <p className="faint">
-              {policySpans.map(({ from, to, policyId, version }) => `${from}–${to} by ${policyId}@${version}`).join(', ')}
-              {estimate?.advantage === null || estimate === null ? '' : ` · advantage ${decimal(estimate.advantage)}`}
+              {policySpans
+                .map(({ from, to, policyId, version }) => `${from}–${to} by ${visible(policyId)}@${version}`)
+                .join(', ')}
+              {estimate?.advantage == null ? '' : ` · advantage ${decimal(estimate.advantage)}`}
+              {' · coloured by '}
+              <select
+                aria-label="coloured by"
+                value={colouring}
+                onChange={(event) => setColouring(event.target.value as Colouring)}
+              >
+                {Object.entries(known).map(([name, is]) => (
+                  <option key={name} value={name} disabled={!is}>
+                    {is ? name : `${name} (not recorded)`}
+                  </option>
+                ))}
+              </select>
             </p>
-            <ol className="tokens">
-              {[...ids.slice(0, SHOWN)].map((token, at) => {
-                const logProb = logProbs?.[at];
-                const trained = mask === null || mask[at] === 1;
-                const advantage = estimate?.tokenAdvantages?.[at] ?? estimate?.advantage ?? null;
-                const title = [
-                  `token ${token}`,
-                  logProb === undefined ? 'no log-prob' : `log-prob ${logProb.toFixed(3)} (p ${Math.exp(logProb).toFixed(3)})`,
-                  trained ? 'sampled by the policy' : 'given, not trained',
-                  advantage === null ? '' : `advantage ${decimal(advantage)}`,
-                ]
-                  .filter(Boolean)
-                  .join(', ');
-                return (
-                  <li
-                    // biome-ignore lint/suspicious/noArrayIndexKey: tokens are their places
-                    key={at}
-                    title={title}
-                    className={trained ? '' : 'token-given'}
-                    style={logProb === undefined ? {} : { borderBottomColor: colourOf(logProb, RARE, 0) }}
-                  >
-                    {token}
-                  </li>
-                );
-              })}
-            </ol>
-            {ids.length > SHOWN ? <p className="faint">{`the first ${SHOWN} of ${ids.length}`}</p> : null}
+            {step.tokenTexts === null ? (
+              <p className="notice">
+                The texts of these tokens are not known: their ids alone are recorded. A producer records them as{' '}
+                <code>ends</code> (<code>token_texts</code> of Python&rsquo;s <code>step</code>), or the server is started with{' '}
+                <code>ESPALIER_TOKENIZERS=POLICY=FOLDER</code>.
+              </p>
+            ) : null}
+            <Flow rows={rows} colouring={colouring} />
+            {rows.length > SHOWN ? <p className="faint">{`the first ${whole(SHOWN)} of ${whole(rows.length)}`}</p> : null}
+            <ReadAgain step={id} recorded={rows} />
+            <details>
+              <summary>Each token</summary>
+              <Table rows={rows} known={known} />
+            </details>
           </>
         );
       }}
     </Shown>
+  );
+}
+
+function Flow({ rows, colouring }: { readonly rows: readonly TokenRow[]; readonly colouring: Colouring }) {
+  const shown = rows.slice(0, SHOWN);
+  const colour = painter(shown, colouring);
+  return (
+    <ol className="tokens">
+      {shown.map((row) => (
+        <li
+          key={row.place}
+          title={said(row)}
+          className={row.trained ? '' : 'token-given'}
+          style={colour(row) === null ? {} : { borderBottomColor: colour(row) ?? '' }}
+        >
+          {row.text === null ? row.id : <bdi>{spelt(row.text)}</bdi>}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** What of a token is drawn: rare is full of one colour, certain of the other. */
+function painter(rows: readonly TokenRow[], colouring: Colouring): (row: TokenRow) => string | null {
+  if (colouring === 'log-prob') return ({ logProb }) => (logProb === null ? null : colourOf(logProb, RARE, 0));
+  if (colouring === 'advantage') {
+    const [low, high] = scaleOf(rows.flatMap(({ advantage }) => advantage ?? []));
+    return ({ advantage }) => (advantage === null ? null : colourOf(advantage, low, high));
+  }
+  const most = rows.reduce((high, { entropy }) => Math.max(high, entropy ?? 0), 0);
+  return ({ entropy }) => (entropy === null ? null : colourOf(-entropy, -most, 0));
+}
+
+/** A token's text with its spaces and ends of lines to be seen. */
+function spelt(text: string): string {
+  return text === '' ? '∅' : visible(text).replaceAll(' ', '␣').replaceAll('\n', '↵').replaceAll('\t', '⇥');
+}
+
+function said({ id, text, logProb, entropy, trained, advantage }: TokenRow): string {
+  return [
+    `token ${id}`,
+    text === null ? '' : JSON.stringify(visible(text)),
+    logProb === null ? 'no log-prob' : `log-prob ${logProb.toFixed(3)} (p ${Math.exp(logProb).toFixed(3)})`,
+    entropy === null ? '' : `entropy ${decimal(entropy)}`,
+    trained ? 'sampled by the policy' : 'given, not trained',
+    advantage === null ? '' : `advantage ${decimal(advantage)}`,
+  ]
+    .filter(Boolean)
+    .join(', ');
+}
+
+function Table({ rows, known }: { readonly rows: readonly TokenRow[]; readonly known: Readonly<Record<Colouring, boolean>> }) {
+  const [until, setUntil] = useState(ROWS);
+  return (
+    <>
+      <div className="scroll-x scroll-y" role="region" aria-label="Each token" tabIndex={0}>
+        <table className="rows">
+          <thead>
+            <tr>
+              {['place', 'id'].map((name) => (
+                <th key={name} scope="col" className="number">
+                  {name}
+                </th>
+              ))}
+              <th scope="col">text</th>
+              {Object.entries(known).map(([name, is]) =>
+                is ? (
+                  <th key={name} scope="col" className="number">
+                    {name}
+                  </th>
+                ) : null,
+              )}
+              <th scope="col">mask</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.slice(0, until).map((row) => (
+              <tr key={row.place}>
+                <td className="number">{row.place}</td>
+                <td className="number">{row.id}</td>
+                <td>{row.text === null ? <span className="faint">not known</span> : <bdi>{spelt(row.text)}</bdi>}</td>
+                {known['log-prob'] ? <td className="number">{decimal(row.logProb)}</td> : null}
+                {known.entropy ? <td className="number">{decimal(row.entropy)}</td> : null}
+                {known.advantage ? <td className="number">{decimal(row.advantage)}</td> : null}
+                <td>{row.trained ? 'trained' : <span className="faint">masked</span>}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {rows.length > until ? (
+        <button type="button" className="more" onClick={() => setUntil(until * 4)}>
+          {`show more (${whole(rows.length - until)} tokens)`}
+        </button>
+      ) : null}
+    </>
   );
 }

@@ -52,11 +52,9 @@ function Head({ rollout }: { readonly rollout: Rollout }) {
         >
           In the tree
         </Link>
-        {best ? (
-          <Link className="button" to="/view/diff" search={{ a: rollout.id, b: best.id }}>
-            Diff with rollout {best.ordinal}
-          </Link>
-        ) : null}
+        <Link className="button" to="/view/diff" search={best ? { a: rollout.id, b: best.id } : { a: rollout.id }}>
+          {best ? `Diff with rollout ${best.ordinal}` : 'Diff with another'}
+        </Link>
         <AnnotateButton what={{ subject: { rollout: rollout.id }, name: `rollout ${rollout.ordinal}` }} />
         <CopyAs operation={trajectoryPage} variables={{ id: rollout.id }} command={`espalier tree ${rollout.treeId}`} />
       </PageHead>

@@ -1,13 +1,16 @@
 import { Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
 import { type TreePageQuery, treeNode } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { decimal, whole } from '../parts/format.ts';
 import { PlainText, visible } from '../parts/plain-text.tsx';
+import { Share } from '../parts/share.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { NodeView } from '../renderer/node-view.tsx';
 import type { Node } from './layout.ts';
 import { NodeHistory } from './node-history.tsx';
 import type { StatisticsByStep } from './search.ts';
+import { subtreeOf } from './subtree.ts';
 import type { Outline } from './use-outline.ts';
 
 const EXPLORATION = 0.25; // Agent-R's, where the run names none
@@ -28,7 +31,8 @@ export function NodePanel({
   readonly statistics: StatisticsByStep;
   readonly choose: (step: string) => void;
 }) {
-  if (!node) return <aside className="panel faint">Choose a node: click, or walk with the arrow keys.</aside>;
+  const subtree = useMemo(() => (node ? subtreeOf(node, tree.rollouts) : null), [node, tree.rollouts]);
+  if (!node || !subtree) return <aside className="panel faint">Choose a node: click, or walk with the arrow keys.</aside>;
   const own = statistics.get(node.step.id);
   const exploration = explorationOf(tree.run?.config) ?? EXPLORATION;
   const through = tree.rollouts.filter(({ leafId }) => leafId !== null && node.chain.some(({ id }) => id === leafId));
@@ -37,8 +41,23 @@ export function NodePanel({
       <Text step={node.step.id} />
       <NodeView tree={tree.id} step={node.step.id} />
       <dl className="facts">
-        <dt>steps below</dt>
-        <dd>{whole(node.below - node.chain.length)}</dd>
+        <dt>below</dt>
+        <dd>{`${whole(subtree.steps)} steps, ${subtree.depth} deep, ${whole(subtree.leaves)} ${subtree.leaves === 1 ? 'leaf' : 'leaves'}`}</dd>
+        {subtree.rollouts > 0 ? (
+          <>
+            <dt>rollouts through it</dt>
+            <dd>
+              {whole(subtree.rollouts)}
+              {subtree.judged > 0 ? (
+                <>
+                  , success <Share successes={subtree.successes} of={subtree.judged} />
+                </>
+              ) : null}
+            </dd>
+            <dt>return, mean and best</dt>
+            <dd>{`${decimal(subtree.meanReturn)}, ${decimal(subtree.bestReturn)}`}</dd>
+          </>
+        ) : null}
         {own ? (
           <>
             <dt>visits, value</dt>

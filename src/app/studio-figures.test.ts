@@ -1,0 +1,143 @@
+import { describe, expect, test } from '@jest/globals';
+import { replayedPairs } from '../../studio/src/diff/replayed.ts';
+import type { Step } from '../../studio/src/diff/sides.ts';
+import { biasOf } from '../../studio/src/discarded/bias.ts';
+import { curvesOf } from '../../studio/src/training/curves.ts';
+import { flowOf } from '../../studio/src/training/flow.ts';
+import { outlinesOf } from '../../studio/src/trajectory/outlines.ts';
+import { tokenRows } from '../../studio/src/trajectory/token-rows.ts';
+import { subtreeOf } from '../../studio/src/tree/subtree.ts';
+
+describe('what is discarded', () => {
+  test('a part is marked where the interval over its groups does not hold the share of all', () => {
+    expect(biasOf({ produced: 600, discarded: 600, groups: 100 }, 0.5)).toBe('more often');
+    expect(biasOf({ produced: 600, discarded: 60, groups: 100 }, 0.5)).toBe('less often');
+    expect(biasOf({ produced: 600, discarded: 310, groups: 100 }, 0.5)).toBe('as the rest');
+  });
+
+  test('a single group is no bias, however many samples it has', () => {
+    expect(biasOf({ produced: 64, discarded: 64, groups: 1 }, 0.5)).toBe('as the rest');
+    expect(biasOf({ produced: 0, discarded: 0, groups: 0 }, 0.5)).toBe('as the rest');
+  });
+});
+
+describe('the flow of the ledger', () => {
+  test('each part has a row, and rows are at least a line high', () => {
+    const branch = (name: string, samples: number) => ({ name, samples, kind: 'good' as const });
+    const { ribbons, height } = flowOf([branch('many', 990), branch('none', 0), branch('few', 10)]);
+    expect(ribbons.map(({ branch: { name } }) => name)).toEqual(['many', 'few']);
+    expect(Math.min(...ribbons.map(({ row }) => row))).toBeGreaterThanOrEqual(26);
+    expect(ribbons.reduce((sum, { row }) => sum + row, 0)).toBe(height);
+    expect(flowOf([])).toEqual({ ribbons: [], height: 0 });
+  });
+});
+
+describe('curves', () => {
+  const outcome = { successRate: 0.5, meanReturn: 0.25, staleness: 1, tokensPerSecond: 9 };
+  const version = (metrics: object) => ({
+    ...{ version: 1, updatedAt: '', samples: 1, weights: '', batch: null },
+    metrics: metrics as Readonly<Record<string, number>>,
+  });
+
+  test('what an update did not measure is taken from its samples, and what is looked at first is in front', () => {
+    const curves = curvesOf([
+      { id: 'a', versions: [version({ loss: 1, entropy: 2, zeal: 3 })], outcomes: [{ version: 1, outcome }] },
+    ]);
+    const names = ['success', 'return', 'entropy', 'staleness', 'tokens per second', 'loss', 'zeal'];
+    expect(curves.map(([name]) => name)).toEqual(names);
+    expect(curves[1]?.[1]).toMatchObject([{ series: 'a', x: 1, y: 0.25 }]);
+  });
+
+  test('a figure that updates measured is theirs alone', () => {
+    const curves = curvesOf([{ id: 'a', versions: [version({ return: 7 })], outcomes: [{ version: 1, outcome }] }]);
+    expect(curves.find(([name]) => name === 'return')?.[1]).toHaveLength(1);
+    expect(curves.find(([name]) => name === 'return')?.[1]).toMatchObject([{ y: 7 }]);
+  });
+});
+
+describe('a subtree', () => {
+  const leaf = (...ids: readonly string[]) => ({ chain: ids.map((id) => ({ id })), children: [] });
+  const a = leaf('a', 'a1', 'a2');
+  const root = { chain: [{ id: 'root' }], children: [a, leaf('b')] };
+  const rollouts = [
+    { leafId: 'a2', success: true, return: 1 },
+    { leafId: 'b', success: false, return: 0 },
+    { leafId: null, success: null, return: null },
+  ];
+
+  test('it is summed up with the steps of collapsed chains', () => {
+    expect(subtreeOf(root, rollouts)).toEqual({
+      ...{ steps: 4, leaves: 2, depth: 3, rollouts: 2, judged: 2, successes: 1 },
+      ...{ meanReturn: 0.5, bestReturn: 1 },
+    });
+    expect(subtreeOf(a, rollouts)).toMatchObject({ steps: 0, leaves: 1, rollouts: 1, successes: 1, meanReturn: 1 });
+  });
+
+  test('a node that no rollout passed has no return', () => {
+    expect(subtreeOf(leaf('root'), [])).toMatchObject({ steps: 0, leaves: 1, meanReturn: null, bestReturn: null });
+  });
+});
+
+describe('segments of a history image', () => {
+  const segment = (place: number, height: number | null) => ({
+    ...{ id: String(place), place, hit: place === 0, text: '', height, forgotten: false },
+  });
+  const image = {
+    ...{ id: '', url: '', factor: 4, visionTokens: 1, textTokens: 2, saved: 1, hits: 1, misses: 1, cutLines: 0, cutSegments: 0 },
+    ...{ width: 110, height: 80, raw: { width: 200, height: 100 }, resized: { width: 100, height: 50 } },
+    renderSpec: { spec: { border: 5 } },
+  };
+
+  test('they are outlined as they are stacked, at the scale of the image and within its border', () => {
+    const outlines = outlinesOf({ ...image, segments: [segment(0, 60), segment(1, 40)] });
+    expect(outlines.map(({ segment: _, ...place }) => place)).toEqual([
+      { left: 5, top: 5, width: 100, height: 30 },
+      { left: 5, top: 35, width: 100, height: 20 },
+    ]);
+  });
+
+  test('what a limit left out is a line above them, and what is not known is not outlined', () => {
+    const cut = outlinesOf({ ...image, cutSegments: 1, segments: [segment(0, 60), segment(1, 80)] });
+    expect(cut.map(({ segment: { place }, top, height }) => ({ place, top, height }))).toEqual([
+      { place: 1, top: 15, height: 40 },
+    ]);
+    expect(outlinesOf({ ...image, segments: [segment(0, null)] })).toEqual([]);
+  });
+});
+
+test('a token has the advantage of its own, which those that the policy did not sample have not', () => {
+  const packed = (dtype: string, values: Int32Array | Float32Array | Uint8Array) => ({
+    ...{ dtype, length: values.length, base64: Buffer.from(values.buffer).toString('base64') },
+  });
+  const rows = tokenRows({
+    ...{ id: 's', tokenTexts: ['a', 'b', 'c'], policySpans: [] },
+    tokens: {
+      ids: packed('int32', Int32Array.of(1, 2, 3)),
+      logProbs: packed('float32', Float32Array.of(-0.5, 0, -1)),
+      mask: packed('uint8', Uint8Array.of(1, 0, 1)),
+      entropies: null,
+    },
+    estimate: { advantage: 0.5, value: null, target: null, tokenAdvantages: [0.25, 0.75] },
+  });
+  expect(rows.map(({ text, trained, advantage, entropy }) => [text, trained, advantage, entropy])).toEqual([
+    ['a', true, 0.25, null],
+    ['b', false, null, null],
+    ['c', true, 0.75, null],
+  ]);
+});
+
+test('a trajectory is shown next to what the last replay showed of each step', () => {
+  const step: Step = { id: 's', depth: 1, thought: '', action: 'go', observation: 'here', rewards: [] };
+  const divergence = { stepId: 's', field: 'observation', recorded: 'here', occurredAt: '' };
+  const pairs = replayedPairs(
+    [step, { ...step, id: 't' }],
+    [
+      { ...divergence, id: '1', replayed: 'there' },
+      { ...divergence, id: '2', replayed: 'nowhere' },
+      { ...divergence, id: '3', field: 'reward', recorded: '1', replayed: '0' },
+    ],
+  );
+  expect(pairs.map(({ equal }) => equal)).toEqual([false, true]);
+  expect(pairs[0]?.b).toMatchObject({ observation: 'nowhere', notes: ['reward 1 → 0'] });
+  expect(pairs[0]?.a).toMatchObject({ observation: 'here', notes: [] });
+});

@@ -1,0 +1,53 @@
+import { sql } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
+import { OF_ITS_PROJECT } from './of-its-project.ts';
+
+/** What samples are counted by: their task, how many actions they took, the oldest version that acted in them. */
+export type DiscardedBy = 'task' | 'length' | 'version';
+
+/** The samples of a policy that share a property, and how many of them no batch will hold. */
+export interface DiscardedPart {
+  /** The id of the task, the fewest actions, the version; null where a sample has none. */
+  readonly key: string | null;
+  /** The group of one of them, the first by its id. */
+  readonly treeId: string;
+  readonly produced: number;
+  readonly discarded: number;
+  /** Groups that they belong to: their members are often rejected together. */
+  readonly groups: number;
+  /** Reason → samples. */
+  readonly reasons: Readonly<Record<string, number>>;
+}
+
+/** Lengths are counted by powers of two: from the power up to the next. */
+const KEYS = {
+  task: sql`g.task_id::text`,
+  length: sql`case when s.taken < 1 then 0 else power(2, floor(log(2, s.taken)))::integer end`,
+  version: sql`s.oldest_version`,
+} as const;
+
+/**
+ * Counts the finished samples of a policy by a property, with those that were rejected, in one statement over all of them: tasks
+ * with the most rejected ones first, lengths and versions in their order. @param first how many parts at most.
+ */
+export async function readDiscarded(db: Db, policyId: string, by: DiscardedBy, first: number): Promise<readonly DiscardedPart[]> {
+  const order = by === 'task' ? sql`p.discarded desc, p.key` : sql`p.key nulls first`;
+  const { rows } = await sql<DiscardedPart>`
+    with pool as (
+      select ${KEYS[by]} as key, s.tree_id, x.reason
+      from training_runs r join groups g using (run_id) join samples s using (tree_id)
+      left join sample_rejections x on x.rollout_id = s.rollout_id and x.policy_id = r.policy_id
+      where r.policy_id = ${policyId} and r.channel = 'train' and s.finished_at is not null and ${OF_ITS_PROJECT}
+    ),
+    parts as (
+      select key, min(tree_id::text) as tree_id, count(*) as produced, count(reason) as discarded, count(distinct tree_id) as groups
+      from pool group by key
+    ),
+    why as (select key, reason, count(*) as samples from pool where reason is not null group by 1, 2)
+    select p.key::text as key, p.tree_id, p.produced, p.discarded, p.groups, coalesce(w.reasons, '{}') as reasons
+    from parts p left join lateral (
+      select jsonb_object_agg(reason, samples) as reasons from why where why.key is not distinct from p.key
+    ) w on true
+    order by ${order} limit ${first}`.execute(db);
+  return rows;
+}

@@ -1,0 +1,150 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { type DiscardedBy, type DiscardedPageQuery, discardedPage } from '../../../graphql/studio/generated/operations.ts';
+import { useAsk } from '../graphql/use-ask.ts';
+import { CopyAs } from '../parts/copy-as.tsx';
+import { percent, shortId, whole } from '../parts/format.ts';
+import { PageHead } from '../parts/page-head.tsx';
+import { visible } from '../parts/plain-text.tsx';
+import { Share } from '../parts/share.tsx';
+import { Shown } from '../parts/shown.tsx';
+import { biasOf } from './bias.ts';
+import { DiscardedList } from './discarded-list.tsx';
+
+type Policy = NonNullable<DiscardedPageQuery['policy']>;
+type Part = Policy['discarded'][number];
+
+const FIRST = 100;
+const BY: Readonly<Record<string, DiscardedBy>> = { task: 'TASK', length: 'LENGTH', version: 'VERSION' };
+
+/** The samples of a policy that no batch will hold: why, and whether some tasks, lengths or versions lose more of them than others. */
+export function DiscardedPage() {
+  const { policy: id = '', by = 'task', reason } = useSearch({ from: '/view/discarded' });
+  const navigate = useNavigate({ from: '/view/discarded' });
+  const variables = { id, by: BY[by] ?? 'TASK', first: FIRST };
+  const answer = useAsk(discardedPage, variables, { enabled: id !== '' });
+  if (id === '') return <p className="empty">Name a policy in the address: ?policy=…</p>;
+  return (
+    <>
+      <PageHead
+        title={`Discarded samples of ${visible(id)}`}
+        trail={
+          <Link to="/view/training" search={{ policy: id }}>
+            Training
+          </Link>
+        }
+      >
+        <CopyAs operation={discardedPage} variables={variables} command={`espalier ledger ${id}`} />
+      </PageHead>
+      <Shown of={answer}>
+        {({ policy }) =>
+          policy ? (
+            <>
+              <Reasons policy={policy} />
+              <div className="row">
+                <h2>Is it biased?</h2>
+                <label className="faint">
+                  by{' '}
+                  <select
+                    value={by}
+                    onChange={(event) => void navigate({ search: (all) => ({ ...all, by: event.target.value }), replace: true })}
+                  >
+                    {Object.keys(BY).map((each) => (
+                      <option key={each}>{each}</option>
+                    ))}
+                  </select>
+                </label>
+              </div>
+              <Parts policy={policy} by={by} />
+              <DiscardedList policy={id} reason={reason} reasons={policy.ledger.rejected.map((each) => each.reason)} />
+            </>
+          ) : (
+            <p className="empty">The policy {visible(id)} is not known at this moment of the record.</p>
+          )
+        }
+      </Shown>
+    </>
+  );
+}
+
+function discardedOf({ ledger }: Policy): number {
+  return ledger.rejected.reduce((sum, { samples }) => sum + samples, 0);
+}
+
+function Reasons({ policy }: { readonly policy: Policy }) {
+  const discarded = discardedOf(policy);
+  const { produced, rejected } = policy.ledger;
+  return (
+    <p>
+      <b>{`${whole(discarded)} of ${whole(produced)} samples`}</b>{' '}
+      {produced === 0 ? '' : `(${percent(discarded / produced)}) are discarded`}
+      {rejected.length === 0 ? '.' : ': '}
+      {rejected.map(({ reason, samples }) => `${visible(reason)} ${whole(samples)}`).join(', ')}
+    </p>
+  );
+}
+
+function Parts({ policy, by }: { readonly policy: Policy; readonly by: string }) {
+  const { produced } = policy.ledger;
+  const share = produced === 0 ? 0 : discardedOf(policy) / produced;
+  if (policy.discarded.length === 0) return <p className="empty">No sample is produced yet.</p>;
+  const marked = policy.discarded.filter((part) => biasOf(part, share) !== 'as the rest').length;
+  return (
+    <>
+      <p className="faint">
+        {`${marked} of ${policy.discarded.length} parts differ from all samples (${percent(share)}) by their interval at 95 % over groups; of parts without a bias one in twenty does.`}
+        {policy.discarded.length === FIRST ? ` Shown are the ${FIRST} that lose most.` : ''}
+      </p>
+      <div className="scroll-x scroll-y" role="region" aria-label={`Discarded by ${by}`} tabIndex={0}>
+        <table className="rows">
+          <thead>
+            <tr>
+              <th scope="col">{by}</th>
+              <th scope="col" className="number">
+                samples
+              </th>
+              <th scope="col" className="number">
+                groups
+              </th>
+              <th scope="col">discarded</th>
+              <th scope="col">than all</th>
+              <th scope="col">why</th>
+            </tr>
+          </thead>
+          <tbody>
+            {policy.discarded.map((part, at) => {
+              const bias = biasOf(part, share);
+              return (
+                // biome-ignore lint/suspicious/noArrayIndexKey: parts have no names of their own but what is counted by
+                <tr key={at}>
+                  <td>
+                    <Name part={part} />
+                  </td>
+                  <td className="number">{whole(part.produced)}</td>
+                  <td className="number">{whole(part.groups)}</td>
+                  <td>
+                    <Share successes={part.discarded} of={part.produced} />
+                  </td>
+                  <td>{bias === 'as the rest' ? <span className="faint">{bias}</span> : <b>{bias}</b>}</td>
+                  <td>{part.reasons.map(({ reason, samples }) => `${visible(reason)} ${whole(samples)}`).join(', ')}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+function Name({ part: { task, tree, length, version } }: { readonly part: Part }) {
+  if (length)
+    return <>{length.to - length.from <= 1 ? `${length.from} actions` : `${length.from} to ${length.to - 1} actions`}</>;
+  if (version !== null) return <>{`version ${version}`}</>;
+  if (!tree) return <span className="faint">none</span>;
+  if (!task) return <span className="faint">no version is recorded</span>;
+  return (
+    <Link data-item to="/view/group/$id" params={{ id: tree.id }}>
+      <bdi>{visible(task.goal || task.alias || shortId(task.id)).slice(0, 100)}</bdi>
+    </Link>
+  );
+}

@@ -1,0 +1,67 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { runLengths } from '../../../graphql/studio/generated/operations.ts';
+import { useAsk } from '../graphql/use-ask.ts';
+import { Chart } from '../parts/chart.tsx';
+import { decimal, whole } from '../parts/format.ts';
+import type { Point } from '../parts/point.ts';
+import { Shown } from '../parts/shown.tsx';
+
+const FIRST = 300;
+
+interface Length extends Point {
+  readonly id: string;
+  readonly steps: number;
+}
+
+/** How long the rollouts of a run are, and what each earned: a mark is a rollout and leads to its trajectory. */
+export function Lengths({ run }: { readonly run: string }) {
+  const navigate = useNavigate();
+  const answer = useAsk(runLengths, { id: run, first: FIRST });
+  const nodes = answer.data?.rollouts.nodes;
+  const points = useMemo(
+    () =>
+      (nodes ?? []).flatMap(({ id, ordinal, stepCount, return: earned, success, outcome }, at): Length[] =>
+        stepCount === null || earned === null
+          ? []
+          : [
+              {
+                ...{ id, x: stepCount + beside(at), steps: stepCount, y: earned, series: success ? 'success' : (outcome ?? '') },
+                title: `rollout ${ordinal}: ${stepCount} actions, return ${decimal(earned)}, ${success ? 'success' : outcome}`,
+              },
+            ],
+      ),
+    [nodes],
+  );
+  return (
+    <Shown of={answer}>
+      {({ rollouts }) =>
+        points.length === 0 ? null : (
+          <section className="panel">
+            <h2>Lengths and returns</h2>
+            <p className="faint">
+              {`${lengthsOf(points)}${rollouts.totalCount > FIRST ? `, of the last ${whole(FIRST)} of ${whole(rollouts.totalCount)} rollouts` : ''}; return by actions, a mark is a rollout`}
+            </p>
+            <Chart
+              points={points}
+              label="return by number of actions"
+              of="actions"
+              choose={(point) => void navigate({ to: '/view/trajectory/$id', params: { id: (point as Length).id } })}
+            />
+          </section>
+        )
+      }
+    </Shown>
+  );
+}
+
+/** Sets marks of one length beside one another, at most a third of an action away, in an order that looks like none. */
+function beside(at: number): number {
+  return ((at * 0.618_034) % 1) * 0.6 - 0.3;
+}
+
+function lengthsOf(points: readonly Length[]): string {
+  const sorted = points.map(({ steps }) => steps).sort((a, b) => a - b);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+  return `${at(0)} to ${at(1)} actions, median ${at(0.5)}, nine of ten at most ${at(0.9)}`;
+}

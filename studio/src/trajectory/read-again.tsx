@@ -1,0 +1,80 @@
+import { type StepReadAgainQuery, stepReadAgain } from '../../../graphql/studio/generated/operations.ts';
+import { isPage } from '../graphql/ask.ts';
+import { useAsk } from '../graphql/use-ask.ts';
+import { decimal } from '../parts/format.ts';
+import { Shown } from '../parts/shown.tsx';
+import type { TokenRow } from './token-rows.ts';
+
+type Estimate = NonNullable<NonNullable<StepReadAgainQuery['step']>['estimate']>;
+type Reading = NonNullable<Estimate['readAgain']>['before'];
+
+/** Old against new: what the versions before and after training give to what the step sampled. */
+export function ReadAgain({ step, recorded }: { readonly step: string; readonly recorded: readonly TokenRow[] }) {
+  const answer = useAsk(stepReadAgain, { id: step }, { enabled: !isPage() });
+  if (isPage()) return null;
+  return (
+    <Shown of={answer}>
+      {({ step }) => {
+        const batch = step?.rollout?.sample?.batch;
+        if (!batch) return null; // it trains no policy, or no batch yet
+        const again = step.estimate?.readAgain;
+        if (!again)
+          return (
+            <p className="faint">
+              What versions before and after training give to these tokens is computed of linear policies alone: of others the
+              model that their trainer holds would have to read them.
+            </p>
+          );
+        const known = recorded.flatMap(({ logProb, trained }) => (trained && logProb !== null ? [logProb] : []));
+        const rows = [
+          {
+            name: 'recorded when it was sampled',
+            reading: known.length === 0 ? null : { logProb: known.reduce((sum, each) => sum + each, 0), entropy: null },
+          },
+          { name: `version ${batch.base.version}, trained on it`, reading: again.before },
+          {
+            name: batch.update ? `version ${batch.update.version}, that resulted` : 'no version resulted yet',
+            reading: again.after,
+          },
+        ];
+        return (
+          <div className="scroll-x" role="region" aria-label="Old against new" tabIndex={0}>
+            <table className="rows">
+              <thead>
+                <tr>
+                  <th scope="col">old against new</th>
+                  <th scope="col" className="number">
+                    log-prob
+                  </th>
+                  <th scope="col" className="number">
+                    probability
+                  </th>
+                  <th scope="col" className="number">
+                    entropy
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {rows.map(({ name, reading }) => (
+                  <tr key={name}>
+                    <th scope="row">{name}</th>
+                    <td className="number">{decimal(reading?.logProb)}</td>
+                    <td className="number">{reading ? decimal(Math.exp(reading.logProb)) : '–'}</td>
+                    <td className="number">{decimal(reading?.entropy)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+            <p className="faint">{changed(again.before, again.after)}</p>
+          </div>
+        );
+      }}
+    </Shown>
+  );
+}
+
+function changed(before: Reading, after: Reading): string {
+  if (!before || !after) return '';
+  const ratio = Math.exp(after.logProb - before.logProb);
+  return `The update made it ${ratio >= 1 ? 'more' : 'less'} likely, by the ratio ${decimal(ratio)}.`;
+}

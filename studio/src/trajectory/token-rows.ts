@@ -1,0 +1,39 @@
+import type { StepTokensQuery } from '../../../graphql/studio/generated/operations.ts';
+import { unpack } from '../parts/unpack.ts';
+
+type Sampled = NonNullable<StepTokensQuery['step']>;
+
+/** A sampled token, with what is recorded and computed of it; null is what is not known. */
+export interface TokenRow {
+  readonly place: number;
+  readonly id: number;
+  readonly text: string | null;
+  readonly logProb: number | null;
+  readonly entropy: number | null;
+  /** The policy sampled it; what was given to it is not trained. */
+  readonly trained: boolean;
+  readonly advantage: number | null;
+}
+
+/** Puts together what is known of each token of a step. Advantages are of the tokens that the policy sampled, in their order. */
+export function tokenRows({ tokens, tokenTexts, estimate }: Sampled): readonly TokenRow[] {
+  if (tokens === null) return [];
+  const [ids, logProbs, mask, entropies] = [
+    unpack(tokens.ids),
+    tokens.logProbs && unpack(tokens.logProbs),
+    tokens.mask && unpack(tokens.mask),
+    tokens.entropies && unpack(tokens.entropies),
+  ];
+  let sampled = 0;
+  return Array.from(ids, (id, place): TokenRow => {
+    const trained = mask === null || mask[place] === 1;
+    const own = trained ? estimate?.tokenAdvantages?.[sampled] : undefined;
+    if (trained) sampled++;
+    return {
+      ...{ place, id, trained, text: tokenTexts?.[place] ?? null },
+      logProb: logProbs?.[place] ?? null,
+      entropy: entropies?.[place] ?? null,
+      advantage: trained ? (own ?? estimate?.advantage ?? null) : null,
+    };
+  });
+}

@@ -140,6 +140,16 @@ reply = ${ask_}.choices[0].message.content
 messages += [{"role": "assistant", "content": reply}, {"role": "user", "content": "Another one."}]
 ${ask_}
 er.end_run("RUN")`);
+      await execute(`from openai import OpenAI
+import espalier_rl as er
+with er.connect().run("recorded besides", policy="tiny@0") as run:
+    client = er.openai(OpenAI(), run)
+    client.chat.completions.create(model="tiny", messages=[{"role": "user", "content": "Say a word."}], max_tokens=8)`);
+      const closed =
+        '{ runs(filter: { text: "besides" }) { nodes { outcome trees(first: 2) { nodes { closedAt rollouts { outcome } } } } } }';
+      expect(JSON.stringify(await ask(closed))).toMatch(
+        /"outcome":"completed","trees":\{"nodes":\[\{"closedAt":"[^"]+","rollouts":\[\{"outcome":"terminated"\}\]/,
+      );
       const asked =
         '{ runs(filter: { text: "RUN" }) { nodes { outcome trees(first: 2) { nodes { steps(first: 9) { depth tokens { ids { length } } } } } } } }';
       const recorded = JSON.stringify(await ask(asked));

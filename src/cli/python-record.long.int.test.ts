@@ -152,7 +152,7 @@ with er.connect().run("minute", policy="p@1", wait_s=200) as run:
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout.trim().split('\n')).toHaveLength(140);
     const asked =
-      '{ runs { nodes { outcome totals { rollouts terminated } trees { nodes { steps(first: 200) { response } } } } } }';
+      '{ runs(first: 2) { nodes { outcome totals { rollouts terminated } trees(first: 2) { nodes { steps(first: 200) { response } } } } } }';
     const said = JSON.stringify(await ask(asked));
     expect(said).toContain('"outcome":"completed","totals":{"rollouts":140,"terminated":140}');
     for (let i = 0; i < 140; i++) expect(said.split(`"response":"step ${i}"`)).toHaveLength(2);

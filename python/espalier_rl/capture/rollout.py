@@ -11,6 +11,7 @@ from urllib.parse import quote
 from ..coroutines import for_coroutines
 from ..connection import Connection
 from ..errors import EspalierError
+from ..recording.run import Run
 
 Client = TypeVar("Client")  # openai.OpenAI or openai.AsyncOpenAI
 
@@ -20,7 +21,7 @@ def openai(client: Client, run: Any, task: Any = "agent", rollout: Any = None, *
     steps of a rollout. It asks the installation at `url` (ESPALIER_URL, else http://127.0.0.1:4000), which asks the model server that
     it was started with: address and key of `client` itself are not used.
 
-    `run` is a name, the id of a run, or what `db.run(...)` returned; `task` and `rollout` are names, numbers or ids, and a rollout that
+    `run` is a name, the id of a run, or what `db.run(...)` returned: the end of that closes its captured tasks. `task` and `rollout` are names, numbers or ids, and a rollout that
     is not named is a new one. `policy` is `"NAME@VERSION"`. Raises EspalierError with the field that does not fit."""
     return Captured(client, run, task, rollout, policy=policy, url=url, token=token).client
 
@@ -32,10 +33,10 @@ class Captured(Generic[Client]):
     client: Client
 
     def __init__(self, client: Client, run: Any, task: Any = "agent", rollout: Any = None, *, policy: str | None = None, url: str | None = None, token: str | None = None) -> None:
-        connection = Connection(url, token=token)
-        flush = getattr(run, "flush", None)
-        if callable(flush):
-            flush()  # the run is on record before its first call
+        own = run if isinstance(run, Run) else None
+        connection = own.connect_again() if own is not None and url is None else Connection(url, token=token)
+        if own is not None:
+            own.flush()  # the run is on record before its first call
         names = [_name(run, "run"), _name(task, "task"), _name(uuid.uuid4() if rollout is None else rollout, "rollout")]
         self.run, self.task, self.rollout = names
         self._connection = connection
@@ -47,6 +48,17 @@ class Captured(Generic[Client]):
         # without a key the server on loopback says what it wants
         self.client = copy(base_url=connection.url + self._path, api_key=connection.token or "none", default_headers=headers)
         self._over = False
+        if own is not None:
+            own.captures(self.task, self._close_task)
+
+    def _close_task(self, rollouts: str) -> None:
+        """Closes the task behind its calls: rollouts without an end get this one. A task without a call is none."""
+        task_path = self._path.rpartition("/")[0]
+        try:
+            self._connection.json("POST", f"{task_path}/close", {"outcome": "completed", "message": "", "rollouts": rollouts})
+        except EspalierError as refusal:
+            if refusal.status != 404:
+                raise
 
     def reward(self, value: float, *, component: str = "environment", step: bool = False, observation: str | None = None) -> None:
         """Assigns a reward to the rollout, or to its last step; `observation` is what followed on the last reply, which then is a step

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..coroutines import for_coroutines
 from ..connection import Connection
+from ..coroutines import for_coroutines
 from ..errors import EspalierError
 from .episode import Episode
 from .group import Group
@@ -79,6 +79,7 @@ class Run:
         self._begun: dict[str, int] = {}  # how often a task was begun, by alias
         self._episodes: dict[str, str] = {}  # ids of the program's own → rollout
         self._singles: dict[str, Tree] = {}
+        self._captured: dict[str, Callable[[str], None]] = {}  # closes a task of which calls are captured
         self._recorded = Recorded()
         if key is not None:
             leftovers.wait(self.id, connection.retry_s)  # what an earlier process recorded of it comes first
@@ -194,6 +195,7 @@ class Run:
         text_of(message, "message")
         journal = self.journal
         try:
+            self._close_captured(outcome)
             with journal.lock:
                 ending = outcome or "completed"
                 why = message or "the run ended before the episode did"
@@ -261,6 +263,20 @@ class Run:
 
     def read_pictures(self, given: Sequence[Any], field: str, place: Place) -> list[Json]:
         return read_pictures(given, field, place)
+
+    def connect_again(self) -> Connection:
+        """A connection of its own to the server that the run is recorded by."""
+        return Connection(self._connection.url, token=self._connection.token)
+
+    def captures(self, task: str, close: Callable[[str], None]) -> None:
+        """Has the end of the run close a task of which calls are captured."""
+        self._captured[task] = close
+
+    def _close_captured(self, outcome: str | None) -> None:
+        if self.key is not None and outcome == "failed":
+            return  # whoever names the key again continues it
+        for close in self._captured.values():
+            close(outcome if outcome in ("failed", "cancelled") else "terminated")
 
     def tree_ended(self, tree: Tree | SearchTree) -> None:
         if tree in self._trees:

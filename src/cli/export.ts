@@ -119,16 +119,16 @@ export function addExport(program: Command): void {
       if (format === null && flags.layout === 'hf')
         throw new Error('--layout hf is for whole trajectories: leave out --data, or --layout');
       if (format === null) {
+        const rows = rowFormatWith(flags, tokenizer);
         const manifest = await exportRows({
           ...common,
-          existing,
-          format: withContext(rowFormatOf(flags), flags),
+          ...{ existing, tokenizer, format: rows },
           parameters: parametersOf(flags, { duplicates: 'remove', testTasks: 'keep', evaluations: 'keep' }),
           general: generalOf(flags),
           onProgress: (lines) => line.show(`exporting: ${lines} lines`),
         });
         line.end();
-        note(readersOf(withContext(rowFormatOf(flags), flags)));
+        note(readersOf(rows));
         return say(wantsJson(command) ? JSON.stringify(manifest) : describeRows(flags.out, manifest));
       }
       if (flags.layout === 'hf') {
@@ -224,11 +224,13 @@ export function addQueryOptions(command: Command): Command {
     .option('--policy <policies>', 'a policy id, or id@version; an id that ends in @ and digits is followed by one more @');
 }
 
-export function describeManifest(out: string, { counts, bytes, sha256 }: Manifest): string {
+export function describeManifest(out: string, { format, counts, bytes, sha256 }: Manifest): string {
+  const rows = format.kind === 'jsonl' || counts.lines === counts.trajectories ? '' : ` in ${counts.lines} rows`;
+  const made = counts.retokenised ? `; ${counts.retokenised} rows tokenised from texts` : '';
   const left = counts.leftOut ? `; ${counts.leftOut} events left out that wait in quarantine, refer to what does, or repeat` : '';
   const pictures = counts.pictures ? `; ${counts.pictures} pictures in ${relative(dirname(out), picturesPath(out))}` : '';
   const lost = counts.lost ? `; ${lostText(counts.lost)}` : '';
-  return `${out}: ${counts.trajectories} trajectories, ${counts.steps} steps of ${counts.trees} trees, ${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${manifestName(out)})${pictures}${left}${lost}`;
+  return `${out}: ${counts.trajectories} trajectories, ${counts.steps} steps of ${counts.trees} trees${rows}, ${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${manifestName(out)})${made}${pictures}${left}${lost}`;
 }
 
 function describeFolder(out: string, { splits, files, counts }: FolderManifest): Lines {
@@ -259,15 +261,11 @@ function lostText({ replies, tokens, rows }: Lost): string {
 }
 
 /** Opens the tokenizer that was named. @throws Error where the format has no use for one. */
-async function tokenizerOf({ tokenizer, format, layout, data }: ExportFlags): Promise<ChatTokenizer | undefined> {
+async function tokenizerOf({ tokenizer, format, layout }: ExportFlags): Promise<ChatTokenizer | undefined> {
   if (tokenizer === undefined) return undefined;
   if (format !== 'trl' && (format !== 'verl' || layout === 'step'))
     throw new Error(
       '--tokenizer is for --format trl, and for verl with --layout trajectory: the other formats hold texts; leave it out',
-    );
-  if (format === 'trl' && data !== undefined && data !== 'trajectories')
-    throw new Error(
-      `--tokenizer is for whole trajectories: leave out --data ${data}, or --tokenizer for a row of texts per reply`,
     );
   return openChatTokenizer(tokenizer);
 }
@@ -320,7 +318,9 @@ function contextOf({ context }: ExportFlags): { readonly context?: Exclude<Conte
   return context === 'keep' ? {} : { context };
 }
 
-function withContext(format: RowFormat, flags: ExportFlags): RowFormat {
+function rowFormatWith(flags: ExportFlags, tokenizer: ChatTokenizer | undefined): RowFormat {
+  const format = rowFormatOf(flags);
+  if (format.kind === 'trl' && tokenizer) return { ...format, tokenizer: tokenizer.sha256 };
   return format.kind === 'openai' || format.kind === 'sharegpt' ? { ...format, ...contextOf(flags) } : format;
 }
 

@@ -24,7 +24,7 @@ export function readersOf(format: ExportFormat | RowFormat): readonly string[] {
             'note: every `gpt` turn in this file is trained on: LLaMA-Factory (formatting: sharegpt), FastChat and AgentGym read it alike',
           ];
     case 'trl':
-      return 'tokenizer' in format
+      return format.tokenizer !== undefined
         ? [
             'note: TRL (SFTTrainer) trains on `labels`, where they are not -100; set max_length=None, or it cuts rows at 1,024 tokens',
           ]
@@ -45,7 +45,15 @@ export function readersOf(format: ExportFormat | RowFormat): readonly string[] {
       ];
     case 'verl-prompts':
       return ['note: verl (RLHFDataset) reads this file with its default keys: prompt, reward_model.ground_truth, extra_info'];
+    case 'parquet':
+      return [
+        'note: for pandas, polars and duckdb; a loss is to count replies with `weight` 1 alone, and trainers do not know the form',
+      ];
+    case 'agent-r':
+      return ['note: the published program of Agent-R reads this file: `revise_log`, replies with `loss` true'];
+    case 'jsonl':
+      return ['note: these are events: espalier import takes them back without loss, and trainers do not know the form'];
     default:
-      return [];
+      return format satisfies never;
   }
 }

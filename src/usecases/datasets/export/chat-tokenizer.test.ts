@@ -48,3 +48,16 @@ test('a prompt that the template does not take is named by its place', async () 
   const tokenizer = await openChatTokenizer(folder);
   expect(() => tokenizer.prompt([said('user', 'a')], 'step 3')).toThrow(/^step 3: the chat template .* no system message/);
 });
+
+test.each<[string, readonly number[], string, boolean]>([
+  ['ids of the text with the token that ends it', tinyIds('look up<|im_end|>'), 'look up', true],
+  ['ids of a text that the server stripped', tinyIds('<think>hm</think>\n look up'), 'look up', true],
+  ['ids of a reply that says its call otherwise', tinyIds('{"name":"look"}'), 'call {"name": "look"}', true],
+  ['the place of a choice', tinyIds('u'), 'look up', false],
+  ['an id outside the vocabulary', [9_000], 'look up', false],
+  ['ids of another text', tinyIds('take it'), 'look up', false],
+  ['no text of an empty reply', tinyIds('<|im_end|>'), '', true],
+])('%s are read as the reply or not', async (_, ids, text, known) => {
+  const tokenizer = await openChatTokenizer(await writeTinyTokenizer(folder));
+  expect(tokenizer.reads(ids, text)).toBe(known);
+});

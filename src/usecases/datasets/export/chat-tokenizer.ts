@@ -18,6 +18,8 @@ export interface ChatTokenizer {
   prompt(messages: readonly AskedMessage[], place: string): readonly number[];
   /** Ids of a reply with the token that ends it. */
   reply(text: string): readonly number[];
+  /** Whether ids are this tokenizer's for a reply: what they say is the text, or most of it. */
+  reads(ids: readonly number[], text: string): boolean;
 }
 
 const token = z.union([z.string(), z.object({ content: z.string() }).transform(({ content }) => content)]).nullish();
@@ -72,7 +74,19 @@ export async function openChatTokenizer(folder: string): Promise<ChatTokenizer> 
       }
     },
     reply: (text) => [...encode(text), ...end],
+    reads: (ids, text) =>
+      ids.every((id) => id < size) && isReplyOf(tokenizer.decode([...ids], { skip_special_tokens: true }), text),
   };
+}
+
+/**
+ * Compares what ids say with the reply on record, which a server strips of spaces, and of thoughts where it parses them. An index
+ * of a choice, which a policy that is no language model records, says a sign or a word of it at most.
+ */
+function isReplyOf(decoded: string, reply: string): boolean {
+  const [said, text] = [decoded, reply].map((each) => each.replaceAll(/\s+/g, '')) as [string, string]; // two of two
+  if (said === text) return true;
+  return text !== '' && (said.includes(text) || (text.includes(said) && 2 * said.length >= text.length));
 }
 
 async function textOf(folder: string, file: string, presence: 'needed' | 'may be missing' = 'needed'): Promise<string> {

@@ -101,6 +101,7 @@ function sumOf(all: readonly ExportCounts[]): ExportCounts {
     tokens: sum((c) => c.lost?.tokens ?? 0),
     rows: sum((c) => c.lost?.rows ?? 0),
   };
+  const retokenised = sum((c) => c.retokenised ?? 0);
   return {
     trajectories: sum((c) => c.trajectories),
     withoutStep: sum((c) => c.withoutStep),
@@ -108,6 +109,7 @@ function sumOf(all: readonly ExportCounts[]): ExportCounts {
     steps: sum((c) => c.steps),
     tokens: sum((c) => c.tokens),
     lines: sum((c) => c.lines),
+    ...(retokenised > 0 ? { retokenised } : {}),
     ...(lost.replies > 0 ? { lost } : {}),
   };
 }

@@ -34,6 +34,8 @@ export interface ExportCounts {
   readonly lines: number;
   /** Trained replies that were left out, where the format has no place for them. */
   readonly lost?: Lost;
+  /** Rows of token ids that hold ids which a tokenizer made of texts, where there are any. */
+  readonly retokenised?: number;
   /** Pictures in the folder next to the file, where there are any. */
   readonly pictures?: number;
   /**

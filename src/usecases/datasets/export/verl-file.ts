@@ -14,6 +14,9 @@ export class VerlFile {
   readonly #pictures: Pictures;
   readonly #tokenizer: ChatTokenizer | null;
 
+  /** Rows that hold ids which the tokenizer made. */
+  retokenised = 0;
+
   /** @param tokenizer for rows of trajectories whose texts have no ids; null leaves texts untokenised. */
   constructor(
     sink: ByteSink,
@@ -40,6 +43,7 @@ export class VerlFile {
       // The chat before a step is at most the whole episode; what was shown besides it is its pictures and token ids.
       await this.#file.write(row, sizeOf(trajectory) + picturesSize(row) + idsSize(row));
       rows += 1;
+      if (row.tokenised === 'retokenised') this.retokenised += 1;
     }
     return rows;
   }

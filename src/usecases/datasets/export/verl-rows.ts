@@ -15,7 +15,8 @@ export interface TrajectoryRows {
 
 /**
  * Lays steps of a path out as rows of token ids: one, or one per cut. Ids are those on record; what has none is tokenised where a
- * tokenizer is given. @param shown what each of these steps was asked with.
+ * tokenizer is given, and so is a reply whose ids came without those of its prompt and say another text: the choices of a linear
+ * policy are no tokens. @param shown what each of these steps was asked with.
  * @throws DatasetError `missing-tokens` that names the step and the remedy, `bad-row` for ids that the tokenizer does not have.
  */
 export function tokenRowsOf(
@@ -29,7 +30,8 @@ export function tokenRowsOf(
   for (const [i, step] of own.entries()) {
     const asked = shown[i];
     const before = steps.at(-1)?.tokens;
-    const recorded = recordedStep(step, asked);
+    const found = recordedStep(step, asked);
+    const recorded = tokenizer && areChoices(found, step, tokenizer) ? { ...found, tokens: null } : found;
     // What its producer recorded behind the step before is the observation already.
     const holdsPrompt = recorded.promptIds !== null || before?.mask.at(-1) === 0;
     const whole = recorded.tokens !== null && holdsPrompt;
@@ -45,9 +47,18 @@ export function tokenRowsOf(
       promptIds: holdsPrompt ? recorded.promptIds : promptOf(trajectory, step, asked, tokenizer),
     });
   }
-  const found = trajectoryRows(steps, sumOf(trajectory.rolloutRewards));
-  if (found.kind === 'missing') throw missing(trajectory, own[found.step], found.what);
-  return { rows: found.rows, retokenised };
+  const laid = trajectoryRows(steps, sumOf(trajectory.rolloutRewards));
+  if (laid.kind === 'missing') throw missing(trajectory, own[laid.step], laid.what);
+  return { rows: laid.rows, retokenised };
+}
+
+/** Whether the ids of a reply stand for no text of it: a server that has a tokenizer returns the ids of the prompt too. */
+function areChoices({ promptIds, tokens }: TokenStep, { response }: ExportStep, tokenizer: ChatTokenizer): boolean {
+  if (promptIds !== null || tokens === null) return false;
+  return !tokenizer.reads(
+    Array.from(tokens.ids).filter((_, i) => tokens.mask[i] === 1),
+    response,
+  );
 }
 
 function recordedStep(step: ExportStep, asked: ShownStep | undefined): TokenStep {
@@ -65,7 +76,8 @@ function recordedStep(step: ExportStep, asked: ShownStep | undefined): TokenStep
   };
 }
 
-function sampledAll(ids: readonly number[]): NonNullable<TokenStep['tokens']> {
+/** Makes the tokens of a reply whose ids a tokenizer made. */
+export function sampledAll(ids: readonly number[]): NonNullable<TokenStep['tokens']> {
   return { ids: Int32Array.from(ids), mask: new Uint8Array(ids.length).fill(1), logProbs: null };
 }
 

@@ -148,6 +148,26 @@ describe('texts without ids', () => {
     });
   });
 
+  test('ids that came without those of a prompt and say another text are no tokens: the text is tokenised, and the row says so', async () => {
+    const known = [...tinyIds('look')];
+    const { recorded } = conversation([
+      [null, [7], 'look'],
+      [null, [9_000], 'take'],
+      [null, known, 'look'],
+    ]);
+    await givenEvents(shop.db, recorded.events);
+    const tokenizer = await openChatTokenizer(await writeTinyTokenizer(shop.folder));
+    const [row, ...more] = await shop.rows({ kind: 'verl', layout: 'trajectory', tokenizer: tokenizer.sha256 }, tokenizer);
+    expect(more).toEqual([]);
+    const { responses, response_mask: mask } = row as { responses: number[]; response_mask: number[] };
+    expect(responses.filter((_, i) => mask[i] === 1)).toEqual([
+      ...tinyIds('look<|im_end|>'),
+      ...tinyIds('take<|im_end|>'),
+      ...known,
+    ]);
+    expect(row).toMatchObject({ tokenised: 'retokenised', rollout_log_probs: null });
+  });
+
   test('ids on record stay as they are, and those outside the vocabulary of the tokenizer are refused with the step', async () => {
     const recorded = conversation([[tinyIds(opening), [70, 71], 'look']]);
     await givenEvents(shop.db, recorded.recorded.events);

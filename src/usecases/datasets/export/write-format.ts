@@ -57,8 +57,7 @@ export async function writeFormat(job: WriteJob): Promise<ExportCounts> {
       return writePlain(job, format, (trajectory) => openaiBodies(trajectory, format, job));
     case 'trl': {
       const { tokenizer } = job;
-      if (format.tokenizer !== undefined && tokenizer)
-        return writeBodies(job, async (trajectory) => tokenBodies(trajectory, format, tokenizer));
+      if (format.tokenizer !== undefined && tokenizer) return writeTokens(job, format, tokenizer);
       return writeBodies(job, (trajectory) => chatBodies(trajectory, format, job));
     }
     case 'xtuner':
@@ -82,7 +81,7 @@ export async function writeFormat(job: WriteJob): Promise<ExportCounts> {
   }
 }
 
-type Counting = { -readonly [Name in keyof Omit<ExportCounts, 'leftOut' | 'pictures' | 'lost'>]: number };
+type Counting = { -readonly [Name in keyof Omit<ExportCounts, 'leftOut' | 'pictures' | 'lost' | 'retokenised'>]: number };
 /** Writes one trajectory; returns the number of lines or rows it took. */
 type WriteOne = (trajectory: ExportTrajectory) => Promise<number>;
 
@@ -95,6 +94,20 @@ function writeBodies(
     for (const body of bodies) await job.file.write(jsonLine(body));
     return bodies.length;
   });
+}
+
+async function writeTokens(
+  job: WriteJob,
+  format: Extract<ExportFormat, { kind: 'trl' }>,
+  tokenizer: ChatTokenizer,
+): Promise<ExportCounts> {
+  let retokenised = 0;
+  const counts = await writeBodies(job, async (trajectory) => {
+    const bodies = tokenBodies(trajectory, format, tokenizer);
+    retokenised += bodies.filter(({ tokenised }) => tokenised === 'retokenised').length;
+    return bodies;
+  });
+  return { ...counts, ...(retokenised > 0 ? { retokenised } : {}) };
 }
 
 /** Writes rows whose context is taken out where the format asks for that. @throws DatasetError `context`. */
@@ -155,7 +168,7 @@ async function writeVerl(job: WriteJob<Extract<ExportFormat, { kind: 'verl' }>>)
   const file = new VerlFile(job.file, job.format, job.pictures, job.tokenizer ?? null);
   const counts = await writeTrajectories(job, (trajectory) => file.write(trajectory));
   await file.finish();
-  return counts;
+  return { ...counts, ...(file.retokenised > 0 ? { retokenised: file.retokenised } : {}) };
 }
 
 async function writePrompts(job: WriteJob): Promise<ExportCounts> {

@@ -1,15 +1,12 @@
-import { pictureIds } from '../../../domain/dataset/shown-rows.ts';
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
-import { DatasetError } from '../dataset-error.ts';
 import type { ChatTokenizer } from './chat-tokenizer.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
 import { partOf, rowMetadata } from './row-metadata.ts';
 import { originOf } from './shown-examples.ts';
 import { refuseUnsaid, shownSteps } from './shown-steps.ts';
+import { refusePicturesIn, type TokenBody, tokenBody } from './token-body.ts';
 import { tokenRowsOf } from './verl-rows.ts';
-
-const IGNORED = -100; // the label that torch's cross entropy leaves out
 
 /**
  * Writes a trajectory as token ids for supervised trainers: one line with the masks of every turn, or one per cut where a prompt
@@ -22,7 +19,7 @@ export function tokenBodies(
   trajectory: ExportTrajectory,
   { weights: rule, metadata }: Extract<ExportFormat, { kind: 'trl' }>,
   tokenizer: ChatTokenizer,
-): readonly object[] {
+): readonly TokenBody[] {
   const { head, root, firstPictures = [], steps, rollout, config } = trajectory;
   const weights = turnWeights(steps, rollout, rule);
   const from = weights.indexOf(1);
@@ -30,11 +27,7 @@ export function tokenBodies(
   const to = weights.lastIndexOf(1) + 1;
   const path = { instruction: head.instruction, firstObservation: root.observation, firstPictures, steps };
   const shown = shownSteps(path, weights).slice(from, to);
-  if (shown.some(({ prompt }) => pictureIds(prompt).length > 0))
-    throw new DatasetError(
-      'picture',
-      `trajectory ${rollout.rolloutId} was asked with a picture, which rows of token ids have no place for; leave out --tokenizer, or leave the run out by a filter`,
-    );
+  for (const { prompt } of shown) refusePicturesIn(prompt, `trajectory ${rollout.rolloutId}`);
   const { rows, retokenised } = tokenRowsOf({ ...trajectory, steps: steps.slice(from, to) }, shown, tokenizer);
   const trained = rows.filter((row) => row.steps.some((step, i) => row.mask[i] === 1 && weights[from + step] === 1));
   const origin = originOf(trajectory);
@@ -46,11 +39,7 @@ export function tokenBodies(
     const ids = [...opening, ...row.ids];
     const mask = [...opening.map(() => 0), ...Array.from(row.mask, (m, i) => m * (weights[from + (row.steps[i] ?? 0)] ?? 0))];
     return {
-      input_ids: ids,
-      labels: ids.map((id, i) => (mask[i] === 1 ? id : IGNORED)),
-      loss_mask: mask,
-      position_ids: ids.map((_, i) => i),
-      tokenised: covered.some((_, i) => retokenised.has(row.from + i)) ? 'retokenised' : 'recorded',
+      ...tokenBody(ids, mask, covered.some((_, i) => retokenised.has(row.from + i)) ? 'retokenised' : 'recorded'),
       ...(metadata === 'include'
         ? { metadata: rowMetadata(origin, { prompt: source, part: partOf(row, index, trained.length, from) }) }
         : {}),

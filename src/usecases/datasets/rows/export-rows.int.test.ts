@@ -7,6 +7,8 @@ import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
 import { givenPrepared } from '../../../testing/projecting-log.ts';
+import { tinyIds, writeTinyTokenizer } from '../../../testing/tiny-tokenizer.ts';
+import { openChatTokenizer } from '../export/chat-tokenizer.ts';
 import { manifestPath } from '../export/manifest.ts';
 import { exportRows, type RowExportOptions } from './export-rows.ts';
 import type { RowFormat, RowParameters } from './row-options.ts';
@@ -78,6 +80,33 @@ describe('training rows of the record', () => {
     });
     const keys = rows.map((row) => Object.keys((row as { metadata: object }).metadata));
     expect(keys[0]).toEqual(keys[1]);
+  });
+
+  test('rows of token ids are one per example, the bad prefix and the observations without loss', async () => {
+    await givenEvents(shop.db, record().builder.events);
+    const tokenizer = await openChatTokenizer(await writeTinyTokenizer(shop.path('.')));
+    const format = { kind: 'trl', metadata: 'include', span: 'reply', tokenizer: tokenizer.sha256 } as const;
+    const asked = { role: 'user', content: 'how?' };
+    await writeFile(shop.path('general.json'), JSON.stringify([{ messages: [asked, { role: 'assistant', content: 'well' }] }]));
+    const general = { path: shop.path('general.json'), eta: 0.5, seed: 0 };
+    const { rows, manifest } = await exporting({ format, tokenizer, general });
+    expect(manifest.counts).toMatchObject({ good: 1, revisions: 1, general: 2, lines: 4, trained: 3 });
+    const trained = (rows as readonly Record<string, readonly number[]>[]).map(({ input_ids = [], labels = [] }) =>
+      input_ids.filter((id, i) => labels[i] === id),
+    );
+    const said = (...replies: readonly string[]) => replies.flatMap((reply) => tinyIds(`${reply}<|im_end|>`));
+    expect(trained).toEqual([
+      said('Thought: s\nAction: s', 'Thought: g\nAction: g'),
+      said('well'),
+      said('Thought: I was wrong. g\nAction: g'),
+      said('well'),
+    ]);
+    expect(rows.map((row) => (row as { metadata?: { kind: string } }).metadata?.kind)).toEqual([
+      'good',
+      undefined,
+      'revision',
+      undefined,
+    ]);
   });
 
   test.each([

@@ -14,6 +14,7 @@ import { countForgotten, readPromptsHeld } from '../../../projections/trajectori
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { DatasetError, payloadForgotten } from '../dataset-error.ts';
 import { AtomicFile, type Existing } from '../export/atomic-file.ts';
+import type { ChatTokenizer } from '../export/chat-tokenizer.ts';
 import { countWhole } from '../export/check-whole.ts';
 import { describeQuery } from '../export/parse-trajectory-query.ts';
 import { PictureFolder } from '../export/picture-folder.ts';
@@ -31,6 +32,8 @@ export interface RowExportOptions {
   readonly format: RowFormat;
   readonly parameters: RowParameters;
   readonly general: GeneralOptions | null;
+  /** That of `format.tokenizer`. */
+  readonly tokenizer?: ChatTokenizer | undefined;
   /** The revisions that `parameters.revisionSet` stands for. */
   readonly revisionIds?: ReadonlySet<string>;
   /** The file to make; its manifest lies in `_manifests` next to it. */
@@ -90,6 +93,7 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
       const job = {
         ...{ trx, blobs, query, format, parameters, general, file, folder, signal },
         ...(options.revisionIds ? { revisionIds: options.revisionIds } : {}),
+        tokenizer: format.tokenizer === undefined ? undefined : options.tokenizer,
         pictures: openPictures(trx, blobs, await readPromptsHeld(trx, query)),
         onDone: options.onProgress,
         onExample: options.onExample ?? (() => undefined),

@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import { openSha256 } from '../../../digest/sha256.ts';
 import { completionRows } from '../../../domain/dataset/preference.ts';
+import { textMessage } from '../../../domain/prompts/same-message.ts';
 import { createRandom } from '../../../domain/random/random.ts';
 import { seedFrom } from '../../../domain/random/seed-from.ts';
 import type { LossMessage } from '../../../domain/revision/splice.ts';
 import { toXtuner } from '../../../domain/revision/xtuner.ts';
 import { DatasetError } from '../dataset-error.ts';
+import type { ChatTokenizer } from '../export/chat-tokenizer.ts';
+import { tokeniseChat } from '../export/token-body.ts';
 import { badRow, readRows } from '../import/read-rows.ts';
 import type { RowFormatKind } from './row-options.ts';
 
@@ -85,8 +88,19 @@ export async function openGeneralData({ path, eta, seed }: GeneralOptions, forma
   };
 }
 
-/** Writes a general conversation in a format: one object per line. */
-export function generalBodies(messages: readonly LossMessage[], format: RowFormatKind): readonly object[] {
+/** Writes a general conversation in a format: one object per line. @param tokenizer that of a file of token ids. */
+export function generalBodies(
+  messages: readonly LossMessage[],
+  format: RowFormatKind,
+  tokenizer?: ChatTokenizer,
+): readonly object[] {
+  if (tokenizer) {
+    const weighted = messages.map(({ role, content, loss }) => ({
+      ...textMessage(role, content),
+      ...(loss === undefined ? {} : { weight: loss ? (1 as const) : (0 as const) }),
+    }));
+    return tokeniseChat(weighted, tokenizer, 'a general conversation');
+  }
   switch (format) {
     case 'xtuner':
       return [toXtuner(messages, 'keep')];

@@ -23,6 +23,8 @@ export interface RowFormat {
   readonly span: PreferenceSpan;
   /** openai, sharegpt: what becomes of replies that are context; left out, they stay with `weight` 0 or `loss` false. */
   readonly context?: Exclude<ContextRule, 'keep'>;
+  /** trl: SHA-256 of the tokenizer of a file of token ids, a line per example; left out, it is one of texts. */
+  readonly tokenizer?: string;
 }
 export type RowFormatKind = (typeof ROW_FORMATS)[number];
 export const ROW_FORMATS = ['agent-r', 'xtuner', 'sharegpt', 'openai', 'trl', 'dpo'] as const;

@@ -1,13 +1,15 @@
-import { shareGptTurns } from '../../../domain/dataset/chat.ts';
-import { type PromptSource, shownRows } from '../../../domain/dataset/shown-rows.ts';
+import { shareGptTurns, weightedChat } from '../../../domain/dataset/chat.ts';
+import { type PromptSource, type ShownMessage, shownRows } from '../../../domain/dataset/shown-rows.ts';
 import { textMessage } from '../../../domain/prompts/same-message.ts';
 import { toXtuner } from '../../../domain/revision/xtuner.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import { DatasetError } from '../dataset-error.ts';
+import type { ChatTokenizer } from '../export/chat-tokenizer.ts';
 import { lossMessages, openaiMessages, partMessages } from '../export/message-forms.ts';
 import { partOf, picturesNamed, type RowSaid } from '../export/row-metadata.ts';
 import { imagesColumn, type PictureShelf, picturesIn, type ShownExample } from '../export/shown-examples.ts';
 import { refuseUnsaid, shownSteps } from '../export/shown-steps.ts';
+import { tokeniseChat } from '../export/token-body.ts';
 import { completionBodies } from '../export/write-chat.ts';
 import { DEFAULT_ACKNOWLEDGEMENT, isChat, shareGptRow } from '../export/write-sharegpt.ts';
 import { rowBodies } from './row-bodies.ts';
@@ -20,18 +22,28 @@ export interface ExampleBody {
   readonly said: RowSaid & { readonly images?: readonly object[] };
 }
 
+/** What examples are written with: pictures, and the tokenizer of a file of token ids. */
+export interface ExampleShelf extends PictureShelf {
+  readonly tokenizer?: ChatTokenizer | undefined;
+}
+
 /**
  * Writes an example in a format: a good trajectory behind the prompts that its steps were asked with, a pair behind the prompt of
  * the step where the two part. A revision is composed: nobody was asked with it.
  * @throws DatasetError `missing-prompt`, `picture`.
  */
-export async function shownBodies(row: TrainingRow, format: RowFormat, shelf: PictureShelf): Promise<readonly ExampleBody[]> {
+export async function shownBodies(row: TrainingRow, format: RowFormat, shelf: ExampleShelf): Promise<readonly ExampleBody[]> {
   const shown = row.kind === 'pair' ? await pairBodies(row, format, shelf) : await turnBodies(row, format, shelf);
   if (shown) return shown;
   refusePictures(row, format);
   const source: PromptSource = 'composed';
   refuseUnsaid(source, row.config, `tree ${row.source.tree} of run ${row.source.run}`, format.metadata === 'include');
   const part = { index: 0, of: 1, from: 0, to: row.turns.length };
+  if (shelf.tokenizer)
+    return tokeniseChat(composedChat(row), shelf.tokenizer, placeOf(row)).map((body) => ({
+      body,
+      said: { prompt: source, part },
+    }));
   const said = { prompt: source, part, ...picturesNamed([], shelf.pictures) };
   return rowBodies(row, format).map((body) => ({ body: inParts(body, format, shelf), said }));
 }
@@ -39,7 +51,7 @@ export async function shownBodies(row: TrainingRow, format: RowFormat, shelf: Pi
 /**
  * Null where the trajectory has no recorded prompts and shows no picture, or the format has a shape of its own for the chat.
  */
-async function turnBodies(row: TrainingRow, format: RowFormat, shelf: PictureShelf): Promise<readonly ExampleBody[] | null> {
+async function turnBodies(row: TrainingRow, format: RowFormat, shelf: ExampleShelf): Promise<readonly ExampleBody[] | null> {
   const { turns, instruction, firstObservation, firstPictures, prompts } = row;
   const promptOf = (stepId: string | null) => (row.kind === 'good' ? (prompts.get(stepId ?? '') ?? null) : null);
   const steps = turns.map((turn) => ({
@@ -61,10 +73,25 @@ async function turnBodies(row: TrainingRow, format: RowFormat, shelf: PictureShe
       stepIds,
       metadata: { prompt: one.source, part: partOf(one, index, rows.length) },
     };
-    if (format.kind === 'trl') bodies.push(...(await completionsOf(example, shelf)));
+    if (shelf.tokenizer)
+      bodies.push(...tokeniseChat(one.messages, shelf.tokenizer, placeOf(row)).map((body) => ({ body, said: example.metadata })));
+    else if (format.kind === 'trl') bodies.push(...(await completionsOf(example, shelf)));
     else bodies.push(await bodyOf(row, example, { kind: format.kind, context: format.context }, weights, shelf));
   }
   return bodies;
+}
+
+/** The chat of an example that nobody was asked with, the weight of each reply said. */
+function composedChat({ instruction, firstObservation, turns }: TrainingRow): readonly ShownMessage[] {
+  const weights = turns.map(({ loss }) => (loss ? 1 : 0));
+  return weightedChat({ instruction, firstObservation, history: turns }, weights).map(({ role, content, weight }) => ({
+    ...textMessage(role, content),
+    ...(weight === undefined ? {} : { weight }),
+  }));
+}
+
+function placeOf({ source }: Pick<TrainingRow, 'source'>): string {
+  return `tree ${source.tree}`;
 }
 
 /** Whether a reply of a trajectory comes behind a picture. */
@@ -93,7 +120,7 @@ async function bodyOf(
   weights: readonly (0 | 1)[],
   shelf: PictureShelf,
 ): Promise<ExampleBody> {
-  const place = `tree ${source.tree}`;
+  const place = placeOf({ source });
   if (kind === 'xtuner') return { body: toXtuner(lossMessages(row.messages, place), 'keep'), said: metadata };
   const pictures = await picturesIn(row.messages, stepIds, shelf);
   const said = { ...metadata, ...picturesNamed(pictures, shelf.pictures) };

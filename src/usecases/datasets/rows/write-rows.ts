@@ -1,6 +1,7 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { Trx } from '../../../postgres/database.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
+import type { ChatTokenizer } from '../export/chat-tokenizer.ts';
 import type { ByteSink } from '../export/format.ts';
 import { jsonLine } from '../export/json-line.ts';
 import { rowMetadata } from '../export/row-metadata.ts';
@@ -42,6 +43,8 @@ export interface RowJob extends PictureShelf {
   readonly format: RowFormat;
   readonly parameters: RowParameters;
   readonly general: GeneralData | null;
+  /** Left out, rows are texts. */
+  readonly tokenizer?: ChatTokenizer | undefined;
   readonly revisionIds?: ReadonlySet<string>;
   readonly file: ByteSink;
   readonly signal: AbortSignal;
@@ -104,7 +107,8 @@ export async function writeRows(job: RowJob): Promise<RowsWritten> {
       tasks.add(row.taskId);
       runs.add(row.source.run);
       for (const messages of general?.behind(++written) ?? []) {
-        for (const body of generalBodies(messages, format.kind)) await write(inParts(body, format, job));
+        for (const body of generalBodies(messages, format.kind, job.tokenizer))
+          await write(job.tokenizer ? body : inParts(body, format, job));
         counts.general += 1;
       }
     }
@@ -116,9 +120,13 @@ export async function writeRows(job: RowJob): Promise<RowsWritten> {
   return { counts: all, runs: [...runs].sort() };
 }
 
-/** Counts the replies that are trained on, or preferred: a line of `trl`, and of `dpo` by reply, holds one. */
-function trainedIn({ turns, pair }: TrainingRow, { kind, span, context }: RowFormat, lines: readonly object[]): number {
-  if (kind === 'trl' || (kind === 'dpo' && span === 'reply')) return lines.length;
+/** Counts the replies that are trained on, or preferred: a line of texts of `trl`, and of `dpo` by reply, holds one. */
+function trainedIn(
+  { turns, pair }: TrainingRow,
+  { kind, span, context, tokenizer }: RowFormat,
+  lines: readonly object[],
+): number {
+  if ((kind === 'trl' && tokenizer === undefined) || (kind === 'dpo' && span === 'reply')) return lines.length;
   if (context !== undefined) return lines.reduce((sum, line) => sum + withoutContext(line).kept.length, 0);
   if (kind === 'dpo') return pair === null ? 0 : pair.good.length - pair.branch;
   return turns.filter(({ loss }) => loss).length;

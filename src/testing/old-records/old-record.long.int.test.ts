@@ -29,8 +29,8 @@ const RELEASED = [/^rewards trees/, /^step-tree trees/, /^rewards trees/];
 const OF_RELEASES = [
   ...['returns', 'reward_edges', 'reward_revisions', 'rewards', 'rollouts', 'steps', 'sample_rewards', 'samples'],
 ];
-/** Formats whose rows have had other metadata or columns since. */
-const RAISED = /--format (openai|trl-grpo|agent-r|dpo|parquet) /;
+/** Formats whose rows have had other metadata or columns, or numbers with a point, since. */
+const RAISED = /--format (openai|trl-grpo|agent-r|dpo|parquet|batches) /;
 /** Exports of a run that worded its prompts before they were recorded: they held the chat of the environment instead. */
 const WORDED = EXPORTS.filter((line) => line.includes(RUNS.drawn));
 /** Where the release that `record-releases` appended lies elsewhere than the event that the database alone had released. */

@@ -182,6 +182,18 @@ test('an export without a policy contains all of them in order, and the same his
   expect(await exported({ out: out('again.jsonl') })).toEqual(first);
 });
 
+test('scores and metrics of lines have a point, and counts have none, so that two histories are read as one', async () => {
+  await givenEvents(database.db, builder().recorded.events);
+  await exported();
+  const text = await readFile(out(), 'utf8');
+  const numbersOf = (name: string) =>
+    [...text.matchAll(new RegExp(`"${name}":(\\{[^}]*\\})`, 'g'))].map(([, value]) => value ?? '');
+  const measured = [...numbersOf('scores'), ...numbersOf('metrics')].flatMap((value) => value.match(/-?[\d.]+(?=[,}])/g) ?? []);
+  expect(measured.length).toBeGreaterThan(0);
+  expect(measured.filter((number) => !number.includes('.'))).toEqual([]);
+  expect(text).toMatch(/"tokens":\d+,/);
+});
+
 test('a batch that differs from its plan is named', async () => {
   const { recorded, batchId } = builder();
   await givenEvents(database.db, recorded.events);

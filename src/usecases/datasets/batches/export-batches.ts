@@ -9,6 +9,7 @@ import { trainingPool } from '../../../projections/training-pool/training-pool.t
 import { DatasetError } from '../dataset-error.ts';
 import { AtomicFile, type Existing } from '../export/atomic-file.ts';
 import type { ByteSink } from '../export/format.ts';
+import { jsonLine } from '../export/json-line.ts';
 import { ParquetFile } from '../export/parquet-file.ts';
 import { publishWithManifest, refuseManifest } from '../export/publish-file.ts';
 import { readSnapshot, type SnapshotPosition } from '../export/snapshot.ts';
@@ -33,7 +34,7 @@ export interface BatchExportOptions {
 export interface BatchManifest {
   readonly schema: 'espalier-batches-manifest/1';
   readonly format: { readonly kind: 'batches'; readonly container: BatchExportOptions['container'] };
-  readonly formatVersion: 1;
+  readonly formatVersion: 1 | 2;
   readonly policies: readonly string[] | null;
   readonly codeVersion: string;
   readonly position: SnapshotPosition;
@@ -88,7 +89,7 @@ export async function exportBatches(options: BatchExportOptions): Promise<BatchM
     const manifest: BatchManifest = {
       schema: 'espalier-batches-manifest/1',
       format: { kind: 'batches', container },
-      formatVersion: 1,
+      formatVersion: container === 'jsonl' ? 2 : 1,
       policies,
       codeVersion,
       position,
@@ -121,7 +122,7 @@ interface Writer {
 
 function openWriter(sink: ByteSink, container: BatchExportOptions['container']): Writer {
   if (container === 'jsonl')
-    return { write: (record) => sink.write(`${JSON.stringify(fileRecord(record))}\n`), finish: () => Promise.resolve() };
+    return { write: (record) => sink.write(jsonLine(fileRecord(record))), finish: () => Promise.resolve() };
   const file = new ParquetFile(sink, BATCH_HISTORY);
   return {
     write: (record) => file.write(batchRow(record), record.kind === 'batch' ? 2_000 + 500 * record.samples.length : 500),

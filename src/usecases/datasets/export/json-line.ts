@@ -19,6 +19,14 @@ export function float(value: number): Float {
   return new Float(value);
 }
 
+/** Makes every number of a value one with a point: of measurements, or of parameters that are no counts. */
+export function floats(value: unknown): unknown {
+  if (typeof value === 'number') return float(value);
+  if (Array.isArray(value)) return value.map(floats);
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, floats(each)]));
+}
+
 /** Writes a row as a line of JSON: as `JSON.stringify` does, floats with a point. */
 export function jsonLine(row: object): string {
   return `${textOf(row)}\n`;
@@ -27,7 +35,7 @@ export function jsonLine(row: object): string {
 function textOf(value: unknown): string {
   if (value instanceof Float) return floatText(value.value);
   if (Array.isArray(value)) return `[${value.map((each) => (each === undefined ? 'null' : textOf(each))).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (typeof value !== 'object' || value === null || value instanceof Date) return JSON.stringify(value);
   const fields = Object.entries(value).flatMap(([name, each]) =>
     each === undefined ? [] : `${JSON.stringify(name)}:${textOf(each)}`,
   );

@@ -49,14 +49,14 @@ export type ExportFormat =
 
 /** Raised when the bytes of a format change for equal input. */
 export const FORMAT_VERSIONS: Readonly<Record<ExportFormat['kind'], number>> = {
-  openai: 4,
+  openai: 5,
   xtuner: 4,
   trl: 4,
-  'trl-grpo': 4,
+  'trl-grpo': 5,
   sharegpt: 4,
   atif: 2,
   parquet: 3,
-  verl: 4,
+  verl: 5,
   'verl-prompts': 1,
   jsonl: 2,
 };
@@ -64,4 +64,8 @@ export const FORMAT_VERSIONS: Readonly<Record<ExportFormat['kind'], number>> = {
 /** Where a format's bytes go; `AtomicFile` is one. */
 export interface ByteSink {
   write(data: string | Uint8Array): Promise<void>;
+  /** Of a sink of several files: whether the open one has its size. Who writes lines need not ask. */
+  readonly isFull?: boolean;
+  /** Ends the open file; what is written next begins another. */
+  next?(): Promise<void>;
 }

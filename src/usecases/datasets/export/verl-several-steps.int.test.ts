@@ -19,11 +19,11 @@ const span = (from: number, to: number, version: number) => ({ from, to, policyI
 type Turn = readonly [prompt: readonly number[] | null, sampled: readonly number[] | null, response: string];
 
 /** Records one rollout whose steps were asked with these ids, and returns its run and steps. */
-function conversation(turns: readonly Turn[], images: readonly (readonly string[])[] = []) {
+function conversation(turns: readonly Turn[], images: readonly (readonly string[])[] = [], guided: readonly number[] = []) {
   const recorded = new EventBuilder('conversation');
   const runId = recorded.run();
   const tree = recorded.tree(runId);
-  const rollout = recorded.rollout(tree);
+  const rollout = recorded.rollout(tree, 0, { policy: { policyId: 'model', version: 0 } });
   let [parent, before]: [string, ShownPrompt | null] = [tree.rootStepId, null];
   const steps: string[] = [];
   for (const [k, [ids, sampled, response]] of turns.entries()) {
@@ -39,7 +39,7 @@ function conversation(turns: readonly Turn[], images: readonly (readonly string[
       tokens,
       response,
       observation: `seen ${k}`,
-      policySpans: [span(0, 1, 0)],
+      policySpans: [guided.includes(k) ? { ...span(0, 1, 0), policyId: 'guide' } : span(0, 1, 0)],
     });
     steps.push(parent);
     recorded.reward(tree, parent, 2 ** -k);
@@ -87,6 +87,18 @@ describe('rows of several steps', () => {
       raw_prompt: [{ role: 'user', content: 'asked 2' }],
     });
     expect(await readDrift(shop.db, [runId])).toMatchObject([{ steps: 1, firstStepId: steps[2] }]);
+  });
+
+  test('the step of another policy is shown: its tokens have the mask 0, and its reward stays', async () => {
+    const turns: readonly Turn[] = [
+      [[1, 2], [3, 4], 'a'],
+      [[1, 2, 3, 4, 90], [5], 'b'],
+    ];
+    await givenEvents(shop.db, conversation(turns, [], [0]).recorded.events);
+    const [row] = await shop.rows(TRAJECTORY);
+    expect(row).toMatchObject({ responses: [3, 4, 90, 5], response_mask: [0, 0, 0, 1], token_level_scores: [0, 1, 0, 0.5] });
+    const steps = await shop.rowsIn('steps', { kind: 'verl', layout: 'step' });
+    expect(steps.map(({ response_mask: mask }) => mask)).toEqual([[0, 0], [1]]);
   });
 
   test('rows of random conversations hold exactly the recorded ids, and their masks exactly the sampled ones', async () => {

@@ -4,7 +4,7 @@ import { markedText } from './message-forms.ts';
 import type { Pictures } from './pictures.ts';
 import { shownSteps } from './shown-steps.ts';
 import { componentRows, episodeColumns, versionColumns } from './verl-episode.ts';
-import { splitOwn, stepTokens } from './verl-tokens.ts';
+import { splitOwn, stepTokens, tookBy } from './verl-tokens.ts';
 
 /**
  * Writes the steps that a rollout took as rows of `VERL_STEPS`. Each has the whole prompt that it was asked with: the file grows
@@ -41,7 +41,7 @@ export async function* verlStepRows(
         : {}),
       response_text: step.response,
       responses: tokens?.ids ?? null,
-      response_mask: tokens?.mask ?? null,
+      response_mask: tokens && (tookBy(step, rollout) ? tokens.mask : tokens.mask.map(() => 0)),
       rollout_log_probs: tokens?.logProbs ?? null,
       step_reward: Object.values(step.rewards).reduce((sum, value) => sum + value, 0),
       rewards: componentRows(step.rewards),

@@ -41,3 +41,21 @@ export function splitOwn({ rollout, root, steps }: ExportTrajectory): {
   const from = rollout.fromStepId === root.stepId ? 0 : steps.findIndex(({ stepId }) => stepId === rollout.fromStepId) + 1;
   return { context: steps.slice(0, from), own: steps.slice(from) };
 }
+
+/** As `splitOwn`, what others took at the beginning (a guide, an imported context) with the prompt. */
+export function splitPolicy(trajectory: ExportTrajectory): ReturnType<typeof splitOwn> {
+  const { context, own } = splitOwn(trajectory);
+  const found = own.findIndex((step) => tookBy(step, trajectory.rollout));
+  const from = found < 0 ? own.length : found;
+  return { context: [...context, ...own.slice(0, from)], own: own.slice(from) };
+}
+
+/** Counts the steps that others took. */
+export function othersInside(steps: readonly ExportStep[], rollout: ExportTrajectory['rollout']): number {
+  return steps.filter((step) => !tookBy(step, rollout)).length;
+}
+
+/** Whether the policy of a rollout took a step: what others took is nothing to train it on. */
+export function tookBy({ policySpans }: ExportStep, { policyId }: ExportTrajectory['rollout']): boolean {
+  return policySpans.some((span) => span.policyId === policyId);
+}

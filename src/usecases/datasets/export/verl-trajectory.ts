@@ -6,7 +6,7 @@ import type { Pictures } from './pictures.ts';
 import { shownSteps } from './shown-steps.ts';
 import { componentRows, episodeColumns, versionColumns } from './verl-episode.ts';
 import { tokenRowsOf } from './verl-rows.ts';
-import { splitOwn } from './verl-tokens.ts';
+import { splitOwn, tookBy } from './verl-tokens.ts';
 
 /**
  * Writes a trajectory as rows of `verlTrajectories`: one, or one per cut; none for one that took no step. @throws DatasetError
@@ -21,6 +21,7 @@ export async function* verlTrajectoryRows(
   const episode = episodeColumns(trajectory);
   const path = { instruction: head.instruction, firstObservation: root.observation, firstPictures, steps };
   const shown = shownSteps(path, []);
+  const mine = own.map((step) => tookBy(step, rollout)); // a guide's tokens are shown, not sampled by the policy
   const { rows, retokenised } = tokenRowsOf({ ...trajectory, steps: own }, shown.slice(context.length), tokenizer);
   for (const row of rows) {
     const first = shown[context.length + row.from];
@@ -50,7 +51,7 @@ export async function* verlTrajectoryRows(
       tokenised: covered.some((_, k) => retokenised.has(row.from + k)) ? 'retokenised' : 'recorded',
       prompts: row.promptIds && Array.from(row.promptIds),
       responses: Array.from(row.ids),
-      response_mask: Array.from(row.mask),
+      response_mask: Array.from(row.mask, (m, i) => (m === 1 && mine[row.steps[i] ?? 0] ? 1 : 0)),
       rollout_log_probs: row.logProbs && Array.from(row.logProbs),
       step_indices: Array.from(row.steps),
       step_ends: row.ends,

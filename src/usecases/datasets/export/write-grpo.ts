@@ -1,17 +1,19 @@
+import { DatasetError } from '../dataset-error.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
 import { float } from './json-line.ts';
 import { partMessages } from './message-forms.ts';
 import { picturesNamed } from './row-metadata.ts';
 import { imagesColumn, type PictureShelf, picturesIn, shownExamples } from './shown-examples.ts';
-import { splitOwn } from './verl-tokens.ts';
+import { othersInside, splitPolicy } from './verl-tokens.ts';
 
 /**
  * Writes a trajectory as scored completions for TRL, as GRPO and its relatives compare them: `prompt` (what its first reply was
  * asked with), `completion` (its replies and the observations between them), `reward` (its return), `rewards` by component, and
  * `group`, which all completions of one tree share. The observation after the last reply is left out. Where a prompt does not
  * continue the one before, as where the past is drawn into an image, a trajectory is several lines of one reward, and
- * `trajectory` and `part` say which belong together. None for a trajectory that took no step.
+ * `trajectory` and `part` say which belong together. Steps of others that it begins with are its prompt. None for a trajectory
+ * that took no step. @throws DatasetError `context` where another policy, or a person, took a step in the middle.
  */
 export async function grpoBodies(
   trajectory: ExportTrajectory,
@@ -19,7 +21,8 @@ export async function grpoBodies(
   shelf: PictureShelf,
 ): Promise<readonly object[]> {
   const { head, rewards, returnValue, rollout, steps } = trajectory;
-  const { context } = splitOwn(trajectory);
+  const { context, own } = splitPolicy(trajectory);
+  refuseOthers(own, trajectory);
   const says = metadata === 'include';
   const examples = shownExamples(trajectory, { from: context.length, weights: steps.map(() => 1), says });
   return Promise.all(
@@ -37,5 +40,15 @@ export async function grpoBodies(
         ...(says ? { metadata: { ...example.metadata, ...picturesNamed(pictures, shelf.pictures) } } : {}),
       };
     }),
+  );
+}
+
+/** @throws DatasetError: a trainer would count each reply of a completion as the policy's. */
+function refuseOthers(own: ExportTrajectory['steps'], { rollout, head }: ExportTrajectory): void {
+  const others = othersInside(own, rollout);
+  if (others === 0) return;
+  throw new DatasetError(
+    'context',
+    `trl-grpo cannot say which replies of a completion are context: ${others} of trajectory ${rollout.rolloutId} of run ${head.runId} were taken by another than ${rollout.policyId}; export --format verl, which masks them, or leave the run out by a filter`,
   );
 }

@@ -11,23 +11,23 @@ export interface ParquetShape {
   readonly name: string;
 }
 
-/** Writes rows as Parquet (Snappy), a bounded row group at a time. A row has a value under the name of every top column. */
+/**
+ * Writes rows as Parquet (Snappy), a bounded row group at a time, and goes on in another file where its sink says that one is
+ * full. A row has a value under the name of every top column.
+ */
 export class ParquetFile {
-  readonly #out: SinkWriter;
-  readonly #parquet: ParquetWriter;
+  readonly #sink: ByteSink;
+  readonly #shape: ParquetShape;
+  #parquet: ParquetWriter;
   readonly #columns: readonly string[];
   #rows: Readonly<Record<string, unknown>>[] = [];
   #bytes = 0;
 
-  constructor(sink: ByteSink, { schema, name }: ParquetShape) {
-    this.#columns = topColumns(schema);
-    this.#out = new SinkWriter(sink);
-    this.#parquet = new ParquetWriter({
-      writer: this.#out,
-      schema,
-      createdBy: 'espalier',
-      kvMetadata: [{ key: 'espalier.schema', value: name }],
-    });
+  constructor(sink: ByteSink, shape: ParquetShape) {
+    this.#columns = topColumns(shape.schema);
+    this.#sink = sink;
+    this.#shape = shape;
+    this.#parquet = openParquet(sink, shape);
   }
 
   /** @param bytes an estimate of what the row holds in memory until its group is written. */
@@ -47,12 +47,22 @@ export class ParquetFile {
     const rows = this.#rows;
     this.#rows = [];
     this.#bytes = 0;
+    if (this.#sink.isFull) {
+      await this.#parquet.finish();
+      await this.#sink.next?.();
+      this.#parquet = openParquet(this.#sink, this.#shape);
+    }
     // Without page offset indexes: they stay in memory until the footer, and a row group here is one or few pages.
     const columnData = this.#columns.map(
       (name): ColumnSource => ({ name, data: rows.map((row) => row[name]), offsetIndex: false }),
     );
     await this.#parquet.write({ columnData, rowGroupSize: rows.length });
   }
+}
+
+function openParquet(sink: ByteSink, { schema, name }: ParquetShape): ParquetWriter {
+  const kvMetadata = [{ key: 'espalier.schema', value: name }];
+  return new ParquetWriter({ writer: new SinkWriter(sink), schema, createdBy: 'espalier', kvMetadata });
 }
 
 /** The names of the top columns: a schema lists the root, then each column with all that is below it. */

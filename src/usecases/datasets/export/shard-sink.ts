@@ -20,8 +20,8 @@ interface OpenShard {
 }
 
 /**
- * Writes a split as files `data/<split>-00000-of-00002<ending>` of a folder. Lines go on in the next file where one is full; a
- * Parquet file is one. Who opens it finishes or discards it.
+ * Writes a split as files `data/<split>-00000-of-00002<ending>` of a folder. Lines go on in the next file where one is full; who
+ * writes Parquet asks whether it is, and ends it with a footer. Who opens it finishes or discards it.
  */
 export class ShardSink implements ByteSink {
   readonly #folder: string;
@@ -31,17 +31,25 @@ export class ShardSink implements ByteSink {
   readonly #done: OpenShard[] = [];
   #open: OpenShard | null = null;
 
-  /** @param limit bytes after which a line begins the next file. */
+  /** @param limit bytes after which a line, or a row group, begins the next file. */
   constructor(folder: string, { split, ending }: { readonly split: string; readonly ending: string }, limit = SHARD_BYTES) {
     this.#folder = folder;
     this.#split = split;
     this.#ending = ending;
-    this.#limit = ending === '.parquet' ? Number.POSITIVE_INFINITY : limit;
+    this.#limit = limit;
+  }
+
+  get isFull(): boolean {
+    return this.#open !== null && this.#open.bytes >= this.#limit;
+  }
+
+  next(): Promise<void> {
+    return this.#close();
   }
 
   async write(data: string | Uint8Array): Promise<void> {
     const bytes = Buffer.from(data);
-    if (this.#open && this.#open.bytes >= this.#limit) await this.#close();
+    if (this.isFull && this.#ending !== '.parquet') await this.#close();
     this.#open ??= await this.#begin();
     const { handle, hash } = this.#open;
     hash.update(bytes);

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId } from '../events/new-id.ts';
@@ -143,6 +143,16 @@ test('espalier import reads a search tree of the published program, and pairs ar
     ['Thought: p\nAction: x', 'Thought: q\nAction: z'],
   ]);
 }, 60_000);
+
+test('an import of a file of others names, on stderr, what its form does not keep, and one of events names nothing', async () => {
+  const [chat, events] = [file('chat.json'), file('events.jsonl')];
+  writeFileSync(chat, '{"messages":[{"role":"user","content":"1+1?"},{"role":"assistant","content":"2"}]}\n');
+  const imported = await runEspalier(['import', chat], env);
+  expect(imported.stdout).toContain('1 trees, 1 rollouts, 1 steps');
+  expect(imported.stderr).toContain('note: not kept, where the file was made of a record: token ids, rewards of single steps');
+  expect((await runEspalier(['export', '--run', runId, '--format', 'jsonl', '--out', events], env)).code).toBe(0);
+  expect((await runEspalier(['import', events], env)).stderr).not.toContain('not kept');
+});
 
 test('an export for OpenAI names once, on stderr, the trainers that ignore its weights, and no other format does', async () => {
   const exported = (format: string) =>

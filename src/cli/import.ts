@@ -5,9 +5,9 @@ import { openAppender } from '../platform/open-appender.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { type AgentTrajTexts, parseAgentTrajOptions } from '../usecases/datasets/import/agent-traj-options.ts';
 import { ITEM_FORMS, type ItemFormName } from '../usecases/datasets/import/forms/item-of-file.ts';
-import { importTrajectories } from '../usecases/datasets/import/import-trajectories.ts';
+import { type ImportReport, importTrajectories } from '../usecases/datasets/import/import-trajectories.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { progressLine, say } from './terminal.ts';
+import { note, progressLine, say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 type ImportFlags = AgentTrajTexts & {
@@ -18,6 +18,19 @@ type ImportFlags = AgentTrajTexts & {
 };
 
 const WAIT_MS = 120_000;
+
+/** What files of a form cannot hold, or an import of them leaves out: said once, where somebody may miss it. */
+const NOT_KEPT: Readonly<Record<ImportReport['source'], string | null>> = {
+  events: null,
+  'agent-r': null,
+  'agent-traj': 'token ids, rewards of single steps, and what followed the last reply',
+  openai:
+    'token ids, rewards of single steps, what followed the last reply, and prompts that were worded otherwise than as one chat',
+  atif: 'ids of prompts, definitions of tools, costs, and prompts that were worded otherwise than as one chat',
+  verl: 'what followed the last reply, and of a rollout dump token ids and rewards of single steps',
+  verifiers: 'token ids, single metrics, what followed the last reply, and which rows were one trajectory',
+  'hf-trace': 'usage, thinking and times',
+};
 
 /**
  * `espalier import FILE|DIR`: our own JSONL, trajectories of others (chats, ShareGPT, ATIF, …), or Agent-R's search trees. One
@@ -78,6 +91,9 @@ export function addImport(program: Command): void {
           `${file}: ${report.trees} trees, ${report.rollouts} rollouts, ${report.steps} steps in ${report.events} events${again}`,
         );
         say(`run ${report.runs.join(', ')}`);
+        const notKept = NOT_KEPT[report.source];
+        if (notKept !== null)
+          note(`note: not kept, where the file was made of a record: ${notKept}; events (jsonl) hold everything`);
       } finally {
         await projector.close();
       }

@@ -13,6 +13,7 @@ import { eventFileDrafts, isEventFile } from './event-file-drafts.ts';
 import { detectForm, itemFormOf } from './forms/item-form.ts';
 import type { ItemFormName } from './forms/item-of-file.ts';
 import { readObjects } from './forms/read-objects.ts';
+import { isParquet } from './forms/verl-steps.ts';
 import { chunkDrafts, type LinedDraft } from './lined-draft.ts';
 import { surveyAgentTraj } from './survey-agent-traj.ts';
 
@@ -104,7 +105,7 @@ async function planSearches({ source, agentTraj }: ImportOptions): Promise<Impor
 }
 
 async function planImport({ source, form: asked, agentTraj, blobs }: ImportOptions): Promise<ImportPlan> {
-  if (asked === 'detect' && isEventFile(await firstObject(source)))
+  if (asked === 'detect' && !(await isParquet(source)) && isEventFile(await firstObject(source)))
     return { source: 'events', withoutConversation: 0, drafts: () => eventFileDrafts(source, blobs) };
   const form = asked === 'detect' || asked === 'agent-r' ? await detectForm(source) : itemFormOf(asked);
   const survey = await surveyAgentTraj(form, source, agentTraj);

@@ -11,6 +11,7 @@ const PAGE_BYTES = 256 * 2 ** 20; // writers make pages of 1 MiB, some put a who
  */
 const COMPRESSORS: Compressors = {
   SNAPPY: (bytes, size) => {
+    if (size === 0) return new Uint8Array(); // a page of nulls alone, as our own files have them
     const page = new Uint8Array(bounded(size));
     snappyUncompress(bytes, page);
     return page;

@@ -6,6 +6,7 @@ import { datasetWorkshop } from '../../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../../testing/event-builder.ts';
 import { givenEvents } from '../../../../testing/given-events.ts';
 import type { ExportFormat } from '../../export/format.ts';
+import { readParquet } from '../../prepare/read-parquet.ts';
 
 const shop = datasetWorkshop();
 
@@ -101,6 +102,71 @@ describe('files of others', () => {
       expect(after).toHaveLength(2);
     },
   );
+
+  test.each<[string, ExportFormat, number]>([
+    ['trl', { kind: 'trl', weights: 'own', metadata: 'include' }, 3],
+    ['trl-grpo', { kind: 'trl-grpo', metadata: 'include' }, 2],
+  ])(
+    'rows of prompt and completion of ours (%s) come back equal: replies in a prompt stay context, rewards keep their components',
+    async (_, format, count) => {
+      await givenEvents(shop.db, recorded().events);
+      const before = await exported('before', format);
+      expect(before).toHaveLength(count);
+      await shop.startAgain();
+      expect(await shop.importing({ source: shop.path('before') })).toMatchObject({ source: 'verifiers', rollouts: count });
+      const after = await exported('after', format);
+      expect(after.map(withoutIds)).toEqual(before.map(withoutIds));
+    },
+  );
+
+  test('our Parquet for verl with a row per step comes back equal: prompts, replies, tokens, rewards, outcome and policy', async () => {
+    const columns = ['raw_prompt', 'response_text', 'responses', 'response_mask', 'rollout_log_probs', 'step_reward', 'rewards'];
+    const ends = [
+      'trajectory_rewards',
+      'episode_rewards',
+      'outcome',
+      'success',
+      'policy_id',
+      'param_version_start',
+      'termination',
+    ];
+    const format = { kind: 'verl', layout: 'step' } as const;
+    const rowsIn = async (path: string) => {
+      const rows: object[] = [];
+      for await (const row of readParquet(path, [...columns, ...ends, 'data_source', 'step_indices'])) rows.push(row);
+      return rows;
+    };
+    await givenEvents(shop.db, recorded().events);
+    const before = await rowsIn(await shop.exportTo('before', format));
+    expect(before).toHaveLength(4);
+    await shop.startAgain();
+    expect(await shop.importing({ source: shop.path('before') })).toMatchObject({ source: 'verl', rollouts: 2, steps: 4 });
+    expect(await rowsIn(await shop.exportTo('after', format))).toEqual(before);
+  });
+
+  test('Parquet that holds no texts of replies is refused with what does', async () => {
+    await givenEvents(shop.db, recorded().events);
+    await shop.exportTo('source', { kind: 'verl-prompts', truths: null });
+    await shop.startAgain();
+    await expect(shop.importing()).rejects.toThrow(
+      'so its replies are no texts; import takes export --format verl --layout step',
+    );
+  });
+
+  test("a reply of another in the middle of a completion is refused, as a trainer would count it as the policy's", async () => {
+    const builder = new EventBuilder('middle');
+    const tree = builder.tree(builder.run(), 'bread');
+    const rollout = builder.rollout(tree, 0);
+    const first = builder.step(tree, rollout, tree.rootStepId, 1);
+    const policySpans = [{ from: 0, to: 0, policyId: contextOf('random'), version: 0 }];
+    const guided = builder.step(tree, rollout, first, 2, { policySpans });
+    const leaf = builder.step(tree, rollout, guided, 3, { termination: 'terminated' });
+    builder.finishRollout(tree, rollout, leaf, { steps: 3 });
+    await givenEvents(shop.db, builder.events);
+    await expect(exported('grpo', { kind: 'trl-grpo', metadata: 'include' })).rejects.toThrow(
+      'trl-grpo cannot say which replies of a completion are context: 1 of trajectory',
+    );
+  });
 
   test('a trajectory of ATIF keeps token ids, log-probabilities, rewards of each step, and what was copied as context', async () => {
     await givenEvents(shop.db, recorded().events);
@@ -259,7 +325,7 @@ describe('files of others', () => {
 
 /** What a form can hold of a row: its ids are those of the run that it was imported into. */
 function withoutIds(row: Readonly<Record<string, unknown>>): object {
-  const { metadata, session_id: _s, trajectory_id: _t, ...rest } = row;
+  const { metadata, session_id: _s, trajectory_id: _t, group: _g, trajectory: _r, ...rest } = row;
   const said = metadata as { scores: object; policy: object; result: string; task: { alias: string } } | undefined;
   const {
     extra,

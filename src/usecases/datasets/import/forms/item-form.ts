@@ -10,6 +10,7 @@ import { parseAgentTrajRow, parseMessagesRow, parseShareGptRow } from './message
 import { isObject, readObjects } from './read-objects.ts';
 import { parseVerifiersRow } from './verifiers-row.ts';
 import { parseVerlRow } from './verl-row.ts';
+import { isParquet, readVerlSteps } from './verl-steps.ts';
 
 type ParseRow = (value: unknown, environment: string | null) => ParsedItem;
 
@@ -26,7 +27,7 @@ const forms: { readonly [Name in ItemFormName]: Omit<ItemForm, 'name'> } = {
   },
   openai: { importer: 'openai/1', title: 'chats', policyId: 'chat', items: rowsBy(parseMessagesRow) },
   atif: { importer: 'atif/1', title: 'ATIF', policyId: 'atif', items: readAtif },
-  verl: { importer: 'verl/1', title: 'verl', policyId: 'verl', items: rowsBy(parseVerlRow) },
+  verl: { importer: 'verl/1', title: 'verl', policyId: 'verl', items: readVerl },
   verifiers: { importer: 'verifiers/1', title: 'verifiers', policyId: 'verifiers', items: rowsBy(parseVerifiersRow) },
   'hf-trace': { importer: 'hf-trace/1', title: 'trace', policyId: 'hf-trace', items: readTrace },
 };
@@ -37,6 +38,7 @@ export function itemFormOf(name: ItemFormName): ItemForm {
 
 /** Finds the form of a file by its first object. @throws DatasetError `bad-row` that names the forms. */
 export async function detectForm(path: string): Promise<ItemForm> {
+  if (await isParquet(path)) return itemFormOf('verl');
   let first: unknown;
   for await (const { value } of readObjects(path)) {
     first = value;
@@ -60,6 +62,11 @@ function nameOf(first: Readonly<Record<string, unknown>>): ItemFormName | null {
   if ('prompt' in first && 'completion' in first) return 'verifiers';
   if ('input' in first && 'output' in first) return 'verl';
   return isTraceLine(first) ? 'hf-trace' : null;
+}
+
+/** Reads rollout dumps of verl, or our own Parquet for it. */
+async function* readVerl(path: string, options: AgentTrajOptions, hash?: Sha256): AsyncGenerator<ItemOfFile> {
+  yield* (await isParquet(path)) ? readVerlSteps(path, options, hash) : rowsBy(parseVerlRow)(path, options, hash);
 }
 
 /**

@@ -83,7 +83,8 @@ export function parseAgentTrajRow(value: unknown, environment: string | null): P
   return { kind: 'episode', episode: { ...parsed.episode, success, policy: { policyId: policy.id, version: policy.version } } };
 }
 
-function factsOf(metadata: unknown, id: string | number | undefined, environment: string | null): ChatFacts {
+/** What a row says of its task and policy: in `metadata` where it is one of ours. */
+export function factsOf(metadata: unknown, id: string | number | undefined, environment: string | null): ChatFacts {
   const own = ours.safeParse(metadata);
   const named = environment === null ? {} : { environment };
   if (!own.success) return { ...(id === undefined ? {} : { alias: String(id) }), ...named };

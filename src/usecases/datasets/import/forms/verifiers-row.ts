@@ -2,12 +2,17 @@ import { z } from 'zod';
 import { wellFormed } from '../../../../events/well-formed.ts';
 import type { ParsedItem } from '../agent-traj-item.ts';
 import { type Chat, chat, chatEpisode, refusedShape } from './chat-episode.ts';
+import { factsOf } from './messages-row.ts';
 
 const said = z.union([z.string(), chat]);
 const row = z.looseObject({
   prompt: said,
   completion: said,
   reward: z.number().nullish(),
+  rewards: z
+    .array(z.object({ component: z.string().min(1), value: z.number() }))
+    .optional()
+    .catch(undefined), // another's may be anything
   example_id: z.union([z.string(), z.number()]).optional(),
   task: z.unknown().optional(),
   metadata: z.unknown().optional(),
@@ -15,13 +20,21 @@ const row = z.looseObject({
 
 /**
  * Reads a line of `results.jsonl` as verifiers saves evaluations: `prompt` and `completion` as chats or texts, `reward`,
- * `example_id`; `prompt`, `completion` of other files alike.
+ * `example_id`; `prompt`, `completion` of other files alike: of TRL, and our own `trl` and `trl-grpo` with what their metadata
+ * say. Replies in the prompt are context: who completed it did not say them.
  */
 export function parseVerifiersRow(value: unknown, environment: string | null): ParsedItem {
   const parsed = row.safeParse(wellFormed(value).value);
   if (!parsed.success) return refusedShape(parsed.error);
-  const { prompt, completion, reward, example_id: id, task } = parsed.data;
-  const messages = [...chatOf(prompt, 'user'), ...chatOf(completion, 'assistant')];
+  const { prompt, completion, reward, rewards, example_id: id, task, metadata } = parsed.data;
+  const shown = chatOf(prompt, 'user').map((each) => (each.role === 'assistant' ? { ...each, weight: 0 } : each));
+  const messages = [...shown, ...chatOf(completion, 'assistant')];
+  const own = factsOf(metadata, undefined, environment);
+  if (own.policy)
+    return chatEpisode(messages, {
+      ...own,
+      ...(rewards ? { reward: null, rewards: rewards.map((each) => ({ ...each, turn: null })) } : {}),
+    });
   const named = environment ?? (typeof task === 'string' && task !== '' && task.length <= 100 ? task : 'verifiers');
   return chatEpisode(messages, {
     ...{ environment: named, reward: reward ?? null },

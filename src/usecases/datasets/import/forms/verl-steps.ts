@@ -1,0 +1,132 @@
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { z } from 'zod';
+import { openSha256 } from '../../../../digest/sha256.ts';
+import { wellFormed } from '../../../../events/well-formed.ts';
+import { DatasetError } from '../../dataset-error.ts';
+import { readParquet } from '../../prepare/read-parquet.ts';
+import type { EpisodeTurn, ParsedItem } from '../agent-traj-item.ts';
+import { type Chat, chatEpisode, refusedShape } from './chat-episode.ts';
+import type { ItemForm } from './item-of-file.ts';
+
+const numbers = z.array(z.number()).nullish();
+const rewards = z.array(z.object({ component: z.string().min(1), value: z.number() }));
+const row = z.looseObject({
+  traj_uid: z.string(),
+  data_source: z.string().min(1),
+  raw_prompt: z.array(z.object({ role: z.string(), content: z.string() })),
+  response_text: z.string(),
+  responses: numbers,
+  response_mask: numbers,
+  rollout_log_probs: numbers,
+  rewards,
+  trajectory_rewards: rewards,
+  images: z.array(z.unknown()).nullish(),
+  outcome: z.enum(['terminated', 'truncated', 'failed', 'cancelled']),
+  success: z.boolean().nullish(),
+  policy_id: z.string().min(1),
+  param_version_start: z.number().int(),
+  extra_info: z.looseObject({ task_alias: z.string().min(1) }),
+});
+type Row = z.infer<typeof row>;
+const COLUMNS = Object.keys(row.shape);
+
+/** Returns whether a file is Parquet by its first bytes. */
+export async function isParquet(path: string): Promise<boolean> {
+  const handle = await open(path, 'r').catch(() => null); // who reads it says why it cannot be
+  if (handle === null) return false;
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0);
+    return bytesRead === 4 && buffer.toString('latin1') === 'PAR1';
+  } catch {
+    return false; // a folder
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Reads our own Parquet for verl with a row per step: consecutive rows of one `traj_uid` are a trajectory, where each prompt
+ * continues the one before. Rewards, token ids, log-probabilities, outcome and policy are kept; the observation behind the last
+ * reply is not in the file. @throws DatasetError `bad-row` for other Parquet, with what holds texts.
+ */
+export const readVerlSteps: ItemForm['items'] = async function* items(path, { environment }, hash = openSha256()) {
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  let [first, steps]: [number, Row[]] = [1, []];
+  let at = 0;
+  for await (const value of readParquet(path, COLUMNS)) {
+    at += 1;
+    if (at === 1) refuseOther(path, value);
+    const parsed = row.safeParse(wellFormed(value).value);
+    if (!parsed.success) {
+      yield { line: at, parsed: refusedShape(parsed.error) };
+      continue;
+    }
+    if (steps.length > 0 && steps[0]?.traj_uid !== parsed.data.traj_uid) {
+      yield { line: first, parsed: episodeOf(steps, environment) };
+      [first, steps] = [at, []];
+    }
+    steps.push(parsed.data);
+  }
+  if (steps.length > 0) yield { line: first, parsed: episodeOf(steps, environment) };
+};
+
+/** @throws DatasetError: files of ours that hold no texts, and of others. */
+function refuseOther(path: string, value: Readonly<Record<string, unknown>>): void {
+  if ('response_text' in value && 'raw_prompt' in value) return;
+  throw new DatasetError(
+    'bad-row',
+    `${path}: is Parquet without the columns raw_prompt and response_text, so its replies are no texts; import takes export --format verl --layout step, or events (export --format jsonl), which hold everything`,
+  );
+}
+
+function episodeOf(steps: readonly Row[], environment: string | null): ParsedItem {
+  const [opening, ...rest] = steps;
+  const last = steps.at(-1);
+  if (!opening || !last) return { kind: 'no-conversation' };
+  if (steps.some(({ images }) => images && images.length > 0))
+    return {
+      kind: 'refused',
+      reason: 'images: an import takes texts alone, so leave the trajectory out, or export events (jsonl)',
+    };
+  const context = opening.raw_prompt.filter(({ role }) => role === 'assistant').length;
+  const messages: Chat[number][] = opening.raw_prompt.map((each) => (each.role === 'assistant' ? { ...each, weight: 0 } : each));
+  messages.push(replyOf(opening));
+  for (const [i, step] of rest.entries()) {
+    const goesOn = messages.every((each, at) => {
+      const asked = step.raw_prompt[at];
+      return asked?.role === each.role && asked.content === each.content;
+    });
+    if (!goesOn)
+      return {
+        kind: 'refused',
+        reason: `raw_prompt of its step ${i + 2} does not continue the one before, so it is no one chat; leave the trajectory out, or export events (jsonl)`,
+      };
+    messages.push(...step.raw_prompt.slice(messages.length), replyOf(step));
+  }
+  const read = chatEpisode(messages, {
+    ...{ environment: environment ?? last.data_source, alias: last.extra_info.task_alias, reward: null },
+    ...{ success: last.success ?? null, outcome: last.outcome },
+    policy: { policyId: last.policy_id, version: last.param_version_start },
+    rewards: [
+      ...steps.flatMap((step, i) => step.rewards.map((each) => ({ ...each, turn: context + i }))),
+      ...last.trajectory_rewards.map((each) => ({ ...each, turn: null })),
+    ],
+  });
+  if (read.kind !== 'episode') return read;
+  const turns = read.episode.turns.map((turn, i) => ({ ...turn, ...tokensOf(steps[i - context]) }));
+  return { kind: 'episode', episode: { ...read.episode, turns } };
+}
+
+/** A reply that nothing was sampled for, or that the policy's context took, is context. */
+function replyOf({ response_text: content, response_mask: mask, policy_id: policy }: Row): Chat[number] {
+  const shown = policy.endsWith(':context') || (mask && mask.length > 0 && !mask.includes(1));
+  return { role: 'assistant', content, ...(shown ? { weight: 0 } : {}) };
+}
+
+function tokensOf(step: Row | undefined): Pick<EpisodeTurn, 'tokens'> {
+  const { responses, response_mask: mask, rollout_log_probs: logProbs } = step ?? {};
+  const sampled = <T>(values: readonly T[]) => values.filter((_, i) => mask?.[i] === 1);
+  const ids = sampled(responses ?? []);
+  return ids.length === 0 ? {} : { tokens: { ids, logProbs: logProbs ? sampled(logProbs) : null } };
+}

@@ -199,7 +199,7 @@ async function exportAll({ config, database, blobs }: Platform, runId: string, s
   const folder = join(config.home, 'exports');
   await mkdir(folder, { recursive: true });
   const formats: readonly (readonly [string, ExportFormat])[] = [
-    ['openai.jsonl', { kind: 'openai', weights: 'own', metadata: 'include' }],
+    ['openai.jsonl', { kind: 'openai', weights: 'own', metadata: 'include', context: 'drop' }], // shared steps are context
     ['parquet', { kind: 'parquet', weights: 'own' }],
   ];
   say();

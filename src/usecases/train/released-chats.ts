@@ -73,7 +73,7 @@ function parseChat(text: string, place: string, line: number): ReleasedChat {
     const [reply, answer] = [messages[i], messages[i + 1]];
     if (reply?.role !== 'assistant' || (answer && answer.role !== 'user'))
       throw new ReleaseUnreadable(`${place}: replies and observations do not alternate at message ${i}`);
-    turns.push({ response: reply.content, observation: answer?.content ?? null, loss: reply.weight === 1 });
+    turns.push({ response: reply.content, observation: answer?.content ?? null, loss: reply.weight !== 0 });
   }
   return { line, kind: metadata.kind, alias: metadata.task.alias, firstObservation: opening.content, turns };
 }

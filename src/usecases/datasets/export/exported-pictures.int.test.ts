@@ -51,9 +51,9 @@ test('a chat without recorded prompts is composed with the pictures behind their
   expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({
     messages: [
       { role: 'user', content: [{ type: 'text', text: 'a dot' }, dot.part] },
-      { role: 'assistant', content: 'look', weight: 1 },
+      { role: 'assistant', content: [{ type: 'text', text: 'look' }], weight: 1 },
       { role: 'user', content: [noise.part, red.part] },
-      { role: 'assistant', content: 'done', weight: 1 },
+      { role: 'assistant', content: [{ type: 'text', text: 'done' }], weight: 1 },
     ],
   });
 });

@@ -1,27 +1,23 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { contextOf } from '../../../domain/dataset/turn-weights.ts';
 import { promptMessages } from '../../../domain/history/prompt.ts';
-import { pack } from '../../../events/packed.ts';
 import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
-import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
 import { MemoryBlobs } from '../../../testing/memory-blobs.ts';
 import { consumersForTests } from '../../../testing/python.ts';
-import { recordBatch } from '../../../testing/record-batches.ts';
-import { recordPrompt, type ShownPrompt } from '../../../testing/record-prompt.ts';
+import { LEASED, leaseInto, recordRun } from '../../../testing/record-formats.ts';
+import { recordRevision } from '../../../testing/record-revision.ts';
 import { useTestDatabase } from '../../../testing/use-test-database.ts';
-import { encodeRows } from '../../../training/rows/encode-rows.ts';
-import { readBatchRows } from '../../../training/rows/read-batch-rows.ts';
-import { readPromptsOfBatch } from '../../../training/rows/read-prompts-of-rows.ts';
 import { exportRows } from '../rows/export-rows.ts';
+import type { RowFormat } from '../rows/row-options.ts';
 import { type ChatTokenizer, openChatTokenizer } from './chat-tokenizer.ts';
 import { exportFolder } from './export-folder.ts';
 import { exportTrajectories } from './export-trajectories.ts';
 import type { ExportFormat } from './format.ts';
+import { manifestPath } from './manifest.ts';
 
 const found = await consumersForTests();
 const python = found.kind === 'found' ? found.python : '';
@@ -60,101 +56,6 @@ const VALUES = [1, 0.33] as const;
 const INSTRUCTION = 'Craft what is asked.';
 const tokensOf = (replies: readonly string[]) => replies.reduce((sum, reply) => sum + reply.length + 1, 0);
 
-/**
- * A run of two tasks. The first: a rollout of three steps that succeeds, one that fails, and one that goes on from a step of the
- * first. The second, of the test split: a step, and a rollout whose first step a guide took.
- */
-function recorded(name: string, value: number, component: string): EventBuilder {
-  const builder = new EventBuilder(name);
-  const runId = builder.run(name);
-  const tree = builder.tree(runId, 'bread');
-  const one = builder.rollout(tree, 0);
-  const first = builder.step(tree, one, tree.rootStepId, 1, { response: 'look', observation: 'a shelf' });
-  const second = builder.step(tree, one, first, 2, { response: 'takebread', observation: 'taken' });
-  const leaf = builder.step(tree, one, second, 3, { response: 'end', observation: 'done', termination: 'terminated' });
-  builder.reward(tree, leaf, value, { rolloutId: one, component });
-  builder.finishRollout(tree, one, leaf, { success: true, steps: 3 });
-  const two = builder.rollout(tree, 1);
-  const lost = builder.step(tree, two, tree.rootStepId, 1, { response: 'lose', observation: 'lost', termination: 'terminated' });
-  builder.reward(tree, lost, 0, { rolloutId: two, component });
-  builder.finishRollout(tree, two, lost, { success: false, steps: 1 });
-  const three = builder.rollout(tree, 2, { fromStepId: first });
-  const left = builder.step(tree, three, first, 2, { response: 'leave', observation: 'left', termination: 'terminated' });
-  builder.reward(tree, left, 0, { rolloutId: three, component });
-  builder.finishRollout(tree, three, left, { success: false, steps: 1 });
-  builder.closeTree(tree, 3);
-  const sha = 'b'.repeat(64);
-  const task = {
-    taskId: builder.id('task', 'axe'),
-    environment: 'textcraft',
-    serverFingerprint: 'world-1',
-    observationHash: sha,
-  };
-  const other = builder.tree(runId, 'axe', { task: { ...task, alias: 'axe', goal: 'craft axe', depth: 1, split: 'test' } });
-  const four = builder.rollout(other, 0);
-  const stayed = builder.step(other, four, other.rootStepId, 1, {
-    response: 'stay',
-    observation: 'stayed',
-    termination: 'terminated',
-  });
-  builder.reward(other, stayed, value / 2, { rolloutId: four, component });
-  builder.finishRollout(other, four, stayed, { success: null, steps: 1 });
-  const five = builder.rollout(other, 1);
-  const policySpans = [{ from: 0, to: 0, policyId: contextOf('random'), version: 0 }];
-  const guided = builder.step(other, five, other.rootStepId, 1, { response: 'guide', observation: 'guided', policySpans });
-  const own = builder.step(other, five, guided, 2, { response: 'own', observation: 'owned', termination: 'terminated' });
-  builder.reward(other, own, value / 4, { rolloutId: five, component });
-  builder.finishRollout(other, five, own, { success: true, steps: 2 });
-  builder.closeTree(other, 2);
-  // the other run has none: a reader of both takes the types of columns from either
-  if (name === 'two') {
-    const { treeId } = tree;
-    for (const [label, subject] of [
-      ['kept', { kind: 'rollout', rolloutId: one }],
-      ['first look', { kind: 'step', stepId: first }],
-    ] as const)
-      builder.record('AnnotationAdded', { annotationId: builder.id(label), treeId, subject, label, score: 0.5, note: '' }, runId);
-  }
-  return builder;
-}
-
-/** Returns of the four rollouts of the leased batch, each of which sampled four tokens in two steps. */
-const LEASED = [1, 0, 0.5, 0.25];
-
-/** Writes the body of a batch as the server leases it: one group whose tokens and prompts are on record. */
-async function leaseInto(file: string): Promise<void> {
-  const builder = new EventBuilder('leased');
-  const policy = { policyId: 'leased', version: 0 };
-  const runId = builder.run('leased', { config: { temperature: 1, training: { policyId: 'leased', channel: 'train' } }, policy });
-  const tree = builder.tree(runId, 'leased');
-  const rolloutIds = LEASED.map((value, ordinal) => {
-    const rolloutId = builder.rollout(tree, ordinal, { policy });
-    const turns = [
-      { ids: [1, 2], sampled: [3 + ordinal, 4] },
-      { ids: [1, 2, 3 + ordinal, 4, 20, 21], sampled: [5, 6 + ordinal] },
-    ];
-    let [parent, before]: [string, ShownPrompt | null] = [tree.rootStepId, null];
-    for (const [k, { ids, sampled }] of turns.entries()) {
-      parent = builder.step(tree, rolloutId, parent, k + 1, {
-        policySpans: [{ from: 0, to: sampled.length, ...policy }],
-        tokens: { ids: pack('int32', sampled), logProbs: pack('float32', [-1, -2]), mask: null },
-        termination: k === 1 ? 'terminated' : 'none',
-      });
-      before = recordPrompt(builder, tree, { stepId: parent, text: `${ordinal} ${k}`, ids, sampled, before });
-    }
-    builder.reward(tree, parent, value, { rolloutId });
-    builder.finishRollout(tree, rolloutId, parent, { steps: turns.length });
-    return rolloutId;
-  });
-  const batchId = recordBatch(builder, 'leased', tree.treeId, rolloutIds);
-  await givenEvents(database.db, builder.events);
-  const blobs = new MemoryBlobs();
-  const rows = await readBatchRows(database.db, blobs, batchId);
-  const body = encodeRows(rows, 'verl', { prompts: await readPromptsOfBatch(database.db, blobs, rows) });
-  if (body.kind === 'refused') throw new Error(body.message);
-  await writeFile(file, Buffer.concat(body.parts));
-}
-
 (found.kind === 'found' ? describe : describe.skip)(
   `the formats and their readers (${found.kind === 'found' ? found.versions : `skipped: ${found.reason}`})`,
   () => {
@@ -168,13 +69,14 @@ async function leaseInto(file: string): Promise<void> {
     afterAll(() => rm(folder, { recursive: true, force: true }));
 
     test('every reader trains the tokens that the record says and no other, or the export counts what a form cannot say', async () => {
-      const runs = [recorded('one', VALUES[0], 'environment'), recorded('two', VALUES[1], 'match')];
+      const runs = [recordRun('one', VALUES[0], 'environment'), recordRun('two', VALUES[1], 'match')];
       for (const [i, name] of ['one', 'two'].entries()) {
         const { events = [] } = runs[i] ?? {};
         await givenEvents(database.db, events);
         await exportAll(join(folder, name), String(events.find(({ type }) => type === 'RunStarted')?.stream));
       }
-      await leaseInto(join(folder, 'lease.safetensors'));
+      await leaseInto(database.db, join(folder, 'lease.safetensors'));
+      await exportMined(join(folder, 'mined'));
       const said = await run('-m', 'tests_consumers.matrix', folder, join(folder, 'model'));
       const reads: readonly Read[] = JSON.parse(/^found (.*)$/m.exec(said)?.[1] ?? 'null');
       expect(reads).toEqual(
@@ -211,6 +113,7 @@ async function leaseInto(file: string): Promise<void> {
         parquet: { kind: 'parquet', weights: 'own' },
         verl: { kind: 'verl', layout: 'trajectory', tokenizer: tokenizer.sha256 },
         prompts: { kind: 'verl-prompts', truths: null },
+        steps: { kind: 'verl', layout: 'step' },
       };
       const choices = { existing: 'refuse', empty: 'refuse', onProgress: () => undefined } as const;
       for (const [name, format] of Object.entries(formats)) {
@@ -242,6 +145,37 @@ async function leaseInto(file: string): Promise<void> {
         out: join(into, 'hf'),
       });
     }
+
+    /** Exports examples of a searched tree, and puts those for TRL in one folder with the trajectories of the two runs. */
+    async function exportMined(into: string): Promise<void> {
+      const { builder, place } = recordRevision();
+      await givenEvents(database.db, builder.events);
+      const query = { ...everyTrajectory, runs: [place.run] };
+      const common = { db: database.db, blobs: new MemoryBlobs(), query, codeVersion: 'test', waitMs: 60_000, signal, tokenizer };
+      const gates = { duplicates: 'keep', testTasks: 'keep', evaluations: 'keep', maxPerTask: null } as const;
+      const formats: Readonly<Record<string, Partial<RowFormat> & Pick<RowFormat, 'kind'>>> = {
+        trl: { kind: 'trl' },
+        'trl-tokens': { kind: 'trl', tokenizer: tokenizer.sha256 },
+        openai: { kind: 'openai', context: 'drop' },
+        xtuner: { kind: 'xtuner' },
+        'agent-r': { kind: 'agent-r' },
+      };
+      for (const [name, format] of Object.entries(formats)) {
+        await mkdir(join(into, name), { recursive: true });
+        const { counts } = await exportRows({
+          ...{ ...common, out: join(into, name, 'data.jsonl'), general: null, existing: 'refuse', onProgress: () => undefined },
+          format: { metadata: 'include', span: 'reply', ...format },
+          parameters: { data: 'both', thresholds: { alpha: 0.5, beta: 0.2 }, state: 'verified', gates },
+        });
+        expect(counts.lost).toEqual(format.context && { replies: 1, tokens: 0, rows: 1 });
+      }
+      await mkdir(join(folder, 'several', '_manifests'), { recursive: true });
+      for (const [name, from] of Object.entries({ one: 'one/trl', two: 'two/trl', mined: 'mined/trl' })) {
+        const target = join(folder, 'several', `${name}.jsonl`);
+        await cp(join(folder, from, 'data.jsonl'), target);
+        await cp(manifestPath(join(folder, from, 'data.jsonl')), manifestPath(target));
+      }
+    }
   },
 );
 
@@ -255,8 +189,8 @@ const OWN_READERS = [
   'trl by TRL SFTTrainer, file',
   'trl-tokens by TRL SFTTrainer, file',
   'openai by TRL SFTTrainer(assistant_only_loss=True), file',
-  'openai by LLaMA-Factory converter, file',
-  'sharegpt by LLaMA-Factory converter, file',
+  'openai by LLaMA-Factory SupervisedDatasetProcessor, file',
+  'sharegpt by LLaMA-Factory SupervisedDatasetProcessor, file',
   'xtuner by xtuner encode_fn, file',
   'xtuner by xtuner encode_fn, file, by load_dataset',
   'dpo by TRL DPOTrainer, file',
@@ -269,12 +203,34 @@ const OWN_READERS = [
   'lease by verl DataProto, body',
   'trl-tokens --layout hf by load_dataset, folder, split train',
   'trl-tokens --layout hf by load_dataset, folder, split test',
+  'openai by verl MultiTurnSFTDataset, file',
+  'trl-grpo by TRL GRPOTrainer, file, as rollouts of two a group',
+  'mined-trl by TRL SFTTrainer, file',
+  'mined-trl-tokens by TRL SFTTrainer, file',
+  'mined-openai by LLaMA-Factory SupervisedDatasetProcessor, file',
+  'mined-openai by verl MultiTurnSFTDataset, file',
+  'mined-xtuner by xtuner encode_fn, file',
+  'mined-agent-r by load_dataset, file',
+  'trl by load_dataset, folder of two runs and mined examples',
 ];
 
 /** The replies of pairs: those at which a good and a bad rollout part, and what followed. */
 const PAIRED = ['look', 'lose', 'takebread', 'leave', 'stay', 'guide'];
 const PLAIN = TRAINED.filter((reply) => !BEHIND_CONTEXT.includes(reply));
-const SAMPLED = [...TRAINED, 'guide'];
+
+/** What mined examples train on: the replies of the good trajectory, and the one that turns back from the bad one. */
+const GOOD = ['Thought: s\nAction: s', 'Thought: g\nAction: g'];
+const MINED = [...GOOD, 'Thought: I was wrong. g\nAction: g'];
+/** What the tokenizer of Python makes of a reply; that of the export has a token for signs that it does not know. */
+const signs = (text: string) => text.match(/[a-z0-9:]/g)?.length ?? 0;
+const signsOf = (replies: readonly string[]) => replies.reduce((sum, reply) => sum + signs(reply) + 1, 0);
+const MINED_SAYS: Readonly<Record<string, Trained>> = {
+  'mined-trl': { rows: 3, tokens: signsOf(MINED), weight: 3 },
+  'mined-trl-tokens': { rows: 2, tokens: tokensOf(MINED), weight: 3 },
+  'mined-openai': { rows: 1, tokens: signsOf(GOOD), weight: 2 },
+  'mined-xtuner': { rows: 2, tokens: signsOf(MINED), weight: 3 },
+  'mined-agent-r': { rows: 2, tokens: signsOf(MINED), weight: 3 },
+};
 
 /** What the record says of the file of each of the two runs. */
 const RECORDED: Readonly<Record<string, (value: number) => Trained>> = {
@@ -282,8 +238,7 @@ const RECORDED: Readonly<Record<string, (value: number) => Trained>> = {
   sharegpt: () => ({ rows: 3, tokens: tokensOf(PLAIN), weight: PLAIN.length }),
   trl: () => ({ rows: TRAINED.length, tokens: tokensOf(TRAINED), weight: TRAINED.length }),
   'trl-tokens': () => ({ rows: 5, tokens: tokensOf(TRAINED), weight: TRAINED.length }),
-  // completions are what each rollout sampled itself: the guide's step too, and a loss on it is left to its policy span
-  'trl-grpo': (value) => ({ rows: 5, tokens: tokensOf(SAMPLED), weight: RETURNS * value }),
+  'trl-grpo': (value) => ({ rows: 5, tokens: tokensOf(TRAINED), weight: RETURNS * value }),
   xtuner: () => ({ rows: 5, tokens: tokensOf(TRAINED), weight: TRAINED.length }),
   // the rewards of the second task of the other run differ by less than beta
   dpo: (value) => {
@@ -292,7 +247,9 @@ const RECORDED: Readonly<Record<string, (value: number) => Trained>> = {
   },
   atif: () => ({ rows: 5, tokens: tokensOf(TRAINED), weight: TRAINED.length }),
   parquet: () => ({ rows: 5, tokens: tokensOf(TRAINED), weight: TRAINED.length }),
-  verl: (value) => ({ rows: 5, tokens: tokensOf(SAMPLED), weight: RETURNS * value }),
+  verl: (value) => ({ rows: 5, tokens: tokensOf(TRAINED), weight: RETURNS * value }),
+  // a row of the guide's step, too, by its name
+  steps: () => ({ rows: TRAINED.length + 1, tokens: tokensOf(TRAINED), weight: TRAINED.length }),
   prompts: () => ({ rows: 2, prompted: promptTokens('Goal: craft bread.') + promptTokens('Goal: craft axe.') }),
 };
 
@@ -302,7 +259,6 @@ const RECORDED: Readonly<Record<string, (value: number) => Trained>> = {
  */
 function promptTokens(firstObservation: string): number {
   const messages = promptMessages({ instruction: INSTRUCTION, firstObservation, history: [] });
-  const signs = (text: string) => text.match(/[a-z0-9:]/g)?.length ?? 0;
   return messages.reduce((sum, { role, content }) => sum + signs(`${role}:${content}`) + 1, signs('assistant:'));
 }
 
@@ -318,6 +274,14 @@ function recordSays(format: string, reader: string, read: string): Trained {
     const replies = TRAINED.filter((reply) => TESTED.includes(reply) === read.endsWith('test'));
     return { rows: read.endsWith('test') ? 2 : 3, tokens: tokensOf(replies), weight: replies.length };
   }
+  if (format === 'trl-grpo' && reader === 'TRL GRPOTrainer') {
+    const replies = TRAINED.filter((reply) => reply !== 'leave'); // that of the third rollout of its group
+    return { rows: 4, tokens: tokensOf(replies), weight: RETURNS };
+  }
+  const mined = MINED_SAYS[format];
+  if (mined) return mined;
+  if (read === 'folder of two runs and mined examples')
+    return { rows: 2 * TRAINED.length + 3, tokens: 2 * tokensOf(TRAINED) + signsOf(MINED), weight: 2 * TRAINED.length + 3 };
   const said = RECORDED[format];
   if (!said) throw new Error(`${format} by ${reader} has no expectation`);
   const files = read.startsWith('two runs') ? VALUES.map(said) : [said(VALUES[0])];
@@ -336,6 +300,12 @@ const OPTIONS: Readonly<Record<string, string>> = {
   verl: 'verl --tokenizer',
   prompts: 'verl --data prompts',
   lease: 'leased batch',
+  steps: 'verl --layout step',
+  'mined-trl': 'trl --data both',
+  'mined-trl-tokens': 'trl --data both --tokenizer',
+  'mined-openai': 'openai --data both',
+  'mined-xtuner': 'xtuner --data both',
+  'mined-agent-r': 'agent-r',
 };
 
 function evidence(reads: readonly Read[]): string {
@@ -356,6 +326,8 @@ Every cell is compared with the record: the number of tokens that are trained on
 context; where a format holds rewards (\`trl-grpo\`, \`verl\`, a leased batch as rollouts), the column has their sum. Trainers count in the batches that their loss is
 computed of; readers of tables have their rows counted by the columns that say what is trained on (\`python/tests_consumers/trained.py\`). A leased batch is the
 body that the server sends: ${LEASED.length} rollouts of ${4} sampled tokens in two steps each; a pair of it is its best and its worst rollout.
+\`--data both\` are examples of a searched tree: a good trajectory of two replies, and a revision whose two bad replies nobody may train on, with the one that turns back
+(their texts have signs that the tokenizer does not know: the export has a token for each, transformers leaves them out).
 
 | format | reader | reads | rows | trained tokens | sum of weights |
 |---|---|---|---|---|---|

@@ -4,21 +4,26 @@ import type { LossMessage } from '../../../domain/revision/splice.ts';
 import type { Picture } from '../../../projections/images/draw-picture.ts';
 import { DatasetError } from '../dataset-error.ts';
 
-/** Writes messages as OpenAI's fine-tuning takes them: a text as a string, a picture inside as a data URL. */
-export function openaiMessages(messages: readonly ShownMessage[], pictures: readonly Picture[]): readonly object[] {
+/**
+ * Writes messages as OpenAI's fine-tuning takes them: a text as a string, a picture inside as a data URL. Where a file has
+ * pictures anywhere, every content is a list of parts, since a column has one type.
+ */
+export function openaiMessages(
+  messages: readonly ShownMessage[],
+  pictures: readonly Picture[],
+  withPictures: boolean,
+): readonly object[] {
   const urls = new Map(
     pictures.map(({ id, png }) => [id, `data:image/png;base64,${Buffer.from(png).toString('base64')}`] as const),
   );
   return messages.map(({ role, parts, weight }) => {
-    const only = parts.length === 1 ? parts[0] : undefined;
-    const content =
-      only?.kind === 'text'
-        ? only.text
-        : parts.map((part) =>
-            part.kind === 'text'
-              ? { type: 'text', text: part.text }
-              : { type: 'image_url', image_url: { url: urls.get(part.imageId) } },
-          );
+    const content = !withPictures
+      ? textOf(parts)
+      : parts.map((part) =>
+          part.kind === 'text'
+            ? { type: 'text', text: part.text }
+            : { type: 'image_url', image_url: { url: urls.get(part.imageId) } },
+        );
     return { role, content, ...(weight === undefined ? {} : { weight }) };
   });
 }

@@ -107,12 +107,16 @@ const textIn = (sent: Sent) =>
 const pngIn = (sent: Sent) =>
   partsOf(sent).flatMap(({ image_url }) => (image_url ? [Buffer.from(image_url.url.split(',')[1] ?? '', 'base64')] : []));
 
-test('chats for OpenAI hold the request of every step as it was sent, pictures inside, a row where no prompt goes on', async () => {
+test('chats for OpenAI hold the request of every step in parts, pictures inside, a row where no prompt goes on', async () => {
   const { runId, sent } = pictured;
   const lines = await rows(runId, { kind: 'openai', weights: 'own', metadata: 'include' });
-  expect(lines.map(({ messages }) => messages.slice(0, -1))).toEqual(sent.map(({ messages }) => messages));
+  const inParts = (content: unknown) => (typeof content === 'string' ? [{ type: 'text', text: content }] : content);
+  expect(lines.map(({ messages }) => messages.slice(0, -1))).toEqual(
+    sent.map(({ messages }) => messages.map((message) => ({ ...message, content: inParts(message.content) }))),
+  );
   for (const [i, { messages, metadata }] of lines.entries()) {
-    expect(messages.at(-1)).toMatchObject({ role: 'assistant', weight: 1, content: expect.stringContaining('Thought: é🌳') });
+    const content = [{ type: 'text', text: expect.stringContaining('Thought: é🌳') }];
+    expect(messages.at(-1)).toMatchObject({ role: 'assistant', weight: 1, content });
     expect(metadata).toMatchObject({ prompt: 'recorded', part: { index: i, of: STEPS, from: i, to: i + 1 } });
     expect(metadata.images?.map(({ factor }: { factor: number }) => factor)).toEqual(i === 0 ? [] : [1.5]);
   }

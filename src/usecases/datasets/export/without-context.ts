@@ -47,6 +47,15 @@ export function withoutContext(body: object): PlainRow {
   return { body: end === 0 ? null : { ...body, ...(messages ? { messages: said } : { conversations: said }) }, kept };
 }
 
+/**
+ * Leaves `weight` out of the messages of a row in which every reply is trained on: it would say nothing, and a column of messages
+ * of which some have it is no column of structs, but of JSON, for `datasets`.
+ */
+export function unweighed(body: object): object {
+  const { messages } = body as { messages?: readonly Reply[] }; // what a writer of this folder made
+  return messages ? { ...body, messages: messages.map(({ weight: _, ...message }) => message) } : body;
+}
+
 /** Adds up what rows lose. */
 export class LostReplies {
   #replies = 0;

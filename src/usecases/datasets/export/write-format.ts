@@ -20,7 +20,7 @@ import { goalsAsTruths, type Truths } from './truths.ts';
 import { VerlFile } from './verl-file.ts';
 import { VerlPrompts, verlPrompts } from './verl-prompts.ts';
 import { stepTokens } from './verl-tokens.ts';
-import { contextLost, LostReplies } from './without-context.ts';
+import { contextLost, LostReplies, unweighed } from './without-context.ts';
 import { atifBody } from './write-atif.ts';
 import { chatBodies } from './write-chat.ts';
 import { grpoBodies } from './write-grpo.ts';
@@ -119,7 +119,7 @@ async function writePlain(
   if (context === undefined) return writeBodies(job, bodiesOf);
   const losing = new LostReplies();
   const counts = await writeBodies(job, async (trajectory) =>
-    losing.plain(await bodiesOf(trajectory), sampledTokens(trajectory, weights)),
+    losing.plain(await bodiesOf(trajectory), sampledTokens(trajectory, weights)).map(unweighed),
   );
   const { lost } = losing;
   if (lost === null) return counts;

@@ -22,7 +22,7 @@ export async function openaiBodies(
   return Promise.all(
     examples.map(async ({ row, stepIds, ...example }) => {
       const pictures = await picturesIn(row.messages, stepIds, shelf);
-      const body = { messages: openaiMessages(row.messages, pictures) };
+      const body = { messages: openaiMessages(row.messages, pictures, shelf.pictures.any) };
       return says ? { ...body, metadata: { ...example.metadata, ...picturesNamed(pictures, shelf.pictures) } } : body;
     }),
   );

@@ -1,12 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
 import { contextOf } from '../../../domain/dataset/turn-weights.ts';
-import { revisionContentHash } from '../../../projections/revisions/revision-content.ts';
 import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
 import { givenPrepared } from '../../../testing/projecting-log.ts';
+import { recordRevision } from '../../../testing/record-revision.ts';
 import { tinyIds, writeTinyTokenizer } from '../../../testing/tiny-tokenizer.ts';
 import { openChatTokenizer } from '../export/chat-tokenizer.ts';
 import { manifestPath } from '../export/manifest.ts';
@@ -24,7 +24,7 @@ const KEEP: RowParameters = {
 
 describe('training rows of the record', () => {
   test('rows are good trajectories and verified revisions, rebuilt from the tree, each with a reference to the record', async () => {
-    const recorded = record();
+    const recorded = recordRevision();
     await givenEvents(shop.db, recorded.builder.events);
     const { rows, manifest } = await exporting();
     expect(manifest.counts).toMatchObject({
@@ -83,7 +83,7 @@ describe('training rows of the record', () => {
   });
 
   test('rows of token ids are one per example, the bad prefix and the observations without loss', async () => {
-    await givenEvents(shop.db, record().builder.events);
+    await givenEvents(shop.db, recordRevision().builder.events);
     const tokenizer = await openChatTokenizer(await writeTinyTokenizer(shop.path('.')));
     const format = { kind: 'trl', metadata: 'include', span: 'reply', tokenizer: tokenizer.sha256 } as const;
     const asked = { role: 'user', content: 'how?' };
@@ -115,14 +115,14 @@ describe('training rows of the record', () => {
     ['planner@2', 0],
     ['direct', 0],
   ])('the judge %s selects its own revisions among those of several judges: %s', async (judge, revisions) => {
-    await givenEvents(shop.db, record().builder.events);
+    await givenEvents(shop.db, recordRevision().builder.events);
     const { manifest } = await exporting({ parameters: { ...KEEP, judge } });
     expect(manifest.counts).toMatchObject({ good: 1, revisions });
     expect(manifest.parameters.judge).toBe(judge);
   });
 
   test('agent-r rows contain the judgement of the bad trajectory', async () => {
-    await givenEvents(shop.db, record().builder.events);
+    await givenEvents(shop.db, recordRevision().builder.events);
     const { rows } = await exporting({ format: { ...XTUNER, kind: 'agent-r' }, parameters: { ...KEEP, data: 'revisions' } });
     expect(rows).toMatchObject([
       {
@@ -138,25 +138,25 @@ describe('training rows of the record', () => {
   });
 
   test('a rejected revision is never written, and an unverified one only on request', async () => {
-    await givenEvents(shop.db, record('rejected').builder.events);
+    await givenEvents(shop.db, recordRevision('rejected').builder.events);
     const revisions = { ...KEEP, data: 'revisions' } as const;
     await expect(exporting({ parameters: { ...revisions, state: 'composed' } })).rejects.toMatchObject({
       code: 'nothing-matches',
     });
     await shop.startAgain();
-    await givenEvents(shop.db, record('composed').builder.events);
+    await givenEvents(shop.db, recordRevision('composed').builder.events);
     await expect(exporting({ parameters: revisions })).rejects.toThrow('--state composed');
     const { rows } = await exporting({ parameters: { ...revisions, state: 'composed' } });
     expect(rows).toMatchObject([{ metadata: { state: 'composed' } }]);
   });
 
   test('a revision that differs from its composition is refused and not written', async () => {
-    await givenEvents(shop.db, record('verified', new EventBuilder('rows'), 'run', true).builder.events);
+    await givenEvents(shop.db, recordRevision('verified', new EventBuilder('rows'), 'run', true).builder.events);
     await expect(exporting()).rejects.toMatchObject({ code: 'conflict' });
   });
 
   test('thresholds select among revisions that were mined with others', async () => {
-    await givenEvents(shop.db, record().builder.events);
+    await givenEvents(shop.db, recordRevision().builder.events);
     const parameters = { ...KEEP, data: 'revisions', thresholds: { alpha: 1, beta: 1 } } as const;
     expect((await exporting({ parameters })).rows).toHaveLength(1);
     await expect(exporting({ parameters: { ...parameters, thresholds: { alpha: 50, beta: 0.2 } } })).rejects.toMatchObject({
@@ -203,7 +203,7 @@ describe('training rows of the record', () => {
   });
 
   test('pairs need no judge: the chosen and the rejected part follow the common prefix', async () => {
-    await givenEvents(shop.db, record('none').builder.events);
+    await givenEvents(shop.db, recordRevision('none').builder.events);
     const { rows } = await exporting({
       format: { ...XTUNER, kind: 'dpo', metadata: 'omit' },
       parameters: { ...KEEP, data: 'pairs' },
@@ -223,7 +223,7 @@ describe('training rows of the record', () => {
   });
 
   test('two exports have the same bytes, manifest included', async () => {
-    await givenEvents(shop.db, record().builder.events);
+    await givenEvents(shop.db, recordRevision().builder.events);
     const files = async (name: string) => {
       await exporting({ out: shop.path(name) });
       return [await readFile(shop.path(name), 'utf8'), await readFile(manifestPath(shop.path(name)), 'utf8')];
@@ -232,8 +232,8 @@ describe('training rows of the record', () => {
   });
 
   test('the gates exclude duplicates, tasks of the test split under any id, and more than the limit of one task', async () => {
-    const recorded = record();
-    const again = record('verified', recorded.builder, 'again');
+    const recorded = recordRevision();
+    const again = recordRevision('verified', recorded.builder, 'again');
     await givenEvents(shop.db, recorded.builder.events);
     expect((await exporting()).rows).toHaveLength(4);
     const gated = async (gates: Partial<RowParameters['gates']>) => {
@@ -260,7 +260,7 @@ describe('training rows of the record', () => {
   });
 
   test('eta is the share of agent data: 0.2 puts four general examples behind each, in an order fixed by the seed', async () => {
-    await givenEvents(shop.db, record().builder.events);
+    await givenEvents(shop.db, recordRevision().builder.events);
     const chats = ['one', 'two', 'three'].map((word) => ({
       conversations: [
         { from: 'gpt', value: 'cut off before' },
@@ -309,75 +309,3 @@ describe('training rows of the record', () => {
     return { rows, manifest };
   }
 });
-
-/** A tree with a shared step, a good and a bad way on, and a revision made of the two whose bad prefix is the whole bad way. */
-function record(
-  fate: 'verified' | 'composed' | 'rejected' | 'none' = 'verified',
-  builder = new EventBuilder('rows'),
-  name = 'run',
-  tampered = false,
-) {
-  const runId = builder.run(name);
-  const tree = builder.tree(runId, 'a');
-  const { treeId, rootStepId } = tree;
-  const said = (word: string) => ({ response: `Thought: ${word}\nAction: ${word}`, action: word, observation: `saw ${word}` });
-  const shared = builder.step(tree, null, rootStepId, 1, said('s'));
-  const [good = '', bad = ''] = ['g', 'b'].map((word, ordinal) => {
-    const rolloutId = builder.rollout(tree, ordinal, { fromStepId: shared });
-    const leaf = builder.step(tree, rolloutId, shared, 2, { ...said(word), termination: 'terminated' });
-    builder.reward(tree, leaf, word === 'g' ? 1 : 0, { rolloutId });
-    builder.finishRollout(tree, rolloutId, leaf, { success: word === 'g' });
-    return leaf;
-  });
-  const judge = { name: 'planner', revision: '1' };
-  const judgements = [shared, bad].map((stepId, index) => {
-    const verdict = index === 0 ? 'good' : 'bad';
-    const reply = `Judgement: <${index === 0 ? 'Good' : 'Bad'}>`;
-    return builder.record(
-      'StepJudged',
-      { treeId, leafStepId: bad, stepId, index, judge, promptHash: String(index).repeat(64), verdict, reply },
-      runId,
-    ).id;
-  });
-  const revisionId = builder.id('revision', runId);
-  const turns = [
-    { ...said('s'), loss: false },
-    { ...said('b'), loss: false },
-    { ...said('g'), response: 'Thought: I was wrong. g\nAction: g', loss: true },
-  ].map((turn) => ({ part: 'good', stepId: null, ...turn }) as const);
-  const opening = { instruction: 'Craft what is asked.', firstObservation: 'Goal: craft a.' };
-  const contentHash = revisionContentHash(opening, turns);
-  if (fate !== 'none') {
-    const leaves = { goodLeafStepId: good, badLeafStepId: bad, branchStepId: shared, transitionStepId: bad };
-    const mined = {
-      transitionCause: 'bad',
-      judged: 2,
-      reflection: 'I was wrong.',
-      signal: 'thought',
-      alpha: 0.5,
-      beta: 0.25,
-    } as const;
-    builder.record(
-      'RevisionComposed',
-      { revisionId, treeId, ...leaves, ...mined, judge, contentHash: tampered ? 'c'.repeat(64) : contentHash },
-      runId,
-    );
-  }
-  if (fate === 'verified') builder.record('RevisionVerified', { revisionId, treeId, reached: 1, threshold: 0.5 }, runId);
-  const rejection = { reason: 'impossible', reached: null, stepId: null, detail: '' } as const;
-  if (fate === 'rejected') builder.record('RevisionRejected', { revisionId, treeId, ...rejection }, runId);
-  builder.closeTree(tree, 2);
-  const [opened] = builder.events.filter((event) => event.type === 'TreeOpened' && event.data.treeId === treeId);
-  if (opened?.type !== 'TreeOpened') throw new Error('the tree was recorded');
-  const { taskId, observationHash } = opened.data.task;
-  const place = {
-    tree: treeId,
-    run: runId,
-    task: { id: taskId, alias: 'a', goal: 'craft a', depth: 1, split: '' },
-    environment: { name: 'textcraft', fingerprint: 'world-1' },
-    policy: { id: 'random', version: 0 },
-    ...{ ordinal: 0, outcome: 'terminated', result: 'success' },
-  };
-  const rollouts = [0, 1].map((ordinal) => builder.id('rollout', treeId, ordinal));
-  return { builder, place, rollouts, good, bad, judgements, revisionId, observationHash };
-}

@@ -34,7 +34,7 @@ export const ROW_FORMAT_VERSIONS: Readonly<Record<RowFormatKind, number>> = {
   'agent-r': 4,
   xtuner: 4,
   sharegpt: 4,
-  openai: 4,
+  openai: 5,
   trl: 4,
   dpo: 4,
 };

@@ -124,7 +124,7 @@ async function bodyOf(
   if (kind === 'xtuner') return { body: toXtuner(lossMessages(row.messages, place), 'keep'), said: metadata };
   const pictures = await picturesIn(row.messages, stepIds, shelf);
   const said = { ...metadata, ...picturesNamed(pictures, shelf.pictures) };
-  if (kind === 'openai') return { body: { messages: openaiMessages(row.messages, pictures) }, said };
+  if (kind === 'openai') return { body: { messages: openaiMessages(row.messages, pictures, shelf.pictures.any) }, said };
   const chat = { instruction, firstObservation, history: turns };
   const conversations =
     context === undefined && isChat(row, chat)
@@ -181,9 +181,9 @@ function repliesOf(steps: RowPair['good'], prompts: ReadonlyMap<string, Recorded
 
 /** Puts the messages of a composed example in the form that the file has, where other rows of it show pictures. */
 export function inParts(body: object, { kind }: RowFormat, { pictures }: PictureShelf): object {
-  if (!pictures.any || (kind !== 'trl' && kind !== 'dpo' && kind !== 'sharegpt')) return body;
+  if (!pictures.any || kind === 'xtuner' || kind === 'agent-r') return body;
   const entries = Object.entries(body).map(([name, value]) => [name, isChatOf(value) ? value.map(asParts) : value]);
-  return { ...Object.fromEntries(entries), images: [] };
+  return { ...Object.fromEntries(entries), ...(kind === 'openai' ? {} : { images: [] }) };
 }
 
 interface TextMessage {
@@ -197,6 +197,6 @@ function isChatOf(value: unknown): value is readonly TextMessage[] {
   );
 }
 
-function asParts({ role, content }: TextMessage): object {
-  return { role, content: [{ type: 'text', text: content }] };
+function asParts({ role, content, ...said }: TextMessage): object {
+  return { role, content: [{ type: 'text', text: content }], ...said };
 }

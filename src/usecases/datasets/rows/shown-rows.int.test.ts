@@ -82,8 +82,8 @@ test('good trajectories follow the prompts that were shown, the picture inside a
   const rows = await exported({});
   expect(rows.map(({ messages }) => messages)).toEqual([
     [
-      { role: 'user', content: 'What first?' },
-      { role: 'assistant', content: 'first', weight: 1 },
+      { role: 'user', content: [{ type: 'text', text: 'What first?' }] },
+      { role: 'assistant', content: [{ type: 'text', text: 'first' }], weight: 1 },
     ],
     [
       {
@@ -93,7 +93,7 @@ test('good trajectories follow the prompts that were shown, the picture inside a
           { type: 'text', text: 'And now?' },
         ],
       },
-      { role: 'assistant', content: 'best', weight: 1 },
+      { role: 'assistant', content: [{ type: 'text', text: 'best' }], weight: 1 },
     ],
   ]);
   expect(rows.map(({ metadata: { prompt, part } }) => ({ prompt, part }))).toEqual([

@@ -6,7 +6,7 @@ import type { ByteSink } from '../export/format.ts';
 import { jsonLine } from '../export/json-line.ts';
 import { rowMetadata } from '../export/row-metadata.ts';
 import type { PictureShelf } from '../export/shown-examples.ts';
-import { contextLost, type Lost, LostReplies, withoutContext } from '../export/without-context.ts';
+import { contextLost, type Lost, LostReplies, unweighed, withoutContext } from '../export/without-context.ts';
 import { DROPPED, type Dropped, openGate } from './gate.ts';
 import { type GeneralData, generalBodies } from './general-data.ts';
 import type { RowFormat, RowParameters } from './row-options.ts';
@@ -83,7 +83,7 @@ export async function writeRows(job: RowJob): Promise<RowsWritten> {
   const losing = new LostReplies();
   let written = 0;
   const write = async (body: object) => {
-    await file.write(jsonLine(body));
+    await file.write(jsonLine(format.context === undefined ? body : unweighed(body)));
     counts.lines += 1;
   };
   for await (const rows of streamRows(trx, query, blobs, parameters, job.revisionIds)) {

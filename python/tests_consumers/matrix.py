@@ -2,8 +2,8 @@
 
     python -m tests_consumers.matrix FOLDER MODEL
 
-FOLDER has a folder `one` and a folder `two` of each format (`one/trl/data.jsonl`) and `lease.safetensors`, the body of a leased batch;
-MODEL is the tiny talker with its tokenizer, a token per sign. Prints `found` and a list of rows as JSON: the format, the reader with its
+FOLDER has a folder `one` and a folder `two` of each format (`one/trl/data.jsonl`), a folder `mined` of examples of searched trees, `several`
+with files of all three, and `lease.safetensors`, the body of a leased batch; MODEL is the tiny talker with its tokenizer, a token per sign. Prints `found` and a list of rows as JSON: the format, the reader with its
 version, what it read, how many rows, how many tokens it trains on, and the sum of their weights.
 """
 
@@ -35,7 +35,7 @@ from trl import DPOConfig, DPOTrainer, GRPOConfig, SFTConfig, SFTTrainer
 from verl import DataProto
 from verl.utils.dataset.rl_dataset import RLHFDataset
 
-from espalier_rl.adapters.trl import LeasedRollouts, RecordedDPOTrainer, RecordedGRPOTrainer, preference_dataset, sft_dataset
+from espalier_rl.adapters.trl import LeasedRollouts, RecordedDPOTrainer, RecordedGRPOTrainer, ScoredCompletions, preference_dataset, sft_dataset
 from espalier_rl.adapters.verl import data_proto
 from espalier_rl.rows import Rows
 
@@ -45,6 +45,12 @@ from .trained import rounded, runs
 if importlib.util.find_spec("torchaudio") is None:  # LLaMA-Factory imports it next to its converters, which have no use for it
     sys.modules["torchaudio"] = types.ModuleType("torchaudio")
     sys.modules["torchaudio"].__spec__ = importlib.machinery.ModuleSpec("torchaudio", None)
+
+os.environ["DISABLE_VERSION_CHECK"] = "1"  # LLaMA-Factory 0.9.5 asks for an older transformers than TRL is tested with
+if importlib.util.find_spec("verl.models.transformers.qwen2_vl"):  # its positions of pictures ask for an older one, too
+    sys.modules["verl.models.transformers.qwen2_vl"] = types.SimpleNamespace(get_rope_index=None)
+
+from verl.utils.dataset.multiturn_sft_dataset import MultiTurnSFTDataset  # noqa: E402  behind what it imports
 
 FOUND = []
 WITH_GENERATION = (
@@ -95,7 +101,7 @@ def by_sft(folder, format, model, **options):
     tokenizer = AutoTokenizer.from_pretrained(model)
     if options.get("assistant_only_loss"):
         tokenizer.chat_template = WITH_GENERATION
-    rows = datasets.load_dataset("json", data_files=f"{folder}/{format}/data.jsonl", split="train")
+    rows = datasets.load_dataset("json", data_files=f"{folder}/{format.removeprefix('mined-')}/data.jsonl", split="train")
     with tempfile.TemporaryDirectory() as out:
         args = SFTConfig(**common(out), **options)
         trainer = SFTTrainer(model=AutoModelForCausalLM.from_pretrained(model), args=args, train_dataset=rows, processing_class=tokenizer)
@@ -161,25 +167,64 @@ def by_leases(folder, model):
     found("lease", "verl DataProto", "verl", "body", len(data), in_proto(data))
 
 
+def by_grpo(folder, model):
+    """A file of scored completions as the rollouts of GRPOTrainer: the first two of each group, as its groups are of one size."""
+    tokenizer = AutoTokenizer.from_pretrained(model)
+    groups = {}
+    for row in lines(f"{folder}/trl-grpo/data.jsonl"):
+        groups.setdefault(row["group"], []).append(row)
+    rows = [row for group in groups.values() for row in group[:2]]
+    with tempfile.TemporaryDirectory() as out:
+        Path(out, "two.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        source = ScoredCompletions(f"{out}/two.jsonl", tokenizer)
+        options = {name: value for name, value in common(out).items() if name not in ("max_length", "num_train_epochs")}
+        shape = {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 1, "num_generations": 2, "max_completion_length": 256, "max_steps": 1}
+        args = GRPOConfig(**options, **shape, logging_steps=1, temperature=1.0, beta=0.0)
+        trainer = RecordedGRPOTrainer(model=AutoModelForCausalLM.from_pretrained(model), source=source, args=args, processing_class=tokenizer)
+        counted = trained_by(trainer, lambda inputs: (int((inputs["completion_mask"] * inputs["tool_mask"]).sum()), 0))
+    rewards = rounded(source.updates[-1]["reward"] * len(rows))
+    found("trl-grpo", "TRL GRPOTrainer", "trl", "file, as rollouts of two a group", len(rows), counted._replace(weight=rewards))
+
+
 def in_proto(data):
     whole = DataProto.concat([data[:1], data[1:]])
     return trained.Counted(int(whole.batch["response_mask"].sum()), rounded(whole.batch["token_level_scores"].sum()))
 
 
 def by_llamafactory(folder, format, tokenizer):
-    """Every reply of what its converters make of a row is trained on, unless a user masks the history."""
+    """What its converter makes of a row, and its processor of that: the labels of the batches that it trains on, by the template of the tokenizer."""
     from llamafactory.data.converter import OpenAIDatasetConverter, SharegptDatasetConverter
     from llamafactory.data.parser import DatasetAttr
+    from llamafactory.data.processor.supervised import SupervisedDatasetProcessor
+    from llamafactory.data.template import parse_template
+    from llamafactory.hparams import DataArguments
 
-    attributes = DatasetAttr(load_from="file", dataset_name=format, formatting=format)
-    if format == "openai":
+    formatting = format.split("-")[-1]
+    attributes = DatasetAttr(load_from="file", dataset_name=format, formatting=formatting)
+    if formatting == "openai":
         for name, value in {"messages": "messages", "role_tag": "role", "content_tag": "content", "user_tag": "user", "assistant_tag": "assistant", "system_tag": "system"}.items():
             setattr(attributes, name, value)
-    convert = {"openai": OpenAIDatasetConverter, "sharegpt": SharegptDatasetConverter}[format](attributes, None)
-    rows = lines(f"{folder}/{format}/data.jsonl")
-    replies = [each["content"] for row in map(convert, rows) for each in [*row["_prompt"], *row["_response"]] if each["role"] == "assistant"]
-    tokens = sum(len(tokenizer(reply)["input_ids"]) + 1 for reply in replies)
-    found(format, "LLaMA-Factory converter", "llamafactory", "file", len(rows), trained.Counted(tokens, float(len(replies))))
+    arguments = DataArguments(template="default", cutoff_len=4096)
+    convert = {"openai": OpenAIDatasetConverter, "sharegpt": SharegptDatasetConverter}[formatting](attributes, arguments)
+    rows = list(map(convert, lines(f"{folder}/{format.removeprefix('mined-')}/data.jsonl")))
+    processor = SupervisedDatasetProcessor(template=parse_template(tokenizer), tokenizer=tokenizer, processor=None, data_args=arguments)
+    labels = processor.preprocess_dataset({name: [row[name] for row in rows] for name in rows[0]})["labels"]
+    found(format, "LLaMA-Factory SupervisedDatasetProcessor", "llamafactory", "file", len(labels), in_labels(labels))
+
+
+def in_labels(labels):
+    masks = [[int(label != -100) for label in row] for row in labels]
+    return trained.Counted(sum(map(sum, masks)), float(sum(map(runs, masks))))
+
+
+def by_verl_sft(folder, format, tokenizer):
+    """verl's dataset of conversations, which reads Parquet: the file as `datasets` writes it."""
+    rows = datasets.load_dataset("json", data_files=f"{folder}/{format.removeprefix('mined-')}/data.jsonl", split="train")
+    with tempfile.TemporaryDirectory() as out:
+        rows.select_columns(["messages"]).to_parquet(f"{out}/data.parquet")
+        read = MultiTurnSFTDataset(f"{out}/data.parquet", tokenizer, {"pad_mode": "no_padding", "max_length": 4096})
+        masks = [read[i]["loss_mask"].tolist() for i in range(len(read))]
+    found(format, "verl MultiTurnSFTDataset", "verl", "file", len(masks), trained.Counted(sum(map(sum, masks)), float(sum(map(runs, masks)))))
 
 
 def xtuner_encode():
@@ -197,14 +242,13 @@ def loaded(name, path):
     return module
 
 
-def by_xtuner(folder, tokenizer):
+def by_xtuner(folder, format, tokenizer):
     encode = xtuner_encode()
     tokenizer.bos_token = tokenizer.eos_token  # which xtuner puts before each turn, without loss
-    file = f"{folder}/xtuner/data.jsonl"
+    file = f"{folder}/{format.removeprefix('mined-')}/data.jsonl"
     # through `datasets`, as xtuner reads files, a turn has every field that any turn of the file has
     for read, rows in (("file", lines(file)), ("file, by load_dataset", list(datasets.load_dataset("json", data_files=file, split="train")))):
-        masks = [[int(label != -100) for label in encode(row, tokenizer, 4096)["labels"]] for row in rows]
-        found("xtuner", "xtuner encode_fn", "xtuner", read, len(rows), trained.Counted(sum(map(sum, masks)), float(sum(map(runs, masks)))))
+        found(format, "xtuner encode_fn", "xtuner", read, len(rows), in_labels([encode(row, tokenizer, 4096)["labels"] for row in rows]))
 
 
 def by_atif(folder, tokenizer):
@@ -234,11 +278,11 @@ def by_data_proto(folder):
     found("verl", "verl DataProto", "verl", "file", len(data), in_proto(data))
 
 
-FORMATS = ("openai", "sharegpt", "trl", "trl-tokens", "trl-grpo", "xtuner", "dpo", "atif", "parquet", "verl", "prompts")
+FORMATS = ("openai", "sharegpt", "trl", "trl-tokens", "trl-grpo", "xtuner", "dpo", "atif", "parquet", "verl", "prompts", "steps")
 
 
 def by_datasets(folder, format, tokenizer):
-    files = sorted(glob.glob(f"{folder}/*/{format}/data.*"))
+    files = [*glob.glob(f"{folder}/one/{format}/data.*"), *glob.glob(f"{folder}/two/{format}/data.*")]
     kind = "parquet" if files[0].endswith(".parquet") else "json"
     for read, options in (
         ("file", {"data_files": files[0]}),
@@ -275,6 +319,18 @@ def by_hub_layout(folder, tokenizer):
         found("trl-tokens --layout hf", "load_dataset", "datasets", f"folder, split {split}", len(rows), trained.counted("trl-tokens", list(rows), tokenizer))
 
 
+def by_mined(folder, model, tokenizer):
+    mined = f"{folder}/mined"
+    by_sft(mined, "mined-trl", model)
+    by_sft(mined, "mined-trl-tokens", model)
+    by_llamafactory(mined, "mined-openai", tokenizer)
+    by_verl_sft(mined, "mined-openai", tokenizer)
+    by_xtuner(mined, "mined-xtuner", AutoTokenizer.from_pretrained(model))
+    rows = datasets.load_dataset("json", data_files=f"{mined}/agent-r/data.jsonl", split="train")
+    found("mined-agent-r", "load_dataset", "datasets", "file", len(rows), trained.counted("agent-r", list(rows), tokenizer))
+    loaded_by_datasets("trl", "folder of two runs and mined examples", datasets.load_dataset(f"{folder}/several", split="train"), tokenizer)
+
+
 def main(folder, model):
     tokenizer = AutoTokenizer.from_pretrained(model)
     one = f"{folder}/one"
@@ -284,10 +340,13 @@ def main(folder, model):
     by_dpo(one, model)
     for format in ("openai", "sharegpt"):
         by_llamafactory(one, format, tokenizer)
-    by_xtuner(one, tokenizer)
+    by_verl_sft(one, "openai", tokenizer)
+    by_mined(folder, model, tokenizer)
+    by_xtuner(one, "xtuner", AutoTokenizer.from_pretrained(model))
     by_atif(one, tokenizer)
     by_rlhf(one, tokenizer)
     by_data_proto(one)
+    by_grpo(one, model)
     by_leases(folder, model)
     for format in FORMATS:
         by_datasets(folder, format, tokenizer)

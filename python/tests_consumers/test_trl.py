@@ -1,9 +1,13 @@
 """A leased body trained by TRL itself, on CPU: SFTTrainer, DPOTrainer and GRPOTrainer count the tokens that the policy sampled."""
 
+import json
 import tempfile
+import types
 import unittest
+from pathlib import Path
 
 import torch
+import transformers
 from trl import DPOConfig, GRPOConfig, SFTConfig, SFTTrainer
 
 from espalier_rl.adapters.trl import (
@@ -11,13 +15,14 @@ from espalier_rl.adapters.trl import (
     RecordedDPOTrainer,
     RecordedGRPOTrainer,
     RowsRefused,
+    ScoredCompletions,
     preference_dataset,
     sft_dataset,
 )
 from espalier_rl.rows import Rows
 from tests.rows_body import body_of
 
-from .tiny_model import count_sampled, sampled_rows, tiny_qwen2, tiny_tokenizer
+from .tiny_model import count_sampled, sampled_rows, tiny_qwen2, tiny_tokenizer, write_talker
 
 
 class Recorded(unittest.TestCase):
@@ -158,6 +163,49 @@ class Grpo(Recorded):
             self.trainer(LeasesOf(body_of(*uneven))).train()
         with self.assertRaisesRegex(TimeoutError, "policy p: no batch within 600 s"):
             self.trainer(LeasesOf()).train()
+
+
+class Stub:
+    """What a source asks of its trainer."""
+
+    def __init__(self, members):
+        self.num_generations, self.accelerator = members, types.SimpleNamespace(num_processes=1)
+
+
+class Completions(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        write_talker(folder.name)
+        self.tokenizer = transformers.PreTrainedTokenizerFast.from_pretrained(folder.name)
+        self.file = Path(folder.name, "grpo.jsonl")
+
+    def source(self, *rows):
+        self.file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return ScoredCompletions(self.file, self.tokenizer)
+
+    def row(self, group, reward, *replies, of=1):
+        said = [{"role": role, "content": text} for reply in replies for role, text in (("assistant", reply), ("user", "seen"))][:-1]
+        prompt = [{"role": "user", "content": "go"}]
+        return {"prompt": prompt, "completion": said, "reward": reward, "group": group, "trajectory": f"t{reward}", "part": {"index": 0, "of": of}}
+
+    def test_replies_are_trained_and_what_was_shown_between_them_is_masked_group_after_group(self):
+        source = self.source(self.row("a", 1.0, "yes", "done"), self.row("a", 0.0, "no"), self.row("b", 0.5, "x"), self.row("b", 0.25, "y"))
+        rollouts = source.rollout([""] * 2, Stub(2))
+        self.assertEqual([self.tokenizer.decode(ids) for ids in rollouts["prompt_ids"]], ["user:go<end>assistant:"] * 2)
+        self.assertEqual(self.tokenizer.decode(rollouts["completion_ids"][0]), "yes<end>user:seen<end>assistant:done<end>")
+        trained = [id for id, one in zip(rollouts["completion_ids"][0], rollouts["env_mask"][0]) if one]
+        self.assertEqual(self.tokenizer.decode(trained), "yes<end>done<end>")
+        self.assertEqual(rollouts["espalier_reward"], [1.0, 0.0])
+        self.assertEqual(source.rollout([""] * 4, Stub(2))["espalier_reward"], [0.5, 0.25, 1.0, 0.0])
+
+    def test_groups_of_another_size_rows_that_share_a_reward_and_an_empty_file_are_refused_by_name(self):
+        with self.assertRaisesRegex(RowsRefused, "group a of .* has 1 rows and num_generations is 2"):
+            self.source(self.row("a", 1.0, "yes")).rollout([""] * 2, Stub(2))
+        with self.assertRaisesRegex(RowsRefused, "line 1: trajectory t1.0 has 2 rows of one reward"):
+            self.source(self.row("a", 1.0, "yes", of=2))
+        with self.assertRaisesRegex(RowsRefused, "has no row"):
+            self.source()
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@ class Prompts(NamedTuple):
 
 
 def openai(row):
-    return [(each["content"], each["weight"]) for each in row["messages"] if each["role"] == "assistant"]
+    """A reply without a weight is trained on."""
+    return [(each["content"], float(each.get("weight", 1))) for each in row["messages"] if each["role"] == "assistant"]
 
 
 def sharegpt(row):
@@ -45,7 +46,15 @@ def parquet(row):
     return [(each["response"], float(each["weight"])) for each in row["steps"]]
 
 
-REPLIES = {"openai": openai, "sharegpt": sharegpt, "trl": trl, "xtuner": xtuner, "dpo": dpo, "atif": atif, "parquet": parquet}
+def steps(row):
+    return [(row["response_text"], float(not row["policy_id"].endswith(":context")))]
+
+
+def agent_r(row):
+    return [(each["content"], float(each["loss"])) for each in row["revise_log"] if each["role"] == "assistant"]
+
+
+REPLIES = {"openai": openai, "sharegpt": sharegpt, "trl": trl, "xtuner": xtuner, "dpo": dpo, "atif": atif, "parquet": parquet, "steps": steps, "agent-r": agent_r}
 
 
 def runs(mask):

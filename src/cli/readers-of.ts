@@ -31,7 +31,7 @@ export function readersOf(format: ExportFormat | RowFormat): readonly string[] {
         : ['note: TRL (SFTTrainer) trains on `completion`; --tokenizer DIR writes a row per trajectory instead of one per reply'];
     case 'trl-grpo':
       return [
-        'note: TRL has no reader of scored completions: GRPOTrainer takes them from a rollout source (espalier_rl.adapters.trl)',
+        'note: TRL has no reader of scored completions: GRPOTrainer takes them from a rollout source (espalier_rl.adapters.trl, ScoredCompletions), which masks observations',
       ];
     case 'dpo':
       return ['note: TRL (DPOTrainer) compares `chosen` with `rejected`, every token of both'];

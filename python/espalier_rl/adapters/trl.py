@@ -9,7 +9,9 @@ Token ids are those that were sampled; nothing is tokenised again. Tested with T
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import datasets
@@ -22,7 +24,7 @@ from trl.trainer.dpo_trainer import DataCollatorForPreference
 from .acknowledge import digest_weights, finite_numbers
 from .token_rows import RowsRefused, TokenRows, places
 
-__all__ = ["LeasedRollouts", "RecordedDPOTrainer", "RecordedGRPOTrainer", "RowsRefused", "preference_dataset", "sft_dataset"]
+__all__ = ["LeasedRollouts", "RecordedDPOTrainer", "RecordedGRPOTrainer", "RowsRefused", "ScoredCompletions", "preference_dataset", "sft_dataset"]
 
 IGNORED = -100  # the label of a token that is not trained on
 REWARD = "espalier_reward"
@@ -141,12 +143,80 @@ class LeasedRollouts:
         self._batches.close()
 
 
+class ScoredCompletions:
+    """A source of recorded completions: a file of `espalier export --format trl-grpo`, group after group, from its beginning again behind its end.
+
+    Texts are tokenised by the chat template of `tokenizer`; what was shown between the replies of a completion is masked. The file has no
+    log-probs, so importance ratios are 1: train on it once, or on leased batches. Raises RowsRefused where a trajectory has several rows, whose
+    one reward would count for each, or where the template does not continue what it wrote before."""
+
+    def __init__(self, file: str | Path, tokenizer: Any) -> None:
+        self._file, self._tokenizer, self._next, self._tokens = file, tokenizer, 0, 0
+        groups: dict[str, list[dict[str, Any]]] = {}
+        with open(file, encoding="utf-8") as lines:
+            for number, row in enumerate(map(json.loads, lines), 1):
+                if row["part"]["of"] > 1:
+                    raise RowsRefused(f"{file} line {number}: trajectory {row['trajectory']} has {row['part']['of']} rows of one reward; take --format verl")
+                groups.setdefault(row["group"], []).append(row)
+        if not groups:
+            raise RowsRefused(f"{file} has no row")
+        self._groups = list(groups.values())
+        self.updates: list[dict[str, Any]] = []  # what the trainer measured of each, with the rows and tokens of replies that it was trained on
+
+    def rollout(self, prompts: Sequence[Any], trainer: Any) -> dict[str, Any]:
+        """What GRPOTrainer calls for completions (`rollout_func`): it gets those of the next groups, whatever its own prompts are."""
+        if trainer.accelerator.num_processes > 1:
+            raise RowsRefused("recorded completions are read by one process: train with one, or with verl")
+        members = trainer.num_generations
+        chosen = [self._groups[(self._next + i) % len(self._groups)] for i in range(len(prompts) // members)]
+        self._next += len(chosen)
+        for group in chosen:
+            if len(group) != members:
+                raise RowsRefused(f"group {group[0]['group']} of {self._file} has {len(group)} rows and num_generations is {members}: export groups of one size")
+        rows = [self._tokens_of(row) for group in chosen for row in group]
+        self._tokens = sum(sum(mask) for _, _, mask in rows)
+        return {
+            "prompt_ids": [asked for asked, _, _ in rows],
+            "completion_ids": [said for _, said, _ in rows],
+            "logprobs": None,
+            "env_mask": [mask for _, _, mask in rows],
+            REWARD: [row["reward"] for group in chosen for row in group],
+        }
+
+    def acknowledge(self, model: Any, metrics: Mapping[str, Any]) -> None:
+        """Keeps what was measured."""
+        self.updates.append({**metrics, "tokens": self._tokens})
+
+    def close(self) -> None:
+        """There is nothing to return."""
+
+    def _tokens_of(self, row: Mapping[str, Any]) -> tuple[list[int], list[int], list[int]]:
+        """The ids of the prompt, of all that followed, and a mask of the replies in it."""
+        messages = list(row["prompt"])
+        asked: list[int] | None = None
+        ids: list[int] = []
+        mask: list[int] = []
+        for message in row["completion"]:
+            if message["role"] == "assistant":
+                shown = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=True, return_dict=True)["input_ids"]
+                before = [*(asked or []), *ids]
+                if list(shown[: len(before)]) != before:
+                    raise RowsRefused(f"trajectory {row['trajectory']}: the chat template does not continue what it wrote before; take --format verl")
+                between = list(shown[len(before) :])
+                reply = [*self._tokenizer(message["content"], add_special_tokens=False)["input_ids"], self._tokenizer.eos_token_id]
+                asked, between = (asked, between) if asked is not None else (between, [])
+                ids += [*between, *reply]
+                mask += [0] * len(between) + [1] * len(reply)
+            messages.append(message)
+        return asked or [], ids, mask
+
+
 class RecordedGRPOTrainer(GRPOTrainer):
     """GRPOTrainer on recorded completions. Each batch is one generation: `generation_batch_size` is its number of rows and
     `num_generations` the size of its groups. Rewards are the record's; importance ratios are against the recorded log-probs, at the
     `temperature` of the arguments, which should be that of the record."""
 
-    def __init__(self, *, source: LeasedRollouts, args: Any, **options: Any) -> None:
+    def __init__(self, *, source: LeasedRollouts | ScoredCompletions, args: Any, **options: Any) -> None:
         if args.steps_per_generation * args.num_iterations % args.gradient_accumulation_steps != 0:
             raise ValueError("steps_per_generation * num_iterations must be a multiple of gradient_accumulation_steps: a batch ends with an update")
         slots = [""] * (args.generation_batch_size // args.num_generations)  # what stands for prompts until the batch brings its own
@@ -168,7 +238,8 @@ class RecordedGRPOTrainer(GRPOTrainer):
 
     def _generate_and_score_completions(self, inputs: Any) -> Any:
         output = super()._generate_and_score_completions(inputs)
-        output["old_per_token_logps"] = output["sampling_per_token_logps"]
+        if output.get("sampling_per_token_logps") is not None:
+            output["old_per_token_logps"] = output["sampling_per_token_logps"]
         return output
 
 

@@ -40,6 +40,18 @@ export async function readPages<DB, TB extends keyof DB, Row>(
   return found.map((of) => pageFrom(of, ordering, page));
 }
 
+/** Reads one page of one query. @throws InvalidCursor. */
+export async function readPage<DB, TB extends keyof DB, Row>(
+  db: QueryExecutorProvider,
+  query: SelectQueryBuilder<DB, TB, Row>,
+  ordering: Ordering,
+  page: PageRequest,
+): Promise<Page<Row>> {
+  const [found] = await readPages(db, [query], ordering, page);
+  if (!found) throw new Error('one query has one page');
+  return found;
+}
+
 /** Counts the rows of each query, in one statement. */
 export async function countEach<DB, TB extends keyof DB>(
   db: QueryExecutorProvider,

@@ -1,5 +1,5 @@
 import type { Db } from '../../postgres/database.ts';
-import { countEach, countUpTo, type Page, type PageRequest, readPages, type UpTo } from '../../postgres/keyset.ts';
+import { countEach, countUpTo, type Page, type PageRequest, readPage, type UpTo } from '../../postgres/keyset.ts';
 import { measureSearch, SearchTooWide } from './plan-search.ts';
 import { isOfFew, SAMPLE_ORDERING, type SampleFilter, samplesOf } from './sample-query.ts';
 import { planSamples, type SamplePlan, type SearchedSamples, searchSamples } from './search-samples.ts';
@@ -14,9 +14,7 @@ export async function readChosenSamples(
   page: PageRequest,
 ): Promise<Page<{ readonly rolloutId: string }>> {
   if (isSearched(filter)) return searchSamples(db, filter, page);
-  const [found] = await readPages(db, [samplesOf(db, filter).select('samples.rolloutId')], SAMPLE_ORDERING, page);
-  if (!found) throw new Error('one query has one page');
-  return found;
+  return readPage(db, samplesOf(db, filter).select('samples.rolloutId'), SAMPLE_ORDERING, page);
 }
 
 /** Counts the training samples of a filter. @throws SearchTooWide where too many texts would be looked at. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { countEach, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import { countEach, type Page, type PageRequest, readPage } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import type { TreeRecord } from '../step-tree/read-trees.ts';
 import { successRate } from '../step-tree/success-rate.ts';
@@ -41,9 +41,7 @@ export async function readChosenTasks(db: Db, filter: TaskFilter, page: PageRequ
   ] as const;
   const first = db.selectFrom('trees').selectAll().as('first');
   const tasks = chosen(db, filter).innerJoin(first, 'first.treeId', 'trees.treeId').select(columns);
-  const [found] = await readPages(db, [tasks], TASK_ORDERING, page);
-  if (!found) throw new Error('one query has one page');
-  return found;
+  return readPage(db, tasks, TASK_ORDERING, page);
 }
 
 /** Counts the tasks of a filter. */

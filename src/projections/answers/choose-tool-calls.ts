@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { countEach, countUpTo, type Page, type PageRequest, readPages, type UpTo } from '../../postgres/keyset.ts';
+import { countEach, countUpTo, type Page, type PageRequest, readPage, type UpTo } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import type { ToolCallRecord } from '../step-tree/read-tool-calls.ts';
 import { callsMatching } from './text-query.ts';
@@ -45,9 +45,7 @@ export async function readChosenToolCalls(
     'toolCalls.durationMs',
     'toolCalls.blobs',
   ] as const;
-  const [found] = await readPages(db, [chosen(db, filter).select(columns)], ordering, page);
-  if (!found) throw new Error('one query has one page');
-  return found;
+  return readPage(db, chosen(db, filter).select(columns), ordering, page);
 }
 
 /** Counts the tool calls of a filter. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import { type Page, type PageRequest, readPage } from '../../postgres/keyset.ts';
 import { measureSearch } from './plan-search.ts';
 import { SAMPLE_ORDERING, type SampleFilter, samplesOf } from './sample-query.ts';
 import { stepMatches, type TextQuery } from './text-query.ts';
@@ -68,8 +68,7 @@ async function walk({ db, filter, page, plan, work, first }: Walk): Promise<{ fo
   let [left, size, at] = [work, first, page];
   for (let more = true; more; ) {
     const limit = plan === 'index' ? MOST : size; // the index is asked for as many as a page may look at
-    const [chunk] = await readPages(db, [chosen], SAMPLE_ORDERING, { ...at, limit });
-    if (!chunk) throw new Error('one query has one page');
+    const chunk = await readPage(db, chosen, SAMPLE_ORDERING, { ...at, limit });
     const rows = forwards ? chunk.rows : [...chunk.rows].reverse();
     more = (forwards ? chunk.hasNext : chunk.hasPrevious) && rows.length > 0;
     for (let from = 0; from < rows.length; ) {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { joinPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import { joinPages, type Page, type PageRequest, readPage, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import { measureSearch, type SearchSize } from './plan-search.ts';
 import { STEP_ORDERINGS, type StepFilter, stepsOf } from './step-query.ts';
@@ -179,7 +179,5 @@ async function readChunk(
     (plan.kind === 'index' ? sql<boolean>`true` : stepMatches('steps', filter.text)).as('matches'),
     sql<number>`octet_length(steps.observation) + octet_length(steps.action) + octet_length(steps.thought)`.as('bytes'),
   ]);
-  const [found] = await readPages(db, [query], ordering, page);
-  if (!found) throw new Error('one query has one page');
-  return found;
+  return readPage(db, query, ordering, page);
 }

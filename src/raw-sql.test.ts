@@ -3,8 +3,8 @@ import { describe, expect, test } from '@jest/globals';
 import { productFiles } from './testing/product-files.ts';
 import { isAmong, isPlain, normalised, rawStatementsIn } from './testing/raw-statements.ts';
 
-/** How many there are. Another one needs a test that runs it (`npm test` ends with those that nothing ran), and a higher number. */
-const RAW = 261;
+/** How many there may be. Another one needs a test that sends it: a whole run of the tests ends with those that none sent. */
+const RAW = 265;
 
 const found = productFiles().flatMap((file) =>
   rawStatementsIn(readFileSync(file, 'utf8')).map((statement) => ({ file, ...statement })),

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { EventLog } from '../log/event-log.ts';
+import { runs } from '../testing/long-run.ts';
 import { openTestProxy, postTo, type TestProxy } from './proxy/proxy-testing.ts';
 
 let proxy: TestProxy;
@@ -108,7 +109,7 @@ test('one path in the order of their times is recorded of spans that arrive in a
         expect(JSON.parse(String(helped?.attributes)).agents).toEqual(['main', 'helper']);
       },
     ),
-    { numRuns: 4 },
+    { numRuns: runs(4) },
   );
 });
 

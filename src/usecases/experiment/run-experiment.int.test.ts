@@ -81,17 +81,20 @@ describe('an experiment', () => {
     ['train.epochs=2', 'train'],
     ['evaluate.rollouts=2', 'evaluate'],
   ];
-  test.each(isLongRun() ? changes : changes.slice(0, 1))('a rerun with %s repeats what depends on it, and nothing before it', async (change, changedStage) => {
-    const rerun = declaredAs(changedExperiment(first.experiment, [parseChange(change)]), first.experimentId);
-    const { state, states } = await running(rerun);
-    expect(state).toBe('completed');
-    expect(states['base evaluate']).toBe(changedStage === 'evaluate' ? 'run' : 'reused');
-    for (const stage of CHAIN) {
-      if (CHAIN.indexOf(stage) < CHAIN.indexOf(changedStage))
-        expect({ stage, state: states[`agent-r ${stage}`] }).toEqual({ stage, state: 'reused' });
-      if (stage === changedStage) expect(states[`agent-r ${stage}`]).toBe('run');
-    }
-  });
+  test.each(isLongRun() ? changes : changes.slice(0, 1))(
+    'a rerun with %s repeats what depends on it, and nothing before it',
+    async (change, changedStage) => {
+      const rerun = declaredAs(changedExperiment(first.experiment, [parseChange(change)]), first.experimentId);
+      const { state, states } = await running(rerun);
+      expect(state).toBe('completed');
+      expect(states['base evaluate']).toBe(changedStage === 'evaluate' ? 'run' : 'reused');
+      for (const stage of CHAIN) {
+        if (CHAIN.indexOf(stage) < CHAIN.indexOf(changedStage))
+          expect({ stage, state: states[`agent-r ${stage}`] }).toEqual({ stage, state: 'reused' });
+        if (stage === changedStage) expect(states[`agent-r ${stage}`]).toBe('run');
+      }
+    },
+  );
 });
 
 describe('a stage that fails', () => {

@@ -16,7 +16,9 @@ export async function makeRunFolder(): Promise<string> {
   const parent = (await hasRoom(MEMORY)) ? MEMORY : tmpdir();
   for (const name of await readdir(parent)) {
     const owner = /^espalier-tests-(\d+)-/.exec(name)?.[1];
-    if (owner !== undefined && !isAlive(Number(owner))) await rm(join(parent, name), { recursive: true, force: true });
+    if (owner === undefined || isAlive(Number(owner))) continue;
+    // not where another run removes it too, or one of its programs still ends
+    await rm(join(parent, name), { recursive: true, force: true }).catch(() => undefined);
   }
   return mkdtemp(join(parent, `espalier-tests-${process.pid}-`));
 }

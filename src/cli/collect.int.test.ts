@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '../events/new-id.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { holdAppends } from '../testing/hold-appends.ts';
+import { longTest } from '../testing/long-test.ts';
 import { useTestPlatform } from '../testing/use-test-platform.ts';
 import { killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
 import { runDigest } from '../usecases/datasets/run-digest.ts';
@@ -24,27 +25,32 @@ async function anomalies(): Promise<readonly unknown[]> {
 }
 
 describe('espalier collect', () => {
-  test('a stopped collection ends after the steps in flight, explains how to resume, and then reaches the trees of an undisturbed run', async () => {
-    const appends = await holdAppends(platform, 20);
-    const runId = newId();
-    const child = startProcess('src/cli/main.ts', [...ARGS, '--run', runId], env);
-    await appends.held();
-    child.kill('SIGINT');
-    await child.saying(/stopping after the work in progress/);
-    await appends.release();
-    expect(await child.ended).toBe(130);
-    expect(child.stdout()).toContain(`run ${runId} stopped`);
-    expect(child.stdout()).toContain(`go on with: espalier collect --resume ${runId}`);
-    const { db } = platform.database;
-    expect(await db.selectFrom('runs').select('finishedAt').where('runId', '=', runId).execute()).toEqual([{ finishedAt: null }]);
+  longTest(
+    'a stopped collection ends after the steps in flight, explains how to resume, and then reaches the trees of an undisturbed run',
+    async () => {
+      const appends = await holdAppends(platform, 20);
+      const runId = newId();
+      const child = startProcess('src/cli/main.ts', [...ARGS, '--run', runId], env);
+      await appends.held();
+      child.kill('SIGINT');
+      await child.saying(/stopping after the work in progress/);
+      await appends.release();
+      expect(await child.ended).toBe(130);
+      expect(child.stdout()).toContain(`run ${runId} stopped`);
+      expect(child.stdout()).toContain(`go on with: espalier collect --resume ${runId}`);
+      const { db } = platform.database;
+      expect(await db.selectFrom('runs').select('finishedAt').where('runId', '=', runId).execute()).toEqual([
+        { finishedAt: null },
+      ]);
 
-    const resumed = await runEspalier(['--json', 'collect', '--resume', runId], env);
-    expect(JSON.parse(resumed.stdout)).toMatchObject({ run: runId, state: 'completed', trees: 3, rollouts: 9 });
-    const whole = await runEspalier(['--json', ...ARGS], env);
-    const { run } = JSON.parse(whole.stdout) as { run: string }; // as the command prints it
-    expect(await runDigest(platform, runId)).toEqual(await runDigest(platform, run));
-    expect(await anomalies()).toEqual([]);
-  });
+      const resumed = await runEspalier(['--json', 'collect', '--resume', runId], env);
+      expect(JSON.parse(resumed.stdout)).toMatchObject({ run: runId, state: 'completed', trees: 3, rollouts: 9 });
+      const whole = await runEspalier(['--json', ...ARGS], env);
+      const { run } = JSON.parse(whole.stdout) as { run: string }; // as the command prints it
+      expect(await runDigest(platform, runId)).toEqual(await runDigest(platform, run));
+      expect(await anomalies()).toEqual([]);
+    },
+  );
 
   test('a second process that collects a run in progress is refused and does not disturb the first', async () => {
     const appends = await holdAppends(platform, 20);

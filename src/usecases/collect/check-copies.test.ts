@@ -61,7 +61,7 @@ describe('copies of an episode', () => {
     expect(copy.closed()).toBe(true);
   });
 
-  test('of an environment that does not repeat itself nothing is said', async () => {
+  test('nothing is said of an environment that does not repeat itself', async () => {
     let noise = 0;
     const copy = counter({ count: 9 }, () => ` ${noise++}`);
     await checkCopies(treeOf({}), copy, { path, action: '1', result: answer('7') });

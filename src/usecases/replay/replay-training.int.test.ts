@@ -36,7 +36,12 @@ const LESSONS = Object.entries({ penalised: PENALISED, ...LINEAR_SETTINGS, cloni
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 
 const trainPolicy = (policyId: string, settings = LINEAR_SETTINGS.grpo) =>
-  train(platform, { plan: aTrainPlan({ policyId, settings }), concurrency: 3, signal: NEVER, logger: SILENT });
+  train(platform, {
+    plan: aTrainPlan({ policyId, settings, groupsPerBatch: 2, groupSize: 2 }),
+    concurrency: 3,
+    signal: NEVER,
+    logger: SILENT,
+  });
 const replay = async (policyId: string, from = 0, to: number | null = null) =>
   (await replayTraining(platform, { policyId, from, to, signal: NEVER })).report;
 const eventsOf = (policyId: string) => readLineageEvents(platform.database.db, lineageIdOf(policyId));

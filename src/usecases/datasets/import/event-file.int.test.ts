@@ -18,7 +18,7 @@ const shop = datasetWorkshop();
 const allEvents: ExportFormat = { kind: 'jsonl', scope: 'trajectories' };
 
 describe('JSONL files of events', () => {
-  test.each(['trajectories', 'trees'] as const)(
+  test.each(['trajectories', ...(isLongRun() ? (['trees'] as const) : [])] as const)(
     'any record exported, imported into an empty database and exported again has equal bytes (%s)',
     async (scope) => {
       const format: ExportFormat = { kind: 'jsonl', scope };

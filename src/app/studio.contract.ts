@@ -222,8 +222,8 @@ export const studioFlows = (brokers?: () => Promise<readonly string[]>) => () =>
           .first()
           .waitFor();
         for (const by of ['length', 'version']) {
-          await page.getByLabel('by', { exact: true }).selectOption(by);
-          await page.getByRole('columnheader', { name: by, exact: true }).waitFor();
+          await page.getByLabel('counted by').selectOption(by);
+          await page.getByRole('columnheader', { name: by, exact: true }).first().waitFor();
           await page
             .getByText(/^(more often|less often|as the rest)$/)
             .first()
@@ -273,7 +273,10 @@ export const studioFlows = (brokers?: () => Promise<readonly string[]>) => () =>
         await next.selectOption(options.at(-1) ?? '');
         await page.getByText(/^(They part at step \d+|Both did and saw the same)/).waitFor();
         await next.selectOption('replay');
-        await page.getByText(/were not executed again yet|came out/).waitFor();
+        await page
+          .getByText(/were not executed again yet|came out/)
+          .first()
+          .waitFor();
         expect(await hindrances(page)).toEqual([]);
       },
       FLOW_MS,

@@ -45,6 +45,7 @@ export function DiscardedPage() {
                 <label className="faint">
                   by{' '}
                   <select
+                    aria-label="counted by"
                     value={by}
                     onChange={(event) => void navigate({ search: (all) => ({ ...all, by: event.target.value }), replace: true })}
                   >

@@ -30,7 +30,7 @@ export function Compression({
   const curves = useMemo(() => CURVES.map(([name, of]) => [name, pointsOf(shown, name, of)] as const), [shown]);
   if (shown.length === 0) return null;
   return (
-    <section aria-labelledby="compression">
+    <section className="compression" aria-labelledby="compression">
       <h2 id="compression">Compression over training</h2>
       {shown.length === 1 ? (
         <p className="faint">One version of a policy was shown images here: with more of them, curves show how it changed.</p>

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { firstDivergence } from '../../src/domain/tree/first-divergence.ts';
 import type { Db } from '../../src/postgres/database.ts';
 import type { PageRequest } from '../../src/postgres/keyset.ts';
 import { type AggregateBy, type AggregatePart, aggregate } from '../../src/projections/answers/aggregate.ts';
@@ -11,10 +12,16 @@ import {
   type ToolCallFilter,
 } from '../../src/projections/answers/choose-tool-calls.ts';
 import { compareAchieved } from '../../src/projections/answers/compare-achieved.ts';
+import { readPublishedMetrics } from '../../src/projections/answers/read-published-metrics.ts';
 import type { SampleFilter } from '../../src/projections/answers/sample-query.ts';
 import { STEP_ORDERINGS, type StepFilter } from '../../src/projections/answers/step-query.ts';
 import type { TextField } from '../../src/projections/answers/text-query.ts';
+import { seedOf } from '../../src/projections/lineage/recall-seeds.ts';
+import { readTouched } from '../../src/projections/lineage/recall-touched.ts';
+import { readPaths } from '../../src/projections/step-tree/read-paths.ts';
+import { readStepsById } from '../../src/projections/step-tree/read-steps.ts';
 import { readTrees, TREE_ORDERINGS } from '../../src/projections/step-tree/read-trees.ts';
+import { SHAPE } from './fill-answers.ts';
 
 /** A question that is asked of the record that `fillAnswers` makes; the n-th time of another run, tree or word. */
 export interface Question {
@@ -37,6 +44,7 @@ export function answerQuestions({
 }): readonly Question[] {
   const run = (n: number) => idOf(`run${n % runs}`);
   const tree = (n: number) => idOf(`tree${(n * 10) % trees}`);
+  const leaf = (n: number, rollout: number) => idOf(`step${(n * 10) % trees} ${rollout} ${SHAPE.steps}`);
   const steps = (name: string, of: (n: number) => StepFilter, order: keyof typeof STEP_ORDERINGS = 'TREE'): Question => ({
     name: `steps ${name}`,
     ask: (db, n) => readChosenSteps(db, of(n), STEP_ORDERINGS[order], PAGE),
@@ -123,6 +131,17 @@ export function answerQuestions({
       ask: (db, n) => readTrees(db, [{ runId: run(n) }], TREE_ORDERINGS.RETURN_VARIANCE_DESC, PAGE),
     },
     ...(['RUN', 'TASK', 'DEPTH', 'KIND', 'POLICY_VERSION', 'ENVIRONMENT', 'TOOL'] as const).map(sums),
+    {
+      name: 'where two trajectories of a tree part',
+      ask: async (db, n) => {
+        const paths = await readPaths(db, [leaf(n, 0), leaf(n, 1)]);
+        const steps = new Map((await readStepsById(db, [...paths.values()].flat())).map((step) => [step.id, step]));
+        const [one = [], other = []] = [...paths.values()].map((path) => path.flatMap((id) => steps.get(id) ?? []));
+        return firstDivergence(one, other);
+      },
+    },
+    { name: 'recall by step', ask: async (db, n) => readTouched(db, await seedOf(db, { kind: 'step', stepId: leaf(n, 3) })) },
+    { name: 'metrics of a run, as published', ask: (db, n) => readPublishedMetrics(db, run(n)) },
     {
       name: 'compare two runs',
       ask: (db, n) => compareAchieved(db, [run(n), run(n + 1)], { confidence: 0.95, resamples: 2_000, seed: 1 }),

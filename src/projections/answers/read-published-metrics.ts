@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { isAlfworldTaskType } from '../../domain/evaluation/alfworld-task-type.ts';
 import type { Db } from '../../postgres/database.ts';
 import { successRate } from '../step-tree/success-rate.ts';
@@ -18,14 +18,13 @@ export interface PublishedMetric {
  * environment says 1 shows 1.
  */
 export async function readPublishedMetrics(db: Db, runId: string): Promise<readonly PublishedMetric[]> {
-  return [
-    ...(await ofEpisodes(db, runId)),
-    ...(await ofTasks(db, runId)),
-    ...(await ofShops(db, runId)),
-    ...(await ofSteps(db, runId)),
-    ...(await ofImages(db, runId)),
-    ...(await ofScorers(db, runId)),
-  ];
+  const parts = [ofEpisodes, ofTasks, ofShops, ofSteps, ofImages, ofScorers].map((read) => read(db, runId));
+  return (await Promise.all(parts)).flat();
+}
+
+/** The returns of a run: joined by rollouts alone, those of all runs would be read. */
+function returnsOf(runId: string): RawBuilder<unknown> {
+  return sql`(select r.rollout_id, r.value from returns r where r.run_id = ${runId}::uuid offset 0)`;
 }
 
 /** A mean with its bounds, or nothing where there is nothing to take it of. */
@@ -62,7 +61,7 @@ async function ofEpisodes(db: Db, runId: string): Promise<PublishedMetric[]> {
   }>`
     select count(*) as count, ${successRate('o')} as success_rate, avg(v.value) as reward_mean, min(v.value) as reward_min,
            max(v.value) as reward_max, avg(o.steps)::float8 as steps_mean, min(o.steps) as steps_min, max(o.steps) as steps_max
-    from rollouts o left join returns v using (rollout_id)
+    from rollouts o left join ${returnsOf(runId)} v using (rollout_id)
     where o.run_id = ${runId}::uuid and o.finished_at is not null`.execute(db);
   return rows.flatMap((row) => [
     ...single('episode/success_rate', row.successRate, row.count),
@@ -91,7 +90,7 @@ async function ofTasks(db: Db, runId: string): Promise<PublishedMetric[]> {
 async function ofShops(db: Db, runId: string): Promise<PublishedMetric[]> {
   const { rows } = await sql<{ count: number; mean: number | null }>`
     select count(*) as count, avg(coalesce(v.value, 0)) as mean
-    from trees t join rollouts o using (tree_id) left join returns v using (rollout_id)
+    from trees t join rollouts o using (tree_id) left join ${returnsOf(runId)} v using (rollout_id)
     where t.run_id = ${runId}::uuid and t.environment ilike '%webshop%' and o.finished_at is not null`.execute(db);
   return rows.flatMap(({ count, mean }) => single('episode/webshop_task_score (not success_rate)', mean, count));
 }
@@ -118,7 +117,10 @@ async function ofSteps(db: Db, runId: string): Promise<PublishedMetric[]> {
     )
     select count(distinct rollout_id) as episodes, count(*) as steps,
            avg(case when well_formatted then 1 else 0 end)::float8 as valid,
-           (select count(*) from tool_calls k join acted a on a.step_id = k.step_id and a.tree_id = k.tree_id) as calls,
+           (select count(*) from acted a join (
+             select k.step_id from trees t cross join lateral (select c.step_id from tool_calls c where c.tree_id = t.tree_id offset 0) k
+             where t.run_id = ${runId}::uuid
+           ) k using (step_id)) as calls,
            count(prompt_tokens) as prompts, avg(prompt_tokens)::float8 as prompt_mean, min(prompt_tokens) as prompt_min,
            max(prompt_tokens) as prompt_max, avg(completion_tokens)::float8 as response_mean,
            min(completion_tokens) as response_min, max(completion_tokens) as response_max
@@ -163,8 +165,10 @@ const EXACT = ['exact-match', 'search-r1-em'];
 async function ofScorers(db: Db, runId: string): Promise<PublishedMetric[]> {
   const { rows } = await sql<{ scorer: string; revision: string; value: number; count: number }>`
     select w.scorer, w.scorer_revision as revision, w.value, count(*) as count
-    from trees t join rewards w using (tree_id)
-    where t.run_id = ${runId}::uuid and w.scorer = any(${[...EXACT, 'qa-em-format']}::text[])
+    from trees t cross join lateral (
+      select * from rewards r where r.tree_id = t.tree_id and r.scorer = any(${[...EXACT, 'qa-em-format']}::text[]) offset 0
+    ) w
+    where t.run_id = ${runId}::uuid
     group by 1, 2, 3 order by 1, 2, 3`.execute(db);
   const mean = (name: string, of: readonly { readonly value: number; readonly count: number }[]) => {
     const count = of.reduce((total, each) => total + each.count, 0);

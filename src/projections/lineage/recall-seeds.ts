@@ -12,6 +12,8 @@ export type RecallAsked =
   | { readonly kind: 'run'; readonly runId: string }
   | { readonly kind: 'label'; readonly label: string };
 
+type RolloutSeed = Extract<RecallSeed, { kind: 'rollouts' }>;
+
 /** There is nothing to recall: the record does not know what was named. */
 export class RecallRefused extends Error {
   override readonly name = 'RecallRefused';
@@ -36,7 +38,7 @@ export async function seedOf(db: Db, asked: RecallAsked): Promise<RecallSeed> {
     case 'step':
       if (!(await exists(db, sql`select from steps where step_id = ${asked.stepId}`)))
         throw new RecallRefused(`there is no step ${asked.stepId}`);
-      return seedThroughSteps(sql`select ${asked.stepId}::uuid as step_id`);
+      return { ...seedThroughSteps(sql`select ${asked.stepId}::uuid as step_id`), few: true };
     case 'task':
       if (!(await exists(db, sql`select from trees where task_id = ${asked.taskId}`)))
         throw new RecallRefused(`no tree was grown for task ${asked.taskId}`);
@@ -91,7 +93,7 @@ export function seedOfTrees(which: RawBuilder<unknown>): RecallSeed {
 }
 
 /** Begins with some steps: the rollouts that hold one on their path. `steps` returns `step_id`. */
-export function seedThroughSteps(steps: RawBuilder<unknown>): RecallSeed {
+export function seedThroughSteps(steps: RawBuilder<unknown>): RolloutSeed {
   return { kind: 'rollouts', rollouts: rolloutsThrough(steps), steps };
 }
 
@@ -99,7 +101,7 @@ export function seedThroughSteps(steps: RawBuilder<unknown>): RecallSeed {
  * Begins with a rollout and those that go on from its steps. Steps that no rollout took (the inner ones of a search, a fork's
  * way) belong to every trajectory through them: forks of those on its path are its forks too.
  */
-export function seedOverRollout(rolloutId: string): RecallSeed {
+export function seedOverRollout(rolloutId: string): RolloutSeed {
   const tree = sql`select tree_id from rollouts where rollout_id = ${rolloutId}`;
   const taken = sql`select step_id from steps where rollout_id = ${rolloutId} and tree_id = (${tree})`;
   const path = sql`
@@ -111,7 +113,7 @@ export function seedOverRollout(rolloutId: string): RecallSeed {
     )
     select step_id from above where rollout_id is null and parent_step_id is not null`;
   return {
-    kind: 'rollouts',
+    ...{ kind: 'rollouts', few: true },
     rollouts: sql`select ${rolloutId}::uuid union (${rolloutsThrough(taken)})`,
     steps: sql`(${taken}) union (${path})`,
   };

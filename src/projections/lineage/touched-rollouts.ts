@@ -21,7 +21,7 @@ export async function readTouchedRollouts(
   if (seed === null) return { rolloutIds: '{}', treeIds: '{}', runs: [], rollouts: 0, trees: 0 };
   const ids = seed.steps === null ? seed.rollouts : sql`(${seed.rollouts}) union (${rolloutsForkedFrom(seed.steps)})`;
   const { rows } = await sql<TouchedRollouts>`
-    with touched as materialized (select rollout_id, tree_id, run_id from rollouts where rollout_id in (${ids})),
+    with touched as materialized (${seed.few ? oneByOne(ids) : sql`select rollout_id, tree_id, run_id from rollouts where rollout_id in (${ids})`}),
       trees as (select array_agg(distinct tree_id) as ids from touched)
     select coalesce(array_agg(rollout_id), '{}')::text as rollout_ids,
            coalesce((select ids from trees), '{}')::text as tree_ids,
@@ -31,6 +31,13 @@ export async function readTouchedRollouts(
   const [touched] = rows;
   if (!touched) throw new Error('an aggregate has one row');
   return touched;
+}
+
+/** Rollouts by their ids, each by the key of the table; Postgres expects thousands of ids of any walk along steps. */
+function oneByOne(ids: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
+    select o.rollout_id, o.tree_id, o.run_id from (select distinct rollout_id as id from (${ids}) i (rollout_id)) i
+    cross join lateral (select * from rollouts r where r.rollout_id = i.id offset 0) o`;
 }
 
 /**

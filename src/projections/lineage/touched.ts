@@ -16,6 +16,8 @@ export type RecallSeed =
       readonly kind: 'rollouts';
       readonly rollouts: RawBuilder<unknown>;
       readonly steps: RawBuilder<unknown> | null;
+      /** They are of one tree and forks from it: they are looked up one by one, and the table of all rollouts is not read. */
+      readonly few?: true;
       /** Whose judgements of them are recalled: what was trained before those is not touched. */
       readonly judged?: Judged;
     }

@@ -136,7 +136,7 @@ export const findStep: Finder = async (db, id) => {
         query: sql`select step_id as id, left(action, 80) as text from steps where tree_id = ${step.treeId} and parent_step_id = ${id} order by log_offset`,
       },
     ],
-    seed: seedThroughSteps(sql`select ${id}::uuid as step_id`),
+    seed: { ...seedThroughSteps(sql`select ${id}::uuid as step_id`), few: true },
   };
 };
 

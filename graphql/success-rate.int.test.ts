@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { measureEpisodes } from '../src/domain/evaluation/measure-episodes.ts';
+import { readAchieved } from '../src/projections/answers/read-achieved.ts';
 import { readEpisodes } from '../src/projections/evaluations/read-episodes.ts';
 import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
@@ -40,8 +41,34 @@ function grown(runId: string): void {
   builder.rollout(tree, ENDS.length, { policy: { policyId: 'linear', version: 0 } });
 }
 
+const partly = builder.run('one task judged');
+const again = builder.run('both tasks judged');
+const unjudged = builder.run('no task judged');
+
+/** One rollout of one task. */
+function ended(runId: string, alias: string, success: boolean | null): void {
+  const about = {
+    environment: 'textcraft',
+    serverFingerprint: 'w',
+    observationHash: 'a'.repeat(64),
+    goal: alias,
+    depth: 1,
+    split: 'test',
+  };
+  const tree = builder.tree(runId, `${runId} ${alias}`, { task: { ...about, taskId: builder.id('task', alias), alias } });
+  const rolloutId = builder.rollout(tree, 0);
+  const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1, {});
+  const outcome = success === null ? 'truncated' : 'terminated';
+  builder.finishRollout(tree, rolloutId, leaf, { steps: 1, outcome, success });
+}
+
 let api: TestGraphql;
 beforeAll(async () => {
+  ended(partly, 'done', true);
+  ended(partly, 'too long', null);
+  ended(again, 'done', true);
+  ended(again, 'too long', false);
+  ended(unjudged, 'talk', null);
   grown(run);
   grown(other);
   api = await openTestGraphql();
@@ -65,10 +92,25 @@ test.each(['RUN', 'TASK', 'DEPTH', 'KIND', 'POLICY_VERSION', 'ENVIRONMENT', 'TOO
   },
 );
 
+const achievedIn = async (id: string) => (await readAchieved(api.database.db, [id])).map(({ successRate }) => successRate).sort();
+
+test('a task that was only cut off counts as 0 next to tasks that were judged, and as nothing where none was', async () => {
+  expect(await achievedIn(partly)).toEqual([0, 1]);
+  expect(await achievedIn(unjudged)).toEqual([null]);
+  const found = await data(`{
+    partly: run(id: "${partly}") { totals { successRate } }
+    unjudged: run(id: "${unjudged}") { totals { successRate } }
+    compare(runs: ["${again}", "${partly}"]) { success { tasks baselineMean mean } } }`);
+  expect(found).toEqual({
+    ...{ partly: { totals: { successRate: 0.5 } }, unjudged: { totals: { successRate: null } } },
+    compare: [{ success: { tasks: 2, baselineMean: 0.5, mean: 0.5 } }],
+  });
+});
+
 test('a run, its depths, its tasks, what it is compared by, what published tables say and an evaluation have the same success rate', async () => {
   const found = await data(`{
     run(id: "${run}") { totals { successRate } successByDepth { successRate } publishedMetrics { name value count } }
-    tasks { nodes { totals { successRate } } }
+    tasks(filter: { run: "${run}" }) { nodes { totals { successRate } } }
     compare(runs: ["${other}", "${run}"]) { success { baselineMean mean } } }`);
   expect(found.run.totals).toEqual({ successRate: RATE });
   expect(found.run.successByDepth).toEqual([{ successRate: RATE }]);
@@ -78,6 +120,7 @@ test('a run, its depths, its tasks, what it is compared by, what published table
   ]);
   expect(found.tasks.nodes).toEqual([{ totals: { successRate: RATE } }]);
   expect(found.compare).toEqual([{ success: { baselineMean: RATE, mean: RATE } }]);
+  expect(await achievedIn(run)).toEqual([RATE]);
   const episodes = await readEpisodes(api.database.db, run);
   expect(measureEpisodes(episodes, { confidence: 0.95, resamples: 10, seed: 1 })).toMatchObject({
     ...{ episodes: 5, successRate: RATE, byDepth: [{ taskDepth: 2, episodes: 5, successes: 1 }] },

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { successRate } from '../step-tree/success-rate.ts';
 
 /** What the finished rollouts of one run achieved on one task. */
 export interface Achieved {
   readonly runId: string;
   readonly taskId: string;
   readonly rollouts: number;
+  /** 0 of a task of which nothing was judged, where the run has others that were: its rollouts failed or were cut off. */
   readonly successRate: number | null;
   readonly meanReturn: number | null;
 }
@@ -17,7 +17,10 @@ export interface Achieved {
  */
 export async function readAchieved(db: Db, runs: readonly string[]): Promise<readonly Achieved[]> {
   const { rows } = await sql<Achieved>`
-    select o.run_id, o.task_id, count(*) as rollouts, ${successRate('o')} as success_rate, avg(v.value) as mean_return
+    select o.run_id, o.task_id, count(*) as rollouts,
+           case when sum(count(o.success)) over (partition by o.run_id) > 0
+             then count(*) filter (where o.success) / count(*)::float8 end as success_rate,
+           avg(v.value) as mean_return
     from rollouts o left join (select rollout_id, value from returns where run_id = any(${[...runs]}::uuid[])) v using (rollout_id)
     where o.run_id = any(${[...runs]}::uuid[]) and o.finished_at is not null
     group by o.run_id, o.task_id`.execute(db);

@@ -1,7 +1,7 @@
 import { BOOTSTRAP_DEFAULTS, type Interval } from '../../domain/evaluation/bootstrap-interval.ts';
 import { type Cell, cellsOf, crossedInterval, pairedCells } from '../../domain/evaluation/crossed-interval.ts';
 import type { Db } from '../../postgres/database.ts';
-import { readEpisodes } from '../../projections/evaluations/read-episodes.ts';
+import { readAchieved } from '../../projections/answers/read-achieved.ts';
 import { readExperimentPlans, readStages, type StageRecord } from '../../projections/experiment-stages/read-stages.ts';
 import type { Experiment } from './declaration/experiment.ts';
 import { type DeclaredExperiment, declaredOf } from './record-experiment.ts';
@@ -110,9 +110,9 @@ async function cellsOfRecords(db: Db, records: readonly StageRecord[]): Promise<
   for (const { seed, output } of records) {
     const runId = output?.runIds.at(-1);
     if (runId === undefined) continue;
-    for (const episode of await readEpisodes(db, runId)) {
-      success.push({ task: episode.taskId, seed, value: episode.success ? 1 : 0 });
-      returns.push({ task: episode.taskId, seed, value: episode.return });
+    for (const { taskId: task, successRate, meanReturn } of await readAchieved(db, [runId])) {
+      if (successRate !== null) success.push({ task, seed, value: successRate });
+      returns.push({ task, seed, value: meanReturn ?? 0 });
     }
   }
   return { success: cellsOf(success), return: cellsOf(returns) };

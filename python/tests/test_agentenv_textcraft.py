@@ -112,6 +112,9 @@ class AgentEnvTextCraft(unittest.TestCase):
         episode = kind()
         opening = episode.reset(LAST, 7)
         self.assertEqual(opening.goal, "craft torch")
+        for each in (episode, episode.fork()):
+            self.assertEqual(sorted(action for action in each.hints() if action.startswith("get")), ["get coal", "get plank"])
+            self.assertIn("craft 1 torch using stick, coal", each.hints())
         self.assertEqual(kind().reset(LAST, 0), opening)
         self.assertFalse(episode.step("dance").executable)
         for action in ("get plank", "craft stick", "get coal"):

@@ -138,10 +138,11 @@ class _TextCraft(Environment):
         # the class has one seed for all tasks, whatever a run asks for
         self.close()
         if self.simulators is None:
-            self.world, observation = _opened(self.world_of, int(task))
-            return Opening(observation, goal=_goal_of(observation))
+            self.world, self.opening = _opened(self.world_of, int(task))
+            return Opening(self.opening, goal=_goal_of(self.opening))
         self.course, self.seen, simulator = self.simulators.begin(task, 0)
         self.simulators.keep(self.course, self.seen, simulator)
+        self.opening = self.seen
         return Opening(self.seen, goal=_goal_of(self.seen))
 
     def step(self, action: str) -> Step:
@@ -163,12 +164,20 @@ class _TextCraft(Environment):
 
     def fork(self) -> _TextCraft:
         other = type(self)()
+        other.opening = self.opening
         if self.simulators is None:
             other.world = copy.deepcopy(self.world, dict(self.shared))
         else:
             other.course, other.seen = self.course, self.seen
             self.simulators.ahead(self.course)
         return other
+
+    def hints(self) -> list[str]:
+        """Returns the commands of the opening, what they take and no command makes, and a look at what is carried."""
+        crafts: list[tuple[str, str, str]] = re.findall(r"^(craft \d+ (.+?) using (.+))$", self.opening, re.MULTILINE)
+        made = {item for _, item, _ in crafts}
+        taken = [use for _, _, uses in crafts for use in uses.split(", ") if re.sub(r"^\d+ ", "", use) not in made]
+        return list(dict.fromkeys([*(f"get {use}" for use in taken), *(command for command, _, _ in crafts), "inventory"]))
 
     def close(self) -> None:
         world = self.__dict__.pop("world", None)

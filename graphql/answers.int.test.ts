@@ -393,6 +393,6 @@ test('what published systems report of a run comes under their names, computed f
     ...{ 'episode/length/mean': 2, 'episode/length/max': 2, 'episode/length/min': 2 },
     ...{ 'episode/valid_action_ratio': 1, 'episode/tool_call_count/mean': 0.5 },
     ...{ 'prompt_length/mean': 10, 'prompt_length/max': 10, 'prompt_length/min': 10 },
-    ...{ 'response_length/mean': 2, 'response_length/max': 2, 'response_length/min': 2 },
+    ...{ 'response_length/mean': 2, 'response_length/max': 2, 'response_length/min': 2, 'response_length/clip_ratio': 0 },
   });
 });

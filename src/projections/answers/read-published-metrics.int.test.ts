@@ -78,3 +78,17 @@ test('the valid action ratio is the share of actions in form, and the memory tok
     ...{ 'prompt_length/memory_tokens/min': [14, 4], 'episode/success_rate': [1, 1] },
   });
 });
+
+test('the clip ratio is the share of replies that were cut at their length, of those whose tokens were counted', async () => {
+  const builder = new EventBuilder('cut');
+  const run = builder.run();
+  const tree = builder.tree(run);
+  const rolloutId = builder.rollout(tree);
+  let at = tree.rootStepId;
+  for (const [i, finishReason] of ['stop', 'length', 'stop', 'stop', 'length'].entries()) {
+    const usage = i === 4 ? null : { promptTokens: 10, completionTokens: 2 };
+    at = builder.step(tree, rolloutId, at, i + 1, { finishReason, usage, termination: i === 4 ? 'terminated' : 'none' });
+  }
+  builder.finishRollout(tree, rolloutId, at, { steps: 5 });
+  expect(await metricsOf(builder, run)).toMatchObject({ 'response_length/clip_ratio': [0.25, 4] });
+});

@@ -98,7 +98,9 @@ test('an error of a server that hangs ends the command with how to go on, and th
     const advice = `the run is kept as far as it came, go on with: espalier collect --resume ${run}`;
     expect([code, stderr]).toEqual([
       1,
-      expect.stringContaining(`espalier: POST ${world.url}/step has not answered within 1000 ms; ${advice}\n`),
+      expect.stringContaining(
+        `espalier: POST ${world.url}/step has not answered within 1000 ms; see what it waits for there, or allow it longer by the option timeout; ${advice}\n`,
+      ),
     ]);
     world.hang(false);
     const resumed = await runEspalier(['--json', 'collect', '--resume', run], env);

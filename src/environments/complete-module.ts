@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { parseThoughtAction } from '../domain/prompts/parse-thought-action.ts';
 import { isAmount } from '../domain/reward/amount.ts';
 import { type Environment, EnvironmentError, type Opening, type StepResult } from './environment.ts';
+import { inTime } from './in-time.ts';
 import { overlay } from './overlay.ts';
 
 const text = z.string('must be a text');
@@ -19,11 +20,21 @@ const STEP = { terminated: false, truncated: false, success: null, executable: t
 /** An episode of a user's module as its author may write it: less than the port asks for, or nothing of it. */
 export type GivenEpisode = Pick<Environment, 'reset' | 'step'> & Partial<Environment>;
 
+/** The module that an episode is of. */
+export interface ModulePlace {
+  /** Names it in messages. */
+  readonly place: string;
+  /** How long one call may take, in seconds. */
+  readonly timeout: number;
+}
+
 /**
  * Completes an episode of a user's module: a text is an opening, a number the reward that a step earned, responses are read as
- * `Thought: … Action: …`. Refuses by its field what cannot be recorded. @param place names the module in messages.
+ * `Thought: … Action: …`. Refuses by its field what cannot be recorded, and waits for nothing longer than a limit.
  */
-export function completeModule(inner: GivenEpisode, place: string): Environment {
+export function completeModule(inner: GivenEpisode, from: ModulePlace): Environment {
+  const { place, timeout } = from;
+  const within = <T>(what: string, call: () => T | Promise<T>) => inTime(timeout, `${place}: ${what}`, call);
   const { clone, replay } = { clone: inner.clone?.bind(inner), replay: inner.replay?.bind(inner) };
   const opened = (given: unknown): Opening => {
     const opening = typeof given === 'string' ? { observation: given } : given;
@@ -35,19 +46,20 @@ export function completeModule(inner: GivenEpisode, place: string): Environment 
     const { reward } = Object(given) as { readonly reward?: unknown };
     const earned = typeof reward === 'number' ? { reward: { value: reward, raw: reward, scale: 1, kind: 'delta' } } : {};
     const step = { ...Object(given), ...earned };
-    mustFit(stepShape, step, `${place}: what step returns`, `, at the action ${JSON.stringify(action.slice(0, 80))}`);
+    mustFit(stepShape, step, `${place}: what step returns`, `, at the action ${quoted(action)}`);
     return { ...STEP, ...step };
   };
   const over: Partial<Environment> = {
-    reset: async (task) => opened(await inner.reset(task)),
-    step: async (action, signal) => stepped(action, await inner.step(action, signal)),
+    reset: async (task) => opened(await within('reset', () => inner.reset(task))),
+    step: async (action, signal) =>
+      stepped(action, await within(`step at the action ${quoted(action)}`, () => inner.step(action, signal))),
     ...(inner.parse ? {} : { parse: parseThoughtAction }),
     ...(inner.close ? {} : { close: async () => undefined }),
-    ...(clone ? { clone: async () => completeModule(await clone(), place) } : {}),
+    ...(clone ? { clone: async () => completeModule(await within('clone', clone), from) } : {}),
     ...(replay
       ? {
           replay: async (task, actions) => {
-            const { opening, steps } = await replay(task, actions);
+            const { opening, steps } = await within('replay', () => replay(task, actions));
             return { opening: opened(opening), steps: steps.map((step, i) => stepped(actions[i] ?? '', step)) };
           },
         }
@@ -55,6 +67,8 @@ export function completeModule(inner: GivenEpisode, place: string): Environment 
   };
   return overlay(inner as Environment, over); // with what was left out
 }
+
+const quoted = (action: string) => JSON.stringify(action.slice(0, 80));
 
 function mustFit(shape: z.ZodType, value: unknown, what: string, where: string): void {
   const issue = shape.safeParse(value).error?.issues[0];

@@ -40,6 +40,12 @@ export const seenAbsent = { name: 'absent', renderer: './absent.js', open: async
 export const nameless = { open: async () => new Kind('fig') };
 export const closed = { name: 'closed', open: 5 };
 export const loose = { name: 'loose', options: {}, open: async () => new Kind('fig') };
+const never = () => new Promise(() => {});
+export const stuck = {
+  name: 'stuck',
+  open: () => ({ taskAliases: ['0'], timeout: 0.05, create: () => ({ reset: () => 'Begin.', step: never }) }),
+};
+export const unmade = { name: 'unmade', open: () => ({ taskAliases: ['0'], timeout: 0.05, create: never }) };
 export const empty = { name: 'empty', open: async () => Object.assign(new Kind('fig'), { taskAliases: [] }) };
 `;
 
@@ -98,6 +104,16 @@ describe('an environment from a module', () => {
   ])('a step that returns no reward that can be recorded (%s) is refused by its field, with the remedy', async (action, said) => {
     const environment = await (await openEnvironment(`module:${file}`)).create();
     await expect(environment.step(action)).rejects.toThrow(`environment ${file}#environment: ${said}`);
+  });
+
+  test('a promise of a module that nobody settles is an error that names the call, the limit and the remedy', async () => {
+    const stuck = await (await openEnvironment(`module:${file}#stuck`)).create();
+    expect(await stuck.reset({ alias: '0', seed: 0 })).toMatchObject({ observation: 'Begin.' });
+    await expect(stuck.step('wait')).rejects.toMatchObject({
+      code: 'unreachable',
+      message: `environment ${file}#stuck: step at the action "wait" has not settled within 0.05 s; see what it waits for, or let open return a larger timeout, in seconds`,
+    });
+    await expect((await openEnvironment(`module:${file}#unmade`)).create()).rejects.toThrow(/#unmade: create has not settled/);
   });
 
   test('an error is an EnvironmentError by its name, without access to our class', async () => {

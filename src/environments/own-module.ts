@@ -4,6 +4,7 @@ import { sha256Hex } from '../digest/sha256.ts';
 import { completeModule } from './complete-module.ts';
 import { EnvironmentError, type EnvironmentKind } from './environment.ts';
 import { defineEnvironment, type EnvironmentEntry, type RawOptions } from './environment-entry.ts';
+import { inTime } from './in-time.ts';
 import { text } from './option-kinds.ts';
 import { overlay } from './overlay.ts';
 import { readPairs, refusedAddress } from './read-address.ts';
@@ -21,12 +22,15 @@ const entryShape = z.looseObject({
   open: method,
   renderer: z.string('must be the path of a file, relative to the module').min(1).optional(),
 });
+const TIMEOUT_S = 300; // as of servers
+
 const kindShape = z.looseObject({
   name: named.optional(),
   fingerprint: z.string('must be a text').min(1, 'must not be empty').optional(),
   taskAliases: z.array(z.string(), 'must be a list of texts').min(1, 'must name a task'),
   create: method,
   close: method.optional(),
+  timeout: z.number('must be a number of seconds').positive('must be a number of seconds').max(999_999).optional(),
 });
 
 /** An environment that the user brings: a module exports the same `{ name, options, open }` that ours are made of. */
@@ -46,7 +50,9 @@ export const ownModule = defineEnvironment({
   open: async ({ file, environment: _name, ...own }) => openModule(file, own as RawOptions),
 });
 
-type GivenKind = Omit<EnvironmentKind, 'name' | 'fingerprint' | 'close'> & Partial<EnvironmentKind>;
+/** What open returns, as its author may write it. `timeout`: the seconds that one call of an episode may take. */
+type GivenKind = Omit<EnvironmentKind, 'name' | 'fingerprint' | 'close'> &
+  Partial<EnvironmentKind> & { readonly timeout?: number };
 
 /**
  * Loads and opens it. The hash of its files is part of its fingerprint. @throws EnvironmentError that names the module and the
@@ -64,11 +70,12 @@ async function openModule(file: string, raw: RawOptions): Promise<EnvironmentKin
   const { renderer } = value as { readonly renderer?: string }; // as checked
   const kind: GivenKind = await (value as EnvironmentEntry).open(parsed.data); // called as a method of what the module made
   check(kindShape, kind, `environment ${place}: what open returns`);
+  const from = { place: `environment ${place}`, timeout: kind.timeout ?? TIMEOUT_S };
   return overlay(kind as EnvironmentKind, {
     name: kind.name ?? entry.name,
     fingerprint: sha256Hex(`${sha256} ${kind.fingerprint ?? ''}`),
     copies: 'unproven',
-    create: async () => completeModule(await kind.create(), `environment ${place}`),
+    create: async () => completeModule(await inTime(from.timeout, `${from.place}: create`, () => kind.create()), from),
     ...(renderer === undefined ? {} : { renderer: await readRenderer(renderer, dirname(resolve(file.split('#')[0] ?? ''))) }),
     ...(kind.close ? {} : { close: async () => undefined }),
   });

@@ -129,7 +129,11 @@ function failure(call: Call, url: URL, options: CallOptions, result: Exchange): 
         },
       );
     case 'late':
-      return new EnvironmentError('unreachable', `${what} has not answered within ${options.timeoutMs} ms`, { retryable: true });
+      return new EnvironmentError(
+        'unreachable',
+        `${what} has not answered within ${options.timeoutMs} ms; see what it waits for there, or allow it longer by the option timeout`,
+        { retryable: true },
+      );
     case 'broken':
       return call.repeat === 'safe'
         ? new EnvironmentError('unreachable', `${what} broke off: ${reasonOf(result.cause)}`, {

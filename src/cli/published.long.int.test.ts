@@ -100,6 +100,13 @@ withWorlds('ScienceWorld, in the simulator of its package', () => {
     await model.close();
   }, 300_000);
 
+  test("a policy that chooses from a list is given one where answers hold none, here and over AgentGym's protocol", async () => {
+    const how = ['--policy', 'random', '--tasks', '1', '--rollouts', '1', '--max-steps', '3'];
+    const url = await serveAgentGym('scienceworld', 'hints=none');
+    for (const silent of [`${environment};hints=none`, `agentgym:sciworld@${url}#30`])
+      expect(await collectAndReplay(silent, ...how)).toMatch(/completed: 1 rollouts, [1-3] steps/); // some acts are fatal
+  }, 300_000);
+
   test.each<[string, readonly string[], string]>([
     ['an unknown kind of experiment', ['--environment', 'scienceworld:kinds=cook'], "ScienceWorld has no experiment 'cook'"],
     ['an unknown simplification', ['--environment', 'scienceworld:simplifications=cheat'], "no simplification 'cheat'"],

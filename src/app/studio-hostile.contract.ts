@@ -176,7 +176,7 @@ export const hostileFlows = (brokers?: () => Promise<readonly string[]>) => () =
       for (const width of [1440, 390]) {
         await page.setViewportSize({ width, height: 900 });
         await go(PAGES[name]());
-        await page.getByText('onerror=').first().waitFor();
+        await page.getByText('onerror=').filter({ visible: true }).first().waitFor();
         expect(await page.title()).not.toBe('taken');
         const text = (await page.evaluate('document.body.innerText')) as string;
         expect(/.{0,60}(?!\p{Extended_Pictographic})(?![\n\t\u200d])[\p{Cc}\p{Cf}].{0,20}/u.exec(text)?.[0]).toBeUndefined();

@@ -121,7 +121,7 @@ const WALKS = {
     const image = trajectory.steps[2]?.historyImage;
     expect(caption).toContain(`: ${image?.visionTokens} tokens as an image, ${image?.textTokens} as text`);
     expect(
-      (await card.locator('.segments li').allTextContents()).map((text) => text.replace(/^(from the cache|drawn)/, '')),
+      (await card.locator('.segments li').allTextContents()).map((text) => text.replace(/^\d+, (from the cache|drawn)/, '')),
     ).toEqual(image?.segments.map(({ text }) => text));
   },
 
@@ -187,6 +187,8 @@ const WALKS = {
 
   'What was a version trained on?': async ({ page, ask }) => {
     await page.getByRole('link', { name: 'Training' }).click();
+    await page.getByRole('heading', { name: 'success', exact: true }).waitFor(); // it takes the first place when it is known
+    await page.getByText(/samples produced, difference 0/).waitFor();
     const chart = page.locator('.chart svg').first();
     const box = await chart.boundingBox();
     await page.mouse.click((box?.x ?? 0) + (box?.width ?? 0) / 2, (box?.y ?? 0) + 90);

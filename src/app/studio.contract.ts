@@ -184,7 +184,7 @@ export const studioFlows = (brokers?: () => Promise<readonly string[]>) => () =>
           .waitFor();
         await page.getByText('reflection', { exact: true }).waitFor();
         await page.getByRole('link', { name: 'Lineage' }).click();
-        await page.getByText('RevisionVerified').waitFor();
+        await page.getByRole('link', { name: 'RevisionVerified' }).waitFor();
         await page.getByRole('heading', { name: 'ends of its trajectories: 2' }).waitFor();
       },
       FLOW_MS,

@@ -12,7 +12,7 @@ type Ledger = NonNullable<PolicyLedgerQuery['policy']>['ledger'];
 export function LedgerFlow({ policy }: { readonly policy: string }) {
   const answer = useAsk(policyLedger, { id: policy });
   return (
-    <div style={{ minHeight: '6.5rem' }}>
+    <div style={{ minHeight: '15rem' }}>
       <Shown of={answer}>{({ policy }) => (policy ? <Flow policy={policy.id} ledger={policy.ledger} /> : null)}</Shown>
     </div>
   );

@@ -45,11 +45,11 @@ export async function fillSamples(db: Db, size: Size, say: Saying): Promise<numb
 /** Chooses points of a curve, one after another, and returns the milliseconds until the samples of each are there. */
 export async function choosePoints(page: Page, url: string, size: Size): Promise<readonly number[]> {
   await page.goto(`${url}/view/training?policy=${POLICY}`);
-  await page.locator('.chart svg').first().waitFor();
+  await chartOfReturns(page).waitFor();
   const milliseconds: number[] = [];
   let shown: string | undefined;
   for (let n = 0; n <= POINTS[size]; n++) {
-    const chart = page.locator('.chart svg').first();
+    const chart = chartOfReturns(page);
     await page.waitForTimeout(300); // a drawing follows its width
     await chart.scrollIntoViewIfNeeded();
     const box = await chart.boundingBox();
@@ -72,4 +72,10 @@ export async function choosePoints(page: Page, url: string, size: Size): Promise
 /** The version that the address names; a number as text is quoted there. */
 function versionOf({ searchParams }: URL): string | undefined {
   return searchParams.get('version')?.replaceAll('"', '');
+}
+
+/** The curve of returns: which one is first depends on what else is known of the versions. */
+function chartOfReturns(page: Page) {
+  const panel = page.locator('section.panel', { has: page.getByRole('heading', { name: /^(return|meanReturn)$/ }) });
+  return panel.locator('.chart svg').first();
 }

@@ -93,7 +93,7 @@ export const pageFlows = (brokers?: () => Promise<readonly string[]>) => () => {
     const { page, wrong } = await opened(`/view/tree/${ids.tree}`);
     await page.getByRole('application').focus();
     await page.keyboard.press('ArrowRight');
-    await page.getByText('steps below', { exact: true }).waitFor();
+    await page.getByText('below', { exact: true }).waitFor();
     await page.locator('aside .observation').waitFor();
     expect(await hindrances(page)).toEqual([]);
     expect(wrong).toEqual([]);

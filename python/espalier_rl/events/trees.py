@@ -150,9 +150,9 @@ class _StepTakenDataTokensOptional(TypedDict, total=False):
     """Fields that may be absent."""
 
     ends: Packed
-    """Index in `response`, in Unicode code points, after the text of each token, as int32; absent when it is not known, and in older records."""
+    """Index in `response`, in code points, after the text of each token, as int32; absent when unknown, and in older records."""
     entropies: Packed
-    """Entropy of the distribution that each token was sampled from, in nats, as float32; absent when the engine returns none, and in older records."""
+    """Entropy of the distribution of each token, in nats, as float32; absent when the engine returns none, and in older records."""
 
 
 class StepTakenDataTokens(_StepTakenDataTokensOptional):

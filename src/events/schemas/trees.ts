@@ -129,12 +129,12 @@ export const stepTaken = eventData('A step was taken: an action was executed and
       ends: packed
         .optional()
         .describe(
-          'Index in `response`, in Unicode code points, after the text of each token, as int32; absent when it is not known, and in older records.',
+          'Index in `response`, in code points, after the text of each token, as int32; absent when unknown, and in older records.',
         ),
       entropies: packed
         .optional()
         .describe(
-          'Entropy of the distribution that each token was sampled from, in nats, as float32; absent when the engine returns none, and in older records.',
+          'Entropy of the distribution of each token, in nats, as float32; absent when the engine returns none, and in older records.',
         ),
     })
     .nullable()

@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: f12599c00af6a036
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 315ab22c8c59948e
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 

@@ -109,10 +109,10 @@ async function ofSteps(db: Db, runId: string): Promise<PublishedMetric[]> {
     responseMean: number | null;
     responseMin: number | null;
     responseMax: number | null;
-    cut: number | null;
+    cut: number;
   }>`
     with acted as materialized (
-      select s.step_id, s.tree_id, s.rollout_id, s.well_formatted, s.prompt_tokens, s.completion_tokens, s.finish_reason
+      select s.step_id, s.tree_id, s.rollout_id, s.well_formatted, s.prompt_tokens, s.completion_tokens
       from trees t join steps s using (tree_id)
       where t.run_id = ${runId}::uuid and s.depth > 0 and s.rollout_id is not null
     )
@@ -125,14 +125,18 @@ async function ofSteps(db: Db, runId: string): Promise<PublishedMetric[]> {
            count(prompt_tokens) as prompts, avg(prompt_tokens)::float8 as prompt_mean, min(prompt_tokens) as prompt_min,
            max(prompt_tokens) as prompt_max, avg(completion_tokens)::float8 as response_mean,
            min(completion_tokens) as response_min, max(completion_tokens) as response_max,
-           avg(case when finish_reason = 'length' then 1 else 0 end) filter (where completion_tokens is not null)::float8 as cut
+           (select count(*) from trees t cross join lateral (
+             select from steps c where c.tree_id = t.tree_id and c.finish_reason = 'length' and c.depth > 0
+               and c.rollout_id is not null and c.completion_tokens is not null offset 0
+           ) k where t.run_id = ${runId}::uuid) as cut
     from acted`.execute(db);
   return rows.flatMap((row) => [
     ...single('episode/valid_action_ratio', row.valid, row.steps),
     ...single('episode/tool_call_count/mean', row.episodes === 0 ? null : row.calls / row.episodes, row.episodes),
     ...spread('prompt_length', { count: row.prompts, mean: row.promptMean, min: row.promptMin, max: row.promptMax }),
     ...spread('response_length', { count: row.prompts, mean: row.responseMean, min: row.responseMin, max: row.responseMax }),
-    ...single('response_length/clip_ratio', row.cut, row.prompts), // a reply that was cut ends at the limit of its length
+    // a reply that was cut ends at the limit of its length
+    ...single('response_length/clip_ratio', row.prompts === 0 ? null : row.cut / row.prompts, row.prompts),
   ]);
 }
 

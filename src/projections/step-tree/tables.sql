@@ -61,6 +61,8 @@ create table steps (
 create index steps_of_tree on steps (tree_id, log_offset)
   include (step_id, rollout_id, depth, well_formatted, executable, prompt_tokens, completion_tokens, policy_ms, environment_ms);
 create index steps_parent on steps (tree_id, parent_step_id);
+-- Replies that were cut at their length: few, or found without their rows.
+create index steps_cut on steps (tree_id) include (depth, rollout_id, completion_tokens) where finish_reason = 'length';
 create index steps_taken on steps (occurred_at, step_id);
 
 create table rollouts (

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 77b95a88ae80377c
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: b87f99dc2edb3b30
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 

@@ -1,7 +1,4 @@
-import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { createAppender } from '../../src/append/appender.ts';
 import { EXPLORATION } from '../../src/domain/search/uct.ts';
 import { openAgentGym } from '../../src/environments/agentgym/open-agentgym.ts';
@@ -14,6 +11,7 @@ import type { CollectPlan } from '../../src/usecases/collect/plan.ts';
 import { nothingRecorded } from '../../src/usecases/collect/recorded-run.ts';
 import { answering } from './agentgym-search-answers.ts';
 import { searchAsPublished } from './agentgym-search-published.ts';
+import { askFork } from './ask-fork.ts';
 
 /** A search of several tasks, in a process of its own. */
 export interface SearchWork {
@@ -38,16 +36,8 @@ export interface Searched {
 }
 
 /** Searches from a process of its own, and measures there. */
-export async function searchFromOutside(work: SearchWork): Promise<Searched> {
-  const child = fork(fileURLToPath(import.meta.url), ['search'], { execArgv: ['--import', 'tsx'] });
-  const answer = new Promise<Searched>((resolve, reject) => {
-    child.once('message', (searched) => resolve(searched as Searched)); // sent by `main` below
-    child.once('exit', (code) => reject(new Error(`the search ended with ${code} and without an answer`)));
-  });
-  child.send(work);
-  const searched = await answer;
-  if (child.exitCode === null) await once(child, 'exit');
-  return searched;
+export function searchFromOutside(work: SearchWork): Promise<Searched> {
+  return askFork<Searched>(import.meta.url, work);
 }
 
 // sent by `searchFromOutside`

@@ -43,14 +43,7 @@ describe('starting', () => {
     const server = await start();
     expect(server.started).toBe(true);
     expect(new URL(server.url)).toMatchObject({ hostname: '127.0.0.1', pathname: '/espalier' });
-    const settings = [
-      'listen_addresses',
-      'unix_socket_directories',
-      'server_encoding',
-      'fsync',
-      'synchronous_commit',
-      'TimeZone',
-    ];
+    const settings = 'listen_addresses unix_socket_directories server_encoding fsync synchronous_commit TimeZone'.split(' ');
     const shown = await Promise.all([...settings, 'server_version'].map((name) => value(server.url, `show ${name}`)));
     expect(shown.slice(0, -1)).toEqual(['127.0.0.1', '', 'UTF8', 'on', 'on', 'UTC']);
     expect(shown.at(-1)).toMatch(/^18\./);

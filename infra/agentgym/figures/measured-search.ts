@@ -1,6 +1,3 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { createAppender } from '../../../src/append/appender.ts';
 import { EXPLORATION } from '../../../src/domain/search/uct.ts';
 import { openEnvironment } from '../../../src/environments/open-environment.ts';
@@ -10,6 +7,7 @@ import { createPolicy, parsePolicyText } from '../../../src/policies/policy-spec
 import { MemoryBlobs } from '../../../src/testing/memory-blobs.ts';
 import { collectRun } from '../../../src/usecases/collect/collect-run.ts';
 import { nothingRecorded } from '../../../src/usecases/collect/recorded-run.ts';
+import { askFork } from '../../bench/ask-fork.ts';
 
 /** A recorded search of several tasks, in a process of its own. */
 export interface SearchWork {
@@ -35,16 +33,8 @@ export interface Searched {
 }
 
 /** Searches from a process of its own, and measures there. */
-export async function searchMeasured(work: SearchWork): Promise<Searched> {
-  const child = fork(fileURLToPath(import.meta.url), ['search'], { execArgv: ['--import', 'tsx'] });
-  const answer = new Promise<Searched>((resolve, reject) => {
-    child.once('message', (searched) => resolve(searched as Searched)); // sent by `main` below
-    child.once('exit', (code) => reject(new Error(`the search ended with ${code} and without an answer`)));
-  });
-  child.send(work);
-  const searched = await answer;
-  if (child.exitCode === null) await once(child, 'exit');
-  return searched;
+export function searchMeasured(work: SearchWork): Promise<Searched> {
+  return askFork<Searched>(import.meta.url, work);
 }
 
 // sent by `searchMeasured`

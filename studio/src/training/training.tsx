@@ -145,7 +145,7 @@ function Curves({ policy, beside }: { readonly policy: Policy; readonly beside: 
   const policies = [policy, ...others.flatMap(({ data }) => data?.policy ?? [])];
   const found = outcomes.flatMap(({ data }) => data?.policy ?? []);
   const answered = [...others, ...outcomes].map(({ dataUpdatedAt }) => dataUpdatedAt).join();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the lists are made anew each time, what they hold is not
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the lists are new arrays each time, what they hold is the same
   const curves = useMemo(
     () =>
       curvesOf(

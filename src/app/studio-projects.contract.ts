@@ -115,7 +115,7 @@ export const projectFlows = (brokers?: () => Promise<readonly string[]>) => () =
     async (name) => {
       const view = VIEWS[name]!; // a key of VIEWS
       await page.goto(`${server.url}${view(mine, WORD.mine)}`);
-      await page.getByText(WORD.mine).first().waitFor();
+      await page.getByText(WORD.mine).filter({ visible: true }).first().waitFor(); // options of a list are hidden
       await page.goto(`${server.url}${view(theirs, WORD.theirs)}`);
       await page.locator('h1, .empty, [role=alert]').first().waitFor();
       await until(async () => (await page.getByText('Loading…').count()) === 0);

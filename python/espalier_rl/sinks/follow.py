@@ -56,8 +56,8 @@ class Following:
         closed = False
         try:
             await self._reconcile(source, sink)
-            least = await self._again("installation", source.goal)
             bounded = not self._for_ever or await self._again("installation", source.ended)
+            least = await self._again("installation", source.goal)  # asked second: what ended the source follows what it counts
             while True:
                 await self._post(sink)
                 self.caught_up = self._events.empty() and self._newest >= least

@@ -18,6 +18,7 @@ WAIT_MS = 30_000
 VERSIONS = """query ($policy: String!, $first: Int!, $after: String) { policy(id: $policy) { versions(first: $first, after: $after) {
   pageInfo { hasNextPage endCursor }
   nodes { version weights samples metrics updatedAt batch { id ordinal tokens staleness { staleness samples } } } } } }"""
+END = "{ position }"
 FOLDED = "query ($position: String!, $ms: Int!) { waitFor(position: $position, timeoutMs: $ms) { waitedMs } }"
 
 
@@ -44,7 +45,7 @@ class Source(Protocol):
         """Whether no further points follow those that are on record now."""
 
     def goal(self) -> int:
-        """The greatest step that there is to post now; -1 where there is none."""
+        """The greatest step that there is to post now, by all that the log holds; -1 where there is none."""
 
 
 class PolicyVersions:
@@ -66,7 +67,7 @@ class PolicyVersions:
         new = [version for version in new if version >= self._since and not known(str(version))]
         if not new:
             return []
-        _wait(self._connection, events)
+        _wait(self._connection, events[-1].position)
         return sorted((self._point(node) for node in self._nodes(min(new))), key=lambda point: point.step)
 
     def is_over(self, event: Event) -> bool:
@@ -79,6 +80,7 @@ class PolicyVersions:
 
     def goal(self) -> int:
         """The newest version."""
+        _wait(self._connection, self._connection.graphql(END)["position"])
         asked = "query ($id: String!) { policy(id: $id) { versions(first: 1) { nodes { version } } } }"
         nodes = self._connection.graphql(asked, {"id": self.subject.id})["policy"]["versions"]["nodes"]
         return next((int(node["version"]) for node in nodes if node["version"] >= self._since), -1)
@@ -125,7 +127,7 @@ class RunRollouts:
         ids = [event.data["rolloutId"] for event in events if event.type == "RolloutFinished"]
         new = [rollout for rollout in dict.fromkeys(ids) if not known(rollout)]
         if new:
-            _wait(self._connection, events)
+            _wait(self._connection, events[-1].position)
         points = [point for first in range(0, len(new), PER_QUESTION) for point in self._read(new[first : first + PER_QUESTION])]
         if points:
             points[-1].metrics.update(self._published())
@@ -141,7 +143,8 @@ class RunRollouts:
         return said["run"]["finishedAt"] is not None
 
     def goal(self) -> int:
-        """How many rollouts have finished."""
+        """How many rollouts have finished. Read models that lag behind the log would count fewer."""
+        _wait(self._connection, self._connection.graphql(END)["position"])
         asked = "query ($run: ID!) { rollouts(filter: {run: $run, finished: true}, first: 1) { totalCount } }"
         return int(self._connection.graphql(asked, {"run": self.subject.id})["rollouts"]["totalCount"]) or -1
 
@@ -169,11 +172,11 @@ class RunRollouts:
         return Point(rollout["id"], -1, metrics, _seconds(rollout["finishedAt"]), link)
 
 
-def _wait(connection: Connection, events: Sequence[Event]) -> None:
-    """Waits until the read models hold what the events say."""
+def _wait(connection: Connection, position: str) -> None:
+    """Waits until the read models hold what the log says up to a position."""
     while True:
         try:
-            connection.graphql(FOLDED, {"position": events[-1].position, "ms": WAIT_MS})
+            connection.graphql(FOLDED, {"position": position, "ms": WAIT_MS})
             return
         except EspalierError as error:
             if error.code != "TIMED_OUT":

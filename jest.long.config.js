@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import config from './jest.config.js';
 
 // A test with a long form asks src/testing/long-run.ts which one to take, or is one of src/testing/long-test.ts.
-const withLongForm = ['src', 'graphql']
+const withLongForm = ['src', 'graphql', 'workers', 'infra']
   .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => `${folder}/${file}`))
   .filter((file) => file.endsWith('.test.ts') && /\/testing\/long-(run|test)\.ts'/.test(readFileSync(file, 'utf8')));
 

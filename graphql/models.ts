@@ -1,6 +1,5 @@
 import type { PairedComparison } from '../src/domain/evaluation/compare-paired.ts';
 import type { FirstDivergence } from '../src/domain/tree/first-divergence.ts';
-import type { DataOf } from '../src/events/catalogue.ts';
 import type { Packed } from '../src/events/schemas/values.ts';
 import type { TextQuery } from '../src/projections/answers/text-query.ts';
 import type { SegmentRecord } from '../src/projections/images/read-segments.ts';
@@ -12,9 +11,6 @@ import type { CountedConnection } from './connection.ts';
 
 /** Query has no properties of its own: every field of it is a resolver. */
 export type Root = Readonly<Record<never, never>>;
-
-/** A reply to a captured call. */
-export type CapturedChoiceModel = DataOf<'CallCaptured'>['choices'][number];
 
 /** A policy at a version, whether or not the record says what it was made of. */
 export interface PolicyVersionModel {

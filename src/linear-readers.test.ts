@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { findGrowth, repeated } from './testing/find-growth.ts';
+import { slowTest } from './testing/long-test.ts';
 import { PIECES, TEXT_READERS } from './testing/text-readers.ts';
 
 const SHORT = { longest: 16 * 1_024, quickMs: 40 }; // quadratic work on so many characters takes 200 ms and more
@@ -17,7 +18,7 @@ describe('reading time', () => {
     expect(found).toEqual([]);
   });
 
-  test('a reader that looks through the rest of the text from each place is found, and one that sorts is not', () => {
+  slowTest('a reader that looks through the rest of the text from each place is found, and one that sorts is not', () => {
     expect(findGrowth((text) => text.replace(/a+$/, ''), repeated('a'), SHORT)).toMatch(
       /^4096 characters take .* ms, 16384 take/,
     );

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import textwrap
 import threading
+import time
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -20,10 +21,12 @@ PACKAGE = Path(__file__).parents[1]
 
 
 class Record:
-    """Serves the versions of a policy, the newest first, two on a page, and their events, one after the other."""
+    """Serves the versions of a policy, the newest first, two on a page, and their events, one after the other. What is asked knows the
+    first `folded` versions until a caller waits for more."""
 
-    def __init__(self, versions):
+    def __init__(self, versions, folded=None):
         self.versions = versions
+        self.folded = len(versions) if folded is None else folded
         record = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -48,7 +51,8 @@ class Record:
                 for version in sorted(record.versions):
                     if version >= int(asked["after"].partition(":")[2] or 0):
                         self.wfile.write(f"event: next\ndata: {json.dumps({'data': {'events': event(version)}})}\n\n".encode())
-                self.wfile.flush()
+                        self.wfile.flush()
+                        record.pause()
                 record.closed.wait()
 
         self.closed = threading.Event()
@@ -57,16 +61,25 @@ class Record:
         threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
 
+    def pause(self):
+        """Waits a while for a caller that waits for all that the log holds."""
+        until = time.monotonic() + 8
+        while self.folded < len(self.versions) and time.monotonic() < until:
+            time.sleep(0.02)
+
     def answer(self, asked):
-        if "waitFor" in asked["query"]:
-            return {"waitFor": {"waitedMs": 0}}
         given = asked["variables"]
+        if "position" in given:
+            self.folded = max(self.folded, int(given["position"].partition(":")[2]))
+            return {"waitFor": {"waitedMs": 0}}
+        if asked["query"] == "{ position }":
+            return {"position": f"training.0:{len(self.versions)}"}
         return {"policy": self.policy({"first": 1, "after": None, **given})}
 
     def policy(self, asked):
         if asked.get("id", asked.get("policy")) != "qwen/3":
             return None
-        ordered = sorted(self.versions, reverse=True)
+        ordered = sorted(self.versions[: self.folded], reverse=True)
         first = int(asked["after"] or 0)
         until = first + min(2, asked["first"])
         page = {"hasNextPage": until < len(ordered), "endCursor": str(until)}
@@ -170,6 +183,14 @@ class Sinks(unittest.TestCase):
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertEqual(self.run_sink("wandb", to).stdout, "")
         self.expect_every_update_once("wandb", to)
+
+    def test_a_sink_posts_all_that_the_log_holds_where_the_read_models_lag_behind_it(self):
+        lagging = Record([0, 1, 2, 3], folded=1)
+        self.addCleanup(lagging.close)
+        self.record = lagging
+        posted = self.run_sink("tensorboard", self.folder)
+        self.assertEqual(posted.returncode, 0, posted.stderr)
+        self.assertEqual([line.split(":")[0] for line in posted.stdout.splitlines()], [f"version {version}" for version in range(4)])
 
     def test_older_versions_are_left_out_on_request_and_a_policy_that_nobody_trains_is_refused(self):
         self.assertEqual(self.run_sink("tensorboard", self.folder, "--from", "3").stdout, "version 3: 5 metrics\n")

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { slowTest } from '../testing/long-test.ts';
 import { BlobCorrupt, BlobMissing } from './blob-store.ts';
 import { listOldFiles, openFileBlobStore } from './file-blob-store.ts';
 
@@ -111,7 +112,7 @@ describe('removing', () => {
     expect(await files(folder)).toEqual([]);
   });
 
-  test('a blob that is put while it is removed, by however many, can be read when the put returns', async () => {
+  slowTest('a blob that is put while it is removed, by however many, can be read when the put returns', async () => {
     const stores = Array.from({ length: 4 }, () => openFileBlobStore(folder));
     const [store] = stores as [(typeof stores)[number]];
     await fc.assert(

@@ -52,7 +52,7 @@ describe('espalier collect', () => {
     },
   );
 
-  test('a second process that collects a run in progress is refused and does not disturb the first', async () => {
+  longTest('a second process that collects a run in progress is refused and does not disturb the first', async () => {
     const appends = await holdAppends(platform, 20);
     const runId = newId();
     const first = startProcess('src/cli/main.ts', [...ARGS, '--run', runId], env);
@@ -75,7 +75,7 @@ describe('espalier collect', () => {
     expect(await anomalies()).toEqual([]);
   });
 
-  test('a search by the rules of Agent-R records them in its plan and resumes by them', async () => {
+  longTest('a search by the rules of Agent-R records them in its plan and resumes by them', async () => {
     const search = [
       '--search',
       'mcts',
@@ -116,7 +116,7 @@ describe('espalier collect', () => {
     expect(lone).toEqual({ code: 1, stdout: '', stderr: 'espalier: --compat is about how to search: add --search mcts\n' });
   });
 
-  test('a collection under the id of a run with another plan or seed is refused', async () => {
+  longTest('a collection under the id of a run with another plan or seed is refused', async () => {
     const runId = newId();
     expect((await runEspalier([...ARGS, '--run', runId], env)).code).toBe(0);
     const digest = await runDigest(platform, runId);

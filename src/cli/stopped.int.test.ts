@@ -6,6 +6,7 @@ import { connect } from '../postgres/pool.ts';
 import { nodeArguments } from '../testing/bundle-programs.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { holdAppends } from '../testing/hold-appends.ts';
+import { longTest } from '../testing/long-test.ts';
 import { until } from '../testing/until.ts';
 import { useTestPlatform } from '../testing/use-test-platform.ts';
 import { killRunning, startProcess } from '../testing/worker-process.ts';
@@ -21,7 +22,7 @@ const SMALL = ['--tasks', '3', '--rollouts', '3', '--max-steps', '12', '--seed',
 
 describe('a stopped command', () => {
   const run = newId();
-  test.each([
+  longTest.each([
     ['collect', ['collect', '--policy', 'planner:0.4', ...SMALL, '--run', run], 'SIGINT', 130, { run, plannedTrees: 3 }],
     ['collect', ['collect', '--policy', 'planner:0.4', ...SMALL, '--run', run], 'SIGTERM', 143, { run, plannedTrees: 3 }],
     ['evaluate', ['evaluate', '--policy', 'random', ...SMALL, '--run', run], 'SIGINT', 130, { run, plannedTrees: 3 }],
@@ -65,7 +66,7 @@ describe('a stopped command', () => {
 });
 
 describe('a closed pipe', () => {
-  test.each(['stdout', 'stderr'] as const)('a closed %s does not end a collection', async (closed) => {
+  longTest.each(['stdout', 'stderr'] as const)('a closed %s does not end a collection', async (closed) => {
     const runId = newId();
     const args = ['collect', '--policy', 'planner:0.4', ...SMALL, '--run', runId];
     const child = spawn(process.execPath, [...nodeArguments('src/cli/main.ts'), ...args], {

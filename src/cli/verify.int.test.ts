@@ -178,7 +178,7 @@ describe('espalier verify', () => {
     expect(stdout).toContain(`batch changed: ${planned.batch}`);
   });
 
-  test('verify names a released file of which one byte was flipped, and its release', async () => {
+  longTest('verify names a released file of which one byte was flipped, and its release', async () => {
     const file = join(platform.home, 'released.jsonl');
     const released = await runEspalier(['dataset', 'release', '--name', 'lessons', '--run', RUN, '--out', file], env);
     expect(released).toMatchObject({ code: 0 });

@@ -8,6 +8,7 @@ import type { StoredRecord } from '../log/event-log.ts';
 import { partitionForKey } from '../log/partition-for-key.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { runs } from '../testing/long-run.ts';
+import { longTest } from '../testing/long-test.ts';
 import { emptyReadModels, readModels } from '../testing/read-models.ts';
 import { choices, lates, recordBushyRun, recordedLate } from '../testing/record-bushy-run.ts';
 import { useTestDatabase } from '../testing/use-test-database.ts';
@@ -61,39 +62,43 @@ async function state(): Promise<unknown> {
   return { models: await readModels(database.db), cursors: cursors.rows, waiting: waiting.rows };
 }
 
-test('slices of several partitions that are folded together lead to the rows of each folded alone', async () => {
-  const lengths = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 9 });
-  await fc.assert(
-    fc.asyncProperty(choices, lates, lengths, async (recorded, late, cut) => {
-      const partitions = partitionsOf(recordedLate(recordBushyRun(recorded).events, late));
-      await emptyReadModels(database.db);
-      for (const partition of partitions)
-        for (const projection of projections)
-          if (topicsOf(projection).includes(partition.topic))
-            await applyIsolatingPoison(database.db, projection, await sliceOf(partition, 0, partition.records.length));
-      const alone = await state();
+longTest(
+  'slices of several partitions that are folded together lead to the rows of each folded alone',
+  async () => {
+    const lengths = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 9 });
+    await fc.assert(
+      fc.asyncProperty(choices, lates, lengths, async (recorded, late, cut) => {
+        const partitions = partitionsOf(recordedLate(recordBushyRun(recorded).events, late));
+        await emptyReadModels(database.db);
+        for (const partition of partitions)
+          for (const projection of projections)
+            if (topicsOf(projection).includes(partition.topic))
+              await applyIsolatingPoison(database.db, projection, await sliceOf(partition, 0, partition.records.length));
+        const alone = await state();
 
-      await emptyReadModels(database.db);
-      const reached = partitions.map(() => 0);
-      for (let round = 0; reached.some((from, i) => from < (partitions[i]?.records.length ?? 0)); round++) {
-        const slices: Slice[] = [];
-        for (const [i, partition] of partitions.entries()) {
-          const from = reached[i] ?? 0;
-          const next = Math.min(partition.records.length, from + (cut[(round + i) % cut.length] ?? 1));
-          if (next > from) slices.push(await sliceOf(partition, from, next));
-          reached[i] = next;
+        await emptyReadModels(database.db);
+        const reached = partitions.map(() => 0);
+        for (let round = 0; reached.some((from, i) => from < (partitions[i]?.records.length ?? 0)); round++) {
+          const slices: Slice[] = [];
+          for (const [i, partition] of partitions.entries()) {
+            const from = reached[i] ?? 0;
+            const next = Math.min(partition.records.length, from + (cut[(round + i) % cut.length] ?? 1));
+            if (next > from) slices.push(await sliceOf(partition, from, next));
+            reached[i] = next;
+          }
+          for (const projection of projections)
+            await applyAll(
+              projection,
+              slices.filter(({ topic }) => topicsOf(projection).includes(topic)),
+            );
         }
-        for (const projection of projections)
-          await applyAll(
-            projection,
-            slices.filter(({ topic }) => topicsOf(projection).includes(topic)),
-          );
-      }
-      expect(await state()).toEqual(alone);
-    }),
-    { numRuns: runs(6) },
-  );
-}, 300_000);
+        expect(await state()).toEqual(alone);
+      }),
+      { numRuns: runs(6) },
+    );
+  },
+  300_000,
+);
 
 /** Two trees in two partitions, whose first halves are folded. */
 async function halves(): Promise<{ readonly partitions: readonly Partition[]; readonly second: readonly Slice[] }> {

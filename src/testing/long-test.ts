@@ -1,7 +1,13 @@
 import { test } from '@jest/globals';
 import { isLongRun } from './long-run.ts';
 
-/** A test of `npm run test:long` alone, where another test tries its rule in a shorter form. */
-export function longTest(...given: Parameters<typeof test>): void {
-  if (isLongRun()) test(...given);
-}
+/** What takes a name and a function, or a table of cases first. */
+type Declare = Pick<typeof test, 'each'> & ((...given: Parameters<typeof test>) => void);
+
+const leftOut: Declare = Object.assign(() => {}, { each: (() => () => {}) as unknown as typeof test.each });
+
+/** A test of `npm run test:long` alone, in a file whose other tests run there too: in their long forms, or as processes of their own. */
+export const longTest: Declare = isLongRun() ? test : leftOut;
+
+/** A test of `npm run test:long` alone, which runs no others of its file: `npm test` runs these. */
+export const slowTest: Declare = isLongRun() ? test.only : leftOut;

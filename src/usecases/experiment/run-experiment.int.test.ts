@@ -6,6 +6,7 @@ import { readDatasetsById } from '../../projections/datasets/read-datasets.ts';
 import { readEvaluations } from '../../projections/evaluations/read-evaluations.ts';
 import { readStages } from '../../projections/experiment-stages/read-stages.ts';
 import { isLongRun } from '../../testing/long-run.ts';
+import { longTest } from '../../testing/long-test.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { changedExperiment, parseChange } from './change-experiment.ts';
 import { experimentOf } from './declaration/read-experiment-file.ts';
@@ -50,7 +51,7 @@ const statesOf = (of: (stage: string) => string) => ({
 describe('an experiment', () => {
   const first = declaredAs(experimentOf(methods));
 
-  test('every stage is run once; the same experiment again does nothing and comes to the same', async () => {
+  longTest('every stage is run once; the same experiment again does nothing and comes to the same', async () => {
     const ran = await running(first);
     expect(ran).toMatchObject({ state: 'completed', states: statesOf(() => 'run') });
     const again = await running(await readExperiment(platform, first.experimentId));
@@ -128,7 +129,7 @@ describe('a stage that fails', () => {
   });
 });
 
-test('a stopped experiment goes on where its record ends', async () => {
+longTest('a stopped experiment goes on where its record ends', async () => {
   const declared = declaredAs(experimentOf({ ...methods, seeds: [77] }));
   const stopping = new AbortController();
   const { state } = await runExperiment(platform, {
@@ -150,22 +151,25 @@ describe('arms at the same time', () => {
     'agent-r': {},
   };
 
-  test('each stage of one key is done once, one that fails fails alone, and the states come in the order of the arms', async () => {
-    const declared = declaredAs(experimentOf({ ...methods, seeds: [15], arms }));
-    const { state, stages } = await runExperiment(platform, { declared, signal: new AbortController().signal, parallel: 8 });
-    expect(state).toBe('failed');
-    expect(stages.map(({ arm, stage }) => `${arm} ${stage}`)).toEqual(
-      declared.experiment.arms.flatMap((arm) => arm.stages.map((stage) => `${arm.name} ${stage.name}`)),
-    );
-    expect(stages.flatMap(({ arm, stage, state: end, message }) => (end === 'failed' ? [[arm, stage, message]] : []))).toEqual([
-      ['broken', 'evaluate', expect.stringContaining('not 100000')],
-    ]);
-    const records = await readStages(platform.database.db, [declared.experimentId]);
-    const done = records.filter(({ outcome, reusedFrom }) => outcome === 'completed' && reusedFrom === null);
-    expect(new Set(done.map(({ key }) => key)).size).toBe(done.length);
-    expect(stages.filter((stage) => stage.state === 'run')).toHaveLength(done.length);
-    expect((await running(declared)).states).toMatchObject({ 'agent-r evaluate': 'kept', 'broken evaluate': 'failed' });
-  });
+  longTest(
+    'each stage of one key is done once, one that fails fails alone, and the states come in the order of the arms',
+    async () => {
+      const declared = declaredAs(experimentOf({ ...methods, seeds: [15], arms }));
+      const { state, stages } = await runExperiment(platform, { declared, signal: new AbortController().signal, parallel: 8 });
+      expect(state).toBe('failed');
+      expect(stages.map(({ arm, stage }) => `${arm} ${stage}`)).toEqual(
+        declared.experiment.arms.flatMap((arm) => arm.stages.map((stage) => `${arm.name} ${stage.name}`)),
+      );
+      expect(stages.flatMap(({ arm, stage, state: end, message }) => (end === 'failed' ? [[arm, stage, message]] : []))).toEqual([
+        ['broken', 'evaluate', expect.stringContaining('not 100000')],
+      ]);
+      const records = await readStages(platform.database.db, [declared.experimentId]);
+      const done = records.filter(({ outcome, reusedFrom }) => outcome === 'completed' && reusedFrom === null);
+      expect(new Set(done.map(({ key }) => key)).size).toBe(done.length);
+      expect(stages.filter((stage) => stage.state === 'run')).toHaveLength(done.length);
+      expect((await running(declared)).states).toMatchObject({ 'agent-r evaluate': 'kept', 'broken evaluate': 'failed' });
+    },
+  );
 });
 
 /** As the published files of trajectories have it. */

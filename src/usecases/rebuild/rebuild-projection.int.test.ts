@@ -13,6 +13,7 @@ import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { isLongRun } from '../../testing/long-run.ts';
+import { longTest } from '../../testing/long-test.ts';
 import { openTestWorld, type TestWorld } from '../../testing/open-test-log.ts';
 import { readModels } from '../../testing/read-models.ts';
 import { until } from '../../testing/until.ts';
@@ -274,7 +275,7 @@ async function countSteps(): Promise<number> {
 }
 
 describe('readers during writes and swaps', () => {
-  test('readers meet no error, never regress in time, and see in one snapshot exactly what its cursors state', async () => {
+  longTest('readers meet no error, never regress in time, and see in one snapshot exactly what its cursors state', async () => {
     const record = teller();
     await record();
     await project();
@@ -326,7 +327,7 @@ describe('readers during writes and swaps', () => {
     expect(Math.min(seen.counts, seen.prepared, seen.snapshots)).toBeGreaterThan(3);
   });
 
-  test('a reader with a snapshot from before the build keeps it, and the swap waits for the reader', async () => {
+  longTest('a reader with a snapshot from before the build keeps it, and the swap waits for the reader', async () => {
     await teller()();
     await project();
     await world.settled();

@@ -6,6 +6,7 @@ import { projections } from '../../projections/registry.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { isLongRun } from '../../testing/long-run.ts';
+import { longTest } from '../../testing/long-test.ts';
 import { openTestWorld, type TestWorld } from '../../testing/open-test-log.ts';
 import { releaseQuarantined } from '../release/release-quarantined.ts';
 import { replayProjections } from './replay-projections.ts';
@@ -39,17 +40,20 @@ async function givenWalks(): Promise<EventBuilder> {
 }
 
 describe('the replay of projections', () => {
-  test('the replay finds the tables of every projection equal to a second fold of the log, and leaves nothing behind', async () => {
-    await givenWalks();
-    const { report, comparisons } = await replayProjections(world, projections, quiet);
-    expect(report).toMatchObject({ mode: 'projections', outcome: 'equal', differing: 0, differences: [] });
-    expect(comparisons.map(({ projection }) => projection)).toEqual(projections.map(({ name }) => name));
-    const rewards = comparisons
-      .find(({ projection }) => projection === 'rewards')
-      ?.tables.find(({ table }) => table === 'rewards');
-    expect(rewards).toMatchObject({ live: { rows: 6 }, anew: { rows: 6 } });
-    expect(await leftovers()).toEqual({ builds: 0, cursors: 0, schemas: 0 });
-  });
+  longTest(
+    'the replay finds the tables of every projection equal to a second fold of the log, and leaves nothing behind',
+    async () => {
+      await givenWalks();
+      const { report, comparisons } = await replayProjections(world, projections, quiet);
+      expect(report).toMatchObject({ mode: 'projections', outcome: 'equal', differing: 0, differences: [] });
+      expect(comparisons.map(({ projection }) => projection)).toEqual(projections.map(({ name }) => name));
+      const rewards = comparisons
+        .find(({ projection }) => projection === 'rewards')
+        ?.tables.find(({ table }) => table === 'rewards');
+      expect(rewards).toMatchObject({ live: { rows: 6 }, anew: { rows: 6 } });
+      expect(await leftovers()).toEqual({ builds: 0, cursors: 0, schemas: 0 });
+    },
+  );
 
   test('the replay finds a planted fold bug by its checksum and names table, row and field', async () => {
     const builder = await givenWalks();
@@ -126,7 +130,7 @@ describe('the replay of projections', () => {
     },
   );
 
-  test('the replay counts released events as folded, and waiting ones as waiting', async () => {
+  longTest('the replay counts released events as folded, and waiting ones as waiting', async () => {
     const builder = new EventBuilder('late');
     const runId = builder.run();
     const late = builder.tree(runId, 'late');
@@ -156,7 +160,7 @@ describe('the replay of projections', () => {
     await runner.close();
   });
 
-  test('the replay works while events are appended and folded', async () => {
+  longTest('the replay works while events are appended and folded', async () => {
     await givenWalks();
     const more = new EventBuilder('more');
     const tree = more.tree(more.run('more'), 'c');

@@ -8,6 +8,7 @@ import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { SILENT } from '../../runtime/logger.ts';
 import { appenderAs } from '../../testing/appender-as.ts';
 import { isLongRun } from '../../testing/long-run.ts';
+import { longTest } from '../../testing/long-test.ts';
 import { aTrainPlan } from '../../testing/train-plan.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
@@ -48,7 +49,7 @@ const eventsOf = (policyId: string) => readLineageEvents(platform.database.db, l
 const settle = async () => waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });
 
 describe('the replay of a training', () => {
-  test.each(isLongRun() ? LESSONS : LESSONS.slice(0, 2))(
+  longTest.each(isLongRun() ? LESSONS : LESSONS.slice(0, 2))(
     'a training by %s is replayed to the same bytes in every version',
     async (name, settings) => {
       const { version } = await trainPolicy(`replayed ${name}`, settings);
@@ -62,7 +63,7 @@ describe('the replay of a training', () => {
     },
   );
 
-  test('the replay uses the rewards at the time of training, although they were revised later', async () => {
+  longTest('the replay uses the rewards at the time of training, although they were revised later', async () => {
     await trainPolicy('revised');
     const { versions } = await eventsOf('revised');
     const { update, batch } = versions.get(1) ?? {};

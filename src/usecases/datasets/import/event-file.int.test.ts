@@ -6,6 +6,7 @@ import { arbitraryRecord } from '../../../testing/arbitrary-record.ts';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { isLongRun, runs } from '../../../testing/long-run.ts';
+import { longTest } from '../../../testing/long-test.ts';
 import { givenPrepared, projectingAppender } from '../../../testing/projecting-log.ts';
 import { readModels } from '../../../testing/read-models.ts';
 import { recordHistory, recordRenderSpec, recordSegment } from '../../../testing/record-images.ts';
@@ -232,7 +233,7 @@ describe('JSONL files of events', () => {
     expect(await readModels(shop.db)).toEqual(before);
   });
 
-  test('a stopped import resumes where it ended', async () => {
+  longTest('a stopped import resumes where it ended', async () => {
     const recorded = new EventBuilder();
     const runId = recorded.run();
     for (let i = 0; i < 200; i++) recorded.walk(recorded.tree(runId, `task ${i}`), 0, 2, 1);

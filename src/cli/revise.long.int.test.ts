@@ -4,7 +4,6 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '../events/new-id.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { holdAppends } from '../testing/hold-appends.ts';
-import { longTest } from '../testing/long-test.ts';
 import { useTestPlatform } from '../testing/use-test-platform.ts';
 import { killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
 
@@ -50,7 +49,7 @@ async function faults(): Promise<readonly unknown[]> {
 }
 
 describe('espalier revise', () => {
-  longTest('a revise command killed with -9 is repeated and reaches the result of an undisturbed one', async () => {
+  test('a revise command killed with -9 is repeated and reaches the result of an undisturbed one', async () => {
     const whole = await runEspalier(['--json', 'revise', '--run', await collected()], env);
     const { run: _, ...expected } = JSON.parse(whole.stdout) as Printed; // as the command prints it
     expect(expected).toMatchObject({ state: 'completed', trees: 2 });
@@ -78,36 +77,29 @@ describe('espalier revise', () => {
     expect(await faults()).toEqual([]);
   });
 
-  longTest(
-    'a faithful revise killed with -9 leaves no file, and the same command writes the file of an undisturbed one',
-    async () => {
-      const runId = await collected('--compat', 'agent-r');
-      const out = join(platform.home, 'rows.jsonl');
-      const command = ['revise', '--run', runId, '--mode', 'faithful', '--judge', 'planner', '--out', out];
-      const { rows } = await platform.database.pool.query<{ count: number }>('select count(*) from log_records');
-      const appends = await holdAppends(platform, Number(rows[0]?.count) + 5);
-      const child = startProcess('src/cli/main.ts', command, env);
-      await appends.held();
-      child.kill('SIGKILL');
-      expect(await child.ended).toBe('SIGKILL');
-      await appends.release();
-      expect([existsSync(out), (await recorded(runId)) > 0]).toEqual([false, true]);
-      const { code, stdout } = await runEspalier(command, env);
-      expect([code, stdout]).toEqual([0, expect.stringMatching(/^run \S+ revised as published, completed: 2 of 2 trees, /)]);
-      const first = readFileSync(out, 'utf8');
-      const { revise, revise_log: log } = JSON.parse(first.split('\n')[0] ?? '');
-      expect([revise, log[0], log[2].content]).toEqual([
-        true,
-        { role: 'system', content: 'You are a helpful assistant.' },
-        'Ok.',
-      ]);
-      const again = await runEspalier(['--json', ...command, '--force'], env);
-      expect(JSON.parse(again.stdout)).toMatchObject({ asked: 0, rows: first.trimEnd().split('\n').length });
-      expect(readFileSync(out, 'utf8')).toBe(first);
-      expect(await platform.database.db.selectFrom('revisions').selectAll().execute()).toEqual([]);
-      expect(await faults()).toEqual([]);
-    },
-  );
+  test('a faithful revise killed with -9 leaves no file, and the same command writes the file of an undisturbed one', async () => {
+    const runId = await collected('--compat', 'agent-r');
+    const out = join(platform.home, 'rows.jsonl');
+    const command = ['revise', '--run', runId, '--mode', 'faithful', '--judge', 'planner', '--out', out];
+    const { rows } = await platform.database.pool.query<{ count: number }>('select count(*) from log_records');
+    const appends = await holdAppends(platform, Number(rows[0]?.count) + 5);
+    const child = startProcess('src/cli/main.ts', command, env);
+    await appends.held();
+    child.kill('SIGKILL');
+    expect(await child.ended).toBe('SIGKILL');
+    await appends.release();
+    expect([existsSync(out), (await recorded(runId)) > 0]).toEqual([false, true]);
+    const { code, stdout } = await runEspalier(command, env);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^run \S+ revised as published, completed: 2 of 2 trees, /)]);
+    const first = readFileSync(out, 'utf8');
+    const { revise, revise_log: log } = JSON.parse(first.split('\n')[0] ?? '');
+    expect([revise, log[0], log[2].content]).toEqual([true, { role: 'system', content: 'You are a helpful assistant.' }, 'Ok.']);
+    const again = await runEspalier(['--json', ...command, '--force'], env);
+    expect(JSON.parse(again.stdout)).toMatchObject({ asked: 0, rows: first.trimEnd().split('\n').length });
+    expect(readFileSync(out, 'utf8')).toBe(first);
+    expect(await platform.database.db.selectFrom('revisions').selectAll().execute()).toEqual([]);
+    expect(await faults()).toEqual([]);
+  });
 
   test('revise prints its results, one subject per line', async () => {
     const { stdout, code } = await runEspalier(['revise', '--run', await collected(), '--judge', 'direct', '--no-verify'], env);

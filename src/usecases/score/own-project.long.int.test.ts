@@ -21,7 +21,12 @@ test('what is appended to a run later, and a run that goes on from it, belong to
   };
   const runId = newId();
   const plan: CollectPlan = {
-    ...{ environment: 'textcraft', tasks: [{ alias: '40', rollouts: 3, branching: 'root' }], taskSeed: 0, policy: 'planner:0.4' },
+    ...{
+      environment: 'textcraft',
+      tasks: [{ alias: '40', rollouts: 3, branching: 'root' }],
+      taskSeed: 0,
+      policy: 'planner:0.4',
+    },
     ...{ temperature: 1, maxSteps: 8, search: { iterations: 4, candidates: 3, maxDepth: 6, exploration: 0.25 } },
   };
   const theirs = { ...platform, stamp: { principal: 'local', project: 'team-b' } };

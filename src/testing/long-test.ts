@@ -6,7 +6,7 @@ type Declare = Pick<typeof test, 'each'> & ((...given: Parameters<typeof test>) 
 
 const leftOut: Declare = Object.assign(() => {}, { each: (() => () => {}) as unknown as typeof test.each });
 
-/** A test of `npm run test:long` alone, in a file whose other tests run there too: in their long forms, or as processes of their own. */
+/** A test of `npm run test:long` alone. The other tests of its file run there too, in long forms or as processes. */
 export const longTest: Declare = isLongRun() ? test : leftOut;
 
 /** A test of `npm run test:long` alone, which runs no others of its file: `npm test` runs these. */

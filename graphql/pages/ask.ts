@@ -6,6 +6,8 @@ export interface Ask {
   <Answer, Variables>(operation: Operation<Answer, Variables>, variables: Variables): Promise<Answer>;
   /** @throws NoAnswer. */
   readonly text: <Answer>(query: string, variables: object) => Promise<Answer>;
+  /** What could not be read where the rest was: field and reason, with the number of places. */
+  readonly lost: ReadonlyMap<string, number>;
 }
 
 /** A question of a page was refused. */
@@ -22,7 +24,7 @@ export class NoAnswer extends Error {
 
 interface Reply {
   readonly data?: object | null;
-  readonly errors?: readonly { readonly message: string }[];
+  readonly errors?: readonly { readonly message: string; readonly path?: readonly (string | number)[] }[];
 }
 
 /** Asks the GraphQL API as whoever wants the page, within the same limits and budgets. */
@@ -31,6 +33,7 @@ export function asker(
   context: ServerContext,
   signal: AbortSignal,
 ): Ask {
+  const lost = new Map<string, number>();
   const text = async <Answer>(query: string, variables: object): Promise<Answer> => {
     signal.throwIfAborted();
     const headers = { 'content-type': 'application/json', accept: 'application/json' };
@@ -42,7 +45,13 @@ export function asker(
     });
     const response = await graphql.fetch(request, context);
     const { data, errors } = (await response.json()) as Reply;
-    if (data) return data as Answer; // what could not be read of it is null, as the studio shows it
+    if (data) {
+      for (const { message, path = [] } of errors ?? []) {
+        const what = `${path.filter((part) => typeof part === 'string').join('.')}: ${message}`;
+        lost.set(what, (lost.get(what) ?? 0) + 1);
+      }
+      return data as Answer; // what could not be read of it is null
+    }
     const status = response.status >= 400 ? response.status : 422;
     throw new NoAnswer(
       errors?.[0]?.message ?? `GraphQL answered ${response.status}`,
@@ -53,6 +62,6 @@ export function asker(
   return Object.assign(
     <Answer, Variables>({ text: query }: Operation<Answer, Variables>, variables: Variables) =>
       text<Answer>(query, variables as object),
-    { text },
+    { text, lost },
   );
 }

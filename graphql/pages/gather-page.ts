@@ -29,6 +29,7 @@ export async function gatherPage(
   const images = await embedImages(draft, image, limits.imageBytes);
   draft.leaveOut('# images, for which there was no room.', images.leftOut);
   draft.leaveOut('# images that the record does not give any more.', images.missing);
+  for (const [what, places] of ask.lost) draft.leaveOut(`Not read, in # places: ${what}`, places);
   return draft.record({ ...found, madeAt: now().toISOString(), source });
 }
 

@@ -122,6 +122,42 @@ export const viewFlows = (brokers?: () => Promise<readonly string[]>) => () => {
     await narrow();
   }, 120_000);
 
+  test('what could not be read of a page is named on it, once, and is gone from it when it is read again', async () => {
+    let broken = true;
+    await page.route('**/graphql', async (route) => {
+      if (!broken || !route.request().postData()?.includes('query RunTrees')) return route.continue();
+      const answer = await route.fetch();
+      const { data } = (await answer.json()) as { data: { trees: { nodes: { rollouts: null }[] } } };
+      const path = (at: number) => ['trees', 'nodes', at, 'returnVariance'];
+      const errors = [0, 1].map((at) => ({ message: 'it is <b>gone</b>', path: path(at), extensions: { code: 'FORGOTTEN' } }));
+      await route.fulfill({ response: answer, json: { data, errors } });
+    });
+    await open(`/view/run/${runId}`);
+    await page.getByRole('alert').getByText('trees.nodes.returnVariance, in 2 places: it is <b>gone</b> (FORGOTTEN)').waitFor();
+    expect(await page.getByText('Not everything on this page could be read.').count()).toBe(1);
+    await page.locator('.heat-task').first().waitFor();
+    await narrow();
+    broken = false;
+    await page.getByLabel('in order of').selectOption('OPENED_DESC');
+    await until(async () => (await page.getByText('Not everything on this page could be read.').count()) === 0);
+  }, 120_000);
+
+  test('the marks of lengths and returns are one stop of the keyboard, arrows go through them, and Enter opens a trajectory', async () => {
+    await open(`/view/run/${runId}`);
+    const stop = page.locator('.points > [tabindex="0"]');
+    await stop.focus();
+    const reached = page.locator('.chart-reached');
+    await reached.filter({ hasText: 'rollout 1: 3 actions, return 1, success, Enter opens' }).waitFor(); // the last one is asked first
+    await page.keyboard.press('ArrowRight');
+    await reached.filter({ hasText: 'rollout 0: 3 actions, return 0, terminated, Enter opens' }).waitFor();
+    await page.keyboard.press('Home');
+    await reached.filter({ hasText: 'rollout 1' }).waitFor();
+    expect(await stop.count()).toBe(1);
+    expect(await hindrances(page)).toEqual([]);
+    await page.keyboard.press('Enter');
+    await until(async () => new URL(page.url()).pathname === `/view/trajectory/${good.rolloutId}`);
+  }, 120_000);
+
   test("a key of another project reads no renderer of the run, by no way, and one of the run's own does", async () => {
     const { db } = platform.database;
     const ways = [

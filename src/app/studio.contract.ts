@@ -186,6 +186,17 @@ export const studioFlows = (brokers?: () => Promise<readonly string[]>) => () =>
         await page.getByRole('link', { name: 'Lineage' }).click();
         await page.getByRole('link', { name: 'RevisionVerified' }).waitFor();
         await page.getByRole('heading', { name: 'ends of its trajectories: 2' }).waitFor();
+        const graph = page.getByRole('region', { name: 'The way through the record' });
+        await graph.locator('[aria-current]').waitFor();
+        expect(await hindrances(page)).toEqual([]);
+        await graph.getByRole('link', { name: /^tree/ }).press('Enter');
+        await graph.getByRole('button', { name: /^\d+ revisions$/, expanded: false }).press('Enter');
+        await graph.getByRole('button', { name: /^\d+ revisions$/, expanded: true }).waitFor();
+        await graph
+          .getByRole('link', { name: /^revisions/ })
+          .nth(4)
+          .waitFor();
+        expect(await hindrances(page)).toEqual([]);
       },
       FLOW_MS,
     );

@@ -1,13 +1,15 @@
+import type { QueryKey } from '@tanstack/react-query';
 import type { Operation } from '../../../graphql/studio/operation.ts';
 import { NotLetIn, Refused, ServerAway } from './faults.ts';
 import { authorization } from './key.ts';
+import { type Fault, noteFaults } from './missing.ts';
 
 /** A moment of the record: a position (`runs.0:3,trees.2:41`) or an instant; null is now. */
 export type Moment = string | null;
 
 interface Reply<Answer> {
   readonly data?: Answer | null;
-  readonly errors?: readonly { readonly message: string; readonly extensions?: { readonly code?: string } }[];
+  readonly errors?: readonly Fault[];
 }
 
 /** Returns the text and the variables by which an operation is asked as of a moment. */
@@ -31,8 +33,13 @@ export function isPage(): boolean {
   return held !== undefined;
 }
 
-/** Whether an answer may lack parts that were refused, which are null then. */
-export type Parts = 'some' | 'all';
+/** How an operation is asked. */
+export interface Asking {
+  readonly at?: Moment;
+  readonly signal?: AbortSignal;
+  /** The question of the page that may lack parts which are refused: the page names them. Left out, a fault refuses the whole. */
+  readonly partOf?: QueryKey;
+}
 
 /**
  * Asks the server, or the page where that holds the answers.
@@ -41,9 +48,7 @@ export type Parts = 'some' | 'all';
 export async function ask<Answer, Variables>(
   operation: Operation<Answer, Variables>,
   variables: Variables,
-  at: Moment = null,
-  signal?: AbortSignal,
-  parts: Parts = 'some',
+  { at = null, signal, partOf }: Asking = {},
 ): Promise<Answer> {
   if (held) return held(operation, variables);
   const request = requestOf(operation, variables, at);
@@ -62,10 +67,11 @@ export async function ask<Answer, Variables>(
   })) as Reply<Answer> & { readonly error?: { readonly message: string; readonly code: string } };
   if (reply.error) throw new Refused(reply.error.message, reply.error.code);
   const [first] = reply.errors ?? [];
-  if (first && (!reply.data || parts === 'all'))
-    throw new Refused(first.message, first.extensions?.code ?? String(response.status));
-  if (!reply.data) throw new Refused('the server answered no data', String(response.status));
-  return request.query === operation.text ? reply.data : (reply.data as unknown as { readonly asOf: Answer }).asOf;
+  const answer = request.query === operation.text ? reply.data : (reply.data as { readonly asOf?: Answer } | null)?.asOf;
+  if (first && (!answer || !partOf)) throw new Refused(first.message, first.extensions?.code ?? String(response.status));
+  if (!answer) throw new Refused('the server answered no data', String(response.status));
+  if (partOf) noteFaults(partOf, JSON.stringify([operation.name, variables]), reply.errors ?? []);
+  return answer;
 }
 
 function isPosition(at: string): boolean {

@@ -1,6 +1,7 @@
 import type { Operation } from '../../../graphql/studio/operation.ts';
 import { NotLetIn } from './faults.ts';
 import { authorization } from './key.ts';
+import type { Fault } from './missing.ts';
 
 /**
  * Follows a subscription over server-sent events until the signal ends it.
@@ -30,7 +31,8 @@ export async function follow<Answer, Variables>(
     for (const block of blocks) {
       const data = /^data: ?(.*)$/m.exec(block)?.[1];
       if (!/^event: ?next$/m.test(block) || data === undefined) continue;
-      const answer = (JSON.parse(data) as { readonly data?: Answer | null }).data;
+      const { data: answer, errors } = JSON.parse(data) as { readonly data?: Answer | null; readonly errors?: readonly Fault[] };
+      if (errors?.[0]) throw new Error(errors[0].message);
       if (answer) take(answer);
     }
   }

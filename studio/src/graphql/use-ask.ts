@@ -1,7 +1,10 @@
 import { keepPreviousData, type QueryClient, type UseQueryResult, useQueries, useQuery } from '@tanstack/react-query';
 import type { Operation } from '../../../graphql/studio/operation.ts';
 import { useMoment } from '../shell/moment.ts';
-import { ask, type Moment, type Parts } from './ask.ts';
+import { ask, type Moment } from './ask.ts';
+
+/** Whether an answer may lack parts that were refused, which the page then names. */
+type Parts = 'some' | 'all';
 
 /** Returns what the server answers to an operation at the moment that the page shows, and asks again when the record grows. */
 export function useAsk<Answer, Variables>(
@@ -38,8 +41,10 @@ function questionOf<Answer, Variables>(
   at: Moment,
   parts: Parts = 'some',
 ) {
+  const queryKey = [operation.name, variables, at];
   return {
-    queryKey: [operation.name, variables, at],
-    queryFn: ({ signal }: { readonly signal: AbortSignal }) => ask(operation, variables, at, signal, parts),
+    queryKey,
+    queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
+      ask(operation, variables, { at, signal, ...(parts === 'some' ? { partOf: queryKey } : {}) }),
   };
 }

@@ -7,7 +7,7 @@ import { decimal, instant, shortId, whole } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
-import { Chain } from './chain.tsx';
+import { GraphView } from './graph-view.tsx';
 import { ViewLink } from './view-link.tsx';
 
 const DIGEST = /\b([0-9a-f]{12})[0-9a-f]{20,}\b/g;
@@ -34,7 +34,7 @@ export function LineagePage() {
               <p className="faint">
                 {trace.kind} <code>{visible(trace.id)}</code>
               </p>
-              <Chain trace={trace} />
+              <GraphView key={trace.id} id={trace.id} />
               <div className="lineage">
                 <Side title="Made of" anchor="made-of" links={trace.from} />
                 <section className="panel" id="events">

@@ -1,10 +1,12 @@
 import { useEffect, useRef, useState } from 'react';
 import { decimal } from './format.ts';
+import { visible } from './plain-text.tsx';
 import type { Point } from './point.ts';
+import { walkPoints } from './walk-points.ts';
 
 const LOOSE = { fillOpacity: 0.5, symbol: 'series' } as const; // many points may lie on one another
 
-/** Draws curves; a point is a link. Observable Plot is loaded when the first one is drawn. */
+/** Draws curves; a point is a link, for the keyboard too. Observable Plot is loaded when the first one is drawn. */
 export function Chart({
   points,
   label,
@@ -19,6 +21,8 @@ export function Chart({
 }) {
   const place = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
+  const [reached, reach] = useState<Point | null>(null);
+  const left = useRef<string | null>(null); // the point that had the focus when it was drawn anew
   const chosen = useRef(choose);
   chosen.current = choose;
   useEffect(() => {
@@ -48,23 +52,42 @@ export function Chart({
         color: { scheme: 'Observable10', legend: new Set(points.map(({ series }) => series)).size > 1 },
         marks: [
           ...(of === 'version' ? [Plot.lineY(points, { x: 'x', y: 'y', stroke: 'series', strokeWidth: 1.5 })] : []),
-          Plot.dot(points, { x: 'x', y: 'y', fill: 'series', r: 3, title: 'title', ...(of === 'version' ? {} : LOOSE) }),
+          Plot.dot(points, {
+            x: 'x',
+            y: 'y',
+            fill: 'series',
+            r: 3,
+            title: 'title',
+            className: 'points',
+            ...(of === 'version' ? {} : LOOSE),
+          }),
           Plot.dot(points, Plot.pointer({ x: 'x', y: 'y', stroke: 'currentColor', r: 6, maxRadius: 30 })),
         ],
         ariaLabel: label,
       });
-      drawn.setAttribute('role', 'img'); // one drawing with a name: groups of marks may not have one
+      drawn.setAttribute('role', 'group'); // one drawing with a name: groups of marks may not have one
+      drawn.setAttribute('aria-label', label);
       for (const marks of drawn.querySelectorAll('g[aria-label]')) marks.removeAttribute('aria-label');
       drawn.addEventListener('click', () => {
         const point = (drawn as Element & { readonly value?: Point | null }).value;
         if (point) chosen.current(point);
       });
       place.current.replaceChildren(drawn);
+      const choose = (point: Point) => chosen.current(point);
+      const focus = walkPoints([...drawn.querySelectorAll('.points > *')], { points, choose, reach });
+      if (left.current !== null) focus(left.current);
+      left.current = null;
     });
     return () => {
       ended = true;
+      if (drawn?.contains(document.activeElement)) left.current = document.activeElement?.getAttribute('aria-label') ?? null;
       drawn?.remove();
     };
   }, [points, width, label, of]);
-  return <div ref={place} className="chart" />;
+  return (
+    <div className="chart-place">
+      <div ref={place} className="chart" />
+      {reached ? <span className="chart-reached" aria-hidden>{`${visible(reached.title)}, Enter opens`}</span> : null}
+    </div>
+  );
 }

@@ -6,6 +6,7 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { useServerAway } from '../graphql/use-server-away.ts';
 import { Failure } from '../parts/failure.tsx';
 import { whole } from '../parts/format.ts';
+import { MissingNotice } from '../parts/missing-notice.tsx';
 import { Annotator } from '../review/annotator.tsx';
 import { Keys } from './keys.tsx';
 import { useMoment } from './moment.ts';
@@ -82,6 +83,7 @@ export function Shell() {
           </div>
         ) : null}
         {answer.error ? <Failure error={answer.error} /> : null}
+        <MissingNotice />
         {answer.error instanceof NotLetIn ? null : <Outlet />}
       </main>
       <Keys />

@@ -42,10 +42,11 @@ function Drawing({
 }) {
   const { placed, lines, width, height } = useMemo(() => layOutGraph(graph), [graph]);
   const place = useRef<HTMLElement>(null);
-  const x = placed.find(({ node }) => node.side === 0)?.x ?? 0;
+  const { x = 0, y = 0 } = placed.find(({ node }) => node.side === 0) ?? {};
   useEffect(() => {
-    if (place.current) place.current.scrollLeft = x + WIDTH / 2 - place.current.clientWidth / 2;
-  }, [x]);
+    const left = x + WIDTH / 2 - (place.current?.clientWidth ?? 0) / 2;
+    place.current?.scrollTo({ left, top: y + HEIGHT / 2 - (place.current?.clientHeight ?? 0) / 2 });
+  }, [x, y]);
   return (
     <section ref={place} aria-label="The way through the record" className="scroll-x lineage-graph">
       <div style={{ width, height }}>

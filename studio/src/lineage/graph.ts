@@ -58,6 +58,7 @@ export async function gatherGraph(traceOf: TraceOf, id: string, opened: Readonly
   const ofEvent = focus.kind === 'event' && after[0] !== undefined ? await traceOf(after[0], true) : null; // of the event's tree or run
   for (let hop = 1; hop < HOPS; hop++) {
     const [causes, effects] = await Promise.all([readAll(traceOf, before), readAll(traceOf, after)]);
+    for (const each of [...causes, ...effects]) graph.entitle(each);
     before = causes.flatMap((each) => far(each.from).flatMap((links) => graph.link(each.id, links, -1)));
     after = effects.flatMap((each) => far(each.usedBy).flatMap((links) => graph.link(each.id, links, 1)));
   }
@@ -144,6 +145,12 @@ class GraphDraft {
     if (this.#nodes.has(node.key)) return false;
     this.#nodes.set(node.key, node);
     return true;
+  }
+
+  /** Says what a thing is where the relation alone was known. */
+  entitle({ id, kind, title }: Traced): void {
+    const node = this.#nodes.get(id);
+    if (node && (node.text === '' || node.name === 'names')) this.#nodes.set(id, { ...node, name: kind, text: title });
   }
 
   /** Draws a relation at a thing. @returns the things that are new. */

@@ -147,7 +147,7 @@ class GraphDraft {
     return true;
   }
 
-  /** Says what a thing is where the relation alone was known. */
+  /** Names what a thing is where the relation alone was known. */
   entitle({ id, kind, title }: Traced): void {
     const node = this.#nodes.get(id);
     if (node && (node.text === '' || node.name === 'names')) this.#nodes.set(id, { ...node, name: kind, text: title });
@@ -183,7 +183,7 @@ class GraphDraft {
     return [{ head: key, ids }];
   }
 
-  /** Says that one was made of the other, where both are drawn and it is not said yet. */
+  /** Joins what was made to what it was made of, where both are drawn. */
   join(cause: string, effect: string): void {
     const [a, b] = [this.#nodes.get(cause), this.#nodes.get(effect)];
     if (a && b && a.side <= b.side && cause !== effect) this.#edge(cause, effect, 1);
@@ -207,7 +207,7 @@ class GraphDraft {
   }
 }
 
-/** Leaves out what another way says too: of a tree, its rollout and a step of that rollout, the tree leads to the step by the rollout. */
+/** Leaves out what another way tells too: a tree leads to a step by the rollout of that step. */
 function withoutShortcuts(edges: Graph['edges']): Graph['edges'] {
   const leads = (from: string, to: string, shortcut: Graph['edges'][number]): boolean => {
     const seen = new Set([from]);

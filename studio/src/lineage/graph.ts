@@ -207,7 +207,7 @@ class GraphDraft {
   }
 }
 
-/** Leaves out what another way tells too: a tree leads to a step by the rollout of that step. */
+/** Leaves out shortcuts: a tree leads to a step by the rollout of that step. */
 function withoutShortcuts(edges: Graph['edges']): Graph['edges'] {
   const leads = (from: string, to: string, shortcut: Graph['edges'][number]): boolean => {
     const seen = new Set([from]);

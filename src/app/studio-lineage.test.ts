@@ -55,7 +55,7 @@ describe('the graph of a lineage', () => {
     );
   });
 
-  test('of an event, what was made of the tree that it names is drawn behind the tree', async () => {
+  test('what was made of the tree that an event names is drawn behind the tree', async () => {
     expect(await edgesOf('event')).toEqual(expect.arrayContaining(['event>tree', 'tree>batch', 'p@1>p@2', 'p@2>evaluation']));
   });
 

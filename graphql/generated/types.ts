@@ -1334,6 +1334,8 @@ export type StepEstimate = {
   readonly advantage?: Maybe<Scalars['Float']['output']>;
   /** The probability of what was sampled by the versions before and after the update, computed again from their weights: of linear policies; null for others, which only their trainer's model reads. */
   readonly readAgain?: Maybe<StepReadAgain>;
+  /** Of each sampled token by the version that resulted, as its trainer recorded them with the update; null where it recorded none. */
+  readonly newLogProbs?: Maybe<ReadonlyArray<Scalars['Float']['output']>>;
   /** Of each sampled token; null where all of them have `advantage`. */
   readonly tokenAdvantages?: Maybe<ReadonlyArray<Scalars['Float']['output']>>;
 };
@@ -5818,6 +5820,7 @@ export type StepEstimateResolvers<ContextType = Context, ParentType extends Reso
   target?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
   advantage?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
   readAgain?: Resolver<Maybe<ResolversTypes['StepReadAgain']>, ParentType, ContextType>;
+  newLogProbs?: Resolver<Maybe<ReadonlyArray<ResolversTypes['Float']>>, ParentType, ContextType>;
   tokenAdvantages?: Resolver<Maybe<ReadonlyArray<ResolversTypes['Float']>>, ParentType, ContextType>;
 };
 

@@ -1,4 +1,6 @@
 import DataLoader from 'dataloader';
+import type { LogProbs } from '../../src/training/rows/log-prob-file.ts';
+import { ofStep, readNewLogProbs } from '../../src/training/versions/read-new-log-probs.ts';
 import { type ReadAgain, readChoicesAgain } from '../../src/usecases/train/estimates/read-choices-again.ts';
 import { bounded, PAGE_LIMIT } from '../connection.ts';
 import type {
@@ -25,6 +27,10 @@ export const SampleEstimate: SampleEstimateResolvers = {
 
 export const StepEstimate: StepEstimateResolvers = {
   step: ({ stepId }, _, { loaders }) => loaders.step.load(stepId),
+  newLogProbs: async ({ batchId, maskLength, sampled }, _, context) => {
+    const found = maskLength === null ? null : await logProbsAfter(context).load(batchId);
+    return found && [...ofStep(found, sampled.sample, sampled.from, maskLength ?? 0)];
+  },
   readAgain: async ({ stepId, batchId }, _, context) => (await choicesAgain(context).load(batchId)).get(stepId) ?? null,
 };
 
@@ -36,6 +42,12 @@ const choicesAgain = loadedBy(
       for (const id of ids) found.push(await readChoicesAgain(db, blobs, id));
       return found;
     }),
+);
+
+/** The log-probs of a batch are one file, read once in a request. */
+const logProbsAfter = loadedBy(
+  (db, { sources: { blobs } }) =>
+    new DataLoader<string, LogProbs | null>((ids) => Promise.all(ids.map((id) => readNewLogProbs(db, blobs, id)))),
 );
 
 export const BatchActor: BatchActorResolvers = { policy: ({ policyId: id, version }) => ({ id, version }) };

@@ -18,12 +18,14 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
+from array import array
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 from .errors import EspalierError, Unreachable
 from .installation import find_token, find_url
+from .log_probs import packed, sampled_only
 from .rows import Rows
 
 BUSY = (429, 502, 503, 504)  # the server or a proxy before it asks for another try
@@ -237,9 +239,12 @@ class Lease:
         estimator: Mapping[str, Any] | None = None,
         kept: Mapping[str, Any] | None = None,
         backend: str | None = None,
+        logprobs: Any = None,
+        sampled_logprobs: "array[float] | None" = None,
     ) -> dict[str, Any]:
-        """Acknowledges the batch with the SHA-256 of the weights that it produced; they are the next version. Returns what the server
-        says. Raises LeaseLost when the lease is over: the weights are no version then. Called again after Unreachable it sends
+        """Acknowledges the batch with the SHA-256 of the weights that it produced; they are the next version. `logprobs` are those of its
+        tokens by these weights, shaped as `response_mask` of the rows; what was not sampled counts for nothing (`sampled_logprobs`: of the sampled
+        tokens alone). Returns what the server says. Raises LeaseLost when the lease is over: the weights are no version then. Called again after Unreachable it sends
         the same, which the server takes once."""
         self.check()
         if self._made is None:
@@ -249,6 +254,10 @@ class Lease:
                 made["estimator"] = estimator
             if self.rows.rewards_at is not None:
                 made["rewardsAt"] = self.rows.rewards_at
+            if logprobs is not None:
+                sampled_logprobs = sampled_only(logprobs, self.rows["response_mask"], self.rows.shape("response_mask"))
+            if sampled_logprobs is not None:
+                made["logProbs"] = packed(sampled_logprobs)
             self._made = made
         return self._settle("ack", self._made)
 

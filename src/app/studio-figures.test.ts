@@ -105,7 +105,7 @@ describe('segments of a history image', () => {
   });
 });
 
-test('a token has the advantage of its own, which those that the policy did not sample have not', () => {
+test('a token has the advantage and the new log-prob of its own, which those that the policy did not sample have not', () => {
   const packed = (dtype: string, values: Int32Array | Float32Array | Uint8Array) => ({
     ...{ dtype, length: values.length, base64: Buffer.from(values.buffer).toString('base64') },
   });
@@ -117,12 +117,17 @@ test('a token has the advantage of its own, which those that the policy did not 
       mask: packed('uint8', Uint8Array.of(1, 0, 1)),
       entropies: null,
     },
-    estimate: { advantage: 0.5, value: null, target: null, tokenAdvantages: [0.25, 0.75] },
+    estimate: { advantage: 0.5, value: null, target: null, tokenAdvantages: [0.25, 0.75], newLogProbs: [-0.25, -1.5] },
   });
   expect(rows.map(({ text, trained, advantage, entropy }) => [text, trained, advantage, entropy])).toEqual([
     ['a', true, 0.25, null],
     ['b', false, null, null],
     ['c', true, 0.75, null],
+  ]);
+  expect(rows.map(({ newLogProb, change }) => [newLogProb, change])).toEqual([
+    [-0.25, 0.25],
+    [null, null],
+    [-1.5, -0.5],
   ]);
 });
 

@@ -282,6 +282,15 @@ export function everyEvent(): readonly Envelope[] {
       ...{ ends: pack('int32', [1, 2, 5]), entropies: pack('float32', [1.5, 0.25, 0]) },
     },
   });
+  const logProbs = { blob: sha('9'), size: 160, mediaType: 'application/x-safetensors' };
+  const next = {
+    ...update,
+    version: 5,
+    parentVersion: 4,
+    batchId: builder.id('batch 2'),
+    checkpointId: builder.id('checkpoint 2'),
+  };
+  builder.record('PolicyUpdated', { ...lineage, ...next, metrics: {}, logProbs }, lineage.lineageId);
   return builder.events.map((event) => ({ ...event, causationId: builder.id('cause'), repaired: ['data.nothing'] }));
 }
 
@@ -292,6 +301,7 @@ export function fixtureName({ type, schemaVersion, data }: Envelope): string {
 
 function addedTo(data: Envelope['data']): string {
   if ('pictures' in data) return '.pictures';
+  if ('logProbs' in data) return '.tokens';
   if ('response' in data && 'tokens' in data && data.tokens?.ends) return '.texts';
   return 'environments' in data && data.environments.some(({ renderer }) => renderer !== undefined) ? '.renderer' : '';
 }

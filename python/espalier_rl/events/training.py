@@ -384,6 +384,8 @@ class _PolicyUpdatedDataOptional(TypedDict, total=False):
 
     rewardsAt: str
     """Log position of the rewards that were used; absent when the trainer does not report it."""
+    logProbs: BlobRef
+    """Log-probability of each sampled token of the batch by this version, as safetensors; absent where not reported."""
 
 
 class PolicyUpdatedData(_PolicyUpdatedDataOptional):

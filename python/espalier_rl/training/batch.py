@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..coroutines import for_coroutines
 from ..errors import EspalierError
 from ..leases import Lease
+from ..log_probs import sampled_only
 from ..rows import Rows
 from .metrics import checked_numbers
 from .processes import Alone
@@ -91,11 +93,18 @@ class Batch:
         """Moves the deadline; `renew="auto"` does it in the background."""
         self.lease.renew()
 
-    def ack(self, *, weights: str, metrics: Mapping[str, Any] | None = None, loss: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def ack(
+        self, *, weights: str, metrics: Mapping[str, Any] | None = None, loss: Mapping[str, Any] | None = None, logprobs: Any = None
+    ) -> dict[str, Any]:
         """Acknowledges the batch with the SHA-256 of the weights that its update made (`pol.publish(folder)`): they are version
-        `version`. `metrics` are recorded with it: finite numbers by name. Called by all processes; the first sends it. Returns what the
-        server says. Raises LeaseLost where the lease is over: the weights are no version then."""
-        said = self._processes.by_first(lambda: self.lease.ack(weights=str(weights), metrics=checked_numbers(metrics or {}), loss=loss))
+        `version`. `metrics` are recorded with it: finite numbers by name. `logprobs` are those of this process's responses by the new
+        weights, shaped as `response_mask` (`batch.log_probs(model)` after the update, under `torch.no_grad()`): the studio shows them
+        next to those recorded when the tokens were sampled. Called by all processes, with or without `logprobs` alike; the first sends
+        it. Returns what the server says. Raises LeaseLost where the lease is over: the weights are no version then."""
+        values = None if logprobs is None else self._whole(logprobs)
+        said = self._processes.by_first(
+            lambda: self.lease.ack(weights=str(weights), metrics=checked_numbers(metrics or {}), loss=loss, sampled_logprobs=values)
+        )
         self._acknowledged(said)
         return said
 
@@ -109,6 +118,17 @@ class Batch:
 
     aack, arenew = for_coroutines(ack), for_coroutines(renew)
     agive_back, aabandon = for_coroutines(give_back), for_coroutines(abandon)
+
+    def _whole(self, logprobs: Any) -> array[float]:
+        """Returns the log-probs of the sampled tokens of the whole batch: each process has those of its rows."""
+
+        def own() -> array[float]:
+            if self._processes.size == 1:
+                return sampled_only(logprobs, self.rows["response_mask"], self.rows.shape("response_mask"))
+            mask = self.tensors()["response_mask"]
+            return sampled_only(logprobs, mask.reshape(-1).tolist(), tuple(mask.shape))
+
+        return array("f", (value for part in self._processes.of_all(own) for value in part))
 
     def _own_rows(self) -> tuple[int, int]:
         rank, size = self._processes.rank, self._processes.size

@@ -67,6 +67,8 @@ class Torch(TypedDict, total=False):
     """Processes that share the weights (FSDP2); one when left out."""
     old_log_probs: Literal["recomputed", "recorded"]
     """Whether the log-probabilities before an update are computed again, or taken from the record."""
+    new_log_probs: Literal["recorded", "skipped"]
+    """Whether a pass after each update records the log-probabilities by the new weights; left out, it does."""
     max_tokens: int
     """Longest reply of the policy when it acts, in tokens; left out, what its context holds behind the prompt."""
     rows: Literal["merged", "step"]

@@ -32,6 +32,10 @@ class Alone:
         """Returns what this process makes of it, once all have done it."""
         return work()
 
+    def of_all(self, work: Callable[[], Value]) -> list[Value]:
+        """Returns what each process makes of it, by rank."""
+        return [work()]
+
 
 class Ranks(Alone):
     """The processes of torch.distributed, over connections of gloo that belong to this object."""
@@ -75,6 +79,13 @@ class Ranks(Alone):
             if said:
                 raise _raised({**said, "message": f"process {rank}: {said['message']}"})
         return value  # type: ignore[return-value]  # set, since nothing failed
+
+    def of_all(self, work: Callable[[], Value]) -> list[Value]:
+        from torch import distributed
+
+        found: list[Any] = [None] * self.size
+        distributed.all_gather_object(found, self.by_all(work), group=self._group)
+        return found
 
 
 def join() -> Alone:

@@ -181,4 +181,7 @@ export const policyUpdated = eventData('A new version of a policy exists: the fi
     .max(10_000)
     .optional()
     .describe('Log position of the rewards that were used; absent when the trainer does not report it.'),
+  logProbs: blobRef
+    .optional()
+    .describe('Log-probability of each sampled token of the batch by this version, as safetensors; absent where not reported.'),
 });

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { unpack } from '../../events/packed.ts';
 import { method } from '../../events/schemas/training.ts';
-import { id, name } from '../../events/schemas/values.ts';
+import { id, name, type Packed } from '../../events/schemas/values.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
+import { refuse } from '../reply.ts';
 import {
   backend,
   decided,
@@ -32,6 +34,14 @@ const request = z.strictObject({
     .string()
     .optional()
     .describe('`espalier-rewards-at` of the rows that were trained on: replays and shown advantages then use the same rewards.'),
+  logProbs: z
+    .strictObject({
+      dtype: z.literal('float32').describe('Type of the values, in little-endian order.'),
+      length: z.int().min(0).describe('Number of values.'),
+      bytes: z.string().describe('The values in base64.'),
+    })
+    .optional()
+    .describe('Log-probability of each sampled token (`response_mask` 1) by the new weights, in the order of the rows.'),
 });
 const acknowledged = z.object({
   kind: z.literal('acked'),
@@ -41,7 +51,7 @@ const acknowledged = z.object({
   checkpointId: id,
 });
 
-export function acknowledgeBatch({ service, bodies, ...world }: TrainingWorld): Endpoint {
+export function acknowledgeBatch({ service, acks, ...world }: TrainingWorld): Endpoint {
   return endpoint({
     method: 'POST',
     path: '/v1/training/leases/{id}/ack',
@@ -49,19 +59,37 @@ export function acknowledgeBatch({ service, bodies, ...world }: TrainingWorld): 
     summary: 'Records that a batch was trained, and the version that it produced.',
     description: 'Sent again with the same content, it has the same answer.',
     params: leaseId,
-    body: bodies(request),
+    body: acks(request),
     answers: {
       200: { description: 'The version is on record.', content: { 'application/json': acknowledged } },
       ...trainingRefusals({
+        413: 'The body is over 64 MiB: send fewer log-probs, or leave them out.',
         404: 'No such lease was ever given.',
         409: 'The lease is over (`stale-fence`), the version is not the next (`version-conflict`), or the batch was trained with another result (`already-acked`).',
         422: 'The blob store does not hold `kept.blob`.',
       }),
     },
-    async handle({ params, body: { estimator, rewardsAt, ...body }, principal }) {
-      const given = { ...(estimator === undefined ? {} : { estimator }), ...(rewardsAt === undefined ? {} : { rewardsAt }) };
+    async handle({ params, body: { estimator, rewardsAt, logProbs, ...body }, principal }) {
+      const values = logProbs && valuesOf(logProbs);
+      if (values === null) return refuse(400, WRONG_BYTES, 'encode the bytes of a little-endian float32 array as base64');
+      const given = {
+        ...(estimator === undefined ? {} : { estimator }),
+        ...(rewardsAt === undefined ? {} : { rewardsAt }),
+        ...(values ? { logProbs: values } : {}),
+      };
       const missing = await refuseMissing(world, body.kept, principal);
       return missing ?? decided(await service.ack({ leaseId: params.id, ...body, ...given }));
     },
   });
+}
+
+const WRONG_BYTES = 'logProbs.bytes are not the base64 of `length` values of float32';
+
+/** Reads packed values; null where the bytes do not fit their length. */
+function valuesOf(given: Packed): Float32Array | null {
+  try {
+    return Float32Array.from(unpack(given));
+  } catch {
+    return null;
+  }
 }

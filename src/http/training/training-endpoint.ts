@@ -21,6 +21,8 @@ export interface TrainingWorld {
   readonly blobs: BlobStore;
   readonly packed: PackedRows;
   readonly bodies: ReturnType<typeof createJsonBodies>;
+  /** Of acknowledgements, which may bring the log-probs of a batch. */
+  readonly acks: ReturnType<typeof createJsonBodies>;
 }
 
 export const NEEDS = ['train'] as const;

@@ -33,10 +33,17 @@ const ENDPOINTS = [
 ];
 
 const BODIES = {
-  limit: 1_048_576, // an acknowledgement with a thousand metrics is 50 KB
+  limit: 1_048_576,
   together: 16 * 1_048_576,
   requests: 256, // most of them wait for a batch and hold nothing
   full: 'too many requests of trainers are in progress',
+};
+
+const ACKS = {
+  limit: 64 * 1_048_576, // log-probs of 12 million tokens
+  together: 128 * 1_048_576,
+  requests: 64,
+  full: 'too many acknowledgements are in progress',
 };
 
 interface TrainingOptions extends Pick<TrainingWorld, 'db' | 'blobs'> {
@@ -50,7 +57,7 @@ export function trainingRoutes(
   { db, log, blobs, catchUpMs }: TrainingOptions,
 ): readonly Endpoint[] {
   const packed = given ?? createPackedRows({ db, blobs });
-  const world = { ...leases, db, blobs, packed, bodies: createJsonBodies(BODIES) };
+  const world = { ...leases, db, blobs, packed, bodies: createJsonBodies(BODIES), acks: createJsonBodies(ACKS) };
   const made = openCache<readonly Endpoint[] & object>({ max: 1_000 });
   const endpointsOf = ({ principal, project }: Principal): readonly Endpoint[] => {
     const key = `${principal} ${project}`;

@@ -34,6 +34,8 @@ export interface UpdateInput {
   readonly settings: TrainingSettings;
   /** Fixes the order of the mini-batches. */
   readonly seed: number;
+  /** `after`: also asks for what the new weights give to the sampled tokens; the linear backend returns none. */
+  readonly logProbs?: 'after';
 }
 
 export interface Updated {
@@ -46,6 +48,8 @@ export interface Updated {
   readonly loss: Method;
   /** All finite. */
   readonly metrics: Readonly<Record<string, number>>;
+  /** Log-probs of the sampled tokens of each row by the new weights, in the order of the input; where they were asked for. */
+  readonly logProbs?: readonly ArrayLike<number>[];
 }
 
 /** The bytes are not a checkpoint of this backend, or not whole. */

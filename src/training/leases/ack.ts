@@ -2,6 +2,8 @@ import { sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
 import { writeOutbox } from '../outbox/write-outbox.ts';
+import { LOG_PROBS_MEDIA } from '../rows/log-prob-file.ts';
+import { checkLogProbs } from './check-log-probs.ts';
 import { checkAck } from './check-request.ts';
 import { endExpired } from './expire.ts';
 import { type Grant, lockLease } from './held-lease.ts';
@@ -19,6 +21,9 @@ import type { ServiceRow } from './service-row.ts';
 export async function ackBatch(options: LeaseServiceOptions, request: AckRequest): Promise<Acked | Refused> {
   const wrong = checkAck(request);
   if (wrong) return wrong;
+  const checked = await checkLogProbs(options.db, options.blobs, request); // reads the batch: before anything is locked
+  if (checked.kind === 'refused') return checked;
+  const logProbs = checked.kind === 'none' ? null : await options.blobs.put(checked.bytes, LOG_PROBS_MEDIA);
   return inServiceTransaction(options, async (trx) => {
     const found = await lockLease(trx, request);
     if (found.kind === 'refused') return found;
@@ -43,7 +48,7 @@ export async function ackBatch(options: LeaseServiceOptions, request: AckRequest
     if (batch?.batchId !== grant.names.batchId)
       throw new Error(`batch ${grant.names.batchId} was leased and is no longer planned`);
     await noteResult(trx, grant, request);
-    await writeOutbox(trx, acked(grant.names, batch, head, request), now, options);
+    await writeOutbox(trx, acked(grant.names, batch, head, request, logProbs), now, options);
     return answerTo(grant, request);
   });
 }

@@ -1,4 +1,5 @@
 import { derivedId } from '../../events/derived-id.ts';
+import type { BlobRef } from '../../events/schemas/values.ts';
 import type { DerivedDraft } from '../outbox/write-outbox.ts';
 import type { AckRequest, Head, PlannedBatch } from './protocol.ts';
 
@@ -49,8 +50,17 @@ export function abandoned(
   };
 }
 
-/** The three facts that an acknowledgement is: the batch trained, the checkpoint that holds it, the version it made. */
-export function acked(names: LeaseNames, batch: PlannedBatch, base: Head, ack: AckRequest): readonly DerivedDraft[] {
+/**
+ * The three facts that an acknowledgement is: the batch trained, the checkpoint that holds it, the version it made.
+ * @param logProbs where those that it came with are; null without any.
+ */
+export function acked(
+  names: LeaseNames,
+  batch: PlannedBatch,
+  base: Head,
+  ack: AckRequest,
+  logProbs: BlobRef | null,
+): readonly DerivedDraft[] {
   const { lineageId, policyId, batchId } = names;
   const { version, checkpointId } = ack;
   const ackId = derivedId('BatchAcked', batchId);
@@ -73,6 +83,7 @@ export function acked(names: LeaseNames, batch: PlannedBatch, base: Head, ack: A
           samples: batch.samples,
           metrics: { ...ack.metrics },
           ...(ack.rewardsAt === undefined ? {} : { rewardsAt: ack.rewardsAt }),
+          ...(logProbs === null ? {} : { logProbs }),
         },
       },
     },

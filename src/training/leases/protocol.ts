@@ -68,6 +68,8 @@ export interface AckRequest extends Holding {
   readonly metrics: Readonly<Record<string, number>>;
   /** The position in the log up to which the rewards that it was computed from were folded. */
   readonly rewardsAt?: string;
+  /** Of each sampled token of the batch by the new weights: sample after sample as the manifest has them, step after step. */
+  readonly logProbs?: Float32Array;
 }
 
 /** A version of a policy and the checkpoint that holds it. */

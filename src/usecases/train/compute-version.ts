@@ -1,6 +1,6 @@
 import { seedFrom } from '../../domain/random/seed-from.ts';
 import type { Method } from '../../events/schemas/training.ts';
-import type { Backend, Updated } from '../../training/backends/backend.ts';
+import type { Backend, Updated, UpdateInput } from '../../training/backends/backend.ts';
 import type { StepRow } from '../../training/backends/step-row.ts';
 import type { TrainingSettings } from '../../training/backends/training-settings.ts';
 import type { PlannedBatch } from '../../training/leases/protocol.ts';
@@ -13,6 +13,8 @@ export interface VersionInput {
   /** Of the version before. */
   readonly checkpoint: Uint8Array;
   readonly rows: readonly StepRow[];
+  /** As `UpdateInput` has it. */
+  readonly logProbs?: UpdateInput['logProbs'];
 }
 
 /** A backend that cannot train on a batch, with its reason. */
@@ -25,11 +27,14 @@ export class UpdateRefused extends Error {
  * so a trainer and a replay of its work come to the same. @throws UpdateRefused.
  */
 export async function computeVersion(input: VersionInput, signal: AbortSignal): Promise<Updated> {
-  const { backend, policyId, settings, batch, checkpoint, rows } = input;
+  const { backend, policyId, settings, batch, checkpoint, rows, logProbs } = input;
   const reference = settings.kl && backend.weightsOf(await backend.initial(seedFrom('initial', policyId)));
   const seed = seedFrom('update', batch.seed, batch.ordinal);
   const updated = await backend.update(
-    { checkpoint, reference, rows, settings: withEstimator(settings, batch.estimator), seed },
+    {
+      ...{ checkpoint, reference, rows, settings: withEstimator(settings, batch.estimator), seed },
+      ...(logProbs === undefined ? {} : { logProbs }),
+    },
     signal,
   );
   if (updated.kind === 'refused') throw new UpdateRefused(updated.reason);

@@ -3,13 +3,13 @@ import type { BlobStore } from '../../blobs/blob-store.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import { wellFormed } from '../../events/well-formed.ts';
 import { isPassingFault } from '../../projections/passing-fault.ts';
-import type { Backend, Updated } from '../../training/backends/backend.ts';
+import type { Backend, Updated, UpdateInput } from '../../training/backends/backend.ts';
 import { CheckpointDamaged } from '../../training/backends/backend.ts';
 import type { StepRow } from '../../training/backends/step-row.ts';
 import type { TrainingSettings } from '../../training/backends/training-settings.ts';
 import { checkpointIdOf, keepCheckpoint, readCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
 import type { LeaseService } from '../../training/leases/lease-service.ts';
-import type { Lease, Refused } from '../../training/leases/protocol.ts';
+import type { AckRequest, Lease } from '../../training/leases/protocol.ts';
 import { RowsError } from '../../training/rows/batch-rows.ts';
 import { computeVersion } from './compute-version.ts';
 import { whileRenewing } from './train-loop-renewal.ts';
@@ -22,6 +22,8 @@ export interface TrainLoopOptions {
   readonly blobs: BlobStore;
   readonly backend: Backend;
   readonly settings: TrainingSettings;
+  /** `after`: what the new weights give to the sampled tokens is recorded with each update, where the backend reads it. */
+  readonly logProbs?: UpdateInput['logProbs'];
   /** Reads the rows of a leased batch, when the read models hold all of it: what is missing then is missing for ever. */
   readonly readRows: (lease: Lease, signal: AbortSignal) => Promise<ReadRows>;
   /** Waits until there may be a batch; at most `POLL_MS`. */
@@ -172,11 +174,12 @@ async function makeVersion(options: TrainLoopOptions, lease: Lease, signal: Abor
   const { backend, blobs, service, settings, policyId } = options;
   const checkpoint = await readCheckpoint(blobs, backend, lease.base);
   const { rows, rewardsAt } = await options.readRows(lease, signal);
-  const updated = await computeVersion({ policyId, backend, settings, batch: lease, checkpoint, rows }, signal);
+  const asked = options.logProbs === undefined ? {} : { logProbs: options.logProbs };
+  const updated = await computeVersion({ policyId, backend, settings, batch: lease, checkpoint, rows, ...asked }, signal);
   const kept = await keepCheckpoint(blobs, updated.checkpoint); // durable before the acknowledgement that names it
   const { leaseId, fence, base, lineageId } = lease;
   const version = base.version + 1;
-  const ack: Awaited<ReturnType<LeaseService['ack']>> | Refused = await service.ack({
+  const made: AckRequest = {
     ...{
       leaseId,
       fence,
@@ -190,8 +193,21 @@ async function makeVersion(options: TrainLoopOptions, lease: Lease, signal: Abor
     ...{ checkpointId: checkpointIdOf(lineageId, version, updated.weights) },
     estimator: updated.estimator,
     ...(rewardsAt === undefined ? {} : { rewardsAt }),
-  });
-  return { updated, rows, ack };
+  };
+  const ack = await service.ack(updated.logProbs ? { ...made, logProbs: oneBehindTheOther(updated.logProbs) } : made);
+  // What cannot be compared with the record any more is left out: the version does not depend on it.
+  const withoutThem = ack.kind === 'refused' && ack.code === 'invalid' && updated.logProbs;
+  return { updated, rows, ack: withoutThem ? await service.ack(made) : ack };
+}
+
+function oneBehindTheOther(rows: readonly ArrayLike<number>[]): Float32Array {
+  const values = new Float32Array(rows.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const row of rows) {
+    values.set(row, at);
+    at += row.length;
+  }
+  return values;
 }
 
 async function pause(signal: AbortSignal): Promise<void> {

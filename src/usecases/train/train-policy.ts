@@ -75,6 +75,7 @@ async function trainFromRecord(platform: Platform, training: PolicyTraining): Pr
           backend,
           settings: plan.data.settings,
         },
+        ...(plan.data.backend === 'torch' && plan.data.torch.newLogProbs !== 'skipped' ? { logProbs: 'after' as const } : {}),
         ...(training.ttlMs === undefined ? {} : { ttlMs: training.ttlMs }),
         ...(untilVersion === null ? {} : { updates: Math.max(0, untilVersion - (lineage.newestVersion ?? 0)) }),
         onUpdate(trained) {

@@ -16,6 +16,7 @@ import { serveModel } from '../../training/backends/torch/serve-model.ts';
 import { decodeTorchCheckpoint } from '../../training/backends/torch/torch-checkpoint.ts';
 import { torchFolder } from '../../training/backends/torch/torch-folder.ts';
 import { keepCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
+import { readNewLogProbs } from '../../training/versions/read-new-log-probs.ts';
 import { collect } from '../collect/collect.ts';
 import { batch } from './batch.ts';
 import { declareTraining } from './batcher/declare-training.ts';
@@ -73,6 +74,11 @@ const trainer = trainerPlan.parse({
           await settle();
           const newest = await newestOf(version + 1);
           const manifest = await platform.blobs.get(newest.blob);
+          expect(await recordedAfter(version + 1)).toEqual({
+            samples: GROUPS * MEMBERS,
+            tokens: expect.any(Number),
+            finite: true,
+          });
           expect(newest.weights).toBe(createHash('sha256').update(manifest).digest('hex'));
           expect(Buffer.from(manifest)).not.toEqual(Buffer.from(first));
           folders.push(decodeTorchCheckpoint(manifest).checkpoint);
@@ -137,6 +143,23 @@ const trainer = trainerPlan.parse({
         .where('v.version', '=', version)
         .executeTakeFirstOrThrow();
       return { weights: row.weights, blob: row.kept?.blob ?? '' };
+    }
+
+    /** What the update recorded of its sampled tokens. */
+    async function recordedAfter(version: number) {
+      const { db } = platform.database;
+      const made = db
+        .selectFrom('policyVersions')
+        .select('batchId')
+        .where('policyId', '=', policyId)
+        .where('version', '=', version);
+      const { batchId } = await made.executeTakeFirstOrThrow();
+      const { values, borders } = (await readNewLogProbs(db, platform.blobs, batchId ?? '')) ?? { values: [], borders: [] };
+      return {
+        samples: borders.length - 1,
+        tokens: values.length,
+        finite: values.length > 0 && values.every((value) => value <= 0),
+      };
     }
 
     async function settle(): Promise<void> {

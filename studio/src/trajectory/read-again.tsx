@@ -6,7 +6,8 @@ import { Shown } from '../parts/shown.tsx';
 import type { TokenRow } from './token-rows.ts';
 
 type Estimate = NonNullable<NonNullable<StepReadAgainQuery['step']>['estimate']>;
-type Reading = NonNullable<Estimate['readAgain']>['before'];
+type Reading = NonNullable<NonNullable<Estimate['readAgain']>['before']>;
+type Read = Pick<Reading, 'logProb'> & { readonly entropy: number | null };
 
 /** Old against new: what the versions before and after training give to what the step sampled. */
 export function ReadAgain({ step, recorded }: { readonly step: string; readonly recorded: readonly TokenRow[] }) {
@@ -18,24 +19,22 @@ export function ReadAgain({ step, recorded }: { readonly step: string; readonly 
         const batch = step?.rollout?.sample?.batch;
         if (!batch) return null; // it trains no policy, or no batch yet
         const again = step.estimate?.readAgain;
-        if (!again)
+        const sampled = sumOf(recorded, ({ logProb }) => logProb);
+        const resulted = sumOf(recorded, ({ newLogProb }) => newLogProb);
+        if (!again && !resulted)
           return (
             <p className="faint">
-              What versions before and after training give to these tokens is computed of linear policies alone: of others the
-              model that their trainer holds would have to read them.
+              {batch.update
+                ? 'What the new version gives to these tokens is not recorded: its trainer sent no log-probs (logprobs of batch.ack).'
+                : 'No version resulted yet that could be compared.'}
             </p>
           );
-        const known = recorded.flatMap(({ logProb, trained }) => (trained && logProb !== null ? [logProb] : []));
+        const before = again ? again.before : sampled;
+        const after = again ? again.after : resulted;
         const rows = [
-          {
-            name: 'recorded when it was sampled',
-            reading: known.length === 0 ? null : { logProb: known.reduce((sum, each) => sum + each, 0), entropy: null },
-          },
-          { name: `version ${batch.base.version}, trained on it`, reading: again.before },
-          {
-            name: batch.update ? `version ${batch.update.version}, that resulted` : 'no version resulted yet',
-            reading: again.after,
-          },
+          { name: 'recorded when it was sampled', reading: sampled },
+          ...(again ? [{ name: `version ${batch.base.version}, trained on it`, reading: again.before }] : []),
+          { name: batch.update ? `version ${batch.update.version}, that resulted` : 'no version resulted yet', reading: after },
         ];
         return (
           <div className="scroll-x" role="region" aria-label="Old against new" tabIndex={0}>
@@ -65,7 +64,7 @@ export function ReadAgain({ step, recorded }: { readonly step: string; readonly 
                 ))}
               </tbody>
             </table>
-            <p className="faint">{changed(again.before, again.after)}</p>
+            <p className="faint">{changed(before, after)}</p>
           </div>
         );
       }}
@@ -73,7 +72,13 @@ export function ReadAgain({ step, recorded }: { readonly step: string; readonly 
   );
 }
 
-function changed(before: Reading, after: Reading): string {
+/** The sum over the sampled tokens; null where none is known of them. */
+function sumOf(rows: readonly TokenRow[], of: (row: TokenRow) => number | null): Read | null {
+  const known = rows.flatMap((row) => (row.trained ? (of(row) ?? []) : []));
+  return known.length === 0 ? null : { logProb: known.reduce((sum, each) => sum + each, 0), entropy: null };
+}
+
+function changed(before: Read | null, after: Read | null): string {
   if (!before || !after) return '';
   const ratio = Math.exp(after.logProb - before.logProb);
   return `The update made it ${ratio >= 1 ? 'more' : 'less'} likely, by the ratio ${decimal(ratio)}.`;

@@ -13,6 +13,9 @@ export interface TokenRow {
   /** The policy sampled it; what was given to it is not trained. */
   readonly trained: boolean;
   readonly advantage: number | null;
+  /** By the version that resulted from training on it, and how much more that is than when it was sampled. */
+  readonly newLogProb: number | null;
+  readonly change: number | null;
 }
 
 /** Puts together what is known of each token of a step. Advantages are of the tokens that the policy sampled, in their order. */
@@ -28,10 +31,12 @@ export function tokenRows({ tokens, tokenTexts, estimate }: Sampled): readonly T
   return Array.from(ids, (id, place): TokenRow => {
     const trained = mask === null || mask[place] === 1;
     const own = trained ? estimate?.tokenAdvantages?.[sampled] : undefined;
+    const newLogProb = (trained ? estimate?.newLogProbs?.[sampled] : undefined) ?? null;
+    const logProb = logProbs?.[place] ?? null;
     if (trained) sampled++;
     return {
       ...{ place, id, trained, text: tokenTexts?.[place] ?? null },
-      logProb: logProbs?.[place] ?? null,
+      ...{ logProb, newLogProb, change: newLogProb === null || logProb === null ? null : newLogProb - logProb },
       entropy: entropies?.[place] ?? null,
       advantage: trained ? (own ?? estimate?.advantage ?? null) : null,
     };

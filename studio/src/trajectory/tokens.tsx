@@ -12,7 +12,16 @@ const SHOWN = 2_000;
 const ROWS = 200; // of the table
 const RARE = -5; // log-prob at which a token has the full colour of what was unlikely
 
-type Colouring = 'log-prob' | 'entropy' | 'advantage';
+/** The figures of a token, by the names that are shown. */
+const FIGURES = {
+  'log-prob': ({ logProb }: TokenRow) => logProb,
+  entropy: ({ entropy }: TokenRow) => entropy,
+  advantage: ({ advantage }: TokenRow) => advantage,
+  'new log-prob': ({ newLogProb }: TokenRow) => newLogProb,
+  change: ({ change }: TokenRow) => change,
+};
+type Colouring = keyof typeof FIGURES;
+const COLOURINGS = Object.keys(FIGURES) as readonly Colouring[]; // its own keys
 
 /** The sampled tokens of a step: their texts in the colour of a figure, and all figures of each in a table. */
 export function Tokens({ step: id }: { readonly step: string }) {
@@ -24,11 +33,7 @@ export function Tokens({ step: id }: { readonly step: string }) {
         if (!step?.tokens) return <p className="faint">No tokens are recorded.</p>;
         const rows = tokenRows(step);
         const { estimate, policySpans } = step;
-        const known: Readonly<Record<Colouring, boolean>> = {
-          'log-prob': rows.some(({ logProb }) => logProb !== null),
-          entropy: rows.some(({ entropy }) => entropy !== null),
-          advantage: rows.some(({ advantage }) => advantage !== null),
-        };
+        const known = new Set(COLOURINGS.filter((name) => rows.some((row) => FIGURES[name](row) !== null)));
         return (
           <>
             <p className="faint">
@@ -42,9 +47,9 @@ export function Tokens({ step: id }: { readonly step: string }) {
                 value={colouring}
                 onChange={(event) => setColouring(event.target.value as Colouring)}
               >
-                {Object.entries(known).map(([name, is]) => (
-                  <option key={name} value={name} disabled={!is}>
-                    {is ? name : `${name} (not recorded)`}
+                {COLOURINGS.map((name) => (
+                  <option key={name} value={name} disabled={!known.has(name)}>
+                    {known.has(name) ? name : `${name} (not recorded)`}
                   </option>
                 ))}
               </select>
@@ -91,13 +96,16 @@ function Flow({ rows, colouring }: { readonly rows: readonly TokenRow[]; readonl
 
 /** What of a token is drawn: rare is full of one colour, certain of the other. */
 function painter(rows: readonly TokenRow[], colouring: Colouring): (row: TokenRow) => string | null {
-  if (colouring === 'log-prob') return ({ logProb }) => (logProb === null ? null : colourOf(logProb, RARE, 0));
-  if (colouring === 'advantage') {
-    const [low, high] = scaleOf(rows.flatMap(({ advantage }) => advantage ?? []));
-    return ({ advantage }) => (advantage === null ? null : colourOf(advantage, low, high));
-  }
-  const most = rows.reduce((high, { entropy }) => Math.max(high, entropy ?? 0), 0);
-  return ({ entropy }) => (entropy === null ? null : colourOf(-entropy, -most, 0));
+  const figure = FIGURES[colouring];
+  const coloured = (low: number, high: number, sign = 1) => {
+    return (row: TokenRow) => {
+      const value = figure(row);
+      return value === null ? null : colourOf(sign * value, low, high);
+    };
+  };
+  if (colouring === 'log-prob' || colouring === 'new log-prob') return coloured(RARE, 0);
+  if (colouring === 'entropy') return coloured(-rows.reduce((high, { entropy }) => Math.max(high, entropy ?? 0), 0), 0, -1);
+  return coloured(...scaleOf(rows.flatMap((row) => figure(row) ?? [])));
 }
 
 /** A token's text with its spaces and ends of lines to be seen. */
@@ -105,7 +113,7 @@ function spelt(text: string): string {
   return text === '' ? '∅' : visible(text).replaceAll(' ', '␣').replaceAll('\n', '↵').replaceAll('\t', '⇥');
 }
 
-function said({ id, text, logProb, entropy, trained, advantage }: TokenRow): string {
+function said({ id, text, logProb, entropy, trained, advantage, newLogProb }: TokenRow): string {
   return [
     `token ${id}`,
     text === null ? '' : JSON.stringify(visible(text)),
@@ -113,12 +121,13 @@ function said({ id, text, logProb, entropy, trained, advantage }: TokenRow): str
     entropy === null ? '' : `entropy ${decimal(entropy)}`,
     trained ? 'sampled by the policy' : 'given, not trained',
     advantage === null ? '' : `advantage ${decimal(advantage)}`,
+    newLogProb === null ? '' : `log-prob after training ${newLogProb.toFixed(3)}`,
   ]
     .filter(Boolean)
     .join(', ');
 }
 
-function Table({ rows, known }: { readonly rows: readonly TokenRow[]; readonly known: Readonly<Record<Colouring, boolean>> }) {
+function Table({ rows, known }: { readonly rows: readonly TokenRow[]; readonly known: ReadonlySet<Colouring> }) {
   const [until, setUntil] = useState(ROWS);
   return (
     <>
@@ -132,13 +141,11 @@ function Table({ rows, known }: { readonly rows: readonly TokenRow[]; readonly k
                 </th>
               ))}
               <th scope="col">text</th>
-              {Object.entries(known).map(([name, is]) =>
-                is ? (
-                  <th key={name} scope="col" className="number">
-                    {name}
-                  </th>
-                ) : null,
-              )}
+              {[...known].map((name) => (
+                <th key={name} scope="col" className="number">
+                  {name}
+                </th>
+              ))}
               <th scope="col">mask</th>
             </tr>
           </thead>
@@ -148,9 +155,11 @@ function Table({ rows, known }: { readonly rows: readonly TokenRow[]; readonly k
                 <td className="number">{row.place}</td>
                 <td className="number">{row.id}</td>
                 <td>{row.text === null ? <span className="faint">not known</span> : <bdi>{spelt(row.text)}</bdi>}</td>
-                {known['log-prob'] ? <td className="number">{decimal(row.logProb)}</td> : null}
-                {known.entropy ? <td className="number">{decimal(row.entropy)}</td> : null}
-                {known.advantage ? <td className="number">{decimal(row.advantage)}</td> : null}
+                {[...known].map((name) => (
+                  <td key={name} className="number">
+                    {decimal(FIGURES[name](row))}
+                  </td>
+                ))}
                 <td>{row.trained ? 'trained' : <span className="faint">masked</span>}</td>
               </tr>
             ))}

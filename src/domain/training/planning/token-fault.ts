@@ -20,6 +20,11 @@ export function findTokenValueFault(where: string, { ids, mask, logProbs }: Toke
   return findLogProbFault(where, logProbs, ids.length, mask);
 }
 
+/** Whether a number is a log-probability that can be computed with. */
+export function isLogProb(value: number): boolean {
+  return value <= ROUNDING && value > Number.NEGATIVE_INFINITY;
+}
+
 /** Finds what is wrong with the log-probabilities of sampled tokens; null where nothing is, or none are recorded. */
 export function findLogProbFault(
   where: string,
@@ -32,7 +37,7 @@ export function findLogProbFault(
     return `${where} has ${logProbs.length} log-probabilities for ${tokens} token ids; the producer recorded arrays that do not fit each other`;
   for (let t = 0; t < tokens; t++) {
     const value = logProbs[t] ?? Number.NaN;
-    if ((mask === null || mask[t] === 1) && !(value <= ROUNDING && value > Number.NEGATIVE_INFINITY))
+    if ((mask === null || mask[t] === 1) && !isLogProb(value))
       return `${where}: token ${t} has the log-probability ${value}, which is no finite number of at most 0; the server or the producer recorded it so`;
   }
   return null;

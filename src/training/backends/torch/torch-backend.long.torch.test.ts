@@ -1,8 +1,11 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { PYTHON_PACKAGE } from '../../../runtime/python-server.ts';
 import { pythonForTests } from '../../../testing/python.ts';
 import type { Backend } from '../backend.ts';
 import type { StepRow } from '../step-row.ts';
@@ -13,6 +16,7 @@ import type { TorchOptions } from './torch-options.ts';
 
 const found = await pythonForTests();
 const { signal } = new AbortController();
+const run = promisify(execFile);
 
 /** A choice of one byte after a prompt. @param reward decides the advantage within the group. */
 function given(group: string, rollout: string, byte: number, reward: number, more: Partial<StepRow> = {}): StepRow {
@@ -27,6 +31,25 @@ function given(group: string, rollout: string, byte: number, reward: number, mor
 }
 
 const ROWS = [given('a', 'r1', 97, 1), given('a', 'r2', 98, 0), given('b', 'r3', 98, 1), given('b', 'r4', 97, 0)];
+/** Reads each row by itself with the weights of a folder, at a temperature of one half. */
+const FORWARD = `
+import json, sys, torch
+from safetensors.torch import load_file
+from espalier_rl.trainer.tiny_model import TinyConfig, TinyModel, encode_chat
+folder, chats = sys.argv[1], json.loads(sys.argv[2])
+config = json.load(open(folder + "/config.json"))
+model = TinyModel(TinyConfig(**{name: config[name] for name in ("layers", "width", "heads", "context")}))
+model.load_state_dict(load_file(folder + "/model.safetensors"))
+found = []
+with torch.no_grad():
+    for messages, ids in chats:
+        prompt = encode_chat(messages)
+        logits = model(torch.tensor([prompt + ids]))[0][0]
+        logs = torch.log_softmax(logits[len(prompt) - 1 : -1] / 0.5, -1)
+        found.append([float(logs[t, id]) for t, id in enumerate(ids)])
+print(json.dumps(found))
+`;
+
 const settingsOf = (estimator: string, more: Record<string, unknown> = {}) =>
   trainingSettings.parse({
     objective: {
@@ -80,6 +103,29 @@ const settingsOf = (estimator: string, more: Record<string, unknown> = {}) =>
       expect(once.metrics).toMatchObject({ steps: 4, skippedSteps: 0, tokens: 4 });
       const kept = checkpointFolder(folder, decodeTorchCheckpoint(once.checkpoint));
       expect((await readdir(kept)).sort()).toEqual(['config.json', 'model.safetensors', 'state.json', 'trainer.safetensors']);
+    }, 200_000);
+
+    test('log-probs after an update are those of a forward pass over each row by the saved weights, and change no weight', async () => {
+      const longer = given('b', 'r5', 99, 1, { tokens: { ids: [99, 98, 97], logProbs: [-5.5, -5, -6] }, temperature: 0.5 });
+      const rows = [longer, ...ROWS.map((row) => ({ ...row, temperature: 0.5 }))];
+      const input = { checkpoint: first, reference: first, rows, settings: settingsOf('grpo'), seed: 3 };
+      const without = await backend.update(input, signal);
+      const updated = await backend.update({ ...input, logProbs: 'after' }, signal);
+      if (without.kind !== 'updated' || updated.kind !== 'updated') throw new Error('refused');
+      const { logProbs = [], ...same } = updated;
+      expect(same).toEqual(without);
+      expect(without.logProbs).toBeUndefined();
+      const weights = checkpointFolder(folder, decodeTorchCheckpoint(updated.checkpoint));
+      const chats = rows.map(({ chat, tokens }) => [chat?.messages, tokens?.ids]);
+      const { stdout } = await run(options.python, ['-c', FORWARD, weights, JSON.stringify(chats)], {
+        env: { ...process.env, PYTHONPATH: PYTHON_PACKAGE },
+      });
+      const wanted: readonly (readonly number[])[] = JSON.parse(stdout);
+      expect(logProbs.map(({ length }) => length)).toEqual([3, 1, 1, 1, 1]);
+      for (const [i, row] of wanted.entries())
+        for (const [t, value] of row.entries()) expect(logProbs[i]?.[t]).toBeCloseTo(value, 5);
+      const before = await backend.update({ ...input, checkpoint: updated.checkpoint, logProbs: 'after' }, signal);
+      expect(before.kind === 'updated' && before.logProbs?.[0]?.[0]).not.toBeCloseTo(wanted[0]?.[0] ?? 0, 5);
     }, 200_000);
 
     test('training from a checkpoint equals training without interruption', async () => {

@@ -8,7 +8,7 @@ import { planMiniBatches } from './mini-batches.ts';
 import type { PackedPicture, PackedRow } from './pack-rows.ts';
 import { findForeignId, type TokenRow, tokenRows } from './token-rows.ts';
 import { decodeTorchCheckpoint, encodeTorchCheckpoint, type TorchCheckpoint } from './torch-checkpoint.ts';
-import { type Lesson, lessonOf } from './torch-lesson.ts';
+import { type Lesson, lessonOf, logProbsAfter } from './torch-lesson.ts';
 import { TOKEN_BUDGET, type TorchOptions } from './torch-options.ts';
 import { startTorch, type TorchSession } from './torch-session.ts';
 
@@ -175,6 +175,9 @@ async function train(
   const tokens = lesson.masks.reduce((sum, mask) => sum + countTrained(mask), 0);
   const sequenceTokens = lengths.reduce((sum, length) => sum + length, 0);
   const { estimator, loss } = lesson;
+  const found = input.logProbs === 'after' ? await logProbsAfter(session, batch, options) : null;
+  const place = new Map(rows.map(({ row }, i) => [row, i]));
+  const logProbs = found && input.rows.map((row) => found[place.get(row) ?? 0] ?? new Float64Array());
   return {
     kind: 'trained',
     state,
@@ -185,6 +188,7 @@ async function train(
       estimator,
       loss,
       metrics: { ...metrics, ...lesson.metrics, tokens, sequenceTokens },
+      ...(logProbs === null ? {} : { logProbs }),
     },
   };
 }

@@ -136,10 +136,7 @@ async function readTokens(
   // The value before a token does not depend on it: any id serves to read the state.
   const { sequences } = merged;
   const all = [...sequences, ...(await statesBehind(session, { rows, packed }, cut))];
-  const plan = planMicroBatches(
-    all.map(({ prompt, sampled }) => prompt.length + sampled.length),
-    options.tokenBudget ?? TOKEN_BUDGET,
-  );
+  const plan = planReading(all, options);
   if (plan.kind === 'refused') return plan;
   const column = await session.read(all, plan.batches, { temperature: rows[0]?.row.temperature ?? 1, squaredProbs });
   const own = (name: Parameters<typeof column>[0]) => merged.split(column(name).slice(0, sequences.length));
@@ -153,6 +150,32 @@ async function readTokens(
   const bootstraps = new Float64Array(rows.length);
   for (const [k, i] of cut.entries()) bootstraps[i] = behind[k]?.[0] ?? 0;
   return { ...read, values: own('values'), bootstraps };
+}
+
+/** Cuts sequences to what fits into memory. */
+function planReading(sequences: readonly PackedRow[], { tokenBudget = TOKEN_BUDGET }: TorchOptions) {
+  return planMicroBatches(
+    sequences.map(({ prompt, sampled }) => prompt.length + sampled.length),
+    tokenBudget,
+  );
+}
+
+/**
+ * Reads the log-probs of the sampled tokens of every row by the weights that the session holds behind the update: one pass
+ * forward over what it was prepared from.
+ */
+export async function logProbsAfter(
+  session: TorchSession,
+  { rows, merged }: BatchToLearn,
+  options: TorchOptions,
+): Promise<readonly Float64Array[] | null> {
+  const plan = planReading(merged.sequences, options);
+  if (plan.kind === 'refused') return null; // a row that fits nowhere was refused before
+  const column = await session.read(merged.sequences, plan.batches, {
+    temperature: rows[0]?.row.temperature ?? 1,
+    squaredProbs: false,
+  });
+  return merged.split(column('log_probs'));
 }
 
 /** Returns prompts that end where rows were cut off: behind the observation, as the next step would have been asked. */

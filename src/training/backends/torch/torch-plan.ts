@@ -43,6 +43,10 @@ export const torchPlan = z.strictObject({
     .enum(['recomputed', 'recorded'])
     .default('recomputed')
     .describe('Whether the log-probabilities before an update are computed again, or taken from the record.'),
+  newLogProbs: z
+    .enum(['recorded', 'skipped'])
+    .optional()
+    .describe('Whether a pass after each update records the log-probabilities by the new weights; left out, it does.'),
   aggregation: z.enum(AGGREGATION_MODES).default('token-mean'),
   tokenBudget: size.default(16_384),
   maxTokens: size

@@ -56,6 +56,8 @@ export interface StepEstimate {
    */
   readonly tokenCount: number | null;
   readonly maskLength: number | null;
+  /** Where the tokens of its mask begin among those of its sample, and the sample's place. */
+  readonly sampled: { readonly sample: number; readonly from: number };
   /** Sum of the recorded log-probs over the mask; null where none are recorded. */
   readonly logProb: number | null;
   readonly staleness: number | null;

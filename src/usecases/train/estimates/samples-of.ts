@@ -18,7 +18,12 @@ export function samplesOf(
     const own = ownSteps(trajectory);
     const ofOwn = rows.slice(first, first + own.length);
     first += own.length;
-    const steps = own.map((step, i) => stepOf(batch, trajectory, step, ofOwn[i], found));
+    let from = 0;
+    const steps = own.map((step, i) => {
+      const sampled = { sample: place, from };
+      from += ofOwn[i]?.tokens?.ids.length ?? 0;
+      return stepOf(batch, trajectory, { step, sampled }, ofOwn[i], found);
+    });
     const oldest = Math.min(...ofOwn.map(({ version }) => version));
     return {
       ...{ batchId: batch.batchId, rolloutId: trajectory.rolloutId, treeId: trajectory.treeId, place },
@@ -32,14 +37,14 @@ export function samplesOf(
 function stepOf(
   { batchId, policyVersion }: BatchRows['batch'],
   { treeId }: BatchTrajectory,
-  { stepId, rewards, anchor, tokens }: BatchStep,
+  { step: { stepId, rewards, anchor, tokens }, sampled }: { readonly step: BatchStep } & Pick<StepEstimate, 'sampled'>,
   row: StepRow | undefined,
   found: Recomputed | null,
 ): StepEstimate {
   const estimate = (row && found?.ofRow.get(row)) ?? null;
   return {
     ...{ batchId, treeId, stepId, rewards, anchor, number: row?.step ?? 0, reward: row?.reward ?? 0 },
-    ...{ tokenCount: tokens?.ids.length ?? null, maskLength: row?.tokens?.ids.length ?? null },
+    ...{ tokenCount: tokens?.ids.length ?? null, maskLength: row?.tokens?.ids.length ?? null, sampled },
     logProb: row?.tokens?.logProbs ? finite(row.tokens.logProbs.reduce((sum, value) => sum + value, 0)) : null,
     staleness: row ? finite(policyVersion - row.version) : null,
     ...{ value: estimate?.value ?? null, bootstrap: estimate?.bootstrap ?? null },

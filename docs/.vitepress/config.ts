@@ -90,6 +90,7 @@ export default defineConfig({
           page('Crashes', '/evidence/crashes'),
           page('Formats and their readers', '/evidence/formats'),
           page('Hostile input', '/evidence/hostile-input'),
+          page('Performance', '/evidence/performance'),
         ],
       },
       { text: 'Decisions', items: [page('Records', '/decisions/README')] },

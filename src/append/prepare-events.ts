@@ -38,6 +38,15 @@ export async function prepareEvents(
   return records;
 }
 
+/**
+ * Makes an event ready that `parseEnvelope` returned, as `prepareEvents` does; its schema is looked at once more only where its
+ * data change on the way.
+ */
+export function prepareParsed(event: Envelope, blobs: BlobStore, stamp: Stamp): PreparedRecord | Promise<PreparedRecord> {
+  const clean = !holdsLong(event.data, 0) && wellFormed(event.data).repaired.length === 0;
+  return clean ? recordOf({ ...event, ...stamp }) : prepare(event, blobs, stamp);
+}
+
 export class EventRefused extends Error {
   override readonly name = 'EventRefused';
   readonly path: string;
@@ -60,9 +69,13 @@ async function prepare(event: Envelope, blobs: BlobStore, stamp: Stamp): Promise
     ready ? event : { ...event, principal: stamp.principal, project: stamp.project, data, ...repaired },
   );
   if (parsed.kind === 'refused') throw new EventRefused(event.type, parsed.refusal.path, parsed.refusal.message);
-  const { epoch, correlationId: runId } = parsed.event;
+  return recordOf(parsed.event);
+}
+
+function recordOf(event: Envelope): PreparedRecord {
+  const { epoch, correlationId: runId } = event;
   const { topic } = catalogue[event.type];
-  const record = { topic, key: event.stream, value: encode(parsed.event), event: parsed.event };
+  const record = { topic, key: event.stream, value: encode(event), event };
   return epoch === undefined ? record : { ...record, fence: { runId, epoch } };
 }
 

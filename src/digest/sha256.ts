@@ -1,4 +1,4 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash, type Hash, hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 
 /** A text, of which the UTF-8 bytes count, or bytes. */
@@ -9,7 +9,9 @@ export type Sha256 = Hash;
 
 /** Returns the SHA-256 of the parts, one behind the other with nothing between, in lower-case hex. */
 export function sha256Hex(...parts: readonly Hashable[]): string {
-  return sha256(parts).digest('hex');
+  const [only] = parts;
+  // In one call it takes half as long for a short text.
+  return parts.length === 1 && only !== undefined ? hash('sha256', only, 'hex') : sha256(parts).digest('hex');
 }
 
 /** Returns the SHA-256 of the parts as 32 bytes. */

@@ -39,13 +39,16 @@ export function parseId<Id extends Branded<string>>(text: string): Id {
 
 /** Writes 16 bytes as a UUID, setting the version nibble and the RFC 9562 variant bits. */
 export function formatUuid(bytes: Uint8Array, version: 7 | 8): string {
-  const b = Uint8Array.from(bytes.subarray(0, 16));
-  if (b.length !== 16) throw new RangeError(`a UUID has 16 bytes, not ${b.length}`);
-  b[6] = ((b[6] ?? 0) & 0x0f) | (version << 4);
-  b[8] = ((b[8] ?? 0) & 0x3f) | 0x80;
+  if (bytes.length < 16) throw new RangeError(`a UUID has 16 bytes, not ${bytes.length}`);
   let hex = '';
-  for (const byte of b) hex += byte.toString(16).padStart(2, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  for (const byte of bytes.subarray(0, 16)) hex += byte.toString(16).padStart(2, '0');
+  return uuidOfHex(hex, version);
+}
+
+/** Writes the first 32 digits of a number in lower-case hex as a UUID, likewise. */
+export function uuidOfHex(hex: string, version: 7 | 8): string {
+  const variant = '89ab'[Number.parseInt(hex[16] ?? '', 16) & 3] ?? '';
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${version}${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
 /** Makes a time-ordered UUIDv7 (RFC 9562 §5.7). @param now milliseconds since 1970. @param random at least 10 random bytes. */

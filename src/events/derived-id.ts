@@ -1,5 +1,5 @@
-import { sha256Bytes } from '../digest/sha256.ts';
-import { formatUuid, parseId } from '../domain/ids.ts';
+import { sha256Hex } from '../digest/sha256.ts';
+import { parseId, uuidOfHex } from '../domain/ids.ts';
 
 /**
  * Derives an identifier from its cause (UUIDv8 over SHA-256): the same parts give the same id on every machine, so what is
@@ -7,5 +7,5 @@ import { formatUuid, parseId } from '../domain/ids.ts';
  */
 export function derivedId<Id extends ReturnType<typeof parseId>>(kind: string, ...parts: readonly (string | number)[]): Id {
   const texts = [kind, ...parts].map(String);
-  return parseId<Id>(formatUuid(sha256Bytes(...texts.map((text) => `${Buffer.byteLength(text)}:${text};`)), 8));
+  return parseId<Id>(uuidOfHex(sha256Hex(texts.map((text) => `${Buffer.byteLength(text)}:${text};`).join('')), 8));
 }

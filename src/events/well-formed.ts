@@ -16,7 +16,9 @@ function isWellFormed(v: unknown, depth: number): boolean {
   if (typeof v === 'string') return storable(v) === v;
   if (typeof v !== 'object' || v === null || depth === LOOK_DEPTH) return true;
   if (Array.isArray(v)) return v.every((item) => isWellFormed(item, depth + 1));
-  return Object.keys(v).every((key) => storable(key) === key && isWellFormed((v as Record<string, unknown>)[key], depth + 1));
+  const object = v as Record<string, unknown>;
+  for (const key of Object.keys(object)) if (storable(key) !== key || !isWellFormed(object[key], depth + 1)) return false;
+  return true;
 }
 
 /** Makes the keys alone storable. Earlier records may hold broken ones in free-form parts: only HTTP refused them. */

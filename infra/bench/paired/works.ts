@@ -20,6 +20,10 @@ async function loadCheckout(folder: string) {
   return {
     ...(await load<typeof import('../stage.ts')>('infra/bench/stage.ts')),
     ...(await load<typeof import('../trajectories.ts')>('infra/bench/trajectories.ts')),
+    ...(await load<typeof import('../stage-platform.ts')>('infra/bench/stage-platform.ts')),
+    ...(await load<typeof import('../../../src/app/serve-api.ts')>('src/app/serve-api.ts')),
+    ...(await load<typeof import('../../../src/postgres/keys.ts')>('src/postgres/keys.ts')),
+    ...(await load<typeof import('../../../src/runtime/logger.ts')>('src/runtime/logger.ts')),
     ...(await load<typeof import('../../../src/events/catalogue.ts')>('src/events/catalogue.ts')),
     ...(await load<typeof import('../../../src/append/appender.ts')>('src/append/appender.ts')),
     ...(await load<typeof import('../../../src/platform/open-platform.ts')>('src/platform/open-platform.ts')),
@@ -53,6 +57,7 @@ export const WORKS = {
   'append to the embedded log': async (ground) => openAppend(ground, await ground.stage.embeddedLog()),
   'append to Kafka': async (ground) => openAppend(ground, await ground.stage.kafkaLog()),
   'append drafts on the platform': openDrafts,
+  'POST until durable': openPost,
   'Kafka to queryable': openProject,
 } satisfies Record<string, Open>;
 export type Work = keyof typeof WORKS;
@@ -95,6 +100,37 @@ async function openDrafts({ checkout, stage, database, server, trees }: Ground):
     });
   };
 }
+
+/**
+ * From the bytes of requests with a key to the embedded log, by a server in this process. The run is projected before, for its
+ * owner to be known; nothing is while the clock runs.
+ */
+async function openPost({ checkout, stage, database, server, trees }: Ground): Promise<() => Promise<Round>> {
+  const platform = await checkout.openStagePlatform(stage);
+  const api = await checkout.serveApi(platform, checkout.SILENT);
+  stage.closing(() => api.close());
+  const { key } = await checkout.createKey(database.db, { name: 'bench', scopes: ['ingest', 'read'] });
+  const post = async (lines: readonly string[]): Promise<void> => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/x-ndjson' };
+    const answer = await fetch(`${api.url}/v1/events`, { method: 'POST', headers, body: lines.join('\n') });
+    if (answer.status !== 200) throw new Error(`${answer.status} ${await answer.text()}`);
+    await answer.arrayBuffer();
+  };
+  let round = 0;
+  return async () => {
+    const events = checkout.recordTrajectories({ ...checkout.GROUP, trees, name: `post ${round++}` });
+    // A key derives its ids by rules of its own; those of the builder become drawn ones.
+    const [run = '', ...lines] = events.map((event) => JSON.stringify(event).replace(DERIVED, '$14'));
+    const projecting = await checkout.runProjections({ log: platform.log, database });
+    await post([run]);
+    await checkout.waitUntilProjected(database.db, await platform.log.ends(checkout.TOPICS), { timeoutMs: WAIT_MS });
+    await projecting.close();
+    return measured(server, lines.length, async () => {
+      for (let from = 0; from < lines.length; from += BATCH) await post(lines.slice(from, from + BATCH));
+    });
+  };
+}
+const DERIVED = /\b([0-9a-f]{8}-[0-9a-f]{4}-)8/g;
 
 /** From the topics to the rows of all projections, in tables that each round finds empty. */
 async function openProject({ checkout, stage, database, server, trees }: Ground): Promise<() => Promise<Round>> {

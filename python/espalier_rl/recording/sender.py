@@ -13,6 +13,7 @@ from ..installation import is_loopback_url
 from .spool import Spool
 
 BATCH_BYTES = 2**20
+READ_BYTES = 2 * BATCH_BYTES + 2**16  # of a segment: nearly every step lies in it twice, held back and as it is sent
 BATCH_EVENTS = 2_000
 LINGER_S = 0.02  # for a batch that is small: steps come one after the other
 PAUSE_S = 0.2
@@ -85,7 +86,7 @@ class Sender:
         if not spool.segments:
             return False
         number = spool.segments[0]
-        raw, later = spool.read(number, self._offset, BATCH_BYTES)
+        raw, later = spool.read(number, self._offset, READ_BYTES)
         if raw and b"\n" not in raw:
             raw, later = spool.read(number, self._offset, 2**40)  # a line longer than a batch
         whole = raw[: raw.rfind(b"\n") + 1]
@@ -97,10 +98,11 @@ class Sender:
             return True
         lines = whole.splitlines(keepends=True)
         sent: list[bytes] = []
-        size = 0
+        size, taken = 0, 0
         for line in lines:
             if line[:1] not in b"#~":
-                if len(sent) == self._most:
+                taken += len(line)
+                if len(sent) == self._most or (sent and taken > BATCH_BYTES):
                     break
                 sent.append(line)
             size += len(line)

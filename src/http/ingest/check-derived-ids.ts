@@ -9,7 +9,7 @@ interface Given {
   readonly id: string;
   /** What the id is derived from, for the remedy; null for what only the platform derives. */
   readonly from: string | null;
-  readonly forms: () => readonly string[];
+  readonly forms: readonly (() => string)[]; // the likeliest first: each takes a hash
   /** A form by an ordinal that the event does not say. */
   readonly numbered?: Numbered;
 }
@@ -58,7 +58,7 @@ class Search {
   readonly #next = new Map<string, number>();
 
   follows({ id, forms, numbered }: Given): boolean {
-    if (forms().includes(id)) return true;
+    if (forms.some((form) => form() === id)) return true;
     if (!numbered) return false;
     const { of, count, form } = numbered;
     const first = this.#next.get(of) ?? 0;
@@ -89,23 +89,23 @@ function givenBy(event: Envelope): readonly Given[] {
       return [unknown('runId', event.data.runId)];
     case 'TreeOpened': {
       const { treeId, runId, task, rootStepId } = event.data;
-      const forms = () => [derivedId('tree', runId, task.alias)];
+      const forms = [() => derivedId('tree', runId, task.alias)];
       const numbered = { of: runId, count: TASKS, form: (i: number) => derivedId('tree', runId, i, task.alias) };
       return [
         { field: 'treeId', id: treeId, from: 'run, index of the task and alias', forms, numbered },
-        { field: 'rootStepId', id: rootStepId, from: 'tree', forms: () => [derivedId('root', treeId)] },
+        { field: 'rootStepId', id: rootStepId, from: 'tree', forms: [() => derivedId('root', treeId)] },
       ];
     }
     case 'RolloutStarted': {
       const { rolloutId, treeId, ordinal, fromStepId } = event.data;
-      const forms = () => [derivedId('rollout', treeId, ordinal), derivedId('rollout', treeId, fromStepId)];
+      const forms = [() => derivedId('rollout', treeId, ordinal), () => derivedId('rollout', treeId, fromStepId)];
       return [{ field: 'rolloutId', id: rolloutId, from: 'tree and ordinal', forms }];
     }
     case 'StepTaken': {
       const { stepId, treeId, parentStepId, rolloutId, depth } = event.data;
-      const forms = () => [
-        ...(rolloutId === null ? [] : [derivedId('step', rolloutId, depth)]),
-        derivedId('step', treeId, 'prefix', depth),
+      const forms = [
+        ...(rolloutId === null ? [] : [() => derivedId('step', rolloutId, depth)]),
+        () => derivedId('step', treeId, 'prefix', depth),
       ];
       const candidate = (i: number) => derivedId('candidate', parentStepId, i);
       return [
@@ -118,19 +118,19 @@ function givenBy(event: Envelope): readonly Given[] {
     case 'RewardAssigned': {
       const { rewardId, stepId, rolloutId, component } = event.data;
       const subjects = [stepId, rolloutId].filter((id) => id !== null);
-      const forms = () => subjects.map((id) => derivedId('reward', id, component));
+      const forms = subjects.map((id) => () => derivedId('reward', id, component));
       return [{ field: 'rewardId', id: rewardId, from: 'step or rollout, and component', forms }];
     }
     case 'ToolCalled': {
       const { toolCallId, stepId, ordinal } = event.data;
       return [
-        { field: 'toolCallId', id: toolCallId, from: 'step and ordinal', forms: () => [derivedId('tool-call', stepId, ordinal)] },
+        { field: 'toolCallId', id: toolCallId, from: 'step and ordinal', forms: [() => derivedId('tool-call', stepId, ordinal)] },
       ];
     }
     case 'DatasetReleased': {
       const { datasetId, name, version } = event.data;
       return [
-        { field: 'datasetId', id: datasetId, from: 'name and version', forms: () => [derivedId('dataset', name, version)] },
+        { field: 'datasetId', id: datasetId, from: 'name and version', forms: [() => derivedId('dataset', name, version)] },
       ];
     }
     case 'RevisionComposed':
@@ -146,7 +146,7 @@ function givenBy(event: Envelope): readonly Given[] {
 
 /** An id that the platform's programs derive from more than the event holds. */
 function unknown(field: string, id: string): Given {
-  return { field, id, from: null, forms: () => [] };
+  return { field, id, from: null, forms: [] };
 }
 
 function isDerived(id: string): boolean {

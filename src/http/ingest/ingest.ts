@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EventRefused, prepareEvents } from '../../append/prepare-events.ts';
+import { EventRefused, prepareParsed } from '../../append/prepare-events.ts';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import { clearHash, contentHash } from '../../events/codec.ts';
 import { type Envelope, identityOf, type Stamp } from '../../events/envelope.ts';
@@ -262,8 +262,9 @@ async function prepare(
   const records: Prepared[] = [];
   for (const sent of events) {
     try {
-      for (const record of await prepareEvents([sent.event], blobs, stamp))
-        records.push({ sent, record, event: record.event, hash: contentHash(record.event) });
+      const made = prepareParsed(sent.event, blobs, stamp);
+      const record = made instanceof Promise ? await made : made; // a wait for each takes as long as some of the checks
+      records.push({ sent, record, event: record.event, hash: contentHash(record.event) });
     } catch (error) {
       if (!(error instanceof EventRefused)) throw error;
       return { kind: 'refused', reply: notStorable(sent, error) };

@@ -12,11 +12,12 @@ export async function missingBlobs(
   blobs: BlobStore,
   foreign: (sha256s: readonly string[]) => Promise<ReadonlySet<string>>,
 ): Promise<readonly Problem[]> {
-  const named = events.flatMap(({ event }) => [...blobsOf(event.data, 'data')].map(({ sha256 }) => sha256));
+  const naming = events.filter(({ event }) => namesBlob(event.data));
+  const named = naming.flatMap(({ event }) => [...blobsOf(event.data, 'data')].map(({ sha256 }) => sha256));
   const hidden = await foreign(named);
   const problems: Problem[] = [];
   const held = new Map<string, boolean>();
-  for (const { index, event } of events) {
+  for (const { index, event } of naming) {
     for (const { path, sha256 } of blobsOf(event.data, 'data')) {
       const there = held.get(sha256) ?? (!hidden.has(sha256) && (await blobs.has(sha256)));
       held.set(sha256, there);
@@ -31,6 +32,16 @@ export async function missingBlobs(
     }
   }
   return problems;
+}
+
+/** Whether anything within looks like a reference: few events hold one, and paths are made of those alone. */
+function namesBlob(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return value.some(namesBlob);
+  if ('blob' in value) return true;
+  const object = value as Record<string, unknown>;
+  for (const key in object) if (namesBlob(object[key])) return true;
+  return false;
 }
 
 /** Only what has exactly the form of a reference is one; the nesting was bounded before. */

@@ -260,3 +260,43 @@ describe('the list of releases', () => {
     expect(api.statements()).toEqual([]);
   });
 });
+
+describe('the text of a line', () => {
+  test('a line of a release is found by its number, and its text is made again, cut where it is long', async () => {
+    const query = `query ($id: ID!, $line: Int!, $characters: Int!) { dataset(id: $id) { examples(filter: { line: $line }) {
+      nodes { line text(characters: $characters) { text length } } } } }`;
+    const written = builder.id('dataset', 'written');
+    const later = new EventBuilder('a release with texts');
+    const [{ treeId, good }] = trees as [(typeof trees)[0]];
+    const source = { kind: 'good' as const, treeId, goodRolloutId: good, badRolloutId: null, revisionId: null };
+    const parameters = {
+      data: 'good',
+      thresholds: { alpha: 0.5, beta: 0.2 },
+      state: 'composed',
+      metadata: 'omit',
+      span: 'reply',
+    };
+    const made = { format: 'xtuner', formatVersion: 4, query: { runs: [run] }, parameters, position: {}, counts: {}, bytes: 10 };
+    const release = { datasetId: written, name: 'written', version: 1, ...made, codeVersion: '1', sha256, runs: [run] };
+    later.record('DatasetReleased', release, written);
+    const examples = [{ ...source, line: 1, lines: 1 }];
+    later.record('DatasetSourced', { datasetId: written, sha256, part: 0, examples }, written);
+    later.record('DatasetWithdrawn', { datasetId: written, reason: 'only for its texts' }, written);
+    await givenEvents(api.database.db, later.events);
+    const [{ text }] = (await data(query, { id: written, line: 1, characters: 100_000 })).dataset.examples.nodes;
+    expect(JSON.parse(text.text)).toEqual({
+      conversation: [expect.objectContaining({ output: expect.stringMatching(/^Thought: step 1/), output_with_loss: false })],
+    });
+    expect(text.length).toBe(text.text.length);
+    const [cut] = (await data(query, { id: written, line: 1, characters: 10 })).dataset.examples.nodes;
+    expect(cut.text).toEqual({ text: text.text.slice(0, 10), length: text.length });
+    expect((await data(query, { id: written, line: 2, characters: 10 })).dataset.examples.nodes).toEqual([]);
+    const codes = [];
+    for (const given of [
+      { id: both, characters: 10 },
+      { id: written, characters: 100_001 },
+    ])
+      codes.push((await api.ask(query, { ...given, line: 1 })).errors?.[0]?.extensions?.code);
+    expect(codes).toEqual(['CONFLICT', 'BAD_USER_INPUT']);
+  });
+});

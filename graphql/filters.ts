@@ -96,6 +96,7 @@ export function exampleFilter(filter: Input<input.DatasetExampleFilter>): Omit<E
     kind: filter?.kind,
     treeId: optionalId('filter.tree', filter?.tree),
     revisionId: optionalId('filter.revision', filter?.revision),
+    line: filter?.line,
   });
 }
 

@@ -1196,6 +1196,23 @@ export type DatasetExample = {
   readonly revision?: Maybe<Revision>;
   /** What was said of the row, in the order in which it was added; without what was retracted. */
   readonly annotations: ReadonlyArray<Annotation>;
+  /** Its lines, made again from the record by the format and the parameters of the release. */
+  readonly text: ExampleText;
+};
+
+
+/** An example of a dataset and the record that it was made of. */
+export type DatasetExampleTextArgs = {
+  characters?: Scalars['Int']['input'];
+};
+
+/** The lines of an example. */
+export type ExampleText = {
+  readonly __typename?: 'ExampleText';
+  /** The beginning of the lines: JSON, one a line. */
+  readonly text: Scalars['String']['output'];
+  /** How many characters all of them have. */
+  readonly length: Scalars['SafeInt']['output'];
 };
 
 /** What an example is. */
@@ -1233,6 +1250,8 @@ export type DatasetExampleFilter = {
   readonly tree?: InputMaybe<Scalars['ID']['input']>;
   /** The revision. */
   readonly revision?: InputMaybe<Scalars['ID']['input']>;
+  /** Its first line in the file. */
+  readonly line?: InputMaybe<Scalars['Int']['input']>;
 };
 
 /** The order of datasets; equal ones by their id. */
@@ -4994,6 +5013,7 @@ export type ResolversTypes = {
   TaskEdge: ResolverTypeWrapper<Omit<TaskEdge, 'node'> & { node: ResolversTypes['Task'] }>;
   Dataset: ResolverTypeWrapper<DatasetRecord>;
   DatasetExample: ResolverTypeWrapper<ExampleRecord>;
+  ExampleText: ResolverTypeWrapper<ExampleText>;
   DatasetExampleKind: DatasetExampleKind;
   DatasetFilter: DatasetFilter;
   DatasetExampleFilter: DatasetExampleFilter;
@@ -5238,6 +5258,7 @@ export type ResolversParentTypes = {
   TaskEdge: Omit<TaskEdge, 'node'> & { node: ResolversParentTypes['Task'] };
   Dataset: DatasetRecord;
   DatasetExample: ExampleRecord;
+  ExampleText: ExampleText;
   DatasetFilter: DatasetFilter;
   DatasetExampleFilter: DatasetExampleFilter;
   BatchEstimates: BatchEstimatesModel;
@@ -5782,6 +5803,12 @@ export type DatasetExampleResolvers<ContextType = Context, ParentType extends Re
   badTrajectory?: Resolver<Maybe<ResolversTypes['Trajectory']>, ParentType, ContextType>;
   revision?: Resolver<Maybe<ResolversTypes['Revision']>, ParentType, ContextType>;
   annotations?: Resolver<ReadonlyArray<ResolversTypes['Annotation']>, ParentType, ContextType>;
+  text?: Resolver<ResolversTypes['ExampleText'], ParentType, ContextType, RequireFields<DatasetExampleTextArgs, 'characters'>>;
+};
+
+export type ExampleTextResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ExampleText'] = ResolversParentTypes['ExampleText']> = {
+  text?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  length?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
 };
 
 export type BatchEstimatesResolvers<ContextType = Context, ParentType extends ResolversParentTypes['BatchEstimates'] = ResolversParentTypes['BatchEstimates']> = {
@@ -7156,6 +7183,7 @@ export type Resolvers<ContextType = Context> = {
   TaskEdge?: TaskEdgeResolvers<ContextType>;
   Dataset?: DatasetResolvers<ContextType>;
   DatasetExample?: DatasetExampleResolvers<ContextType>;
+  ExampleText?: ExampleTextResolvers<ContextType>;
   BatchEstimates?: BatchEstimatesResolvers<ContextType>;
   SampleEstimate?: SampleEstimateResolvers<ContextType>;
   StepEstimate?: StepEstimateResolvers<ContextType>;

@@ -1,7 +1,12 @@
-import { EXAMPLE_ORDERING } from '../../src/projections/dataset-sources/read-examples.ts';
+import { EXAMPLE_ORDERING, type ExampleRecord } from '../../src/projections/dataset-sources/read-examples.ts';
+import { DatasetError } from '../../src/usecases/datasets/dataset-error.ts';
+import { releasedText } from '../../src/usecases/datasets/release/released-text.ts';
 import { connect } from '../connection.ts';
+import type { Context } from '../context.ts';
+import { refusal } from '../errors.ts';
 import { exampleFilter, revisionFilter, trajectoryFilter, treeFilter } from '../filters.ts';
 import type { DatasetExampleResolvers, DatasetResolvers } from '../generated/types.ts';
+import { forgottenStream } from '../loaders/forgotten-loaders.ts';
 import { annotationsOf } from './annotation.ts';
 import { connectRevisions, connectTrajectories, connectTrees, hangingOn } from './lists.ts';
 
@@ -33,4 +38,29 @@ export const DatasetExample: DatasetExampleResolvers = {
   badTrajectory: ({ badRolloutId }, _, { loaders }) => (badRolloutId === null ? null : loaders.trajectory.load(badRolloutId)),
   annotations: ({ datasetId, line, treeId }, _, context) => annotationsOf(context, 'row', `${datasetId} ${line}`, treeId),
   revision: ({ revisionId }, _, { loaders }) => (revisionId === null ? null : loaders.revision.load(revisionId)),
+  text: async (example, { characters }, context) => {
+    if (characters < 1 || characters > LONGEST)
+      throw refusal('BAD_USER_INPUT', `characters is ${characters}; it is from 1 to ${LONGEST}`);
+    const text = await textOf(example, context);
+    return { text: text.slice(0, characters), length: text.length };
+  },
 };
+
+const LONGEST = 100_000; // characters of an example in an answer
+const STEPS = 5_000; // of a tree that is read for one of its examples
+
+async function textOf(example: ExampleRecord, context: Context): Promise<string> {
+  const { sources, loaders } = context;
+  const [dataset, tree] = await Promise.all([loaders.dataset.load(example.datasetId), loaders.tree.load(example.treeId)]);
+  if (!dataset || !tree) throw refusal('NOT_ON_RECORD', `the release or the tree of line ${example.line} is not on record`);
+  if (await forgottenStream(context).load(tree.id)) throw refusal('FORGOTTEN', `texts of the tree ${tree.id} are forgotten`);
+  const steps = (await loaders.treeSize.load(tree.id))?.steps ?? 0;
+  if (steps > STEPS)
+    throw refusal('TREE_TOO_LARGE', `the tree ${tree.id} has ${steps} steps; of more than ${STEPS} the file alone has the lines`);
+  try {
+    return await releasedText(sources.db, sources.blobs, dataset, example);
+  } catch (error) {
+    if (!(error instanceof DatasetError)) throw error;
+    throw refusal(error.code === 'forgotten' ? 'FORGOTTEN' : 'CONFLICT', error.message);
+  }
+}

@@ -22,6 +22,7 @@ export interface ExampleFilter {
   readonly kind?: ExampleRecord['kind'];
   readonly treeId?: string;
   readonly revisionId?: string;
+  readonly line?: number;
 }
 
 /** The order of the lines. */
@@ -63,11 +64,12 @@ export async function readPoliciesOfDatasets(db: Db, datasets: readonly string[]
   return rows;
 }
 
-function chosen(db: Db, { datasetId, kind, treeId, revisionId }: ExampleFilter) {
+function chosen(db: Db, { datasetId, kind, treeId, revisionId, line }: ExampleFilter) {
   let query = db.selectFrom('datasetExamples').where('datasetExamples.datasetId', '=', datasetId);
   if (kind !== undefined) query = query.where('datasetExamples.kind', '=', kind);
   if (treeId !== undefined) query = query.where('datasetExamples.treeId', '=', treeId);
   if (revisionId !== undefined) query = query.where('datasetExamples.revisionId', '=', revisionId);
+  if (line !== undefined) query = query.where('datasetExamples.line', '=', line);
   return query;
 }
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { RecordedSignal } from '../../domain/revision/splice.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
-import type { Trx } from '../../postgres/database.ts';
+import type { Db } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
 
 /** A revision as it was mined; `splice` makes its turns again from the tree. */
@@ -29,7 +29,7 @@ export interface MinedRevision {
  * then id.
  */
 export async function readMinedRevisions(
-  trx: Trx,
+  trx: Db,
   treeIds: readonly string[],
   { state, judge }: { readonly state: MinedRevision['state']; readonly judge?: string | undefined },
 ): Promise<readonly MinedRevision[]> {
@@ -59,7 +59,7 @@ export interface MinedJudgement {
 }
 
 /** Reads the judgements of trees, those of one trajectory in the order of its steps. */
-export async function readMinedJudgements(trx: Trx, treeIds: readonly string[]): Promise<readonly MinedJudgement[]> {
+export async function readMinedJudgements(trx: Db, treeIds: readonly string[]): Promise<readonly MinedJudgement[]> {
   const rows = await rowsWhere(
     trx,
     'judgements',

@@ -2,12 +2,12 @@ import { sql } from 'kysely';
 import { groupBy } from '../../domain/group-by.ts';
 import { growTree } from '../../domain/tree/grow-tree.ts';
 import { indexRewards, type TreeReward } from '../../domain/tree/trajectory.ts';
-import type { Trx } from '../../postgres/database.ts';
+import type { Db } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
 import type { RecordedRollout, RecordedStep, RecordedTree, TreeHead } from './recorded-tree.ts';
 
 /** Reads trees whole, in four statements for all of them, and grows each in memory. Trees that are not there are left out. */
-export async function readRecordedTrees(trx: Trx, treeIds: readonly string[]): Promise<ReadonlyMap<string, RecordedTree>> {
+export async function readRecordedTrees(trx: Db, treeIds: readonly string[]): Promise<ReadonlyMap<string, RecordedTree>> {
   const heads = await readHeads(trx, treeIds);
   const steps = groupBy(await readSteps(trx, treeIds), ({ treeId }) => treeId);
   const rollouts = groupBy(await readRollouts(trx, treeIds), ({ treeId }) => treeId);
@@ -25,7 +25,7 @@ export async function readRecordedTrees(trx: Trx, treeIds: readonly string[]): P
 }
 
 /** Returns the bytes of text and tokens that each tree's rows hold. Postgres knows the sizes without reading the texts. */
-export async function weighTrees(trx: Trx, treeIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+export async function weighTrees(trx: Db, treeIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const { rows } = await sql<{ treeId: string; bytes: number }>`
     select tree_id, sum(
       500 + octet_length(response) + octet_length(thought) + octet_length(action) + octet_length(observation)
@@ -34,7 +34,7 @@ export async function weighTrees(trx: Trx, treeIds: readonly string[]): Promise<
   return new Map(rows.map(({ treeId, bytes }) => [treeId, bytes]));
 }
 
-async function readHeads(trx: Trx, treeIds: readonly string[]): Promise<readonly TreeHead[]> {
+async function readHeads(trx: Db, treeIds: readonly string[]): Promise<readonly TreeHead[]> {
   const { rows } = await sql<TreeHead>`
     select tree_id, run_id, task_id, environment, server_fingerprint, alias,
            goal, task_depth, split, instruction, seed, blobs
@@ -42,7 +42,7 @@ async function readHeads(trx: Trx, treeIds: readonly string[]): Promise<readonly
   return rows;
 }
 
-async function readSteps(trx: Trx, treeIds: readonly string[]): Promise<readonly RecordedStep[]> {
+async function readSteps(trx: Db, treeIds: readonly string[]): Promise<readonly RecordedStep[]> {
   const { rows } = await sql<RecordedStep>`
     select tree_id, step_id, parent_step_id, rollout_id, depth, response,
            thought, action, observation, well_formatted, executable, termination, policy_spans,
@@ -52,7 +52,7 @@ async function readSteps(trx: Trx, treeIds: readonly string[]): Promise<readonly
   return rows;
 }
 
-async function readRollouts(trx: Trx, treeIds: readonly string[]): Promise<readonly RecordedRollout[]> {
+async function readRollouts(trx: Db, treeIds: readonly string[]): Promise<readonly RecordedRollout[]> {
   const { rows } = await sql<RecordedRollout>`
     select tree_id, rollout_id, from_step_id, leaf_step_id, ordinal, seed,
            policy_id, policy_version, outcome, success, started_at,
@@ -62,7 +62,7 @@ async function readRollouts(trx: Trx, treeIds: readonly string[]): Promise<reado
 }
 
 /** By id, so that floating-point sums have one order in every database that holds the same rewards. */
-async function readRewards(trx: Trx, treeIds: readonly string[]): Promise<readonly (TreeReward & { readonly treeId: string })[]> {
+async function readRewards(trx: Db, treeIds: readonly string[]): Promise<readonly (TreeReward & { readonly treeId: string })[]> {
   const rows = await rowsWhere(
     trx,
     'rewards',

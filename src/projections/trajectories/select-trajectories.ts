@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { isUuid } from '../../domain/ids.ts';
-import type { Trx } from '../../postgres/database.ts';
+import type { Db, Trx } from '../../postgres/database.ts';
 import type { TrajectoryQuery } from './trajectory-query.ts';
 
 /** One chosen rollout: its place, and its return as the rewards projection sums it. */
@@ -27,7 +27,7 @@ export interface PromptsHeld {
 }
 
 /** Reads what the trees of a query hold of prompts. */
-export async function readPromptsHeld(trx: Trx, query: TrajectoryQuery): Promise<PromptsHeld> {
+export async function readPromptsHeld(trx: Db, query: TrajectoryQuery): Promise<PromptsHeld> {
   const { rows } = await sql<PromptsHeld>`
     select exists (select 1 ${fromWhere(query)} and (exists (select 1 from prompts p where p.tree_id = r.tree_id)
         or exists (select 1 from runs u where u.run_id = r.run_id and coalesce(u.config -> 'prompt', 'null') <> 'null'))) as prompts,
@@ -40,7 +40,7 @@ export async function readPromptsHeld(trx: Trx, query: TrajectoryQuery): Promise
 const FETCH = 1_000; // rows per round trip: a row is about 150 bytes, so the cursor costs little memory and few trips
 
 /** Counts the trajectories of a query in whose tree something is forgotten. */
-export async function countForgotten(trx: Trx, query: TrajectoryQuery): Promise<number> {
+export async function countForgotten(trx: Db, query: TrajectoryQuery): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count ${fromWhere(query)}
       and exists (select 1 from public.stream_keys k where k.stream = r.tree_id and k.secret is null)`.execute(trx);
@@ -58,8 +58,7 @@ export async function countForgotten(trx: Trx, query: TrajectoryQuery): Promise<
 export async function* selectTrees(trx: Trx, query: TrajectoryQuery): AsyncGenerator<SelectedTree> {
   await sql`
     declare selected_trajectories no scroll cursor for
-    select r.rollout_id, r.tree_id, r.run_id, v.value as return_value
-    ${fromWhere(query)}
+    ${chosen(query)}
     order by r.run_id, t.alias collate "C", r.tree_id, r.ordinal, r.rollout_id`.execute(trx);
   let open: Selected[] = [];
   for (;;) {
@@ -77,6 +76,16 @@ export async function* selectTrees(trx: Trx, query: TrajectoryQuery): AsyncGener
   const [first] = open;
   if (first) yield { treeId: first.treeId, runId: first.runId, rollouts: open };
   await sql`close selected_trajectories`.execute(trx);
+}
+
+/** Reads the chosen rollouts of one tree, by their ordinal. */
+export async function readSelectedOfTree(db: Db, query: TrajectoryQuery, treeId: string): Promise<readonly Selected[]> {
+  const { rows } = await sql<Selected>`${chosen(query)} and r.tree_id = ${treeId} order by r.ordinal, r.rollout_id`.execute(db);
+  return rows;
+}
+
+function chosen(query: TrajectoryQuery): RawBuilder<unknown> {
+  return sql`select r.rollout_id, r.tree_id, r.run_id, v.value as return_value ${fromWhere(query)}`;
 }
 
 /** Joins the chosen rollouts `r` with their trees `t` and returns `v`. */

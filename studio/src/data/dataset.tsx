@@ -10,6 +10,7 @@ import { Shown } from '../parts/shown.tsx';
 import { AnnotateButton, Annotations } from '../review/annotations.tsx';
 import { type Annotatable, annotatable } from '../review/open-annotator.ts';
 import { Counts } from './datasets.tsx';
+import { RowText } from './row-text.tsx';
 
 type Dataset = NonNullable<DatasetPageQuery['dataset']>;
 const FIRST = 100;
@@ -131,6 +132,7 @@ function Rows({ dataset, examples }: { readonly dataset: string; readonly exampl
                     {`bad, return ${decimal(row.badTrajectory.return)}`}
                   </Link>
                 ) : null}
+                <RowText dataset={dataset} line={row.line} />
               </td>
               <td>
                 <Annotations of={row.annotations} />

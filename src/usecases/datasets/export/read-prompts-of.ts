@@ -11,7 +11,7 @@ import { fetchBlob } from './resolve-texts.ts';
  */
 export async function readPromptsOf(
   db: Db,
-  blobs: BlobStore,
+  blobs: Pick<BlobStore, 'get'>,
   steps: readonly string[],
 ): Promise<ReadonlyMap<string, RecordedPrompt>> {
   const bytes = ({ blob }: { readonly blob: string }) => fetchBlob(blobs, blob, 'prompts', 'a text');

@@ -11,7 +11,7 @@ export type Place = string;
  */
 export async function resolveTexts<Row extends { readonly blobs: Blobs | null }>(
   row: Row,
-  blobs: BlobStore,
+  blobs: Pick<BlobStore, 'get'>,
   place: Place,
 ): Promise<Row> {
   if (row.blobs === null) return row;
@@ -23,14 +23,14 @@ export async function resolveTexts<Row extends { readonly blobs: Blobs | null }>
 }
 
 /** Brings packed bytes inline from the blob store. @throws DatasetError `blob`. */
-export async function resolvePacked(packed: Packed, blobs: BlobStore, place: Place, field: string): Promise<Packed> {
+export async function resolvePacked(packed: Packed, blobs: Pick<BlobStore, 'get'>, place: Place, field: string): Promise<Packed> {
   if (typeof packed.bytes === 'string') return packed;
   const bytes = await fetchBlob(blobs, packed.bytes.blob, place, field);
   return { ...packed, bytes: Buffer.from(bytes).toString('base64') };
 }
 
 /** Reads one payload. @throws DatasetError `blob` that says what it belongs to and what to do. */
-export async function fetchBlob(blobs: BlobStore, sha256: string, place: Place, field: string): Promise<Uint8Array> {
+export async function fetchBlob(blobs: Pick<BlobStore, 'get'>, sha256: string, place: Place, field: string): Promise<Uint8Array> {
   try {
     return await blobs.get(sha256);
   } catch (cause) {

@@ -1,7 +1,7 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { pathTo } from '../../../domain/tree/grow-tree.ts';
 import { rewardsAlong, sumByComponent } from '../../../domain/tree/trajectory.ts';
-import type { Trx } from '../../../postgres/database.ts';
+import type { Db, Trx } from '../../../postgres/database.ts';
 import { readAnnotationsOfTrees } from '../../../projections/annotations/read-annotations.ts';
 import { readPictureIds } from '../../../projections/pictures/read-pictures.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
@@ -82,7 +82,7 @@ async function* chunk<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<
 }
 
 /** Looks up the configuration of a run. Trajectories come run by run, so one is kept. */
-export function configs(trx: Trx): (runId: string) => Promise<unknown> {
+export function configs(trx: Db): (runId: string) => Promise<unknown> {
   let kept: { readonly runId: string; readonly config: unknown } | undefined;
   return async (runId) => {
     if (kept?.runId !== runId) kept = { runId, config: (await readRunsById(trx, [runId]))[0]?.config };

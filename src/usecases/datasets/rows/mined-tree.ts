@@ -25,7 +25,7 @@ export interface MinedTree {
 export async function mineTree(
   recorded: RecordedTree,
   selected: readonly Selected[],
-  blobs: BlobStore,
+  blobs: Pick<BlobStore, 'get'>,
   pictures: MinedTree['pictures'],
 ): Promise<MinedTree> {
   const endedAt = new Map<string, RecordedRollout>();

@@ -1,10 +1,10 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
-import type { Trx } from '../../../postgres/database.ts';
+import type { Db, Trx } from '../../../postgres/database.ts';
 import { readAnnotationsOfTrees } from '../../../projections/annotations/read-annotations.ts';
 import { readPictureIds } from '../../../projections/pictures/read-pictures.ts';
 import { readMinedJudgements, readMinedRevisions } from '../../../projections/revisions/read-mined-revisions.ts';
 import { readRecordedTrees } from '../../../projections/trajectories/read-recorded-trees.ts';
-import { selectTrees } from '../../../projections/trajectories/select-trajectories.ts';
+import { type SelectedTree, selectTrees } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { readPromptsOf } from '../export/read-prompts-of.ts';
 import { resolveTexts } from '../export/resolve-texts.ts';
@@ -26,32 +26,48 @@ export async function* streamRows(
   revisionIds?: ReadonlySet<string>,
 ): AsyncGenerator<readonly TrainingRow[]> {
   const configOf = configs(trx);
-  for await (const batch of batchTrees(trx, selectTrees(trx, query))) {
-    const ids = batch.map(({ treeId }) => treeId);
-    const trees = await readRecordedTrees(trx, ids);
-    const mined = await readMinedRevisions(trx, ids, parameters);
-    const revisions = revisionIds ? mined.filter(({ revisionId }) => revisionIds.has(revisionId)) : mined;
-    const judgements = await readMinedJudgements(trx, ids);
-    const annotations = await readAnnotationsOfTrees(trx, ids);
-    for (const { treeId, runId, rollouts } of batch) {
-      const recorded = trees.get(treeId);
-      if (!recorded) throw new Error(`tree ${treeId} was there when counted in the same snapshot`);
-      const ofTree = <Row extends { readonly treeId: string }>(row: Row) => row.treeId === treeId;
-      const config = await configOf(runId);
-      const context: RowContext = {
-        ...openingIn(config),
-        config,
-        prompts: await readPromptsOf(trx, blobs, stepsOf(recorded, rollouts)),
-        revisions: revisions.filter(ofTree),
-        annotations: annotations.filter(ofTree),
-        judgements: await Promise.all(
-          judgements.filter(ofTree).map((row) => resolveTexts(row, blobs, `judgement ${row.judgementId}`)),
-        ),
-      };
-      const shown = await readPictureIds(trx, { trees: [treeId] });
-      const pictures = new Map([...shown].map(([stepId, ids]) => [stepId, ids.map(({ imageId }) => imageId)]));
-      yield composeRows(await mineTree(recorded, rollouts, blobs, pictures), context, parameters);
-    }
+  for await (const batch of batchTrees(trx, selectTrees(trx, query)))
+    yield* rowsOf(trx, batch, { blobs, parameters, revisionIds, configOf });
+}
+
+/** What examples of trees are made with. */
+export interface RowMaking {
+  readonly blobs: Pick<BlobStore, 'get'>;
+  readonly parameters: RowParameters;
+  readonly revisionIds?: ReadonlySet<string> | undefined;
+  readonly configOf: ReturnType<typeof configs>;
+}
+
+/** Makes the examples of a few trees, tree by tree. */
+export async function* rowsOf(
+  trx: Db,
+  batch: readonly SelectedTree[],
+  { blobs, parameters, revisionIds, configOf }: RowMaking,
+): AsyncGenerator<readonly TrainingRow[]> {
+  const ids = batch.map(({ treeId }) => treeId);
+  const trees = await readRecordedTrees(trx, ids);
+  const mined = await readMinedRevisions(trx, ids, parameters);
+  const revisions = revisionIds ? mined.filter(({ revisionId }) => revisionIds.has(revisionId)) : mined;
+  const judgements = await readMinedJudgements(trx, ids);
+  const annotations = await readAnnotationsOfTrees(trx, ids);
+  for (const { treeId, runId, rollouts } of batch) {
+    const recorded = trees.get(treeId);
+    if (!recorded) throw new Error(`tree ${treeId} was there when counted in the same snapshot`);
+    const ofTree = <Row extends { readonly treeId: string }>(row: Row) => row.treeId === treeId;
+    const config = await configOf(runId);
+    const context: RowContext = {
+      ...openingIn(config),
+      config,
+      prompts: await readPromptsOf(trx, blobs, stepsOf(recorded, rollouts)),
+      revisions: revisions.filter(ofTree),
+      annotations: annotations.filter(ofTree),
+      judgements: await Promise.all(
+        judgements.filter(ofTree).map((row) => resolveTexts(row, blobs, `judgement ${row.judgementId}`)),
+      ),
+    };
+    const shown = await readPictureIds(trx, { trees: [treeId] });
+    const pictures = new Map([...shown].map(([stepId, ids]) => [stepId, ids.map(({ imageId }) => imageId)]));
+    yield composeRows(await mineTree(recorded, rollouts, blobs, pictures), context, parameters);
   }
 }
 

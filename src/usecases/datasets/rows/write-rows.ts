@@ -142,7 +142,7 @@ function exampleOf({ kind, source, rollouts }: TrainingRow, line: number, lines:
   return { line, lines, kind, treeId, goodRolloutId: rollouts.good, badRolloutId: rollouts.bad, revisionId };
 }
 
-function withSource(
+export function withSource(
   body: object,
   said: ExampleBody['said'] | undefined,
   { source }: TrainingRow,

@@ -43,7 +43,7 @@ describe('the text of a released example', () => {
     },
   );
 
-  test('who does not see the project of the tree gets nothing of it', async () => {
+  test('somebody who does not see the project of the tree gets nothing of it', async () => {
     const { dataset, examples } = await released('xtuner', 'both', 'include');
     const db = asSeenBy(shop.db, { projects: ['other'] });
     await expect(releasedText(db, shop.blobs, dataset, examples[0]!)).rejects.toThrow(

@@ -25,12 +25,14 @@ test('an abandoned batch shows who abandoned it and why, and the account counts 
   await givenEvents(api.database.db, builder.events);
   const { data, errors } = await api.ask(`{ policy(id: "${POLICY}") {
     ledger { produced trained abandoned owed { planned leased } difference }
+    discarded(by: TASK) { produced discarded groups reasons { reason samples } }
     batches(state: abandoned) { nodes { id state abandonment { by reason abandonedAt } update { version }
       leases { fence endedBy endReason } samples { state } } }
     planned: batches(state: planned) { totalCount } } }`);
   expect(errors).toBeUndefined();
   expect(data.policy).toEqual({
     ledger: { produced: 2, trained: 0, abandoned: 2, owed: { planned: 0, leased: 0 }, difference: 0 },
+    discarded: [{ produced: 2, discarded: 2, groups: 1, reasons: [{ reason: 'abandoned', samples: 2 }] }],
     batches: {
       nodes: [
         {

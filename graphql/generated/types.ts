@@ -4128,7 +4128,7 @@ export type TrainedPolicy = {
   readonly ledger: Ledger;
   /** The samples in its batches by how many versions old they were, the freshest first. */
   readonly staleness: ReadonlyArray<StalenessBin>;
-  /** Its finished samples by one of their properties, with those that no batch will hold: whether what is discarded is biased. Tasks with the most discarded ones come first, lengths and versions in their order. `first` is at most 500. */
+  /** Its finished samples by one of their properties, with those that were rejected or abandoned: whether what is discarded is biased. Tasks with the most discarded ones come first, lengths and versions in their order. `first` is at most 500. */
   readonly discarded: ReadonlyArray<DiscardedSamples>;
   /** Its versions, the newest first. */
   readonly versions: PolicyUpdateConnection;
@@ -4320,11 +4320,11 @@ export type DiscardedSamples = {
   readonly version?: Maybe<Scalars['Int']['output']>;
   /** How many there are. */
   readonly produced: Scalars['SafeInt']['output'];
-  /** Those that were rejected. */
+  /** Those that were rejected, or whose batch was abandoned. */
   readonly discarded: Scalars['SafeInt']['output'];
   /** The groups that they belong to: members of a group are often rejected together, so that groups are what varies by itself. */
   readonly groups: Scalars['SafeInt']['output'];
-  /** Those that were rejected, by reason. */
+  /** Those that were rejected, by reason; those of abandoned batches as `abandoned`. */
   readonly reasons: ReadonlyArray<RejectedSamples>;
 };
 

@@ -74,7 +74,7 @@ export const imageFlows = (brokers?: () => Promise<readonly string[]>) => () => 
   test('a run leads to its images, and a curve shows how compression changed by version of the policy', async () => {
     await page.goto(`${server.url}/view/run/${ids.run}`);
     await page.getByRole('link', { name: 'All images' }).click();
-    await page.getByRole('img', { name: 'mean compression factor by version' }).waitFor();
+    await page.getByRole('group', { name: 'mean compression factor by version' }).waitFor();
     await page.getByText('As a table').click();
     const rows = page.getByRole('region', { name: 'Compression by version' }).locator('tbody tr');
     expect(await rows.locator('td:nth-child(3)').allTextContents()).toEqual(VERSIONS.map(String));

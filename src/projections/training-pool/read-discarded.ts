@@ -5,7 +5,7 @@ import { OF_ITS_PROJECT } from './of-its-project.ts';
 /** What samples are counted by: their task, how many actions they took, the oldest version that acted in them. */
 export type DiscardedBy = 'task' | 'length' | 'version';
 
-/** The samples of a policy that share a property, and how many of them no batch will hold. */
+/** The samples of a policy that share a property, and how many of them are lost: rejected, or in a batch that was abandoned. */
 export interface DiscardedPart {
   /** The id of the task, the fewest actions, the version; null where a sample has none. */
   readonly key: string | null;
@@ -15,7 +15,7 @@ export interface DiscardedPart {
   readonly discarded: number;
   /** Groups that they belong to: their members are often rejected together. */
   readonly groups: number;
-  /** Reason → samples. */
+  /** Reason → samples: of rejections, and `abandoned`. */
   readonly reasons: Readonly<Record<string, number>>;
 }
 
@@ -27,16 +27,18 @@ const KEYS = {
 } as const;
 
 /**
- * Counts the finished samples of a policy by a property, with those that were rejected, in one statement over all of them: tasks
- * with the most rejected ones first, lengths and versions in their order. @param first how many parts at most.
+ * Counts the finished samples of a policy by a property, with those that were rejected or abandoned, in one statement over all of them:
+ * tasks with the most such ones first, lengths and versions in their order. @param first how many parts at most.
  */
 export async function readDiscarded(db: Db, policyId: string, by: DiscardedBy, first: number): Promise<readonly DiscardedPart[]> {
   const order = by === 'task' ? sql`p.discarded desc, p.key` : sql`p.key nulls first`;
   const { rows } = await sql<DiscardedPart>`
     with pool as (
-      select ${KEYS[by]} as key, s.tree_id, x.reason
+      select ${KEYS[by]} as key, s.tree_id, coalesce(x.reason, case when a.batch_id is not null then 'abandoned' end) as reason
       from training_runs r join groups g using (run_id) join samples s using (tree_id)
       left join sample_rejections x on x.rollout_id = s.rollout_id and x.policy_id = r.policy_id
+      left join (batch_samples i join batch_abandonments a using (batch_id)
+        join batches b using (batch_id)) on i.rollout_id = s.rollout_id and b.policy_id = r.policy_id
       where r.policy_id = ${policyId} and r.channel = 'train' and s.finished_at is not null and ${OF_ITS_PROJECT}
     ),
     parts as (

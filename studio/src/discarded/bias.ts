@@ -1,5 +1,8 @@
 import { wilson } from '../parts/format.ts';
 
+/** In the place of a reason: the batch of a sample was abandoned. */
+export const ABANDONED = 'abandoned';
+
 export type Bias = 'more often' | 'less often' | 'as the rest';
 
 interface Counted {

@@ -1,10 +1,11 @@
 import { Link, useNavigate } from '@tanstack/react-router';
-import { discardedSamples } from '../../../graphql/studio/generated/operations.ts';
+import { discardedSamples, type SampleState } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { decimal } from '../parts/format.ts';
 import { Paging, usePages } from '../parts/paging.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { ABANDONED } from './bias.ts';
 
 const FIRST = 50;
 
@@ -20,21 +21,23 @@ export function DiscardedList({
 }) {
   const navigate = useNavigate({ from: '/view/discarded' });
   const pages = usePages(JSON.stringify([policy, reason]));
-  const variables = { policy, first: FIRST, ...(reason === undefined ? {} : { reason }), ...pages.variables };
+  const abandoned = reason === ABANDONED;
+  const state: SampleState = abandoned ? 'abandoned' : 'rejected';
+  const variables = { policy, state, first: FIRST, ...(reason === undefined || abandoned ? {} : { reason }), ...pages.variables };
   const answer = useAsk(discardedSamples, variables);
   return (
     <section aria-labelledby="discarded-samples">
       <div className="row">
         <h2 id="discarded-samples">Samples</h2>
         <label className="faint">
-          rejected as{' '}
+          discarded as{' '}
           <select
             value={reason ?? ''}
             onChange={(event) =>
               void navigate({ search: (all) => ({ ...all, reason: event.target.value || undefined }), replace: true })
             }
           >
-            <option value="">anything</option>
+            <option value="">rejected by any rule</option>
             {reasons.map((each) => (
               <option key={each}>{each}</option>
             ))}
@@ -62,11 +65,11 @@ export function DiscardedList({
                       <th scope="col" className="number">
                         version
                       </th>
-                      <th scope="col">rejected</th>
+                      <th scope="col">discarded</th>
                     </tr>
                   </thead>
                   <tbody>
-                    {samples.nodes.map(({ rollout, tree, reason, rule, measured, oldestVersion }, at) => (
+                    {samples.nodes.map(({ rollout, tree, reason, rule, measured, oldestVersion, batch }, at) => (
                       <tr key={rollout?.id ?? at}>
                         <td>
                           {tree ? (
@@ -88,9 +91,9 @@ export function DiscardedList({
                         <td className="number">{rollout?.stepCount ?? '–'}</td>
                         <td className="number">{oldestVersion ?? '–'}</td>
                         <td>
-                          {visible(reason ?? '')}
+                          {visible(reason ?? (batch ? `abandoned with batch ${batch.ordinal}` : ''))}
                           <div className="faint">
-                            {visible(rule ?? '').slice(0, 200)}
+                            {visible(rule ?? batch?.abandonment?.reason ?? '').slice(0, 200)}
                             {measured === null ? '' : `; measured ${decimal(measured)}`}
                           </div>
                         </td>

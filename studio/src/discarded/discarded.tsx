@@ -7,7 +7,7 @@ import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Share } from '../parts/share.tsx';
 import { Shown } from '../parts/shown.tsx';
-import { biasOf } from './bias.ts';
+import { ABANDONED, biasOf } from './bias.ts';
 import { DiscardedList } from './discarded-list.tsx';
 
 type Policy = NonNullable<DiscardedPageQuery['policy']>;
@@ -16,7 +16,7 @@ type Part = Policy['discarded'][number];
 const FIRST = 100;
 const BY: Readonly<Record<string, DiscardedBy>> = { task: 'TASK', length: 'LENGTH', version: 'VERSION' };
 
-/** The samples of a policy that no batch will hold: why, and whether some tasks, lengths or versions lose more of them than others. */
+/** The samples of a policy that are rejected or abandoned: why, and whether some tasks, lengths or versions lose more of them than others. */
 export function DiscardedPage() {
   const { policy: id = '', by = 'task', reason } = useSearch({ from: '/view/discarded' });
   const navigate = useNavigate({ from: '/view/discarded' });
@@ -56,7 +56,7 @@ export function DiscardedPage() {
                 </label>
               </div>
               <Parts policy={policy} by={by} />
-              <DiscardedList policy={id} reason={reason} reasons={policy.ledger.rejected.map((each) => each.reason)} />
+              <DiscardedList policy={id} reason={reason} reasons={reasonsOf(policy).map((each) => each.reason)} />
             </>
           ) : (
             <p className="empty">The policy {visible(id)} is not known at this moment of the record.</p>
@@ -67,19 +67,27 @@ export function DiscardedPage() {
   );
 }
 
-function discardedOf({ ledger }: Policy): number {
-  return ledger.rejected.reduce((sum, { samples }) => sum + samples, 0);
+/** What is rejected, by reason, and what went down with a batch that was abandoned. */
+function reasonsOf({
+  ledger: { rejected, abandoned },
+}: Policy): readonly { readonly reason: string; readonly samples: number }[] {
+  return abandoned === 0 ? rejected : [...rejected, { reason: ABANDONED, samples: abandoned }];
+}
+
+function discardedOf(policy: Policy): number {
+  return reasonsOf(policy).reduce((sum, { samples }) => sum + samples, 0);
 }
 
 function Reasons({ policy }: { readonly policy: Policy }) {
   const discarded = discardedOf(policy);
-  const { produced, rejected } = policy.ledger;
+  const { produced } = policy.ledger;
+  const reasons = reasonsOf(policy);
   return (
     <p>
       <b>{`${whole(discarded)} of ${whole(produced)} samples`}</b>{' '}
       {produced === 0 ? '' : `(${percent(discarded / produced)}) are discarded`}
-      {rejected.length === 0 ? '.' : ': '}
-      {rejected.map(({ reason, samples }) => `${visible(reason)} ${whole(samples)}`).join(', ')}
+      {reasons.length === 0 ? '.' : ': '}
+      {reasons.map(({ reason, samples }) => `${visible(reason)} ${whole(samples)}`).join(', ')}
     </p>
   );
 }

@@ -11,8 +11,8 @@ export interface Walk {
 }
 
 /**
- * Makes the drawn marks of points links for the keyboard: the drawing is one stop of Tab (and of j and k), arrows, Home and
- * End go from point to point, from left to right, Enter chooses. @returns what focuses the mark of a point.
+ * Makes the drawn marks of points links for the keyboard: the drawing is one stop of Tab, arrows, Home and End
+ * go from point to point, from left to right, Enter chooses. @returns what focuses the mark of a point.
  */
 export function walkPoints(marks: readonly Element[], { points, choose, reach }: Walk): (title: string) => void {
   const stops = marks
@@ -43,5 +43,4 @@ export function walkPoints(marks: readonly Element[], { points, choose, reach }:
 
 function stop(mark: SVGElement, here: boolean): void {
   mark.setAttribute('tabindex', here ? '0' : '-1');
-  mark.toggleAttribute('data-item', here);
 }

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { type PolicyLedgerQuery, policyLedger } from '../../../graphql/studio/generated/operations.ts';
+import { ABANDONED } from '../discarded/bias.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { percent, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
@@ -47,7 +48,7 @@ function Flow({ policy, ledger }: { readonly policy: string; readonly ledger: Le
                   <span>{branch.name}</span>
                 ) : (
                   <Link data-item to="/view/discarded" search={{ policy, reason: branch.reason }}>
-                    {`rejected: ${visible(branch.reason)}`}
+                    {visible(branch.name)}
                   </Link>
                 )}
                 <span className="faint">{percent(branch.samples / ledger.produced)}</span>
@@ -56,7 +57,7 @@ function Flow({ policy, ledger }: { readonly policy: string; readonly ledger: Le
           </ul>
         </div>
       )}
-      {ledger.rejected.length > 0 ? (
+      {ledger.rejected.length > 0 || ledger.abandoned > 0 ? (
         <p>
           <Link to="/view/discarded" search={{ policy }}>
             Is what is discarded biased by task, length or version?
@@ -71,7 +72,7 @@ function branchesOf({ trained, rejected, abandoned, owed }: Ledger): readonly Br
   return [
     { name: 'trained', samples: trained, kind: 'good' },
     ...rejected.map(({ reason, samples }) => ({ name: `rejected: ${reason}`, samples, kind: 'bad' as const, reason })),
-    { name: 'abandoned with their batch', samples: abandoned, kind: 'bad' },
+    { name: 'abandoned with their batch', samples: abandoned, kind: 'bad', reason: ABANDONED },
     { name: 'owed: leased by a trainer', samples: owed.leased, kind: 'busy' },
     { name: 'owed: in a planned batch', samples: owed.planned, kind: 'busy' },
     { name: 'owed: ready for a batch', samples: owed.ready, kind: 'open' },

@@ -27,8 +27,8 @@ const KEYS = {
 } as const;
 
 /**
- * Counts the finished samples of a policy by a property, with those that were rejected or abandoned, in one statement over all of them:
- * tasks with the most such ones first, lengths and versions in their order. @param first how many parts at most.
+ * Counts the finished samples of a policy by a property, with those that were rejected or abandoned, in one statement over all
+ * of them: tasks with the most such ones first, lengths and versions in their order. @param first how many parts at most.
  */
 export async function readDiscarded(db: Db, policyId: string, by: DiscardedBy, first: number): Promise<readonly DiscardedPart[]> {
   const order = by === 'task' ? sql`p.discarded desc, p.key` : sql`p.key nulls first`;

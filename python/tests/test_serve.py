@@ -14,7 +14,7 @@ try:
     import torch
 
     from espalier_rl.trainer.checkpoints import save_checkpoint
-    from espalier_rl.trainer.generate import Asked, sample_batch, sample_replies
+    from espalier_rl.trainer.generate import Asked, _Row, sample_batch, sample_replies
     from espalier_rl.trainer.language_model import open_model
     from espalier_rl.trainer.rows import read_rows
     from espalier_rl.trainer import serve
@@ -87,6 +87,17 @@ class Sampling(unittest.TestCase):
         share = sum(reply["ids"] == [65] for reply in replies) / 1000
         self.assertAlmostEqual(share, 403.4 / 662.4, delta=0.06)
 
+    def test_a_character_belongs_to_the_token_that_completes_it(self):
+        class Bytes:
+            def decode(self, ids):
+                return bytes(ids).decode(errors="replace")
+
+        text = "a\u00e9\U0001f333b"
+        row = _Row(0, Asked([0], 1, 10, 1.0, 0, ("b",)), 1)
+        taken = [row.take(byte, -1.0, 0.5, Bytes(), set()) for byte in text.encode()]
+        self.assertEqual((row.reply["text"], taken[-1]), (text[:-1], True))
+        self.assertEqual(row.reply["ends"], [1, 1, 2, 2, 2, 2, 3, 3])
+
     def test_a_model_of_transformers_samples_with_the_log_probs_of_its_trainer(self):
         try:
             import transformers
@@ -102,6 +113,12 @@ class Sampling(unittest.TestCase):
             read = trainer.read(rows, [[0, 1, 2]], 1.0)["log_probs"]
             returned = torch.tensor([value for reply in replies for value in reply["log_probs"]])
             torch.testing.assert_close(read[rows.mask == 1], returned, rtol=1e-4, atol=1e-4)
+            entropies = trainer.read(rows, [[0, 1, 2]], 1.0)["entropies"]
+            returned = torch.tensor([value for reply in replies for value in reply["entropies"]])
+            torch.testing.assert_close(entropies[rows.mask == 1], returned, rtol=1e-4, atol=1e-4)
+            for reply in replies:
+                self.assertEqual(reply["ends"], sorted(reply["ends"]))
+                self.assertEqual((len(reply["ends"]), reply["ends"][-1]), (len(reply["ids"]), len(reply["text"])))
 
 
 @unittest.skipIf(torch is None, "torch is not installed")
@@ -136,6 +153,9 @@ class Protocol(unittest.TestCase):
         for choice in answer["choices"]:
             self.assertEqual(len(choice["token_ids"]), len(choice["logprobs"]["content"]))
             self.assertIn(choice["finish_reason"], ("stop", "length"))
+            content = choice["logprobs"]["content"]
+            self.assertEqual(b"".join(bytes(token["bytes"]) for token in content).decode(), choice["message"]["content"])
+            self.assertTrue(all(token["entropy"] > 0 for token in content))
         used = sum(len(choice["token_ids"]) for choice in answer["choices"])
         self.assertEqual(answer["usage"]["completion_tokens"], used)
         self.assertEqual(self.post("/chat/completions", asked)[1]["choices"], answer["choices"])

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { textsByEnds } from '../domain/text/texts-by-ends.ts';
 import { anActRequest } from '../testing/act-request.ts';
 import { closeOpenAiServers, givenOpenAiPolicy, someTurns } from '../testing/given-openai-policy.ts';
-import { tokenId, tokenLogProb, tokensOf } from '../testing/openai-server.ts';
+import { tokenEntropy, tokenId, tokenLogProb, tokensOf } from '../testing/openai-server.ts';
 import { openAiPolicy } from './openai-policy.ts';
 
 const never = new AbortController().signal;
@@ -96,13 +97,21 @@ describe('acts of an answer', () => {
   });
 
   test.each(['token_ids', 'token-text', 'meta_info'] as const)(
-    'the acts hold the sampled ids and log-probabilities of the %s dialect',
+    'the acts hold the sampled ids and log-probabilities of the %s dialect, and the ends and entropies that it states',
     async (tokenIds) => {
-      const { policy } = await givenOpenAiPolicy({ tokenIds });
+      const { policy } = await givenOpenAiPolicy({ tokenIds, entropies: 'stated' });
       const [act] = await policy.act(anActRequest({ n: 2 }), never);
       const tokens = tokensOf('Thought: 1\nAction: a0');
       expect(act?.response).toBe('Thought: 1\nAction: a0');
-      expect(act?.tokens).toEqual({ ids: tokens.map(tokenId), logProbs: tokens.map((_, i) => tokenLogProb(i)) });
+      const { ends, ...said } = act?.tokens ?? {};
+      expect(said).toEqual({
+        ids: tokens.map(tokenId),
+        logProbs: tokens.map((_, i) => tokenLogProb(i)),
+        entropies: tokens.map((_, i) => tokenEntropy(i)),
+      });
+      if (tokenIds === 'token-text')
+        expect(ends).toBeUndefined(); // ids stand in the place of texts
+      else expect(textsByEnds(act?.response ?? '', ends ?? [])).toEqual(tokens);
     },
   );
 

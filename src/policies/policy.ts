@@ -66,7 +66,7 @@ export interface Act {
    * over candidates (linear) samples one "token": the position of its action in `request.admissibleActions`, with that choice's
    * log-probability.
    */
-  readonly tokens: { readonly ids: readonly number[]; readonly logProbs: readonly number[] | null } | null;
+  readonly tokens: ActTokens | null;
   /**
    * Of this act alone: the length of its prompt (which the other acts of one request share) and of its reply; null where not
    * exactly known.
@@ -80,6 +80,15 @@ export interface Act {
   readonly asked?: AskedPrompt;
   /** The request to a model server that gave this act; absent for a policy that lives in this program. */
   readonly call?: ModelCall;
+}
+
+export interface ActTokens {
+  readonly ids: readonly number[];
+  readonly logProbs: readonly number[] | null;
+  /** Where in the response the text of each token ends, in code points; absent where the engine does not say. */
+  readonly ends?: readonly number[];
+  /** Entropy of the distribution of each token, in nats; absent where the engine does not say. */
+  readonly entropies?: readonly number[];
 }
 
 /** One answered request to a model server, which may have given several acts. */

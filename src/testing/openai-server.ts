@@ -47,6 +47,8 @@ export interface ServerOptions {
    * info.
    */
   readonly tokenIds?: 'none' | 'token_ids' | 'token-text' | 'meta_info';
+  /** States the entropy of each token, as our own server does. */
+  readonly entropies?: 'stated';
   /**
    * Writes the prompt as tokens, template and all, for `prompt_token_ids` (mode `token_ids`): by default each message is its
    * role, its words and an end, and the role of the reply comes last, so that a prompt begins with the one before and its
@@ -166,6 +168,11 @@ export function tokenLogProb(position: number): number {
   return -(position + 1) / 8;
 }
 
+/** Returns the entropy that the server states for the token at a position. */
+export function tokenEntropy(position: number): number {
+  return (position + 1) / 4;
+}
+
 function refusalOf(request: ChatRequest, options: ServerOptions): { status: number; message: string; code?: string } | undefined {
   if (options.model !== undefined && request.model !== options.model) {
     return { status: 404, message: `The model \`${request.model}\` does not exist.`, code: 'model_not_found' };
@@ -197,11 +204,13 @@ function completion(request: ChatRequest, options: ServerOptions, ordinal: numbe
     const whole = tokensOf(text);
     const tokens = whole.slice(0, request.max_tokens ?? whole.length);
     completionTokens += tokens.length;
-    const asIds = mode === 'token-text' && request.return_tokens_as_token_ids;
+    const asIds = (mode === 'token-text' || mode === 'token_ids') && request.return_tokens_as_token_ids;
     const content = tokens.map((token, i) => ({
       token: asIds ? `token_id:${tokenId(token)}` : token,
+      ...(mode === 'token_ids' ? { bytes: [...Buffer.from(token, 'utf8')] } : {}), // older vLLM has those of the id
       logprob: tokenLogProb(i),
       top_logprobs: [],
+      ...(options.entropies === 'stated' ? { entropy: tokenEntropy(i) } : {}),
     }));
     return {
       index,

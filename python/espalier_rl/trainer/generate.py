@@ -24,7 +24,7 @@ class Asked:
 
 
 def sample_replies(model: Any, prompt: Sequence[int], *, count: int, longest: int, temperature: float, seed: int, stop: Sequence[str] = (), pictures: Sequence[Any] = ()) -> list[dict[str, Any]]:
-    """Draws `count` replies to one prompt. Returns dicts of ids, log_probs, text, finish (`stop` or `length`)."""
+    """Draws `count` replies to one prompt. Returns dicts of ids, log_probs, entropies, ends, text, finish (`stop` or `length`)."""
     found = []
     asked = Asked(prompt, count, longest, temperature, seed, tuple(stop), tuple(pictures))
     sample_batch(model, [asked], lambda _, replies: found.extend(replies))
@@ -35,7 +35,8 @@ def sample_batch(model: Any, requests: Sequence[Asked], done: Callable[[int, lis
     """Draws the replies of several requests at once; calls `done(place, replies)` as soon as those of a request are whole.
 
     Log-probs are of the distribution that was drawn from (logits / temperature): what a trainer needs. At temperature 0 the likeliest token is
-    taken, and its log-prob at temperature 1 is returned. Reply i is a function of (prompt, seed, i), up to the rounding of sums, whatever else is
+    taken, and its log-prob at temperature 1 is returned. Entropies are of the same distribution, in nats; `ends` say where in the text
+    that of each token ends. Reply i is a function of (prompt, seed, i), up to the rounding of sums, whatever else is
     drawn with it. Requests with pictures come alone.
     """
     rows = [_Row(place, asked, _mix(asked.seed, i)) for place, asked in enumerate(requests) for i in range(asked.count)]
@@ -52,10 +53,12 @@ def sample_batch(model: Any, requests: Sequence[Asked], done: Callable[[int, lis
             log_probs = torch.log_softmax(logits / torch.where(temperatures > 0, temperatures, 1.0), -1)
             draws = torch.stack([torch.rand(1, generator=row.generator, dtype=torch.float64) for row in rows])
             # The smallest token whose cumulative probability exceeds the draw; clamped, for the last sum may fall short of 1.
-            drawn = (log_probs.exp().cumsum(-1) <= draws).sum(-1).clamp(max=log_probs.shape[-1] - 1)
+            probs = log_probs.exp()
+            entropies = -torch.where(probs > 0, probs * log_probs, 0.0).sum(-1)
+            drawn = (probs.cumsum(-1) <= draws).sum(-1).clamp(max=log_probs.shape[-1] - 1)
             chosen = torch.where(temperatures[:, 0] > 0, drawn, logits.argmax(-1))
             for i, row in enumerate(rows):
-                if row.open and row.take(int(chosen[i]), float(log_probs[i, int(chosen[i])]), model, ends):
+                if row.open and row.take(int(chosen[i]), float(log_probs[i, int(chosen[i])]), float(entropies[i]), model, ends):
                     left[row.place] -= 1
                     if left[row.place] == 0:
                         done(row.place, replies[row.place])
@@ -80,13 +83,14 @@ class _Row:
     def __init__(self, place: int, asked: Asked, seed: int) -> None:
         self.place, self.asked, self.open = place, asked, True
         self.generator = torch.Generator().manual_seed(seed)
-        self.reply: dict[str, Any] = {"ids": [], "log_probs": [], "text": "", "finish": "length"}
+        self.reply: dict[str, Any] = {"ids": [], "log_probs": [], "entropies": [], "ends": [], "text": "", "finish": "length"}
 
-    def take(self, token: int, log_prob: float, model: Any, ends: set[int]) -> bool:
+    def take(self, token: int, log_prob: float, entropy: float, model: Any, ends: set[int]) -> bool:
         """Adds a token. Returns whether the reply is whole."""
         reply = self.reply
         reply["ids"].append(token)
         reply["log_probs"].append(log_prob)
+        reply["entropies"].append(max(entropy, 0.0))  # rounding may leave less than 0
         reply["text"] = model.decode([each for each in reply["ids"] if each not in ends])
         cut = min((at for at in (reply["text"].find(mark) for mark in self.asked.stop) if at >= 0), default=-1)
         if cut >= 0:
@@ -96,6 +100,11 @@ class _Row:
             self.open = False
         elif len(reply["ids"]) == self.asked.longest:
             self.open = False
+        # A character that is not whole yet is written as U+FFFD: the token that completes it has it.
+        whole = len(reply["text"].rstrip("\ufffd")) if self.open else len(reply["text"])
+        reply["ends"].append(max(whole, reply["ends"][-1] if reply["ends"] else 0))
+        if not self.open:
+            reply["ends"] = [min(end, len(reply["text"])) for end in reply["ends"]]
         return not self.open
 
 

@@ -165,9 +165,16 @@ def _encode(model: Any, messages: Any) -> tuple[list[int], Sequence[Any]]:
 
 def _choice(model: Any, request: dict[str, Any], index: int, reply: dict[str, Any]) -> dict[str, Any]:
     as_ids = request.get("return_tokens_as_token_ids")
+    texts = [reply["text"][begin:end] for begin, end in zip([0, *reply["ends"]], reply["ends"])]
     content = [
-        {"token": f"token_id:{token}" if as_ids else model.decode([token]), "logprob": log_prob, "top_logprobs": []}
-        for token, log_prob in zip(reply["ids"], reply["log_probs"])
+        {
+            "token": f"token_id:{token}" if as_ids else model.decode([token]),
+            "bytes": list(text.encode()),
+            "logprob": log_prob,
+            "entropy": entropy,
+            "top_logprobs": [],
+        }
+        for token, text, log_prob, entropy in zip(reply["ids"], texts, reply["log_probs"], reply["entropies"])
     ]
     return {
         "index": index,

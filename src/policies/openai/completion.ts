@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Act, PolicyError } from '../policy.ts';
 import { serverMessage } from './server-error.ts';
+import { type Piece, tokenEnds } from './token-ends.ts';
 
 /** What one answer holds: an act for each choice (without its call), and what the server says about the request. */
 export interface Completion {
@@ -19,6 +20,14 @@ const tokenId = z
   .min(0)
   .max(2 ** 31 - 1);
 
+const spoken = z.object({
+  token: z.string(),
+  logprob: z.number(),
+  bytes: z.array(z.int().min(0).max(255)).nullish().catch(null),
+  entropy: z.number().min(0).nullish().catch(null), // in nats; no part of the protocol: our own server returns it
+});
+type Spoken = z.infer<typeof spoken>;
+
 // Servers add fields freely and differ in the rest: only what is read is checked, and what may be missing may also be null.
 const choice = z.object({
   index: z.int().nullish(),
@@ -29,7 +38,7 @@ const choice = z.object({
     reasoning: z.string().nullish(), // the same of newer vLLM and of OpenRouter
   }),
   finish_reason: z.string().nullish(),
-  logprobs: z.object({ content: z.array(z.object({ token: z.string(), logprob: z.number() })).nullish() }).nullish(),
+  logprobs: z.object({ content: z.array(spoken).nullish() }).nullish(),
   token_ids: z.array(tokenId).nullish(),
   meta_info: z
     .object({ output_token_logprobs: z.array(z.tuple([z.number(), tokenId], z.unknown())).nullish() })
@@ -83,7 +92,7 @@ export function parseCompletion(text: string): Completion {
       const length = lengths?.[i];
       return {
         response: responseOf(one),
-        tokens: tokens[i] ?? null,
+        tokens: withTexts(tokens[i] ?? null, one),
         usage: total && length !== undefined ? { promptTokens: total.promptTokens, completionTokens: length } : null,
         finishReason: one.finish_reason ?? null,
       };
@@ -124,6 +133,24 @@ function tokensOf(one: Choice): Act['tokens'] {
   const ids = one.logprobs?.content?.map(({ token }) => /^token_id:([0-9]{1,9})$/.exec(token)?.[1]);
   if (!ids || ids.length === 0 || ids.includes(undefined)) return null;
   return { ids: ids.map(Number), logProbs: stated };
+}
+
+/** Adds where the text of each token ends in the response, and its entropy, where the server says so of every token. */
+function withTexts(tokens: Act['tokens'], one: Choice): Act['tokens'] {
+  const said = one.logprobs?.content;
+  if (tokens === null || said?.length !== tokens.ids.length || said.length === 0) return tokens;
+  const ends = tokenEnds(responseOf(one), said.map(pieceOf));
+  const entropies = said.flatMap(({ entropy }) => entropy ?? []);
+  return { ...tokens, ...(ends ? { ends } : {}), ...(entropies.length === said.length ? { entropies } : {}) };
+}
+
+function pieceOf({ token, bytes }: Spoken): Piece {
+  const isId = /^token_id:\d+$/.test(token);
+  if (bytes) {
+    const piece = Uint8Array.from(bytes);
+    return isId && Buffer.from(piece).toString('utf8') === token ? null : piece; // older vLLM: the bytes of the id in words
+  }
+  return isId ? null : Buffer.from(token, 'utf8');
 }
 
 /**

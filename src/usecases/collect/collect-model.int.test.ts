@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { textsByEnds } from '../../domain/text/texts-by-ends.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { newId } from '../../events/new-id.ts';
 import { unpack } from '../../events/packed.ts';
 import type { Packed } from '../../events/schemas/values.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
+import { type OpenAiServer, startOpenAiServer, tokenEntropy, tokensOf } from '../../testing/openai-server.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { type Collection, collect } from './collect.ts';
 
@@ -13,7 +14,7 @@ let server: OpenAiServer;
 beforeAll(async () => {
   // A "model" that reads the commands from the conversation and does what the first one needs.
   server = await startOpenAiServer({
-    tokenIds: 'token_ids',
+    ...{ tokenIds: 'token_ids', entropies: 'stated' },
     reply: (request) => {
       const turn = request.messages.filter((message) => message.role === 'assistant').length;
       const craft = /craft (\d+) (.+) using (\d+) ([a-z ]+)/.exec(request.messages[1]?.content ?? '');
@@ -54,9 +55,11 @@ test('rollouts of a model server are recorded with its token ids, log-probabilit
     .execute();
   expect(steps).toHaveLength(2);
   for (const step of steps) {
-    const tokens = step.tokens as { ids: Packed; logProbs: Packed } | null;
+    const tokens = step.tokens as Readonly<Record<'ids' | 'logProbs' | 'ends' | 'entropies', Packed>> | null;
     expect(step.action).toMatch(/^get \d+ /);
     expect(step.response).toBe(`Thought: I fetch it.\nAction: ${step.action}`);
+    expect(textsByEnds(step.response, unpack(tokens!.ends))).toEqual(tokensOf(step.response));
+    expect(unpack(tokens!.entropies)).toEqual(tokensOf(step.response).map((_, i) => tokenEntropy(i)));
     expect(unpack(tokens!.ids)).toHaveLength(step.completionTokens ?? -1);
     expect(unpack(tokens!.logProbs)).toHaveLength(step.completionTokens ?? -1);
     expect(step.policySpans).toEqual([{ from: 0, to: step.completionTokens, policyId: 'stand-in', version: 7 }]);

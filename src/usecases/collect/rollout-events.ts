@@ -6,7 +6,7 @@ import type { DataOf } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { pack } from '../../events/packed.ts';
 import type { Picture } from '../../images/picture.ts';
-import type { Act } from '../../policies/policy.ts';
+import type { Act, ActTokens } from '../../policies/policy.ts';
 import type { GrowingTree } from './growing-tree.ts';
 import type { TreeNode } from './tree-node.ts';
 import type { Outcome, Walk } from './walk.ts';
@@ -56,17 +56,23 @@ export function stepData({ tree, stepId, rolloutId, at, act, parsed, result, tim
     executable: result.executable,
     termination: result.terminated ? 'terminated' : done ? 'truncated' : 'none',
     policySpans: [{ from: 0, to: sampled, ...(act.policy ?? tree.policy.ref) }],
-    tokens: act.tokens && {
-      ids: pack('int32', act.tokens.ids),
-      logProbs: act.tokens.logProbs && pack('float32', act.tokens.logProbs),
-      mask: null,
-    },
+    tokens: act.tokens && { ...packedTokens(act.tokens), mask: null },
     usage: act.usage && { ...act.usage },
     finishReason: act.finishReason,
     call: act.call ?? null,
     timings,
     stateHash: result.stateHash,
     admissibleActions: result.admissibleActions ? [...result.admissibleActions] : null,
+  };
+}
+
+/** Packs what an engine said of sampled tokens; what it did not say is left out. */
+export function packedTokens({ ids, logProbs, ends, entropies }: ActTokens) {
+  return {
+    ids: pack('int32', ids),
+    logProbs: logProbs && pack('float32', logProbs),
+    ...(ends ? { ends: pack('int32', ends) } : {}),
+    ...(entropies ? { entropies: pack('float32', entropies) } : {}),
   };
 }
 

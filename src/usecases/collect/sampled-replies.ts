@@ -12,6 +12,7 @@ import type { Db } from '../../postgres/database.ts';
 import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
 import type { GrowingTree } from './growing-tree.ts';
 import type { SampledReplies } from './recorded-tree.ts';
+import { packedTokens } from './rollout-events.ts';
 
 /** Reads bytes of the blob store. */
 export type ReadBytes = (sha256: string) => Promise<Uint8Array>;
@@ -78,7 +79,9 @@ const askedPrompt = z.strictObject({
 const storedActs = z.array(
   z.strictObject({
     response: z.string(),
-    tokens: z.strictObject({ ids: packed, logProbs: packed.nullable() }).nullable(),
+    tokens: z
+      .strictObject({ ids: packed, logProbs: packed.nullable(), ends: packed.optional(), entropies: packed.optional() })
+      .nullable(),
     usage,
     finishReason: z.string().nullable(),
     policy: policyRef.optional(),
@@ -93,7 +96,7 @@ function storedAct({ response, tokens, usage, finishReason, policy, call, asked 
   const same = asked ? earlier.findIndex((act) => act.asked === asked) : -1;
   return {
     ...{ response, usage, finishReason },
-    tokens: tokens && { ids: pack('int32', tokens.ids), logProbs: tokens.logProbs && pack('float32', tokens.logProbs) },
+    tokens: tokens && packedTokens(tokens),
     ...(policy ? { policy } : {}),
     ...(call ? { call } : {}),
     ...(asked ? { asked: same === -1 ? storedPrompt(asked) : same } : {}),
@@ -126,7 +129,12 @@ function readAct({ tokens, policy, call, ...act }: Omit<StoredAct, 'asked'>): Ac
   const numbers = (array: Packed) => unpack(array);
   return {
     ...act,
-    tokens: tokens && { ids: numbers(tokens.ids), logProbs: tokens.logProbs && numbers(tokens.logProbs) },
+    tokens: tokens && {
+      ids: numbers(tokens.ids),
+      logProbs: tokens.logProbs && numbers(tokens.logProbs),
+      ...(tokens.ends ? { ends: numbers(tokens.ends) } : {}),
+      ...(tokens.entropies ? { entropies: numbers(tokens.entropies) } : {}),
+    },
     ...(policy ? { policy } : {}),
     ...(call ? { call } : {}),
   };

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Appender } from '../../append/appender.ts';
+import { textsByEnds } from '../../domain/text/texts-by-ends.ts';
 import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
 import { newId } from '../../events/new-id.ts';
+import { unpack } from '../../events/packed.ts';
+import type { Packed } from '../../events/schemas/values.ts';
 import type { Subscription } from '../../log/event-log.ts';
 import { nextSequence } from '../../platform/next-sequence.ts';
 import type { Platform } from '../../platform/open-platform.ts';
@@ -10,7 +13,7 @@ import { runProjections } from '../../projections/runner.ts';
 import { readSearchFacts } from '../../projections/search-statistics/read-search-facts.ts';
 import { appenderAs } from '../../testing/appender-as.ts';
 import { settle } from '../../testing/crashing-run.ts';
-import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
+import { type OpenAiServer, startOpenAiServer, tokenEntropy, tokensOf } from '../../testing/openai-server.ts';
 import { runDigest } from '../datasets/run-digest.ts';
 import { collectRun } from './collect-run.ts';
 import { treeIdOf } from './collect-tree.ts';
@@ -31,6 +34,8 @@ const REPLIES = [
   'Thought: I ask.\nAction: dance',
 ];
 
+type Tokens = Readonly<Partial<Record<'ends' | 'entropies', Packed>>>;
+
 /**
  * Describes what a search that is killed anywhere promises of a model that does not repeat itself, over one event log. Each log's
  * test file calls it once, inside its own description. @param every how many of the points at which a process can die are tried:
@@ -45,6 +50,7 @@ export function describeSearchReplies(open: () => Promise<Platform>, every: numb
     platform = await open();
     projector = await runProjections({ log: platform.log, database: platform.database });
     model = await startOpenAiServer({
+      ...{ tokenIds: 'token_ids', entropies: 'stated' },
       reply: ({ messages }, choice) => {
         const prompt = JSON.stringify(messages);
         if (choice === 0) calls.set(prompt, (calls.get(prompt) ?? 0) + 1);
@@ -116,13 +122,15 @@ export function describeSearchReplies(open: () => Promise<Platform>, every: numb
     const steps = await db
       .selectFrom('steps as s')
       .innerJoin('trees as t', 't.treeId', 's.treeId')
-      .select(['s.treeId', 's.stepId', 's.action', 's.response'])
+      .select(['s.treeId', 's.stepId', 's.action', 's.response', 's.tokens'])
       .where('t.runId', '=', runId)
       .execute();
     const facts = await readSearchFacts(db, steps[0]?.treeId ?? '');
     const rows = facts.flatMap((fact) => {
       const step = fact.kind === 'child-added' ? steps.find(({ stepId }) => stepId === fact.stepId) : undefined;
-      return fact.kind === 'child-added' && step ? [{ ...fact, action: step.action, response: step.response }] : [];
+      return fact.kind === 'child-added' && step
+        ? [{ ...fact, action: step.action, response: step.response, tokens: step.tokens as Tokens }]
+        : [];
     });
     rows.sort((x, y) => x.ordinal - y.ordinal);
     const families = new Map<string, typeof rows>();
@@ -137,6 +145,7 @@ export function describeSearchReplies(open: () => Promise<Platform>, every: numb
       for (const child of family) {
         const first = family.find(({ action }) => action === child.action);
         expect(child.equivalentTo).toBe(first === child ? null : first?.stepId);
+        if (child.tokens.ends) expect(textsByEnds(child.response, unpack(child.tokens.ends)).join('')).toBe(child.response);
       }
     }
   }
@@ -146,6 +155,11 @@ export function describeSearchReplies(open: () => Promise<Platform>, every: numb
     const { appends } = await search(whole, null);
     expect(appends).toBeGreaterThan(8);
     const expected = await runDigest(platform, whole);
+    const children = (await familiesOf(whole)).flat();
+    for (const { response, tokens } of children) {
+      expect(textsByEnds(response, unpack(tokens.ends as Packed))).toEqual(tokensOf(response));
+      expect(unpack(tokens.entropies as Packed)).toEqual(tokensOf(response).map((_, i) => tokenEntropy(i)));
+    }
     const kills = Array.from({ length: appends }, (_, i): Kill[] => [
       { at: i + 1, when: 'before' },
       { at: i + 1, when: 'within' },

@@ -7,6 +7,7 @@ import { type SearchState, searchNode } from '../../../domain/search/search-tree
 import type { ParsedResponse } from '../../../environments/environment.ts';
 import { picturesOf } from '../../../environments/with-pictures.ts';
 import { derivedId } from '../../../events/derived-id.ts';
+import { endsWithin } from '../../../policies/openai/token-ends.ts';
 import type { Act } from '../../../policies/policy.ts';
 import { askPolicy } from '../ask-policy.ts';
 import type { Episodes, Executed, Wanted } from '../episodes.ts';
@@ -140,7 +141,14 @@ function inOrder(
  */
 function asTaken(tree: GrowingTree, { stepId, present }: Expansion, act: Act, ordinal: number): Act {
   const isPresent = present.some((child) => child.ordinal === ordinal);
-  return isPresent ? { ...act, response: nodeOf(tree, stepIdOf(stepId, ordinal)).response } : act;
+  return isPresent ? sayingOnly(act, nodeOf(tree, stepIdOf(stepId, ordinal)).response) : act;
+}
+
+/** Puts what is recorded of a reply in its place; the ends of its tokens go with it. */
+function sayingOnly({ tokens, ...act }: Act, response: string): Act {
+  const { ends: before, ...others } = tokens ?? { ids: [], logProbs: null };
+  const ends = before && endsWithin(response, act.response, before);
+  return { ...act, response, tokens: tokens && { ...others, ...(ends ? { ends } : {}) } };
 }
 
 interface Adding {
@@ -173,7 +181,7 @@ function childOf({ search, state, step, candidate, earlier, done, policyMs, hist
     params.maxDepth,
   );
   const isEnd = graded.end !== 'none';
-  const act = { ...candidate.act, response: candidate.said };
+  const act = sayingOnly(candidate.act, candidate.said);
   const rolloutId = isEnd ? derivedId('rollout', tree.treeId, stepId) : null;
   const { parsed } = candidate;
   const data = stepData({ tree, stepId, rolloutId, at, act, parsed, result, timings: { policyMs, environmentMs }, done: isEnd });

@@ -223,6 +223,25 @@ class Recording(RecordingCase):
         self.assertEqual([(each["simulation"], each["value"], len(each["path"])) for each in self.installation.of("ValueBackedUp")], [(0, 1.0, 2), (1, 0.0, 2), (2, 0.25, 3)])
         self.assertEqual([each["success"] for each in self.installation.of("RolloutFinished")], [True])
 
+    def test_candidates_of_a_search_and_branches_have_texts_and_entropies_of_tokens_as_steps_have(self):
+        given = {"ids": [5, 6], "logprobs": [-1.0, -2.0], "token_texts": ["é", " go"], "entropies": [1.5, 0.25]}
+        with self.db.run("r", policy="p") as run:
+            with run.tree("t") as tree:
+                tree.expand([er.Candidate("é go", **given), {"response": "é go on", **given}, "no tokens"])
+                for field, message, wrong in [
+                    ("candidates[1].token_texts", "do not make up the response", {"token_texts": ["e", " go"]}),
+                    ("candidates[1].entropies", "has 1 numbers and ids has 2", {"entropies": [1]}),
+                    ("candidates[1].entropies", "without ids", {"ids": None, "logprobs": None, "token_texts": None}),
+                ]:
+                    wrong_one = {"response": "é go", **given, **wrong}
+                    self.refused(field, message, lambda wrong_one=wrong_one: tree.expand(["a", wrong_one], tree.root.children[0]))
+            episode = run.episode("u")
+            first = episode.step("begin")
+            episode.branch(first).step("é go", **given)
+        tokens = [step["tokens"] for step in self.installation.of("StepTaken")]
+        of = [each and (each["ends"]["bytes"], each["entropies"]["length"]) for each in tokens]
+        self.assertEqual(of, [("AQAAAAQAAAA=", 2), ("AQAAAAQAAAA=", 2), None, None, ("AQAAAAQAAAA=", 2)])
+
     def test_a_prompt_stores_what_is_new_and_refers_to_the_texts_of_steps(self):
         shown = [{"role": "system", "content": "be brief"}, {"role": "user", "content": "question"}]
         with self.db.run("r", policy="p") as run:

@@ -300,21 +300,21 @@ def _rewards(given: float | Mapping[str, float] | None) -> list[tuple[str, float
 
 
 def _tokens(
-    ids: Any, logprobs: Any, mask: Any, entropies: Any = None, texts: Sequence[str] | None = None, response: str = ""
+    ids: Any, logprobs: Any, mask: Any, entropies: Any = None, texts: Sequence[str] | None = None, response: str = "", where: str = ""
 ) -> tuple[Json | None, list[int] | None]:
     if ids is None:
         for field, value in (("logprobs", logprobs), ("mask", mask), ("entropies", entropies), ("token_texts", texts)):
             if value is not None:
-                raise EspalierError(f"{field} is given without ids", remedy="give the token ids as well", field=field)
+                raise EspalierError(f"{where}{field} is given without ids", remedy="give the token ids as well", field=f"{where}{field}")
         return None, None
-    packed, sampled = read_ids(ids, "ids")
-    read = None if mask is None else mask_of(mask, len(sampled))
-    probs = None if logprobs is None else packed_log_probs(logprobs, len(sampled), read)
+    packed, sampled = read_ids(ids, f"{where}ids")
+    read = None if mask is None else mask_of(mask, len(sampled), f"{where}mask")
+    probs = None if logprobs is None else packed_log_probs(logprobs, len(sampled), read, f"{where}logprobs")
     tokens: Json = {"ids": packed, "logProbs": probs, "mask": None if read is None else packed_mask(read)}
     if texts is not None:
-        tokens["ends"] = packed_ends(texts, len(sampled), response)
+        tokens["ends"] = packed_ends(texts, len(sampled), response, f"{where}token_texts")
     if entropies is not None:
-        tokens["entropies"] = packed_entropies(entropies, len(sampled))
+        tokens["entropies"] = packed_entropies(entropies, len(sampled), f"{where}entropies")
     return tokens, sampled
 
 

@@ -24,7 +24,8 @@ ENDS = ("none", "terminated", "truncated", "disaster", "depth")
 @dataclass
 class Candidate:
     """A reply at a node, and what the environment answered. `score` is the score of the episode up to it (default: that of its parent and
-    its reward); `end` what ends the search there: `terminated`, `truncated`, `disaster` (a score below 0), `depth`, or `none`."""
+    its reward); `end` what ends the search there: `terminated`, `truncated`, `disaster` (a score below 0), `depth`, or `none`. `ids`, `logprobs`, `mask`, `token_texts` and `entropies` are
+    those of `episode.step`."""
 
     response: str
     observation: str = ""
@@ -37,6 +38,8 @@ class Candidate:
     ids: Any = None
     logprobs: Any = None
     mask: Any = None
+    token_texts: Sequence[str] | None = None
+    entropies: Any = None
     images: Sequence[Any] = ()
     tools: Sequence[Any] = ()
     executable: bool = True
@@ -190,7 +193,7 @@ class SearchTree:
         child = Node(step_id, node.depth + 1, node, score, given.end, given.response, action, given.observation, _place=place)
         ended = given.end != "none"
         rollout_id = derived_id("rollout", tree.id, rollout) if ended else None
-        tokens, sampled = _tokens(given.ids, given.logprobs, given.mask)
+        tokens, sampled = _tokens(given.ids, given.logprobs, given.mask, given.entropies, given.token_texts, given.response, f"{where}.")
         data: Json = {
             "stepId": step_id,
             "treeId": tree.id,

@@ -33,7 +33,7 @@ describe('the ends of tokens in a response', () => {
     ],
     ['a text that ends in parts of a character is whole', 'a🌳', pieces('a', '\u{FFFD}', '\u{FFFD}'), [1, 1, 2]],
     ['texts that are others than the response say nothing', 'hello', pieces('hel', 'p'), null],
-    ['texts of a part of the response say nothing', 'hello you', pieces('hello'), null],
+    ['texts that are a part of the response say nothing', 'hello you', pieces('hello'), null],
     ['a token without a text says nothing of all', 'go', [Buffer.from('go'), null], null],
     ['an empty reply has tokens without text', '', pieces('<|im_end|>'), [0]],
   ])('%s', (_, response, given, wanted) => {

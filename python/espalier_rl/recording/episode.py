@@ -245,7 +245,7 @@ class Episode:
                     self._refuse("reward", f"the episode has a reward {component!r} already", "give another component, or one sum")
             drafts = [reward_draft(run, tree.id, None, self.id, component, value, at) for component, value in rewards]
             drafts.append(rollout_finished(tree.id, self.id, self._at.id, len(self._steps), outcome, success, reason, at))
-            held = bool(run.journal.held(self.id))
+            held = run.journal.holds(self.id)
             last = outcome if held and outcome in ("terminated", "truncated") else "none"
             tree.open.pop(self.id, None)
             closing = tree.closing("completed") if tree.exhausted and not tree.open else []

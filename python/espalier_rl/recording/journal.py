@@ -27,6 +27,21 @@ class Draft(NamedTuple):
     at: str
 
 
+class Encoded(NamedTuple):
+    """A draft with its id and its data as JSON, which are made once for both lines of a step: as it is held back, and as it is sent."""
+
+    draft: Draft
+    id: str
+    data: str
+
+
+_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+
+def _encoded(draft: Draft) -> Encoded:
+    return Encoded(draft, derived_id(draft.type, draft.key), _json(draft.data))
+
+
 class State:
     """What the record of a run holds so far, as far as it matters for going on with it or for ending it. `to_json` is the head of a
     segment, which a later process reads."""
@@ -110,7 +125,7 @@ class Journal:
         self.spool, self.state = spool, state
         self.sender = Sender(connection, spool)
         self.lock = threading.RLock()
-        self._held: dict[str, list[Draft]] = {}  # by rollout
+        self._held: dict[str, list[Encoded]] = {}  # by rollout
         self._pid = os.getpid()
         self._producer = json.dumps(state.producer)
 
@@ -129,29 +144,32 @@ class Journal:
         """Keeps drafts in the spool until `settle` says how they end: the first is a step that may be the last of its rollout."""
         with self.lock:
             self._fresh()
-            self.spool.append(b"".join(map(_held_line, drafts)))
-            self._held[rollout_id] = drafts
+            encoded = [*map(_encoded, drafts)]
+            self.spool.append(b"".join(map(_held_line, encoded)))
+            self._held[rollout_id] = encoded
 
     def settle(self, rollout_id: str, termination: str, drafts: Sequence[Draft] = (), *, hold: list[Draft] | None = None) -> None:
         """Puts what is held of a rollout on record, then `drafts`; then `hold` is held."""
         with self.lock:
             held = self._held.get(rollout_id, [])
-            if held:
-                held[0].data["termination"] = termination
-            lines, numbered, sequences = self._lines([*held, *drafts])
-            if hold:
-                lines.extend(map(_held_line, hold))
+            if held and held[0].draft.data["termination"] != termination:
+                held[0].draft.data["termination"] = termination
+                held[0] = _encoded(held[0].draft)
+            lines, sequences = self._lines([*held, *map(_encoded, drafts)])
+            kept = [*map(_encoded, hold or ())]
+            lines.extend(map(_held_line, kept))
             if not lines:
                 return
             self._fresh()
             self.spool.append(b"".join(lines))
             self._held.pop(rollout_id, None)
-            if hold:
-                self._held[rollout_id] = hold
-            self._apply(numbered, sequences)
+            if kept:
+                self._held[rollout_id] = kept
+            self._apply([*(each.draft for each in held), *drafts], sequences)
 
-    def held(self, rollout_id: str) -> list[Draft]:
-        return self._held.get(rollout_id, [])
+    def holds(self, rollout_id: str) -> bool:
+        """Whether a step of a rollout is held back."""
+        return rollout_id in self._held
 
     def close(self, timeout_s: float) -> None:
         """Waits until the server has everything. Raises what it refused, or Unreachable: then the spool is left for a later process."""
@@ -165,27 +183,27 @@ class Journal:
 
     def _emit(self, drafts: Sequence[Draft]) -> None:
         self._fresh()
-        lines, numbered, sequences = self._lines(drafts)
+        lines, sequences = self._lines([*map(_encoded, drafts)])
         self.spool.append(b"".join(lines))
-        self._apply(numbered, sequences)
+        self._apply(drafts, sequences)
 
-    def _lines(self, drafts: Sequence[Draft]) -> tuple[list[bytes], Sequence[Draft], dict[str, int]]:
+    def _lines(self, encoded: Sequence[Encoded]) -> tuple[list[bytes], dict[str, int]]:
         sequences: dict[str, int] = {}
         known, run = self.state.sequences, (self.state.run or {}).get("runId")
         lines = []
-        for kind, stream, key, data, at in drafts:
+        for (kind, stream, _, _, at), event_id, data in encoded:
             sequence = sequences.get(stream, known.get(stream, 0))
             sequences[stream] = sequence + 1
             line = (
-                f'{{"id":"{derived_id(kind, key)}","type":"{kind}","schemaVersion":1,"stream":"{stream}","sequence":{sequence},'
+                f'{{"id":"{event_id}","type":"{kind}","schemaVersion":1,"stream":"{stream}","sequence":{sequence},'
                 f'"occurredAt":"{at}","correlationId":"{run or stream}","causationId":null,"producer":{self._producer},'
-                f'"data":{json.dumps(data, separators=(",", ":"), allow_nan=False)}}}\n'
+                f'"data":{data}}}\n'
             ).encode("ascii")
             if len(line) > LINE_LIMIT:
                 remedy = "shorten its texts; the server keeps long ones, up to 24 MiB in one step"
                 raise EspalierError(f"{kind} takes {len(line)} bytes, over {LINE_LIMIT}", remedy=remedy, field="observation")
             lines.append(line)
-        return lines, drafts, sequences
+        return lines, sequences
 
     def _apply(self, drafts: Sequence[Draft], sequences: dict[str, int]) -> None:
         self.state.sequences.update(sequences)
@@ -201,13 +219,14 @@ class Journal:
 
     def _begin_segment(self) -> None:
         head = b"#" + json.dumps(self.state.to_json(), separators=(",", ":")).encode("ascii") + b"\n"
-        held = b"".join(_held_line(draft) for drafts in self._held.values() for draft in drafts)
+        held = b"".join(_held_line(each) for held in self._held.values() for each in held)
         self.spool.begin_segment(head + held)
 
 
-def _held_line(draft: Draft) -> bytes:
-    said = {"id": derived_id(draft.type, draft.key), **draft._asdict()}
-    return b"~" + json.dumps(said, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
+def _held_line(encoded: Encoded) -> bytes:
+    kind, stream, key, _, at = encoded.draft
+    said = f'~{{"id":"{encoded.id}","type":"{kind}","stream":"{stream}","key":{_json(key)},"data":{encoded.data},"at":"{at}"}}\n'
+    return said.encode("ascii")
 
 
 def recover(connection: Connection, folder: Path) -> Journal | None:

@@ -60,6 +60,7 @@ class Sender:
 
     def _run(self) -> None:
         try:
+            self._wait()  # what opens a run would be a request of its own, and the first steps would wait for it
             while not self._stopping.is_set():
                 if not self._send_some():
                     self._wait()

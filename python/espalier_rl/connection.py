@@ -249,4 +249,7 @@ def _data_of(answer: Any) -> Any:
     extensions = first.get("extensions", {})
     path = ".".join(str(part) for part in first.get("path", []))
     message, remedy = str(first["message"]), str(extensions.get("remedy", ""))
-    raise EspalierError(message, remedy=remedy, field=path, status=200, code=str(extensions.get("code", "graphql")), problems=errors)
+    code = str(extensions.get("code", "graphql"))
+    if code.startswith("GRAPHQL_"):  # the question itself is none
+        path, remedy = "query", "correct the question; docs/reference/graphql.md and GET /graphql in a browser show what can be asked"
+    raise EspalierError(message, remedy=remedy, field=path, status=200, code=code, problems=errors)

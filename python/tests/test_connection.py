@@ -99,6 +99,13 @@ class Connections(unittest.TestCase):
         self.assertEqual((refused.exception.field, refused.exception.code), ("run", "NOT_FOUND"))
         self.assertEqual(connection.graphql("{ runs }"), {"runs": []})
 
+    def test_a_question_that_is_none_is_named_with_where_to_look(self):
+        said = {"errors": [{"message": 'Cannot query field "no" on type "Query".', "extensions": {"code": "GRAPHQL_VALIDATION_FAILED"}}]}
+        with self.assertRaises(er.EspalierError) as refused:
+            self.connect(self.scripted((200, {}, said))).graphql("{ no }")
+        self.assertEqual(refused.exception.field, "query")
+        self.assertIn("docs/reference/graphql.md", refused.exception.remedy)
+
     def test_a_stream_is_read_while_it_arrives_and_refused_as_any_request(self):
         connection = self.connect(self.scripted((200, {}, b"x" * 100_000), (404, {}, refusal("not-found", "no run", "name one"))))
         with connection.stream("GET", "/v1/x") as answer:

@@ -97,11 +97,18 @@ def common(out):
     return {"output_dir": out, "use_cpu": True, "bf16": False, "report_to": [], "save_strategy": "no", "max_length": None, "num_train_epochs": 1, "disable_tqdm": True}
 
 
+def file_of(folder, format):
+    """The file of a format, and what `load_dataset` calls its form."""
+    [path] = glob.glob(f"{folder}/{format.removeprefix('mined-')}/data.*")
+    return path, "parquet" if path.endswith(".parquet") else "json"
+
+
 def by_sft(folder, format, model, **options):
     tokenizer = AutoTokenizer.from_pretrained(model)
     if options.get("assistant_only_loss"):
         tokenizer.chat_template = WITH_GENERATION
-    rows = datasets.load_dataset("json", data_files=f"{folder}/{format.removeprefix('mined-')}/data.jsonl", split="train")
+    path, kind = file_of(folder, format)
+    rows = datasets.load_dataset(kind, data_files=path, split="train")
     with tempfile.TemporaryDirectory() as out:
         args = SFTConfig(**common(out), **options)
         trainer = SFTTrainer(model=AutoModelForCausalLM.from_pretrained(model), args=args, train_dataset=rows, processing_class=tokenizer)
@@ -278,10 +285,11 @@ def by_data_proto(folder):
     found("verl", "verl DataProto", "verl", "file", len(data), in_proto(data))
 
 
-FORMATS = ("openai", "sharegpt", "trl", "trl-tokens", "trl-grpo", "xtuner", "dpo", "atif", "parquet", "verl", "prompts", "steps")
+FORMATS = ("openai", "sharegpt", "trl", "trl-tokens", "trl-grpo", "xtuner", "dpo", "atif", "parquet", "verl", "prompts", "steps", "trl-tokens-parquet", "batches", "batches-parquet")
+PICTURED = ("openai", "sharegpt", "trl", "trl-grpo", "parquet", "steps")
 
 
-def by_datasets(folder, format, tokenizer):
+def by_datasets(folder, format, tokenizer, prefix=""):
     files = [*glob.glob(f"{folder}/one/{format}/data.*"), *glob.glob(f"{folder}/two/{format}/data.*")]
     kind = "parquet" if files[0].endswith(".parquet") else "json"
     for read, options in (
@@ -289,12 +297,12 @@ def by_datasets(folder, format, tokenizer):
         ("two runs", {"data_files": files}),
         ("two runs, the other first", {"data_files": files[::-1]}),
     ):
-        loaded_by_datasets(format, read, datasets.load_dataset(kind, **options, split="train"), tokenizer)
-    loaded_by_datasets(format, "folder", datasets.load_dataset(f"{folder}/one/{format}", split="train"), tokenizer)
+        loaded_by_datasets(prefix + format, read, datasets.load_dataset(kind, **options, split="train"), tokenizer)
+    loaded_by_datasets(prefix + format, "folder", datasets.load_dataset(f"{folder}/one/{format}", split="train"), tokenizer)
 
 
 def loaded_by_datasets(format, read, rows, tokenizer):
-    found(format, "load_dataset", "datasets", read, len(rows), trained.counted(format, list(rows), tokenizer))
+    found(format, "load_dataset", "datasets", read, len(rows), trained.counted(format.removeprefix("seen-"), list(rows), tokenizer))
 
 
 TABLES = {
@@ -313,6 +321,22 @@ def by_tables(folder, format, tokenizer):
         found(format, name, name, "file", len(rows), trained.counted(format, rows, tokenizer))
 
 
+def by_pictured(folder, tokenizer):
+    """Files whose pictures begin behind the rows that polars looks at: it and pyarrow are asked to look at all."""
+    everything = {
+        "polars": lambda path: pl.read_ndjson(path, infer_schema_length=None).to_dicts(),
+        "pyarrow": lambda path: pyarrow.json.read_json(path, read_options=pyarrow.json.ReadOptions(block_size=os.path.getsize(path) + 1)).to_pylist(),
+    }
+    said = {"polars": "file, infer_schema_length=None", "pyarrow": "file, block_size of the file"}
+    for format in PICTURED:
+        by_datasets(folder, format, tokenizer, prefix="seen-")
+        path, kind = file_of(f"{folder}/one", format)
+        for name, read in TABLES.items():
+            whole = kind == "json" and name in everything
+            rows = (everything[name] if whole else read)(path)
+            found("seen-" + format, name, name, said[name] if whole else "file", len(rows), trained.counted(format, rows, tokenizer))
+
+
 def by_hub_layout(folder, tokenizer):
     for split in ("train", "test"):
         rows = datasets.load_dataset(f"{folder}/hf", split=split)
@@ -323,6 +347,7 @@ def by_mined(folder, model, tokenizer):
     mined = f"{folder}/mined"
     by_sft(mined, "mined-trl", model)
     by_sft(mined, "mined-trl-tokens", model)
+    by_sft(mined, "mined-trl-tokens-parquet", model)
     by_llamafactory(mined, "mined-openai", tokenizer)
     by_verl_sft(mined, "mined-openai", tokenizer)
     by_xtuner(mined, "mined-xtuner", AutoTokenizer.from_pretrained(model))
@@ -336,6 +361,7 @@ def main(folder, model):
     one = f"{folder}/one"
     by_sft(one, "trl", model)
     by_sft(one, "trl-tokens", model)
+    by_sft(one, "trl-tokens-parquet", model)
     by_sft(one, "openai", model, assistant_only_loss=True)
     by_dpo(one, model)
     for format in ("openai", "sharegpt"):
@@ -352,6 +378,7 @@ def main(folder, model):
         by_datasets(folder, format, tokenizer)
     for format in FORMATS:
         by_tables(one, format, tokenizer)
+    by_pictured(f"{folder}/seen", tokenizer)
     by_hub_layout(one, tokenizer)
     print("\nfound " + json.dumps(FOUND))
 

@@ -163,6 +163,14 @@ class Tables(unittest.TestCase):
         with er.connect(server.url, token="t", retry_s=0.3) as db, self.assertRaises(er.Unreachable):
             db.rewards().arrow()
 
+    def test_a_server_that_is_away_is_named_with_the_remedy(self):
+        server = Breaking([0.0])
+        server.close()
+        with er.connect(server.url, token="t", retry_s=0.1) as db, self.assertRaises(er.Unreachable) as away:
+            db.rewards().arrow()
+        self.assertEqual(away.exception.field, "url")
+        self.assertIn("start the server", away.exception.remedy)
+
     def test_filters_are_the_parameters_of_the_server(self):
         server, db = self.serving()
 

@@ -17,9 +17,14 @@ class Prompts(NamedTuple):
     prompted: int
 
 
+def text(content):
+    """The texts of a message in parts, of a file with pictures, or of one that is a text."""
+    return content if isinstance(content, str) else "".join(part.get("text") or "" for part in content)
+
+
 def openai(row):
     """A reply without a weight is trained on."""
-    return [(each["content"], float(each.get("weight", 1))) for each in row["messages"] if each["role"] == "assistant"]
+    return [(text(each["content"]), float(each.get("weight", 1))) for each in row["messages"] if each["role"] == "assistant"]
 
 
 def sharegpt(row):
@@ -27,7 +32,7 @@ def sharegpt(row):
 
 
 def trl(row):
-    return [(each["content"], 1.0) for each in row["completion"]]
+    return [(text(each["content"]), 1.0) for each in row["completion"]]
 
 
 def xtuner(row):
@@ -35,7 +40,7 @@ def xtuner(row):
 
 
 def dpo(row):
-    return [(each["content"], 1.0) for side in ("chosen", "rejected") for each in row[side] if each["role"] == "assistant"]
+    return [(text(each["content"]), 1.0) for side in ("chosen", "rejected") for each in row[side] if each["role"] == "assistant"]
 
 
 def atif(row):
@@ -72,11 +77,14 @@ def counted(format, rows, tokenizer):
         replies = [reply for row in rows for reply in REPLIES[format](row)]
         return Counted(sum(size(text) for text, weight in replies if weight > 0), float(sum(weight for _, weight in replies)))
     if format == "trl-grpo":
-        replies = [each["content"] for row in rows for each in row["completion"] if each["role"] == "assistant"]
+        replies = [text(each["content"]) for row in rows for each in row["completion"] if each["role"] == "assistant"]
         return Counted(sum(map(size, replies)), rounded(sum(row["reward"] for row in rows)))
-    if format == "trl-tokens":
+    if format.startswith("batches"):
+        samples = [sample for row in rows for sample in row["samples"]]
+        return Counted(sum(int(sample["sampled_tokens"]) for sample in samples), rounded(sum(map(scored, samples))))
+    if format.startswith("trl-tokens"):
         masks = [list(row["loss_mask"]) for row in rows]
-        return Counted(sum(map(sum, masks)), float(sum(map(runs, masks))))
+        return Counted(int(sum(map(sum, masks))), float(sum(map(runs, masks))))
     if format == "verl":
         return Counted(int(sum(sum(row["response_mask"]) for row in rows)), rounded(sum(sum(row["token_level_scores"]) for row in rows)))
     if format == "prompts":
@@ -84,8 +92,15 @@ def counted(format, rows, tokenizer):
     raise ValueError(f"{format} is no format with a rule")
 
 
+def scored(sample):
+    """The sum of the scores of a sample: a list in Parquet, an object in lines."""
+    scores = sample["scores"]
+    values = scores.values() if isinstance(scores, dict) else [each["value"] for each in scores]
+    return sum(value or 0 for value in values)
+
+
 def prompted(messages, tokenizer):
-    plain = [{"role": each["role"], "content": each["content"]} for each in messages]
+    plain = [{"role": each["role"], "content": text(each["content"])} for each in messages]
     return len(tokenizer.apply_chat_template(plain, add_generation_prompt=True, tokenize=True, return_dict=True)["input_ids"])
 
 

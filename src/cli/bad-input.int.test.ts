@@ -183,6 +183,13 @@ describe('wrong files', () => {
     });
   });
 
+  test('an export refuses a name that says another form than the file has', async () => {
+    const lines = await refusal(['export', '--format', 'openai', '--out', join(files, 'x.parquet')]);
+    expect(lines).toEqual({ code: 1, line: expect.stringContaining('--format openai writes JSON lines: name the file .jsonl') });
+    const columns = await refusal(['export', '--format', 'verl', '--out', join(files, 'x.jsonl')]);
+    expect(columns).toEqual({ code: 1, line: expect.stringContaining('--format verl writes Parquet: name the file .parquet') });
+  });
+
   test('an export refuses a file that exists, or a folder that does not, and changes neither', async () => {
     const there = await refusal(['export', '--allow-empty', '--out', join(files, 'text.jsonl')]);
     expect(there).toEqual({

@@ -7,6 +7,7 @@ import type { Moment } from '../projections/as-of/moment.ts';
 import type { Entities } from '../projections/as-of/scope.ts';
 import type { TrajectoryQuery } from '../projections/trajectories/trajectory-query.ts';
 import { type BatchManifest, exportBatches } from '../usecases/datasets/batches/export-batches.ts';
+import type { Existing } from '../usecases/datasets/export/atomic-file.ts';
 import { type ChatTokenizer, openChatTokenizer } from '../usecases/datasets/export/chat-tokenizer.ts';
 import { exportFolder } from '../usecases/datasets/export/export-folder.ts';
 import { exportTrajectories } from '../usecases/datasets/export/export-trajectories.ts';
@@ -18,9 +19,10 @@ import { picturesPath } from '../usecases/datasets/export/picture-folder.ts';
 import { readTruths, type Truths } from '../usecases/datasets/export/truths.ts';
 import type { ContextRule, Lost } from '../usecases/datasets/export/without-context.ts';
 import { exportRows, type RowManifest } from '../usecases/datasets/rows/export-rows.ts';
+import { exportRowsFolder, type RowFolderManifest } from '../usecases/datasets/rows/export-rows-folder.ts';
 import type { RowFormat } from '../usecases/datasets/rows/row-options.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
-import { readersOf } from './readers-of.ts';
+import { readersOf, readersOfPictures } from './readers-of.ts';
 import { addRowOptions, generalOf, parametersOf, type RowFlags, rowFormatOf } from './row-flags.ts';
 import { type Lines, note, progressLine, say } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
@@ -29,7 +31,7 @@ interface ExportFlags extends QueryFlags, RowFlags {
   readonly out: string;
   readonly weights: 'policy' | 'own';
   readonly scope: 'trajectories' | 'trees';
-  readonly layout: 'trajectory' | 'step' | 'hf';
+  readonly layout: 'trajectory' | 'step' | 'hf' | 'hf-step';
   readonly context: ContextRule;
   readonly tokenizer?: string;
   readonly truths?: string;
@@ -82,14 +84,14 @@ export function addExport(program: Command): void {
     .addOption(
       new Option(
         '--layout <layout>',
-        'verl: a row per trajectory, which needs recorded token ids, or per step. hf: --out is a folder with shards, splits and a card',
+        'verl: a row per trajectory, which needs recorded token ids, or per step. hf: --out is a folder with shards, splits and a card; hf-step: one of verl with a row per step',
       )
-        .choices(['trajectory', 'step', 'hf'])
+        .choices(['trajectory', 'step', 'hf', 'hf-step'])
         .default('trajectory'),
     )
     .option(
       '--tokenizer <dir>',
-      'verl, trl: tokenises texts without recorded ids, and rows say so; trl is then a row of ids per trajectory. A folder with tokenizer.json',
+      'verl, trl: tokenises texts without recorded ids, and rows say so; trl is then a row of ids per trajectory, Parquet where the file is called so. A folder with tokenizer.json',
     )
     .option(
       '--truths <file>',
@@ -109,36 +111,46 @@ export function addExport(program: Command): void {
   command.action(async (flags: ExportFlags) => {
     const query = parseTrajectoryQuery(queryTexts(flags));
     if (flags.format === 'batches') return exportHistory(command, flags, query);
+    refuseEnding(flags);
     const tokenizer = await tokenizerOf(flags);
     const truths = await truthsOf(flags);
     const format = trajectoryFormatOf(flags, tokenizer, truths);
     await fromMoment(flags, format === null ? 'all' : entitiesOf(query), async (db, { blobs }, signal) => {
       const line = progressLine();
-      const existing = flags.force ? 'replace' : 'refuse';
-      const common = { db, blobs, query, out: flags.out, codeVersion: CODE_VERSION, waitMs: WAIT_MS, signal };
-      if (format === null && flags.layout === 'hf')
-        throw new Error('--layout hf is for whole trajectories: leave out --data, or --layout');
+      const existing: Existing = flags.force ? 'replace' : 'refuse';
+      let pictured = false;
+      const onPictures = () => {
+        pictured = true;
+      };
+      const noteReaders = (of: Parameters<typeof readersOf>[0]) =>
+        note([...readersOf(of), ...(pictured ? readersOfPictures(of) : [])]);
+      const common = { db, blobs, query, onPictures, out: flags.out, codeVersion: CODE_VERSION, waitMs: WAIT_MS, signal };
       if (format === null) {
         const rows = rowFormatWith(flags, tokenizer);
-        const manifest = await exportRows({
-          ...common,
-          ...{ existing, tokenizer, format: rows },
+        const options = {
+          ...{ ...common, existing, tokenizer, format: rows, general: generalOf(flags) },
           parameters: parametersOf(flags, { duplicates: 'remove', testTasks: 'keep', evaluations: 'keep' }),
-          general: generalOf(flags),
-          onProgress: (lines) => line.show(`exporting: ${lines} lines`),
-        });
+          onProgress: (lines: number) => line.show(`exporting: ${lines} lines`),
+        } as const;
+        if (isFolder(flags)) {
+          const made = await exportRowsFolder(options);
+          line.end();
+          noteReaders(rows);
+          return say(wantsJson(command) ? JSON.stringify(made) : describeRowsFolder(flags.out, made));
+        }
+        const manifest = await exportRows(options);
         line.end();
-        note(readersOf(rows));
+        noteReaders(rows);
         return say(wantsJson(command) ? JSON.stringify(manifest) : describeRows(flags.out, manifest));
       }
-      if (flags.layout === 'hf') {
+      if (isFolder(flags)) {
         const made = await exportFolder({
           ...common,
           ...{ existing, format, tokenizer, truths, empty: 'refuse' },
           onProgress: ({ done, total }) => line.show(`exporting: ${done}/${total} trajectories`),
         });
         line.end();
-        note(readersOf(format));
+        noteReaders(format);
         return say(wantsJson(command) ? JSON.stringify(made) : describeFolder(flags.out, made));
       }
       const manifest = await exportTrajectories({
@@ -148,7 +160,7 @@ export function addExport(program: Command): void {
         onProgress: ({ done, total }) => line.show(`exporting: ${done}/${total} trajectories`),
       });
       line.end();
-      note(readersOf(format));
+      noteReaders(format);
       say(wantsJson(command) ? JSON.stringify(manifest) : describeManifest(flags.out, manifest));
     });
   });
@@ -242,6 +254,19 @@ function describeFolder(out: string, { splits, files, counts }: FolderManifest):
   return `${out}: ${parts.join(', ')}; ${files.length} files, ${bytes.toLocaleString('en')} bytes (README.md, ${FOLDER_MANIFEST})${lost}`;
 }
 
+/** Whether --out is a folder for the hub. */
+function isFolder({ layout }: Pick<ExportFlags, 'layout'>): boolean {
+  return layout === 'hf' || layout === 'hf-step';
+}
+
+function describeRowsFolder(out: string, { splits, files }: RowFolderManifest): Lines {
+  const parts = Object.entries(splits).map(
+    ([split, { lines, trained }]) => `${split}: ${lines} lines, ${trained} replies trained on`,
+  );
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  return `${out}: ${parts.join('; ')}; ${files.length} files, ${bytes.toLocaleString('en')} bytes (README.md, ${FOLDER_MANIFEST})`;
+}
+
 /** Describes what a file of mined examples holds, and what the gates kept out. */
 export function describeRows(out: string, { counts, bytes, sha256 }: Pick<RowManifest, 'counts' | 'bytes' | 'sha256'>): string {
   const kinds = [
@@ -263,11 +288,30 @@ function lostText({ replies, tokens, rows }: Lost): string {
 /** Opens the tokenizer that was named. @throws Error where the format has no use for one. */
 async function tokenizerOf({ tokenizer, format, layout }: ExportFlags): Promise<ChatTokenizer | undefined> {
   if (tokenizer === undefined) return undefined;
-  if (format !== 'trl' && (format !== 'verl' || layout === 'step'))
+  if (format !== 'trl' && (format !== 'verl' || layout.endsWith('step')))
     throw new Error(
       '--tokenizer is for --format trl, and for verl with --layout trajectory: the other formats hold texts; leave it out',
     );
   return openChatTokenizer(tokenizer);
+}
+
+/** How a file of token ids is made, and whether it is Parquet: by its name. */
+function tokensOf({ out }: ExportFlags, tokenizer: ChatTokenizer | undefined): Pick<RowFormat, 'tokenizer' | 'container'> {
+  if (!tokenizer) return {};
+  return { tokenizer: tokenizer.sha256, ...(out.endsWith('.parquet') ? { container: 'parquet' as const } : {}) };
+}
+
+/** @throws Error for a name whose ending says another form than the file has: readers follow it. */
+function refuseEnding({ out, format, layout, tokenizer }: ExportFlags): void {
+  if (layout.endsWith('step') && format !== 'verl')
+    throw new Error(`--layout ${layout} is for --format verl: rows of ${format} are no steps; leave it out`);
+  if (isFolder({ layout }) || (format === 'trl' && tokenizer !== undefined)) return;
+  const isParquet = format === 'parquet' || format === 'verl';
+  if (!isParquet && out.endsWith('.parquet'))
+    throw new Error(
+      `--format ${format} writes JSON lines: name the file .jsonl; Parquet is --format parquet, verl, batches, or trl --tokenizer DIR`,
+    );
+  if (isParquet && /\.jsonl?$/.test(out)) throw new Error(`--format ${format} writes Parquet: name the file .parquet`);
 }
 
 /** Reads the ground truths that were named. @throws Error where the format has no use for them. */
@@ -293,13 +337,13 @@ function trajectoryFormatOf(
     case 'xtuner':
       return { kind, weights, metadata };
     case 'trl':
-      return { kind, weights, metadata, ...(tokenizer ? { tokenizer: tokenizer.sha256 } : {}) };
+      return { kind, weights, metadata, ...tokensOf(flags, tokenizer) };
     case 'trl-grpo':
       return { kind, metadata };
     case 'verl':
       return {
         kind,
-        layout: flags.layout === 'step' ? 'step' : 'trajectory',
+        layout: flags.layout.endsWith('step') ? 'step' : 'trajectory',
         ...(tokenizer ? { tokenizer: tokenizer.sha256 } : {}),
       };
     case 'jsonl':
@@ -320,7 +364,7 @@ function contextOf({ context }: ExportFlags): { readonly context?: Exclude<Conte
 
 function rowFormatWith(flags: ExportFlags, tokenizer: ChatTokenizer | undefined): RowFormat {
   const format = rowFormatOf(flags);
-  if (format.kind === 'trl' && tokenizer) return { ...format, tokenizer: tokenizer.sha256 };
+  if (format.kind === 'trl') return { ...format, ...tokensOf(flags, tokenizer) };
   return format.kind === 'openai' || format.kind === 'sharegpt' ? { ...format, ...contextOf(flags) } : format;
 }
 

@@ -57,3 +57,11 @@ export function readersOf(format: ExportFormat | RowFormat): readonly string[] {
       return format satisfies never;
   }
 }
+
+/** Describes what readers of tables must be asked for with a file of JSON lines with pictures; nothing of other files. */
+export function readersOfPictures({ kind }: ExportFormat | RowFormat): readonly string[] {
+  if (kind === 'parquet' || kind === 'verl' || kind === 'verl-prompts' || kind === 'jsonl') return [];
+  return [
+    'note: polars and pyarrow take types from the first rows, which may show no picture: read_ndjson(…, infer_schema_length=None), ReadOptions(block_size=) of the size of the file; load_dataset, pandas and duckdb need nothing',
+  ];
+}

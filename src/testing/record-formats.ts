@@ -8,6 +8,7 @@ import { readPromptsOfBatch } from '../training/rows/read-prompts-of-rows.ts';
 import { EventBuilder } from './event-builder.ts';
 import { givenEvents } from './given-events.ts';
 import { MemoryBlobs } from './memory-blobs.ts';
+import { testPictures } from './painted-world.ts';
 import { recordBatch } from './record-batches.ts';
 import { recordPrompt, type ShownPrompt } from './record-prompt.ts';
 
@@ -72,13 +73,48 @@ export function recordRun(name: string, value: number, component: string): Event
 /** Returns of the four rollouts of the leased batch, each of which sampled four tokens in two steps. */
 export const LEASED = [1, 0, 0.5, 0.25];
 
-/** Writes the body of a batch as the server leases it: one group whose tokens and prompts are on record. */
-export async function leaseInto(db: Db, file: string): Promise<void> {
-  const builder = new EventBuilder('leased');
-  const policy = { policyId: 'leased', version: 0 };
-  const runId = builder.run('leased', { config: { temperature: 1, training: { policyId: 'leased', channel: 'train' } }, policy });
-  const tree = builder.tree(runId, 'leased');
-  const rolloutIds = LEASED.map((value, ordinal) => {
+/** How many rollouts of the pictured run show no picture: more than readers look at to find the types of columns. */
+export const UNPICTURED = 110;
+
+/** A run that shows pictures late: a task of texts with many rollouts, then one that opens with a picture. */
+export async function recordPicturedRun(name: string, value: number): Promise<EventBuilder> {
+  const { dot, red } = await testPictures();
+  const builder = new EventBuilder(name);
+  const runId = builder.run(name);
+  const plain = builder.tree(runId, 'a');
+  for (let ordinal = 0; ordinal < UNPICTURED; ordinal++) {
+    const rolloutId = builder.rollout(plain, ordinal);
+    const leaf = builder.step(plain, rolloutId, plain.rootStepId, 1, { response: 'look', termination: 'terminated' });
+    builder.reward(plain, leaf, value / 4, { rolloutId });
+    builder.finishRollout(plain, rolloutId, leaf, { success: true, steps: 1 });
+  }
+  builder.closeTree(plain, UNPICTURED);
+  const task = { taskId: builder.id('task', 'b'), environment: 'textcraft', serverFingerprint: 'world-1' };
+  const said = { ...task, observationHash: 'b'.repeat(64), alias: 'b', goal: 'see', depth: 1, split: null };
+  const seen = builder.tree(runId, 'b', { task: said, observation: 'a dot', pictures: [dot.data] });
+  const one = builder.rollout(seen, 0);
+  const first = builder.step(seen, one, seen.rootStepId, 1, { response: 'see', observation: '', pictures: [red.data] });
+  const last = builder.step(seen, one, first, 2, { response: 'done', observation: 'over', termination: 'terminated' });
+  builder.reward(seen, last, value, { rolloutId: one });
+  builder.finishRollout(seen, one, last, { success: true, steps: 2 });
+  const two = builder.rollout(seen, 1);
+  const missed = builder.step(seen, two, seen.rootStepId, 1, { response: 'miss', termination: 'terminated' });
+  builder.reward(seen, missed, 0, { rolloutId: two });
+  builder.finishRollout(seen, two, missed, { success: false, steps: 1 });
+  builder.closeTree(seen, 2);
+  return builder;
+}
+
+/**
+ * Writes the body of a batch as the server leases it: one group whose tokens and prompts are on record.
+ * @param value what a unit of the returns counts.
+ */
+export async function leaseInto(db: Db, file: string, policyId = 'leased', value = 1): Promise<void> {
+  const builder = new EventBuilder(policyId);
+  const policy = { policyId, version: 0 };
+  const runId = builder.run(policyId, { config: { temperature: 1, training: { policyId, channel: 'train' } }, policy });
+  const tree = builder.tree(runId, policyId);
+  const rolloutIds = LEASED.map((returned, ordinal) => {
     const rolloutId = builder.rollout(tree, ordinal, { policy });
     const turns = [
       { ids: [1, 2], sampled: [3 + ordinal, 4] },
@@ -93,11 +129,11 @@ export async function leaseInto(db: Db, file: string): Promise<void> {
       });
       before = recordPrompt(builder, tree, { stepId: parent, text: `${ordinal} ${k}`, ids, sampled, before });
     }
-    builder.reward(tree, parent, value, { rolloutId });
+    builder.reward(tree, parent, returned * value, { rolloutId });
     builder.finishRollout(tree, rolloutId, parent, { steps: turns.length });
     return rolloutId;
   });
-  const batchId = recordBatch(builder, 'leased', tree.treeId, rolloutIds);
+  const batchId = recordBatch(builder, policyId, tree.treeId, rolloutIds);
   await givenEvents(db, builder.events);
   const blobs = new MemoryBlobs();
   const rows = await readBatchRows(db, blobs, batchId);

@@ -130,6 +130,8 @@ class Table:
                 return
             except (Cut, Unreachable) as fault:
                 if time.monotonic() + pause > until:
+                    if isinstance(fault, Unreachable):
+                        raise  # it names the server, and what to do
                     raise Unreachable(
                         f"{self.name}: the answer broke off again and again", remedy="look at the log of the server, and read again", code="unreachable"
                     ) from fault

@@ -1,32 +1,57 @@
+import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import type { FolderManifest } from './folder-manifest.ts';
 import { describeQuery } from './parse-trajectory-query.ts';
+import type { Shard } from './shard-sink.ts';
 
-/** Writes the card of a folder: which files are which split, as the hub and `load_dataset` read it, and what the rows are. */
+/** What a card says: which files are which split, what the rows are, and how many of what each split has. */
+export interface Card {
+  readonly title: string;
+  readonly what: string;
+  /** How the format is named on the command line. */
+  readonly command: string;
+  readonly query: TrajectoryQuery;
+  readonly codeVersion: string;
+  readonly files: readonly Shard[];
+  readonly columns: readonly string[];
+  readonly rows: readonly { readonly split: string; readonly cells: readonly number[] }[];
+}
+
+/** Writes the card of a folder of trajectories. */
 export function datasetCard({ format, formatVersion, query, counts, splits, codeVersion, files }: FolderManifest): string {
-  const names = Object.keys(splits).filter((split) => files.some(({ path }) => path.startsWith(`data/${split}-`)));
-  const configs = names.flatMap((split) => [`  - split: ${split}`, `    path: data/${split}-*`]);
-  const rows = names.map(
-    (split) => `| ${split} | ${splits[split]?.trajectories} | ${splits[split]?.steps} | ${splits[split]?.lines} |`,
-  );
+  return cardOf({
+    ...{ title: 'Trajectories of language agents', query, codeVersion, files },
+    what: `${counts.trajectories} trajectories of ${counts.trees} trees in the form \`${format.kind}\` (version ${formatVersion})`,
+    command: format.kind === 'verl-prompts' ? 'verl --data prompts' : format.kind,
+    columns: ['trajectories', 'steps', 'rows'],
+    rows: Object.entries(splits).map(([split, { trajectories, steps, lines }]) => ({
+      split,
+      cells: [trajectories, steps, lines],
+    })),
+  });
+}
+
+/** Writes a card as the hub and `load_dataset` read it. */
+export function cardOf({ title, what, command, query, codeVersion, files, columns, rows }: Card): string {
+  const written = rows.filter(({ split }) => files.some(({ path }) => path.startsWith(`data/${split}-`)));
   return [
     '---',
     'configs:',
     '- config_name: default',
     '  data_files:',
-    ...configs,
+    ...written.flatMap(({ split }) => [`  - split: ${split}`, `    path: data/${split}-*`]),
     'tags:',
     '- espalier',
     '- agent',
     '---',
     '',
-    '# Trajectories of language agents',
+    `# ${title}`,
     '',
-    `${counts.trajectories} trajectories of ${counts.trees} trees in the form \`${format.kind}\` (version ${formatVersion}), written by`,
-    `\`espalier export --format ${format.kind === 'verl-prompts' ? 'verl --data prompts' : format.kind} --layout hf\` of version ${codeVersion} from: ${describeQuery(query) || 'everything'}.`,
+    `${what}, written by`,
+    `\`espalier export --format ${command} --layout hf\` of version ${codeVersion} from: ${describeQuery(query) || 'everything'}.`,
     '',
-    '| split | trajectories | steps | rows |',
-    '|---|---|---|---|',
-    ...rows,
+    `| split | ${columns.join(' | ')} |`,
+    `|---|${columns.map(() => '---|').join('')}`,
+    ...written.map(({ split, cells }) => `| ${split} | ${cells.join(' | ')} |`),
     '',
     'The split is that of the task; tasks without one are in `train`. `_manifests/dataset.manifest` holds the query, the position of the',
     'record that was read, and the SHA-256 of every file.',

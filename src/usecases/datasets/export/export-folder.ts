@@ -14,7 +14,8 @@ import { type Shard, ShardSink } from './shard-sink.ts';
 import { readSnapshot } from './snapshot.ts';
 import { writeFormat } from './write-format.ts';
 
-const SPLITS = ['train', 'validation', 'test'] as const;
+/** The splits of a folder, in the order in which they are written. */
+export const SPLITS = ['train', 'validation', 'test'] as const;
 
 /**
  * Writes the trajectories of a query as a folder that the Hugging Face hub and `load_dataset` read as it is: `data/` with the
@@ -41,6 +42,7 @@ export async function exportFolder(options: ExportOptions): Promise<FolderManife
         const forgotten = await countForgotten(trx, query);
         if (forgotten > 0) throw payloadForgotten(forgotten, total);
         const pictures = openPictures(trx, blobs, await readPromptsHeld(trx, query));
+        if (pictures.any) options.onPictures?.();
         if (pictures.any && !isParquet(format) && format.kind !== 'openai')
           throw new DatasetError(
             'picture',
@@ -90,8 +92,9 @@ export function splitOf(split: string | null): (typeof SPLITS)[number] {
   return split === 'validation' || split === 'valid' || split === 'val' || split === 'dev' ? 'validation' : 'train';
 }
 
-function isParquet({ kind }: ExportFormat): boolean {
-  return kind === 'parquet' || kind === 'verl' || kind === 'verl-prompts';
+function isParquet(format: ExportFormat): boolean {
+  const { kind } = format;
+  return (kind === 'trl' && format.container === 'parquet') || kind === 'parquet' || kind === 'verl' || kind === 'verl-prompts';
 }
 
 function sumOf(all: readonly ExportCounts[]): ExportCounts {

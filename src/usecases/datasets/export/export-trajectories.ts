@@ -43,6 +43,8 @@ export interface ExportOptions {
   /** How long the projections may take to reach one another. */
   readonly waitMs: number;
   readonly signal: AbortSignal;
+  /** Called where prompts of what is exported show pictures. */
+  readonly onPictures?: () => void;
   readonly onProgress: (progress: { readonly done: number; readonly total: number }) => void;
 }
 
@@ -66,6 +68,7 @@ export async function exportTrajectories(options: ExportOptions): Promise<Manife
       if (forgotten > 0) throw payloadForgotten(forgotten, total);
       onProgress({ done: 0, total });
       const drawing = openPictures(trx, blobs, await readPromptsHeld(trx, query));
+      if (drawing.any) options.onPictures?.();
       const job = { trx, blobs, query, format, tokenizer, truths, file, pictures: drawing, folder, signal };
       const written = await writeFormat({ ...job, onDone: (done) => onProgress({ done, total }) });
       // each step of `jsonl` is one event, however many paths share it: its writer compares tree by tree

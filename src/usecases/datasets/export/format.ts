@@ -20,6 +20,8 @@ export type ExportFormat =
       readonly metadata: 'include' | 'omit';
       /** SHA-256 of the tokenizer of a file of token ids, a line per trajectory; left out, it is one of texts. */
       readonly tokenizer?: string;
+      /** Of a file of token ids; left out, it has a line of JSON for each row. */
+      readonly container?: 'parquet';
     }
   /** One scored completion per line for TRL: prompt, completion, reward, and the group that it is compared in. */
   | { readonly kind: 'trl-grpo'; readonly metadata: 'include' | 'omit' }

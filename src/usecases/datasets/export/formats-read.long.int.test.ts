@@ -3,14 +3,17 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { promptMessages } from '../../../domain/history/prompt.ts';
 import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
+import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
+import { evidence } from '../../../testing/formats-evidence.ts';
+import { BEHIND_CONTEXT, RECORDED, type Read, recordSays, VALUES } from '../../../testing/formats-recorded.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
 import { MemoryBlobs } from '../../../testing/memory-blobs.ts';
 import { consumersForTests } from '../../../testing/python.ts';
-import { LEASED, leaseInto, recordRun } from '../../../testing/record-formats.ts';
+import { leaseInto, recordPicturedRun, recordRun } from '../../../testing/record-formats.ts';
 import { recordRevision } from '../../../testing/record-revision.ts';
 import { useTestDatabase } from '../../../testing/use-test-database.ts';
+import { exportBatches } from '../batches/export-batches.ts';
 import { exportRows } from '../rows/export-rows.ts';
 import type { RowFormat } from '../rows/row-options.ts';
 import { type ChatTokenizer, openChatTokenizer } from './chat-tokenizer.ts';
@@ -23,38 +26,8 @@ const found = await consumersForTests();
 const python = found.kind === 'found' ? found.python : '';
 const EVIDENCE = new URL('../../../../docs/evidence/formats.md', import.meta.url);
 const database = useTestDatabase({ emptied: 'before-each' });
+const shop = datasetWorkshop();
 const signal = new AbortController().signal;
-
-/** What is trained on, as a reader found it and as the record says it. */
-interface Trained {
-  readonly rows: number;
-  readonly tokens?: number;
-  /** The sum of the weights of replies; of rewards where the format holds those. */
-  readonly weight?: number;
-  /** Tokens of prompts of a file of which nothing is trained on. */
-  readonly prompted?: number;
-  readonly truths?: readonly string[];
-}
-
-interface Read extends Trained {
-  readonly format: string;
-  readonly reader: string;
-  readonly version: string;
-  readonly read: string;
-}
-
-/** Replies that are trained on; their texts are a token per sign of the tokenizer, and one that ends them. */
-const TRAINED = ['look', 'takebread', 'end', 'lose', 'leave', 'stay', 'own'];
-/** Of these those that follow a reply that is context: `leave` a shared step, `own` a guide's. */
-const BEHIND_CONTEXT = ['leave', 'own'];
-/** Those of the tree of the split `test`. */
-const TESTED = ['stay', 'own'];
-/** What the record adds up to: returns of the five rollouts for each unit of `value`. */
-const RETURNS = 1 + 1 / 2 + 1 / 4;
-/** The values of the two runs. */
-const VALUES = [1, 0.33] as const;
-const INSTRUCTION = 'Craft what is asked.';
-const tokensOf = (replies: readonly string[]) => replies.reduce((sum, reply) => sum + reply.length + 1, 0);
 
 (found.kind === 'found' ? describe : describe.skip)(
   `the formats and their readers (${found.kind === 'found' ? found.versions : `skipped: ${found.reason}`})`,
@@ -76,9 +49,13 @@ const tokensOf = (replies: readonly string[]) => replies.reduce((sum, reply) => 
         await exportAll(join(folder, name), String(events.find(({ type }) => type === 'RunStarted')?.stream));
       }
       await leaseInto(database.db, join(folder, 'lease.safetensors'));
+      await leaseInto(database.db, join(folder, 'other.safetensors'), 'leased-two', VALUES[1]);
+      await exportHistories();
+      await exportPictured();
       await exportMined(join(folder, 'mined'));
       const said = await run('-m', 'tests_consumers.matrix', folder, join(folder, 'model'));
-      const reads: readonly Read[] = JSON.parse(/^found (.*)$/m.exec(said)?.[1] ?? 'null');
+      const read: readonly Read[] = JSON.parse(/^found (.*)$/m.exec(said)?.[1] ?? 'null');
+      const reads = [...read, await byImport()];
       expect(reads).toEqual(
         reads.map(({ format, reader, version, read }) => ({
           format,
@@ -91,7 +68,10 @@ const tokensOf = (replies: readonly string[]) => replies.reduce((sum, reply) => 
       const cells = new Set(reads.map(({ format, reader, read }) => `${format} by ${reader}, ${read}`));
       expect(cells.size).toBe(reads.length);
       for (const format of Object.keys(RECORDED))
-        for (const [reader, read] of EVERY_FORMAT) expect(cells).toContain(`${format} by ${reader}, ${read}`);
+        for (const [reader, read] of EVERY_FORMAT) {
+          const asked = PICTURED_LINES.includes(format) ? ASKED[reader] : undefined;
+          expect(cells).toContain(`${format} by ${reader}, ${asked ?? read}`);
+        }
       for (const cell of OWN_READERS) expect(cells).toContain(cell);
       const table = evidence(reads);
       if (process.env.ESPALIER_WRITE_EVIDENCE === '1') await writeFile(EVIDENCE, table);
@@ -107,6 +87,7 @@ const tokensOf = (replies: readonly string[]) => replies.reduce((sum, reply) => 
         sharegpt: { kind: 'sharegpt', weights: 'own', context: 'drop' },
         trl: { kind: 'trl', ...plain },
         'trl-tokens': { kind: 'trl', ...plain, tokenizer: tokenizer.sha256 },
+        'trl-tokens-parquet': { kind: 'trl', ...plain, tokenizer: tokenizer.sha256, container: 'parquet' },
         'trl-grpo': { kind: 'trl-grpo', metadata: 'include' },
         xtuner: { kind: 'xtuner', ...plain },
         atif: { kind: 'atif', weights: 'own' },
@@ -117,7 +98,7 @@ const tokensOf = (replies: readonly string[]) => replies.reduce((sum, reply) => 
       };
       const choices = { existing: 'refuse', empty: 'refuse', onProgress: () => undefined } as const;
       for (const [name, format] of Object.entries(formats)) {
-        const ending = format.kind === 'parquet' || format.kind.startsWith('verl') ? 'parquet' : 'jsonl';
+        const ending = name.endsWith('parquet') || format.kind.startsWith('verl') ? 'parquet' : 'jsonl';
         await mkdir(join(into, name), { recursive: true });
         const { counts } = await exportTrajectories({ ...common, ...choices, format, out: join(into, name, `data.${ending}`) });
         if ('context' in format) expect(counts.lost).toEqual({ replies: BEHIND_CONTEXT.length, tokens: 0, rows: 2 });
@@ -146,6 +127,82 @@ const tokensOf = (replies: readonly string[]) => replies.reduce((sum, reply) => 
       });
     }
 
+    /** Exports the history of the batches of two policies, as lines and as Parquet. */
+    async function exportHistories(): Promise<void> {
+      for (const [name, policy] of [
+        ['one', 'leased'],
+        ['two', 'leased-two'],
+      ] as const)
+        for (const container of ['jsonl', 'parquet'] as const) {
+          const into = join(folder, name, container === 'jsonl' ? 'batches' : 'batches-parquet');
+          await mkdir(into, { recursive: true });
+          await exportBatches({
+            ...{ db: database.db, policies: [policy], container, out: join(into, `data.${container}`), existing: 'refuse' },
+            ...{ codeVersion: 'test', waitMs: 60_000, signal, onProgress: () => undefined },
+          });
+        }
+    }
+
+    /** Exports two runs that show pictures behind many rows without. */
+    async function exportPictured(): Promise<void> {
+      for (const [i, name] of ['one', 'two'].entries()) {
+        const { events } = await recordPicturedRun(`pictured ${name}`, VALUES[i] ?? 0);
+        await givenEvents(database.db, events);
+        const runId = String(events.find(({ type }) => type === 'RunStarted')?.stream);
+        const common = { db: database.db, blobs: new MemoryBlobs(), query: { ...everyTrajectory, runs: [runId] } };
+        const choices = { existing: 'refuse', empty: 'refuse', codeVersion: 'test', waitMs: 60_000, signal } as const;
+        const formats: Readonly<Record<string, ExportFormat>> = {
+          openai: { kind: 'openai', weights: 'own', metadata: 'include', context: 'drop' },
+          sharegpt: { kind: 'sharegpt', weights: 'own', context: 'drop' },
+          trl: { kind: 'trl', weights: 'own', metadata: 'include' },
+          'trl-grpo': { kind: 'trl-grpo', metadata: 'include' },
+          parquet: { kind: 'parquet', weights: 'own' },
+          steps: { kind: 'verl', layout: 'step' },
+        };
+        const out = async (format: string, ending: string) => {
+          const into = join(folder, 'seen', name, format);
+          await mkdir(into, { recursive: true });
+          return join(into, `data.${ending}`);
+        };
+        for (const [named, format] of Object.entries(formats)) {
+          const ending = named === 'parquet' || named === 'steps' ? 'parquet' : 'jsonl';
+          await exportTrajectories({
+            ...{ ...common, ...choices, format, out: await out(named, ending), onProgress: () => undefined },
+          });
+        }
+      }
+    }
+
+    /** What an empty installation trains on that a file of events was imported into. */
+    async function byImport(): Promise<Read> {
+      const events = recordRun('one', VALUES[0], 'environment').events;
+      await givenEvents(shop.db, events);
+      const source = await shop.exportTo('events.jsonl', { kind: 'jsonl', scope: 'trajectories' });
+      await shop.startAgain();
+      await shop.importing({ source });
+      const out = shop.path('again.jsonl');
+      await exportTrajectories({
+        ...{ db: shop.db, blobs: shop.blobs, query: everyTrajectory, out, existing: 'refuse', empty: 'refuse' },
+        ...{ format: { kind: 'trl', weights: 'own', metadata: 'include', tokenizer: tokenizer.sha256 }, tokenizer },
+        ...{ codeVersion: 'test', waitMs: 60_000, signal, onProgress: () => undefined },
+      });
+      const masks = (await readFile(out, 'utf8'))
+        .trimEnd()
+        .split('\n')
+        .map((line): string => JSON.parse(line).loss_mask.join(''));
+      const ones = masks.flatMap((mask) => mask.match(/1+/g) ?? []);
+      const tokens = ones.reduce((sum, { length }) => sum + length, 0);
+      return {
+        format: 'jsonl',
+        reader: 'espalier import',
+        version: '',
+        read: 'file',
+        rows: masks.length,
+        tokens,
+        weight: ones.length,
+      };
+    }
+
     /** Exports examples of a searched tree, and puts those for TRL in one folder with the trajectories of the two runs. */
     async function exportMined(into: string): Promise<void> {
       const { builder, place } = recordRevision();
@@ -156,6 +213,7 @@ const tokensOf = (replies: readonly string[]) => replies.reduce((sum, reply) => 
       const formats: Readonly<Record<string, Partial<RowFormat> & Pick<RowFormat, 'kind'>>> = {
         trl: { kind: 'trl' },
         'trl-tokens': { kind: 'trl', tokenizer: tokenizer.sha256 },
+        'trl-tokens-parquet': { kind: 'trl', tokenizer: tokenizer.sha256, container: 'parquet' },
         openai: { kind: 'openai', context: 'drop' },
         xtuner: { kind: 'xtuner' },
         'agent-r': { kind: 'agent-r' },
@@ -163,7 +221,13 @@ const tokensOf = (replies: readonly string[]) => replies.reduce((sum, reply) => 
       for (const [name, format] of Object.entries(formats)) {
         await mkdir(join(into, name), { recursive: true });
         const { counts } = await exportRows({
-          ...{ ...common, out: join(into, name, 'data.jsonl'), general: null, existing: 'refuse', onProgress: () => undefined },
+          ...{
+            ...common,
+            out: join(into, name, `data.${format.container ?? 'jsonl'}`),
+            general: null,
+            existing: 'refuse',
+            onProgress: () => undefined,
+          },
           format: { metadata: 'include', span: 'reply', ...format },
           parameters: { data: 'both', thresholds: { alpha: 0.5, beta: 0.2 }, state: 'verified', gates },
         });
@@ -184,10 +248,19 @@ const EVERY_FORMAT = [
   ...['file', 'folder', 'two runs', 'two runs, the other first'].map((read) => ['load_dataset', read] as const),
   ...['pandas', 'polars', 'duckdb', 'pyarrow'].map((reader) => [reader, 'file'] as const),
 ];
+/** Files of lines whose pictures begin late, and what these readers are asked for. */
+const PICTURED_LINES = ['openai', 'sharegpt', 'trl', 'trl-grpo'].map((format) => `seen-${format}`);
+const ASKED: Readonly<Record<string, string>> = {
+  polars: 'file, infer_schema_length=None',
+  pyarrow: 'file, block_size of the file',
+};
 /** The trainers that a format is written for. */
 const OWN_READERS = [
   'trl by TRL SFTTrainer, file',
   'trl-tokens by TRL SFTTrainer, file',
+  'trl-tokens-parquet by TRL SFTTrainer, file',
+  'mined-trl-tokens-parquet by TRL SFTTrainer, file',
+  'jsonl by espalier import, file',
   'openai by TRL SFTTrainer(assistant_only_loss=True), file',
   'openai by LLaMA-Factory SupervisedDatasetProcessor, file',
   'sharegpt by LLaMA-Factory SupervisedDatasetProcessor, file',
@@ -213,127 +286,6 @@ const OWN_READERS = [
   'mined-agent-r by load_dataset, file',
   'trl by load_dataset, folder of two runs and mined examples',
 ];
-
-/** The replies of pairs: those at which a good and a bad rollout part, and what followed. */
-const PAIRED = ['look', 'lose', 'takebread', 'leave', 'stay', 'guide'];
-const PLAIN = TRAINED.filter((reply) => !BEHIND_CONTEXT.includes(reply));
-
-/** What mined examples train on: the replies of the good trajectory, and the one that turns back from the bad one. */
-const GOOD = ['Thought: s\nAction: s', 'Thought: g\nAction: g'];
-const MINED = [...GOOD, 'Thought: I was wrong. g\nAction: g'];
-/** What the tokenizer of Python makes of a reply; that of the export has a token for signs that it does not know. */
-const signs = (text: string) => text.match(/[a-z0-9:]/g)?.length ?? 0;
-const signsOf = (replies: readonly string[]) => replies.reduce((sum, reply) => sum + signs(reply) + 1, 0);
-const MINED_SAYS: Readonly<Record<string, Trained>> = {
-  'mined-trl': { rows: 3, tokens: signsOf(MINED), weight: 3 },
-  'mined-trl-tokens': { rows: 2, tokens: tokensOf(MINED), weight: 3 },
-  'mined-openai': { rows: 1, tokens: signsOf(GOOD), weight: 2 },
-  'mined-xtuner': { rows: 2, tokens: signsOf(MINED), weight: 3 },
-  'mined-agent-r': { rows: 2, tokens: signsOf(MINED), weight: 3 },
-};
-
-/** What the record says of the file of each of the two runs. */
-const RECORDED: Readonly<Record<string, (value: number) => Trained>> = {
-  openai: () => ({ rows: 3, tokens: tokensOf(PLAIN), weight: PLAIN.length }),
-  sharegpt: () => ({ rows: 3, tokens: tokensOf(PLAIN), weight: PLAIN.length }),
-  trl: () => ({ rows: TRAINED.length, tokens: tokensOf(TRAINED), weight: TRAINED.length }),
-  'trl-tokens': () => ({ rows: 5, tokens: tokensOf(TRAINED), weight: TRAINED.length }),
-  'trl-grpo': (value) => ({ rows: 5, tokens: tokensOf(TRAINED), weight: RETURNS * value }),
-  xtuner: () => ({ rows: 5, tokens: tokensOf(TRAINED), weight: TRAINED.length }),
-  // the rewards of the second task of the other run differ by less than beta
-  dpo: (value) => {
-    const replies = value === 1 ? PAIRED : PAIRED.slice(0, 4);
-    return { rows: replies.length / 2, tokens: tokensOf(replies), weight: replies.length };
-  },
-  atif: () => ({ rows: 5, tokens: tokensOf(TRAINED), weight: TRAINED.length }),
-  parquet: () => ({ rows: 5, tokens: tokensOf(TRAINED), weight: TRAINED.length }),
-  verl: (value) => ({ rows: 5, tokens: tokensOf(TRAINED), weight: RETURNS * value }),
-  // a row of the guide's step, too, by its name
-  steps: () => ({ rows: TRAINED.length + 1, tokens: tokensOf(TRAINED), weight: TRAINED.length }),
-  prompts: () => ({ rows: 2, prompted: promptTokens('Goal: craft bread.') + promptTokens('Goal: craft axe.') }),
-};
-
-/**
- * Counts the tokens of a task's first prompt by the talker's template: one for each small letter, digit and colon (it has no
- * other signs), and one that ends each message.
- */
-function promptTokens(firstObservation: string): number {
-  const messages = promptMessages({ instruction: INSTRUCTION, firstObservation, history: [] });
-  return messages.reduce((sum, { role, content }) => sum + signs(`${role}:${content}`) + 1, signs('assistant:'));
-}
-
-/** What the record says of what a reader reads. */
-function recordSays(format: string, reader: string, read: string): Trained {
-  if (format === 'lease') {
-    const sampled = 4 * LEASED.length;
-    if (reader === 'TRL SFTTrainer') return { rows: LEASED.length, tokens: sampled, weight: 2 * LEASED.length };
-    if (reader === 'TRL DPOTrainer') return { rows: 1, tokens: 8, weight: 4 };
-    return { rows: LEASED.length, tokens: sampled, weight: LEASED.reduce((sum, value) => sum + value) };
-  }
-  if (format === 'trl-tokens --layout hf') {
-    const replies = TRAINED.filter((reply) => TESTED.includes(reply) === read.endsWith('test'));
-    return { rows: read.endsWith('test') ? 2 : 3, tokens: tokensOf(replies), weight: replies.length };
-  }
-  if (format === 'trl-grpo' && reader === 'TRL GRPOTrainer') {
-    const replies = TRAINED.filter((reply) => reply !== 'leave'); // that of the third rollout of its group
-    return { rows: 4, tokens: tokensOf(replies), weight: RETURNS };
-  }
-  const mined = MINED_SAYS[format];
-  if (mined) return mined;
-  if (read === 'folder of two runs and mined examples')
-    return { rows: 2 * TRAINED.length + 3, tokens: 2 * tokensOf(TRAINED) + signsOf(MINED), weight: 2 * TRAINED.length + 3 };
-  const said = RECORDED[format];
-  if (!said) throw new Error(`${format} by ${reader} has no expectation`);
-  const files = read.startsWith('two runs') ? VALUES.map(said) : [said(VALUES[0])];
-  const sum = (of: (each: Trained) => number | undefined) =>
-    Math.round(1e4 * files.reduce((total, each) => total + (of(each) ?? 0), 0)) / 1e4;
-  const rows = sum((each) => each.rows);
-  if (format !== 'prompts') return { rows, tokens: sum((each) => each.tokens), weight: sum((each) => each.weight) };
-  const truths = reader.startsWith('verl') ? { truths: ['craft axe', 'craft bread'] } : {};
-  return { rows, prompted: sum((each) => each.prompted), ...truths };
-}
-
-/** What readers call the options that wrote a file. */
-const OPTIONS: Readonly<Record<string, string>> = {
-  'trl-tokens': 'trl --tokenizer',
-  'trl-tokens --layout hf': 'trl --tokenizer --layout hf',
-  verl: 'verl --tokenizer',
-  prompts: 'verl --data prompts',
-  lease: 'leased batch',
-  steps: 'verl --layout step',
-  'mined-trl': 'trl --data both',
-  'mined-trl-tokens': 'trl --data both --tokenizer',
-  'mined-openai': 'openai --data both',
-  'mined-xtuner': 'xtuner --data both',
-  'mined-agent-r': 'agent-r',
-};
-
-function evidence(reads: readonly Read[]): string {
-  const lineOf = ({ format, reader, version, read, rows, tokens, weight, prompted, truths }: Read) => {
-    const trained = prompted === undefined ? tokens : `0 (${prompted} of prompts)`;
-    const sum = truths === undefined ? (weight ?? '') : `ground truths ${truths.join(', ')}`;
-    return `| \`${OPTIONS[format] ?? format}\` | ${reader} ${version} | ${read} | ${rows} | ${trained} | ${sum} |`;
-  };
-  return `# Formats and their readers
-
-One record of five trajectories with seven replies that are trained on (${tokensOf(TRAINED)} tokens of a tokenizer of one token per sign, their ends included), two of which follow replies that
-are context; and a second one with other rewards. Each file is read by the package that it is written for, and what that trains on is compared with the record.
-\`openai\` and \`sharegpt\` leave out what follows context (\`--context drop\`), and their manifests count it: 2 replies.
-
-The table is written by the test that makes it: \`ESPALIER_WRITE_EVIDENCE=1 npm run test:long -- formats-read\`.
-
-Every cell is compared with the record: the number of tokens that are trained on, and the sum of their weights. The weight of a reply is 1, or 0 where it is
-context; where a format holds rewards (\`trl-grpo\`, \`verl\`, a leased batch as rollouts), the column has their sum. Trainers count in the batches that their loss is
-computed of; readers of tables have their rows counted by the columns that say what is trained on (\`python/tests_consumers/trained.py\`). A leased batch is the
-body that the server sends: ${LEASED.length} rollouts of ${4} sampled tokens in two steps each; a pair of it is its best and its worst rollout.
-\`--data both\` are examples of a searched tree: a good trajectory of two replies, and a revision whose two bad replies nobody may train on, with the one that turns back
-(their texts have signs that the tokenizer does not know: the export has a token for each, transformers leaves them out).
-
-| format | reader | reads | rows | trained tokens | sum of weights |
-|---|---|---|---|---|---|
-${reads.map(lineOf).join('\n')}
-`;
-}
 
 async function run(...args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {

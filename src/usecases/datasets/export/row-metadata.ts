@@ -5,7 +5,7 @@ import { float } from './json-line.ts';
 
 /** Where a row comes from: every id that leads back to the record, and what it was worth. Null is what does not apply. */
 export interface RowOrigin {
-  readonly kind: 'trajectory' | 'good' | 'revision' | 'pair';
+  readonly kind: 'trajectory' | 'good' | 'revision' | 'pair' | 'general';
   /** The rollout, and the step at which it ended; of mined rows the good one. */
   readonly trajectory: string;
   readonly leaf: string;
@@ -81,6 +81,21 @@ export function rowMetadata(origin: RowOrigin, { prompt, part }: RowSaid): objec
     part,
     scores: Object.entries(scores).flatMap(([name, value]) => (value === null ? [] : [{ name, value: float(value) }])),
   };
+}
+
+/**
+ * What a general conversation that was mixed in says of itself: the same keys, so that a file has one type of metadata.
+ * @param eta the share of agent examples in the mixture.
+ */
+export function generalMetadata(index: number, eta: number): object {
+  const none = { name: '', fingerprint: '' };
+  const origin: RowOrigin = {
+    ...{ kind: 'general', trajectory: '', leaf: '', rejected: null, rejectedLeaf: null, tree: '', run: '' },
+    ...{ task: { id: '', alias: '', goal: '', depth: null, split: null }, environment: none, policy: { id: '', version: 0 } },
+    ...{ ordinal: index, outcome: '', success: null, steps: 0, revision: null, state: null, judge: null, judgements: [] },
+    ...{ annotations: [], rejectedAnnotations: [], scores: { eta } },
+  };
+  return rowMetadata(origin, { prompt: 'composed', part: { index: 0, of: 1, from: 0, to: 0 } });
 }
 
 /** Names a success as a word: "false" as a text would be true to who tests it. */

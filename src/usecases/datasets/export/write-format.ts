@@ -16,6 +16,7 @@ import type { PictureFolder } from './picture-folder.ts';
 import type { Pictures } from './pictures.ts';
 import { streamEvents } from './stream-events.ts';
 import { streamTrajectories } from './stream-trajectories.ts';
+import { TokenFile } from './token-file.ts';
 import { goalsAsTruths, type Truths } from './truths.ts';
 import { VerlFile } from './verl-file.ts';
 import { VerlPrompts, verlPrompts } from './verl-prompts.ts';
@@ -102,11 +103,14 @@ async function writeTokens(
   tokenizer: ChatTokenizer,
 ): Promise<ExportCounts> {
   let retokenised = 0;
-  const counts = await writeBodies(job, async (trajectory) => {
+  const parquet = format.container === 'parquet' ? new TokenFile(job.file, format) : null;
+  const counts = await writeTrajectories(job, async (trajectory) => {
     const bodies = tokenBodies(trajectory, format, tokenizer);
     retokenised += bodies.filter(({ tokenised }) => tokenised === 'retokenised').length;
-    return bodies;
+    for (const body of bodies) await (parquet ? parquet.write(body) : job.file.write(jsonLine(body)));
+    return bodies.length;
   });
+  await parquet?.finish();
   return { ...counts, ...(retokenised > 0 ? { retokenised } : {}) };
 }
 

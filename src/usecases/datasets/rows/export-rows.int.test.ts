@@ -10,6 +10,7 @@ import { recordRevision } from '../../../testing/record-revision.ts';
 import { tinyIds, writeTinyTokenizer } from '../../../testing/tiny-tokenizer.ts';
 import { openChatTokenizer } from '../export/chat-tokenizer.ts';
 import { manifestPath } from '../export/manifest.ts';
+import { readParquet } from '../prepare/read-parquet.ts';
 import { exportRows, type RowExportOptions } from './export-rows.ts';
 import type { RowFormat, RowParameters } from './row-options.ts';
 
@@ -103,10 +104,37 @@ describe('training rows of the record', () => {
     ]);
     expect(rows.map((row) => (row as { metadata?: { kind: string } }).metadata?.kind)).toEqual([
       'good',
-      undefined,
+      'general',
       'revision',
-      undefined,
+      'general',
     ]);
+    const out = shop.path('rows.parquet');
+    await exporting({ format: { ...format, container: 'parquet' }, tokenizer, general, out });
+    const columns = ['input_ids', 'labels', 'loss_mask', 'position_ids', 'tokenised', 'metadata'];
+    const read: unknown[] = [];
+    for await (const row of readParquet(out, columns)) read.push(row);
+    expect(read).toEqual(rows);
+  });
+
+  test('general conversations have the metadata of all rows, its keys and its types, so that a file has one schema', async () => {
+    await givenEvents(shop.db, recordRevision().builder.events);
+    const chat = {
+      messages: [
+        { role: 'user', content: 'how?' },
+        { role: 'assistant', content: 'well' },
+      ],
+    };
+    await writeFile(shop.path('general.json'), JSON.stringify([chat]));
+    const general = { path: shop.path('general.json'), eta: 0.5, seed: 0 };
+    const kinds = ['xtuner', 'sharegpt', 'openai', 'trl'] as const;
+    for (const kind of kinds) {
+      const { rows } = await exporting({ format: { ...XTUNER, kind }, general, out: shop.path(`${kind}.jsonl`) });
+      const said = (rows as readonly { readonly metadata: object }[]).map(({ metadata }) => metadata);
+      expect(said.map((each) => (each as { kind: string }).kind)).toContain('general');
+      expect(new Set(said.map((each) => JSON.stringify(typesOf(each))))).toEqual(new Set([JSON.stringify(typesOf(said[0]))]));
+    }
+    const without = await exporting({ format: { ...XTUNER, metadata: 'omit' }, general, out: shop.path('without.jsonl') });
+    expect(without.rows.some((row) => 'metadata' in (row as object))).toBe(false);
   });
 
   test.each([
@@ -302,6 +330,7 @@ describe('training rows of the record', () => {
       ...change,
       out,
     });
+    if (out.endsWith('.parquet')) return { rows: [], manifest };
     const rows: unknown[] = (await readFile(out, 'utf8'))
       .trimEnd()
       .split('\n')
@@ -309,3 +338,10 @@ describe('training rows of the record', () => {
     return { rows, manifest };
   }
 });
+
+/** The types of a value as readers of JSON lines find them: of a list that of its first item. */
+function typesOf(value: unknown): unknown {
+  if (Array.isArray(value)) return [typesOf(value[0])];
+  if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, typesOf(each)]));
+}

@@ -44,6 +44,8 @@ export interface RowExportOptions {
   /** How long the projections may take to reach one another. */
   readonly waitMs: number;
   readonly signal: AbortSignal;
+  /** Called where prompts of what is exported show pictures. */
+  readonly onPictures?: () => void;
   readonly onProgress: (lines: number) => void;
   /** Called for every example as it is written. */
   readonly onExample?: (written: WrittenExample) => void;
@@ -86,7 +88,7 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
       counts,
       runs: from,
       position,
-    } = await readSnapshot(db, PROJECTIONS, { waitMs, signal }, async (trx, at) => {
+    } = await readSnapshot(db, ROW_PROJECTIONS, { waitMs, signal }, async (trx, at) => {
       const { trajectories } = await countWhole(trx, query); // a tree that is not whole is mined to other examples
       const forgotten = await countForgotten(trx, query);
       if (forgotten > 0) throw payloadForgotten(forgotten, trajectories);
@@ -98,6 +100,7 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
         onDone: options.onProgress,
         onExample: options.onExample ?? (() => undefined),
       };
+      if (job.pictures.any) options.onPictures?.();
       return { ...(await writeRows(job)), position: at };
     });
     if (counts.lines === 0) throw nothingMatches(query, parameters, counts);
@@ -126,7 +129,8 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
   }
 }
 
-const PROJECTIONS = [stepTree, rewards, runs, revisions, prompts, images, pictures, annotations];
+/** The read models that examples are made of. */
+export const ROW_PROJECTIONS = [stepTree, rewards, runs, revisions, prompts, images, pictures, annotations];
 
 async function refuseOther(out: string, sha256: string): Promise<void> {
   const there = await stat(out).catch(() => undefined);
@@ -138,7 +142,8 @@ async function refuseOther(out: string, sha256: string): Promise<void> {
   );
 }
 
-function nothingMatches(
+/** Makes the error of a query without an example. */
+export function nothingMatches(
   query: TrajectoryQuery,
   { data, thresholds, state }: RowParameters,
   { dropped }: RowCounts,

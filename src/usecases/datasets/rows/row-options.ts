@@ -25,6 +25,8 @@ export interface RowFormat {
   readonly context?: Exclude<ContextRule, 'keep'>;
   /** trl: SHA-256 of the tokenizer of a file of token ids, a line per example; left out, it is one of texts. */
   readonly tokenizer?: string;
+  /** trl with a tokenizer: left out, the file has a line of JSON for each row. */
+  readonly container?: 'parquet';
 }
 export type RowFormatKind = (typeof ROW_FORMATS)[number];
 export const ROW_FORMATS = ['agent-r', 'xtuner', 'sharegpt', 'openai', 'trl', 'dpo'] as const;

@@ -102,9 +102,10 @@ function showsPicture({ turns, firstPictures, pictures }: TrainingRow): boolean 
 /** @throws DatasetError `picture`: a composed example of texts alone would leave out what its replies were given to. */
 function refusePictures(row: TrainingRow, { kind }: RowFormat): void {
   if (!showsPicture(row)) return;
+  const when = kind === 'dpo' ? ' where prompts are not recorded' : '';
   throw new DatasetError(
     'picture',
-    `tree ${row.source.tree} of run ${row.source.run} shows pictures, which rows of ${kind} have no place for; export --format openai, trl or sharegpt, or leave the run out by a filter`,
+    `tree ${row.source.tree} of run ${row.source.run} shows pictures, which rows of ${kind} have no place for${when}; export --format openai, trl or sharegpt, or leave the run out by a filter`,
   );
 }
 

@@ -4,10 +4,12 @@ import type { TrajectoryQuery } from '../../../projections/trajectories/trajecto
 import type { ChatTokenizer } from '../export/chat-tokenizer.ts';
 import type { ByteSink } from '../export/format.ts';
 import { jsonLine } from '../export/json-line.ts';
-import { rowMetadata } from '../export/row-metadata.ts';
+import { generalMetadata, picturesNamed, rowMetadata } from '../export/row-metadata.ts';
 import type { PictureShelf } from '../export/shown-examples.ts';
+import type { TokenBody } from '../export/token-body.ts';
+import { TokenFile } from '../export/token-file.ts';
 import { contextLost, type Lost, LostReplies, unweighed, withoutContext } from '../export/without-context.ts';
-import { DROPPED, type Dropped, openGate } from './gate.ts';
+import { DROPPED, type Dropped, type Gate, openGate } from './gate.ts';
 import { type GeneralData, generalBodies } from './general-data.ts';
 import type { RowFormat, RowParameters } from './row-options.ts';
 import { type ExampleBody, inParts, shownBodies } from './shown-bodies.ts';
@@ -46,6 +48,10 @@ export interface RowJob extends PictureShelf {
   /** Left out, rows are texts. */
   readonly tokenizer?: ChatTokenizer | undefined;
   readonly revisionIds?: ReadonlySet<string>;
+  /** What decides which examples pass, where several files share it; left out, one is opened. */
+  readonly gate?: Gate;
+  /** Which examples are written; left out, all. */
+  readonly only?: (row: TrainingRow) => boolean;
   readonly file: ByteSink;
   readonly signal: AbortSignal;
   readonly onDone: (lines: number) => void;
@@ -73,7 +79,7 @@ const COUNTED = { good: 'good', revision: 'revisions', pair: 'pairs' } as const;
  */
 export async function writeRows(job: RowJob): Promise<RowsWritten> {
   const { trx, blobs, query, format, parameters, general, file, signal, onDone } = job;
-  const gate = await openGate(trx, parameters.gates);
+  const gate = job.gate ?? (await openGate(trx, parameters.gates));
   const counts = { good: 0, revisions: 0, pairs: 0, general: 0, lines: 0, trained: 0 };
   // One entry for each reason, so that it is complete.
   const dropped = Object.fromEntries(DROPPED.map((reason) => [reason, 0])) as Record<Dropped, number>;
@@ -82,13 +88,17 @@ export async function writeRows(job: RowJob): Promise<RowsWritten> {
   const runs = new Set<string>();
   const losing = new LostReplies();
   let written = 0;
+  const parquet = format.container === 'parquet' ? new TokenFile(file, format) : null;
   const write = async (body: object) => {
-    await file.write(jsonLine(format.context === undefined ? body : unweighed(body)));
+    if (parquet)
+      await parquet.write(body as TokenBody); // a file of token ids: it has a tokenizer
+    else await file.write(jsonLine(format.context === undefined ? body : unweighed(body)));
     counts.lines += 1;
   };
   for await (const rows of streamRows(trx, query, blobs, parameters, job.revisionIds)) {
     signal.throwIfAborted();
     for (const row of rows) {
+      if (job.only?.(row) === false) continue;
       const composed = await shownBodies(row, format, job);
       const shown = format.context === undefined ? composed : composed.flatMap((one) => plain(one, losing));
       const bodies = shown.map(({ body }) => body);
@@ -108,12 +118,13 @@ export async function writeRows(job: RowJob): Promise<RowsWritten> {
       runs.add(row.source.run);
       for (const messages of general?.behind(++written) ?? []) {
         for (const body of generalBodies(messages, format.kind, job.tokenizer))
-          await write(job.tokenizer ? body : inParts(body, format, job));
+          await write(withGeneral(job.tokenizer ? body : inParts(body, format, job), counts.general, job));
         counts.general += 1;
       }
     }
     onDone(counts.lines);
   }
+  await parquet?.finish();
   const { lost } = losing;
   if (lost !== null && format.context === 'refuse') throw contextLost(format.kind === 'sharegpt' ? 'sharegpt' : 'openai', lost);
   const all = { ...counts, trees: trees.size, tasks: tasks.size, dropped, ...(lost ? { lost } : {}) };
@@ -140,6 +151,11 @@ function plain({ body, said }: ExampleBody, losing: LostReplies): readonly Examp
 function exampleOf({ kind, source, rollouts }: TrainingRow, line: number, lines: number): WrittenExample {
   const { tree: treeId, revision: revisionId } = source;
   return { line, lines, kind, treeId, goodRolloutId: rollouts.good, badRolloutId: rollouts.bad, revisionId };
+}
+
+function withGeneral(body: object, index: number, { format, general, pictures }: RowJob): object {
+  if (format.metadata === 'omit' || general === null) return body;
+  return { ...body, metadata: { ...generalMetadata(index, general.source.eta), ...picturesNamed([], pictures) } };
 }
 
 export function withSource(

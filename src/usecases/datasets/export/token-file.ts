@@ -1,0 +1,58 @@
+import type { ByteSink } from './format.ts';
+import { Float } from './json-line.ts';
+import { type Column, double, int32, list, root, struct, text } from './parquet-columns.ts';
+import { ParquetFile, type ParquetShape } from './parquet-file.ts';
+import type { TokenBody } from './token-body.ts';
+
+const ids = (name: string): Column => list(name, int32('element'));
+const texts = (...names: readonly string[]): readonly Column[] => names.map((name) => text(name));
+
+/** The column `metadata` of `rowMetadata`, in its order. */
+const metadata = (): Column =>
+  struct('metadata', [
+    ...texts('kind', 'trajectory', 'rejected', 'tree', 'run'),
+    struct('task', [...texts('id', 'alias', 'goal'), int32('depth'), text('split')]),
+    struct('environment', texts('name', 'fingerprint')),
+    struct('policy', [text('id'), int32('version')]),
+    int32('ordinal'),
+    ...texts('outcome', 'result'),
+    int32('steps'),
+    ...texts('leaf', 'rejected_leaf', 'revision', 'state', 'judge', 'judgements', 'labels', 'rejected_labels', 'prompt'),
+    struct('part', [int32('index'), int32('of'), int32('from'), int32('to')]),
+    list('scores', struct('element', [text('name'), double('value')])),
+  ]);
+
+const tokenRows = (says: boolean): ParquetShape => ({
+  name: 'token-rows/1',
+  schema: root([
+    ...['input_ids', 'labels', 'loss_mask', 'position_ids'].map(ids),
+    text('tokenised'),
+    ...(says ? [metadata()] : []),
+  ]),
+});
+
+/** Writes rows of token ids as Parquet: the columns of the lines, with types that no reader has to find out. */
+export class TokenFile {
+  readonly #file: ParquetFile;
+
+  constructor(sink: ByteSink, format: { readonly metadata: 'include' | 'omit' }) {
+    this.#file = new ParquetFile(sink, tokenRows(format.metadata === 'include'));
+  }
+
+  async write(body: TokenBody): Promise<void> {
+    await this.#file.write(plain(body) as Readonly<Record<string, unknown>>, 2_000 + 32 * body.input_ids.length);
+  }
+
+  /** Writes the last row group and the footer. */
+  finish(): Promise<void> {
+    return this.#file.finish();
+  }
+}
+
+/** Columns have their types: floats are numbers again. */
+function plain(value: unknown): unknown {
+  if (value instanceof Float) return value.value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return typeof value[0] === 'object' ? value.map(plain) : value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, plain(each)]));
+}

@@ -132,7 +132,7 @@ test('a token has the advantage and the new log-prob of its own, which those tha
 });
 
 test('a trajectory is shown next to what the last replay showed of each step', () => {
-  const step: Step = { id: 's', depth: 1, thought: '', action: 'go', observation: 'here', rewards: [] };
+  const step: Step = { id: 's', depth: 1, thought: '', action: 'go', observation: 'here', largeTexts: [], rewards: [] };
   const divergence = { stepId: 's', field: 'observation', recorded: 'here', occurredAt: '' };
   const pairs = replayedPairs(
     [step, { ...step, id: 't' }],
@@ -143,6 +143,9 @@ test('a trajectory is shown next to what the last replay showed of each step', (
     ],
   );
   expect(pairs.map(({ equal }) => equal)).toEqual([false, true]);
-  expect(pairs[0]?.b).toMatchObject({ observation: 'nowhere', notes: ['reward 1 → 0'] });
-  expect(pairs[0]?.a).toMatchObject({ observation: 'here', notes: [] });
+  expect(pairs[0]?.b).toMatchObject({
+    ...{ observation: 'nowhere', notes: ['reward 1 → 0'] },
+    rewards: [{ component: 'as replayed', value: 0 }],
+  });
+  expect(pairs[0]?.a).toMatchObject({ observation: 'here', notes: [], rewards: [] });
 });

@@ -193,6 +193,12 @@ export const hostileFlows = (brokers?: () => Promise<readonly string[]>) => () =
     const more = page.getByRole('button', { name: /^show more/ }).last();
     await more.click();
     await page.getByText(/x{5000}/).waitFor();
+    await page.getByText('Of 10,485,760 bytes the first 65,536 characters are shown.').waitFor();
+    await page.getByRole('button', { name: 'show the next 262,144' }).click();
+    await page.getByText('Of 10,485,760 bytes the first 327,680 characters are shown.').waitFor();
+    await page.getByRole('button', { name: 'show more (258144 characters)' }).first().waitFor();
+    await go(`/view/diff?a=${ids.rollout}&b=${ids.other}`);
+    await page.getByText('observation: the beginning of 10,485,760 bytes').first().waitFor();
   }, 240_000);
 
   test('a tree of 10,000 nodes is drawn whole and walked by keys', async () => {

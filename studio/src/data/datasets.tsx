@@ -73,5 +73,5 @@ export function Counts({ counts }: { readonly counts: unknown }) {
   const numbers = Object.entries((counts ?? {}) as Readonly<Record<string, unknown>>).filter(
     ([, value]) => typeof value === 'number',
   );
-  return <span className="faint">{numbers.map(([name, value]) => `${visible(name)} ${String(value)}`).join(', ')}</span>;
+  return <span className="faint counts">{numbers.map(([name, value]) => `${visible(name)} ${String(value)}`).join(', ')}</span>;
 }

@@ -11,7 +11,7 @@ import { align, type Pair } from './align.ts';
 import { Candidates } from './candidates.tsx';
 import { ReplayDiff } from './replay-diff.tsx';
 import { REPLAY } from './replayed.ts';
-import { Name, Rows } from './rows.tsx';
+import { Cut, LONGEST, Name, Rows } from './rows.tsx';
 import type { Side, Step } from './sides.ts';
 
 /** Two trajectories next to each other: where they part, with equal stretches folded. */
@@ -51,10 +51,7 @@ function Both({ a, b }: { readonly a: Side; readonly b: Side }) {
   const left = useAsk(diffPath, { leaf: a.leafId ?? '' }, { enabled: a.leafId !== null });
   const right = useAsk(diffPath, { leaf: b.leafId ?? '' }, { enabled: b.leafId !== null });
   const pairs = useMemo(
-    () =>
-      left.data && right.data
-        ? align(left.data.path, right.data.path, (step) => JSON.stringify([step.action, step.observation]))
-        : null,
+    () => (left.data && right.data ? align(left.data.path, right.data.path, keyOf) : null),
     [left.data, right.data],
   );
   if (a.leafId === null || b.leafId === null) return <p className="empty">One of the rollouts has not ended yet.</p>;
@@ -68,6 +65,7 @@ function Both({ a, b }: { readonly a: Side; readonly b: Side }) {
           ? 'Both did and saw the same.'
           : `They part at step ${pairs[parted]?.a?.depth ?? pairs[parted]?.b?.depth}: ${kindOf(pairs[parted])}.`}
       </p>
+      {[left, right].some(({ data }) => data && data.path.length >= LONGEST) ? <Cut /> : null}
       <CopyAs operation={divergence} variables={{ a: a.id, b: b.id }} />
       <DiffViews key={`${a.id} ${b.id}`} pairs={pairs} a={a} b={b} from={Math.max(0, parted)} />
       <div className="diff">
@@ -122,6 +120,12 @@ function DiffViews({
       <DrawnViews views={views} open={matchMedia('(min-width: 1000px)').matches} />
     </>
   );
+}
+
+/** What makes two steps equal: of a large text, of which the beginning is here, its digest. */
+function keyOf({ action, observation, largeTexts }: Step): string {
+  const digests = largeTexts.filter(({ field }) => field === 'action' || field === 'observation').map(({ sha256 }) => sha256);
+  return JSON.stringify([action, observation, ...digests]);
 }
 
 function kindOf(pair: Pair<Step> | undefined): string {

@@ -1,11 +1,12 @@
 import { Link } from '@tanstack/react-router';
 import { diffPath, diffReplays } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
+import { CopyAs } from '../parts/copy-as.tsx';
 import { instant, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { replayedPairs } from './replayed.ts';
-import { Name, Rows } from './rows.tsx';
+import { Cut, LONGEST, Name, Rows } from './rows.tsx';
 import type { Side } from './sides.ts';
 
 /** A trajectory next to what came out when its actions were executed again. */
@@ -38,11 +39,17 @@ export function ReplayDiff({ of }: { readonly of: Side }) {
                 : ' '}
               <Link to="/view/operations">All replays</Link>
             </p>
+            <CopyAs
+              operation={diffReplays}
+              variables={{ tree: of.tree?.id ?? '' }}
+              {...(of.run ? { command: `espalier replay environment --run ${of.run.id}` } : {})}
+            />
             {last?.notes.map((note) => (
               <p key={note} className="notice">
                 {visible(note).slice(0, 2_000)}
               </p>
             ))}
+            {path.data && path.data.path.length >= LONGEST ? <Cut /> : null}
             <div className="diff">
               <Name side={of} />
               <div>

@@ -26,6 +26,8 @@ export function replayedPairs(path: readonly Step[], divergences: readonly Diver
       .filter(({ field }) => field !== 'observation')
       .map(({ field, recorded, replayed }) => `${field} ${recorded} → ${replayed}`);
     const observation = last.get('observation')?.replayed ?? step.observation;
-    return { a: { ...step, notes: [] }, b: { ...step, observation, notes }, equal: last.size === 0 };
+    const reward = last.get('reward'); // a replay sums up what a step earned
+    const rewards = reward ? [{ id: reward.id, component: 'as replayed', value: Number(reward.replayed) }] : step.rewards;
+    return { a: { ...step, notes: [] }, b: { ...step, observation, rewards, notes }, equal: last.size === 0 };
   });
 }

@@ -1,11 +1,19 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { decimal } from '../parts/format.ts';
+import { decimal, whole } from '../parts/format.ts';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import type { Pair } from './align.ts';
 import type { Names, Side, Step } from './sides.ts';
 
 const AROUND = 1; // equal steps that stay open next to a difference
+
+/** Steps of a path that a diff reads: `first` of `DiffPath`. */
+export const LONGEST = 2_000;
+
+/** A longer trajectory is compared in its beginning alone. */
+export function Cut() {
+  return <p className="notice">{`The first ${whole(LONGEST)} steps are compared; what follows is in the trajectories.`}</p>;
+}
 
 /** What one side of a diff is. */
 export function Name({ side }: { readonly side: Side }) {
@@ -91,6 +99,9 @@ function Cell({
       ))}
       {step.thought ? <PlainText className="thought" text={step.thought} /> : null}
       {step.action ? <PlainText className={`action ${acted ? '' : 'diff-mark'}`} text={step.action} /> : null}
+      {step.largeTexts.map(({ field, size }) => (
+        <p key={field} className="faint">{`${visible(field)}: the beginning of ${whole(size)} bytes`}</p>
+      ))}
       {step.observation ? (
         <PlainText className={`observation ${equal || !acted ? '' : 'diff-mark'}`} text={step.observation} />
       ) : null}

@@ -44,8 +44,13 @@ function Drawing({
   const place = useRef<HTMLElement>(null);
   const { x = 0, y = 0 } = placed.find(({ node }) => node.side === 0) ?? {};
   useEffect(() => {
-    const left = x + WIDTH / 2 - (place.current?.clientWidth ?? 0) / 2;
-    place.current?.scrollTo({ left, top: y + HEIGHT / 2 - (place.current?.clientHeight ?? 0) / 2 });
+    const region = place.current;
+    if (!region) return;
+    const centred = new ResizeObserver(() =>
+      region.scrollTo({ left: x + (WIDTH - region.clientWidth) / 2, top: y + (HEIGHT - region.clientHeight) / 2 }),
+    );
+    centred.observe(region);
+    return () => centred.disconnect();
   }, [x, y]);
   return (
     <section ref={place} aria-label="The way through the record" className="scroll-x lineage-graph">

@@ -150,7 +150,8 @@ class GraphDraft {
   /** Names what a thing is where the relation alone was known. */
   entitle({ id, kind, title }: Traced): void {
     const node = this.#nodes.get(id);
-    if (node && (node.text === '' || node.name === 'names')) this.#nodes.set(id, { ...node, name: kind, text: title });
+    const unnamed = node?.text === '' && /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(id); // `linear@0` names itself
+    if (node && (unnamed || node.name === 'names')) this.#nodes.set(id, { ...node, name: kind, text: title });
   }
 
   /** Draws a relation at a thing. @returns the things that are new. */

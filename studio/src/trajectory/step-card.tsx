@@ -5,6 +5,7 @@ import { PlainText, visible } from '../parts/plain-text.tsx';
 import { RecordImage } from '../parts/record-image.tsx';
 import { AnnotateButton, Annotations } from '../review/annotations.tsx';
 import { annotatable } from '../review/open-annotator.ts';
+import { StepText } from './step-text.tsx';
 
 const Prompt = lazy(() => import('./prompt.tsx').then(({ Prompt }) => ({ default: Prompt })));
 const Tokens = lazy(() => import('./tokens.tsx').then(({ Tokens }) => ({ default: Tokens })));
@@ -66,8 +67,15 @@ export function StepCard({
         </span>
       </header>
       <Annotations of={step.annotations} />
-      {step.thought ? <PlainText className="thought" text={step.thought} /> : null}
-      {root ? null : <PlainText className="action" text={step.action || step.response} />}
+      {step.thought ? <StepText step={step} field="thought" className="thought" text={step.thought} /> : null}
+      {root ? null : (
+        <StepText
+          step={step}
+          field={step.action ? 'action' : 'response'}
+          className="action"
+          text={step.action || step.response}
+        />
+      )}
       {step.toolCalls.map((call) => (
         <div key={call.id} className="tool">
           <span className={`state ${call.outcome === 'error' ? 'state-failed' : ''}`}>
@@ -77,7 +85,7 @@ export function StepCard({
           <PlainText className="observation" text={call.output} />
         </div>
       ))}
-      {step.observation ? <PlainText className="observation" text={step.observation} /> : null}
+      {step.observation ? <StepText step={step} field="observation" className="observation" text={step.observation} /> : null}
       {step.pictures.map((picture, place) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: one picture may occur twice; their places never change
         <div key={place} className="scroll-x" role="region" aria-label={`Picture ${place + 1}`} tabIndex={0}>
@@ -105,7 +113,7 @@ export function StepCard({
         <div className="step-part">
           <Suspense fallback={<p className="loading">Loading…</p>}>
             {part === 'prompt' ? <Prompt step={step.id} /> : null}
-            {part === 'response' ? <PlainText text={step.response} /> : null}
+            {part === 'response' ? <StepText step={step} field="response" text={step.response} /> : null}
             {part === 'tokens' ? <Tokens step={step.id} /> : null}
             {part === 'events' ? <Events step={step.id} /> : null}
           </Suspense>

@@ -3,10 +3,11 @@ import { useMemo } from 'react';
 import { type TreePageQuery, treeNode } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { decimal, whole } from '../parts/format.ts';
-import { PlainText, visible } from '../parts/plain-text.tsx';
+import { visible } from '../parts/plain-text.tsx';
 import { Share } from '../parts/share.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { NodeView } from '../renderer/node-view.tsx';
+import { StepText } from '../trajectory/step-text.tsx';
 import type { Node } from './layout.ts';
 import { NodeHistory } from './node-history.tsx';
 import type { StatisticsByStep } from './search.ts';
@@ -141,9 +142,9 @@ function Text({ step: id }: { readonly step: string }) {
         step ? (
           <>
             <p className="faint">{step.depth === 0 ? 'root' : `depth ${step.depth}`}</p>
-            {step.thought ? <PlainText className="thought" text={step.thought} /> : null}
-            {step.action ? <PlainText className="action" text={step.action} /> : null}
-            <PlainText className="observation" text={step.observation} />
+            {step.thought ? <StepText step={step} field="thought" className="thought" text={step.thought} /> : null}
+            {step.action ? <StepText step={step} field="action" className="action" text={step.action} /> : null}
+            <StepText step={step} field="observation" className="observation" text={step.observation} />
             {step.rewards.map((reward) => (
               <span key={reward.id} className={`reward ${reward.value < 0 ? 'reward-bad' : ''}`}>
                 {`${visible(reward.component)} ${decimal(reward.value)}`}

@@ -7,7 +7,7 @@ import type { Shard } from './shard-sink.ts';
 export interface Card {
   readonly title: string;
   readonly what: string;
-  /** How the format is named on the command line. */
+  /** How the command line names the format and its options. */
   readonly command: string;
   readonly query: TrajectoryQuery;
   readonly codeVersion: string;
@@ -21,13 +21,18 @@ export function datasetCard({ format, formatVersion, query, counts, splits, code
   return cardOf({
     ...{ title: 'Trajectories of language agents', query, codeVersion, files },
     what: `${counts.trajectories} trajectories of ${counts.trees} trees in the form \`${format.kind}\` (version ${formatVersion})`,
-    command: format.kind === 'verl-prompts' ? 'verl --data prompts' : format.kind,
+    command: commandOf(format),
     columns: ['trajectories', 'steps', 'rows'],
     rows: Object.entries(splits).map(([split, { trajectories, steps, lines }]) => ({
       split,
       cells: [trajectories, steps, lines],
     })),
   });
+}
+
+function commandOf(format: FolderManifest['format']): string {
+  if (format.kind === 'verl-prompts') return 'verl --data prompts --layout hf';
+  return `${format.kind} --layout ${format.kind === 'verl' && format.layout === 'step' ? 'hf-step' : 'hf'}`;
 }
 
 /** Writes a card as the hub and `load_dataset` read it. */
@@ -47,7 +52,7 @@ export function cardOf({ title, what, command, query, codeVersion, files, column
     `# ${title}`,
     '',
     `${what}, written by`,
-    `\`espalier export --format ${command} --layout hf\` of version ${codeVersion} from: ${describeQuery(query) || 'everything'}.`,
+    `\`espalier export --format ${command}\` of version ${codeVersion} from: ${describeQuery(query) || 'everything'}.`,
     '',
     `| split | ${columns.join(' | ')} |`,
     `|---|${columns.map(() => '---|').join('')}`,

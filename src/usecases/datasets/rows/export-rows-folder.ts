@@ -99,7 +99,7 @@ function cardOfRows({ format, formatVersion, query, splits, codeVersion, files, 
   return cardOf({
     ...{ title: 'Examples of searched trees of language agents', files, codeVersion, query },
     what: `Good trajectories (alpha ${alpha}), revisions or pairs (beta ${beta}) in the form \`${format.kind}\` (version ${formatVersion})`,
-    command: `${format.kind} --data ${parameters.data}`,
+    command: `${format.kind} --data ${parameters.data} --layout hf`,
     columns: ['good', 'revisions', 'pairs', 'general', 'rows'],
     rows,
   });

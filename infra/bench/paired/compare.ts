@@ -93,10 +93,16 @@ function startWorker(folder: string, { work, size, trees, brokers, profile }: Co
 }
 
 async function answerOf(worker: ChildProcess): Promise<unknown> {
-  const ended = once(worker, 'exit').then(([code]) => {
+  const answered = new AbortController(); // or each answer leaves a listener behind
+  const { signal } = answered;
+  const ended = once(worker, 'exit', { signal }).then(([code]) => {
     throw new Error(`the measuring process ended with ${code}`);
   });
-  return Promise.race([once(worker, 'message').then(([message]) => message), ended]);
+  try {
+    return await Promise.race([once(worker, 'message', { signal }).then(([message]) => message), ended]);
+  } finally {
+    answered.abort();
+  }
 }
 
 async function stop(worker: ChildProcess): Promise<void> {

@@ -40,6 +40,7 @@ from espalier_rl.adapters.verl import data_proto
 from espalier_rl.rows import Rows
 
 from . import trained
+from .tiny_llava import tiny_llava
 from .trained import rounded, runs
 
 if importlib.util.find_spec("torchaudio") is None:  # LLaMA-Factory imports it next to its converters, which have no use for it
@@ -337,6 +338,25 @@ def by_pictured(folder, tokenizer):
             found("seen-" + format, name, name, said[name] if whole else "file", len(rows), trained.counted(format, rows, tokenizer))
 
 
+def by_vision_sft(folder, model):
+    """A file with pictures by the trainer of vision-language models, which is shown each picture of it."""
+    path = os.path.abspath(f"{folder}/trl/data.jsonl")
+    network, processor = tiny_llava(AutoTokenizer.from_pretrained(model))
+    shown = []
+
+    def count(inputs):
+        shown.append(len(inputs["pixel_values"]) if "pixel_values" in inputs else 0)
+        return by_labels(inputs)
+
+    with tempfile.TemporaryDirectory() as out, contextlib.chdir(os.path.dirname(path)):  # paths of pictures begin there
+        rows = datasets.load_dataset("json", data_files=path, split="train").cast_column("images", datasets.List(datasets.Image()))
+        trainer = SFTTrainer(model=network, args=SFTConfig(**common(out)), train_dataset=rows, processing_class=processor)
+        counted = trained_by(trainer, count)
+    pictures = sum(len(row["images"]) for row in lines(path))
+    assert sum(shown) == pictures > 0, f"{sum(shown)} of {pictures} pictures were shown"
+    found("seen-trl", "TRL SFTTrainer, vision", "trl", "file", len(rows), counted)
+
+
 def by_hub_layout(folder, tokenizer):
     for split in ("train", "test"):
         rows = datasets.load_dataset(f"{folder}/hf", split=split)
@@ -379,6 +399,7 @@ def main(folder, model):
     for format in FORMATS:
         by_tables(one, format, tokenizer)
     by_pictured(f"{folder}/seen", tokenizer)
+    by_vision_sft(f"{folder}/seen/one", model)
     by_hub_layout(one, tokenizer)
     print("\nfound " + json.dumps(FOUND))
 

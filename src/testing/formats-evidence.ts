@@ -47,8 +47,9 @@ body that the server sends: ${LEASED.length} rollouts of ${4} sampled tokens in 
 \`--data both\` are examples of a searched tree: a good trajectory of two replies, and a revision whose two bad replies nobody may train on, with the one that turns back
 (their texts have signs that the tokenizer does not know: the export has a token for each, transformers leaves them out).
 Rows "with pictures" are a run whose pictures begin behind ${UNPICTURED} rows of texts; polars and pyarrow are asked to look at all rows, as the guide and the command say.
+TRL's trainer of vision-language models is shown every picture of such a file; those of verl and LLaMA-Factory are not run on pictures.
 What \`batches\` trains on are its samples, the sum of weights that of their scores; what \`jsonl\` holds is read by \`espalier import\` into an empty installation.
-torchtune and FastChat are not run here: they read \`openai\` and \`sharegpt\`, in which every reply is trained on. Trainers of vision-language models are not run on files with pictures.
+torchtune and FastChat are not run here: they read \`openai\` and \`sharegpt\`, in which every reply is trained on.
 
 | format | reader | reads | rows | trained tokens | sum of weights |
 |---|---|---|---|---|---|

@@ -261,6 +261,7 @@ const OWN_READERS = [
   'trl-tokens-parquet by TRL SFTTrainer, file',
   'mined-trl-tokens-parquet by TRL SFTTrainer, file',
   'jsonl by espalier import, file',
+  'seen-trl by TRL SFTTrainer, vision, file',
   'openai by TRL SFTTrainer(assistant_only_loss=True), file',
   'openai by LLaMA-Factory SupervisedDatasetProcessor, file',
   'sharegpt by LLaMA-Factory SupervisedDatasetProcessor, file',

@@ -41,6 +41,7 @@ const mappers = {
   QuarantinedRecord: `${READ}/read-quarantine.ts#QuarantineRecord`,
   SearchStatistics: `${READ}/search-statistics/read-statistics.ts#NodeStatistics`,
   Revision: `${READ}/revisions/read-revisions.ts#RevisionRecord`,
+  RevisionTurn: '../models.ts#RevisionTurnModel',
   Judgement: `${READ}/revisions/read-judgements.ts#JudgementRecord`,
   Dataset: `${READ}/datasets/read-datasets.ts#DatasetRecord`,
   DatasetExample: `${READ}/dataset-sources/read-examples.ts#ExampleRecord`,

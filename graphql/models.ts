@@ -1,4 +1,5 @@
 import type { PairedComparison } from '../src/domain/evaluation/compare-paired.ts';
+import type { RevisedTurn } from '../src/domain/revision/splice.ts';
 import type { FirstDivergence } from '../src/domain/tree/first-divergence.ts';
 import type { Packed } from '../src/events/schemas/values.ts';
 import type { TextQuery } from '../src/projections/answers/text-query.ts';
@@ -11,6 +12,9 @@ import type { CountedConnection } from './connection.ts';
 
 /** Query has no properties of its own: every field of it is a resolver. */
 export type Root = Readonly<Record<never, never>>;
+
+/** A turn of a revision, with the end of its good trajectory, by whose policy it is tokenised where no step took it. */
+export type RevisionTurnModel = RevisedTurn & { readonly leafStepId: string };
 
 /** A policy at a version, whether or not the record says what it was made of. */
 export interface PolicyVersionModel {

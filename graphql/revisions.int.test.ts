@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { DataOf } from '../src/events/catalogue.ts';
+import { pack } from '../src/events/packed.ts';
 import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
@@ -20,7 +21,20 @@ function walk(ordinal: number, letters: string, value: number): readonly string[
   for (const [i, letter] of [...letters].entries()) {
     const termination = i === letters.length - 1 ? 'terminated' : 'none';
     const words = { response: `Thought: ${letter}.\nAction: ${letter}`, action: letter, observation: `saw ${letter}` };
-    steps.push(builder.step(tree, rolloutId, steps.at(-1) ?? tree.rootStepId, i + 1, { ...words, termination }));
+    // the last of them was shown
+    const mask = {
+      ids: pack('int32', [1, 2, 3]),
+      logProbs: null,
+      mask: pack('uint8', [1, 1, 0]),
+      ends: pack('int32', [8, 21, 21]),
+    };
+    steps.push(
+      builder.step(tree, rolloutId, steps.at(-1) ?? tree.rootStepId, i + 1, {
+        ...words,
+        termination,
+        ...(letter === 'y' ? {} : { tokens: mask }),
+      }),
+    );
   }
   const leaf = steps.at(-1) ?? tree.rootStepId;
   builder.reward(tree, leaf, value, { rolloutId });
@@ -109,6 +123,28 @@ describe('one revision', () => {
         ],
       },
     });
+  });
+
+  test('the turns of a revision have the tokens of the steps that they repeat, and of others those of a tokenizer that is known', async () => {
+    const query = 'query ($id: ID!) { revision(id: $id) { turns { loss response responseTokens observationTokens } } }';
+    const recorded = (letter: string) => ['Thought:', ` ${letter}.\nAction: ${letter}`];
+    const tokensIn = ({ revision }: { revision: { turns: readonly Record<string, unknown>[] } }) =>
+      revision.turns.map(({ loss, responseTokens, observationTokens }) => [loss, responseTokens, observationTokens]);
+    expect(tokensIn(await data(query, { id: revisionId }))).toEqual([
+      [false, recorded('a'), null],
+      [false, recorded('x'), null],
+      [true, null, null], // the reflection was put into it: nobody sampled that
+      [true, recorded('c'), null],
+    ]);
+    const words = { texts: () => [], split: (text: string) => text.split(/(?= )/) };
+    const knowing = await api.create({ tokenizers: async (names) => (names.includes('random') ? words : null) });
+    const { data: found } = await knowing.ask(query, { id: revisionId });
+    expect(tokensIn(found)).toEqual([
+      [false, recorded('a'), ['saw', ' a']],
+      [false, recorded('x'), ['saw', ' x']],
+      [true, ['Thought:', ' I', ' erred.', ' b.\nAction:', ' b'], ['saw', ' b']],
+      [true, recorded('c'), ['saw', ' c']],
+    ]);
   });
 
   function turn(part: string, letter: string, stepId: string | undefined, loss: boolean) {

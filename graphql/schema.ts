@@ -16,7 +16,7 @@ import { TreeOutline } from './resolvers/outline.ts';
 import { Drift, PromptPart } from './resolvers/prompt.ts';
 import { Query } from './resolvers/query.ts';
 import { Replay } from './resolvers/replay.ts';
-import { Judgement, Revision } from './resolvers/revision.ts';
+import { Judgement, Revision, RevisionTurn } from './resolvers/revision.ts';
 import { Rollout, Trajectory } from './resolvers/rollout.ts';
 import { ForkOrigin, Run, RunEnvironment } from './resolvers/run.ts';
 import { DateTime, JSONValue, SafeInt } from './resolvers/scalars.ts';
@@ -75,6 +75,7 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     Trajectory,
     Revision,
     Judgement,
+    RevisionTurn,
     Dataset,
     DatasetExample,
     Annotation,

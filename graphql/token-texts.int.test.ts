@@ -49,7 +49,7 @@ test('token texts of a whole tree are read with nothing else of its steps', asyn
 });
 
 test('a tokenizer that the installation knows for the policy decodes its ids, and a broken one is refused by name', async () => {
-  const decoder = { texts: (given: readonly number[]) => given.map((id) => `<${id}>`) };
+  const decoder = { texts: (given: readonly number[]) => given.map((id) => `<${id}>`), split: (text: string) => [text] };
   const knowing = await api.create({ tokenizers: async (names) => (names.includes('random') ? decoder : null) });
   const asked = async (name: keyof typeof steps) => (await knowing.ask(READ, { id: steps[name] })).data.step.tokenTexts;
   expect(await asked('no ends')).toEqual(['<5>', '<6>', '<7>']);

@@ -1,6 +1,6 @@
 // Written by graphql/codegen.ts from graphql/schema; `npm run codegen` writes it again.
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
-import type { Root, ReachedModel, RunEnvironmentModel, OutlineBackUpsModel, HistorySegmentModel, PromptModel, PromptMessageModel, PromptPartModel, DiscardedSamplesModel, PolicyVersionModel, AnnotationsRecordedModel, FoundSteps, FoundStep, RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';
+import type { Root, ReachedModel, RunEnvironmentModel, OutlineBackUpsModel, RevisionTurnModel, HistorySegmentModel, PromptModel, PromptMessageModel, PromptPartModel, DiscardedSamplesModel, PolicyVersionModel, AnnotationsRecordedModel, FoundSteps, FoundStep, RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';
 import type { LargeTextModel } from '../large-text.ts';
 import type { EventDeliveryModel } from '../live/event-delivery-model.ts';
 import type { ExperimentRecord } from '../../src/projections/runs/read-experiments.ts';
@@ -3170,6 +3170,10 @@ export type RevisionTurn = {
   readonly observation: Scalars['String']['output'];
   /** The reply is trained on. */
   readonly loss: Scalars['Boolean']['output'];
+  /** The text of each token of the reply: as recorded with its step, else by a tokenizer that is known; null without either. */
+  readonly responseTokens?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
+  /** The text of each token of the answer, which is not trained on, by that tokenizer; null without one. */
+  readonly observationTokens?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
 };
 
 /** What a judge said of a step on a trajectory. */
@@ -5105,7 +5109,7 @@ export type ResolversTypes = {
   ReplayDifference: ResolverTypeWrapper<ReplayDifference>;
   Revision: ResolverTypeWrapper<RevisionRecord>;
   RevisionState: RevisionState;
-  RevisionTurn: ResolverTypeWrapper<RevisionTurn>;
+  RevisionTurn: ResolverTypeWrapper<RevisionTurnModel>;
   Judgement: ResolverTypeWrapper<JudgementRecord>;
   Verdict: Verdict;
   RevisionFilter: RevisionFilter;
@@ -5334,7 +5338,7 @@ export type ResolversParentTypes = {
   ReplayFilter: ReplayFilter;
   ReplayDifference: ReplayDifference;
   Revision: RevisionRecord;
-  RevisionTurn: RevisionTurn;
+  RevisionTurn: RevisionTurnModel;
   Judgement: JudgementRecord;
   RevisionFilter: RevisionFilter;
   Rollout: RolloutRecord;
@@ -6520,6 +6524,8 @@ export type RevisionTurnResolvers<ContextType = Context, ParentType extends Reso
   response?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   observation?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   loss?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  responseTokens?: Resolver<Maybe<ReadonlyArray<ResolversTypes['String']>>, ParentType, ContextType>;
+  observationTokens?: Resolver<Maybe<ReadonlyArray<ResolversTypes['String']>>, ParentType, ContextType>;
 };
 
 export type JudgementResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Judgement'] = ResolversParentTypes['Judgement']> = {

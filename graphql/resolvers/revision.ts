@@ -1,10 +1,11 @@
 import { revisionTurns } from '../../src/projections/revisions/revision-turns.ts';
 import { datasetFilter } from '../filters.ts';
-import type { JudgementResolvers, RevisionResolvers } from '../generated/types.ts';
+import type { JudgementResolvers, RevisionResolvers, RevisionTurnResolvers } from '../generated/types.ts';
 import { largeTextsOf } from '../large-text.ts';
 import { annotationsOf } from './annotation.ts';
 import { connectDatasets, hangingOn } from './lists.ts';
 import { promptOf } from './prompt.ts';
+import { responseOf, sampledTexts, splitTexts } from './token-texts.ts';
 
 export const Revision: RevisionResolvers = {
   tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
@@ -21,7 +22,21 @@ export const Revision: RevisionResolvers = {
   datasets: ({ id }, args, context) => connectDatasets(args, hangingOn(datasetFilter(args.filter), 'revisionId', id), context),
   turns: async (revision, _, { loaders }) => {
     const searched = await loaders.searchedTree.load(revision.treeId);
-    return searched ? revisionTurns(searched.tree, revision) : []; // the tree is not projected yet
+    if (!searched) return []; // the tree is not projected yet
+    return revisionTurns(searched.tree, revision).map((turn) => ({ ...turn, leafStepId: revision.goodLeafStepId }));
+  },
+};
+
+export const RevisionTurn: RevisionTurnResolvers = {
+  responseTokens: async ({ stepId, leafStepId, response }, _, context) => {
+    const step = await context.loaders.step.load(stepId ?? leafStepId);
+    if (step === null) return null;
+    const isItsOwn = stepId !== null && (await responseOf(step, context)) === response;
+    return (isItsOwn ? await sampledTexts(step, context) : null) ?? splitTexts(step, response, context);
+  },
+  observationTokens: async ({ stepId, leafStepId, observation }, _, context) => {
+    const step = await context.loaders.step.load(stepId ?? leafStepId);
+    return step && splitTexts(step, observation, context);
   },
 };
 

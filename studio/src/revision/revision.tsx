@@ -7,8 +7,8 @@ import { PageHead } from '../parts/page-head.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { DrawnViews, type View } from '../renderer/drawn-views.tsx';
-
 import { MaskBar } from './mask-bar.tsx';
+import { TurnTokens } from './turn-tokens.tsx';
 
 type Revision = NonNullable<RevisionPageQuery['revision']>;
 type Turn = Revision['turns'][number];
@@ -157,6 +157,7 @@ function TurnCard({ turn, judgement }: { readonly turn: Turn; readonly judgement
       </header>
       <PlainText className="action" text={turn.response} />
       {turn.observation ? <PlainText className="observation" text={turn.observation} /> : null}
+      <TurnTokens turn={turn} />
       {judgement?.reply ? (
         <details>
           <summary>What the judge said{judgement.reusedFrom ? ' (taken from an equal question)' : ''}</summary>

@@ -5,6 +5,7 @@ import { colourOf, scaleOf } from '../parts/colour.ts';
 import { decimal, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { spelt } from '../parts/spelt.ts';
 import { ReadAgain } from './read-again.tsx';
 import { type TokenRow, tokenRows } from './token-rows.ts';
 
@@ -106,11 +107,6 @@ function painter(rows: readonly TokenRow[], colouring: Colouring): (row: TokenRo
   if (colouring === 'log-prob' || colouring === 'new log-prob') return coloured(RARE, 0);
   if (colouring === 'entropy') return coloured(-rows.reduce((high, { entropy }) => Math.max(high, entropy ?? 0), 0), 0, -1);
   return coloured(...scaleOf(rows.flatMap((row) => figure(row) ?? [])));
-}
-
-/** A token's text with its spaces and ends of lines to be seen. */
-function spelt(text: string): string {
-  return text === '' ? '∅' : visible(text).replaceAll(' ', '␣').replaceAll('\n', '↵').replaceAll('\t', '⇥');
 }
 
 function said({ id, text, logProb, entropy, trained, advantage, newLogProb }: TokenRow): string {

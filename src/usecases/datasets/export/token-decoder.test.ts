@@ -17,6 +17,8 @@ test('a token within a character has no text, and the one that completes it has 
   const text = 'a é🌳 b<|im_end|>';
   expect(decoder.texts(tinyIds(text))).toEqual(['a', ' ', '', 'é', '', '', '', '🌳', ' ', 'b', '<|im_end|>']);
   expect(decoder.texts([])).toEqual([]);
+  expect(decoder.split('a é<|im_end|>')).toEqual(['a', ' ', '', 'é', '<|im_end|>']);
+  expect(decoder.split('')).toEqual([]);
 });
 
 test('the texts of tokens are the text, one behind the other, however many there are', async () => {

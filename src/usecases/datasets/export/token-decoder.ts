@@ -9,6 +9,8 @@ export interface TokenDecoder {
    * the one that completes it has the whole.
    */
   texts(ids: readonly number[]): readonly string[];
+  /** Tokenises a text of which no ids are recorded, as a chat template would between its own tokens. Returns the text of each. */
+  split(text: string): readonly string[];
 }
 
 const WINDOW = 12; // tokens that are decoded together: what is before a token decides about its space, farther ones about nothing
@@ -26,22 +28,21 @@ export async function openTokenDecoder(folder: string): Promise<TokenDecoder> {
   const tokenizer = new Tokenizer(await read('tokenizer.json'), await read('tokenizer_config.json'));
   const decode = (ids: readonly number[]) =>
     tokenizer.decode([...ids], { skip_special_tokens: false, clean_up_tokenization_spaces: false });
-  return {
-    texts(ids) {
-      let [from, said] = [0, ''];
-      return ids.map((_, at) => {
-        const whole = decode(ids.slice(from, at + 1));
-        if (whole.endsWith(INCOMPLETE)) return '';
-        const text = whole.slice(said.length);
-        said = whole;
-        if (at - from >= WINDOW) {
-          from = at;
-          said = decode(ids.slice(at, at + 1));
-        }
-        return text;
-      });
-    },
+  const texts = (ids: readonly number[]) => {
+    let [from, said] = [0, ''];
+    return ids.map((_, at) => {
+      const whole = decode(ids.slice(from, at + 1));
+      if (whole.endsWith(INCOMPLETE)) return '';
+      const text = whole.slice(said.length);
+      said = whole;
+      if (at - from >= WINDOW) {
+        from = at;
+        said = decode(ids.slice(at, at + 1));
+      }
+      return text;
+    });
   };
+  return { texts, split: (text) => texts(tokenizer.encode(text, { add_special_tokens: false }).ids) };
 }
 
 /** Finds the tokenizer of a policy or a model by one of its names; null where none is known. */

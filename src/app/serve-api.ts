@@ -16,6 +16,7 @@ import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { openAnnotate } from '../usecases/annotate/annotate.ts';
 import { dropDrawn, segmentCacheOf } from '../usecases/collect/open-prompter.ts';
+import { missingTokenizers } from '../usecases/datasets/export/token-decoder.ts';
 import { openRelease } from '../usecases/release/open-release.ts';
 import { declarePolicy } from '../usecases/train/declare-policy.ts';
 import { openLeaseService } from '../usecases/train/open-lease-service.ts';
@@ -49,6 +50,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
     const training = { service: openLeaseService(platform), notices, declare, as, packed };
     const studio = openStudio();
     if (!studio) logger.warn('the studio is not built; `npm run studio:build` builds it');
+    for (const missing of missingTokenizers(tokenizers)) logger.warn(missing);
     const proxy = proxyOf(platform);
     const routes = apiRoutes({
       db: database.db,

@@ -184,8 +184,7 @@ export const VARIABLES = {
   ESPALIER_TOKENIZERS: {
     rule: tokenizers,
     unset: 'none: texts of tokens are known where the record says them',
-    about:
-      'folders with tokenizer.json and tokenizer_config.json by policy or model, NAME=FOLDER,NAME=FOLDER: the studio shows the texts of their tokens',
+    about: 'folders with tokenizer.json by policy or model, NAME=FOLDER,NAME=FOLDER: the studio shows the texts of their tokens',
   },
   ESPALIER_MAX_BODY_BYTES: { rule: count(1_024, 512 * MIB), unset: '33554432', about: 'one request body, decompressed' },
   ESPALIER_MAX_EVENTS: { rule: count(1, 100_000), unset: '10000', about: 'events in one request' },

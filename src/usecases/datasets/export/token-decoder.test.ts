@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { tinyIds, writeTinyTokenizer } from '../../../testing/tiny-tokenizer.ts';
-import { openTokenDecoder, tokenDecoders } from './token-decoder.ts';
+import { missingTokenizers, openTokenDecoder, tokenDecoders } from './token-decoder.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -48,3 +48,23 @@ test('a broken tokenizer.json is refused by its file', async () => {
   await expect(openTokenDecoder(broken)).rejects.toThrow(/tokenizer\.json cannot be read/);
   await rm(broken, { recursive: true, force: true });
 });
+
+test('a folder that holds tokenizer.json alone is enough, and one without it is named with the remedy as a server starts', async () => {
+  const alone = await mkdtemp(join(tmpdir(), 'espalier-decoder-'));
+  try {
+    await copyFile(join(folder, 'tokenizer.json'), join(alone, 'tokenizer.json'));
+    expect((await openTokenDecoder(alone)).texts(tinyIds('é ok'))).toEqual(['', 'é', ' ', 'o', 'k']);
+    const gone = join(alone, 'gone');
+    expect(missingTokenizers({ known: alone, gone })).toEqual([
+      `the texts of tokens of gone stay unknown: there is no ${join(gone, 'tokenizer.json')}; ${REMEDY}`,
+    ]);
+    await expect(openTokenDecoder(gone)).rejects.toThrow(REMEDY);
+    await writeFile(join(alone, 'tokenizer.json'), '{"model":{"type":"Nothing"}}');
+    await expect(openTokenDecoder(alone)).rejects.toThrow(/tokenizer\.json cannot be read as a tokenizer: .*; name a folder/);
+  } finally {
+    await rm(alone, { recursive: true, force: true });
+  }
+});
+
+const REMEDY =
+  'name a folder with tokenizer.json in ESPALIER_TOKENIZERS; `AutoTokenizer.from_pretrained(MODEL).save_pretrained(FOLDER)` writes one';

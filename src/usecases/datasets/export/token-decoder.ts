@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
@@ -16,16 +17,30 @@ export interface TokenDecoder {
 const WINDOW = 12; // tokens that are decoded together: what is before a token decides about its space, farther ones about nothing
 const INCOMPLETE = '\ufffd';
 
-/** Opens the tokenizer in a folder as transformers writes it. @throws Error that names the file. */
+const REMEDY =
+  'name a folder with tokenizer.json in ESPALIER_TOKENIZERS; `AutoTokenizer.from_pretrained(MODEL).save_pretrained(FOLDER)` writes one';
+
+/**
+ * Opens the tokenizer in a folder as transformers writes it, or tokenizer.json alone, as the library tokenizers does.
+ * @throws Error that names the file and the remedy.
+ */
 export async function openTokenDecoder(folder: string): Promise<TokenDecoder> {
   const read = async (file: string): Promise<object> => {
     try {
       return JSON.parse(await readFile(join(folder, file), 'utf8')) as object;
     } catch (error) {
-      throw new Error(`${join(folder, file)} cannot be read as a tokenizer: ${error instanceof Error ? error.message : error}`);
+      throw unreadable(folder, file, error);
     }
   };
-  const tokenizer = new Tokenizer(await read('tokenizer.json'), await read('tokenizer_config.json'));
+  const config = existsSync(join(folder, 'tokenizer_config.json')) ? await read('tokenizer_config.json') : {};
+  const json = await read('tokenizer.json');
+  const tokenizer = (() => {
+    try {
+      return new Tokenizer(json, config);
+    } catch (error) {
+      throw unreadable(folder, 'tokenizer.json', error);
+    }
+  })();
   const decode = (ids: readonly number[]) =>
     tokenizer.decode([...ids], { skip_special_tokens: false, clean_up_tokenization_spaces: false });
   const texts = (ids: readonly number[]) => {
@@ -43,6 +58,20 @@ export async function openTokenDecoder(folder: string): Promise<TokenDecoder> {
     });
   };
   return { texts, split: (text) => texts(tokenizer.encode(text, { add_special_tokens: false }).ids) };
+}
+
+function unreadable(folder: string, file: string, error: unknown): Error {
+  const why = error instanceof Error ? error.message : String(error);
+  return new Error(`${join(folder, file)} cannot be read as a tokenizer: ${why}; ${REMEDY}`, { cause: error });
+}
+
+/** Describes, for each name whose folder holds no tokenizer, what is to be done: as a server starts, before a text is missed. */
+export function missingTokenizers(folders: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(folders)
+    .filter(([, folder]) => !existsSync(join(folder, 'tokenizer.json')))
+    .map(
+      ([name, folder]) => `the texts of tokens of ${name} stay unknown: there is no ${join(folder, 'tokenizer.json')}; ${REMEDY}`,
+    );
 }
 
 /** Finds the tokenizer of a policy or a model by one of its names; null where none is known. */

@@ -66,7 +66,9 @@ function Both({ a, b }: { readonly a: Side; readonly b: Side }) {
           : `They part at step ${pairs[parted]?.a?.depth ?? pairs[parted]?.b?.depth}: ${kindOf(pairs[parted])}.`}
       </p>
       {[left, right].some(({ data }) => data && data.path.length >= LONGEST) ? <Cut /> : null}
-      <CopyAs operation={divergence} variables={{ a: a.id, b: b.id }} />
+      <div className="row">
+        <CopyAs operation={divergence} variables={{ a: a.id, b: b.id }} />
+      </div>
       <DiffViews key={`${a.id} ${b.id}`} pairs={pairs} a={a} b={b} from={Math.max(0, parted)} />
       <div className="diff">
         <Name side={a} />

@@ -1,6 +1,7 @@
 import type { PairedComparison } from '../src/domain/evaluation/compare-paired.ts';
 import type { RevisedTurn } from '../src/domain/revision/splice.ts';
 import type { FirstDivergence } from '../src/domain/tree/first-divergence.ts';
+import type { DataOf } from '../src/events/catalogue.ts';
 import type { Packed } from '../src/events/schemas/values.ts';
 import type { TextQuery } from '../src/projections/answers/text-query.ts';
 import type { SegmentRecord } from '../src/projections/images/read-segments.ts';
@@ -15,6 +16,9 @@ export type Root = Readonly<Record<never, never>>;
 
 /** A turn of a revision, with the end of its good trajectory, by whose policy it is tokenised where no step took it. */
 export type RevisionTurnModel = RevisedTurn & { readonly leafStepId: string };
+
+/** A reply to a captured call. */
+export type CapturedChoiceModel = DataOf<'CallCaptured'>['choices'][number];
 
 /** A policy at a version, whether or not the record says what it was made of. */
 export interface PolicyVersionModel {

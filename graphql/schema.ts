@@ -4,6 +4,7 @@ import { atTheirMoments } from './as-of/scoped-context.ts';
 import type { Context } from './context.ts';
 import { Annotation, AnnotationsRecorded } from './resolvers/annotation.ts';
 import { StepEdge } from './resolvers/answers.ts';
+import { CapturedCall, CapturedChoice } from './resolvers/captured-call.ts';
 import { Dataset, DatasetExample } from './resolvers/dataset.ts';
 import { BatchActor, BatchEstimates, SampleEstimate, StepEstimate } from './resolvers/estimates.ts';
 import { Evaluation, TrainedOn } from './resolvers/evaluation.ts';
@@ -63,6 +64,8 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     TreeOutline,
     Task,
     StepEdge,
+    CapturedCall,
+    CapturedChoice,
     Aggregate,
     PairedDifference,
     Divergence,

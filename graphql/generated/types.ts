@@ -1,6 +1,6 @@
 // Written by graphql/codegen.ts from graphql/schema; `npm run codegen` writes it again.
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
-import type { Root, ReachedModel, RunEnvironmentModel, OutlineBackUpsModel, RevisionTurnModel, HistorySegmentModel, PromptModel, PromptMessageModel, PromptPartModel, DiscardedSamplesModel, PolicyVersionModel, AnnotationsRecordedModel, FoundSteps, FoundStep, RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';
+import type { Root, ReachedModel, RunEnvironmentModel, OutlineBackUpsModel, CapturedChoiceModel, RevisionTurnModel, HistorySegmentModel, PromptModel, PromptMessageModel, PromptPartModel, DiscardedSamplesModel, PolicyVersionModel, AnnotationsRecordedModel, FoundSteps, FoundStep, RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';
 import type { LargeTextModel } from '../large-text.ts';
 import type { EventDeliveryModel } from '../live/event-delivery-model.ts';
 import type { ExperimentRecord } from '../../src/projections/runs/read-experiments.ts';
@@ -15,6 +15,7 @@ import type { ReplayRecord } from '../../src/projections/replays/read-replays.ts
 import type { TreeRecord } from '../../src/projections/step-tree/read-trees.ts';
 import type { Outline } from '../../src/projections/step-tree/read-outline.ts';
 import type { StepRecord } from '../../src/projections/step-tree/read-steps.ts';
+import type { CapturedCall as CapturedCallRecord } from '../../src/projections/journal/read-captured-calls.ts';
 import type { RolloutRecord } from '../../src/projections/step-tree/read-rollouts.ts';
 import type { ToolCallRecord } from '../../src/projections/step-tree/read-tool-calls.ts';
 import type { DivergenceRecord } from '../../src/projections/step-tree/read-divergences.ts';
@@ -667,6 +668,101 @@ export type DivergenceKind =
   | 'observation'
   /** One goes on and the other does not. */
   | 'end';
+
+/** A call that a program made of a model, captured by the proxy or from the spans of a trace. */
+export type CapturedCall = {
+  readonly __typename?: 'CapturedCall';
+  /** Its id. */
+  readonly id: Scalars['ID']['output'];
+  /** The id of its tree. */
+  readonly treeId: Scalars['ID']['output'];
+  /** The id of its rollout. */
+  readonly rolloutId: Scalars['ID']['output'];
+  /** Its rollout; null until that is projected. */
+  readonly rollout?: Maybe<Rollout>;
+  /** Its number in the rollout, from 0, in the order in which calls began. */
+  readonly ordinal: Scalars['Int']['output'];
+  /** The id of the step at which it was made. */
+  readonly parentStepId: Scalars['ID']['output'];
+  /** The id of the step that its reply becomes; null where it becomes none. */
+  readonly stepId?: Maybe<Scalars['ID']['output']>;
+  /** The step that its reply became; null where it becomes none, or what followed on the reply is not known yet. */
+  readonly step?: Maybe<Step>;
+  /** path, where it goes on with the conversation of the rollout; branch next to it, as the call of a sub-agent does. */
+  readonly place: Scalars['String']['output'];
+  /** How it was captured: proxy or trace. */
+  readonly source: Scalars['String']['output'];
+  /** The protocol: chat.completions, responses. */
+  readonly api: Scalars['String']['output'];
+  /** answered, failed or cancelled. */
+  readonly outcome: Scalars['String']['output'];
+  /** The HTTP status of the model server; null where there is none. */
+  readonly status?: Maybe<Scalars['Int']['output']>;
+  /** What went wrong; empty where nothing did. */
+  readonly message: Scalars['String']['output'];
+  /** The SHA-256 of the conversation that was sent; null where the request could not be read. */
+  readonly promptSha256?: Maybe<Scalars['String']['output']>;
+  /** What the model returned; of a cancelled call what had arrived of it. */
+  readonly choices: ReadonlyArray<CapturedChoice>;
+  /** The request that was answered; null where it was not. */
+  readonly call?: Maybe<ModelCall>;
+  /** From the request to the first part of the reply, in milliseconds; null where none came, or the whole at once. */
+  readonly firstMs?: Maybe<Scalars['Float']['output']>;
+  /** From the request to the end of the call, in milliseconds. */
+  readonly totalMs: Scalars['Float']['output'];
+  /** The agents that made it, the outermost first, where a trace names them. */
+  readonly agents: ReadonlyArray<Scalars['String']['output']>;
+  /** The attributes of its span that have no field here, as JSON; null where there are none. */
+  readonly attributes?: Maybe<Scalars['String']['output']>;
+  /** The pictures of its prompt that no observation of the tree holds, in order. */
+  readonly pictures: ReadonlyArray<Picture>;
+  /** When it was recorded: at its end. */
+  readonly occurredAt: Scalars['DateTime']['output'];
+};
+
+/** One reply of a model to a captured call. */
+export type CapturedChoice = {
+  readonly __typename?: 'CapturedChoice';
+  /** The message as JSON, as the model server returned it. */
+  readonly message: Scalars['String']['output'];
+  /** The sampled tokens; null where the server returned none. */
+  readonly tokens?: Maybe<CapturedTokens>;
+  /** How many tokens were read and written; null where it is not exactly known. */
+  readonly usage?: Maybe<Usage>;
+  /** Why sampling stopped; null where it is not reported. */
+  readonly finishReason?: Maybe<Scalars['String']['output']>;
+};
+
+/** The sampled tokens of a captured reply. */
+export type CapturedTokens = {
+  readonly __typename?: 'CapturedTokens';
+  /** The ids. */
+  readonly ids: PackedArray;
+  /** Their log-probabilities; null where the server returned none. */
+  readonly logProbs?: Maybe<PackedArray>;
+};
+
+/** A page of captured calls. */
+export type CapturedCallConnection = {
+  readonly __typename?: 'CapturedCallConnection';
+  /** The items with their cursors. */
+  readonly edges: ReadonlyArray<CapturedCallEdge>;
+  /** The items alone. */
+  readonly nodes: ReadonlyArray<CapturedCall>;
+  /** Where the page lies. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all; it is counted only when asked for. */
+  readonly totalCount: Scalars['SafeInt']['output'];
+};
+
+/** One of a page of captured calls. */
+export type CapturedCallEdge = {
+  readonly __typename?: 'CapturedCallEdge';
+  /** Its place in the list, for `after` and `before`. */
+  readonly cursor: Scalars['String']['output'];
+  /** The item. */
+  readonly node: CapturedCall;
+};
 
 /** A page of experiments. */
 export type ExperimentConnection = {
@@ -3915,6 +4011,8 @@ export type Step = {
   readonly finishReason?: Maybe<Scalars['String']['output']>;
   /** The request to a model server that gave the answer; null where the policy asks none. */
   readonly call?: Maybe<ModelCall>;
+  /** The call that it was captured from, by the proxy or from a trace; null where it was recorded otherwise. */
+  readonly captured?: Maybe<CapturedCall>;
   /** How long it took. */
   readonly timings: Timings;
   /** The hash of the environment's state behind the action; its parent's is the anchor of the step: equal hashes are the same state. */
@@ -4643,6 +4741,8 @@ export type Tree = {
   readonly revisions: RevisionConnection;
   /** What judges said of its steps. */
   readonly judgements: ReadonlyArray<Judgement>;
+  /** The calls of models that its agent made, where the proxy or a trace captured them, in the order in which they ended. */
+  readonly calls: CapturedCallConnection;
   /** How many back-ups of a search it has seen: `asOfSimulation` of a step's statistics counts up to here. */
   readonly simulations: Scalars['SafeInt']['output'];
   /** What replays of it showed instead of what was recorded. */
@@ -4677,6 +4777,15 @@ export type TreeTrajectoriesArgs = {
 /** All rollouts of one task in one run. A GRPO group branches at the root, an MCTS search is bushy, one episode has one path. */
 export type TreeRevisionsArgs = {
   filter?: InputMaybe<RevisionFilter>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** All rollouts of one task in one run. A GRPO group branches at the root, an MCTS search is bushy, one episode has one path. */
+export type TreeCallsArgs = {
   first?: InputMaybe<Scalars['Int']['input']>;
   after?: InputMaybe<Scalars['String']['input']>;
   last?: InputMaybe<Scalars['Int']['input']>;
@@ -4980,6 +5089,11 @@ export type ResolversTypes = {
   PairedDifference: ResolverTypeWrapper<PairedComparison>;
   TrajectoryDivergence: ResolverTypeWrapper<TrajectoryDivergenceModel>;
   DivergenceKind: DivergenceKind;
+  CapturedCall: ResolverTypeWrapper<CapturedCallRecord>;
+  CapturedChoice: ResolverTypeWrapper<CapturedChoiceModel>;
+  CapturedTokens: ResolverTypeWrapper<Omit<CapturedTokens, 'ids' | 'logProbs'> & { ids: ResolversTypes['PackedArray'], logProbs?: Maybe<ResolversTypes['PackedArray']> }>;
+  CapturedCallConnection: ResolverTypeWrapper<Connection<CapturedCallRecord>>;
+  CapturedCallEdge: ResolverTypeWrapper<Omit<CapturedCallEdge, 'node'> & { node: ResolversTypes['CapturedCall'] }>;
   ExperimentConnection: ResolverTypeWrapper<Connection<ExperimentRecord>>;
   ExperimentEdge: ResolverTypeWrapper<Omit<ExperimentEdge, 'node'> & { node: ResolversTypes['Experiment'] }>;
   RunConnection: ResolverTypeWrapper<Connection<RunRecord>>;
@@ -5225,6 +5339,11 @@ export type ResolversParentTypes = {
   RunComparison: RunComparisonModel;
   PairedDifference: PairedComparison;
   TrajectoryDivergence: TrajectoryDivergenceModel;
+  CapturedCall: CapturedCallRecord;
+  CapturedChoice: CapturedChoiceModel;
+  CapturedTokens: Omit<CapturedTokens, 'ids' | 'logProbs'> & { ids: ResolversParentTypes['PackedArray'], logProbs?: Maybe<ResolversParentTypes['PackedArray']> };
+  CapturedCallConnection: Connection<CapturedCallRecord>;
+  CapturedCallEdge: Omit<CapturedCallEdge, 'node'> & { node: ResolversParentTypes['CapturedCall'] };
   ExperimentConnection: Connection<ExperimentRecord>;
   ExperimentEdge: Omit<ExperimentEdge, 'node'> & { node: ResolversParentTypes['Experiment'] };
   RunConnection: Connection<RunRecord>;
@@ -5557,6 +5676,56 @@ export type TrajectoryDivergenceResolvers<ContextType = Context, ParentType exte
   common?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
   a?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
   b?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
+};
+
+export type CapturedCallResolvers<ContextType = Context, ParentType extends ResolversParentTypes['CapturedCall'] = ResolversParentTypes['CapturedCall']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  treeId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  rolloutId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  rollout?: Resolver<Maybe<ResolversTypes['Rollout']>, ParentType, ContextType>;
+  ordinal?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  parentStepId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  stepId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  step?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
+  place?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  source?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  api?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  outcome?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  status?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  message?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  promptSha256?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  choices?: Resolver<ReadonlyArray<ResolversTypes['CapturedChoice']>, ParentType, ContextType>;
+  call?: Resolver<Maybe<ResolversTypes['ModelCall']>, ParentType, ContextType>;
+  firstMs?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  totalMs?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  agents?: Resolver<ReadonlyArray<ResolversTypes['String']>, ParentType, ContextType>;
+  attributes?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  pictures?: Resolver<ReadonlyArray<ResolversTypes['Picture']>, ParentType, ContextType>;
+  occurredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+};
+
+export type CapturedChoiceResolvers<ContextType = Context, ParentType extends ResolversParentTypes['CapturedChoice'] = ResolversParentTypes['CapturedChoice']> = {
+  message?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  tokens?: Resolver<Maybe<ResolversTypes['CapturedTokens']>, ParentType, ContextType>;
+  usage?: Resolver<Maybe<ResolversTypes['Usage']>, ParentType, ContextType>;
+  finishReason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+};
+
+export type CapturedTokensResolvers<ContextType = Context, ParentType extends ResolversParentTypes['CapturedTokens'] = ResolversParentTypes['CapturedTokens']> = {
+  ids?: Resolver<ResolversTypes['PackedArray'], ParentType, ContextType>;
+  logProbs?: Resolver<Maybe<ResolversTypes['PackedArray']>, ParentType, ContextType>;
+};
+
+export type CapturedCallConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['CapturedCallConnection'] = ResolversParentTypes['CapturedCallConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['CapturedCallEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['CapturedCall']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type CapturedCallEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['CapturedCallEdge'] = ResolversParentTypes['CapturedCallEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['CapturedCall'], ParentType, ContextType>;
 };
 
 export type ExperimentConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ExperimentConnection'] = ResolversParentTypes['ExperimentConnection']> = {
@@ -6766,6 +6935,7 @@ export type StepResolvers<ContextType = Context, ParentType extends ResolversPar
   usage?: Resolver<Maybe<ResolversTypes['Usage']>, ParentType, ContextType>;
   finishReason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   call?: Resolver<Maybe<ResolversTypes['ModelCall']>, ParentType, ContextType>;
+  captured?: Resolver<Maybe<ResolversTypes['CapturedCall']>, ParentType, ContextType>;
   timings?: Resolver<ResolversTypes['Timings'], ParentType, ContextType>;
   stateHash?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   admissibleActions?: Resolver<Maybe<ReadonlyArray<ResolversTypes['String']>>, ParentType, ContextType>;
@@ -7057,6 +7227,7 @@ export type TreeResolvers<ContextType = Context, ParentType extends ResolversPar
   trajectories?: Resolver<ResolversTypes['TrajectoryConnection'], ParentType, ContextType, RequireFields<TreeTrajectoriesArgs, 'orderBy'>>;
   revisions?: Resolver<ResolversTypes['RevisionConnection'], ParentType, ContextType, Partial<TreeRevisionsArgs>>;
   judgements?: Resolver<ReadonlyArray<ResolversTypes['Judgement']>, ParentType, ContextType>;
+  calls?: Resolver<ResolversTypes['CapturedCallConnection'], ParentType, ContextType, Partial<TreeCallsArgs>>;
   simulations?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   divergences?: Resolver<ReadonlyArray<ResolversTypes['Divergence']>, ParentType, ContextType>;
   annotations?: Resolver<ReadonlyArray<ResolversTypes['Annotation']>, ParentType, ContextType>;
@@ -7152,6 +7323,11 @@ export type Resolvers<ContextType = Context> = {
   RunComparison?: RunComparisonResolvers<ContextType>;
   PairedDifference?: PairedDifferenceResolvers<ContextType>;
   TrajectoryDivergence?: TrajectoryDivergenceResolvers<ContextType>;
+  CapturedCall?: CapturedCallResolvers<ContextType>;
+  CapturedChoice?: CapturedChoiceResolvers<ContextType>;
+  CapturedTokens?: CapturedTokensResolvers<ContextType>;
+  CapturedCallConnection?: CapturedCallConnectionResolvers<ContextType>;
+  CapturedCallEdge?: CapturedCallEdgeResolvers<ContextType>;
   ExperimentConnection?: ExperimentConnectionResolvers<ContextType>;
   ExperimentEdge?: ExperimentEdgeResolvers<ContextType>;
   RunConnection?: RunConnectionResolvers<ContextType>;

@@ -9,6 +9,7 @@ import type {
 import { largeTextsOf } from '../large-text.ts';
 import { forgottenStream } from '../loaders/forgotten-loaders.ts';
 import { annotationsOf } from './annotation.ts';
+import { callOfStep } from './captured-call.ts';
 import { readPath } from './path.ts';
 import { picturesOfStep } from './pictures.ts';
 import { promptOf } from './prompt.ts';
@@ -48,6 +49,7 @@ export const Step: StepResolvers = {
     if (sample?.batchId == null) return null;
     return (await loaders.estimates.load({ batchId: sample.batchId, rewards })).ofStep.get(id) ?? null;
   },
+  captured: ({ id, treeId }, _, context) => callOfStep({ id, treeId }, context),
   tokenTexts: (step, _, context) => tokenTexts(step, context),
   forks: async ({ id }, _, { loaders }) => (await loaders.forksOfStep.load(id)).map(({ run }) => run),
   divergences: async ({ id, treeId }, _, { loaders }) =>

@@ -11,6 +11,7 @@ import { forgottenStream } from '../loaders/forgotten-loaders.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
 import { selectedFields } from '../selected-fields.ts';
 import { annotationsOf } from './annotation.ts';
+import { connectCalls } from './captured-call.ts';
 import { connectDatasets, connectRevisions, connectTrajectories, hangingOn } from './lists.ts';
 import { outlineOf } from './outline.ts';
 import { readAheadOfSteps } from './read-ahead.ts';
@@ -52,6 +53,7 @@ export const Tree: TreeResolvers = {
     connectTrajectories(args, hangingOn(trajectoryFilter(args.filter), 'treeId', id), context),
   revisions: ({ id }, args, context) => connectRevisions(args, { ...revisionFilter(args.filter), treeId: id }, context),
   datasets: ({ id }, args, context) => connectDatasets(args, hangingOn(datasetFilter(args.filter), 'treeId', id), context),
+  calls: ({ id }, args, context) => connectCalls(id, args, context),
   judgements: ({ id }, _, { loaders }) => loaders.judgements.load(id),
   simulations: async ({ id }, _, { loaders }) => (await loaders.backups.load(id)) ?? 0,
   divergences: ({ id }, _, { loaders }) => loaders.divergences.load(id),

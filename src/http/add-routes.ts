@@ -17,6 +17,8 @@ declare module 'fastify' {
     needs?: Needs;
     /** Left out where the OpenAPI document does not list the route by itself: HEAD, and methods that are refused. */
     described?: Described;
+    /** How the route writes refusals, where not as all others do. */
+    refusal?: Endpoint['refusal'];
   }
   interface FastifyRequest {
     /** Who asks; set before the handler runs. */
@@ -46,14 +48,14 @@ export function addRoutes(app: FastifyInstance, routes: readonly Route[]): void 
 const TAKEN: readonly Endpoint['method'][] = ['GET', 'POST', 'PUT', 'DELETE'];
 
 function addEndpoint(app: FastifyInstance, endpoint: Endpoint): void {
-  const { method, path, needs, params, query } = endpoint;
+  const { method, path, needs, params, query, refusal } = endpoint;
   const handler: Handler = async (request, reply) => send(reply, await answerEndpoint(endpoint, request));
   const route = {
     url: urlOf(endpoint),
     handler,
     schema: { ...(params ? { params } : {}), ...(query ? { querystring: query } : {}) },
   };
-  app.route({ ...route, method, config: { path, needs, described: endpoint } });
+  app.route({ ...route, method, config: { path, needs, described: endpoint, refusal } });
   if (method === 'GET') app.route({ ...route, method: 'HEAD', config: { path, needs } });
 }
 

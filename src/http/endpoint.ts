@@ -51,6 +51,8 @@ export interface Endpoint<P = unknown, Q = unknown, B = unknown> extends Operati
   readonly params?: z.ZodType<P>;
   readonly query?: z.ZodType<Q>;
   readonly body?: BodyRule<B>;
+  /** Writes refusals, those before its handler too, in the form of a protocol; as JSON unless given. */
+  readonly refusal?: (refused: Reply, headers: IncomingHttpHeaders) => Reply;
   readonly handle: (asked: Asked<P, Q, B>) => Promise<Reply | undefined>;
 }
 

@@ -102,7 +102,8 @@ export function send(reply: FastifyReply, answer: Reply | undefined): FastifyRep
     res.destroy();
     return reply.hijack();
   }
-  const { status, headers, body } = answer;
+  const written = answer.status < 400 ? undefined : request.routeOptions.config.refusal;
+  const { status, headers, body } = written?.(answer, request.headers) ?? answer;
   reply.code(status).headers({ ...SAFE_HEADERS, ...headers });
   const { raw: req } = request;
   if (!req.complete) {

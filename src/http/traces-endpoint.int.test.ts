@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { encodeRequest } from '../usecases/capture/traces/otlp-messages.ts';
+import { decodeRefusal, encodeRequest } from '../usecases/capture/traces/otlp-messages.ts';
 import { openTestProxy, type TestProxy } from './proxy/proxy-testing.ts';
 
 let proxy: TestProxy;
@@ -110,4 +110,20 @@ test('what is no request is refused, and spans that cannot be recorded are count
   const answer = await send(JSON.stringify(request([nameless, { ...span('2', 0, inferred), traceId: 'zz' }])));
   expect(JSON.parse(answer.text).partialSuccess.rejectedSpans).toBe('2');
   expect(await send('{}')).toMatchObject({ status: 200, text: '{}\n' });
+});
+
+test('a refusal of protobuf is a Status of protobuf, before the endpoint is reached too', async () => {
+  const refused = async (more: object) => {
+    const headers = { 'content-type': 'application/x-protobuf', ...more };
+    const response = await fetch(`${url}/v1/traces`, { method: 'POST', headers, body: Buffer.from('no protobuf') });
+    const type = response.headers.get('content-type');
+    return { status: response.status, type, said: decodeRefusal(Buffer.from(await response.arrayBuffer())) };
+  };
+  const type = 'application/x-protobuf';
+  const message = expect.stringMatching(/^the body is no request of traces: .+; send an ExportTraceServiceRequest of OTLP$/);
+  expect(await refused({})).toEqual({ status: 400, type, said: { code: 3, message } });
+  const unknown = expect.stringMatching(/^the API key is unknown, expired or revoked; send Authorization: /);
+  expect(await refused({ authorization: 'Bearer wrong' })).toEqual({ status: 401, type, said: { code: 16, message: unknown } });
+  const encoded = { status: 415, type, said: { code: 3, message: expect.stringContaining('send gzip or none') } };
+  expect(await refused({ 'content-encoding': 'br' })).toEqual(encoded);
 });

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { cutText } from '../domain/text/cut-text.ts';
 import type { Capture } from '../usecases/capture/open-capture.ts';
-import { decodeRequest, encodeResponse } from '../usecases/capture/traces/otlp-messages.ts';
+import { decodeRequest, encodeRefusal, encodeResponse } from '../usecases/capture/traces/otlp-messages.ts';
 import { readSpans, type Span } from '../usecases/capture/traces/read-spans.ts';
 import { receiveSpans } from '../usecases/capture/traces/receive-spans.ts';
 import { type Endpoint, endpoint, type Parsed } from './endpoint.ts';
@@ -11,7 +11,7 @@ import { createGate } from './ingest/gate.ts';
 import { busy } from './ingest/read-body.ts';
 import { refusals } from './openapi.ts';
 import { replyTo } from './proxy/proxy-replies.ts';
-import { json, refuse } from './reply.ts';
+import { json, type Reply, refusal, refuse } from './reply.ts';
 
 interface Sent {
   readonly form: 'json' | 'protobuf';
@@ -53,6 +53,7 @@ export function tracesEndpoint(capture: Capture, limits: { readonly bodyBytes: n
         503: 'The record cannot be appended to, or is too far behind: send it again.',
       }),
     },
+    refusal: asStatus,
     async handle({ body: { form, spans, unread }, principal }) {
       try {
         const { rejected, message } = await receiveSpans(capture, spans, principal);
@@ -97,4 +98,16 @@ function parse(bytes: Buffer, headers: IncomingHttpHeaders): Parsed<Sent> {
     const message = `the body is no request of traces: ${cutText(why, 200)}`;
     return { kind: 'refused', reply: refuse(400, message, 'send an ExportTraceServiceRequest of OTLP') };
   }
+}
+
+/** Codes of gRPC, by which exporters decide whether to send again. */
+const GRPC: Readonly<Record<number, number>> = { 401: 16, 403: 7, 408: 14, 413: 3, 415: 3, 429: 8, 503: 14 };
+
+/** OTLP answers in the form that was sent: a refusal of protobuf is a `google.rpc.Status`. */
+function asStatus(refused: Reply, headers: IncomingHttpHeaders): Reply {
+  if (formOf(headers) !== 'protobuf' || typeof refused.body !== 'string') return refused;
+  const { error } = refusal.parse(JSON.parse(refused.body));
+  const code = GRPC[refused.status] ?? (refused.status < 500 ? 3 : 13);
+  const body = encodeRefusal({ code, message: `${error.message}; ${error.remedy}` });
+  return { ...refused, headers: { ...refused.headers, 'content-type': 'application/x-protobuf' }, body };
 }

@@ -34,6 +34,8 @@ const root = protobuf.Root.fromJSON({
     Request: message({ resourceSpans: many('ResourceSpans', 1) }),
     PartialSuccess: message({ rejectedSpans: one('int64', 1), errorMessage: one('string', 2) }),
     Response: message({ partialSuccess: one('PartialSuccess', 1) }),
+    /** google.rpc.Status, which says why a request is refused. */
+    Refusal: message({ code: one('int32', 1), message: one('string', 2) }),
   },
 });
 
@@ -53,4 +55,16 @@ export function encodeRequest(request: Record<string, unknown>): Uint8Array {
 export function encodeResponse(response: Record<string, unknown>): Uint8Array {
   const type = root.lookupType('Response');
   return type.encode(type.fromObject(response)).finish();
+}
+
+/** Encodes why a request of traces is refused, by a code of gRPC. */
+export function encodeRefusal(refusal: { readonly code: number; readonly message: string }): Uint8Array {
+  const type = root.lookupType('Refusal');
+  return type.encode(type.fromObject(refusal)).finish();
+}
+
+/** Decodes why a request was refused; for tests. */
+export function decodeRefusal(bytes: Uint8Array): unknown {
+  const type = root.lookupType('Refusal');
+  return type.toObject(type.decode(bytes), { defaults: true });
 }

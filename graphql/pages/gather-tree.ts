@@ -22,7 +22,7 @@ import type { PageDraft } from './page-draft.ts';
 type Rollout = NonNullable<TrajectoryPageQuery['rollout']>;
 
 const STEPS = 500; // of one question
-const WHOLE_STEPS = 100; // with prompts, tokens and images
+const WHOLE_STEPS = 50; // with prompts, tokens and images: twice as many would cost more than a key may ask at once
 const PARTINGS = 64; // of a group
 
 const OF_STEP = [

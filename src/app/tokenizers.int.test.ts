@@ -41,13 +41,18 @@ test('a server with ESPALIER_TOKENIZERS answers the texts of ids alone by policy
     const asked = async (id: string) => {
       const response = await fetch(`${server.url}/graphql`, {
         ...{ method: 'POST', headers: { 'content-type': 'application/json', ...LOCAL } },
-        body: JSON.stringify({ query: 'query ($id: ID!) { step(id: $id) { tokenTexts } }', variables: { id } }),
+        body: JSON.stringify({
+          query: 'query ($id: ID!) { step(id: $id) { tokenTexts tokens { ids { length } } } }',
+          variables: { id },
+        }),
       });
       return response.json();
     };
-    expect(await asked(steps.known)).toEqual({ data: { step: { tokenTexts: ['g', 'o', ' ', '', 'é'] } } });
-    expect(await asked(steps.other)).toEqual({ data: { step: { tokenTexts: null } } });
+    const tokens = { ids: { length: 5 } };
+    expect(await asked(steps.known)).toEqual({ data: { step: { tokenTexts: ['g', 'o', ' ', '', 'é'], tokens } } });
+    expect(await asked(steps.other)).toEqual({ data: { step: { tokenTexts: null, tokens } } });
     expect(await asked(steps.gone)).toMatchObject({
+      data: { step: { tokenTexts: null, tokens } },
       errors: [{ message: expect.stringMatching(/ESPALIER_TOKENIZERS/), extensions: { code: 'UNAVAILABLE' } }],
     });
   } finally {

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { stepTokens } from '../../../graphql/studio/generated/operations.ts';
+import { useMissing } from '../graphql/missing.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { colourOf, scaleOf } from '../parts/colour.ts';
 import { decimal, whole } from '../parts/format.ts';
@@ -27,6 +28,7 @@ const COLOURINGS = Object.keys(FIGURES) as readonly Colouring[]; // its own keys
 /** The sampled tokens of a step: their texts in the colour of a figure, and all figures of each in a table. */
 export function Tokens({ step: id }: { readonly step: string }) {
   const answer = useAsk(stepTokens, { id });
+  const unread = useMissing().find(({ field }) => field === 'step.tokenTexts');
   const [colouring, setColouring] = useState<Colouring>('log-prob');
   return (
     <Shown of={answer}>
@@ -55,13 +57,17 @@ export function Tokens({ step: id }: { readonly step: string }) {
                 ))}
               </select>
             </p>
-            {step.tokenTexts === null ? (
+            {step.tokenTexts !== null ? null : unread ? (
+              <p className="notice notice-bad">
+                {`The texts of these tokens could not be read: ${visible(unread.message)}. Ids and figures are as recorded.`}
+              </p>
+            ) : (
               <p className="notice">
                 The texts of these tokens are not known: their ids alone are recorded. A producer records them as{' '}
                 <code>ends</code> (<code>token_texts</code> of Python&rsquo;s <code>step</code>), or the server is started with{' '}
                 <code>ESPALIER_TOKENIZERS=POLICY=FOLDER</code>.
               </p>
-            ) : null}
+            )}
             <Flow rows={rows} colouring={colouring} />
             {rows.length > SHOWN ? <p className="faint">{`the first ${whole(SHOWN)} of ${whole(rows.length)}`}</p> : null}
             <ReadAgain step={id} recorded={rows} />

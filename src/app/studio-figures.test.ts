@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { replayedPairs } from '../../studio/src/diff/replayed.ts';
+import { type Divergence, type Replay, replayedPairs } from '../../studio/src/diff/replayed.ts';
 import type { Step } from '../../studio/src/diff/sides.ts';
 import { biasOf } from '../../studio/src/discarded/bias.ts';
 import { curvesOf } from '../../studio/src/training/curves.ts';
@@ -80,7 +80,7 @@ describe('a subtree', () => {
 
 describe('segments of a history image', () => {
   const segment = (place: number, height: number | null) => ({
-    ...{ id: String(place), place, hit: place === 0, text: '', height, forgotten: false },
+    ...{ id: String(place), place, hit: place === 0, text: '', height, forgotten: false, largeTexts: [] },
   });
   const image = {
     ...{ id: '', url: '', factor: 4, visionTokens: 1, textTokens: 2, saved: 1, hits: 1, misses: 1, cutLines: 0, cutSegments: 0 },
@@ -133,7 +133,7 @@ test('a token has the advantage and the new log-prob of its own, which those tha
 
 test('a trajectory is shown next to what the last replay showed of each step', () => {
   const step: Step = { id: 's', depth: 1, thought: '', action: 'go', observation: 'here', largeTexts: [], rewards: [] };
-  const divergence = { stepId: 's', field: 'observation', recorded: 'here', occurredAt: '' };
+  const divergence = { stepId: 's', field: 'observation', recorded: 'here', occurredAt: '', largeTexts: [] };
   const pairs = replayedPairs(
     [step, { ...step, id: 't' }],
     [
@@ -141,6 +141,7 @@ test('a trajectory is shown next to what the last replay showed of each step', (
       { ...divergence, id: '2', replayed: 'nowhere' },
       { ...divergence, id: '3', field: 'reward', recorded: '1', replayed: '0' },
     ],
+    undefined,
   );
   expect(pairs.map(({ equal }) => equal)).toEqual([false, true]);
   expect(pairs[0]?.b).toMatchObject({
@@ -148,4 +149,44 @@ test('a trajectory is shown next to what the last replay showed of each step', (
     rewards: [{ component: 'as replayed', value: 0 }],
   });
   expect(pairs[0]?.a).toMatchObject({ observation: 'here', notes: [], rewards: [] });
+});
+
+describe('what an earlier replay showed otherwise', () => {
+  const step: Step = { id: 's', depth: 1, thought: '', action: 'go', observation: 'here', largeTexts: [], rewards: [] };
+  const path = [{ ...step, id: 'root', depth: 0 }, step, { ...step, id: 't', depth: 2 }];
+  const divergence = {
+    ...{ id: '1', stepId: 's', field: 'observation', recorded: 'here', replayed: 'there', largeTexts: [] },
+    occurredAt: '2026-01-01T00:00:00.000Z',
+  };
+  const replay: Replay = {
+    ...{ id: 'r', mode: 'environment', outcome: 'equal', compared: 3, differing: 0, notes: [], differences: [] },
+    finishedAt: '2026-01-02T00:00:00.000Z',
+  };
+  const seen = (divergences: readonly Divergence[], last: Replay) =>
+    replayedPairs(path, divergences, last).map(({ b }) => b?.observation);
+  const other = { stepId: 't', field: 'observation', recorded: 'here', replayed: 'gone' };
+  const differing = (...differences: Replay['differences']) => ({
+    ...replay,
+    ...{ outcome: 'differs' as const, differing: differences.length, differences },
+  });
+
+  test('it is no difference any more where the last replay of the run came out equal, or otherwise elsewhere alone', () => {
+    expect(seen([divergence], replay)).toEqual(['here', 'here', 'here']);
+    expect(seen([divergence], differing(other))).toEqual(['here', 'here', 'gone']);
+  });
+
+  test('it stays where it was seen after that replay, or that replay does not say of every step how it came out', () => {
+    const later = { ...divergence, occurredAt: '2026-01-03T00:00:00.000Z' };
+    expect(seen([later], replay)).toEqual(['here', 'there', 'here']);
+    expect(seen([divergence], { ...differing(other), differing: 21 })).toEqual(['here', 'there', 'gone']);
+    expect(seen([divergence], differing({ ...other, field: 'termination' }))).toEqual(['here', 'there', 'here']);
+  });
+
+  test('a large text that came out is shown with its size, and one that a report cut with its length', () => {
+    const large = { ...divergence, largeTexts: [{ field: 'replayed', sha256: 'e', size: 100_000 }] };
+    const [, shown] = replayedPairs(path, [large], undefined);
+    expect(shown?.b?.largeTexts).toEqual([{ field: 'observation', sha256: 'e', size: 100_000 }]);
+    const [, , cut] = replayedPairs(path, [], differing({ ...other, replayed: 'x'.repeat(2_000) }));
+    expect(cut?.b?.notes).toEqual(['of the observation the first 2000 characters are on record']);
+  });
 });

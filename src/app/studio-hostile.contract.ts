@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/
 import type { Browser, Page } from 'playwright-core';
 import { prepareEvents } from '../append/prepare-events.ts';
 import { derivedId } from '../events/derived-id.ts';
+import { pack } from '../events/packed.ts';
 import { linkTo } from '../http/local-access.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import type { Running } from '../runtime/lifecycle.ts';
@@ -21,6 +22,7 @@ const HOSTILE = `needle ${MARKUP} ${TURNED} ${'longword'.repeat(40)}`;
 const NAME = `${MARKUP} ${TURNED}`; // names have 200 characters at most
 const LARGE = 10 * 1024 * 1024; // characters of one observation
 const NODES = 10_000;
+const TOKENS = { ids: pack('int32', [1, 2, 3]), logProbs: pack('float32', [-0.5, -1, -2]), mask: null };
 
 let platform: Platform & { readonly home: string };
 let all: Running & { readonly url: string };
@@ -63,7 +65,12 @@ function recordHostile(): void {
   const texts = { response: HOSTILE, thought: HOSTILE, action: HOSTILE };
   for (const ordinal of [0, 1]) {
     const rollout = builder.rollout(tree, ordinal, { policy });
-    const first = builder.step(tree, rollout, tree.rootStepId, 1, { ...texts, observation: `${HOSTILE} ${ordinal}` });
+    const sampled = { policySpans: [{ from: 0, to: 3, policyId: NAME, version: 0 }], tokens: TOKENS };
+    const seen = { observation: `${HOSTILE} ${ordinal}`, ...sampled };
+    const first = builder.step(tree, rollout, tree.rootStepId, 1, { ...texts, ...seen });
+    const call = { toolCallId: builder.id('call', ordinal), treeId: tree.treeId, stepId: first, ordinal: 0, tool: NAME };
+    const gave = { arguments: HOSTILE, output: 'y'.repeat(100_000), outcome: 'ok' as const, durationMs: 1 };
+    builder.record('ToolCalled', { ...call, ...gave }, ids.run);
     const large = builder.step(tree, rollout, first, 2, { ...texts, observation: ordinal === 0 ? 'x'.repeat(LARGE) : HOSTILE });
     builder.reward(tree, large, ordinal, { component: NAME.slice(0, 100) });
     builder.finishRollout(tree, rollout, large, { outcome: 'failed', success: false, steps: 2, reason: HOSTILE });
@@ -84,7 +91,10 @@ function recordMade({ treeId, rootStepId }: { readonly treeId: string; readonly 
   const leaves = { goodLeafStepId: ids.good, badLeafStepId: ids.large, branchStepId: rootStepId, transitionStepId: ids.large };
   const found = { transitionCause: 'bad' as const, judged: 1, reflection: HOSTILE, signal: 'thought' as const };
   const revision = { revisionId: ids.revision, treeId };
-  const rest = { alpha: 0.5, beta: 0.2, judge: { name: NAME, revision: '1' }, contentHash: 'e'.repeat(64) };
+  const judge = { name: NAME, revision: '1' };
+  const judged = { treeId, leafStepId: ids.large, stepId: ids.large, index: 1, judge, promptHash: 'd'.repeat(64) };
+  builder.record('StepJudged', { ...judged, verdict: 'bad', reply: 'z'.repeat(90_000) }, ids.run);
+  const rest = { alpha: 0.5, beta: 0.2, judge, contentHash: 'e'.repeat(64) };
   builder.record('RevisionComposed', { ...revision, ...leaves, ...found, ...rest }, ids.run);
   const refused = { reason: 'impossible' as const, reached: null, stepId: ids.large, detail: HOSTILE };
   builder.record('RevisionRejected', { ...revision, ...refused }, ids.run);
@@ -122,7 +132,8 @@ export const hostileFlows = (brokers?: () => Promise<readonly string[]>) => () =
   beforeAll(async () => {
     browser = await openStudioBrowser();
     platform = await openTestPlatform(await brokers?.());
-    all = await runAll(platform, SILENT);
+    const tokenizers = { [NAME]: `${platform.home}/no-tokenizer` };
+    all = await runAll({ ...platform, config: { ...platform.config, tokenizers } }, SILENT);
     builder = new EventBuilder('hostile studio');
     recordHostile();
     recordLarge();
@@ -194,11 +205,30 @@ export const hostileFlows = (brokers?: () => Promise<readonly string[]>) => () =
     await more.click();
     await page.getByText(/x{5000}/).waitFor();
     await page.getByText('Of 10,485,760 bytes the first 65,536 characters are shown.').waitFor();
-    await page.getByRole('button', { name: 'show the next 262,144' }).click();
+    await page.getByRole('button', { name: 'show the next 262,144' }).last().click();
     await page.getByText('Of 10,485,760 bytes the first 327,680 characters are shown.').waitFor();
     await page.getByRole('button', { name: 'show more (258144 characters)' }).first().waitFor();
     await go(`/view/diff?a=${ids.rollout}&b=${ids.other}`);
     await page.getByText('observation: the beginning of 10,485,760 bytes').first().waitFor();
+  }, 240_000);
+
+  test('what a tool gave and a judge said is shown whole, and tokens with their figures where the tokenizer of their policy cannot be read', async () => {
+    await go(`/view/trajectory/${ids.rollout}`);
+    await page.getByText('Of 100,000 bytes the first 65,536 characters are shown.').waitFor();
+    await page.getByRole('button', { name: 'show the next 262,144' }).first().click();
+    await page.getByText('All of its 100,000 bytes are shown.').waitFor();
+    await page.getByRole('button', { name: '3 tokens' }).first().click();
+    await page.getByText(/^The texts of these tokens could not be read: .*no-tokenizer/).waitFor();
+    await page.getByText('Each token').click();
+    await page.getByRole('cell', { name: '-0.5' }).first().waitFor();
+    await go(`/view/revision/${ids.revision}`);
+    await page
+      .getByText(/^(Judged and not kept|What the judge said)/)
+      .first()
+      .click();
+    await page.getByText('Of 90,000 bytes the first 65,536 characters are shown.').waitFor();
+    await page.getByRole('button', { name: 'show the next 262,144' }).last().click();
+    await page.getByText('All of its 90,000 bytes are shown.').waitFor();
   }, 240_000);
 
   test('a tree of 10,000 nodes is drawn whole and walked by keys', async () => {

@@ -19,7 +19,7 @@ export function ReplayDiff({ of }: { readonly of: Side }) {
       {({ tree }) => {
         const replays = tree?.run?.replays.filter(({ mode }) => mode === 'environment') ?? [];
         const last = replays.at(-1);
-        const pairs = path.data && tree ? replayedPairs(path.data.path, tree.divergences) : [];
+        const pairs = path.data && tree ? replayedPairs(path.data.path, tree.divergences, last) : [];
         const differing = pairs.filter(({ equal }) => !equal);
         if (!last && differing.length === 0)
           return (

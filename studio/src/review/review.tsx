@@ -6,8 +6,9 @@ import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';
-import { PlainText, visible } from '../parts/plain-text.tsx';
+import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { StepText } from '../trajectory/step-text.tsx';
 import { AnnotateButton, Annotations } from './annotations.tsx';
 import { annotatable } from './open-annotator.ts';
 import { filterOf, QUEUES, type Queue } from './queues.ts';
@@ -187,9 +188,9 @@ function StepToReview({ step }: { readonly step: Item }) {
         <AnnotateButton what={{ subject: { step: step.id }, name: `step ${step.depth}` }} />
       </header>
       <Annotations of={step.annotations} />
-      {step.thought ? <PlainText className="thought" text={step.thought.slice(0, 2_000)} /> : null}
-      <PlainText className="action" text={(step.action || step.response).slice(0, 2_000)} />
-      {step.observation ? <PlainText className="observation" text={step.observation.slice(0, 2_000)} /> : null}
+      {step.thought ? <StepText step={step} field="thought" className="thought" text={step.thought} /> : null}
+      <StepText step={step} field={step.action ? 'action' : 'response'} className="action" text={step.action || step.response} />
+      {step.observation ? <StepText step={step} field="observation" className="observation" text={step.observation} /> : null}
     </>
   );
 }

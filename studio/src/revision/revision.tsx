@@ -1,17 +1,25 @@
 import { Link, useParams } from '@tanstack/react-router';
-import { type RevisionPageQuery, revisionPage } from '../../../graphql/studio/generated/operations.ts';
+import {
+  type JudgementTextsQuery,
+  judgementTexts,
+  type RevisionPageQuery,
+  revisionPage,
+} from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal, shortId } from '../parts/format.ts';
+import { LargeText } from '../parts/large-text.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { DrawnViews, type View } from '../renderer/drawn-views.tsx';
+import { Instruction, StepText } from '../trajectory/step-text.tsx';
 import { MaskBar } from './mask-bar.tsx';
 import { TurnTokens } from './turn-tokens.tsx';
 
 type Revision = NonNullable<RevisionPageQuery['revision']>;
 type Turn = Revision['turns'][number];
+type Judgement = Revision['judgements'][number];
 
 const PARTS: Readonly<Record<string, string>> = { bad: 'bad prefix', signal: 'reflection', good: 'good suffix' };
 
@@ -99,15 +107,21 @@ function Whole({ revision }: { readonly revision: Revision }) {
             </header>
             <details>
               <summary>{visible(tree?.root?.observation ?? tree?.instruction ?? '').slice(0, 120)}</summary>
-              {tree?.instruction ? <PlainText text={tree.instruction} /> : null}
-              {tree?.root?.observation ? <PlainText className="observation" text={tree.root.observation} /> : null}
+              {tree?.instruction ? <Instruction tree={tree} /> : null}
+              {tree?.root?.observation ? (
+                <StepText step={tree.root} field="observation" className="observation" text={tree.root.observation} />
+              ) : null}
             </details>
           </article>
         </li>
         {revision.turns.map((turn, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the turns of a revision never change
           <li key={at}>
-            <TurnCard turn={turn} judgement={turn.part === 'bad' && turn.stepId ? verdicts.get(turn.stepId) : undefined} />
+            <TurnCard
+              turn={turn}
+              judgement={turn.part === 'bad' && turn.stepId ? verdicts.get(turn.stepId) : undefined}
+              revision={revision.id}
+            />
           </li>
         ))}
       </ol>
@@ -134,14 +148,33 @@ function NotKept({ revision }: { readonly revision: Revision }) {
       <summary>
         Judged and not kept: step {judgement.step?.depth}, <b>{judgement.verdict}</b>
       </summary>
-      <PlainText className="action" text={judgement.step?.action ?? ''} />
-      <PlainText className="observation" text={judgement.step?.observation ?? ''} />
-      <PlainText text={judgement.reply} />
+      {judgement.step ? (
+        <>
+          <StepText step={judgement.step} field="action" className="action" text={judgement.step.action} />
+          <StepText step={judgement.step} field="observation" className="observation" text={judgement.step.observation} />
+        </>
+      ) : null}
+      <Reply of={judgement} revision={revision.id} />
     </details>
   ));
 }
 
-function TurnCard({ turn, judgement }: { readonly turn: Turn; readonly judgement: Revision['judgements'][number] | undefined }) {
+/** All that a judge said. */
+function Reply({ of: { id, reply, largeTexts }, revision }: { readonly of: Judgement; readonly revision: string }) {
+  const textsIn = (read: JudgementTextsQuery) => read.revision?.judgements.find((each) => each.id === id)?.largeTexts;
+  const source = { operation: judgementTexts, id: revision, textsIn };
+  return <LargeText text={reply} field="reply" largeTexts={largeTexts} source={source} />;
+}
+
+function TurnCard({
+  turn,
+  judgement,
+  revision,
+}: {
+  readonly turn: Turn;
+  readonly judgement: Judgement | undefined;
+  readonly revision: string;
+}) {
   return (
     <article className={`step turn-${turn.part}`}>
       <header>
@@ -161,7 +194,7 @@ function TurnCard({ turn, judgement }: { readonly turn: Turn; readonly judgement
       {judgement?.reply ? (
         <details>
           <summary>What the judge said{judgement.reusedFrom ? ' (taken from an equal question)' : ''}</summary>
-          <PlainText text={judgement.reply} />
+          <Reply of={judgement} revision={revision} />
         </details>
       ) : null}
     </article>

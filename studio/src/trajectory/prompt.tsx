@@ -1,8 +1,14 @@
 import { lazy, Suspense, useState } from 'react';
-import { type ImageShownFragment, stepPrompt } from '../../../graphql/studio/generated/operations.ts';
+import {
+  type ImageShownFragment,
+  type SegmentTextsQuery,
+  segmentTexts,
+  stepPrompt,
+} from '../../../graphql/studio/generated/operations.ts';
 import { isPage } from '../graphql/ask.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { decimal, whole } from '../parts/format.ts';
+import { LargeText } from '../parts/large-text.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { RecordImage } from '../parts/record-image.tsx';
 import { Shown } from '../parts/shown.tsx';
@@ -73,6 +79,10 @@ export function Prompt({ step: id }: { readonly step: string }) {
   );
 }
 
+function textsOf(segment: string) {
+  return ({ step }: SegmentTextsQuery) => step?.historyImage?.segments.find(({ id }) => id === segment)?.largeTexts;
+}
+
 /** A history image with its segments outlined, beside their texts: which a cache held, and what both cost. */
 function History({ image, step }: { readonly image: ImageShownFragment; readonly step: string }) {
   const [opened, setOpened] = useState(false);
@@ -120,7 +130,12 @@ function History({ image, step }: { readonly image: ImageShownFragment; readonly
               <span className="faint">
                 {`${segment.place + 1}, ${segment.hit ? 'from the cache' : 'drawn'}${segment.place < image.cutSegments ? ', left out of the image' : ''}`}
               </span>
-              <PlainText text={segment.forgotten ? '[forgotten]' : (segment.text ?? '')} />
+              <LargeText
+                text={segment.forgotten ? '[forgotten]' : (segment.text ?? '')}
+                field="text"
+                largeTexts={segment.forgotten ? [] : segment.largeTexts}
+                source={{ operation: segmentTexts, id: step, textsIn: textsOf(segment.id) }}
+              />
             </li>
           ))}
         </ol>

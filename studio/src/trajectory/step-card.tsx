@@ -1,11 +1,11 @@
 import { lazy, Suspense, useState } from 'react';
 import type { StepShownFragment } from '../../../graphql/studio/generated/operations.ts';
 import { decimal, duration, instant } from '../parts/format.ts';
-import { PlainText, visible } from '../parts/plain-text.tsx';
+import { visible } from '../parts/plain-text.tsx';
 import { RecordImage } from '../parts/record-image.tsx';
 import { AnnotateButton, Annotations } from '../review/annotations.tsx';
 import { annotatable } from '../review/open-annotator.ts';
-import { StepText } from './step-text.tsx';
+import { StepText, ToolText } from './step-text.tsx';
 
 const Prompt = lazy(() => import('./prompt.tsx').then(({ Prompt }) => ({ default: Prompt })));
 const Tokens = lazy(() => import('./tokens.tsx').then(({ Tokens }) => ({ default: Tokens })));
@@ -81,8 +81,8 @@ export function StepCard({
           <span className={`state ${call.outcome === 'error' ? 'state-failed' : ''}`}>
             {visible(call.tool)} · {duration(call.durationMs)}
           </span>
-          <PlainText text={call.arguments} />
-          <PlainText className="observation" text={call.output} />
+          <ToolText step={step.id} call={call} field="arguments" text={call.arguments} />
+          <ToolText step={step.id} call={call} field="output" className="observation" text={call.output} />
         </div>
       ))}
       {step.observation ? <StepText step={step} field="observation" className="observation" text={step.observation} /> : null}

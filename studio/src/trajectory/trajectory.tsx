@@ -4,9 +4,10 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal, shortId } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
-import { PlainText, visible } from '../parts/plain-text.tsx';
+import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { AnnotateButton, Annotations } from '../review/annotations.tsx';
+import { Instruction } from './step-text.tsx';
 import { Steps } from './steps.tsx';
 
 type Rollout = NonNullable<TrajectoryPageQuery['rollout']>;
@@ -88,7 +89,7 @@ function Head({ rollout }: { readonly rollout: Rollout }) {
       {tree?.instruction ? (
         <details>
           <summary>Instruction</summary>
-          <PlainText text={tree.instruction} />
+          <Instruction tree={tree} />
         </details>
       ) : null}
     </>

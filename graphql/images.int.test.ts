@@ -5,6 +5,7 @@ import { givenEvents } from '../src/testing/given-events.ts';
 import { givenPrepared } from '../src/testing/projecting-log.ts';
 import { recordDrawnHistories } from '../src/testing/record-drawn-histories.ts';
 import { recordHistory, recordRenderSpec, recordSegment } from '../src/testing/record-images.ts';
+import { segmentTexts } from './studio/generated/operations.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 let api: TestGraphql;
@@ -160,6 +161,9 @@ describe('history segments', () => {
     const query = 'query ($id: ID!) { step(id: $id) { historyImage { segments { text largeTexts { field size } } } } }';
     const { data } = await api.ask(query, { id: stepId });
     expect(data.step.historyImage.segments).toEqual([{ text, largeTexts: [{ field: 'text', size: 100_000 }] }]);
+    const part = await api.ask(segmentTexts.text, { id: stepId, offset: 49_990, length: 100 }); // as the studio reads on
+    const [segment] = part.data.step.historyImage.segments;
+    expect(segment.largeTexts).toEqual([{ field: 'text', text: 'é'.repeat(10) }]);
   });
 });
 

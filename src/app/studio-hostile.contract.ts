@@ -69,7 +69,7 @@ function recordHostile(): void {
     const seen = { observation: `${HOSTILE} ${ordinal}`, ...sampled };
     const first = builder.step(tree, rollout, tree.rootStepId, 1, { ...texts, ...seen });
     const call = { toolCallId: builder.id('call', ordinal), treeId: tree.treeId, stepId: first, ordinal: 0, tool: NAME };
-    const gave = { arguments: HOSTILE, output: 'y'.repeat(100_000), outcome: 'ok' as const, durationMs: 1 };
+    const gave = { arguments: HOSTILE, output: 'é'.repeat(100_000), outcome: 'ok' as const, durationMs: 1 };
     builder.record('ToolCalled', { ...call, ...gave }, ids.run);
     const large = builder.step(tree, rollout, first, 2, { ...texts, observation: ordinal === 0 ? 'x'.repeat(LARGE) : HOSTILE });
     builder.reward(tree, large, ordinal, { component: NAME.slice(0, 100) });
@@ -214,9 +214,9 @@ export const hostileFlows = (brokers?: () => Promise<readonly string[]>) => () =
 
   test('what a tool gave and a judge said is shown whole, and tokens with their figures where the tokenizer of their policy cannot be read', async () => {
     await go(`/view/trajectory/${ids.rollout}`);
-    await page.getByText('Of 100,000 bytes the first 65,536 characters are shown.').waitFor();
+    await page.getByText('Of 200,000 bytes the first 65,536 characters are shown.').waitFor();
     await page.getByRole('button', { name: 'show the next 262,144' }).first().click();
-    await page.getByText('All of its 100,000 bytes are shown.').waitFor();
+    await page.getByText('All of its 200,000 bytes are shown.').waitFor();
     await page.getByRole('button', { name: '3 tokens' }).first().click();
     await page.getByText(/^The texts of these tokens could not be read: .*no-tokenizer/).waitFor();
     await page.getByText('Each token').click();

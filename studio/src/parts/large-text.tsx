@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import type { LargeTextsNamedFragment, LargeTextsPartFragment } from '../../../graphql/studio/generated/operations.ts';
 import type { Operation } from '../../../graphql/studio/operation.ts';
 import { useAsk } from '../graphql/use-ask.ts';
@@ -6,6 +6,7 @@ import { whole } from './format.ts';
 import { PlainText } from './plain-text.tsx';
 import { Shown } from './shown.tsx';
 
+const BEGINNING = 65_536; // characters of a large text that its record holds
 const PART = 262_144; // characters that are asked for at once
 
 /** Where the rest of a large text is asked for. */
@@ -35,24 +36,32 @@ export function LargeText<Answer>({
 }) {
   const large = largeTexts.find((each) => each.field === field);
   const [parts, setParts] = useState(0);
+  const [all, setAll] = useState(text.length < BEGINNING - 1); // one less where it would part a surrogate pair
   const read = text.length + parts * PART;
   return (
     <>
       <PlainText className={className} text={text} />
       {Array.from({ length: parts }, (_, part) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a part is its place
-        <Part key={part} source={source} field={field} offset={text.length + part * PART} className={className} />
+        <Part
+          // biome-ignore lint/suspicious/noArrayIndexKey: a part is its place
+          key={part}
+          source={source}
+          field={field}
+          offset={text.length + part * PART}
+          className={className}
+          end={() => setAll(true)}
+        />
       ))}
       {large ? (
         <p className="faint">
-          {read < large.size // no text has more characters than bytes
-            ? `Of ${whole(large.size)} bytes the first ${whole(read)} characters are shown. `
-            : `All of its ${whole(large.size)} bytes are shown.`}
-          {read < large.size ? (
+          {all
+            ? `All of its ${whole(large.size)} bytes are shown.`
+            : `Of ${whole(large.size)} bytes the first ${whole(read)} characters are shown. `}
+          {all ? null : (
             <button type="button" className="more" onClick={() => setParts(parts + 1)}>
               {`show the next ${whole(PART)}`}
             </button>
-          ) : null}
+          )}
         </p>
       ) : null}
     </>
@@ -63,12 +72,24 @@ function Part<Answer>({
   source: { operation, id, textsIn },
   field,
   offset,
+  end,
   className = '',
-}: Named & { readonly source: TextSource<Answer>; readonly offset: number }) {
+}: Named & { readonly source: TextSource<Answer>; readonly offset: number; readonly end: () => void }) {
   const answer = useAsk(operation, { id, offset, length: PART }, { parts: 'all' });
+  const text = answer.data && textsIn(answer.data)?.find((each) => each.field === field)?.text;
+  const isLast = text !== undefined && text.length < PART - 1;
+  useEffect(() => {
+    if (isLast) end();
+  });
   return (
     <Shown of={answer}>
-      {(read) => <PlainText className={className} text={textsIn(read)?.find((each) => each.field === field)?.text ?? ''} />}
+      {() =>
+        text === undefined ? (
+          <p className="notice">What follows could not be found any more.</p>
+        ) : (
+          <PlainText className={className} text={text} />
+        )
+      }
     </Shown>
   );
 }

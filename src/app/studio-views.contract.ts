@@ -158,6 +158,34 @@ export const viewFlows = (brokers?: () => Promise<readonly string[]>) => () => {
     await until(async () => new URL(page.url()).pathname === `/view/trajectory/${good.rolloutId}`);
   }, 120_000);
 
+  test('eight tabs of one browser follow the record by one stream, and the others go on when the tab that holds it is closed', async () => {
+    const context = page.context();
+    let streams = 0;
+    context.on('request', (request) => {
+      if (request.postData()?.includes('subscription Live')) streams++;
+    });
+    const tabs: Page[] = [];
+    for (let i = 0; i < 7; i++) {
+      const tab = await context.newPage(); // the page of the test holds the stream
+      await tab.goto(server.url);
+      await tab.getByText('live', { exact: true }).waitFor();
+      tabs.push(tab);
+    }
+    expect(streams).toBe(0);
+    const everySees = async (name: string) => {
+      const later = new EventBuilder(name);
+      later.run(name, { name });
+      await platform.log.append(
+        await prepareEvents(later.events, platform.blobs, { principal: 'key:gauges', project: 'gauges' }),
+      );
+      for (const tab of tabs) await tab.getByRole('link', { name }).waitFor();
+    };
+    await everySees('a second run');
+    await page.close();
+    await everySees('a third run');
+    expect(streams).toBe(1);
+  }, 180_000);
+
   test("a key of another project reads no renderer of the run, by no way, and one of the run's own does", async () => {
     const { db } = platform.database;
     const ways = [

@@ -3,6 +3,8 @@ import { useEffect, useState } from 'react';
 import { live } from '../../../graphql/studio/generated/operations.ts';
 import { NotLetIn } from '../graphql/faults.ts';
 import { follow } from '../graphql/follow.ts';
+import { authorization } from '../graphql/key.ts';
+import { followTogether, type Said } from './follow-together.ts';
 
 const GATHER_MS = 700; // events that come together ask once
 const PATIENCE = 2; // times as long as the last answers took: the page asks for a third of the time at most while a record grows
@@ -21,32 +23,30 @@ export function useLive(now: boolean): LiveState {
     const ended = new AbortController();
     let after: string | undefined;
     const refresh = refresher(queries, ended.signal);
-    const run = async () => {
-      while (!ended.signal.aborted) {
-        const open = setTimeout(() => setState('live'), GATHER_MS); // an open subscription says nothing until something happens
+    const hear = (said: Said) => {
+      if (said.kind === 'event') after = said.position;
+      if (said.kind !== 'again') setState(said.kind === 'waiting' ? 'waiting' : 'live');
+      if (said.kind === 'event' || said.kind === 'again') refresh();
+    };
+    const hold = async (say: (said: Said) => void, signal: AbortSignal) => {
+      while (!signal.aborted) {
+        const open = setTimeout(() => say({ kind: 'live' }), GATHER_MS); // an open subscription says nothing until something happens
         try {
-          await follow(
-            live,
-            after === undefined ? {} : { after },
-            ({ events }) => {
-              after = events.position;
-              setState('live');
-              refresh();
-            },
-            ended.signal,
-          );
+          const from = after === undefined ? {} : { after };
+          await follow(live, from, ({ events }) => say({ kind: 'event', position: events.position }), signal);
         } catch (error) {
-          if (ended.signal.aborted) return;
-          setState('waiting');
+          if (signal.aborted) return;
+          say({ kind: 'waiting' });
           if (error instanceof NotLetIn) return;
         } finally {
           clearTimeout(open);
         }
         await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
-        refresh();
+        say({ kind: 'again' });
       }
     };
-    void run();
+    const { authorization: key = 'none' } = authorization();
+    void followTogether(`espalier live ${key}`, hold, hear, ended.signal);
     return () => ended.abort();
   }, [now, queries]);
   return state;

@@ -121,6 +121,14 @@ test('a step without a recorded prompt has none', async () => {
   const { steps } = builder.walk(builder.tree(builder.run()), 0, 1, 1);
   await givenEvents(api.database.db, builder.events);
   expect((await api.ask(QUERY, { id: steps[0] })).data.step.prompt).toBeNull();
+  const { steps: asked } = await given('some');
+  const found = await api.ask(
+    'query ($none: ID!, $some: ID!) { none: step(id: $none) { hasPrompt } some: step(id: $some) { hasPrompt } }',
+    {
+      ...{ none: steps[0], some: asked[0] },
+    },
+  );
+  expect(found.data).toEqual({ none: { hasPrompt: false }, some: { hasPrompt: true } });
 });
 
 test('a judgement shows what the model was asked with, also where it repeats the verdict of another', async () => {

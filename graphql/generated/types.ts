@@ -4033,6 +4033,8 @@ export type Step = {
   readonly historyImage?: Maybe<HistoryImage>;
   /** The prompt that it was asked with, as it was sent; null where none is recorded. */
   readonly prompt?: Maybe<Prompt>;
+  /** Whether a prompt is recorded, without reading it. */
+  readonly hasPrompt: Scalars['Boolean']['output'];
   /** The runs that go on from it, as they started. */
   readonly forks: ReadonlyArray<Run>;
   /** What replays of it showed instead. */
@@ -6946,6 +6948,7 @@ export type StepResolvers<ContextType = Context, ParentType extends ResolversPar
   pictures?: Resolver<ReadonlyArray<ResolversTypes['Picture']>, ParentType, ContextType>;
   historyImage?: Resolver<Maybe<ResolversTypes['HistoryImage']>, ParentType, ContextType>;
   prompt?: Resolver<Maybe<ResolversTypes['Prompt']>, ParentType, ContextType>;
+  hasPrompt?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   forks?: Resolver<ReadonlyArray<ResolversTypes['Run']>, ParentType, ContextType>;
   divergences?: Resolver<ReadonlyArray<ResolversTypes['Divergence']>, ParentType, ContextType>;
   annotations?: Resolver<ReadonlyArray<ResolversTypes['Annotation']>, ParentType, ContextType>;

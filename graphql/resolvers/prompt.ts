@@ -1,4 +1,5 @@
 import { pack } from '../../src/events/packed.ts';
+import { rowsWhere } from '../../src/postgres/rows-where.ts';
 import { findHistoryImages } from '../../src/projections/images/read-history-images.ts';
 import type { RecordedPrompt } from '../../src/projections/prompts/read-prompts.ts';
 import type { Context } from '../context.ts';
@@ -31,6 +32,18 @@ const prompts = loadedBy((db, { texts, sources: { keys } }) => createPromptLoade
 export async function promptOf(context: Context, id: string): Promise<PromptModel | null> {
   const prompt = await prompts(context).load(id);
   return prompt && promptModel(prompt);
+}
+
+const recorded = loadedBy((db) =>
+  one(
+    (ids) => rowsWhere(db, 'prompts', { promptId: ids }, ['promptId']),
+    ({ promptId }) => promptId,
+  ),
+);
+
+/** Returns whether a prompt of a step or a judgement is recorded. */
+export async function hasPrompt(context: Context, id: string): Promise<boolean> {
+  return (await recorded(context).load(id)) !== null;
 }
 
 /** Turns a recorded prompt into what the API shows. */

@@ -12,7 +12,7 @@ import { annotationsOf } from './annotation.ts';
 import { callOfStep } from './captured-call.ts';
 import { readPath } from './path.ts';
 import { picturesOfStep } from './pictures.ts';
-import { promptOf } from './prompt.ts';
+import { hasPrompt, promptOf } from './prompt.ts';
 import { ofComponent } from './rollout.ts';
 import { tokenTexts } from './token-texts.ts';
 
@@ -43,6 +43,7 @@ export const Step: StepResolvers = {
     return images instanceof Promise ? images.then(([image]) => image ?? null) : (images[0] ?? null);
   },
   prompt: ({ id }, _, context) => promptOf(context, id),
+  hasPrompt: ({ id }, _, context) => hasPrompt(context, id),
   annotations: ({ id, treeId }, _, context) => annotationsOf(context, 'step', id, treeId),
   estimate: async ({ id, rolloutId }, { rewards }, { loaders }) => {
     const sample = rolloutId === null ? null : await loaders.sample.load(rolloutId);

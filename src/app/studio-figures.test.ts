@@ -16,8 +16,8 @@ describe('what is discarded', () => {
   });
 
   test('a single group is no bias, however many samples it has', () => {
-    expect(biasOf({ produced: 64, discarded: 64, groups: 1 }, 0.5)).toBe('as the rest');
-    expect(biasOf({ produced: 0, discarded: 0, groups: 0 }, 0.5)).toBe('as the rest');
+    expect(biasOf({ produced: 64, discarded: 64, groups: 1 }, 0.5)).toBe('cannot be said');
+    expect(biasOf({ produced: 0, discarded: 0, groups: 0 }, 0.5)).toBe('cannot be said');
   });
 });
 
@@ -105,10 +105,11 @@ describe('segments of a history image', () => {
   });
 });
 
+const packed = (dtype: string, values: Int32Array | Float32Array | Uint8Array) => ({
+  ...{ dtype, length: values.length, base64: Buffer.from(values.buffer).toString('base64') },
+});
+
 test('a token has the advantage and the new log-prob of its own, which those that the policy did not sample have not', () => {
-  const packed = (dtype: string, values: Int32Array | Float32Array | Uint8Array) => ({
-    ...{ dtype, length: values.length, base64: Buffer.from(values.buffer).toString('base64') },
-  });
   const rows = tokenRows({
     ...{ id: 's', tokenTexts: ['a', 'b', 'c'], policySpans: [] },
     tokens: {
@@ -129,6 +130,17 @@ test('a token has the advantage and the new log-prob of its own, which those tha
     [null, null],
     [-1.5, -0.5],
   ]);
+});
+
+test('what is computed again of a step with one token holds where nothing is recorded of the token', () => {
+  const tokens = { ids: packed('int32', Int32Array.of(7)), logProbs: packed('float32', Float32Array.of(-0.5)) };
+  const estimate = { advantage: 1, value: null, target: null, tokenAdvantages: null, newLogProbs: null };
+  const step = { id: 's', tokenTexts: ['a'], policySpans: [], tokens: { ...tokens, mask: null, entropies: null }, estimate };
+  const again = { before: { logProb: -0.75, entropy: 0.5 }, after: { logProb: -0.25, entropy: 0.25 } };
+  const figures = (given?: typeof again) =>
+    tokenRows(step, given).map(({ entropy, newLogProb, change }) => [entropy, newLogProb, change]);
+  expect(figures(again)).toEqual([[0.5, -0.25, 0.25]]);
+  expect(figures()).toEqual([[null, null, null]]);
 });
 
 test('a trajectory is shown next to what the last replay showed of each step', () => {

@@ -236,7 +236,7 @@ export const studioFlows = (brokers?: () => Promise<readonly string[]>) => () =>
           await page.getByLabel('counted by').selectOption(by);
           await page.getByRole('columnheader', { name: by, exact: true }).first().waitFor();
           await page
-            .getByText(/^(more often|less often|as the rest)$/)
+            .getByText(/^(more often|less often|as the rest|one group: cannot be said)$/)
             .first()
             .waitFor();
         }
@@ -247,6 +247,8 @@ export const studioFlows = (brokers?: () => Promise<readonly string[]>) => () =>
           .first()
           .click();
         await page.getByText(/^sample: rejected/).waitFor();
+        await page.goto(`${new URL(link).origin}/view/discarded?policy=demo-1`);
+        await page.getByText(/parts have one group each: of these it cannot be said|parts of several groups differ/).waitFor();
       },
       FLOW_MS,
     );
@@ -262,10 +264,21 @@ export const studioFlows = (brokers?: () => Promise<readonly string[]>) => () =>
           .first()
           .click();
         await page.getByRole('button', { name: '1 token' }).first().click();
+        expect(await page.getByRole('button', { name: 'Shown to the model' }).count()).toBe(0); // linear policies read no prompt
         await page.getByRole('region', { name: 'Old against new' }).waitFor();
         await page.getByText(/^The update made it (more|less) likely, by the ratio/).waitFor();
+        const address = page.url();
+        await page.getByRole('link', { name: /^batch \d+$/ }).click();
+        await page.getByRole('heading', { name: /^Version 6 was made/ }).waitFor();
+        await page.goto(`${new URL(link).origin}/view/lineage/demo-1@5`);
+        await page.getByRole('heading', { level: 1, name: 'demo-1@5' }).waitFor();
+        await page.getByRole('heading', { name: 'versions after: 1' }).waitFor();
+        await page.goto(address);
+        await page.getByRole('button', { name: '1 token' }).first().click();
         await page.getByText('Each token').first().click();
         await page.getByRole('region', { name: 'Each token' }).getByRole('columnheader', { name: 'advantage' }).waitFor();
+        for (const name of ['entropy', 'new log-prob', 'change'])
+          await page.getByRole('region', { name: 'Each token' }).getByRole('columnheader', { name, exact: true }).waitFor();
         expect(await page.locator('.tokens li').first().textContent()).toMatch(/[a-z]/);
         expect(await hindrances(page)).toEqual([]);
       },

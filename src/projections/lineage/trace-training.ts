@@ -129,8 +129,26 @@ async function findTrained(db: Db, id: string, policyId: string, version: number
       },
       { relation: 'checkpoint', query: sql`select checkpoint_id as id, weights as text from ${mine}` },
     ],
-    usedBy: [actedIn(policyId, version)],
+    usedBy: [
+      {
+        relation: 'versions after',
+        query: sql`
+          select policy_id || '@' || version as id, '' as text from policy_versions
+          where policy_id = ${policyId} and parent_version = ${version} order by version`,
+      },
+      measuredBy(policyId, version),
+      actedIn(policyId, version),
+    ],
     seed: { kind: 'version', policyId, version },
+  };
+}
+
+function measuredBy(policyId: string, version: number) {
+  return {
+    relation: 'evaluations',
+    query: sql`
+      select run_id as id, 'mean return ' || round(mean_return::numeric, 3) as text from evaluations
+      where policy_id = ${policyId} and policy_version = ${version} order by run_id`,
   };
 }
 
@@ -171,7 +189,7 @@ async function findActing(db: Db, id: string, policyId: string, version: number)
           where ${measured} order by 1`,
       },
     ],
-    usedBy: [actedIn(policyId, version)],
+    usedBy: [measuredBy(policyId, version), actedIn(policyId, version)],
     seed: { kind: 'version', policyId, version },
   };
 }

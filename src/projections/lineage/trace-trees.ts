@@ -62,7 +62,10 @@ export const findTree: Finder = async (db, id) => {
         relation: 'run',
         query: sql`select r.run_id as id, r.name as text from trees t join runs r on r.run_id = t.run_id where t.tree_id = ${id}`,
       },
-      { relation: 'task', query: sql`select task_id as id, alias as text from trees where tree_id = ${id}` },
+      {
+        relation: 'task',
+        query: sql`select task_id as id, coalesce(nullif(goal, ''), alias) as text from trees where tree_id = ${id}`,
+      },
     ],
     usedBy: [
       {

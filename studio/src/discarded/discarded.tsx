@@ -18,8 +18,12 @@ const BY: Readonly<Record<string, DiscardedBy>> = { task: 'TASK', length: 'LENGT
 
 /** The samples of a policy that are rejected or abandoned: why, and whether some tasks, lengths or versions lose more of them than others. */
 export function DiscardedPage() {
-  const { policy: id = '', by = 'task', reason } = useSearch({ from: '/view/discarded' });
+  const { policy: id = '', by: asked, reason } = useSearch({ from: '/view/discarded' });
   const navigate = useNavigate({ from: '/view/discarded' });
+  const byTask = useAsk(discardedPage, { id, by: 'TASK', first: FIRST }, { enabled: id !== '' && asked === undefined });
+  // of tasks with one group each nothing can be said: lengths are shown first
+  const tells = byTask.data?.policy?.discarded.some(({ groups }) => groups > 1) ?? true;
+  const by = asked ?? (tells ? 'task' : 'length');
   const variables = { id, by: BY[by] ?? 'TASK', first: FIRST };
   const answer = useAsk(discardedPage, variables, { enabled: id !== '' });
   if (id === '') return <p className="empty">Name a policy in the address: ?policy=…</p>;
@@ -96,11 +100,17 @@ function Parts({ policy, by }: { readonly policy: Policy; readonly by: string })
   const { produced } = policy.ledger;
   const share = produced === 0 ? 0 : discardedOf(policy) / produced;
   if (policy.discarded.length === 0) return <p className="empty">No sample is produced yet.</p>;
-  const marked = policy.discarded.filter((part) => biasOf(part, share) !== 'as the rest').length;
+  const told = policy.discarded.map((part) => biasOf(part, share)).filter((bias) => bias !== 'cannot be said');
+  const marked = told.filter((bias) => bias !== 'as the rest').length;
+  const untold = policy.discarded.length - told.length;
   return (
     <>
       <p className="faint">
-        {`${marked} of ${policy.discarded.length} parts differ from all samples (${percent(share)}) by their interval at 95 % over groups; of parts without a bias one in twenty does.`}
+        {told.length === 0
+          ? ''
+          : `${marked} of the ${told.length} parts of several groups differ from all samples (${percent(share)}) by their interval at 95 % over groups; of parts without a bias one in twenty does.`}
+        {untold === 0 ? '' : ` ${untold} parts have one group each: of these it cannot be said.`}
+        {told.length === 0 && by === 'task' ? ' Count by length or version instead.' : ''}
         {policy.discarded.length === FIRST ? ` Shown are the ${FIRST} that lose most.` : ''}
       </p>
       <div className="scroll-x scroll-y" role="region" aria-label={`Discarded by ${by}`} tabIndex={0}>
@@ -133,7 +143,15 @@ function Parts({ policy, by }: { readonly policy: Policy; readonly by: string })
                   <td>
                     <Share successes={part.discarded} of={part.produced} />
                   </td>
-                  <td>{bias === 'as the rest' ? <span className="faint">{bias}</span> : <b>{bias}</b>}</td>
+                  <td>
+                    {bias === 'as the rest' || bias === 'cannot be said' ? (
+                      <span className="faint">
+                        {bias === 'cannot be said' && part.groups === 1 ? 'one group: cannot be said' : bias}
+                      </span>
+                    ) : (
+                      <b>{bias}</b>
+                    )}
+                  </td>
                   <td>{part.reasons.map(({ reason, samples }) => `${visible(reason)} ${whole(samples)}`).join(', ')}</td>
                 </tr>
               );

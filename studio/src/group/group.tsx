@@ -8,6 +8,7 @@ import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { GroupViews } from '../renderer/drawn-views.tsx';
+import { BatchLink } from '../training/batch-link.tsx';
 import { advantagesBy, ESTIMATORS } from './estimators.ts';
 
 type Group = NonNullable<GroupPageQuery['tree']>;
@@ -205,9 +206,7 @@ function Sample({ sample }: { readonly sample: Rollout['sample'] }) {
           {sample.measured === null ? '' : `; measured ${decimal(sample.measured)}`}
         </div>
       ) : null}
-      {sample.batch ? (
-        <Link to="/view/training" search={{ policy: sample.batch.policyId }}>{`batch ${sample.batch.ordinal}`}</Link>
-      ) : null}
+      {sample.batch ? <BatchLink batch={sample.batch} /> : null}
       {sample.staleness ? <span className="faint"> {`${sample.staleness} versions old`}</span> : null}
     </>
   );

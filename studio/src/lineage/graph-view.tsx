@@ -31,6 +31,11 @@ export function GraphView({ id }: { readonly id: string }) {
   return <Shown of={answer}>{(graph) => (graph ? <Drawing graph={graph} toggle={toggle} /> : null)}</Shown>;
 }
 
+/** What is asked for is in the middle; where there is no room for what is next to it, at the left, and none is cut before it. */
+function leftOf(x: number, room: number): number {
+  return room < 3 * WIDTH ? x : x + (WIDTH - room) / 2;
+}
+
 type Toggle = (key: string) => void;
 
 function Drawing({
@@ -47,7 +52,7 @@ function Drawing({
     const region = place.current;
     if (!region) return;
     const centred = new ResizeObserver(() =>
-      region.scrollTo({ left: x + (WIDTH - region.clientWidth) / 2, top: y + (HEIGHT - region.clientHeight) / 2 }),
+      region.scrollTo({ left: leftOf(x, region.clientWidth), top: y + (HEIGHT - region.clientHeight) / 2 }),
     );
     centred.observe(region);
     return () => centred.disconnect();

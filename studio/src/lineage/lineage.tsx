@@ -24,15 +24,12 @@ export function LineagePage() {
         {({ trace }) =>
           trace ? (
             <>
-              <PageHead
-                title={visible(trace.title).replace(DIGEST, '$1…').slice(0, 200)}
-                trail={<Link to="/view/data">Data</Link>}
-              >
+              <PageHead title={named(trace) ? visible(trace.id) : titleOf(trace)} trail={<Link to="/view/data">Data</Link>}>
                 <ViewLink kind={trace.kind} id={trace.id} />
                 <CopyAs operation={lineagePage} variables={{ id }} command={`espalier trace ${id}`} />
               </PageHead>
               <p className="faint">
-                {trace.kind} <code>{visible(trace.id)}</code>
+                {trace.kind} {named(trace) ? titleOf(trace) : <code>{visible(trace.id)}</code>}
               </p>
               <GraphView key={trace.id} id={trace.id} />
               <div className="lineage">
@@ -56,7 +53,7 @@ export function LineagePage() {
                 </section>
                 <Side title="Resulted in" anchor="resulted-in" links={trace.usedBy} />
               </div>
-              {trace.touched ? <Touched touched={trace.touched} /> : null}
+              {trace.touched ? <Touched kind={trace.kind} touched={trace.touched} /> : null}
             </>
           ) : (
             <p className="empty">Nothing on record has the id {visible(id)} at this moment.</p>
@@ -65,6 +62,15 @@ export function LineagePage() {
       </Shown>
     </>
   );
+}
+
+/** Whether its id is its name: `demo-1@3`. */
+function named({ kind }: Trace): boolean {
+  return kind === 'policy version';
+}
+
+function titleOf({ title }: Trace): string {
+  return visible(title).replace(DIGEST, '$1…').slice(0, 200);
 }
 
 function Side({
@@ -99,13 +105,19 @@ function Side({
 }
 
 /** What a recall of it would touch. */
-function Touched({ touched }: { readonly touched: NonNullable<Trace['touched']> }) {
+function Touched({ kind, touched }: { readonly kind: string; readonly touched: NonNullable<Trace['touched']> }) {
   return (
     <section className="panel" id="touched">
       <h2>A recall touches</h2>
       <p>
         {`${whole(touched.rollouts)} rollouts of ${whole(touched.trees)} trees in ${whole(touched.runsTotal)} runs, ${whole(touched.datasetsTotal)} releases, ${whole(touched.batchesTotal)} batches, ${whole(touched.versionsTotal)} policy versions, ${whole(touched.evaluationsTotal)} evaluations`}
       </p>
+      {kind === 'policy version' || kind === 'checkpoint' ? (
+        <p className="faint">
+          To recall a version is to recall its weights: it, the versions trained from it, and their evaluations. Rollouts that it
+          acted in are no part of that: recall their runs.
+        </p>
+      ) : null}
       <ul className="plain">
         {touched.datasets.map((each) => (
           <li key={each.datasetId}>

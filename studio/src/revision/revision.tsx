@@ -94,7 +94,7 @@ function Whole({ revision }: { readonly revision: Revision }) {
           {revision.rejectedAt ? ` at step ${revision.rejectedAt.depth}` : ''}. {visible(revision.detail ?? '')}
         </p>
       ) : null}
-      <p className="faint">{`The row as it is trained on: ${revision.turns.length} turns, the loss on ${trained} replies.`}</p>
+      <p className="faint">{`The row as it ${revision.state === 'rejected' ? 'would be' : 'is'} trained on: ${revision.turns.length} turns, the loss on ${trained} replies.${revision.state === 'rejected' ? ' No release by default holds it.' : ''}`}</p>
       <MaskBar opening={`${tree?.instruction ?? ''}${tree?.root?.observation ?? ''}`} turns={revision.turns} />
       <DrawnViews key={revision.id} views={viewsOf(revision)} open={false} />
       <NotKept revision={revision} />

@@ -62,7 +62,7 @@ export function StepCard({
         {step.termination === 'none' ? null : <span className="state">{step.termination}</span>}
         <span className="step-times faint">
           <time dateTime={step.occurredAt} title={instant(step.occurredAt)}>
-            {`${duration(step.timings.policyMs)} policy, ${duration(step.timings.environmentMs)} environment`}
+            {timesOf(step.timings) || instant(step.occurredAt)}
           </time>
         </span>
       </header>
@@ -99,10 +99,11 @@ export function StepCard({
       ))}
       {root ? null : (
         <footer className="row">
-          {show(
-            'prompt',
-            step.historyImage ? `Shown to the model (image, factor ${decimal(step.historyImage.factor)})` : 'Shown to the model',
-          )}
+          {step.historyImage
+            ? show('prompt', `Shown to the model (image, factor ${decimal(step.historyImage.factor)})`)
+            : step.hasPrompt
+              ? show('prompt', 'Shown to the model')
+              : null}
           {show('response', 'Whole reply')}
           {step.tokens ? show('tokens', step.tokens.ids.length === 1 ? '1 token' : `${step.tokens.ids.length} tokens`) : null}
           {show('events', 'Events and lineage')}
@@ -121,4 +122,13 @@ export function StepCard({
       )}
     </article>
   );
+}
+
+/** How long a step took; nothing of what is 0, which the record has of a time that nobody measured. */
+function timesOf({ policyMs, environmentMs }: StepShownFragment['timings']): string {
+  const times = [
+    policyMs > 0 ? `${duration(policyMs)} policy` : '',
+    environmentMs > 0 ? `${duration(environmentMs)} environment` : '',
+  ];
+  return times.filter(Boolean).join(', ');
 }

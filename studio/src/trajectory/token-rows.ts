@@ -1,7 +1,8 @@
-import type { StepTokensQuery } from '../../../graphql/studio/generated/operations.ts';
+import type { StepReadAgainQuery, StepTokensQuery } from '../../../graphql/studio/generated/operations.ts';
 import { unpack } from '../parts/unpack.ts';
 
 type Sampled = NonNullable<StepTokensQuery['step']>;
+type Again = NonNullable<NonNullable<StepReadAgainQuery['step']>['estimate']>['readAgain'];
 
 /** A sampled token, with what is recorded and computed of it; null is what is not known. */
 export interface TokenRow {
@@ -18,8 +19,12 @@ export interface TokenRow {
   readonly change: number | null;
 }
 
-/** Puts together what is known of each token of a step. Advantages are of the tokens that the policy sampled, in their order. */
-export function tokenRows({ tokens, tokenTexts, estimate }: Sampled): readonly TokenRow[] {
+/**
+ * Puts together what is known of each token of a step. Advantages are of the tokens that the policy sampled, in their order.
+ * @param again what versions give to the step, computed again: where it sampled one token, that is the token's, and holds where
+ * nothing is recorded.
+ */
+export function tokenRows({ tokens, tokenTexts, estimate }: Sampled, again: Again = null): readonly TokenRow[] {
   if (tokens === null) return [];
   const [ids, logProbs, mask, entropies] = [
     unpack(tokens.ids),
@@ -27,17 +32,18 @@ export function tokenRows({ tokens, tokenTexts, estimate }: Sampled): readonly T
     tokens.mask && unpack(tokens.mask),
     tokens.entropies && unpack(tokens.entropies),
   ];
+  const only = tokens.ids.length === 1 && mask?.[0] !== 0 ? again : null;
   let sampled = 0;
   return Array.from(ids, (id, place): TokenRow => {
     const trained = mask === null || mask[place] === 1;
     const own = trained ? estimate?.tokenAdvantages?.[sampled] : undefined;
-    const newLogProb = (trained ? estimate?.newLogProbs?.[sampled] : undefined) ?? null;
+    const newLogProb = (trained ? estimate?.newLogProbs?.[sampled] : undefined) ?? only?.after?.logProb ?? null;
     const logProb = logProbs?.[place] ?? null;
     if (trained) sampled++;
     return {
       ...{ place, id, trained, text: tokenTexts?.[place] ?? null },
       ...{ logProb, newLogProb, change: newLogProb === null || logProb === null ? null : newLogProb - logProb },
-      entropy: entropies?.[place] ?? null,
+      entropy: entropies?.[place] ?? only?.before?.entropy ?? null,
       advantage: trained ? (own ?? estimate?.advantage ?? null) : null,
     };
   });

@@ -1,5 +1,6 @@
 import { useState } from 'react';
-import { stepTokens } from '../../../graphql/studio/generated/operations.ts';
+import { stepReadAgain, stepTokens } from '../../../graphql/studio/generated/operations.ts';
+import { isPage } from '../graphql/ask.ts';
 import { useMissing } from '../graphql/missing.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { colourOf, scaleOf } from '../parts/colour.ts';
@@ -28,15 +29,19 @@ const COLOURINGS = Object.keys(FIGURES) as readonly Colouring[]; // its own keys
 /** The sampled tokens of a step: their texts in the colour of a figure, and all figures of each in a table. */
 export function Tokens({ step: id }: { readonly step: string }) {
   const answer = useAsk(stepTokens, { id });
+  const again = useAsk(stepReadAgain, { id }, { enabled: !isPage() }).data?.step?.estimate?.readAgain ?? null;
   const unread = useMissing().find(({ field }) => field === 'step.tokenTexts');
   const [colouring, setColouring] = useState<Colouring>('log-prob');
   return (
     <Shown of={answer}>
       {({ step }) => {
         if (!step?.tokens) return <p className="faint">No tokens are recorded.</p>;
-        const rows = tokenRows(step);
+        const recorded = tokenRows(step);
+        const rows = tokenRows(step, again);
         const { estimate, policySpans } = step;
-        const known = new Set(COLOURINGS.filter((name) => rows.some((row) => FIGURES[name](row) !== null)));
+        const among = (rows: readonly TokenRow[]) =>
+          new Set(COLOURINGS.filter((name) => rows.some((row) => FIGURES[name](row) !== null)));
+        const [known, onRecord] = [among(rows), among(recorded)];
         return (
           <>
             <p className="faint">
@@ -52,7 +57,7 @@ export function Tokens({ step: id }: { readonly step: string }) {
               >
                 {COLOURINGS.map((name) => (
                   <option key={name} value={name} disabled={!known.has(name)}>
-                    {known.has(name) ? name : `${name} (not recorded)`}
+                    {onRecord.has(name) ? name : `${name} (${known.has(name) ? 'computed again' : 'not recorded'})`}
                   </option>
                 ))}
               </select>
@@ -70,7 +75,7 @@ export function Tokens({ step: id }: { readonly step: string }) {
             )}
             <Flow rows={rows} colouring={colouring} />
             {rows.length > SHOWN ? <p className="faint">{`the first ${whole(SHOWN)} of ${whole(rows.length)}`}</p> : null}
-            <ReadAgain step={id} recorded={rows} />
+            <ReadAgain step={id} recorded={recorded} />
             <details>
               <summary>Each token</summary>
               <Table rows={rows} known={known} />

@@ -7,6 +7,7 @@ import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { AnnotateButton, Annotations } from '../review/annotations.tsx';
+import { BatchLink } from '../training/batch-link.tsx';
 import { Instruction } from './step-text.tsx';
 import { Steps } from './steps.tsx';
 
@@ -75,7 +76,11 @@ function Head({ rollout }: { readonly rollout: Rollout }) {
           <span className={`state state-${sample.state}`}>
             sample: {sample.state}
             {sample.reason ? ` (${visible(sample.reason)})` : ''}
-            {sample.batch ? `, batch ${sample.batch.ordinal}` : ''}
+            {sample.batch ? (
+              <>
+                , <BatchLink batch={sample.batch} />
+              </>
+            ) : null}
           </span>
         ) : null}
         {rollout.rewards.map((reward) => (

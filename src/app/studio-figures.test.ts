@@ -4,6 +4,7 @@ import type { Step } from '../../studio/src/diff/sides.ts';
 import { biasOf } from '../../studio/src/discarded/bias.ts';
 import { curvesOf } from '../../studio/src/training/curves.ts';
 import { flowOf } from '../../studio/src/training/flow.ts';
+import { trainedBy } from '../../studio/src/training/trained-by.ts';
 import { outlinesOf } from '../../studio/src/trajectory/outlines.ts';
 import { tokenRows } from '../../studio/src/trajectory/token-rows.ts';
 import { subtreeOf } from '../../studio/src/tree/subtree.ts';
@@ -141,6 +142,12 @@ test('what is computed again of a step with one token holds where nothing is rec
     tokenRows(step, given).map(({ entropy, newLogProb, change }) => [entropy, newLogProb, change]);
   expect(figures(again)).toEqual([[0.5, -0.25, 0.25]]);
   expect(figures()).toEqual([[null, null, null]]);
+});
+
+test('samples train the policy that the configuration of their run names, on the channel for training alone', () => {
+  expect(trainedBy({ training: { policyId: 'mine', channel: 'train' } })).toBe('mine');
+  for (const config of [null, undefined, 'text', {}, { training: null }, { training: { policyId: 'mine', channel: 'held-out' } }])
+    expect(trainedBy(config)).toBeNull();
 });
 
 test('a trajectory is shown next to what the last replay showed of each step', () => {

@@ -38,7 +38,10 @@ export function TrainingPage() {
       <Shown of={answer}>
         {({ policies }) =>
           policies.length === 0 ? (
-            <p className="empty">No policy is trained from this record yet.</p>
+            <p className="empty">
+              No policy is declared for training yet. <code>client.declare(POLICY, backend=…)</code> of Python does, or{' '}
+              <code>PUT /v1/training/policies/POLICY</code>; samples that were recorded for it wait until then.
+            </p>
           ) : (
             <>
               <nav className="row" aria-label="Policies">

@@ -8,6 +8,7 @@ import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { AnnotateButton, Annotations } from '../review/annotations.tsx';
 import { BatchLink } from '../training/batch-link.tsx';
+import { Undeclared } from '../training/undeclared.tsx';
 import { Instruction } from './step-text.tsx';
 import { Steps } from './steps.tsx';
 
@@ -89,6 +90,7 @@ function Head({ rollout }: { readonly rollout: Rollout }) {
           </span>
         ))}
       </div>
+      {sample?.state === 'ready' || sample?.state === 'group' ? <Undeclared config={run?.config} /> : null}
       <Annotations of={rollout.annotations} />
       {rollout.reason ? <p className="reason">{visible(rollout.reason)}</p> : null}
       {tree?.instruction ? (

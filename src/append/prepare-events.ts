@@ -44,7 +44,14 @@ export async function prepareEvents(
  */
 export function prepareParsed(event: Envelope, blobs: BlobStore, stamp: Stamp): PreparedRecord | Promise<PreparedRecord> {
   const clean = !holdsLong(event.data, 0) && wellFormed(event.data).repaired.length === 0;
-  return clean ? recordOf({ ...event, ...stamp }) : prepare(event, blobs, stamp);
+  return clean ? recordOf(stamped(event, stamp)) : prepare(event, blobs, stamp);
+}
+
+/** Stamps an event with its fields in the order in which the schema has them, which is that of the bytes on record. */
+function stamped(event: Envelope, stamp: Stamp): Envelope {
+  const { id, schemaVersion, stream, sequence, occurredAt, correlationId, causationId, producer } = event;
+  const before = { id, schemaVersion, stream, sequence, occurredAt, correlationId, causationId, producer, ...stamp };
+  return { ...before, ...event, ...stamp } as Envelope;
 }
 
 export class EventRefused extends Error {

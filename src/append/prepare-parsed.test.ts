@@ -4,7 +4,7 @@ import { parseEnvelope } from '../events/codec.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { everyEvent } from '../testing/every-event.ts';
 import { MemoryBlobs } from '../testing/memory-blobs.ts';
-import { EventRefused, INLINE_LIMIT, prepareEvents, prepareParsed } from './prepare-events.ts';
+import { EventRefused, INLINE_LIMIT, type PreparedRecord, prepareEvents, prepareParsed } from './prepare-events.ts';
 
 const STAMP = { principal: 'key:1', project: 'gauges' };
 
@@ -40,6 +40,8 @@ function parsed(event: unknown): Envelope {
 async function expectSame(event: Envelope): Promise<void> {
   const [whole] = await prepareEvents([event], new MemoryBlobs(), STAMP);
   const record = await prepareParsed(event, new MemoryBlobs(), STAMP);
-  const read = (bytes: Uint8Array | undefined) => JSON.parse(Buffer.from(bytes ?? []).toString('utf8'));
-  expect({ ...record, value: read(record.value) }).toEqual({ ...whole, value: read(whole?.value) });
+  expect(record).toEqual(whole);
+  expect(text(record)).toBe(text(whole)); // byte for byte
 }
+
+const text = (record: PreparedRecord | undefined) => Buffer.from(record?.value ?? []).toString('utf8');

@@ -2,12 +2,18 @@ import { describe, expect, test } from '@jest/globals';
 import { type Divergence, type Replay, replayedPairs } from '../../studio/src/diff/replayed.ts';
 import type { Step } from '../../studio/src/diff/sides.ts';
 import { biasOf } from '../../studio/src/discarded/bias.ts';
+import { count } from '../../studio/src/parts/format.ts';
 import { curvesOf } from '../../studio/src/training/curves.ts';
 import { flowOf } from '../../studio/src/training/flow.ts';
 import { trainedBy } from '../../studio/src/training/trained-by.ts';
 import { outlinesOf } from '../../studio/src/trajectory/outlines.ts';
 import { tokenRows } from '../../studio/src/trajectory/token-rows.ts';
 import { subtreeOf } from '../../studio/src/tree/subtree.ts';
+
+test('a count of one is named in the singular, any other in the plural', () => {
+  expect([0, 1, 1_200].map((value) => count(value, 'step'))).toEqual(['0 steps', '1 step', '1,200 steps']);
+  expect([1, 2].map((value) => count(value, 'leaf', 'leaves'))).toEqual(['1 leaf', '2 leaves']);
+});
 
 describe('what is discarded', () => {
   test('a part is marked where the interval over its groups does not hold the share of all', () => {

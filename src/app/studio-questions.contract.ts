@@ -87,6 +87,8 @@ const WALKS = {
     const most = rollouts.nodes.filter(({ reason }) => reason === REASON).length;
     expect(most).toBe(2);
     expect(first).toContain(`${most} × ${REASON}`);
+    const ends = page.locator('section.panel', { hasText: 'How rollouts ended' });
+    await ends.getByText(`${rollouts.totalCount} × failed or cancelled`).waitFor();
   },
 
   'What did the agent do, and which step earned the reward?': async ({ page, ask }) => {
@@ -129,7 +131,7 @@ const WALKS = {
     await openRun(page, 'train demo-1');
     await openUnequalTask(page);
     await page
-      .getByRole('link', { name: /^after \d+ steps, by/ })
+      .getByRole('link', { name: /^after \d+ steps?, by/ })
       .first()
       .click();
     const said = await page.getByText(/^They part at step \d+/).textContent();

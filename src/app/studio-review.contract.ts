@@ -76,6 +76,14 @@ export const reviewFlows = (brokers?: () => Promise<readonly string[]>) => () =>
     await page.getByText('Nothing is annotated yet.').waitFor();
   }, 120_000);
 
+  test('the page without a queue says to choose one, and the keys go through the queues', async () => {
+    const focused = () => page.evaluate("document.activeElement.closest('nav, li')?.className ?? ''");
+    await at('/view/review');
+    await page.getByText('Choose a queue first').waitFor();
+    await page.keyboard.press('j');
+    expect(await focused()).toContain('queues');
+  }, 120_000);
+
   test('hostile text in a note is shown as text, and a rollout is annotated by its button', async () => {
     await at(`/view/trajectory/${rollouts[0]?.rolloutId}`);
     await page.locator('.page-tools').getByRole('button', { name: 'Annotate' }).click();

@@ -144,7 +144,7 @@ export const studioFlows = (brokers?: () => Promise<readonly string[]>) => () =>
         await page.getByLabel('in order of').selectOption('RETURN_VARIANCE_DESC');
         await openUnequalTask(page);
         await page
-          .getByRole('link', { name: /^after \d+ steps, by/ })
+          .getByRole('link', { name: /^after \d+ steps?, by/ })
           .first()
           .click();
         await page.getByText(/^They part at step \d+/).waitFor();

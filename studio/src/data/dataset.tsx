@@ -81,9 +81,25 @@ function About({ dataset }: { readonly dataset: Dataset }) {
       <dd>{dataset.policies.map((policy) => `${visible(policy.id)}@${policy.version}`).join(', ') || '–'}</dd>
       <dt>chosen by</dt>
       <dd>
-        <code className="wrap">{visible(JSON.stringify({ query: dataset.query, parameters: dataset.parameters }))}</code>
+        <Choice of={{ ...(dataset.query as object), ...(dataset.parameters as object) }} />
       </dd>
     </dl>
+  );
+}
+
+/** What a release was chosen and written by, without what was not given. */
+function Choice({ of }: { readonly of: object }) {
+  const given = Object.entries(of).filter(([, value]) => value !== null && value !== undefined);
+  if (given.length === 0) return <span className="faint">no condition</span>;
+  return (
+    <ul className="plain">
+      {given.map(([name, value]) => (
+        <li key={name}>
+          {`${visible(name)}: `}
+          <code className="wrap">{visible(typeof value === 'string' ? value : JSON.stringify(value))}</code>
+        </li>
+      ))}
+    </ul>
   );
 }
 

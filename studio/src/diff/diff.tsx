@@ -4,7 +4,9 @@ import { diffPath, diffSide, divergence } from '../../../graphql/studio/generate
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { Failure } from '../parts/failure.tsx';
+import { shortId } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
+import { visible } from '../parts/plain-text.tsx';
 import { DrawnViews } from '../renderer/drawn-views.tsx';
 import { useRenderer } from '../renderer/use-renderer.ts';
 import { align, type Pair } from './align.ts';
@@ -27,7 +29,7 @@ export function DiffPage() {
   const second = b === '' || ofReplay ? null : right.data?.rollout;
   return (
     <>
-      <PageHead title="Diff of two trajectories" trail={<Link to="/">Runs</Link>}>
+      <PageHead title="Diff of two trajectories" trail={<Trail of={first} />}>
         {ofReplay || b === '' ? null : (
           <button type="button" onClick={() => set({ a: b, b: a })}>
             Swap
@@ -42,6 +44,30 @@ export function DiffPage() {
       {left.isLoading || right.isLoading ? <p className="loading">Loading…</p> : null}
       {(left.data && !first) || (b !== '' && !ofReplay && right.data && !second) ? (
         <p className="empty">One of the rollouts is not known at this moment of the record.</p>
+      ) : null}
+    </>
+  );
+}
+
+function Trail({ of }: { readonly of: Side | null | undefined }) {
+  return (
+    <>
+      <Link to="/">Runs</Link>
+      {of?.run ? (
+        <>
+          {' › '}
+          <Link to="/view/run/$id" params={{ id: of.run.id }}>
+            {visible(of.run.name) || shortId(of.run.id)}
+          </Link>
+        </>
+      ) : null}
+      {of?.tree ? (
+        <>
+          {' › '}
+          <Link to="/view/group/$id" params={{ id: of.tree.id }}>
+            {visible(of.tree.task.goal || of.tree.task.alias).slice(0, 80)}
+          </Link>
+        </>
       ) : null}
     </>
   );

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { diffPath, diffReplays } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
-import { instant, whole } from '../parts/format.ts';
+import { count, instant, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { replayedPairs } from './replayed.ts';
@@ -33,7 +33,7 @@ export function ReplayDiff({ of }: { readonly of: Side }) {
             <p>
               {differing.length === 0
                 ? 'Every step came out as it is recorded.'
-                : `${whole(differing.length)} of ${whole(pairs.length)} steps came out otherwise, the first at step ${differing[0]?.a?.depth}.`}
+                : `${whole(differing.length)} of ${count(pairs.length, 'step')} came out otherwise, the first at step ${differing[0]?.a?.depth}.`}
               {last
                 ? ` The last replay of its run compared ${whole(last.compared)} things, ${whole(last.differing)} of which differ, and ended ${instant(last.finishedAt)}. `
                 : ' '}

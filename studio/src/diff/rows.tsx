@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { decimal, whole } from '../parts/format.ts';
+import { count, decimal, whole } from '../parts/format.ts';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import type { Pair } from './align.ts';
 import type { Names, Side, Step } from './sides.ts';
@@ -49,7 +49,7 @@ export function Rows({ pairs, names }: { readonly pairs: readonly Pair<Step>[]; 
     else
       rows.push(
         <button key={start} type="button" className="diff-fold" data-item onClick={() => setOpened(new Set([...opened, start]))}>
-          {`${at - start + 1} equal steps`}
+          {`Show ${count(at - start + 1, 'equal step')}`}
         </button>,
       );
   }
@@ -88,7 +88,7 @@ function Cell({
         <span className="faint diff-side">{side}</span>
         {step.rewards.map((reward) => (
           <span key={reward.id} className={`reward ${reward.value < 0 ? 'reward-bad' : ''}`}>
-            {`${visible(reward.component)} ${decimal(reward.value)}`}
+            {`${visible(reward.component)} ${reward.value > 0 ? '+' : ''}${decimal(reward.value)}`}
           </span>
         ))}
       </header>

@@ -71,7 +71,7 @@ export function DiscardedList({
                   <tbody>
                     {samples.nodes.map(({ rollout, tree, reason, rule, measured, oldestVersion, batch }, at) => (
                       <tr key={rollout?.id ?? at}>
-                        <td>
+                        <td className="said-long">
                           {tree ? (
                             <Link to="/view/group/$id" params={{ id: tree.id }}>
                               <bdi>{visible(tree.task.goal || tree.task.alias).slice(0, 80)}</bdi>
@@ -90,7 +90,7 @@ export function DiscardedList({
                         <td className="number">{decimal(rollout?.return)}</td>
                         <td className="number">{rollout?.stepCount ?? '–'}</td>
                         <td className="number">{oldestVersion ?? '–'}</td>
-                        <td>
+                        <td className="said-long">
                           {visible(reason ?? (batch ? `abandoned with batch ${batch.ordinal}` : ''))}
                           <div className="faint">
                             {visible(rule ?? batch?.abandonment?.reason ?? '').slice(0, 200)}

@@ -2,7 +2,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type DiscardedBy, type DiscardedPageQuery, discardedPage } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
-import { percent, shortId, whole } from '../parts/format.ts';
+import { count, percent, shortId, whole } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Share } from '../parts/share.tsx';
@@ -88,7 +88,7 @@ function Reasons({ policy }: { readonly policy: Policy }) {
   const reasons = reasonsOf(policy);
   return (
     <p>
-      <b>{`${whole(discarded)} of ${whole(produced)} samples`}</b>{' '}
+      <b>{`${whole(discarded)} of ${count(produced, 'sample')}`}</b>{' '}
       {produced === 0 ? '' : `(${percent(discarded / produced)}) are discarded`}
       {reasons.length === 0 ? '.' : ': '}
       {reasons.map(({ reason, samples }) => `${visible(reason)} ${whole(samples)}`).join(', ')}

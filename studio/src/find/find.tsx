@@ -188,7 +188,7 @@ function Found({ edge: { node, highlights } }: { readonly edge: FindStepsQuery['
         </span>
         {node.rewards.map((reward) => (
           <span key={reward.id} className={`reward ${reward.value < 0 ? 'reward-bad' : ''}`}>
-            {`${visible(reward.component)} ${decimal(reward.value)}`}
+            {`${visible(reward.component)} ${reward.value > 0 ? '+' : ''}${decimal(reward.value)}`}
           </span>
         ))}
       </header>

@@ -3,7 +3,7 @@ import { type GroupPageQuery, groupPage, parting } from '../../../graphql/studio
 import { useAsk } from '../graphql/use-ask.ts';
 import { colourOf, scaleOf } from '../parts/colour.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
-import { decimal, shortId } from '../parts/format.ts';
+import { count, decimal, shortId, whole } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
@@ -45,7 +45,9 @@ export function GroupPage() {
                 `task ${visible(tree.task.alias)}`,
                 tree.task.depth === null ? '' : `depth ${tree.task.depth}`,
                 tree.task.split ?? '',
-                `${tree.rollouts.length} of ${tree.plannedRollouts} rollouts`,
+                tree.rollouts.length > tree.plannedRollouts
+                  ? `${count(tree.rollouts.length, 'rollout')}, ${whole(tree.plannedRollouts)} planned`
+                  : `${whole(tree.rollouts.length)} of ${count(tree.plannedRollouts, 'rollout')}`,
                 tree.returnVariance === null ? '' : `variance of returns ${decimal(tree.returnVariance)}`,
                 tree.closedAt ? `closed: ${tree.closeReason}` : 'open',
               ]
@@ -189,7 +191,7 @@ function Parting({ a, b }: { readonly a: string; readonly b: string }) {
   const { divergence } = answer.data;
   return (
     <Link to="/view/diff" search={{ a, b }}>
-      {divergence === null ? 'the same' : `after ${divergence.depth} steps, by ${divergence.kind}`}
+      {divergence === null ? 'the same' : `after ${count(divergence.depth, 'step')}, by ${divergence.kind}`}
     </Link>
   );
 }
@@ -207,7 +209,7 @@ function Sample({ sample }: { readonly sample: Rollout['sample'] }) {
         </div>
       ) : null}
       {sample.batch ? <BatchLink batch={sample.batch} /> : null}
-      {sample.staleness ? <span className="faint"> {`${sample.staleness} versions old`}</span> : null}
+      {sample.staleness ? <span className="faint"> {`${count(sample.staleness, 'version')} old`}</span> : null}
     </>
   );
 }

@@ -3,7 +3,7 @@ import { type LineagePageQuery, type LinksShownFragment, lineagePage } from '../
 import { TraceForm } from '../data/trace-form.tsx';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
-import { decimal, instant, shortId, whole } from '../parts/format.ts';
+import { count, decimal, instant, shortId, whole } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
@@ -110,7 +110,7 @@ function Touched({ kind, touched }: { readonly kind: string; readonly touched: N
     <section className="panel" id="touched">
       <h2>A recall touches</h2>
       <p>
-        {`${whole(touched.rollouts)} rollouts of ${whole(touched.trees)} trees in ${whole(touched.runsTotal)} runs, ${whole(touched.datasetsTotal)} releases, ${whole(touched.batchesTotal)} batches, ${whole(touched.versionsTotal)} policy versions, ${whole(touched.evaluationsTotal)} evaluations`}
+        {`${count(touched.rollouts, 'rollout')} of ${count(touched.trees, 'tree')} in ${count(touched.runsTotal, 'run')}, ${count(touched.datasetsTotal, 'release')}, ${count(touched.batchesTotal, 'batch', 'batches')}, ${count(touched.versionsTotal, 'policy version')}, ${count(touched.evaluationsTotal, 'evaluation')}`}
       </p>
       {kind === 'policy version' || kind === 'checkpoint' ? (
         <p className="faint">
@@ -122,7 +122,7 @@ function Touched({ kind, touched }: { readonly kind: string; readonly touched: N
         {touched.datasets.map((each) => (
           <li key={each.datasetId}>
             <Link to="/view/dataset/$id" params={{ id: each.datasetId }}>{`${visible(each.name)}@${each.version}`}</Link>
-            {each.examples === null ? '' : `, ${each.examples} rows`}
+            {each.examples === null ? '' : `, ${count(each.examples, 'row')}`}
             {each.withdrawn ? ', withdrawn' : ''}
           </li>
         ))}
@@ -132,7 +132,7 @@ function Touched({ kind, touched }: { readonly kind: string; readonly touched: N
               to="/view/training"
               search={{ policy: each.policyId }}
             >{`batch ${each.ordinal} of ${visible(each.policyId)}`}</Link>
-            {`, ${each.samples} samples${each.trained ? '' : ', not trained'}`}
+            {`, ${count(each.samples, 'sample')}${each.trained ? '' : ', not trained'}`}
           </li>
         ))}
         {touched.versions.map((each) => (

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { leases as leasesOperation } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
-import { instant, whole } from '../parts/format.ts';
+import { count, instant } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 
@@ -27,7 +27,7 @@ export function Leases() {
                   <Link to="/view/training" search={{ policy }}>
                     <bdi>{visible(policy).slice(0, 120)}</bdi>
                   </Link>
-                  {` batch ${batch.ordinal}, ${whole(batch.sampleCount)} samples, by `}
+                  {` batch ${batch.ordinal}, ${count(batch.sampleCount, 'sample')}, by `}
                   <bdi>{visible(lease.consumer).slice(0, 200)}</bdi>
                   {`, fence ${lease.fence}, since ${instant(lease.leasedAt)}, until ${instant(lease.deadline)}`}
                   {Date.parse(lease.deadline) < Date.now() ? (

@@ -1,7 +1,8 @@
+import { Fragment } from 'react';
 import { type OperationsPageQuery, operationsPage } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
-import { duration, percent, whole } from '../parts/format.ts';
+import { count, duration, percent, whole } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
@@ -24,9 +25,7 @@ export function OperationsPage() {
       <Shown of={answer}>
         {({ lag, quarantine, anomalies, position }) => (
           <>
-            <p className="faint">
-              End of the log: <code className="wrap">{position || 'empty'}</code>
-            </p>
+            <End position={position} />
             <h2>Projections</h2>
             <div className="scroll-x" role="region" aria-label="Projections" tabIndex={0}>
               <table className="rows">
@@ -69,6 +68,25 @@ export function OperationsPage() {
       <Verifications />
       <Replays />
     </>
+  );
+}
+
+/** Where the log ends, in a line that opens; the names of partitions stay whole. */
+function End({ position }: { readonly position: string }) {
+  if (position === '') return <p className="faint">The log is empty.</p>;
+  const partitions = position.split(',');
+  return (
+    <details>
+      <summary>{`End of the log, in ${count(partitions.length, 'partition')}`}</summary>
+      <code>
+        {partitions.map((each, at) => (
+          <Fragment key={each}>
+            <span className="whole">{`${each}${at === partitions.length - 1 ? '' : ','}`}</span>
+            <wbr />
+          </Fragment>
+        ))}
+      </code>
+    </details>
   );
 }
 

@@ -1,6 +1,8 @@
 import type { OperationsPageQuery } from '../../../graphql/studio/generated/operations.ts';
 import { whole } from '../parts/format.ts';
 
+const SEEN = 5; // rows that the table shows at once
+
 type Lags = OperationsPageQuery['lag'];
 
 interface Partition {
@@ -18,6 +20,7 @@ export function Partitions({ of }: { readonly of: Lags }) {
   return (
     <section aria-labelledby="partitions">
       <h2 id="partitions">{`Partitions: ${whole(partitions.length)}`}</h2>
+      {partitions.length > SEEN ? <p className="faint">The furthest behind first; the table scrolls through all.</p> : null}
       <div className="scroll-x scroll-y" role="region" aria-label="Partitions" tabIndex={0}>
         <table className="rows">
           <thead>

@@ -5,6 +5,7 @@ import { type ReleaseQuarantinedMutation, releaseQuarantined, viewer } from '../
 import { ask } from '../graphql/ask.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { Failure } from '../parts/failure.tsx';
+import { count } from '../parts/format.ts';
 
 /** Asks whether records are to be released from quarantine, and why, and releases them. */
 export function ReleaseForm({
@@ -40,7 +41,9 @@ export function ReleaseForm({
       <Dialog.Portal>
         <Dialog.Overlay className="overlay" />
         <Dialog.Content className="panel dialog annotate" aria-describedby={undefined}>
-          <Dialog.Title>{places.length === 1 ? `Release ${places[0]}?` : `Release ${places.length} records?`}</Dialog.Title>
+          <Dialog.Title>
+            {places.length === 1 ? `Release ${places[0]}?` : `Release ${count(places.length, 'record')}?`}
+          </Dialog.Title>
           <p>
             Each event is appended again, behind all there is in its partition, and counts from there on. What would be refused
             again stays as it is. A release cannot be taken back.

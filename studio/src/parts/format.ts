@@ -6,6 +6,11 @@ export function whole(value: number): string {
   return WHOLE.format(value);
 }
 
+/** 1 step, 12,345 steps. */
+export function count(value: number, one: string, many = `${one}s`): string {
+  return `${whole(value)} ${value === 1 ? one : many}`;
+}
+
 /** 12.3K */
 export function short(value: number): string {
   return SHORT.format(value);

@@ -1,7 +1,13 @@
 import { percent, wilson } from './format.ts';
 
-/** Shows a share as a bar with its Wilson interval at 95 %. */
-export function Share({ successes, of }: { readonly successes: number; readonly of: number }) {
+interface ShareProps {
+  readonly successes: number;
+  readonly of: number;
+  readonly told?: boolean;
+}
+
+/** Shows a share as a bar with its Wilson interval at 95 %, `told` in numbers too. */
+export function Share({ successes, of, told = false }: ShareProps) {
   const interval = wilson(successes, of);
   if (interval === null) return <span className="faint">–</span>;
   const share = successes / of;
@@ -14,7 +20,7 @@ export function Share({ successes, of }: { readonly successes: number; readonly 
         <rect width={100 * share} height="12" className="share-bar" />
         <rect x={100 * low} y="5" width={Math.max(0.5, 100 * (high - low))} height="2" className="share-interval" />
       </svg>
-      <span>{percent(share)}</span>
+      <span>{told ? `95 %: ${percent(low)} to ${percent(high)}` : percent(share)}</span>
     </span>
   );
 }

@@ -27,7 +27,7 @@ export function ReviewPage() {
   return (
     <>
       <PageHead title="Review">{asked ? <CopyAs operation={reviewQueue} variables={variables} /> : null}</PageHead>
-      <Queues />
+      <Queues walk={!asked} />
       <Fields key={key} queue={queue} />
       {asked ? (
         <Shown of={answer}>
@@ -43,24 +43,29 @@ export function ReviewPage() {
           )}
         </Shown>
       ) : (
-        <p className="empty">Choose a queue, or write one of your own: its address is a link to it.</p>
+        <p className="empty">
+          Choose a queue first, there is nothing to annotate before: <kbd>j</kbd> <kbd>k</kbd> go through them, Enter opens one.
+          Or write one of your own: its address is a link to it.
+        </p>
       )}
       <SaidLast />
     </>
   );
 }
 
-function Queues() {
+/** @param walk the keys go through the queues, while none is chosen. */
+function Queues({ walk }: { readonly walk: boolean }) {
   const known = useAsk(labels, {}).data?.annotationLabels ?? [];
+  const item = walk ? { 'data-item': true } : {};
   return (
     <nav className="row queues" aria-label="Queues">
       {QUEUES.map(({ name, queue }) => (
-        <Link key={name} className="button" to="/view/review" search={queue}>
+        <Link key={name} className="button" to="/view/review" search={queue} {...item}>
           {name}
         </Link>
       ))}
       {known.slice(0, 12).map(({ label, count }) => (
-        <Link key={label} className="button" to="/view/review" search={{ label }}>
+        <Link key={label} className="button" to="/view/review" search={{ label }} {...item}>
           <bdi>{visible(label)}</bdi>
           {` (${count})`}
         </Link>
@@ -182,7 +187,7 @@ function StepToReview({ step }: { readonly step: Item }) {
         )}
         {step.rewards.map((reward) => (
           <span key={reward.id} className={`reward ${reward.value < 0 ? 'reward-bad' : ''}`}>
-            {`${visible(reward.component)} ${decimal(reward.value)}`}
+            {`${visible(reward.component)} ${reward.value > 0 ? '+' : ''}${decimal(reward.value)}`}
           </span>
         ))}
         <AnnotateButton what={{ subject: { step: step.id }, name: `step ${step.depth}` }} />

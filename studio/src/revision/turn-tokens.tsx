@@ -1,5 +1,5 @@
 import type { RevisionPageQuery } from '../../../graphql/studio/generated/operations.ts';
-import { whole } from '../parts/format.ts';
+import { count, whole } from '../parts/format.ts';
 import { spelt } from '../parts/spelt.ts';
 
 type Turn = NonNullable<RevisionPageQuery['revision']>['turns'][number];
@@ -13,7 +13,7 @@ export function TurnTokens({ turn }: { readonly turn: Turn }) {
   const trained = tokens.filter((token) => token.trained).length;
   return (
     <details>
-      <summary>{`${whole(tokens.length)} tokens, ${whole(trained)} trained on`}</summary>
+      <summary>{`${count(tokens.length, 'token')}, ${whole(trained)} trained on`}</summary>
       <ol className="tokens">
         {tokens.slice(0, SHOWN).map(({ text, trained: is }, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the tokens of a turn never change

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { type RunTreesQuery, runTrees, type TreeOrder } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { colourOf, scaleOf } from '../parts/colour.ts';
-import { decimal, whole } from '../parts/format.ts';
+import { count, decimal } from '../parts/format.ts';
 import { Paging, usePages } from '../parts/paging.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
@@ -38,7 +38,7 @@ export function HeatMap({ run }: { readonly run: string }) {
           <>
             {trees.nodes.length === 0 ? <p className="empty">No tree is opened yet.</p> : <Marks trees={trees.nodes} />}
             <Paging pages={pages} info={trees.pageInfo} of="trees">
-              <span className="faint">{whole(trees.totalCount)} trees</span>
+              <span className="faint">{count(trees.totalCount, 'tree')}</span>
             </Paging>
           </>
         )}
@@ -64,7 +64,7 @@ function Marks({ trees }: { readonly trees: readonly Tree[] }) {
             ))}
             {tree.rollouts.length === 0 ? (
               <Link to="/view/tree/$id" params={{ id: tree.id }} className="faint">
-                {`${whole(tree.size.steps)} steps${tree.simulations > 0 ? `, ${whole(tree.simulations)} simulations` : ''}`}
+                {`${count(tree.size.steps, 'step')}${tree.simulations > 0 ? `, ${count(tree.simulations, 'simulation')}` : ''}`}
               </Link>
             ) : null}
           </span>

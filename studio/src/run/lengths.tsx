@@ -7,7 +7,8 @@ import { decimal, whole } from '../parts/format.ts';
 import type { Point } from '../parts/point.ts';
 import { Shown } from '../parts/shown.tsx';
 
-const FIRST = 300;
+/** Rollouts that are asked for at once, the last of the run. */
+export const FIRST = 300;
 
 interface Length extends Point {
   readonly id: string;
@@ -15,7 +16,7 @@ interface Length extends Point {
 }
 
 /** How long the rollouts of a run are, and what each earned: a mark is a rollout and leads to its trajectory. */
-export function Lengths({ run }: { readonly run: string }) {
+export function Lengths({ run, search }: { readonly run: string; readonly search: boolean }) {
   const navigate = useNavigate();
   const answer = useAsk(runLengths, { id: run, first: FIRST });
   const nodes = answer.data?.rollouts.nodes;
@@ -40,7 +41,7 @@ export function Lengths({ run }: { readonly run: string }) {
           <section className="panel">
             <h2>Lengths and returns</h2>
             <p className="faint">
-              {`${lengthsOf(points)}${rollouts.totalCount > FIRST ? `, of the last ${whole(FIRST)} of ${whole(rollouts.totalCount)} rollouts` : ''}; return by actions, a mark is a rollout`}
+              {`${lengthsOf(points)}${rollouts.totalCount > FIRST ? `, of the last ${whole(FIRST)} of ${whole(rollouts.totalCount)} rollouts` : ''}; return by actions, a mark is a rollout${search ? '. Actions that a rollout took itself: in a search it goes on from a node of the tree' : ''}`}
             </p>
             <Chart
               points={points}

@@ -1,16 +1,17 @@
 import { Link, useParams } from '@tanstack/react-router';
-import { type RunPageQuery, runPage } from '../../../graphql/studio/generated/operations.ts';
+import { type RunPageQuery, runLengths, runPage } from '../../../graphql/studio/generated/operations.ts';
 import { isPage } from '../graphql/ask.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
-import { decimal, duration, instant, percent, shortId, whole } from '../parts/format.ts';
+import { count, decimal, duration, instant, percent, shortId, whole } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Share } from '../parts/share.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { Ends } from './ends.tsx';
 import { Failures } from './failures.tsx';
 import { HeatMap } from './heat-map.tsx';
-import { Lengths } from './lengths.tsx';
+import { FIRST, Lengths } from './lengths.tsx';
 import { Revisions } from './revisions.tsx';
 import { Sums } from './sums.tsx';
 
@@ -35,8 +36,9 @@ export function RunPage() {
             <HeatMap run={run.id} />
             <div className="columns">
               <Depths run={run} />
-              <Lengths run={run.id} />
+              <Lengths run={run.id} search={run.kind === 'search'} />
               <Sums run={run.id} />
+              <Ends run={run.id} />
               <Failures run={run.id} />
               <Revisions run={run.id} />
               <Images run={run} />
@@ -67,7 +69,7 @@ function About({ run }: { readonly run: Run }) {
         <div className="figure">
           <span className="faint">success</span>
           <b>{percent(totals.successRate)}</b>
-          {totals.successRate === null ? null : <Share successes={totals.successes} of={finished} />}
+          {totals.successRate === null ? null : <Share successes={totals.successes} of={finished} told />}
         </div>
         <Figure name="mean return" value={decimal(totals.meanReturn)} />
         <Figure name="rollouts finished" value={`${whole(finished)} of ${whole(totals.rollouts)}`} />
@@ -86,7 +88,10 @@ function About({ run }: { readonly run: Run }) {
           <dt>kind</dt>
           <dd>{run.kind}</dd>
           <dt>policy</dt>
-          <dd>{run.policy ? `${visible(run.policy.id)}@${run.policy.version}` : 'none'}</dd>
+          <dd>
+            {run.policy ? `${visible(run.policy.id)}@${run.policy.version} at its start` : 'none'}
+            <Acted run={run.id} />
+          </dd>
           <dt>environments</dt>
           <dd>
             {run.environments.map(({ environment, fingerprint }) => (
@@ -137,6 +142,17 @@ function About({ run }: { readonly run: Run }) {
   );
 }
 
+/** The versions of policies that acted in the last rollouts, where they are several. */
+function Acted({ run }: { readonly run: string }) {
+  const nodes = useAsk(runLengths, { id: run, first: FIRST }).data?.rollouts.nodes ?? [];
+  const versions = [...Map.groupBy(nodes, ({ policy }) => policy.id)].map(([id, each]) => {
+    const [low, high] = [Math.min, Math.max].map((of) => of(...each.map(({ policy }) => policy.version)));
+    return `${visible(id)}@${low}${low === high ? '' : ` to ${high}`}`;
+  });
+  if (versions.length === 0) return null;
+  return <div className="faint">{`acted in the last ${count(nodes.length, 'rollout')}: ${versions.join(', ')}`}</div>;
+}
+
 function Figure({ name, value }: { readonly name: string; readonly value: string }) {
   return (
     <div className="figure">
@@ -146,7 +162,7 @@ function Figure({ name, value }: { readonly name: string; readonly value: string
   );
 }
 
-function Depths({ run: { successByDepth } }: { readonly run: Run }) {
+function Depths({ run: { kind, successByDepth } }: { readonly run: Run }) {
   if (successByDepth.length === 0) return null;
   return (
     <section className="panel">
@@ -164,7 +180,7 @@ function Depths({ run: { successByDepth } }: { readonly run: Run }) {
                 return
               </th>
               <th scope="col" className="number">
-                steps
+                {kind === 'search' ? 'own steps of a rollout' : 'steps of a rollout'}
               </th>
             </tr>
           </thead>

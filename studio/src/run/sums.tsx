@@ -58,7 +58,10 @@ export function Sums({ run }: { readonly run: string }) {
                 <dt>tokens read, written</dt>
                 <dd>{`${whole(sums.steps.promptTokens)}, ${whole(sums.steps.completionTokens)}`}</dd>
                 <dt>waited for policy, environment</dt>
-                <dd>{`${duration(sums.steps.policyMs)}, ${duration(sums.steps.environmentMs)}`}</dd>
+                <dd>
+                  {`${duration(sums.steps.policyMs)}, ${duration(sums.steps.environmentMs)}`}
+                  <div className="faint">added up over rollouts, which run at once</div>
+                </dd>
                 <dt>tool calls, failed</dt>
                 <dd>{`${whole(sums.tools.calls)}, ${whole(sums.tools.errors)}`}</dd>
               </dl>

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { behindTheLog } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
-import { whole } from '../parts/format.ts';
+import { count } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { useMoment } from '../shell/moment.ts';
 
@@ -16,7 +16,7 @@ export function Behind() {
     stopped.length > 0
       ? `stopped: ${stopped.map(({ projection }) => visible(projection)).join(', ')}`
       : furthest && furthest.lag > 0
-        ? `${whole(furthest.lag)} events behind the log (${visible(furthest.projection)})`
+        ? `${count(furthest.lag, 'event')} behind the log (${visible(furthest.projection)})`
         : 'no lag';
   return (
     <Link to="/view/operations" className={stopped.length > 0 ? 'reason' : 'faint'}>

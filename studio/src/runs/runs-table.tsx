@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { RunsQuery } from '../../../graphql/studio/generated/operations.ts';
-import { decimal, duration, instant, percent, short, shortId, whole } from '../parts/format.ts';
+import { count, decimal, duration, instant, percent, short, shortId, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { Share } from '../parts/share.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
@@ -55,7 +55,7 @@ export function RunsTable({ rows, chosen, choose, filtered }: RunsTableProps) {
             <th scope="col" className="number">
               Events
             </th>
-            <th scope="col">Policy</th>
+            <th scope="col">Policy at start</th>
             <th scope="col">Environment</th>
             <th scope="col">Started</th>
           </tr>
@@ -97,7 +97,7 @@ function Row({ run, chosen, choose }: { readonly run: RunRow; readonly chosen: b
         <div>
           <Sparkline
             values={run.lastReturns}
-            label={`returns of the last ${run.lastReturns.length} rollouts, from ${decimal(Math.min(...run.lastReturns))} to ${decimal(Math.max(...run.lastReturns))}`}
+            label={`returns of the last ${count(run.lastReturns.length, 'rollout')}, from ${decimal(Math.min(...run.lastReturns))} to ${decimal(Math.max(...run.lastReturns))}`}
           />
         </div>
       </td>

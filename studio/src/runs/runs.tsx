@@ -7,6 +7,7 @@ import { Paging, usePages } from '../parts/paging.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { Behind } from './behind.tsx';
 import { FilterText } from './filter-text.tsx';
+import { Folded } from './folded.tsx';
 import { RunsTable } from './runs-table.tsx';
 
 const KINDS: readonly RunKind[] = ['collect', 'search', 'evaluate', 'fork', 'import', 'external'];
@@ -43,46 +44,50 @@ export function Runs() {
         <Behind />
         <CopyAs operation={runsOperation} variables={variables} command="espalier status" />
       </PageHead>
-      <search className="filters">
-        <FilterText name="Text" find value={search.text} set={(text) => set({ text })} hint="words of name or id" />
-        <label>
-          Kind
-          <select value={search.kind ?? ''} onChange={(event) => set({ kind: event.target.value || undefined })}>
-            <option value="">all</option>
-            {KINDS.map((kind) => (
-              <option key={kind}>{kind}</option>
-            ))}
-          </select>
-        </label>
-        <label>
-          State
-          <select value={search.state ?? ''} onChange={(event) => set({ state: event.target.value || undefined })}>
-            <option value="">all</option>
-            <option>running</option>
-            <option>completed</option>
-            <option>failed</option>
-          </select>
-        </label>
-        <FilterText
-          name="Environment"
-          value={search.environment}
-          set={(environment) => set({ environment })}
-          hint="its whole name"
-        />
-        <FilterText
-          name="Policy"
-          value={search.policy}
-          set={(policy) => set({ policy })}
-          hint="its whole name"
-          known={known.data?.policies.map(({ id }) => id)}
-        />
-        <FilterText
-          name="Tag"
-          value={search.tag}
-          set={(tag) => set({ tag })}
-          hint="label of an annotation"
-          known={known.data?.annotationLabels.map(({ label }) => label)}
-        />
+      <Folded given={Object.keys(filter).length}>
+        <search className="filters">
+          <FilterText name="Text" find value={search.text} set={(text) => set({ text })} hint="words of name or id" />
+          <label>
+            Kind
+            <select value={search.kind ?? ''} onChange={(event) => set({ kind: event.target.value || undefined })}>
+              <option value="">all</option>
+              {KINDS.map((kind) => (
+                <option key={kind}>{kind}</option>
+              ))}
+            </select>
+          </label>
+          <label>
+            State
+            <select value={search.state ?? ''} onChange={(event) => set({ state: event.target.value || undefined })}>
+              <option value="">all</option>
+              <option>running</option>
+              <option>completed</option>
+              <option>failed</option>
+            </select>
+          </label>
+          <FilterText
+            name="Environment"
+            value={search.environment}
+            set={(environment) => set({ environment })}
+            hint="its whole name"
+          />
+          <FilterText
+            name="Policy"
+            value={search.policy}
+            set={(policy) => set({ policy })}
+            hint="its whole name"
+            known={known.data?.policies.map(({ id }) => id)}
+          />
+          <FilterText
+            name="Tag"
+            value={search.tag}
+            set={(tag) => set({ tag })}
+            hint="label of an annotation"
+            known={known.data?.annotationLabels.map(({ label }) => label)}
+          />
+        </search>
+      </Folded>
+      <div className="row">
         {chosen.length === 2 ? (
           <Link className="button" to="/view/compare" search={{ runs: chosen.join(',') }}>
             Compare the two
@@ -90,7 +95,7 @@ export function Runs() {
         ) : (
           <span className="faint">{chosen.length === 1 ? 'choose another run to compare' : ''}</span>
         )}
-      </search>
+      </div>
       <Shown of={answer}>
         {({ runs }) => (
           <>

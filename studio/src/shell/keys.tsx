@@ -3,7 +3,7 @@ import { Dialog } from 'radix-ui';
 import { useEffect, useState } from 'react';
 
 /**
- * The keyboard: j and k move through what is marked `data-item`, Enter opens it, / finds, ? shows this. Keys that are typed into a
+ * The keyboard: j and k move through what is marked `data-item`, Enter opens it, / goes to the words to look for or to Find, ? shows this. Keys that are typed into a
  * field stay there.
  */
 export function Keys() {
@@ -16,8 +16,10 @@ export function Keys() {
       else if (event.key === 'k') moveBy(-1);
       else if (event.key === '/') {
         const field = document.querySelector<HTMLInputElement>('[data-find]');
-        if (field) field.focus();
-        else void navigate({ to: '/view/find' });
+        if (field) {
+          field.closest('details')?.setAttribute('open', ''); // filters may be folded
+          field.focus();
+        } else void navigate({ to: '/view/find' });
       } else if (event.key === '?') setHelp(true);
       else return;
       event.preventDefault();
@@ -43,7 +45,7 @@ export function Keys() {
             <dt>
               <kbd>/</kbd>
             </dt>
-            <dd>finds</dd>
+            <dd>the words to look for on this page; where there are none, Find</dd>
             <dt>
               <kbd>a</kbd>
             </dt>

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { versionBatch } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
-import { decimal, instant, whole } from '../parts/format.ts';
+import { count, decimal, instant, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 
@@ -16,7 +16,7 @@ export function BatchPanel({ id, version }: { readonly id: string; readonly vers
             <>
               <h2 id="batch">{`Version ${version} was made by batch ${batch.ordinal}`}</h2>
               <p className="faint">
-                {`${whole(batch.sampleCount)} samples of ${whole(batch.groupCount)} groups, ${whole(batch.tokens)} tokens, planned ${instant(batch.plannedAt)}`}
+                {`${count(batch.sampleCount, 'sample')} of ${count(batch.groupCount, 'group')}, ${count(batch.tokens, 'token')}, planned ${instant(batch.plannedAt)}`}
                 {batch.leases
                   .map((lease) => `, leased by ${visible(lease.consumer)}${lease.endedBy ? ` (${lease.endedBy})` : ''}`)
                   .join('')}

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { type PolicyLedgerQuery, policyLedger } from '../../../graphql/studio/generated/operations.ts';
 import { ABANDONED } from '../discarded/bias.ts';
 import { useAsk } from '../graphql/use-ask.ts';
-import { percent, whole } from '../parts/format.ts';
+import { count, percent, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { type Branch, flowOf } from './flow.ts';
@@ -25,7 +25,7 @@ function Flow({ policy, ledger }: { readonly policy: string; readonly ledger: Le
   const { ribbons, height } = flowOf(branches);
   return (
     <section aria-labelledby="ledger">
-      <h2 id="ledger">{`Ledger: ${whole(ledger.produced)} samples produced, difference ${ledger.difference}`}</h2>
+      <h2 id="ledger">{`Ledger: ${count(ledger.produced, 'sample')} produced, difference ${ledger.difference}`}</h2>
       {ribbons.length === 0 ? null : (
         <div className="flow">
           <div className="flow-from" style={{ height }}>

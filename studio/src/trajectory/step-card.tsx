@@ -1,6 +1,6 @@
 import { lazy, Suspense, useState } from 'react';
 import type { StepShownFragment } from '../../../graphql/studio/generated/operations.ts';
-import { decimal, duration, instant } from '../parts/format.ts';
+import { count, decimal, duration, instant } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { RecordImage } from '../parts/record-image.tsx';
 import { AnnotateButton, Annotations } from '../review/annotations.tsx';
@@ -105,7 +105,7 @@ export function StepCard({
               ? show('prompt', 'Shown to the model')
               : null}
           {show('response', 'Whole reply')}
-          {step.tokens ? show('tokens', step.tokens.ids.length === 1 ? '1 token' : `${step.tokens.ids.length} tokens`) : null}
+          {step.tokens ? show('tokens', count(step.tokens.ids.length, 'token')) : null}
           {show('events', 'Events and lineage')}
           <AnnotateButton what={what} />
         </footer>

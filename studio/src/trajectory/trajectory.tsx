@@ -2,7 +2,7 @@ import { Link, useParams } from '@tanstack/react-router';
 import { type TrajectoryPageQuery, trajectoryPage } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
-import { decimal, shortId } from '../parts/format.ts';
+import { count, decimal, shortId } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
@@ -68,7 +68,7 @@ function Head({ rollout }: { readonly rollout: Rollout }) {
         <span>
           return <b>{decimal(rollout.return)}</b>
         </span>
-        <span>{rollout.stepCount === null ? '' : `${rollout.stepCount} steps`}</span>
+        <span>{rollout.stepCount === null ? '' : count(rollout.stepCount, 'step')}</span>
         <span>
           policy <bdi>{`${visible(policy.id)}@${policy.version}`}</bdi>
         </span>

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { type TreePageQuery, treeNode } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
-import { decimal, whole } from '../parts/format.ts';
+import { count, decimal, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { Share } from '../parts/share.tsx';
 import { Shown } from '../parts/shown.tsx';
@@ -43,7 +43,7 @@ export function NodePanel({
       <NodeView tree={tree.id} step={node.step.id} />
       <dl className="facts">
         <dt>below</dt>
-        <dd>{`${whole(subtree.steps)} steps, ${subtree.depth} deep, ${whole(subtree.leaves)} ${subtree.leaves === 1 ? 'leaf' : 'leaves'}`}</dd>
+        <dd>{`${count(subtree.steps, 'step')}, ${subtree.depth} deep, ${count(subtree.leaves, 'leaf', 'leaves')}`}</dd>
         {subtree.rollouts > 0 ? (
           <>
             <dt>rollouts through it</dt>

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import { decimal } from '../parts/format.ts';
+import { count, decimal } from '../parts/format.ts';
 import type { Simulated } from './search.ts';
 
 const PAUSE_MS = 600;
@@ -50,7 +50,7 @@ export function Simulation({
       <output className="number">{`after simulation ${at} of ${last}`}</output>
       {simulated ? (
         <span className="faint">
-          {`it went ${simulated.path.size - 1} steps down, ${simulated.fresh.size} of them visited for the first time (ringed), and backed up ${decimal(simulated.value)}`}
+          {`it went ${count(simulated.path.size - 1, 'step')} down, ${simulated.fresh.size} of them visited for the first time (ringed), and backed up ${decimal(simulated.value)}`}
         </span>
       ) : null}
     </div>

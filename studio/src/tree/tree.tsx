@@ -4,7 +4,7 @@ import { type TreePageQuery, treePage } from '../../../graphql/studio/generated/
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { Failure } from '../parts/failure.tsx';
-import { shortId, whole } from '../parts/format.ts';
+import { count, shortId, whole } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
@@ -44,7 +44,7 @@ export function TreePage() {
               <CopyAs operation={treePage} variables={{ id }} command={`espalier tree ${id}`} />
             </PageHead>
             <p className="faint">
-              {`${whole(tree.size.steps)} steps, depth ${tree.size.depth}, ${whole(tree.size.leaves)} leaves`}
+              {`${count(tree.size.steps, 'step')}, depth ${tree.size.depth}, ${count(tree.size.leaves, 'leaf', 'leaves')}`}
               {tree.simulations > 0 ? `, ${whole(tree.simulations)} simulations` : ''}
               {tree.closedAt ? `, closed: ${tree.closeReason}` : ', it grows'}
             </p>

@@ -1,8 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
+import { doubling, retry } from '../runtime/retry.ts';
 
 const FOLDER = fileURLToPath(new URL('../../migrations/', import.meta.url));
+const DEADLOCK = '40P01'; // SQLSTATE
+const TRIES = 8; // of a file that meets writers of the release before, whose transactions last milliseconds
 const LOCK = 0x65_73_70_61; // 'espa': one migrator at a time over the whole database
 
 /** The database was migrated by a newer release than this one. */
@@ -17,7 +20,8 @@ export class SchemaNewer extends Error {
 
 /**
  * Applies the plain SQL files of `migrations/` that the database has not seen, in name order, each in its own transaction, under
- * an advisory lock of that transaction so that many workers may start at once, through a pooler too. Returns the names applied.
+ * an advisory lock of that transaction so that many workers may start at once, through a pooler too. Processes of the release
+ * before may write meanwhile: a file that locks tables in another order than they do is tried again. Returns the names applied.
  * @throws SchemaNewer, before anything is written, when the database has seen a file that is not here; when an applied file was
  * edited since.
  */
@@ -33,7 +37,11 @@ export async function migrate(pool: pg.Pool, folder = FOLDER): Promise<readonly 
     if (before === sql) continue;
     if (before !== undefined)
       throw new Error(`migration ${name} was changed after it was applied; restore it and add a new file instead`);
-    if (await apply(pool, name, sql)) applied.push(name);
+    const done = await retry(() => apply(pool, name, sql), {
+      again: ({ error, tries }) => tries < TRIES && codeOfCause(error) === DEADLOCK,
+      pauseMs: doubling(100, 3_000),
+    });
+    if (done) applied.push(name);
   }
   return applied;
 }
@@ -68,4 +76,8 @@ async function apply(pool: pg.Pool, name: string, sql: string): Promise<boolean>
   } finally {
     client.release();
   }
+}
+
+function codeOfCause(error: unknown): unknown {
+  return ((error as Error).cause as { readonly code?: unknown } | undefined)?.code;
 }

@@ -1,0 +1,58 @@
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type pg from 'pg';
+import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { until } from '../testing/until.ts';
+import { migrate } from './migrate.ts';
+import { openPool } from './pool.ts';
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let folder: string;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  pool = openPool(database.url, { max: 3 });
+  folder = await mkdtemp(join(tmpdir(), 'espalier-migrations-'));
+  await cp('migrations', folder, { recursive: true });
+});
+afterEach(async () => {
+  await pool.end();
+  await database.drop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('a migration that a deadlock with a writer ends is tried again and applied once', async () => {
+  await pool.query('create table one (n int); create table two (n int)');
+  const file = '9999-both.sql';
+  await writeFile(
+    join(folder, file),
+    'insert into one values (1); select pg_sleep(0.3); lock table one in access exclusive mode; lock table two in access exclusive mode',
+  );
+  const writer = await pool.connect();
+  try {
+    await writer.query("set deadlock_timeout = '60s'"); // the migration is the one that is ended
+    await writer.query('begin; insert into two values (1)');
+    const migrated = migrate(pool, folder);
+    const waiting = async () => {
+      const { rows } = await pool.query(
+        "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%lock table two%'",
+      );
+      return rows.length > 0;
+    };
+    await until(waiting);
+    await writer.query('insert into one values (2)'); // waits for the migration, which waits for the writer
+    await writer.query('commit');
+    expect(await migrated).toEqual([file]);
+  } finally {
+    writer.release(true);
+  }
+  const { rows } = await pool.query('select n from one order by n');
+  expect(rows).toEqual([{ n: 1 }, { n: 2 }]);
+});
+
+test('a migration that fails otherwise is not tried again, and names its file', async () => {
+  await writeFile(join(folder, '9999-wrong.sql'), 'select nothing from nowhere');
+  await expect(migrate(pool, folder)).rejects.toThrow('migration 9999-wrong.sql failed: relation "nowhere" does not exist');
+});

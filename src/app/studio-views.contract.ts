@@ -159,14 +159,15 @@ export const viewFlows = (brokers?: () => Promise<readonly string[]>) => () => {
   }, 120_000);
 
   test('eight tabs of one browser follow the record by one stream, and the others go on when the tab that holds it is closed', async () => {
+    await page.getByText('live', { exact: true }).waitFor(); // it holds the stream
     const context = page.context();
-    let streams = 0;
+    let streams = 0; // that are opened from here on
     context.on('request', (request) => {
       if (request.postData()?.includes('subscription Live')) streams++;
     });
     const tabs: Page[] = [];
     for (let i = 0; i < 7; i++) {
-      const tab = await context.newPage(); // the page of the test holds the stream
+      const tab = await context.newPage();
       await tab.goto(server.url);
       await tab.getByText('live', { exact: true }).waitFor();
       tabs.push(tab);

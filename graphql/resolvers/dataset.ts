@@ -1,3 +1,4 @@
+import { cutText } from '../../src/domain/text/cut-text.ts';
 import { EXAMPLE_ORDERING, type ExampleRecord } from '../../src/projections/dataset-sources/read-examples.ts';
 import { DatasetError } from '../../src/usecases/datasets/dataset-error.ts';
 import { releasedText } from '../../src/usecases/datasets/release/released-text.ts';
@@ -42,7 +43,7 @@ export const DatasetExample: DatasetExampleResolvers = {
     if (characters < 1 || characters > LONGEST)
       throw refusal('BAD_USER_INPUT', `characters is ${characters}; it is from 1 to ${LONGEST}`);
     const text = await textOf(example, context);
-    return { text: text.slice(0, characters), length: text.length };
+    return { text: cutText(text, characters), length: text.length };
   },
 };
 

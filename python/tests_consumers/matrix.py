@@ -41,7 +41,7 @@ from espalier_rl.rows import Rows
 
 from . import trained
 from .tiny_llava import tiny_llava
-from .trained import rounded, runs
+from .trained import by_completions, by_labels, rounded, runs, trained_by
 
 if importlib.util.find_spec("torchaudio") is None:  # LLaMA-Factory imports it next to its converters, which have no use for it
     sys.modules["torchaudio"] = types.ModuleType("torchaudio")
@@ -67,31 +67,6 @@ def found(format, reader, package, read, rows, counted):
 def lines(path):
     with open(path, encoding="utf-8") as file:
         return [json.loads(line) for line in file]
-
-
-def trained_by(trainer, count):
-    """Trains, and adds up what `count` finds in the batches that the loss is computed of: tokens, and their weight."""
-    seen, compute = [], trainer.compute_loss
-
-    def compute_loss(model, inputs, *positional, **options):
-        seen.append(count(inputs))
-        return compute(model, inputs, *positional, **options)
-
-    trainer.compute_loss = compute_loss
-    trainer.train()
-    return trained.Counted(sum(tokens for tokens, _ in seen), rounded(sum(weight for _, weight in seen)))
-
-
-def by_labels(inputs):
-    """Tokens with a label, and the replies that they are."""
-    mask = (inputs["labels"] != -100).int()
-    return int(mask.sum()), sum(map(runs, mask.tolist()))
-
-
-def by_completions(inputs):
-    """Tokens of completions, and the replies that they are."""
-    mask = inputs["completion_mask"].int()
-    return int(mask.sum()), sum(map(runs, mask.tolist()))
 
 
 def common(out):

@@ -107,3 +107,28 @@ def prompted(messages, tokenizer):
 def rounded(total):
     """Rewards of float32 columns have seven digits."""
     return round(float(total), 4)
+
+
+def trained_by(trainer, count):
+    """Trains, and adds up what `count` finds in the batches that the loss is computed of: tokens, and their weight."""
+    seen, compute = [], trainer.compute_loss
+
+    def compute_loss(model, inputs, *positional, **options):
+        seen.append(count(inputs))
+        return compute(model, inputs, *positional, **options)
+
+    trainer.compute_loss = compute_loss
+    trainer.train()
+    return Counted(sum(tokens for tokens, _ in seen), rounded(sum(weight for _, weight in seen)))
+
+
+def by_labels(inputs):
+    """Tokens with a label, and the replies that they are."""
+    mask = (inputs["labels"] != -100).int()
+    return int(mask.sum()), sum(map(runs, mask.tolist()))
+
+
+def by_completions(inputs):
+    """Tokens of completions, and the replies that they are."""
+    mask = inputs["completion_mask"].int()
+    return int(mask.sum()), sum(map(runs, mask.tolist()))

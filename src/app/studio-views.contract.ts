@@ -142,8 +142,12 @@ export const viewFlows = (brokers?: () => Promise<readonly string[]>) => () => {
     await until(async () => (await page.getByText('Not everything on this page could be read.').count()) === 0);
   }, 120_000);
 
-  test('the marks of lengths and returns are one stop of the keyboard, arrows go through them, and Enter opens a trajectory', async () => {
+  test('a run shows the interval of its success in numbers; the marks of lengths and returns are one stop of the keyboard, arrows go through them, and Enter opens a trajectory', async () => {
     await open(`/view/run/${runId}`);
+    await page
+      .locator('.figure', { hasText: 'success' })
+      .getByText(/^95 %: [\d.]+ % to [\d.]+ %$/)
+      .waitFor();
     const stop = page.locator('.points > [tabindex="0"]');
     await stop.focus();
     const reached = page.locator('.chart-reached');

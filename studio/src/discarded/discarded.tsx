@@ -100,17 +100,17 @@ function Parts({ policy, by }: { readonly policy: Policy; readonly by: string })
   const { produced } = policy.ledger;
   const share = produced === 0 ? 0 : discardedOf(policy) / produced;
   if (policy.discarded.length === 0) return <p className="empty">No sample is produced yet.</p>;
-  const told = policy.discarded.map((part) => biasOf(part, share)).filter((bias) => bias !== 'cannot be said');
-  const marked = told.filter((bias) => bias !== 'as the rest').length;
-  const untold = policy.discarded.length - told.length;
+  const compared = policy.discarded.map((part) => biasOf(part, share)).filter((bias) => bias !== 'cannot be said');
+  const marked = compared.filter((bias) => bias !== 'as the rest').length;
+  const alone = policy.discarded.length - compared.length;
   return (
     <>
       <p className="faint">
-        {told.length === 0
+        {compared.length === 0
           ? ''
-          : `${marked} of the ${told.length} parts of several groups differ from all samples (${percent(share)}) by their interval at 95 % over groups; of parts without a bias one in twenty does.`}
-        {untold === 0 ? '' : ` ${untold} parts have one group each: of these it cannot be said.`}
-        {told.length === 0 && by === 'task' ? ' Count by length or version instead.' : ''}
+          : `${marked} of the ${compared.length} parts of several groups differ from all samples (${percent(share)}) by their interval at 95 % over groups; of parts without a bias one in twenty does.`}
+        {alone === 0 ? '' : ` ${alone} parts have one group each: of these it cannot be said.`}
+        {compared.length === 0 && by === 'task' ? ' Count by length or version instead.' : ''}
         {policy.discarded.length === FIRST ? ` Shown are the ${FIRST} that lose most.` : ''}
       </p>
       <div className="scroll-x scroll-y" role="region" aria-label={`Discarded by ${by}`} tabIndex={0}>

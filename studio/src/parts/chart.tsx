@@ -22,7 +22,7 @@ export function Chart({
   const place = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   const [reached, reach] = useState<Point | null>(null);
-  const left = useRef<string | null>(null); // the point that had the focus when it was drawn anew
+  const left = useRef<string | null>(null); // the point that had the focus when it was drawn again
   const chosen = useRef(choose);
   chosen.current = choose;
   useEffect(() => {

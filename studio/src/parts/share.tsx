@@ -3,15 +3,15 @@ import { percent, wilson } from './format.ts';
 interface ShareProps {
   readonly successes: number;
   readonly of: number;
-  readonly told?: boolean;
+  readonly interval?: boolean;
 }
 
-/** Shows a share as a bar with its Wilson interval at 95 %, `told` in numbers too. */
-export function Share({ successes, of, told = false }: ShareProps) {
-  const interval = wilson(successes, of);
-  if (interval === null) return <span className="faint">–</span>;
+/** Shows a share as a bar with its Wilson interval at 95 %, with `interval` that in numbers in place of the share. */
+export function Share({ successes, of, interval = false }: ShareProps) {
+  const bounds = wilson(successes, of);
+  if (bounds === null) return <span className="faint">–</span>;
   const share = successes / of;
-  const [low, high] = interval;
+  const [low, high] = bounds;
   const label = `${percent(share)} of ${of}, 95 % interval ${percent(low)} to ${percent(high)}`;
   return (
     <span className="share" title={label}>
@@ -20,7 +20,7 @@ export function Share({ successes, of, told = false }: ShareProps) {
         <rect width={100 * share} height="12" className="share-bar" />
         <rect x={100 * low} y="5" width={Math.max(0.5, 100 * (high - low))} height="2" className="share-interval" />
       </svg>
-      <span>{told ? `95 %: ${percent(low)} to ${percent(high)}` : percent(share)}</span>
+      <span>{interval ? `95 %: ${percent(low)} to ${percent(high)}` : percent(share)}</span>
     </span>
   );
 }

@@ -69,7 +69,7 @@ function About({ run }: { readonly run: Run }) {
         <div className="figure">
           <span className="faint">success</span>
           <b>{percent(totals.successRate)}</b>
-          {totals.successRate === null ? null : <Share successes={totals.successes} of={finished} told />}
+          {totals.successRate === null ? null : <Share successes={totals.successes} of={finished} interval />}
         </div>
         <Figure name="mean return" value={decimal(totals.meanReturn)} />
         <Figure name="rollouts finished" value={`${whole(finished)} of ${whole(totals.rollouts)}`} />

@@ -1,4 +1,6 @@
 import { setMaxListeners } from 'node:events';
+import { setImmediate as turn } from 'node:timers/promises';
+import { gathering } from '../runtime/gathering.ts';
 import { rest } from '../runtime/retry.ts';
 import { Bell } from './embedded-log-bell.ts';
 import {
@@ -7,6 +9,7 @@ import {
   fetchRecords,
   LeaseLost,
   MEMBERS_CHANNEL,
+  type Move,
   openSession,
   RECORDS_CHANNEL,
   readGroupStatus,
@@ -14,17 +17,17 @@ import {
   releasePartitions,
   renewLease,
   type Session,
-  writeCursor,
+  writeCursors,
 } from './embedded-log-session.ts';
 import { type Shareable, shareOf } from './embedded-log-share.ts';
 import type { LogTopic } from './embedded-log-topics.ts';
-import type { Answer, LogBatch, SubscribeOptions } from './event-log.ts';
+import type { Answer, LogBatch, StoredRecord, SubscribeOptions } from './event-log.ts';
 
 const BATCH_LIMIT = 1_000; // as the Kafka adapter
 const STATUS_MS = 500; // how soon the death of a member is noticed; who leaves in order says so
 const RENEWALS = 5; // in the time of one lease: a busy machine may delay some
 const POLL_MS = 5_000; // the safety net under LISTEN/NOTIFY
-const PARTITIONS_AT_ONCE = 8; // small batches of several partitions are folded together (projections/runner.ts)
+const FETCHES_AT_ONCE = 8; // each of all partitions that have records and are not in flight: a slow handler holds up its own alone
 
 /** What a handler threw, as opposed to what the database threw. */
 export class HandlerThrew extends Error {
@@ -54,8 +57,10 @@ export class Member {
   readonly #records = new Bell();
   readonly #members = new Bell();
   readonly #lost = new AbortController();
+  readonly #failed = new AbortController();
   #renewed: number; // when the last renewal was asked for, by a clock that runs on while a process is stopped
   readonly #inFlight = new Set<Owned>();
+  readonly #record: (move: Move) => Promise<void>;
 
   private constructor(session: Session, joined: number, topics: readonly LogTopic[], options: SubscribeOptions) {
     this.#session = session;
@@ -64,6 +69,7 @@ export class Member {
     this.#partitions = topics.flatMap(({ topic, topicId, partitionIds }) =>
       partitionIds.map((partitionId, partition) => ({ topic, topicId, partition, partitionId })),
     );
+    this.#record = gathering((moves: readonly Move[]) => writeCursors(session, moves));
     session.client.on('end', () => this.#lost.abort(new Error('the connection to Postgres is lost')));
     session.client.on('notification', ({ channel, payload = '' }) => this.#noticed(channel, payload));
   }
@@ -78,12 +84,11 @@ export class Member {
    * included.
    */
   async serve(closing: AbortSignal): Promise<void> {
-    const failed = new AbortController();
-    const stop = AbortSignal.any([closing, this.#lost.signal, failed.signal]);
+    const stop = AbortSignal.any([closing, this.#lost.signal, this.#failed.signal]);
     setMaxListeners(0, stop); // each loop listens to it
-    const delivering = Array.from({ length: PARTITIONS_AT_ONCE }, () => this.#deliverAll(stop));
+    const delivering = Array.from({ length: FETCHES_AT_ONCE }, () => this.#deliverAll(stop));
     const loops = [...delivering, this.#keepShare(stop), this.#keepLease(stop)];
-    for (const loop of loops) loop.catch((error: unknown) => failed.abort(error));
+    for (const loop of loops) loop.catch((error: unknown) => this.#failed.abort(error));
     const ends = await Promise.allSettled(loops);
     await closeSession(this.#session, this.#options.ephemeral ? 'forgotten' : 'kept');
     const failure = ends.find((end) => end.status === 'rejected');
@@ -105,43 +110,65 @@ export class Member {
 
   async #deliverAll(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
-      const owned = this.#nextPending();
-      if (owned) await this.#deliver(owned, stop);
+      const owned = this.#takePending();
+      if (owned.length > 0) await this.#deliver(owned, stop);
       else await this.#records.wait(POLL_MS, stop);
+      await turn(); // what is appended, or ends, in the same moment is fetched together
     }
   }
 
-  /** Takes partitions in turn: the one served goes to the end of the map. */
-  #nextPending(): Owned | undefined {
+  #takePending(): readonly Owned[] {
     const isNext = (owned: Owned) => owned.pending && !owned.unwanted && !this.#inFlight.has(owned);
-    const owned = [...this.#owned.values()].find(isNext);
-    if (owned) {
-      this.#owned.delete(owned.partitionId);
-      this.#owned.set(owned.partitionId, owned);
+    const taken = [...this.#owned.values()].filter(isNext);
+    for (const owned of taken) {
+      owned.pending = false; // before the fetch: what is appended behind its back sets it again
+      this.#inFlight.add(owned);
     }
-    return owned;
+    return taken;
   }
 
-  async #deliver(owned: Owned, stop: AbortSignal): Promise<void> {
-    owned.pending = false; // before the fetch: what is appended behind its back sets it again
-    this.#inFlight.add(owned);
-    try {
-      const records = await fetchRecords(this.#session, owned.partitionId, owned.next, this.#options.batchLimit ?? BATCH_LIMIT);
-      const last = records.at(-1);
-      if (last === undefined || stop.aborted) return;
-      owned.pending = true; // perhaps more; the next fetch says
-      if (performance.now() - this.#renewed > this.#session.leaseMs) throw new LeaseLost('delivering');
-      const { topic, partition, next: from } = owned;
-      const batch: LogBatch = { topic, partition, from, next: last.offset + 1, records };
-      const answer = await this.#handle(batch, stop);
-      if (answer === undefined) return;
-      const next = nextOf(answer, batch);
-      await writeCursor(this.#session, owned.partitionId, next, owned.fence);
-      owned.next = next;
-    } finally {
+  async #deliver(taken: readonly Owned[], stop: AbortSignal): Promise<void> {
+    const left = new Set(taken);
+    const release = (owned: Owned): void => {
+      left.delete(owned);
       this.#inFlight.delete(owned);
       if (owned.unwanted) this.#members.ring();
+      else if (owned.pending) this.#records.ring();
+    };
+    try {
+      const fetched = await fetchRecords(this.#session, taken, this.#options.batchLimit ?? BATCH_LIMIT);
+      if (stop.aborted) return;
+      if (fetched.size > 0 && performance.now() - this.#renewed > this.#session.leaseMs) throw new LeaseLost('delivering');
+      const ends = await Promise.allSettled(
+        taken.map(async (owned) => {
+          try {
+            await this.#handOver(owned, fetched.get(owned.partitionId) ?? [], stop);
+          } catch (error) {
+            this.#failed.abort(error); // at once: the other handlers are asked to stop, and are waited for
+            throw error;
+          } finally {
+            release(owned);
+          }
+        }),
+      );
+      const failure = ends.find((end) => end.status === 'rejected');
+      if (failure) throw failure.reason;
+    } finally {
+      for (const owned of left) release(owned);
     }
+  }
+
+  async #handOver(owned: Owned, records: readonly StoredRecord[], stop: AbortSignal): Promise<void> {
+    const last = records.at(-1);
+    if (last === undefined) return;
+    owned.pending = true; // perhaps more; the next fetch says
+    const { topic, partition, partitionId, fence, next: from } = owned;
+    const batch: LogBatch = { topic, partition, from, next: last.offset + 1, records };
+    const answer = await this.#handle(batch, stop);
+    if (answer === undefined) return;
+    const next = nextOf(answer, batch);
+    await this.#record({ partitionId, next, fence });
+    owned.next = next;
   }
 
   /** Returns the handler's answer, or nothing when it gave up because it was asked to stop. */

@@ -189,28 +189,48 @@ async function notifyMembers({ ask, groupId }: Session): Promise<void> {
   await ask((client) => client.query('select pg_notify($1, $2)', [MEMBERS_CHANNEL, String(groupId)]));
 }
 
-// One batch holds at most this much, and at least one record: a thousand records at their limit would be 2 GiB.
-const FETCH_BYTES = 4 * 1024 * 1024;
+/** A run of records to fetch: of a partition, from an offset on. */
+export interface Run {
+  readonly partitionId: number;
+  readonly next: number;
+}
 
-/** Reads the records of a partition from an offset on, in order: at most `limit` of them. */
-export async function fetchRecords({ ask }: Session, partitionId: number, from: number, limit: number): Promise<StoredRecord[]> {
-  const [id, first, most] = [partitionId, from, limit].map(wholeNumber);
+// A thousand records at their limit would be 2 GiB: what one partition's part of a fetch holds at most, and what all of them hold.
+const PARTITION_BYTES = 4 * 1024 * 1024;
+const FETCH_BYTES = 8 * 1024 * 1024;
+
+/** Reads the records of partitions, each from an offset on and in order: at most `limit` of one, and at least one that is there. */
+export async function fetchRecords(
+  { ask }: Session,
+  runs: readonly Run[],
+  limit: number,
+): Promise<ReadonlyMap<number, StoredRecord[]>> {
+  const most = wholeNumber(limit);
+  const bytes = wholeNumber(Math.min(PARTITION_BYTES, Math.floor(FETCH_BYTES / runs.length)));
+  const asked = runs.map(({ partitionId, next }) => `(${wholeNumber(partitionId)}, ${wholeNumber(next)}::bigint)`).join(', ');
   // octet_length reads the size of a large value without fetching it.
   const rows = await ask((client) =>
     copyOut(
       client,
-      `select "offset", key, value, (extract(epoch from received_at) * 1000)::bigint from (
+      `select p.id, r."offset", r.key, r.value, (extract(epoch from r.received_at) * 1000)::bigint
+     from (values ${asked}) as p (id, next) cross join lateral (
        select "offset", key, value, received_at, sum(octet_length(value)) over (order by "offset") - octet_length(value) as before
        from (select "offset", key, value, received_at from log_records
-             where partition_id = ${id} and "offset" >= ${first} order by "offset" limit ${most}) as run
-     ) as summed where before < ${FETCH_BYTES} order by "offset"`,
+             where partition_id = p.id and "offset" >= p.next order by "offset" limit ${most}) as run
+     ) as r where r.before < ${bytes} order by p.id, r."offset"`,
     ),
   );
-  return rows.map(([offset, key, value, received]) => {
-    if (!offset || !key || !value) throw new TypeError('a column of log_records is null'); // the table forbids it
+  const fetched = new Map<number, StoredRecord[]>();
+  for (const [id, offset, key, value, received] of rows) {
+    if (!id || !offset || !key || !value) throw new TypeError('a column of log_records is null'); // the table forbids it
     const receivedAt = received ? Number(received.readBigInt64BE()) : null;
-    return { offset: Number(offset.readBigInt64BE()), receivedAt, key: key.toString('utf8'), value };
-  });
+    const record = { offset: Number(offset.readBigInt64BE()), receivedAt, key: key.toString('utf8'), value };
+    const partitionId = id.readInt32BE();
+    const records = fetched.get(partitionId);
+    if (records) records.push(record);
+    else fetched.set(partitionId, [record]);
+  }
+  return fetched;
 }
 
 /** Proves that a number of ours can stand in a statement. */
@@ -230,20 +250,26 @@ export async function readPartitionEnds({ ask }: Session, ids: readonly number[]
   return new Map(rows.map(({ partition_id, next_offset }) => [partition_id, next_offset]));
 }
 
+/** The next offset of an owned partition, under the fence of its lease. */
+export interface Move extends Run {
+  readonly fence: number;
+}
+
 /**
- * Records the next offset of an owned partition: forward when done, back when rewound. @throws LeaseLost when another member owns
- * it by now, or did meanwhile.
+ * Records the next offsets of owned partitions: forward when done, back when rewound. @throws LeaseLost when another member owns
+ * one by now, or did meanwhile.
  */
-export async function writeCursor({ ask, groupId }: Session, partitionId: number, next: number, fence: number): Promise<void> {
+export async function writeCursors({ ask, groupId }: Session, moves: readonly Move[]): Promise<void> {
   // A cursor that a power cut takes back only means a redelivery, which readers must bear anyhow; a sync per batch would double
   // its cost.
   const { rowCount } = await ask((client) =>
     client.query(
       `with quick as materialized (select set_config('synchronous_commit', 'off', true))
-     update log_cursors set next_offset = $3, updated_at = now() from quick
-     where group_id = $1 and partition_id = $2 and fence = $4`,
-      [groupId, partitionId, next, fence],
+     update log_cursors c set next_offset = m.next, updated_at = now()
+     from quick, unnest($2::int[], $3::bigint[], $4::bigint[]) as m (partition_id, next, fence)
+     where c.group_id = $1 and c.partition_id = m.partition_id and c.fence = m.fence`,
+      [groupId, moves.map(({ partitionId }) => partitionId), moves.map(({ next }) => next), moves.map(({ fence }) => fence)],
     ),
   );
-  if (rowCount !== 1) throw new LeaseLost('recording what is done');
+  if (rowCount !== moves.length) throw new LeaseLost('recording what is done');
 }

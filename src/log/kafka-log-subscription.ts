@@ -1,4 +1,5 @@
 import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
+import { gathering } from '../runtime/gathering.ts';
 import { LogError, type SubscribeOptions, type Subscription } from './event-log.ts';
 import { sliceBatch } from './kafka-log-slices.ts';
 
@@ -10,7 +11,7 @@ export interface KafkaSubscribeOptions extends SubscribeOptions {
 }
 
 const BATCH_LIMIT = 1_000; // for who does not say; projections say 4,000 (infra/bench/project)
-const PARTITIONS_AT_ONCE = 4; // while Postgres works on one partition's slice, node decodes another's: infra/bench/project
+const PARTITIONS_AT_ONCE = 64; // of a fetch: the handler may take them as one (projections/runner.ts); no fetch begins before all are done
 const PARTITION_BYTES = 4 * 1024 * 1024; // of a fetch: the 1 MiB of kafkajs would cut a batch of 1 KB events at about 900
 // kafkajs fetches again only when all of a fetch is handled: with 10 MiB few partitions are in it
 const FETCH_BYTES = 32 * 1024 * 1024;
@@ -29,6 +30,24 @@ export async function subscribeKafka(kafka: Kafka, options: KafkaSubscribeOption
   return subscription;
 }
 
+interface Commit {
+  readonly payload: EachBatchPayload;
+  readonly topic: string;
+  readonly partition: number;
+  readonly next: number;
+}
+
+/** One request for all: what kafkajs hands each partition commits for the member as a whole. */
+async function commitTogether(commits: readonly Commit[]): Promise<void> {
+  const topics = [...new Set(commits.map(({ topic }) => topic))].map((topic) => ({
+    topic,
+    partitions: commits
+      .filter((commit) => commit.topic === topic)
+      .map(({ partition, next }) => ({ partition, offset: String(next) })),
+  }));
+  await commits[0]?.payload.commitOffsetsIfNecessary({ topics });
+}
+
 class KafkaSubscription implements Subscription {
   readonly finished: Promise<void>;
   readonly #kafka: Kafka;
@@ -37,6 +56,7 @@ class KafkaSubscription implements Subscription {
   readonly #abort = new AbortController();
   readonly #settle: { resolve(): void; reject(error: unknown): void };
   #ending: Promise<void> | undefined;
+  readonly #commit = gathering(commitTogether);
   #lastSign = Date.now();
   #handling = 0;
   #watchdog: NodeJS.Timeout | undefined;
@@ -111,7 +131,7 @@ class KafkaSubscription implements Subscription {
       if (answer === undefined) return;
       const next = answer.kind === 'done' ? answer.next : answer.to;
       // A rewind is committed as well: the member that takes over must not begin behind it.
-      await payload.commitOffsetsIfNecessary({ topics: [{ topic, partitions: [{ partition, offset: String(next) }] }] });
+      await this.#commit({ payload, topic, partition, next });
       if (answer.kind === 'rewind' || next !== slice.next) {
         this.#seek(topic, partition, next);
         return; // at once: a seek takes effect at the next fetch only

@@ -2,10 +2,9 @@ import { type RawBuilder, sql } from 'kysely';
 import { catalogue, type EventType, isEventType } from '../events/catalogue.ts';
 import type { Db, Trx } from '../postgres/database.ts';
 import { SILENCE } from '../postgres/hold-transaction.ts';
-import type { Item } from './decode-records.ts';
 import { type Projection, schemaNameOf } from './projection.ts';
 import { closeReleased, quarantine } from './quarantine.ts';
-import type { Applied, Slice, Write } from './slice.ts';
+import type { Applied, Item, Slice, Write } from './slice.ts';
 
 /**
  * Offers a slice to one projection, in one transaction: lock its cursor row; drop what is below the cursor, ask for a rewind when

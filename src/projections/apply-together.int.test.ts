@@ -2,19 +2,15 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { catalogue } from '../events/catalogue.ts';
-import { encode } from '../events/codec.ts';
-import type { Envelope } from '../events/envelope.ts';
-import type { StoredRecord } from '../log/event-log.ts';
-import { partitionForKey } from '../log/partition-for-key.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { runs } from '../testing/long-run.ts';
 import { longTest } from '../testing/long-test.ts';
-import { emptyReadModels, readModels } from '../testing/read-models.ts';
+import { foldedState, type Partition, partitionsOf, sliceOf } from '../testing/partitions.ts';
+import { emptyReadModels } from '../testing/read-models.ts';
 import { choices, lates, recordBushyRun, recordedLate } from '../testing/record-bushy-run.ts';
 import { useTestDatabase } from '../testing/use-test-database.ts';
 import { concerns, topicsOf } from './apply-slice.ts';
 import { applyTogether, passCursors } from './apply-together.ts';
-import { decodeRecords } from './decode-records.ts';
 import { applyIsolatingPoison } from './isolate-poison.ts';
 import type { Projection } from './projection.ts';
 import { projections } from './registry.ts';
@@ -25,41 +21,10 @@ import { stepTree } from './step-tree/step-tree.ts';
 const PARTITIONS = 3;
 const database = useTestDatabase({ emptied: 'before-each' });
 
-interface Partition {
-  readonly topic: string;
-  readonly partition: number;
-  readonly records: StoredRecord[];
-}
-
-function partitionsOf(events: readonly Envelope[]): readonly Partition[] {
-  const partitions = new Map<string, Partition>();
-  for (const event of events) {
-    const { topic } = catalogue[event.type];
-    const partition = partitionForKey(event.stream, PARTITIONS);
-    const place = partitions.get(`${topic}.${partition}`) ?? { topic, partition, records: [] };
-    partitions.set(`${topic}.${partition}`, place);
-    place.records.push({ offset: place.records.length, receivedAt: null, key: event.stream, value: encode(event) });
-  }
-  return [...partitions.values()];
-}
-
-async function sliceOf({ topic, partition, records }: Partition, from: number, next: number): Promise<Slice> {
-  const place = { topic, partition, from, next };
-  return { ...place, items: await decodeRecords(database.db, { ...place, records: records.slice(from, next) }) };
-}
-
 /** Applies slices as the runner does: together what can be, alone what is left, and what throws one by one. */
 async function applyAll(projection: Projection, slices: readonly Slice[]): Promise<void> {
   const { applied } = await applyTogether(database.db, projection, slices).catch(() => ({ applied: new Set<Slice>() }));
   for (const slice of slices) if (!applied.has(slice)) await applyIsolatingPoison(database.db, projection, slice);
-}
-
-/** What the database holds of an order of application, the cursors included. */
-async function state(): Promise<unknown> {
-  const rows = (query: string) => sql.raw<object>(query).execute(database.db);
-  const cursors = await rows('select projection, topic, partition, next_offset from cursors order by 1, 2, 3');
-  const waiting = await rows('select projection, topic, partition, "offset", code, field from quarantine order by 1, 2, 3, 4');
-  return { models: await readModels(database.db), cursors: cursors.rows, waiting: waiting.rows };
 }
 
 longTest(
@@ -68,13 +33,17 @@ longTest(
     const lengths = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 9 });
     await fc.assert(
       fc.asyncProperty(choices, lates, lengths, async (recorded, late, cut) => {
-        const partitions = partitionsOf(recordedLate(recordBushyRun(recorded).events, late));
+        const partitions = partitionsOf(PARTITIONS, recordedLate(recordBushyRun(recorded).events, late));
         await emptyReadModels(database.db);
         for (const partition of partitions)
           for (const projection of projections)
             if (topicsOf(projection).includes(partition.topic))
-              await applyIsolatingPoison(database.db, projection, await sliceOf(partition, 0, partition.records.length));
-        const alone = await state();
+              await applyIsolatingPoison(
+                database.db,
+                projection,
+                await sliceOf(database.db, partition, 0, partition.records.length),
+              );
+        const alone = await foldedState(database.db);
 
         await emptyReadModels(database.db);
         const reached = partitions.map(() => 0);
@@ -83,7 +52,7 @@ longTest(
           for (const [i, partition] of partitions.entries()) {
             const from = reached[i] ?? 0;
             const next = Math.min(partition.records.length, from + (cut[(round + i) % cut.length] ?? 1));
-            if (next > from) slices.push(await sliceOf(partition, from, next));
+            if (next > from) slices.push(await sliceOf(database.db, partition, from, next));
             reached[i] = next;
           }
           for (const projection of projections)
@@ -92,7 +61,7 @@ longTest(
               slices.filter(({ topic }) => topicsOf(projection).includes(topic)),
             );
         }
-        expect(await state()).toEqual(alone);
+        expect(await foldedState(database.db)).toEqual(alone);
       }),
       { numRuns: runs(6) },
     );
@@ -109,12 +78,15 @@ async function halves(): Promise<{ readonly partitions: readonly Partition[]; re
       const tree = builder.tree(runId, name);
       builder.walk({ ...tree, runId }, 0, 3, 1);
     }
-    const partitions = partitionsOf(builder.events.filter(({ type }) => catalogue[type].topic === 'trees'));
+    const partitions = partitionsOf(
+      PARTITIONS,
+      builder.events.filter(({ type }) => catalogue[type].topic === 'trees'),
+    );
     if (partitions.length < 2) continue;
     const second: Slice[] = [];
     for (const partition of partitions) {
-      await applyIsolatingPoison(database.db, stepTree, await sliceOf(partition, 0, 2));
-      second.push(await sliceOf(partition, 2, partition.records.length));
+      await applyIsolatingPoison(database.db, stepTree, await sliceOf(database.db, partition, 0, 2));
+      second.push(await sliceOf(database.db, partition, 2, partition.records.length));
     }
     return { partitions, second };
   }
@@ -123,8 +95,8 @@ async function halves(): Promise<{ readonly partitions: readonly Partition[]; re
 test('a slice below or above its cursor, or of a cursor that somebody holds, is left; the others are folded', async () => {
   const { partitions, second } = await halves();
   const [one, other] = partitions as [Partition, Partition];
-  const again = await sliceOf(one, 0, 2);
-  const ahead = await sliceOf(one, 3, 4);
+  const again = await sliceOf(database.db, one, 0, 2);
+  const ahead = await sliceOf(database.db, one, 3, 4);
   for (const left of [again, ahead]) expect((await applyTogether(database.db, stepTree, [left])).applied).toEqual(new Set());
 
   await database.db.transaction().execute(async (holder) => {
@@ -141,7 +113,7 @@ test('a slice below or above its cursor, or of a cursor that somebody holds, is 
 
 test('nothing is written and no cursor moves when one of the slices is refused by Postgres', async () => {
   const { second } = await halves();
-  const before = await state();
+  const before = await foldedState(database.db);
   const failing: Projection = {
     ...stepTree,
     project: async (batch, trx) => {
@@ -151,7 +123,7 @@ test('nothing is written and no cursor moves when one of the slices is refused b
     },
   };
   await expect(applyTogether(database.db, failing, second)).rejects.toThrow('division by zero');
-  expect(await state()).toEqual(before);
+  expect(await foldedState(database.db)).toEqual(before);
 });
 
 test('cursors pass slices that do not concern their projection, but one that is elsewhere or held', async () => {

@@ -1,26 +1,28 @@
-import { decode, type Refusal } from '../events/codec.ts';
-import type { Delivery } from '../events/envelope.ts';
+import { decode, type Unseal } from '../events/codec.ts';
 import type { LogBatch } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
 import { unsealerOf } from '../postgres/stream-keys.ts';
-
-/** A record of the log after decoding: a delivery, or bytes that are no event of the catalogue, with the reason. */
-export type Item =
-  | { readonly kind: 'event'; readonly delivery: Delivery }
-  | {
-      readonly kind: 'refused';
-      readonly offset: number;
-      readonly bytes: Uint8Array;
-      readonly type: string | null;
-      readonly refusal: Refusal;
-    };
+import type { Item, Slice } from './slice.ts';
 
 /** Decodes a batch once for all projections; sealed payload is opened by the keys of now. @throws KeyLost. */
 export async function decodeRecords(db: Db, batch: LogBatch): Promise<readonly Item[]> {
-  const unseal = await unsealerOf(
-    db,
-    batch.records.map(({ value }) => value),
-  );
+  return decodeBatch(batch, await unsealerOf(db, valuesOf(batch)));
+}
+
+/** Decodes batches of several partitions, whose keys are read together. @throws KeyLost. */
+export async function readSlices(db: Db, batches: readonly LogBatch[]): Promise<readonly Slice[]> {
+  const unseal = await unsealerOf(db, batches.flatMap(valuesOf));
+  return batches.map((batch) => {
+    const { topic, partition, from, next } = batch;
+    return { topic, partition, from, next, items: decodeBatch(batch, unseal) };
+  });
+}
+
+function valuesOf({ records }: LogBatch): readonly Uint8Array[] {
+  return records.map(({ value }) => value);
+}
+
+function decodeBatch(batch: LogBatch, unseal: Unseal): readonly Item[] {
   let last = { ms: Number.NaN, iso: '' }; // most records of a batch were received in the same few milliseconds
   const isoOf = (ms: number): string => {
     if (ms !== last.ms) last = { ms, iso: new Date(ms).toISOString() };

@@ -2,11 +2,10 @@ import { isKeyTaken } from '../postgres/bulk.ts';
 import type { Db } from '../postgres/database.ts';
 import { retry } from '../runtime/retry.ts';
 import { applySlice } from './apply-slice.ts';
-import type { Item } from './decode-records.ts';
 import { isDataFault } from './fault.ts';
 import type { Projection } from './projection.ts';
 import { setAsideUnstorable } from './quarantine.ts';
-import type { Applied, Slice } from './slice.ts';
+import type { Applied, Item, Slice } from './slice.ts';
 
 // the first that meets a key of another transaction folds again with its row there; a second time means a third writer
 const KEY_TRIES = 3;

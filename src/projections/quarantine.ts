@@ -6,9 +6,8 @@ import { wellFormed } from '../events/well-formed.ts';
 import { insertRows, recordset, typesOf } from '../postgres/bulk.ts';
 import type { Db, Trx } from '../postgres/database.ts';
 import { tables } from '../postgres/tables.ts';
-import type { Item } from './decode-records.ts';
 import type { Poison, Projection } from './projection.ts';
-import type { Slice } from './slice.ts';
+import type { Item, Slice } from './slice.ts';
 
 /** Sets aside, in the projection's transaction, what it refused and what is no event; the record's bytes are kept whole. */
 export async function quarantine(

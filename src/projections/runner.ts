@@ -1,17 +1,17 @@
 import { cutText } from '../domain/text/cut-text.ts';
 import { wellFormed } from '../events/well-formed.ts';
-import type { EventLog, LogBatch, Subscription } from '../log/event-log.ts';
+import type { Answer, EventLog, LogBatch, Subscription } from '../log/event-log.ts';
 import type { Database } from '../postgres/database.ts';
 import { gathering } from '../runtime/gathering.ts';
 import { retry } from '../runtime/retry.ts';
-import { concerns, topicsOf, VersionGone } from './apply-slice.ts';
-import { applyTogether, type Pass, passCursors } from './apply-together.ts';
-import { decodeRecords } from './decode-records.ts';
+import { topicsOf, VersionGone } from './apply-slice.ts';
+import { readSlices } from './decode-records.ts';
 import { markSuperseded } from './epochs/mark-superseded.ts';
 import { isDatabaseFault, reasonOf, whileDatabaseFaults } from './fault.ts';
 import { applyIsolatingPoison } from './isolate-poison.ts';
 import { keepAtCursors } from './keep-at-cursors.ts';
 import { liveStatusOf, readLiveVersions } from './live-versions.ts';
+import { offerSlices, type Standing } from './offer-slices.ts';
 import { atVersion, type Projection } from './projection.ts';
 import { projections as registered } from './registry.ts';
 import type { Slice } from './slice.ts';
@@ -38,15 +38,18 @@ export type RunnerReport =
   | { readonly kind: 'retrying'; readonly projection: string; readonly reason: string }
   | { readonly kind: 'projected'; readonly topic: string; readonly events: number; readonly milliseconds: number };
 
-// 78 us of CPU per event, 89 at 2,000, 95 at 1,000; a full batch takes a quarter of a second (infra/bench/project)
+// 78 us of CPU per event, 89 at 2,000, 95 at 1,000; a full slice takes a quarter of a second (infra/bench/project)
 const BATCH_LIMIT = 4_000;
-// A slice of this many events pays for a transaction of its own, and is folded next to those of other partitions.
-const ALONE = 500;
+
+interface Given {
+  readonly batch: LogBatch;
+  readonly signal: AbortSignal;
+}
 
 /**
- * Runs projections over the log: each batch is decoded once and offered to every projection, each of which folds it, writes and
- * moves its cursor in one transaction of its own. Small batches of several partitions that come while a projection is at work
- * share its next transaction. The cursor in Postgres is the truth and the fence; what the log remembers of
+ * Runs projections over the log: the batches of all partitions that come at the same time, or while others are folded, are one
+ * slice. It is decoded once and offered to every projection, each of which folds it, writes and moves its cursors in one
+ * transaction of its own. The cursor in Postgres is the truth and the fence; what the log remembers of
  * the group is a hint. A batch below the cursor is dropped, one above it rewinds the log. A poison event goes to quarantine, a
  * database fault is waited out, a bug stops that projection alone: a frozen read model is seen, a wrong one is not.
  *
@@ -69,70 +72,63 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     .execute();
   await followLive();
 
-  const pass = gathering((passes: readonly Pass[]) => passCursors(database.db, passes));
-  const together = new Map(
-    wanted.map(({ name }) => [
-      name,
-      gathering(async (slices: readonly Slice[]) => {
-        const projection = projections.find((p) => p.name === name);
-        if (!projection || stopped.has(name)) return new Set<Slice>();
-        const { applied, quarantined } = await applyTogether(database.db, projection, slices);
-        if (quarantined > 0) report({ kind: 'quarantined', projection: name, count: quarantined });
-        return applied;
-      }),
-    ]),
-  );
-  const notify = gathering((moved: readonly string[]) =>
-    database.pool.query('select pg_notify($1, topic) from unnest($2::text[]) as topic', [CURSOR_CHANNEL, [...new Set(moved)]]),
-  );
+  const fold = gathering(foldAll, { weigh: ({ batch }) => batch.records.length, full: options.batchLimit ?? BATCH_LIMIT });
 
-  /**
-   * Returns whether a slice was folded with those of other partitions. Where it was not, or that failed, the projection takes a
-   * transaction for this slice alone, which finds out what is wrong with it, or waits out what is wrong with the database.
-   */
-  async function isShared(projection: Projection, slice: Slice): Promise<boolean> {
-    try {
-      if (!slice.items.some((item) => concerns(projection, item))) {
-        const one = { projection, slice };
-        return (await pass(one)).has(one);
-      }
-      return slice.items.length < ALONE && ((await together.get(projection.name)?.(slice))?.has(slice) ?? false);
-    } catch {
-      return false;
-    }
+  async function handle(batch: LogBatch, signal: AbortSignal): Promise<Answer> {
+    const answer = (await fold({ batch, signal })).get(batch);
+    if (answer === undefined) throw new TypeError('a batch was folded and has no answer');
+    return answer;
   }
 
-  async function handle(batch: LogBatch, signal: AbortSignal): ReturnType<Parameters<EventLog['subscribe']>[0]['handle']> {
+  async function foldAll(given: readonly Given[]): Promise<ReadonlyMap<LogBatch, Answer>> {
     const started = performance.now();
-    const read = async () => markSuperseded(database.db, batch, await decodeRecords(database.db, batch));
-    const items = await retry(read, whileDatabaseFaults(signal));
-    const slice: Slice = { topic: batch.topic, partition: batch.partition, from: batch.from, next: batch.next, items };
-    const active = projections.filter((p) => !stopped.has(p.name) && topicsOf(p).includes(batch.topic));
-    const cursors = await Promise.all(
-      active.map(async (projection) =>
-        (await isShared(projection, slice)) ? slice.next : applyUntilSettled(projection, slice, signal),
-      ),
-    );
-    const lowest = Math.min(batch.next, ...cursors.filter((cursor) => cursor !== undefined));
-    if (lowest < batch.next) {
-      const place = `${batch.topic}.${batch.partition}`;
+    const signals = [...new Set(given.map((one) => one.signal))];
+    const signal = signals.length === 1 && signals[0] ? signals[0] : AbortSignal.any(signals); // several: a member joined again
+    const batches = given.map(({ batch }) => batch);
+    const read = async () => markSuperseded(database.db, await readSlices(database.db, batches));
+    const slices = await retry(read, whileDatabaseFaults(signal));
+    const standings = await offerSlices({
+      db: database.db,
+      projections: projections.filter((p) => !stopped.has(p.name)),
+      slices,
+      alone: (projection, slice) => applyUntilSettled(projection, slice, signal),
+      quarantined: ({ name }, count) => report({ kind: 'quarantined', projection: name, count }),
+    });
+    const answers = await Promise.all(slices.map((slice) => answerTo(slice, standings.get(slice) ?? [])));
+    const ended = slices.filter((_, i) => answers[i]?.kind === 'done');
+    notify(ended);
+    const milliseconds = performance.now() - started;
+    for (const { topic, partition, next, items } of ended) {
+      done.set(`${topic}.${partition}`, { topic, partition, next });
+      report({ kind: 'projected', topic, events: items.length, milliseconds });
+    }
+    return new Map(answers.map((answer, i) => [batches[i] as LogBatch, answer])); // one for each
+  }
+
+  async function answerTo({ topic, partition, from, next }: Slice, standings: readonly Standing[]): Promise<Answer> {
+    const place = `${topic}.${partition}`;
+    const lowest = Math.min(next, ...standings.flatMap(({ cursor }) => cursor ?? []));
+    if (lowest < next) {
       if (rewound.get(place) !== lowest) {
         rewound.set(place, lowest);
         return { kind: 'rewind', to: lowest };
       }
       // The log was asked for this offset and began above it: what lies between is gone (retention), and folding on would be a
       // lie.
-      for (const [i, projection] of active.entries()) {
-        const cursor = cursors[i];
-        if (cursor !== undefined && cursor < batch.from)
-          await stop(projection, `the log no longer holds ${place} from ${cursor} to ${batch.from}`);
-      }
+      for (const { projection, cursor } of standings)
+        if (cursor !== undefined && cursor < from)
+          await stop(projection, `the log no longer holds ${place} from ${cursor} to ${from}`);
     }
-    rewound.delete(`${batch.topic}.${batch.partition}`);
-    await notify(batch.topic).catch(() => undefined); // waiters also poll
-    report({ kind: 'projected', topic: batch.topic, events: items.length, milliseconds: performance.now() - started });
-    done.set(`${batch.topic}.${batch.partition}`, batch);
-    return { kind: 'done', next: batch.next };
+    rewound.delete(place);
+    return { kind: 'done', next };
+  }
+
+  /** Waiters also poll: what is not heard is seen later. */
+  function notify(moved: readonly Slice[]): void {
+    const topics = [...new Set(moved.map(({ topic }) => topic))];
+    if (topics.length === 0) return;
+    const said = database.pool.query('select pg_notify($1, topic) from unnest($2::text[]) as topic', [CURSOR_CHANNEL, topics]);
+    said.catch(() => undefined);
   }
 
   /** Takes each projection at the version that is live; one that only other code can fold is stopped here. */
@@ -142,7 +138,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
       wanted.map(async (projection) => {
         const status = liveStatusOf(projection, live);
         if (status.kind === 'folds') return atVersion(projection, status.version);
-        if (!stopped.has(projection.name)) await stop(projection, status.reason);
+        await stop(projection, status.reason);
         return projection;
       }),
     );
@@ -223,7 +219,9 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     return isBehind();
   }
 
+  /** The first reason counts: several partitions may stop a projection at once. */
   async function stop(projection: Projection, reason: string): Promise<void> {
+    if (stopped.has(projection.name)) return;
     stopped.add(projection.name);
     report({ kind: 'stopped', projection: projection.name, reason });
     await database.db

@@ -1,6 +1,18 @@
+import type { Refusal } from '../events/codec.ts';
+import type { Delivery } from '../events/envelope.ts';
 import type { Trx } from '../postgres/database.ts';
-import type { Item } from './decode-records.ts';
 import type { Projection } from './projection.ts';
+
+/** A record of the log after decoding: a delivery, or bytes that are no event of the catalogue, with the reason. */
+export type Item =
+  | { readonly kind: 'event'; readonly delivery: Delivery }
+  | {
+      readonly kind: 'refused';
+      readonly offset: number;
+      readonly bytes: Uint8Array;
+      readonly type: string | null;
+      readonly refusal: Refusal;
+    };
 
 /** A run of records of one partition: everything in [from, next), decoded. */
 export interface Slice {

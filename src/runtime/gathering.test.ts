@@ -1,25 +1,63 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { gathering } from './gathering.ts';
 
-test('what comes while a call is under way goes together in the next one, in the order in which it came', async () => {
+/** Work whose calls are seen, and end when they are told to. */
+function observed() {
   const calls: (readonly number[])[] = [];
   const releases: (() => void)[] = [];
-  const add = gathering(async (items: readonly number[]) => {
+  const work = async (items: readonly number[]) => {
     calls.push(items);
     await new Promise<void>((resolve) => releases.push(resolve));
     return items.length;
-  });
-  const results = [1, 2, 3].map((item) => add(item));
-  expect(calls).toEqual([[1]]);
-  releases.shift()?.();
-  expect(await results[0]).toBe(1);
-  const late = add(4); // the second call is under way
-  expect(calls).toEqual([[1], [2, 3]]);
-  releases.shift()?.();
-  expect(await Promise.all(results.slice(1))).toEqual([2, 2]);
-  releases.shift()?.();
-  expect(await late).toBe(1);
-  expect(calls).toEqual([[1], [2, 3], [4]]);
+  };
+  return { calls, work, end: () => releases.shift()?.() };
+}
+
+/** Until what is due has begun. */
+async function turn(): Promise<void> {
+  await nextTurn();
+  await nextTurn();
+}
+
+test('what comes in one turn goes together, and what comes while a call is under way goes together in the next one', async () => {
+  const { calls, work, end } = observed();
+  const add = gathering(work);
+  const first = [1, 2].map((item) => add(item));
+  await turn();
+  expect(calls).toEqual([[1, 2]]);
+  const results = [3, 4, 5].map((item) => add(item));
+  await turn();
+  expect(calls).toEqual([[1, 2]]);
+  end();
+  expect(await Promise.all(first)).toEqual([2, 2]);
+  await turn();
+  expect(calls).toEqual([
+    [1, 2],
+    [3, 4, 5],
+  ]);
+  end();
+  expect(await Promise.all(results)).toEqual([3, 3, 3]);
+});
+
+test('a call takes no more than its weight, and one that is full begins next to another', async () => {
+  const { calls, work, end } = observed();
+  const add = gathering(work, { weigh: (item) => item, full: 10 });
+  const results = [6, 4, 30, 5, 4, 2].map((item) => add(item));
+  await turn();
+  expect(calls).toEqual([[6, 4], [30]]);
+  end();
+  await turn();
+  expect(calls).toEqual([[6, 4], [30], [5, 4]]);
+  const late = add(1); // with the 2 that waits no full call, but a call is under way
+  end();
+  await turn();
+  expect(calls).toHaveLength(3);
+  end();
+  await turn();
+  expect(calls.at(-1)).toEqual([2, 1]);
+  end();
+  expect(await Promise.all([...results, late])).toEqual([2, 2, 1, 2, 2, 2, 2]);
 });
 
 test('a throw rejects the items of its call alone, and later items are worked on', async () => {
@@ -29,8 +67,10 @@ test('a throw rejects the items of its call alone, and later items are worked on
     if (items.includes('bad')) throw new Error('bad');
     return items.join();
   });
-  const results = await Promise.allSettled(['first', 'bad', 'other'].map((item) => add(item)));
-  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+  const results = [add('first')];
+  await turn();
+  results.push(add('bad'), add('other'));
+  expect((await Promise.allSettled(results)).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
   expect(await add('after')).toBe('after');
   expect(calls).toBe(3);
 });

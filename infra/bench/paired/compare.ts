@@ -21,6 +21,8 @@ export interface Figures {
   /** Microseconds of CPU per event. */
   readonly node: number;
   readonly postgres: number;
+  /** How long an event waited, ms. */
+  readonly waited?: Round['waited'];
 }
 
 export interface Comparison {
@@ -80,6 +82,7 @@ function figuresOf(rounds: readonly Round[]): Figures {
     eventsPerSecond: of(({ events, seconds }) => events / seconds),
     node: of(({ events, cpu }) => (cpu.node / events) * 1e6),
     postgres: of(({ events, cpu }) => (cpu.postgres / events) * 1e6),
+    waited: rounds[0]?.waited && { p50: of(({ waited }) => waited?.p50 ?? 0), p99: of(({ waited }) => waited?.p99 ?? 0) },
   };
 }
 

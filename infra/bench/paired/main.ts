@@ -58,8 +58,8 @@ async function run(before: string): Promise<void> {
 }
 
 function describe({ work, events, cpu, rate, before, after }: Compared): string {
-  const side = ({ node, postgres, eventsPerSecond }: Figures) =>
-    `${(node + postgres).toFixed(1)} us of CPU per event (node ${node.toFixed(1)}, Postgres ${postgres.toFixed(1)}), ${Math.round(eventsPerSecond).toLocaleString('en')} events/s`;
+  const side = ({ node, postgres, eventsPerSecond, waited }: Figures) =>
+    `${(node + postgres).toFixed(1)} us of CPU per event (node ${node.toFixed(1)}, Postgres ${postgres.toFixed(1)}), ${Math.round(eventsPerSecond).toLocaleString('en')} events/s${waited ? `, waited ${waited.p50.toFixed(1)} ms, p99 ${waited.p99.toFixed(1)} ms` : ''}`;
   return [
     `${work}: ratio of CPU ${cpu.toFixed(3)}, of events/s ${rate.toFixed(3)}`,
     `  before: ${side(before)}`,

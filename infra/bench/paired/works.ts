@@ -5,12 +5,15 @@ import { pathToFileURL } from 'node:url';
 import type { EventLog } from '../../../src/log/event-log.ts';
 import type { Size, Stage, StageDatabase } from '../stage.ts';
 import { type CpuSeconds, cpuSeconds, serverOf } from './cpu-seconds.ts';
+import { openSteady } from './steady.ts';
 
 /** What a round took, from its first event to its last. */
 export interface Round {
   readonly events: number;
   readonly seconds: number;
   readonly cpu: CpuSeconds;
+  /** How long an event waited, ms, where that is what the work is about. */
+  readonly waited?: { readonly p50: number; readonly p99: number };
 }
 
 /** The sources of a checkout. An older one has the shapes of these here in all that is used below. */
@@ -35,7 +38,7 @@ async function loadCheckout(folder: string) {
   };
 }
 
-interface Ground {
+export interface Ground {
   readonly checkout: Checkout;
   readonly stage: Stage;
   readonly database: StageDatabase;
@@ -59,6 +62,10 @@ export const WORKS = {
   'append drafts on the platform': openDrafts,
   'POST until durable': openPost,
   'Kafka to queryable': openProject,
+  '2,000 events/s on Kafka': async (ground) => openSteady(ground, await ground.stage.kafkaLog(), 2_000),
+  '2,000 events/s on the embedded log': async (ground) => openSteady(ground, await ground.stage.embeddedLog(), 2_000),
+  '500 events/s on Kafka': async (ground) => openSteady(ground, await ground.stage.kafkaLog(), 500),
+  '500 events/s on the embedded log': async (ground) => openSteady(ground, await ground.stage.embeddedLog(), 500),
 } satisfies Record<string, Open>;
 export type Work = keyof typeof WORKS;
 
@@ -167,7 +174,7 @@ async function openProject({ checkout, stage, database, server, trees }: Ground)
   };
 }
 
-async function measured(server: number, events: number, work: () => Promise<void>): Promise<Round> {
+export async function measured(server: number, events: number, work: () => Promise<void>): Promise<Round> {
   const before = await cpuSeconds(server);
   const began = performance.now();
   await work();

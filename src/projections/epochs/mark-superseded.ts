@@ -4,47 +4,64 @@ import { insertRows } from '../../postgres/bulk.ts';
 import type { Db } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
 import { tables } from '../../postgres/tables.ts';
-import type { Item } from '../decode-records.ts';
 import { isOf } from '../projection.ts';
+import type { Item, Slice } from '../slice.ts';
 
 /** A place behind which a stream takes nothing of collectors with a lower epoch. */
 interface Fence {
+  readonly topic: string;
+  readonly partition: number;
   readonly stream: string;
   readonly offset: number;
   readonly epoch: number;
 }
 
 /**
- * Marks what has no effect among records of one partition, in offset order: events of a collector that come behind the event by
+ * Marks what has no effect among the records of slices, each in offset order: events of a collector that come behind the event by
  * which a later one took over their stream (`RunResumed`, `TreeResumed`). The log decides, so that live, a rebuild and any order
  * of the partitions come to the same; what was released from quarantine takes effect, since an operator said so. The places of
  * those events and the marked records are kept: the journal notes the latter and has no place for them.
  */
-export async function markSuperseded(
-  db: Db,
-  { topic, partition }: { readonly topic: string; readonly partition: number },
-  items: readonly Item[],
-): Promise<readonly Item[]> {
-  const fences: Fence[] = [];
-  const streams = new Set<string>();
-  for (const item of items) {
-    if (item.kind !== 'event') continue;
-    const { event, offset } = item.delivery;
-    if (isOf(item.delivery, 'RunResumed') || isOf(item.delivery, 'TreeResumed'))
-      fences.push({ stream: event.stream, offset, epoch: item.delivery.event.data.epoch });
-    if (event.epoch !== undefined && !event.released) streams.add(event.stream);
-  }
-  if (fences.length > 0) await keepFences(db, topic, partition, fences);
-  if (streams.size === 0) return items;
-  const before = await readFences(db, topic, partition, [...streams]);
-  if (before.length + fences.length === 0) return items;
-  const marked = items.map((item) => {
-    if (item.kind !== 'event') return item;
-    const supersededBy = epochBefore(item.delivery, before);
-    return supersededBy === undefined ? item : { ...item, delivery: { ...item.delivery, supersededBy } };
+export async function markSuperseded<S extends Slice>(db: Db, slices: readonly S[]): Promise<readonly S[]> {
+  const fences = slices.flatMap(fencesIn);
+  const streams = new Set(slices.flatMap(streamsOfEpochs));
+  if (fences.length > 0) await keepFences(db, fences);
+  if (streams.size === 0) return slices;
+  const known = await readFences(db, [...streams]);
+  if (known.length === 0) return slices;
+  const marked = slices.map((slice) => {
+    const before = known.filter(({ topic, partition }) => topic === slice.topic && partition === slice.partition);
+    return before.length === 0 ? slice : { ...slice, items: slice.items.map((item) => marking(item, before)) };
   });
-  await keepSuperseded(db, marked);
+  await keepSuperseded(
+    db,
+    marked.flatMap(({ items }) => items),
+  );
   return marked;
+}
+
+function fencesIn({ topic, partition, items }: Slice): readonly Fence[] {
+  return items.flatMap((item) => {
+    if (item.kind !== 'event') return [];
+    const { delivery } = item;
+    if (!isOf(delivery, 'RunResumed') && !isOf(delivery, 'TreeResumed')) return [];
+    const { stream, data } = delivery.event;
+    return [{ topic, partition, stream, offset: delivery.offset, epoch: data.epoch }];
+  });
+}
+
+function streamsOfEpochs({ items }: Slice): readonly string[] {
+  return items.flatMap((item) => {
+    if (item.kind !== 'event') return [];
+    const { epoch, released, stream } = item.delivery.event;
+    return epoch !== undefined && !released ? [stream] : [];
+  });
+}
+
+function marking(item: Item, before: readonly Fence[]): Item {
+  if (item.kind !== 'event') return item;
+  const supersededBy = epochBefore(item.delivery, before);
+  return supersededBy === undefined ? item : { ...item, delivery: { ...item.delivery, supersededBy } };
 }
 
 /** The epoch that took over an event's stream before it; undefined when the event takes effect. */
@@ -55,19 +72,12 @@ function epochBefore({ event, offset }: Delivery, fences: readonly Fence[]): num
   return above.length === 0 ? undefined : Math.max(...above.map((fence) => fence.epoch));
 }
 
-async function keepFences(db: Db, topic: string, partition: number, fences: readonly Fence[]): Promise<void> {
-  await db.transaction().execute((trx) =>
-    insertRows(
-      trx,
-      tables.streamEpochs,
-      fences.map((fence) => ({ topic, partition, ...fence })),
-    ),
-  );
+async function keepFences(db: Db, fences: readonly Fence[]): Promise<void> {
+  await db.transaction().execute((trx) => insertRows(trx, tables.streamEpochs, fences));
 }
 
-async function readFences(db: Db, topic: string, partition: number, streams: readonly string[]): Promise<readonly Fence[]> {
-  const rows = await rowsWhere(db, 'streamEpochs', { topic, partition, stream: streams }, ['stream', 'offset', 'epoch']);
-  return rows;
+function readFences(db: Db, streams: readonly string[]): Promise<readonly Fence[]> {
+  return rowsWhere(db, 'streamEpochs', { stream: streams }, ['topic', 'partition', 'stream', 'offset', 'epoch']);
 }
 
 async function keepSuperseded(db: Db, items: readonly Item[]): Promise<void> {

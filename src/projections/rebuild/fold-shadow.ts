@@ -77,8 +77,8 @@ export async function foldShadow({
     }
     const records = batch.records.filter(({ offset }) => offset < next);
     const decoded = await decodeRecords(database.db, { ...batch, next, records });
-    const read = await markSuperseded(database.db, batch, decoded);
-    const items = await asFirstRead(database.db, projection.name, { topic, partition, from, next }, read);
+    const [read] = await markSuperseded(database.db, [{ topic, partition, from, next, items: decoded }]);
+    const items = await asFirstRead(database.db, projection.name, { topic, partition, from, next }, read?.items ?? []);
     const applied = await apply(database.db, shadow, { topic, partition, from, next, items });
     return { kind: 'done', next: applied.cursor };
   }

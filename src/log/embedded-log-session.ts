@@ -195,11 +195,11 @@ export interface Run {
   readonly next: number;
 }
 
-// A thousand records at their limit would be 2 GiB: what one partition's part of a fetch holds at most, and what all of them hold.
+// What a partition's part of a fetch holds at most, and what all of them hold: a thousand records at their limit would be 2 GiB.
 const PARTITION_BYTES = 4 * 1024 * 1024;
 const FETCH_BYTES = 8 * 1024 * 1024;
 
-/** Reads the records of partitions, each from an offset on and in order: at most `limit` of one, and at least one that is there. */
+/** Reads the records of partitions, each from an offset on and in order: at most `limit` of one, at least one that is there. */
 export async function fetchRecords(
   { ask }: Session,
   runs: readonly Run[],

@@ -30,12 +30,12 @@ function refusing(topic: string, partition: number, offset: number): readonly Pr
 
 /** Offers slices as the runner does, and returns how far all projections are in the partition of each. */
 async function offer(offered: readonly Projection[], slices: readonly Slice[]): Promise<readonly number[]> {
-  const standings = await offerSlices({
+  const cursors = await offerSlices({
     ...{ db: database.db, projections: offered, slices },
     alone: async (projection, slice) => (await applyIsolatingPoison(database.db, projection, slice)).cursor,
     quarantined: () => undefined,
   });
-  return slices.map((slice) => Math.min(slice.next, ...(standings.get(slice) ?? []).flatMap(({ cursor }) => cursor ?? [])));
+  return slices.map((slice) => Math.min(slice.next, ...(cursors.get(slice) ?? []).flatMap(({ cursor }) => cursor ?? [])));
 }
 
 /** Offers what partitions hold until all is folded, as `turns` say: how much of each, whether it begins elsewhere, and twice. */

@@ -4,8 +4,8 @@ import { type AppliedTogether, applyTogether, passCursors } from './apply-togeth
 import type { Projection } from './projection.ts';
 import type { Slice } from './slice.ts';
 
-/** Where a projection stands after a slice: its cursor, or undefined where it was stopped. */
-export interface Standing {
+/** Where a projection is after a slice: its cursor, or undefined where it was stopped. */
+export interface Reached {
   readonly projection: Projection;
   readonly cursor: number | undefined;
 }
@@ -24,7 +24,7 @@ export interface Offer {
  * transaction, and the cursors of all that concerns none move in one statement. Where a slice was not taken there, or all of them
  * failed, it takes a transaction of its own, which finds out what is wrong with it, or waits out what is wrong with the database.
  */
-export async function offerSlices(offer: Offer): Promise<ReadonlyMap<Slice, readonly Standing[]>> {
+export async function offerSlices(offer: Offer): Promise<ReadonlyMap<Slice, readonly Reached[]>> {
   const { db, projections, slices, alone } = offer;
   const readers = projections.map((projection) => {
     const topics = topicsOf(projection);
@@ -34,10 +34,10 @@ export async function offerSlices(offer: Offer): Promise<ReadonlyMap<Slice, read
   });
   const passes = readers.flatMap(({ projection, passing }) => passing.map((slice) => ({ projection, slice })));
   const passing = passes.length === 0 ? new Set() : passCursors(db, passes).catch(() => new Set());
-  const standings = new Map(slices.map((slice) => [slice, [] as Standing[]]));
+  const reached = new Map(slices.map((slice) => [slice, [] as Reached[]]));
   const settle = async (projection: Projection, slice: Slice, isDone: boolean) => {
     const cursor = isDone ? slice.next : await alone(projection, slice);
-    standings.get(slice)?.push({ projection, cursor });
+    reached.get(slice)?.push({ projection, cursor });
   };
   await Promise.all([
     ...readers.map(async ({ projection, concerned }) => {
@@ -46,7 +46,7 @@ export async function offerSlices(offer: Offer): Promise<ReadonlyMap<Slice, read
     }),
     ...passes.map(async (pass) => settle(pass.projection, pass.slice, (await passing).has(pass))),
   ]);
-  return standings;
+  return reached;
 }
 
 async function foldTogether(

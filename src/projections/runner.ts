@@ -11,7 +11,7 @@ import { isDatabaseFault, reasonOf, whileDatabaseFaults } from './fault.ts';
 import { applyIsolatingPoison } from './isolate-poison.ts';
 import { keepAtCursors } from './keep-at-cursors.ts';
 import { liveStatusOf, readLiveVersions } from './live-versions.ts';
-import { offerSlices, type Standing } from './offer-slices.ts';
+import { offerSlices, type Reached } from './offer-slices.ts';
 import { atVersion, type Projection } from './projection.ts';
 import { projections as registered } from './registry.ts';
 import type { Slice } from './slice.ts';
@@ -87,14 +87,14 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     const batches = given.map(({ batch }) => batch);
     const read = async () => markSuperseded(database.db, await readSlices(database.db, batches));
     const slices = await retry(read, whileDatabaseFaults(signal));
-    const standings = await offerSlices({
+    const reached = await offerSlices({
       db: database.db,
       projections: projections.filter((p) => !stopped.has(p.name)),
       slices,
       alone: (projection, slice) => applyUntilSettled(projection, slice, signal),
       quarantined: ({ name }, count) => report({ kind: 'quarantined', projection: name, count }),
     });
-    const answers = await Promise.all(slices.map((slice) => answerTo(slice, standings.get(slice) ?? [])));
+    const answers = await Promise.all(slices.map((slice) => answerTo(slice, reached.get(slice) ?? [])));
     const ended = slices.filter((_, i) => answers[i]?.kind === 'done');
     notify(ended);
     const milliseconds = performance.now() - started;
@@ -105,9 +105,9 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     return new Map(answers.map((answer, i) => [batches[i] as LogBatch, answer])); // one for each
   }
 
-  async function answerTo({ topic, partition, from, next }: Slice, standings: readonly Standing[]): Promise<Answer> {
+  async function answerTo({ topic, partition, from, next }: Slice, reached: readonly Reached[]): Promise<Answer> {
     const place = `${topic}.${partition}`;
-    const lowest = Math.min(next, ...standings.flatMap(({ cursor }) => cursor ?? []));
+    const lowest = Math.min(next, ...reached.flatMap(({ cursor }) => cursor ?? []));
     if (lowest < next) {
       if (rewound.get(place) !== lowest) {
         rewound.set(place, lowest);
@@ -115,7 +115,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
       }
       // The log was asked for this offset and began above it: what lies between is gone (retention), and folding on would be a
       // lie.
-      for (const { projection, cursor } of standings)
+      for (const { projection, cursor } of reached)
         if (cursor !== undefined && cursor < from)
           await stop(projection, `the log no longer holds ${place} from ${cursor} to ${from}`);
     }

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { gathering } from './gathering.ts';
 
-/** Work whose calls are seen, and end when they are told to. */
+/** Work whose calls are seen, and end when the test says so. */
 function observed() {
   const calls: (readonly number[])[] = [];
   const releases: (() => void)[] = [];

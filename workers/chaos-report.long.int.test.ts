@@ -32,7 +32,8 @@ test('any broken promise is reported', async () => {
   };
   await pool.query('delete from batch_samples where place = 0');
   await pool.query(
-    "update events set body = replace(body, 'StepTaken', 'StepTakem') where event_id = (select event_id from events where type = 'StepTaken' limit 1)",
+    `update journal_v1.events e set body = replace(s.body, 'StepTaken', 'StepTakem') from events s
+     where s.event_id = e.event_id and e.event_id = (select event_id from events where type = 'StepTaken' limit 1)`,
   );
   const broken = (await checkRecord(platform, recorded)).filter((check) => check.broken > 0).map(({ promise }) => promise);
   expect(broken).toEqual([

@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 315ab22c8c59948e
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: df72338449a96c40
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 

@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { SchemaNewer } from '../postgres/migrate.ts';
 import { codeVersionOf, type Projection, schemaNameOf } from './projection.ts';
 import { projections as registered } from './registry.ts';
+import { SHOWN } from './shown-tables.ts';
 
 const LOCK = 0x65_73_70_62; // one installer at a time
 
@@ -50,9 +51,12 @@ async function install(client: pg.PoolClient, projection: Projection): Promise<v
   const schema = schemaNameOf(projection);
   const sql = await readFile(tablesFileOf(projection.name), 'utf8');
   await client.query(`create schema ${schema}; set local search_path = ${schema}; ${sql}; set local search_path = public`);
-  const tables = await client.query<{ tablename: string }>('select tablename from pg_tables where schemaname = $1', [schema]);
-  for (const { tablename } of tables.rows)
-    await client.query(`create or replace view public.${tablename} as select * from ${schema}.${tablename}`);
+  const tables = await client.query<{ tablename: string; shown: string }>(
+    `select t.tablename, ${SHOWN} as shown from pg_tables t where t.schemaname = $1`,
+    [schema],
+  );
+  for (const { tablename, shown } of tables.rows)
+    await client.query(`create or replace view public.${tablename} as select * from ${schema}.${shown}`);
   await client.query('insert into projections (name, version) values ($1, $2)', [projection.name, projection.version]);
 }
 

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../postgres/database.ts';
 import { schemaNameOf } from '../projections/projection.ts';
 import { projections } from '../projections/registry.ts';
+import { SHOWN } from '../projections/shown-tables.ts';
 import { forgetGivenEvents } from './given-events.ts';
 
 const SCHEMAS = projections.map(schemaNameOf);
@@ -10,20 +11,22 @@ const COUNTS_OF_PARTITIONS = ['run_counts', 'run_returns', 'run_events'];
 const TIMES_OF_COUNTS = ['last_at', 'minute', 'in_minute', 'minute_before'];
 
 /**
- * Returns the rows of every table of every projection as sorted text, with the columns named in `without` left out. Without the
+ * Returns the rows of every table of every projection, as readers see them, as sorted text, with the columns named in `without` left out. Without the
  * places of records what is made of them is left out too: without offsets the chain of the log, without partitions the counts by
  * partition, without the times of the log the last times of counts.
  */
 export async function readModels(db: Db, without: readonly string[] = []): Promise<Record<string, string[]>> {
-  const tables = await sql<{ schemaname: string; tablename: string }>`
-    select schemaname, tablename from pg_tables where schemaname = any(${SCHEMAS}) order by 1, 2`.execute(db);
+  const tables = await sql<{ schemaname: string; tablename: string; shown: string }>`
+    select schemaname, tablename, ${sql.raw(SHOWN)} as shown from pg_tables t where schemaname = any(${SCHEMAS}) order by 1, 2`.execute(
+    db,
+  );
   const models: Record<string, string[]> = {};
   const columns = without.includes('received_at') ? [...without, ...TIMES_OF_COUNTS] : without;
-  for (const { schemaname, tablename } of tables.rows) {
+  for (const { schemaname, tablename, shown } of tables.rows) {
     if (tablename === 'chain_blocks' && without.includes('offset')) continue;
     if (COUNTS_OF_PARTITIONS.includes(tablename) && without.includes('partition')) continue;
     const { rows } = await sql<{ row: string }>`
-      select (to_jsonb(t) - ${columns}::text[])::text as row from ${sql.table(`${schemaname}.${tablename}`)} t order by 1`.execute(
+      select (to_jsonb(t) - ${columns}::text[])::text as row from ${sql.table(`${schemaname}.${shown}`)} t order by 1`.execute(
       db,
     );
     models[tablename] = rows.map(({ row }) => row);

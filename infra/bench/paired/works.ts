@@ -61,7 +61,8 @@ export const WORKS = {
   'append to Kafka': async (ground) => openAppend(ground, await ground.stage.kafkaLog()),
   'append drafts on the platform': openDrafts,
   'POST until durable': openPost,
-  'Kafka to queryable': openProject,
+  'Kafka to queryable': async (ground) => openProject(ground, await ground.stage.kafkaLog()),
+  'embedded log to queryable': async (ground) => openProject(ground, await ground.stage.embeddedLog()),
   '2,000 events/s on Kafka': async (ground) => openSteady(ground, await ground.stage.kafkaLog(), 2_000),
   '2,000 events/s on the embedded log': async (ground) => openSteady(ground, await ground.stage.embeddedLog(), 2_000),
   '500 events/s on Kafka': async (ground) => openSteady(ground, await ground.stage.kafkaLog(), 500),
@@ -140,9 +141,8 @@ async function openPost({ checkout, stage, database, server, trees }: Ground): P
 const DERIVED = /\b([0-9a-f]{8}-[0-9a-f]{4}-)8/g;
 
 /** From the topics to the rows of all projections, in tables that each round finds empty. */
-async function openProject({ checkout, stage, database, server, trees }: Ground): Promise<() => Promise<Round>> {
+async function openProject({ checkout, database, server, trees }: Ground, log: EventLog): Promise<() => Promise<Round>> {
   const { TOPICS, projections, schemaNameOf } = checkout;
-  const log = await stage.kafkaLog();
   await log.ensureTopics(TOPICS, PARTITIONS);
   const tables = await database.pool.query<{ name: string }>(
     `select schemaname || '.' || tablename as name from pg_tables where schemaname = any($1)`,

@@ -10,6 +10,7 @@ import { journal } from '../journal/journal.ts';
 import { journalChain } from '../journal-chain/journal-chain.ts';
 import { readLiveVersions } from '../live-versions.ts';
 import { atVersion, type Projection, schemaNameOf } from '../projection.ts';
+import { shownOf } from '../shown-tables.ts';
 import { horizon } from './read-records.ts';
 
 /** They are the record itself: as of a moment they are shown, not folded. */
@@ -76,13 +77,14 @@ export async function dropSnapshotSchema(db: Db, schema: string): Promise<void> 
 }
 
 async function showJournal(trx: Trx, position: Offsets, shown: ShownVersions): Promise<void> {
-  const schemaOf = (projection: Projection) =>
-    sql.raw(schemaNameOf(atVersion(projection, shown.get(projection.name) ?? projection.version)));
+  const nameOf = (projection: Projection) =>
+    schemaNameOf(atVersion(projection, shown.get(projection.name) ?? projection.version));
+  const schemaOf = (projection: Projection) => sql.raw(nameOf(projection));
   await sql`create table horizon (topic text, partition integer, next bigint, primary key (topic, partition))`.execute(trx);
   await sql`insert into horizon select topic, partition, next from ${horizon(position)}`.execute(trx);
   for (const table of ['events', 'anomalies', 'quarantine_releases'])
     await sql`
-      create view ${sql.raw(table)} as select r.* from ${schemaOf(journal)}.${sql.raw(table)} r
+      create view ${sql.raw(table)} as select r.* from ${schemaOf(journal)}.${sql.raw(await shownOf(trx, nameOf(journal), table))} r
       join horizon h on h.topic = r.topic and h.partition = r.partition where r."offset" < h.next`.execute(trx);
   await sql.raw(`create view run_events as ${EVENTS_OF_RUNS}`).execute(trx);
   await sql`create view streams as select stream, max(position) as position from events group by stream`.execute(trx);

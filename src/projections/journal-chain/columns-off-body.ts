@@ -27,7 +27,7 @@ export async function readRows(
 ): Promise<Map<number, JournalRow>> {
   const { rows } = await sql<JournalRow>`
     select "offset", event_id, type, stream, sequence, producer, correlation_id,
-           extract(epoch from occurred_at)::text as occurred_at, body
+           extract(epoch from occurred_at)::text as occurred_at, coalesce(body, '') as body
     from events
     where topic = ${topic} and partition = ${partition} and "offset" > ${from} and "offset" <= ${to}
     order by "offset"`.execute(db);

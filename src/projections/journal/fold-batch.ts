@@ -13,6 +13,8 @@ export interface Known {
   readonly sequences: Map<string, number>;
   /** Topic and partition, with a blank between → when the log took the last record that the journal holds of it. */
   readonly received: Map<string, string>;
+  /** Topic and partition, with a blank between → the partition of the log in this database that holds its records. */
+  readonly logPartitions: Map<string, number>;
 }
 
 export interface Folded {
@@ -23,7 +25,7 @@ export interface Folded {
 }
 
 /** Folds a batch into rows and into what is known. */
-export function foldBatch(batch: readonly Delivery[], { bodies, positions, sequences, received }: Known): Folded {
+export function foldBatch(batch: readonly Delivery[], { bodies, positions, sequences, received, logPartitions }: Known): Folded {
   const poison: Poison[] = [];
   const events: EventRow[] = [];
   const anomalies: AnomalyRow[] = [];
@@ -84,7 +86,8 @@ export function foldBatch(batch: readonly Delivery[], { bodies, positions, seque
     sequences.set(producerKey, Math.max(event.sequence, last ?? 0));
     const position = (positions.get(event.stream) ?? 0) + 1;
     positions.set(event.stream, position);
-    events.push(eventRow(delivery, position, receivedAt));
+    const logPartition = logPartitions.get(`${delivery.topic} ${delivery.partition}`) ?? null;
+    events.push(eventRow(delivery, position, receivedAt, logPartition));
   }
 
   return { events, anomalies, releases, poison };

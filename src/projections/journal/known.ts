@@ -13,7 +13,7 @@ export async function loadKnown(events: readonly Delivery[], batch: readonly Del
     bodies: asked.length === 0 ? new Map() : new Map(await readBodiesOf(trx, asked)),
     positions: await positionsOf(streams, trx),
     sequences: await sequencesOf(streams, trx),
-    received: await receivedOf(batch, trx),
+    ...(await loadPlaces(batch, trx)),
   };
 }
 
@@ -27,15 +27,25 @@ async function sequencesOf(streams: readonly string[], trx: Trx): Promise<Map<st
   return new Map(rows.map((row) => [`${row.stream} ${row.producer}`, row.sequence]));
 }
 
-/** The last of a partition is its latest: the fold sees to that. */
-async function receivedOf(batch: readonly Delivery[], trx: Trx): Promise<Map<string, string>> {
-  const places = new Map(batch.map(({ topic, partition }) => [`${topic} ${partition}`, { topic, partition }]));
+/**
+ * Loads what is known of the partitions of a batch. The last record of a partition is its latest: the fold sees to that. A record
+ * is left to the log where the tables are made for it (`events_shown`), and the log lies in this database and has what is folded.
+ */
+export async function loadPlaces(batch: readonly Delivery[], trx: Trx): Promise<Pick<Known, 'received' | 'logPartitions'>> {
+  const places = new Map(batch.map(({ topic, partition, offset }) => [`${topic} ${partition}`, { topic, partition, offset }]));
+  const column = (name: 'topic' | 'partition' | 'offset') => [...places.values()].map((place) => place[name]);
   const last = (table: 'events' | 'quarantine_releases') => sql`
     (select received_at from ${sql.table(table)}
      where topic = p.topic and partition = p.partition order by "offset" desc limit 1)`;
-  const { rows } = await sql<{ topic: string; partition: number; at: Date | null }>`
-    select p.topic, p.partition, greatest(${last('events')}, ${last('quarantine_releases')}) as at
-    from unnest(${[...places.values()].map(({ topic }) => topic)}::text[],
-      ${[...places.values()].map(({ partition }) => partition)}::int[]) as p (topic, partition)`.execute(trx);
-  return new Map(rows.flatMap(({ topic, partition, at }) => (at ? [[`${topic} ${partition}`, at.toISOString()]] : [])));
+  const { rows } = await sql<{ place: string; at: Date | null; logPartition: number | null }>`
+    select p.topic || ' ' || p.partition as place, greatest(${last('events')}, ${last('quarantine_releases')}) as at, (
+      select l.partition_id from log_topics t join log_partitions l using (topic_id)
+      where t.topic = p.topic and l.partition = p.partition and l.next_offset > p.last and to_regclass('events_shown') is not null
+        and not exists (select from log_identity where identity <> 'embedded')) as log_partition
+    from unnest(${column('topic')}::text[], ${column('partition')}::int[], ${column('offset')}::bigint[])
+      as p (topic, partition, last)`.execute(trx);
+  return {
+    received: new Map(rows.flatMap(({ place, at }) => (at ? [[place, at.toISOString()]] : []))),
+    logPartitions: new Map(rows.flatMap(({ place, logPartition }) => (logPartition === null ? [] : [[place, logPartition]]))),
+  };
 }

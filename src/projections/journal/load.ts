@@ -1,9 +1,10 @@
 import { type Delivery, identityOf } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
-import { rowsWhere } from '../../postgres/rows-where.ts';
 import { type Load, LoadEnds } from '../projection.ts';
 import { foldBatch } from './fold-batch.ts';
 import { IdPlaces, type Place } from './id-places.ts';
+import { loadPlaces } from './known.ts';
+import { BODY } from './read-bodies.ts';
 import { writeRows } from './write-rows.ts';
 
 /** Loads the journal: it remembers where each event lies, and reads one again only when another comes under its id. */
@@ -16,7 +17,9 @@ export const journalLoad: Load = {
     const sequences = new Map<string, number>();
     const received = new Map<string, string>();
     return async (batch, trx) => {
-      const known = { bodies: await bodiesSeen(batch, ids, partitions, trx), positions, sequences, received };
+      const { logPartitions } = await loadPlaces(batch, trx);
+      const bodies = await bodiesSeen(batch, ids, partitions, trx);
+      const known = { bodies, positions, sequences, received, logPartitions };
       const folded = foldBatch(batch, known);
       await writeRows(folded, known, trx);
       return folded.poison;
@@ -49,8 +52,11 @@ async function bodiesSeen(
 
 async function bodyAt(identity: string, { partition, offset }: Place, partitions: readonly string[], trx: Trx): Promise<string> {
   const [topic = '', number] = (partitions[partition] ?? '').split(' ');
-  const place = { topic, partition: Number(number), offset };
-  const [row] = await rowsWhere(trx, 'events', place, ['eventId as id', 'stream', 'body']);
+  const row = await trx
+    .selectFrom('events as e')
+    .select(['e.eventId as id', 'e.stream', BODY.as('body')])
+    .where(({ and }) => and({ 'e.topic': topic, 'e.partition': Number(number), 'e.offset': offset }))
+    .executeTakeFirst();
   // Of another partition and not committed yet, refused there, or another event of the same mix.
   if (!row || identityOf(row) !== identity) throw new LoadEnds(`event ${identity} was seen before, and is not where it was`);
   return row.body;

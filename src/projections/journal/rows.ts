@@ -16,7 +16,8 @@ export function releaseRow(
   return { ...place, fromOffset: from, releasedAt: at, reason, receivedAt };
 }
 
-export function eventRow(delivery: Delivery, position: number, receivedAt: string | null): EventRow {
+/** @param logPartition where the log in this database holds the record; null where the row is to keep the body itself. */
+export function eventRow(delivery: Delivery, position: number, receivedAt: string | null, logPartition: number | null): EventRow {
   const { topic, partition, offset, event, body } = delivery;
   return {
     topic,
@@ -30,8 +31,9 @@ export function eventRow(delivery: Delivery, position: number, receivedAt: strin
     producer: event.producer.name,
     correlationId: event.correlationId,
     occurredAt: event.occurredAt,
-    body,
+    body: logPartition === null ? body : '',
     receivedAt,
+    logPartition,
   };
 }
 

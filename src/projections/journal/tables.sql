@@ -1,5 +1,6 @@
 -- The journal: every event in its log order (topic, partition, "offset") and in its stream's order (stream, position).
--- `body` is the record as it lay in the log, byte for byte, so that replay and the as-of queries read what was appended.
+-- `body` is the record as it lay in the log, byte for byte, so that replay and the as-of queries read what was appended. Where the
+-- log lies in this database, `body` is '' and the record is that of `log_partition` at "offset": everyone reads `events_shown`.
 -- An event is identified by its id in its stream: only there is an order in which one of two came first.
 -- `received_at` is when the log took it, never less than before in the partition; null where no log said so.
 create table events (
@@ -16,9 +17,17 @@ create table events (
   occurred_at    timestamptz not null,
   body           text        not null,
   received_at    timestamptz,
+  log_partition  integer,
   primary key (topic, partition, "offset"),
   unique (event_id, stream)
 );
+create view events_shown as
+select topic, partition, "offset", event_id, type, stream, position, sequence, producer, correlation_id, occurred_at,
+       case when body <> '' then body else (
+         select convert_from(r.value, 'UTF8') collate "default" from public.log_records r
+         where r.partition_id = e.log_partition and r."offset" = e."offset") end as body,
+       received_at, null::integer as log_partition
+from events e;
 create unique index events_stream on events (stream, position);
 create index events_correlation on events (correlation_id, topic, partition, "offset");
 

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: a0c2202f82561dc9
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 96d0032b99f94dd2
 import type { Instant } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -17,6 +17,7 @@ export const tables = {
     occurredAt: column<Instant>('timestamptz'),
     body: column<string>('text'),
     receivedAt: column<Instant | null>('timestamptz'),
+    logPartition: column<number | null>('integer'),
   }),
   streams: table('streams', ['stream'], {
     stream: column<string>('uuid'),

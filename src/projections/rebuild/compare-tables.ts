@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
+import { SHOWN, shownOf } from '../shown-tables.ts';
 
-/** The sums of one table in two schemas. */
+/** The sums of one table in two schemas, of its rows as readers see them. */
 export interface TableSums {
   readonly table: string;
   readonly live: Checksum;
@@ -36,12 +37,15 @@ const NO_COLUMN = 'no such column';
  * there.
  */
 export async function sumTables(trx: Trx, live: string, anew: string): Promise<readonly TableSums[]> {
-  const { rows } = await sql<{ table: string; schemas: string[] }>`
-    select tablename::text as "table", array_agg(schemaname::text) as schemas from pg_tables where schemaname in (${live}, ${anew})
-    group by tablename order by tablename`.execute(trx);
+  const { rows } = await sql<{ table: string; shown: Readonly<Record<string, string>> }>`
+    select t.tablename::text as "table", json_object_agg(t.schemaname, ${sql.raw(SHOWN)}) as shown
+    from pg_tables t where t.schemaname in (${live}, ${anew}) group by t.tablename order by t.tablename`.execute(trx);
   const sums: TableSums[] = [];
-  for (const { table, schemas } of rows) {
-    const of = (schema: string) => (schemas.includes(schema) ? sumTable(trx, schema, table) : { rows: 0, sum: NO_TABLE });
+  for (const { table, shown } of rows) {
+    const of = (schema: string) => {
+      const relation = shown[schema];
+      return relation === undefined ? { rows: 0, sum: NO_TABLE } : sumTable(trx, schema, relation);
+    };
     sums.push({ table, live: await of(live), anew: await of(anew) });
   }
   return sums;
@@ -82,6 +86,7 @@ export async function findDifferences(
       { table, key: {}, field: unlike, live: types.live.get(unlike) ?? NO_COLUMN, anew: types.anew.get(unlike) ?? NO_COLUMN },
     ];
   if (key.length === 0) return [];
+  const shown = { live: await shownOf(trx, live, table), anew: await shownOf(trx, anew, table) };
   const by = sql.join(key.map((column) => sql.ref(column)));
   const columns = [...new Set([...types.anew.keys(), ...types.live.keys()])];
   const texts = (side: 'live' | 'anew') =>
@@ -92,7 +97,7 @@ export async function findDifferences(
   const { rows } = await sql<{ live: Texts | null; anew: Texts | null }>`
     select case when (live.*) is distinct from null then array[${texts('live')}] end as live,
            case when (anew.*) is distinct from null then array[${texts('anew')}] end as anew
-    from ${sql.table(`${live}.${table}`)} live full join ${sql.table(`${anew}.${table}`)} anew using (${by})
+    from ${sql.table(`${live}.${shown.live}`)} live full join ${sql.table(`${anew}.${shown.anew}`)} anew using (${by})
     where (live.*)::text is distinct from (anew.*)::text order by ${by} limit ${limit}`.execute(trx);
   const named = (row: Texts | null) => row && Object.fromEntries(columns.map((column, i) => [column, row[i] ?? null]));
   return rows.flatMap((row) => fieldsOf(table, key, named(row.live), named(row.anew)));

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Database, Trx } from '../../postgres/database.ts';
 import { schemaNameOf, shadowVersion } from '../projection.ts';
+import { SHOWN } from '../shown-tables.ts';
 import type { Build } from './build.ts';
 import { NotNow, whileEqual } from './while-equal.ts';
 
@@ -100,22 +101,29 @@ async function untilReadersGone(trx: Trx, limitMs: number): Promise<void> {
 async function showTables(trx: Trx, from: string, to: string): Promise<void> {
   const before = await shapesOf(trx, from);
   const after = await shapesOf(trx, to);
-  for (const [table, columns] of before)
-    if (!isGrownFrom(after.get(table), columns)) await sql.raw(`drop view if exists public.${table}`).execute(trx);
-  for (const table of after.keys())
-    await sql.raw(`create or replace view public.${table} as select * from ${to}.${table}`).execute(trx);
+  for (const [table, shape] of before)
+    if (!isGrownFrom(after.get(table), shape)) await sql.raw(`drop view if exists public.${table}`).execute(trx);
+  for (const [table, { shown }] of after)
+    await sql.raw(`create or replace view public.${table} as select * from ${to}.${shown}`).execute(trx);
 }
 
-/** Table → its columns with their types, in order. */
-async function shapesOf(trx: Trx, schema: string): Promise<ReadonlyMap<string, readonly string[]>> {
-  const { rows } = await sql<{ table: string; columns: string[] }>`
-    select c.relname::text as "table", array_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod) order by a.attnum) as columns
-    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-    where c.relnamespace = ${schema}::regnamespace and c.relkind = 'r' group by c.relname order by c.relname`.execute(trx);
-  return new Map(rows.map(({ table, columns }) => [table, columns]));
+/** What readers see of a table, and its columns with their types, in order. */
+interface Shape {
+  readonly table: string;
+  readonly shown: string;
+  readonly columns: readonly string[];
+}
+
+async function shapesOf(trx: Trx, schema: string): Promise<ReadonlyMap<string, Shape>> {
+  const { rows } = await sql<Shape>`
+    select t.tablename::text as "table", ${sql.raw(SHOWN)} as shown, (
+             select array_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod) order by a.attnum) from pg_attribute a
+             where a.attrelid = format('%I.%I', t.schemaname, t.tablename)::regclass and a.attnum > 0 and not a.attisdropped) as columns
+    from pg_tables t where t.schemaname = ${schema} order by t.tablename`.execute(trx);
+  return new Map(rows.map((shape) => [shape.table, shape]));
 }
 
 /** Postgres replaces a view in place when its columns stay and others only follow them. */
-function isGrownFrom(after: readonly string[] | undefined, before: readonly string[]): boolean {
-  return after !== undefined && before.every((column, i) => after[i] === column);
+function isGrownFrom(after: Shape | undefined, before: Shape): boolean {
+  return after !== undefined && before.columns.every((column, i) => after.columns[i] === column);
 }

@@ -119,7 +119,8 @@ describe('annotations of a tree that is forgotten', () => {
     expect(await verified()).toEqual([]);
     const { pool } = platform.database;
     const [row] = await rows(kept);
-    const changed = `update events set body = replace(body, '"bad"', '"sad"') where event_id = $1`;
+    const changed = `update journal_v1.events e set body = replace(s.body, '"bad"', '"sad"') from events s
+      where s.event_id = e.event_id and e.event_id = $1`;
     await pool.query(changed, [row?.annotationId]);
     expect(JSON.stringify(await verified())).toContain(row?.annotationId);
     await pool.query(changed.replace(`'"bad"', '"sad"'`, `'"sad"', '"bad"'`), [row?.annotationId]);

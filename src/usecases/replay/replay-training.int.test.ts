@@ -128,8 +128,8 @@ describe('one flipped byte', () => {
     const { manifestHash = '' } = batch?.data ?? {};
     const last = manifestHash.endsWith('0') ? '1' : '0';
     const write = (to: string) =>
-      sql`update journal_v1.events set body = replace(body, ${`"manifestHash":"${manifestHash}"`}, ${`"manifestHash":"${to}"`})
-        where event_id = ${batch?.id}`.execute(platform.database.db);
+      sql`update journal_v1.events e set body = replace(s.body, ${`"manifestHash":"${manifestHash}"`}, ${`"manifestHash":"${to}"`})
+        from events s where s.event_id = e.event_id and e.event_id = ${batch?.id}`.execute(platform.database.db);
     const restore = () =>
       sql`update journal_v1.events set body = replace(body, ${`"manifestHash":"${manifestHash.slice(0, -1)}${last}"`}, ${`"manifestHash":"${manifestHash}"`})
         where event_id = ${batch?.id}`.execute(platform.database.db);
@@ -151,9 +151,8 @@ describe('one flipped byte', () => {
     const weights = update?.data.weights ?? '';
     const other = `${weights.startsWith('0') ? '1' : '0'}${weights.slice(1)}`;
     const swap = (from: string, to: string) =>
-      sql`update journal_v1.events set body = replace(body, ${from}, ${to}) where event_id = ${update?.id}`.execute(
-        platform.database.db,
-      );
+      sql`update journal_v1.events e set body = replace(s.body, ${from}, ${to})
+        from events s where s.event_id = e.event_id and e.event_id = ${update?.id}`.execute(platform.database.db);
     await swap(weights, other);
     try {
       const { differences } = await replay('flipped');

@@ -142,6 +142,7 @@ test('a journalled record that its present schema refuses is omitted and counted
     .where('eventId', '=', builder.events.at(-1)?.id ?? '')
     .executeTakeFirstOrThrow();
   await shop.db
+    .withSchema('journal_v1')
     .updateTable('events')
     .set({ body: body.replace('"value":0.5', '"value":1e300') })
     .where('eventId', '=', builder.events.at(-1)?.id ?? '')

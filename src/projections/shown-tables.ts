@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Db } from '../postgres/database.ts';
 
 /**
- * What readers see of a table, as an SQL expression over the rows of `pg_tables t`: the name of the view `TABLE_shown` next to it,
- * where its schema has one, else its own.
+ * What readers see of a table, as an SQL expression over the rows of `pg_tables t`: the name of the view `TABLE_shown` next to
+ * it, where its schema has one, else its own.
  */
 export const SHOWN = `coalesce((
   select v.viewname from pg_views v where v.schemaname = t.schemaname and v.viewname = t.tablename || '_shown'), t.tablename)::text`;

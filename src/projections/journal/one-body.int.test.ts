@@ -49,7 +49,7 @@ const bodies = (schema = 'journal_v1') =>
     join log_topics t using (topic) join log_partitions p on p.topic_id = t.topic_id and p.partition = e.partition
     join log_records r on r.partition_id = p.partition_id and r."offset" = e."offset"`);
 
-/** Gives the journal the tables of the release before, which has no view over the log. */
+/** Makes the journal's tables those of the release before, which have no view over the log. */
 const asBefore = () =>
   query('create or replace view public.events as select * from journal_v1.events; drop view journal_v1.events_shown');
 
@@ -63,7 +63,7 @@ describe('the body of an event of the log in this database', () => {
     expect((await verifyRecord(platform, { files: [], signal })).faults).toEqual([]);
   });
 
-  test('a repetition and another fact under an id are told apart by the record in the log', async () => {
+  test('a repetition and another fact under an id are distinguished by the record in the log', async () => {
     const events = recordTree('one');
     await append(events);
     const [first] = events;

@@ -1,6 +1,6 @@
 -- The journal: every event in its log order (topic, partition, "offset") and in its stream's order (stream, position).
--- `body` is the record as it lay in the log, byte for byte, so that replay and the as-of queries read what was appended. Where the
--- log lies in this database, `body` is '' and the record is that of `log_partition` at "offset": everyone reads `events_shown`.
+-- `body` is the record as it lay in the log, byte for byte, so that replay and the as-of queries read what was appended. Where
+-- the log lies in this database, `body` is '' and the record is that of `log_partition` at "offset": all read `events_shown`.
 -- An event is identified by its id in its stream: only there is an order in which one of two came first.
 -- `received_at` is when the log took it, never less than before in the partition; null where no log said so.
 create table events (

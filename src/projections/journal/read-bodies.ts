@@ -4,8 +4,8 @@ import type { Db } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
 
 /**
- * The record of a row of `events` under the alias `e`. A fold sees the table itself, whose body may lie in the log; others see the
- * view, which has it.
+ * The record of a row of `events` under the alias `e`. A fold sees the table itself, whose body may lie in the log; others see
+ * the view, which has it.
  */
 export const BODY = sql<string>`
   case when e.body = '' then (

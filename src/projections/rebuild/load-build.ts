@@ -68,7 +68,8 @@ export function applyLoad({ projection }: Build, ended: AbortController): typeof
   };
 }
 
-async function refuseOtherCommits(trx: Trx, projection: string, reached: Reached, toFold: Slice): Promise<void> {
+async function refuseOtherCommits(trx: Trx, projection: string, reachedNow: Reached, toFold: Slice): Promise<void> {
+  const reached = new Map(reachedNow); // other slices commit, and move it on, while the answer is under way
   const { rows } = await sql<{ topic: string; partition: number; offset: number }>`
     select topic, partition, next_offset as offset from public.cursors where projection = ${projection}`.execute(trx);
   const now = new Map(rows.map(({ topic, partition, offset }) => [`${topic}.${partition}`, offset]));

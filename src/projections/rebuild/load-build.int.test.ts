@@ -232,6 +232,34 @@ test('a load whose database loses commits that it had answered ends, and the ord
   await dropBuild(database.db, rewards, build.version);
 });
 
+test('a load does not take the progress of other partitions at the same time for lost commits', async () => {
+  const stepTree = projections.find(({ name }) => name === 'step-tree');
+  if (!stepTree) throw new Error('there is a projection step-tree');
+  await emptyReadModels(database.db);
+  const logs = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => {
+    const log = testLog();
+    const builder = new EventBuilder(name);
+    const tree = builder.tree(builder.run());
+    for (let ordinal = 0; ordinal < 12; ordinal++) builder.walk(tree, ordinal, 2, 1);
+    appendTo(log, builder.events);
+    return log.topics.get('trees') ?? [];
+  });
+  const ends: Offsets = new Map([['trees', new Map(logs.map(({ length }, partition) => [partition, length]))]]);
+  const build = await openBuild(database, { ends: async () => ends }, stepTree);
+  const apply = applyLoad(build, new AbortController());
+  const whole = logs.map(async (records, partition) => {
+    for (const { offset: from } of records) {
+      const next = from + 1;
+      const items = await decodeRecords(database.db, {
+        ...{ topic: 'trees', partition, from, next, records: records.slice(from, next) },
+      });
+      await apply(database.db, build.shadow, { topic: 'trees', partition, from, next, items });
+    }
+  });
+  await Promise.all(whole);
+  await dropBuild(database.db, stepTree, build.version);
+});
+
 test('a load stopped while indexes are built ends after the current one, and the next load builds the rest', async () => {
   const stepTree = projections.find(({ name }) => name === 'step-tree');
   if (!stepTree) throw new Error('there is a projection step-tree');

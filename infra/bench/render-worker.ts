@@ -27,9 +27,9 @@ export interface RenderFigures {
 
 type Way = (environment: number, records: readonly string[]) => Uint8Array;
 
-const [, , way = 'cache', environments = '32', steps = '50', factor = '1'] = process.argv;
+const [, , way = 'cache', environments = '32', steps = '50', factor = '1', pillow = '12'] = process.argv;
 const histories = composeHistories(Number(environments), Number(steps), 7);
-const spec = renderSpec('agentocr-alfworld');
+const spec = renderSpec(Number(pillow) < 13 ? 'agentocr-alfworld' : 'agentocr-alfworld-pillow-13');
 warmUp();
 const { draw, kept } = openWay(way);
 const figures = measure(draw, kept);

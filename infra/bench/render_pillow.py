@@ -2,43 +2,57 @@
 
 Does the same work as our renderer (same font, wrapping, colours, stacking, border) in the plain way: numpy arrays of RGB, one thread. Prints one
 JSON object: CPU milliseconds of each step, bytes kept in the cache, rise of the resident memory, bytes of the last step's images.
+
+    python3 render_pillow.py digests < requests.json      [{"style": "alfworld", "segments": ["…"], "factor": 1.2}, …]
+
+prints the SHA-256 of the pixels of each.
 """
 
+import functools
 import hashlib
 import json
 import math
+import re
 import resource
 import sys
 import time
+from collections import namedtuple
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 FONT = "/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf"
-SIZE, LINE, WIDTH, LIMIT, BORDER = 10, 12, 392, 65, 5
-COLOURS = [("[Observation]", (0, 0, 255)), ("[Action]", (255, 0, 0))]
+BORDER = 5
+BLUE, RED = (0, 0, 255), (255, 0, 0)
+Style = namedtuple("Style", "size line width limit colours")
+STYLES = {
+    "alfworld": Style(10, 12, 392, 65, [("[Observation]", BLUE), ("[Action]", RED)]),
+    "search": Style(
+        12, 15, 560, 77, [("<search>", BLUE), ("</search>", BLUE), ("<information>", RED), ("</information>", RED)]
+    ),
+}
 
 
-def wrap(text):
-    if len(text) <= LIMIT:
+def wrap(text, limit):
+    if len(text) <= limit:
         return [text]
     lines, current = [], ""
     for word in text.split():
-        if current and len(current) + 1 + len(word) <= LIMIT:
+        if current and len(current) + 1 + len(word) <= limit:
             current += " " + word
             continue
         if current:
             lines.append(current)
         current = ""
-        if len(word) <= LIMIT:
+        if len(word) <= limit:
             current = word
         else:
-            lines += [word[at : at + LIMIT] for at in range(0, len(word), LIMIT)]
+            lines += [word[at : at + limit] for at in range(0, len(word), limit)]
     return lines + [current] if current else lines
 
 
-def runs(line):
-    found = sorted((line.find(word), word, ink) for word, ink in COLOURS if word in line)
+def runs(line, colours):
+    found = sorted((match.start(), word, ink) for word, ink in colours for match in re.finditer(re.escape(word), line))
     at, out = 0, []
     for start, word, ink in found:
         out += [(at, line[at:start], (0, 0, 0)), (start, word, ink)]
@@ -46,13 +60,13 @@ def runs(line):
     return [run for run in out + [(at, line[at:], (0, 0, 0))] if run[1]]
 
 
-def draw(font, text):
-    lines = wrap(text)
-    image = Image.new("RGB", (WIDTH, len(lines) * LINE), (255, 255, 255))
+def draw(font, text, style):
+    lines = wrap(text, style.limit)
+    image = Image.new("RGB", (style.width, len(lines) * style.line), (255, 255, 255))
     pen = ImageDraw.Draw(image)
     for i, line in enumerate(lines):
-        for start, part, ink in runs(line):
-            pen.text((int(font.getlength(line[:start])), i * LINE), part, font=font, fill=ink)
+        for start, part, ink in runs(line, style.colours):
+            pen.text((int(font.getlength(line[:start])), i * style.line), part, font=font, fill=ink)
     return np.array(image)
 
 
@@ -69,20 +83,29 @@ def compose(parts, factor):
     return framed
 
 
+def digests(requests):
+    fonts = {name: ImageFont.truetype(FONT, style.size) for name, style in STYLES.items()}
+    drawn = functools.cache(lambda name, text: draw(fonts[name], text, STYLES[name]))
+    for request in requests:
+        image = compose([drawn(request["style"], text) for text in request["segments"]], request["factor"])
+        yield hashlib.sha256(image.tobytes()).hexdigest()
+
+
 def main(way, factor):
     histories = json.load(sys.stdin)
-    font = ImageFont.truetype(FONT, SIZE)
+    style = STYLES["alfworld"]
+    font = ImageFont.truetype(FONT, style.size)
     caches = [{} for _ in histories]
-    draw(font, "warm up")
+    draw(font, "warm up", style)
     rss = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     before, step_ms, images = rss(), [], []
 
     def segment(environment, text):
         if way == "none":
-            return draw(font, text)
+            return draw(font, text, style)
         cache = caches[environment]
         if text not in cache:
-            cache[text] = draw(font, text)
+            cache[text] = draw(font, text, style)
         return cache[text]
 
     for step in range(1, len(histories[0]) + 1):
@@ -99,4 +122,7 @@ def main(way, factor):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    if sys.argv[1] == "digests":
+        print(json.dumps(list(digests(json.load(sys.stdin)))))
+    else:
+        main(sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 1)

@@ -1,9 +1,12 @@
 import { chooseShown, type Shown } from './choose-shown.ts';
 import type { HistoryKind, HistorySizes, Size } from './history-sizes.ts';
 import { imageId } from './image-id.ts';
-import { type RgbRows, resizeLanczos } from './lanczos.ts';
+import { type PassOrder, type RgbImage, type RgbRows, resizeLanczos } from './lanczos.ts';
 import type { RenderSpec } from './render-spec.ts';
 import { type RenderedSegment, writeSegment } from './rendered-segment.ts';
+import { vectorLoops } from './resize/vector-loops.ts';
+import { resizeRows } from './resize-rows.ts';
+import { openSegmentRows, pushSegmentRows } from './segment-rows.ts';
 
 /** A history as an image. Its pixels are made when they are asked for: to know what an image costs takes none. */
 export interface HistoryImage extends HistorySizes {
@@ -57,20 +60,43 @@ export function lazyImage({ sizes, cut, outside }: Shown, pixels: () => Uint8Arr
 }
 
 /** Draws what is shown, from its segments alone. */
-export function paint(spec: RenderSpec, { sizes, segments }: Shown): Uint8Array {
+export function paint(spec: RenderSpec, shown: Shown): Uint8Array {
+  const { sizes, segments } = shown;
   const { raw, resized, bordered } = sizes;
-  if (resized.width !== raw.width || resized.height !== raw.height) return frameResized(spec, sizes, stackAlone(segments, raw));
+  if (resized.width !== raw.width || resized.height !== raw.height) return paintResized(spec, shown);
   const rgb = new Uint8Array(bordered.width * bordered.height * 3).fill(255);
   stack(segments, rgb, (spec.border * bordered.width + spec.border) * 3, bordered.width * 3);
   return rgb;
 }
 
-/** Resizes stacked rows and puts the border around. */
-export function frameResized(spec: RenderSpec, { resized, bordered }: HistorySizes, rows: RgbRows): Uint8Array {
+function paintResized(spec: RenderSpec, { sizes, segments }: Shown): Uint8Array {
+  const { raw, resized, bordered } = sizes;
+  const loops = vectorLoops();
+  if (loops && raw.width > 0 && raw.height > 0) {
+    const rows = openSegmentRows(raw.width, widthOfRows(spec, sizes));
+    pushSegmentRows(rows, segments, loops);
+    const rgb = new Uint8Array(bordered.width * bordered.height * 3);
+    if (resizeRows(rows, sizes, spec.border, rgb, loops)) return rgb;
+  }
+  return frame(spec, sizes, resizeLanczos(stackAlone(segments, raw), resized.width, resized.height, passOrder(spec, sizes)));
+}
+
+/** Chooses the width at which rows are kept for a resize: that of the result where the pass over columns comes first. */
+export function widthOfRows(spec: RenderSpec, sizes: HistorySizes): number {
+  return passOrder(spec, sizes) === 'columns-first' ? sizes.resized.width : sizes.raw.width;
+}
+
+/** Pillow from 13 on begins with the rows where it takes away more than twice as many of them as columns. */
+function passOrder({ resize: { passes } }: RenderSpec, { raw, resized }: HistorySizes): PassOrder {
+  const [columns, rows] = [raw.width - resized.width, raw.height - resized.height];
+  return passes === 'pillow-13' && rows > 0 && rows > columns * 2 ? 'rows-first' : 'columns-first';
+}
+
+/** Puts the border around a resized image. */
+function frame({ border }: RenderSpec, { bordered }: HistorySizes, { width, height, rgb: inside }: RgbImage): Uint8Array {
   const rgb = new Uint8Array(bordered.width * bordered.height * 3).fill(255);
-  const { width, height, rgb: inside } = resizeLanczos(rows, resized.width, resized.height);
   for (let y = 0; y < height; y++) {
-    rgb.set(inside.subarray(y * width * 3, (y + 1) * width * 3), ((spec.border + y) * bordered.width + spec.border) * 3);
+    rgb.set(inside.subarray(y * width * 3, (y + 1) * width * 3), ((border + y) * bordered.width + border) * 3);
   }
   return rgb;
 }

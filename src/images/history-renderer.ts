@@ -3,16 +3,17 @@ import { type HistoryImage, lazyImage, paint } from './compose-history.ts';
 import type { HistoryKind } from './history-sizes.ts';
 import {
   type HistoryStack,
-  narrowRows,
   openStack,
   pushSegments,
+  resizingRows,
   stackBytes,
   stackRows,
-  viewNarrow,
+  viewResized,
   viewStack,
 } from './history-stack.ts';
 import type { RenderSpec } from './render-spec.ts';
 import type { RenderedSegment } from './rendered-segment.ts';
+import { vectorLoops } from './resize/vector-loops.ts';
 import { type CachedSegment, SegmentCache } from './segment-cache.ts';
 
 export interface HistoryRequest {
@@ -120,10 +121,9 @@ export class HistoryRenderer {
     );
     const { raw, resized } = shown.sizes;
     const asStacked = raw.width === resized.width && raw.height === resized.height;
-    const made = raw.width !== resized.width;
+    const loops = vectorLoops();
     if (asStacked) stackRows(stack);
-    else if (made) narrowRows(stack, shown.sizes);
-    const narrow = stack.narrow;
+    const rows = !asStacked && loops && resizingRows(stack, shown.sizes, loops);
     stack.used = ++this.#tick;
     const version = ++stack.version;
     this.#stacks.add(stack);
@@ -132,7 +132,7 @@ export class HistoryRenderer {
     const view = (): Uint8Array => {
       if (stack.version !== version) return paint(this.spec, shown);
       if (asStacked) return viewStack(stack, shown.sizes);
-      return made && narrow ? viewNarrow(stack, narrow, shown.sizes) : paint(this.spec, shown);
+      return (loops && rows && viewResized(stack, rows, shown.sizes, loops)) || paint(this.spec, shown);
     };
     return lazyImage(shown, () => view().slice(), view);
   }

@@ -1,10 +1,12 @@
 import { addUp, type Totals } from './choose-shown.ts';
+import { widthOfRows } from './compose-history.ts';
 import type { HistorySizes } from './history-sizes.ts';
-import { type NarrowRows, narrowBytes, openNarrowRows, pushNarrow } from './narrow-rows.ts';
 import type { RenderSpec } from './render-spec.ts';
 import { type RenderedSegment, writeSegment } from './rendered-segment.ts';
-import { resizeNarrow } from './resize-narrow.ts';
+import type { VectorLoops } from './resize/vector-loops.ts';
+import { resizeRows } from './resize-rows.ts';
 import type { CachedSegment } from './segment-cache.ts';
+import { openSegmentRows, pushSegmentRows, type SegmentRows, segmentRowsBytes } from './segment-rows.ts';
 
 /** The rows of one history, with room for the border around and for more rows below: what was stacked once stays where it is. */
 export interface HistoryStack {
@@ -20,7 +22,7 @@ export interface HistoryStack {
   stacked: number;
   rgb: Uint8Array;
   /** What a resize keeps, and its image, used again for the next. */
-  narrow: NarrowRows | undefined;
+  resizing: SegmentRows | undefined;
   framed: { rgb: Uint8Array; version: number };
   /** Bytes of a row, the border counted in. */
   readonly stride: number;
@@ -40,7 +42,7 @@ export function openStack(spec: RenderSpec): HistoryStack {
     rows: 0,
     stacked: 0,
     rgb: new Uint8Array(),
-    narrow: undefined,
+    resizing: undefined,
     framed: { rgb: new Uint8Array(), version: 0 },
     stride,
     used: 0,
@@ -69,29 +71,32 @@ export function stackRows(stack: HistoryStack): void {
   stack.stacked = segments.length;
 }
 
-/** Makes those segments narrow that are not yet. Another width begins again. */
-export function narrowRows(stack: HistoryStack, { raw, resized }: HistorySizes): void {
-  if (stack.narrow?.width !== resized.width) stack.narrow = openNarrowRows(raw.width, resized.width);
-  pushNarrow(stack.narrow, stack.segments);
+/** Adds those segments to what is resized that are not there yet. Rows of another width begin again. */
+export function resizingRows(stack: HistoryStack, sizes: HistorySizes, loops: VectorLoops): SegmentRows {
+  const width = widthOfRows(stack.spec, sizes);
+  if (stack.resizing?.width !== width) stack.resizing = openSegmentRows(sizes.raw.width, width);
+  pushSegmentRows(stack.resizing, stack.segments, loops);
+  return stack.resizing;
 }
 
-/** Returns the bordered image of narrow rows: a view of bytes that the next one of this stack overwrites. */
-export function viewNarrow(stack: HistoryStack, narrow: NarrowRows, { resized, bordered }: HistorySizes): Uint8Array {
+/**
+ * Returns the bordered image of rows, resized: a view of bytes that the next one of this stack overwrites. Null where the loops
+ * cannot make it.
+ */
+export function viewResized(stack: HistoryStack, rows: SegmentRows, sizes: HistorySizes, loops: VectorLoops): Uint8Array | null {
   const { framed, spec, version } = stack;
-  const size = bordered.width * bordered.height * 3;
+  const size = sizes.bordered.width * sizes.bordered.height * 3;
   if (framed.rgb.length < size) framed.rgb = new Uint8Array(Math.max(size * 2, FIRST_BYTES));
   const rgb = framed.rgb.subarray(0, size);
   if (framed.version === version) return rgb;
-  const stride = bordered.width * 3;
-  rgb.fill(255);
-  resizeNarrow(narrow, resized.height, { rgb, at: spec.border * (stride + 3), stride });
+  if (!resizeRows(rows, sizes, spec.border, rgb, loops)) return null;
   framed.version = version;
   return rgb;
 }
 
 /** Counts what was written of a stack: spare room takes no memory. */
-export function stackBytes({ rows, stride, entries, narrow, framed, totals }: HistoryStack): number {
-  const resized = narrow ? narrowBytes(narrow) + Math.min(framed.rgb.length, totals.height * narrow.width * 3) : 0;
+export function stackBytes({ rows, stride, entries, resizing, framed, totals }: HistoryStack): number {
+  const resized = resizing ? segmentRowsBytes(resizing) + Math.min(framed.rgb.length, totals.height * resizing.width * 3) : 0;
   return rows * stride + entries.length * 100 + resized;
 }
 

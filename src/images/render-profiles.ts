@@ -24,8 +24,9 @@ const cached = new Map<RenderProfile, RenderSpec>();
 
 /**
  * Returns the render spec of a profile. `agentocr-*` draw what the published renderer with its cache draws, byte for byte
- * (specification §1). `crisp`, for new runs, lands on the 28 px grid of the vision processor, so that text is not resampled at
- * factor 1, and draws nothing that cannot be read.
+ * (specification §1): with Pillow up to 12, which `-pillow-12` names too, or with Pillow 13, which does the passes of some
+ * resizes in another order. `crisp`, for new runs, lands on the 28 px grid of the vision processor, so that text is not resampled
+ * at factor 1, and draws nothing that cannot be read.
  */
 export function renderSpec(profile: RenderProfile): RenderSpec {
   let spec = cached.get(profile);
@@ -42,11 +43,23 @@ function build(profile: RenderProfile): RenderSpec {
       return asPublished(profile, 10, 12, 392, 65, RECORDS);
     case 'agentocr-search':
       return asPublished(profile, 12, 15, 560, 77, SEARCHES);
+    case 'agentocr-alfworld-pillow-12':
+      return renderSpec('agentocr-alfworld'); // one spec, so one id
+    case 'agentocr-search-pillow-12':
+      return renderSpec('agentocr-search');
+    case 'agentocr-alfworld-pillow-13':
+      return withPillow13(profile, renderSpec('agentocr-alfworld'));
+    case 'agentocr-search-pillow-13':
+      return withPillow13(profile, renderSpec('agentocr-search'));
     case 'crisp':
       return crisp();
     default:
       return profile satisfies never;
   }
+}
+
+function withPillow13(profile: RenderProfile, spec: RenderSpec): RenderSpec {
+  return { ...spec, profile, resize: { ...spec.resize, passes: 'pillow-13' } };
 }
 
 function asPublished(

@@ -82,6 +82,11 @@ export const renderSpecSchema = z.strictObject({
     unit: z.literal(28),
     /** With `grid`, the least area of the bordered image: below it a vision processor would enlarge it. */
     minimumArea: z.int().min(0).max(1_000_000),
+    /**
+     * Which pass comes first. Not said: columns, as Pillow up to 12. `pillow-13`: rows, where more than twice as many of them are
+     * taken away as of the columns.
+     */
+    passes: z.literal('pillow-13').optional(),
   }),
   /** Of a history that is not there; `blankHistory` says what a history without a character is. */
   empty: z.strictObject({ width: pixels, height: pixels }),
@@ -91,8 +96,17 @@ export const renderSpecSchema = z.strictObject({
 export type RenderSpec = Readonly<z.infer<typeof renderSpecSchema>>;
 export type Ink = RenderSpec['inks']['escape'];
 
-export type RenderProfile = 'agentocr-alfworld' | 'agentocr-search' | 'crisp';
-export const RENDER_PROFILES: readonly RenderProfile[] = ['crisp', 'agentocr-alfworld', 'agentocr-search'];
+/** Of `agentocr-*` the generation of Pillow is that of the record, up to 12, where the name says none. */
+export const RENDER_PROFILES = [
+  'crisp',
+  'agentocr-alfworld',
+  'agentocr-search',
+  'agentocr-alfworld-pillow-12',
+  'agentocr-search-pillow-12',
+  'agentocr-alfworld-pillow-13',
+  'agentocr-search-pillow-13',
+] as const;
+export type RenderProfile = (typeof RENDER_PROFILES)[number];
 
 const known = new WeakMap<RenderSpec, string>();
 

@@ -101,6 +101,16 @@ export function sinksForTests(): Promise<FoundPackages> {
   );
 }
 
+/**
+ * Finds Pythons with Pillow of both generations: 13 in that of the torch backend, 12 in `ESPALIER_SINKS_PYTHON`. Skipped where
+ * there is none, and required where torch is. @throws Error with the remedy.
+ */
+export function pillowsForTests(): Promise<readonly FoundPackages[]> {
+  const { python, sinksPython } = readConfig();
+  const of = (interpreter: string | null, file: string) => packagesForTests(interpreter, ['pillow', 'numpy'], `python/${file}`);
+  return Promise.all([of(python, 'requirements.txt'), of(sinksPython, 'requirements-sinks.txt')]);
+}
+
 async function packagesForTests(
   python: string | null,
   packages: readonly string[],

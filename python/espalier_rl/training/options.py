@@ -219,7 +219,7 @@ class Prompt3(TypedDict, total=False):
     """How many of the last steps are shown; 50 when left out."""
     invalid_penalty: float
     """What a step loses whose answer breaks the form; nothing when left out."""
-    profile: Literal["crisp", "agentocr-alfworld", "agentocr-search"]
+    profile: Literal["crisp", "agentocr-alfworld", "agentocr-search", "agentocr-alfworld-pillow-12", "agentocr-search-pillow-12", "agentocr-alfworld-pillow-13", "agentocr-search-pillow-13"]
     """How the history is drawn; `crisp` when left out."""
     vision: str
     """Vision processor whose tokens are counted; `qwen2.5-vl` when left out."""

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { count } from '../../../events/schemas/values.ts';
+import { RENDER_PROFILES } from '../../../images/render-spec.ts';
 
 /**
  * How the steps of a run are asked for and its answers read, where that is not the environment's own chat: AgentOCR's prompts,
@@ -14,7 +15,7 @@ export const promptPlan = z.strictObject({
   /** Image mode: how the history is drawn, and the vision processor whose tokens are counted. */
   image: z
     .strictObject({
-      profile: z.enum(['crisp', 'agentocr-alfworld', 'agentocr-search']),
+      profile: z.enum(RENDER_PROFILES),
       vision: z.string().max(100),
       emptyHistory: z.enum(['no-image', 'blank-image']),
     })

@@ -92,7 +92,7 @@ function fencesOf(records: readonly LogRecord[]): ReadonlyMap<string, number> {
   return fences;
 }
 
-function placeOf(record: LogRecord, topics: ReadonlyMap<string, LogTopic>) {
+export function placeOf(record: Pick<LogRecord, 'topic' | 'key' | 'partition'>, topics: ReadonlyMap<string, LogTopic>) {
   const { topic } = record;
   const partitionIds = topics.get(topic)?.partitionIds ?? [];
   const partition = partitionOf(record, partitionIds.length);

@@ -1,6 +1,6 @@
 import { doubling, retry } from '../runtime/retry.ts';
 import { checkRecord } from './check-record.ts';
-import { appendRecords, RunsFenced } from './embedded-log-append.ts';
+import { appendRecords, placeOf, RunsFenced } from './embedded-log-append.ts';
 import { logFault } from './embedded-log-fault.ts';
 import { findTopics, type LogTopic, type Pool, refuseUnknown } from './embedded-log-topics.ts';
 import { LogError, type LogRecord, type Receipt } from './event-log.ts';
@@ -11,6 +11,9 @@ const FLUSH_RECORDS = 5_000;
 const FLUSH_BYTES = 8 * 1024 * 1024;
 
 const FENCED = 'another collector took over the run; nothing was appended';
+
+/** What says where a record lies. */
+type Placing = Pick<LogRecord, 'topic' | 'key' | 'partition'>;
 
 interface Call {
   readonly records: readonly LogRecord[];
@@ -54,6 +57,13 @@ export class EmbeddedAppender {
       this.#queue.push({ records, bytes, resolve, reject });
       this.#draining ??= this.#drain();
     });
+  }
+
+  /** Returns the id of the partition in which a record would lie; undefined where its topic is unknown. */
+  async place(record: Placing): Promise<number | undefined> {
+    if (this.#closed) throw new LogError('closed', 'the log is closed; nothing was appended');
+    await this.#learnTopics([{ records: [record] }]);
+    return this.#isPlaced(record) ? placeOf(record, this.#topics).partitionId : undefined;
   }
 
   /** Refuses new appends and waits until those in line are answered. */
@@ -128,7 +138,7 @@ export class EmbeddedAppender {
     }
   }
 
-  #isPlaced({ topic, partition }: LogRecord): boolean {
+  #isPlaced({ topic, partition }: Placing): boolean {
     if (partition === undefined) return this.#topics.has(topic);
     return Number.isInteger(partition) && partition >= 0 && partition < this.#partitionsOf(topic);
   }
@@ -137,7 +147,7 @@ export class EmbeddedAppender {
     return this.#topics.get(topic)?.partitionIds.length ?? 0;
   }
 
-  async #learnTopics(calls: readonly Call[]): Promise<void> {
+  async #learnTopics(calls: readonly { readonly records: readonly Placing[] }[]): Promise<void> {
     // A topic may have got more partitions since it was looked up.
     const missing = new Set<string>();
     for (const { records } of calls) for (const record of records) if (!this.#isPlaced(record)) missing.add(record.topic);

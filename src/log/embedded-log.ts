@@ -3,6 +3,7 @@ import { closeWithin } from '../runtime/close-in-turn.ts';
 import { doubling, retry } from '../runtime/retry.ts';
 import { EmbeddedAppender } from './embedded-log-appender.ts';
 import { logFault } from './embedded-log-fault.ts';
+import { openGrowthNotices } from './embedded-log-growth.ts';
 import { subscribeEmbedded } from './embedded-log-subscription.ts';
 import {
   ensureTopics,
@@ -44,6 +45,7 @@ export async function openEmbeddedLog({
 }: EmbeddedLogOptions): Promise<EventLog> {
   const pool = openPool(url, { max: CONNECTIONS, applicationName: 'espalier log' });
   const appender = new EmbeddedAppender(pool, { patienceMs, sessions: url === directUrl });
+  const grown = openGrowthNotices(pool);
   const subscriptions = new Map<Subscription, string>();
   let closed: Promise<void> | undefined;
   try {
@@ -58,6 +60,12 @@ export async function openEmbeddedLog({
       await ensureTopics(pool, topics, partitions);
     },
     append: (records) => appender.append(records),
+    async whilePlaced(of, work) {
+      const partitionId = await appender.place(of);
+      const done = await work(partitionId);
+      if (partitionId !== undefined) grown.tell(partitionId);
+      return done;
+    },
     async subscribe(options) {
       refuseClosed();
       const found = await findTopics(pool, options.topics).catch((error: unknown) => {
@@ -110,6 +118,7 @@ export async function openEmbeddedLog({
   async function closeAll(): Promise<void> {
     await Promise.all([
       closeWithin({ what: 'the appends of the log', close: () => appender.close() }),
+      closeWithin({ what: 'the notices of appends', close: () => grown.close() }),
       ...[...subscriptions].map(([subscription, group]) =>
         closeWithin({ what: `the subscription of the group ${group}`, close: () => subscription.close() }),
       ),

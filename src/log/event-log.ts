@@ -107,6 +107,8 @@ export interface UndatedTopic {
   readonly settings: Readonly<Record<string, string>>;
 }
 
+export type PlacedWork<T> = (partitionId: number | undefined) => Promise<T>;
+
 export interface EventLog {
   /** Creates the topics that are missing, with `partitions` partitions each. */
   ensureTopics(topics: readonly string[], partitions: number): Promise<void>;
@@ -115,6 +117,12 @@ export interface EventLog {
    * a partition that is not there.
    */
   append(records: readonly LogRecord[]): Promise<readonly Receipt[]>;
+  /**
+   * Only of a log that lies in tables of the database: does work that appends records of a key by the SQL function `log_write`,
+   * in a transaction of its own; readers hear of it behind that. @param work gets the id of their partition; undefined where none can be told now, and `append`
+   * would wait. Where the records lie does not change before it ends.
+   */
+  whilePlaced?<T>(of: Pick<LogRecord, 'topic' | 'key' | 'partition'>, work: PlacedWork<T>): Promise<T>;
   subscribe(options: SubscribeOptions): Promise<Subscription>;
   /** Names this log among all logs: offsets of one mean nothing in another. */
   identity(): Promise<string>;

@@ -13,7 +13,10 @@ export function partitionForKey(key: string, partitions: number): number {
  * Returns the partition of a record among those of its topic: the one it names, or that of its key. @throws RangeError when it
  * names one that is not there.
  */
-export function partitionOf({ topic, key, partition }: LogRecord, partitions: number): number {
+export function partitionOf(
+  { topic, key, partition }: Pick<LogRecord, 'topic' | 'key' | 'partition'>,
+  partitions: number,
+): number {
   if (partition === undefined) return partitionForKey(key, partitions);
   if (Number.isInteger(partition) && partition >= 0 && partition < partitions) return partition;
   throw new RangeError(`topic ${topic} has no partition ${partition}; it has ${partitions}`);

@@ -1,7 +1,7 @@
 import { openCache } from '../runtime/cache.ts';
 import { retry } from '../runtime/retry.ts';
 import { logFault } from './embedded-log-fault.ts';
-import { type EventLog, LogError, type LogRecord, type Offsets, type Receipt } from './event-log.ts';
+import { type EventLog, LogError, type LogRecord, type Offsets, type PlacedWork, type Receipt } from './event-log.ts';
 import { type Layouts, mayLieElsewhere, partitionOfNew, partitionsInUse } from './layout.ts';
 
 /** What the record of partitions says at a moment. */
@@ -32,6 +32,7 @@ const CONFIRM_MS = 3_000;
 const HELD_MS = 200;
 const PATIENCE_MS = 120_000; // as an append waits for brokers
 const STREAMS_KEPT = 100_000;
+const NOTHING = new Uint8Array();
 
 /** A partition that no recorded layout uses holds records. */
 export class PartitionNotAdopted extends Error {
@@ -66,10 +67,13 @@ export function placedLog(log: EventLog, options: PlacedLogOptions): EventLog {
   let inFlight = 0;
   let closed = false;
   let tail: Promise<unknown> = Promise.resolve();
+  let elsewhere: Promise<unknown> = Promise.resolve(); // what others append at places that they were told
+  const { whilePlaced } = log;
 
   return {
     ensureTopics: (topics, partitions) => log.ensureTopics(topics, partitions),
     append,
+    ...(whilePlaced && { whilePlaced: (of, work) => placeElsewhere(whilePlaced, of, work) }),
     async subscribe(subscribing) {
       return log.subscribe({
         ...subscribing,
@@ -90,6 +94,7 @@ export function placedLog(log: EventLog, options: PlacedLogOptions): EventLog {
       closed = true;
       clearTimeout(timer);
       await tail; // what is being placed is still handed over
+      await elsewhere;
       await log.close();
       if (confirmedAt >= 0) await store.leave().catch(() => undefined); // the note of it expires
     },
@@ -102,6 +107,19 @@ export function placedLog(log: EventLog, options: PlacedLogOptions): EventLog {
     const handed = tail.then(() => place(records)).then((placed) => ({ receipts: send(placed) }));
     tail = handed.catch(() => undefined);
     return handed.then(({ receipts }) => receipts);
+  }
+
+  async function placeElsewhere<T>(
+    whilePlaced: NonNullable<EventLog['whilePlaced']>,
+    of: Pick<LogRecord, 'topic' | 'key' | 'partition'>,
+    work: PlacedWork<T>,
+  ): Promise<T> {
+    if (!closed && !isSettled()) await confirm().catch(() => undefined); // then there is no place now
+    if (closed || !isSettled()) return work(undefined);
+    const [placed] = await place([{ ...of, value: NOTHING }]);
+    const done = whilePlaced(placed ?? of, work).finally(() => inFlight--);
+    elsewhere = Promise.allSettled([elsewhere, done]);
+    return done;
   }
 
   async function place(records: readonly LogRecord[]): Promise<readonly LogRecord[]> {
@@ -148,9 +166,12 @@ export function placedLog(log: EventLog, options: PlacedLogOptions): EventLog {
     }
   }
 
+  function isSettled(): boolean {
+    return adoption === null && performance.now() - confirmedAt < LAYOUT_AGE_MS;
+  }
+
   /** Waits until the layouts are confirmed and none is being adopted. */
   async function confirmed(): Promise<void> {
-    const isSettled = () => adoption === null && performance.now() - confirmedAt < LAYOUT_AGE_MS;
     if (isSettled()) return;
     await withRetry(async () => {
       await confirm();

@@ -97,7 +97,10 @@ function inPath(text: string): string {
 async function serviceOf({ platform }: Stage): Promise<string> {
   const { rows } = await platform.database.pool.query<{ service: string }>(
     `select concat_ws(' ', (select count(*) from lease_grants), (select count(*) from lease_acks), (select count(*) from lease_abandonments),
-       (select count(*) from outbox where convert_from(value, 'UTF8') not like '%"LeaseExpired"%'),
+       (select sum(next_sequence) from outbox_streams) - (select count(*) from outbox where encode(value, 'escape') like '%"LeaseExpired"%')
+       - (select count(*) from log_records r join log_partitions p using (partition_id) join log_topics t using (topic_id)
+          where t.topic = 'training' and encode(r.value, 'escape') like '%"LeaseExpired"%'
+            and not exists (select from outbox o where o.log_partition = p.partition and o.log_offset = r."offset")),
        (select string_agg(concat_ws('/', policy_id, version, weights, next_ordinal, fence), ',' order by lineage_id) from lease_desk)) as service`,
   );
   return rows[0]?.service ?? '';

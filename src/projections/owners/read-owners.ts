@@ -23,8 +23,8 @@ export async function readOwners(db: Db, topic: Topic, streams: readonly string[
 }
 
 /** The project that a stream belongs to, for a statement that reads it with other things; null of one that nobody opened. */
-export function projectOf(topic: Topic, stream: string): RawBuilder<string | null> {
-  return sql`(select ${PROJECT} from ${OWNED} where o.topic = ${topic} and o.stream = ${stream}::uuid)`;
+export function projectOf(topic: Topic, stream: RawBuilder<unknown>): RawBuilder<string | null> {
+  return sql`(select ${PROJECT} from ${OWNED} where o.topic = ${topic} and o.stream = ${stream})`;
 }
 
 /** Reads the trees of a run, by id. */

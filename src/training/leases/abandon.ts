@@ -1,18 +1,15 @@
-import { sql } from 'kysely';
 import { isUuid } from '../../domain/ids.ts';
-import type { Trx } from '../../postgres/database.ts';
+import type { Db } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
-import { writeOutbox } from '../outbox/write-outbox.ts';
 import { checkHolding, invalid } from './check-request.ts';
-import { endExpired } from './expire.ts';
-import { lockLease } from './held-lease.ts';
-import { inServiceTransaction } from './in-service-transaction.ts';
+import { type Decision, decide } from './decide.ts';
+import { decideOnLease } from './held-lease.ts';
 import { abandoned, type LeaseNames } from './lease-events.ts';
 import { lineageIdOf } from './lineage-id.ts';
 import { openServiceRow } from './open-service-row.ts';
 import type { Abandoned, AbandonRequest, Holding, LeaseServiceOptions, Refused } from './protocol.ts';
 import { refused, unknownBatch } from './refusals.ts';
-import { lockService, type ServiceRow } from './service-row.ts';
+import { behindBatch, readService, type ServiceRow } from './service-row.ts';
 
 const REASON_LIMIT = 10_000;
 
@@ -31,16 +28,12 @@ export async function abandonBatch(options: LeaseServiceOptions, request: Abando
 async function abandonLeased(options: LeaseServiceOptions, holding: Holding, reason: string): Promise<Abandoned | Refused> {
   const wrong = checkHolding(holding);
   if (wrong) return wrong;
-  return inServiceTransaction(options, async (trx) => {
-    const found = await lockLease(trx, holding);
-    if (found.kind === 'refused') return found;
-    const { grant, service, now } = found;
-    if (found.kind === 'over') {
-      if (found.ranOut) await endExpired(trx, options, service, now);
-      return (await abandonedBefore(trx, grant.names.batchId)) ?? found.refusal;
-    }
-    return end(trx, options, { service, batchId: grant.names.batchId, lease: grant.names, by: 'trainer', reason, now });
-  });
+  return decideOnLease<Abandoned>(
+    options,
+    holding,
+    ({ grant, service }) => end(service, grant.names.batchId, grant.names, 'trainer', reason),
+    (grant) => abandonedBefore(options.db, grant.names.batchId),
+  );
 }
 
 /** By an operator, whoever has it. */
@@ -52,56 +45,56 @@ async function abandonPlanned(options: LeaseServiceOptions, batchId: string, rea
   if (!batch) return unknownBatch(batchId);
   const lineageId = lineageIdOf(batch.policyId);
   if (!(await openServiceRow(options, lineageId, batch.policyId))) return unknownBatch(batchId);
-  return inServiceTransaction(options, async (trx) => {
-    const service = await lockService(trx, lineageId);
-    if (!service) throw new Error(`the row of policy ${batch.policyId} is gone`); // it was opened above and is never removed
-    const before = await abandonedBefore(trx, batchId);
-    if (before) return before;
-    if (batch.ordinal < service.nextOrdinal)
-      return refused(
-        'already-acked',
-        `batch ${batch.ordinal} of ${batch.policyId} was trained`,
-        'nothing is to be done; `espalier recall` says what was made of it',
-      );
-    if (batch.ordinal > service.nextOrdinal)
-      return refused(
-        'not-next',
-        `batch ${batch.ordinal} of ${batch.policyId} is not the next one: batch ${service.nextOrdinal} comes before it`,
-        `train or abandon batch ${service.nextOrdinal} first; one that nobody can train is abandoned when its turn comes`,
-      );
-    const { held, fence, policyId, now } = service;
-    const lease = held && { lineageId, policyId, batchId, leaseId: held.leaseId, fence };
-    return end(trx, options, { service, batchId, lease, by: 'operator', reason, now });
-  });
+  return decide<Abandoned | Refused>(
+    options,
+    (db, producer) => readService(db, lineageId, producer),
+    async ({ service }) => {
+      if (!service) throw new Error(`the row of policy ${batch.policyId} is gone`); // it was opened above and is never removed
+      const before = await abandonedBefore(options.db, batchId);
+      if (before) return { answer: before };
+      if (batch.ordinal !== service.nextOrdinal) return { answer: notNext(batch, service.nextOrdinal) };
+      const { held, fence, policyId } = service;
+      const lease = held && { lineageId, policyId, batchId, leaseId: held.leaseId, fence };
+      return end(service, batchId, lease, 'operator', reason);
+    },
+  );
 }
 
-interface Ending {
-  readonly service: ServiceRow;
-  readonly batchId: string;
-  /** The lease that ends with it. */
-  readonly lease: LeaseNames | null;
-  readonly by: 'trainer' | 'operator';
-  readonly reason: string;
-  readonly now: Date;
+function notNext({ policyId, ordinal }: { readonly policyId: string; readonly ordinal: number }, next: number): Refused {
+  if (ordinal < next)
+    return refused(
+      'already-acked',
+      `batch ${ordinal} of ${policyId} was trained`,
+      'nothing is to be done; `espalier recall` says what was made of it',
+    );
+  return refused(
+    'not-next',
+    `batch ${ordinal} of ${policyId} is not the next one: batch ${next} comes before it`,
+    `train or abandon batch ${next} first; one that nobody can train is abandoned when its turn comes`,
+  );
 }
 
-async function end(
-  trx: Trx,
-  options: LeaseServiceOptions,
-  { service, batchId, lease, by, reason, now }: Ending,
-): Promise<Abandoned> {
+/** @param lease that ends with the batch. */
+function end(
+  service: ServiceRow,
+  batchId: string,
+  lease: LeaseNames | null,
+  by: 'trainer' | 'operator',
+  reason: string,
+): Decision<Abandoned> {
   const { lineageId, policyId, nextOrdinal: ordinal } = service;
-  await sql`
-    with noted as (
-      insert into lease_abandonments (batch_id, lineage_id, ordinal) values (${batchId}::uuid, ${lineageId}::uuid, ${ordinal}))
-    update lease_desk set next_ordinal = next_ordinal + 1, fence = 0, lease_id = null, batch_id = null, consumer = null, deadline = null
-    where lineage_id = ${lineageId}::uuid`.execute(trx);
-  await writeOutbox(trx, [abandoned({ lineageId, policyId, batchId, ordinal }, lease, by, reason)], now, options);
-  return { kind: 'abandoned', batchId, ordinal };
+  return {
+    answer: { kind: 'abandoned', batchId, ordinal },
+    change: {
+      after: behindBatch(service),
+      note: { of: 'abandonment', row: { batch_id: batchId, ordinal } },
+      events: [abandoned({ lineageId, policyId, batchId, ordinal }, lease, by, reason)],
+    },
+  };
 }
 
 /** What was answered when the batch was abandoned, if it was. */
-export async function abandonedBefore(trx: Trx, batchId: string): Promise<Abandoned | undefined> {
-  const rows = await rowsWhere(trx, 'leaseAbandonments', { batchId }, ['ordinal']);
+async function abandonedBefore(db: Db, batchId: string): Promise<Abandoned | undefined> {
+  const rows = await rowsWhere(db, 'leaseAbandonments', { batchId }, ['ordinal']);
   return rows[0] && { kind: 'abandoned', batchId, ordinal: rows[0].ordinal };
 }

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
-import type { Trx } from '../../postgres/database.ts';
-import { SILENCE } from '../../postgres/hold-transaction.ts';
+import type { Db } from '../../postgres/database.ts';
 
 /** The database is not the one in which the lease service was last compared with the log. */
 export class NotCompared extends Error {
@@ -15,8 +14,8 @@ export const NAME = sql`
   concat_ws(' ', extract(epoch from pg_postmaster_start_time()), (select oid from pg_database where datname = current_database()),
     pg_relation_filenode('lease_desk'))`;
 
-/** What every transaction of the lease service asks first, with whatever else it asks: see `checkCompared`. */
-export const COMPARED = sql`(select name = ${NAME} from desk_database) as compared, ${SILENCE}`;
+/** What every statement of the lease service asks, with whatever else it asks; null before the first comparison. */
+export const COMPARED = sql<boolean | null>`(select name = ${NAME} from desk_database)`;
 
 /** @throws NotCompared. */
 export function checkCompared(row: { readonly compared: boolean | null } | undefined): void {
@@ -24,12 +23,7 @@ export function checkCompared(row: { readonly compared: boolean | null } | undef
 }
 
 /** Returns whether the database is the one of the last comparison. */
-export async function isCompared(trx: Trx): Promise<boolean> {
-  const { rows } = await sql<{ compared: boolean | null }>`select ${COMPARED}`.execute(trx);
+export async function isCompared(db: Db): Promise<boolean> {
+  const { rows } = await sql<{ compared: boolean | null }>`select ${COMPARED} as compared`.execute(db);
   return rows[0]?.compared === true;
-}
-
-/** Asks by itself what the statements that lock a row ask with it. @throws NotCompared. */
-export async function mustBeCompared(trx: Trx): Promise<void> {
-  checkCompared({ compared: await isCompared(trx) });
 }

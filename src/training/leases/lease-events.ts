@@ -1,6 +1,6 @@
 import { derivedId } from '../../events/derived-id.ts';
 import type { BlobRef } from '../../events/schemas/values.ts';
-import type { DerivedDraft } from '../outbox/write-outbox.ts';
+import type { DerivedDraft } from '../outbox/encode-events.ts';
 import type { AckRequest, Head, PlannedBatch } from './protocol.ts';
 
 // The events of the lease service. Each id is derived from what it says happened, so a repeated append is recognised.

@@ -4,5 +4,9 @@ import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { leaseServiceCrashContract } from './lease-service-crash.contract.ts';
 
 describeWithKafka('the lease service over Kafka', () => {
-  leaseServiceCrashContract(async () => openTestPlatform((await kafkaForTests()).brokers), { seed: 6, kills: 12 });
+  leaseServiceCrashContract(async () => openTestPlatform((await kafkaForTests()).brokers), {
+    seed: 6,
+    kills: 12,
+    leastPoints: 40,
+  });
 });

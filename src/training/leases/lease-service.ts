@@ -3,22 +3,23 @@ import { ackBatch } from './ack.ts';
 import { expireLeases } from './expire.ts';
 import { leaseBatch } from './lease.ts';
 import { nackBatch } from './nack.ts';
-import type {
-  Abandoned,
-  AbandonRequest,
-  Acked,
-  AckRequest,
-  Leased,
-  LeaseRequest,
-  LeaseServiceOptions,
-  NackRequest,
-  Nothing,
-  Refused,
-  Registered,
-  RegisterRequest,
-  Renewed,
-  RenewRequest,
-  Returned,
+import {
+  type Abandoned,
+  type AbandonRequest,
+  type Acked,
+  type AckRequest,
+  type Leased,
+  type LeaseRequest,
+  type LeaseServiceOptions,
+  type NackRequest,
+  type Nothing,
+  RELAY_WAIT_MS,
+  type Refused,
+  type Registered,
+  type RegisterRequest,
+  type Renewed,
+  type RenewRequest,
+  type Returned,
 } from './protocol.ts';
 import { registerPolicy } from './register-policy.ts';
 import { renewLease } from './renew.ts';
@@ -28,8 +29,8 @@ import { renewLease } from './renew.ts';
  * three: *acked* (it was trained: exactly once, for ever), *returned* (its consumer gave it back), *expired* (the deadline
  * passed). Returned and expired ones are leased again under the next fence. Versions are a chain: batch n makes version v + 1
  * from v, and only then is batch n + 1 leased. A batch that cannot be trained is *abandoned*, once and for ever: batch n + 1 is
- * then leased on v. Every change is one transaction of Postgres, by its clock, with its events in the outbox of the same
- * transaction.
+ * then leased on v. Every change is one transaction of Postgres, by its clock, with its events in the log or the outbox by the
+ * same transaction.
  */
 export interface LeaseService {
   /** Registers the first version of a policy (0, without parent). Asked again with the same weights it changes nothing. */
@@ -57,22 +58,26 @@ export interface LeaseService {
   expire(): Promise<number>;
 }
 
-const RELAY_WAIT_MS = 5_000; // what is durable in Postgres is not lost; after that the relay goes on without the caller
-
 /** Opens the lease service over a database. */
 export function createLeaseService(options: LeaseServiceOptions): LeaseService {
-  const notified = async <T extends { readonly kind: string }>(answer: Promise<T>): Promise<T> => {
-    const given = await answer;
-    if (given.kind !== 'nothing') await relayed(options);
+  const notified = async <T extends { readonly kind: string }>(
+    work: (options: LeaseServiceOptions) => Promise<T>,
+  ): Promise<T> => {
+    let told = false;
+    const onTold = () => {
+      told = true;
+    };
+    const given = await work({ ...options, onTold });
+    if (!told && given.kind !== 'nothing') await relayed(options);
     return given;
   };
   return {
-    registerPolicy: (request) => notified(registerPolicy(options, request)),
-    lease: (request) => notified(leaseBatch(options, request)),
-    renew: (request) => notified(renewLease(options, request)),
-    ack: (request) => notified(ackBatch(options, request)),
-    nack: (request) => notified(nackBatch(options, request)),
-    abandon: (request) => notified(abandonBatch(options, request)),
+    registerPolicy: (request) => notified((told) => registerPolicy(told, request)),
+    lease: (request) => notified((told) => leaseBatch(told, request)),
+    renew: (request) => notified((told) => renewLease(told, request)),
+    ack: (request) => notified((told) => ackBatch(told, request)),
+    nack: (request) => notified((told) => nackBatch(told, request)),
+    abandon: (request) => notified((told) => abandonBatch(told, request)),
     expire: () => expireLeases(options),
   };
 }

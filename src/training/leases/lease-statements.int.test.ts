@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { derivedId } from '../../events/derived-id.ts';
+import type { EventLog } from '../../log/event-log.ts';
 import { settle } from '../../testing/crashing-run.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { appendRecorded, recordBatches } from '../../testing/record-batches.ts';
@@ -12,8 +13,13 @@ import { lineageIdOf } from './lineage-id.ts';
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 const WEIGHTS = 'a'.repeat(64);
 
+function whilePlacedOf({ whilePlaced }: EventLog): Pick<EventLog, 'whilePlaced'> {
+  if (!whilePlaced) throw new Error('the log lies in the database');
+  return { whilePlaced };
+}
+
 /** Returns a lease service over a policy with two batches, and the statements that it asks but `begin` and `commit`. */
-async function given(policyId: string) {
+async function given(policyId: string, place: 'log' | 'outbox') {
   const builder = new EventBuilder(policyId);
   recordBatches(builder, { policyId, batches: 2, steps: 1, members: 1 });
   await appendRecorded(platform.log, builder.events);
@@ -26,8 +32,9 @@ async function given(policyId: string) {
     },
     transformResult: async ({ result }) => result,
   });
-  const { blobs, stamp } = platform;
-  const service = createLeaseService({ db, blobs, stamp, producer: { name: 'lease-desk', version: '1' } });
+  const { blobs, stamp, log } = platform;
+  const producer = { name: 'lease-desk', version: '1' };
+  const service = createLeaseService({ db, blobs, stamp, producer, ...(place === 'log' && whilePlacedOf(log)) });
   await service.registerPolicy({ policyId, backend: 'test', weights: WEIGHTS, kept: null });
   const counted = async <T>(work: () => Promise<T>): Promise<T> => {
     statements = 0;
@@ -36,22 +43,42 @@ async function given(policyId: string) {
   return { service, counted, count: () => statements };
 }
 
-test('a claim takes four statements in its transaction, a renewal two, an acknowledgement five', async () => {
-  const { service, counted, count } = await given('counted');
-  const claim = () => counted(() => service.lease({ policyId: 'counted', consumer: 'trainer', ttlMs: 60_000 }));
-  expect([(await claim()).kind, count()]).toEqual(['leased', 4]);
-  const again = await claim(); // by the same consumer: the return of the first lease goes into the outbox with it
-  expect([again.kind, count()]).toEqual(['leased', 4]);
-  if (again.kind !== 'leased') throw new Error('expected a lease');
-  const { leaseId, fence, batchId, base } = again.lease;
-  expect([(await counted(() => service.renew({ leaseId, fence, ttlMs: 60_000 }))).kind, count()]).toEqual(['renewed', 2]);
-  const made = { version: base.version + 1, checkpointId: derivedId('made of', batchId), backend: 'test', weights: WEIGHTS };
-  const ack = () => service.ack({ leaseId, fence, ...made, kept: null, loss: null, metrics: {} });
-  expect([(await counted(ack)).kind, count()]).toEqual(['acked', 5]);
-});
+test.each(['log', 'outbox'] as const)(
+  'a claim, a renewal and a return take two statements, an acknowledgement three, with their events in the %s (and a notice to its relay)',
+  async (place) => {
+    const policyId = `counted, ${place}`;
+    const notice = place === 'outbox' ? 1 : 0;
+    const { service, counted, count } = await given(policyId, place);
+    const { pool } = platform.database;
+    const events = async () => {
+      const { rows } = await pool.query<{ n: number }>(
+        place === 'log'
+          ? `select count(*)::int as n from log_records where key = $1 and value like '%"lease-desk"%'`
+          : 'select count(*)::int as n from outbox where key = $1',
+        [lineageIdOf(policyId)],
+      );
+      return rows[0]?.n;
+    };
+    const claim = () => counted(() => service.lease({ policyId, consumer: 'trainer', ttlMs: 60_000 }));
+    expect([(await claim()).kind, count(), await events()]).toEqual(['leased', 2 + notice, 3]);
+    const again = await claim(); // by the same consumer: the return of the first lease is told with it
+    expect([again.kind, count(), await events()]).toEqual(['leased', 2 + notice, 5]);
+    if (again.kind !== 'leased') throw new Error('expected a lease');
+    const { leaseId, fence } = again.lease;
+    expect([(await counted(() => service.renew({ leaseId, fence, ttlMs: 60_000 }))).kind, count()]).toEqual(['renewed', 2]);
+    expect([(await counted(() => service.nack({ leaseId, fence, reason: '' }))).kind, count()]).toEqual(['returned', 2 + notice]);
+    const third = await claim();
+    if (third.kind !== 'leased') throw new Error('expected a lease');
+    const { batchId, base, ...holding } = third.lease;
+    const made = { version: base.version + 1, checkpointId: derivedId('made of', batchId), backend: 'test', weights: WEIGHTS };
+    const ack = () =>
+      service.ack({ leaseId: holding.leaseId, fence: holding.fence, ...made, kept: null, loss: null, metrics: {} });
+    expect([(await counted(ack)).kind, count(), await events()]).toEqual(['acked', 3 + notice, 10]);
+  },
+);
 
 test('a lease that waited for the lock of its policy lasts from the end of the wait on', async () => {
-  const { service } = await given('awaited');
+  const { service } = await given('awaited', 'outbox');
   const { db } = platform.database;
   const waited = 1_000;
   const leased = await db.transaction().execute(async (trx) => {

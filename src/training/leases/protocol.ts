@@ -3,8 +3,12 @@ import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import type { Producer, Stamp } from '../../events/envelope.ts';
 import type { Method } from '../../events/schemas/training.ts';
 import type { BlobRef } from '../../events/schemas/values.ts';
+import type { EventLog } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Relay } from '../outbox/relay.ts';
+
+/** How long a call waits until its events are in the log, unless told, ms. What is durable in Postgres is not lost. */
+export const RELAY_WAIT_MS = 5_000;
 
 export interface LeaseServiceOptions {
   readonly db: Db;
@@ -17,8 +21,12 @@ export interface LeaseServiceOptions {
    * Postgres.
    */
   readonly relay?: Relay;
-  /** How long, ms. */
+  /** How long, ms; after that the relay goes on without the caller. */
   readonly relayWaitMs?: number;
+  /** Of a log that lies in the database: events are appended by the transaction that decides them, where it can. */
+  readonly whilePlaced?: EventLog['whilePlaced'];
+  /** Called when what was decided needs no relay. */
+  readonly onTold?: () => void;
   /** Waits until the read models have folded what the log holds now; before a policy's row is made from them. */
   readonly caughtUp?: () => Promise<void>;
 }

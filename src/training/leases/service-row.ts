@@ -1,6 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { BlobRef } from '../../events/schemas/values.ts';
-import type { Trx } from '../../postgres/database.ts';
+import type { Db } from '../../postgres/database.ts';
+import { projectOf } from '../../projections/owners/read-owners.ts';
+import type { Numbering } from '../outbox/encode-events.ts';
 import { COMPARED, checkCompared } from './compared.ts';
 import { PLANNED, type PlannedRow, plannedBatch } from './planned-batch.ts';
 import type { Head, PlannedBatch } from './protocol.ts';
@@ -24,10 +26,34 @@ export interface Held {
   readonly deadline: Date;
 }
 
-/** A row as it is behind its lock. */
-export interface LockedRow extends ServiceRow {
-  /** The database's time once the row was locked, in whole milliseconds. */
-  readonly now: Date;
+/** The row with a lease under the next fence. */
+export function withLease(row: ServiceRow, held: Held): ServiceRow {
+  return { ...row, fence: row.fence + 1, held };
+}
+
+/** The row once its lease is over; its batch is there to be leased again. */
+export function withoutLease(row: ServiceRow): ServiceRow {
+  return { ...row, held: null };
+}
+
+/** The row once its batch is over: trained, which made a version, or abandoned. */
+export function behindBatch(row: ServiceRow, head: Head = row.head): ServiceRow {
+  return { ...row, head, nextOrdinal: row.nextOrdinal + 1, fence: 0, held: null };
+}
+
+/** The columns of a row of `lease_desk`. */
+export function columnsOf({ lineageId, policyId, head, firstCheckpointId, nextOrdinal, fence, held }: ServiceRow): object {
+  return {
+    ...{ lineage_id: lineageId, policy_id: policyId, first_checkpoint_id: firstCheckpointId, next_ordinal: nextOrdinal, fence },
+    ...{ version: head.version, checkpoint_id: head.checkpointId, backend: head.backend, weights: head.weights, kept: head.kept },
+    ...{ lease_id: held?.leaseId, batch_id: held?.batchId, consumer: held?.consumer, deadline: held?.deadline },
+  };
+}
+
+/** A row as it was read, without a lock: what is decided from it is carried out only while it is the same. */
+export interface ReadRow extends ServiceRow {
+  /** Tells this state of the row from all others. */
+  readonly seen: string;
   /** The batch `nextOrdinal`; null while it is not planned, or its plan is not folded yet. */
   readonly next: PlannedBatch | null;
 }
@@ -39,79 +65,79 @@ export interface Grant {
   readonly fence: number;
 }
 
-/** Locks a policy's row until the end of the transaction. @throws NotCompared. */
-export async function lockService(trx: Trx, lineageId: string): Promise<LockedRow | undefined> {
-  return (
-    await lock(
-      trx,
-      sql`select ${lineageId}::uuid as lineage_id, null::uuid as batch_id, null::integer as ordinal, null::integer as fence`,
-    )
-  ).service;
+/** What a decision is made from. */
+export interface Seen {
+  /** The database's time, in whole milliseconds. */
+  readonly now: Date;
+  /** How the next event of the policy is numbered. */
+  readonly numbering: Numbering;
+  /** The policy's row, where it has one. */
+  readonly service?: ReadRow;
+  /** The lease that was asked for, as it was given. */
+  readonly grant?: Grant;
+}
+
+/** Reads a policy's row. @throws NotCompared. */
+export function readService(db: Db, lineageId: string, producer: string): Promise<Seen> {
+  return read(
+    db,
+    sql`select ${lineageId}::uuid as lineage_id, null::uuid as batch_id, null::integer as ordinal, null::integer as fence`,
+    producer,
+  );
+}
+
+/** Reads the row of a lease's policy with the lease as it was given; neither of an unknown lease. @throws NotCompared. */
+export function readGranted(db: Db, leaseId: string, producer: string): Promise<Seen> {
+  return read(db, sql`select lineage_id, batch_id, ordinal, fence from lease_grants where lease_id = ${leaseId}::uuid`, producer);
 }
 
 /**
- * Locks the row of a lease's policy, and returns it with the lease as it was given; neither of an unknown lease.
- * @throws NotCompared.
+ * Reads the row of the lineage that a statement names with all that a decision needs. A database that was made again over an
+ * older log numbers behind what the journal has of this producer, or its first events would look reordered.
  */
-export async function lockGranted(trx: Trx, leaseId: string): Promise<{ readonly service?: LockedRow; readonly grant?: Grant }> {
-  return lock(trx, sql`select lineage_id, batch_id, ordinal, fence from lease_grants where lease_id = ${leaseId}::uuid`);
-}
-
-/**
- * Locks the row of the lineage that a statement names. All that a decision needs comes with the lock: the clock is read behind
- * it, since an answer from before could be old by as long as the wait.
- */
-async function lock(trx: Trx, grant: RawBuilder<unknown>): Promise<{ readonly service?: LockedRow; readonly grant?: Grant }> {
-  const { rows } = await sql<LockRow>`
-    with g as materialized (${grant}),
-    d as materialized (${COLUMNS} from lease_desk where lineage_id = (select lineage_id from g) for update)
-    select d.*, g.batch_id as granted_batch_id, g.ordinal as granted_ordinal, g.fence as granted_fence,
-      case when d.lineage_id is not null then ${CLOCK} end as now, ${PLANNED}, ${COMPARED}
-    from (select) as one left join g on true left join d on true
+async function read(db: Db, grant: RawBuilder<unknown>, producer: string): Promise<Seen> {
+  const { rows } = await sql<SeenRow>`
+    with g as materialized (${grant})
+    select d.xmin::text as seen, d.lineage_id, d.policy_id, d.version, d.first_checkpoint_id, d.checkpoint_id, d.backend, d.weights, d.kept,
+      d.next_ordinal, d.fence, d.lease_id, d.batch_id, d.consumer, d.deadline,
+      g.batch_id as granted_batch_id, g.ordinal as granted_ordinal, g.fence as granted_fence,
+      date_trunc('milliseconds', clock_timestamp()) as now, ${COMPARED} as compared, ${PLANNED},
+      coalesce(
+        (select o.next_sequence from outbox_streams o where o.stream = g.lineage_id and o.producer = ${producer}),
+        (select p.sequence + 1 from stream_producers p where p.stream = g.lineage_id and p.producer = ${producer}), 0) as sequence,
+      ${projectOf('training', sql`g.lineage_id`)} as project
+    from (select) as one left join g on true left join lease_desk d on d.lineage_id = g.lineage_id
     left join batches b on b.lineage_id = d.lineage_id and b.ordinal = d.next_ordinal
-    left join lineages l on l.lineage_id = b.lineage_id`.execute(trx);
+    left join lineages l on l.lineage_id = b.lineage_id`.execute(db);
   const [row] = rows;
   checkCompared(row);
-  if (!row || row.lineageId === null || row.now === null) return {};
-  const { grantedBatchId: batchId, grantedOrdinal: ordinal, grantedFence: fence, now } = row;
+  if (!row) throw new Error('the database gave no row'); // the statement always has one
+  const { grantedBatchId: batchId, grantedOrdinal: ordinal, grantedFence: fence, now, sequence, project } = row;
+  const service = fromRow(row);
   return {
-    service: { ...fromRow(row), now, next: plannedBatch(row) },
+    now,
+    numbering: { sequence, project },
+    ...(service && { service }),
     ...(batchId === null || ordinal === null || fence === null ? {} : { grant: { batchId, ordinal, fence } }),
   };
 }
 
-/** Locks the rows whose lease ran out and that nobody else has locked. */
-export async function lockExpired(trx: Trx, limit: number): Promise<readonly ServiceRow[]> {
-  const { rows } = await sql<Row>`
-    ${COLUMNS} from lease_desk where lease_id is not null and deadline <= clock_timestamp()
-    order by deadline limit ${limit} for update skip locked`.execute(trx);
-  return rows.map(fromRow);
+/** Returns the policies whose lease ran out, the longest ago first. */
+export async function readExpired(db: Db, limit: number): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('leaseDesk')
+    .select('lineageId')
+    .where('leaseId', 'is not', null)
+    .where('deadline', '<=', sql<Date>`clock_timestamp()`)
+    .orderBy('deadline')
+    .limit(limit)
+    .execute();
+  return rows.map(({ lineageId }) => lineageId);
 }
 
-/**
- * Returns the database's time, in whole milliseconds. Asked after the lock: before it, the answer could be old by as long as the
- * wait.
- */
-export async function readClock(trx: Trx): Promise<Date> {
-  const { rows } = await sql<{ now: Date }>`select ${CLOCK} as now`.execute(trx);
-  const now = rows[0]?.now;
-  if (!now) throw new Error('the database gave no time');
-  return now;
-}
-
-/** Takes the lease off a row; its batch is there to be leased again. */
-export async function dropLease(trx: Trx, lineageId: string): Promise<void> {
-  await sql`
-    update lease_desk set lease_id = null, batch_id = null, consumer = null, deadline = null where lineage_id = ${lineageId}::uuid`.execute(
-    trx,
-  );
-}
-
-const CLOCK = sql`date_trunc('milliseconds', clock_timestamp())`;
-const COLUMNS = sql`select lineage_id, policy_id, version, first_checkpoint_id, checkpoint_id, backend, weights, kept, next_ordinal, fence, lease_id, batch_id,
-  consumer, deadline`;
-
-interface Row {
+interface SeenRow extends PlannedRow {
+  /** Null where the policy has no row, as all of its columns then. */
+  readonly seen: string | null;
   readonly lineageId: string;
   readonly policyId: string;
   readonly version: number;
@@ -126,36 +152,32 @@ interface Row {
   readonly batchId: string | null;
   readonly consumer: string | null;
   readonly deadline: Date | null;
-}
-
-interface LockRow extends Row, PlannedRow {
   readonly grantedBatchId: string | null;
   readonly grantedOrdinal: number | null;
   readonly grantedFence: number | null;
-  /** Null where no row was locked. */
-  readonly now: Date | null;
+  readonly now: Date;
   readonly compared: boolean | null;
+  readonly sequence: number;
+  readonly project: string | null;
 }
 
-function fromRow(row: Row): ServiceRow {
-  const { leaseId, batchId, consumer, deadline } = row;
+function fromRow(row: SeenRow): ReadRow | undefined {
+  const { seen, leaseId, batchId, consumer, deadline } = row;
+  if (seen === null) return undefined;
   const held =
     leaseId === null || batchId === null || consumer === null || deadline === null
       ? null
       : { leaseId, batchId, consumer, deadline };
+  const { version, checkpointId, backend, weights, kept } = row;
   return {
+    seen,
     lineageId: row.lineageId,
     policyId: row.policyId,
-    head: {
-      version: row.version,
-      checkpointId: row.checkpointId,
-      backend: row.backend,
-      weights: row.weights,
-      kept: row.kept,
-    },
+    head: { version, checkpointId, backend, weights, kept },
     firstCheckpointId: row.firstCheckpointId,
     nextOrdinal: row.nextOrdinal,
     fence: row.fence,
     held,
+    next: plannedBatch(row),
   };
 }

@@ -4,7 +4,9 @@ import type { Db } from '../../postgres/database.ts';
 import { SILENCE, whileHeld } from '../../postgres/hold-transaction.ts';
 import { countNotices } from '../../postgres/notices.ts';
 import { rest } from '../../runtime/retry.ts';
-import { OUTBOX_CHANNEL } from './write-outbox.ts';
+
+/** Notifies a waiting relay that there is work. */
+export const OUTBOX_CHANNEL = 'espalier_outbox';
 
 const LOCK = 0x65_73_70_6f; // 'espo': one relay at a time sends, or two would send the same
 const SLICE = 500; // records of one append: some hundred KB

@@ -7,7 +7,8 @@ import { createRelay } from '../../training/outbox/relay.ts';
 const CATCH_UP_MS = 30_000; // a member that is frozen keeps its partitions for 10 s
 
 /**
- * Opens the lease service of a platform. Its calls answer when their events are in the log: this process relays what it decides.
+ * Opens the lease service of a platform. Its calls answer when their events are in the log: they append them, or this process
+ * relays what it decides.
  */
 export function openLeaseService({
   database,
@@ -22,6 +23,7 @@ export function openLeaseService({
     stamp,
     producer: { name: 'lease-desk', version: CODE_VERSION },
     relay: createRelay({ db, log }),
+    ...(log.whilePlaced && { whilePlaced: log.whilePlaced }),
     caughtUp: async () => waitUntilProjected(db, await log.ends(['training']), { timeoutMs: CATCH_UP_MS }),
   });
 }

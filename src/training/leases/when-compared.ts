@@ -1,27 +1,25 @@
 import { sql } from 'kysely';
-import type { Trx } from '../../postgres/database.ts';
 import { endWhenSilent } from '../../postgres/hold-transaction.ts';
 import { bringServiceForward } from './bring-service-forward.ts';
 import { isCompared, NAME, NotCompared } from './compared.ts';
 import type { LeaseServiceOptions } from './protocol.ts';
 
 /**
- * Carries out one transaction of the lease service, in a database that was compared with the log. The lease service is the one
- * table of facts that are decided here and not folded: restored from an older copy it would lease batches that were trained
- * since, under fences and numbers that were used. So the first call in a database that is not the one of the last comparison
- * first brings the lease service up to the end of the log.
- * @param work asks first whether the database was compared: `lockService`, `lockLease` or `mustBeCompared` throw `NotCompared`.
+ * Does work of the lease service in a database that was compared with the log. The lease service is the one place of facts that
+ * are decided here and not folded: restored from an older copy it would lease batches that were trained since, under fences and
+ * numbers that were used. So the first call in a database that is not the one of the last comparison first brings the lease
+ * service up to the end of the log.
+ * @param work asks with each of its statements whether the database was compared, and throws `NotCompared`.
  * @throws ProjectionsBehind while the read models have not folded the log again.
  */
-export async function inServiceTransaction<T>(options: LeaseServiceOptions, work: (trx: Trx) => Promise<T>): Promise<T> {
-  const attempt = () => options.db.transaction().execute(work);
+export async function whenCompared<T>(options: LeaseServiceOptions, work: () => Promise<T>): Promise<T> {
   try {
-    return await attempt();
+    return await work();
   } catch (error) {
     if (!(error instanceof NotCompared)) throw error;
   }
   await compare(options);
-  return attempt();
+  return work();
 }
 
 async function compare(options: LeaseServiceOptions): Promise<void> {

@@ -4,8 +4,8 @@ import type { Pool } from './embedded-log-topics.ts';
 /** Notices to the readers of partitions that others than the appender of this process wrote to. */
 export interface GrowthNotices {
   /** Has readers of a partition look, soon; nobody waits for it. One that is lost costs them a look a few seconds later. */
-  tell(partitionId: number): void;
-  /** Resolves when what was told is sent. */
+  notify(partitionId: number): void;
+  /** Resolves when all notices are sent. */
   close(): Promise<void>;
 }
 
@@ -13,7 +13,7 @@ export function openGrowthNotices(pool: Pool): GrowthNotices {
   const waiting = new Set<number>();
   let sending: Promise<void> | undefined;
   return {
-    tell(partitionId) {
+    notify(partitionId) {
       waiting.add(partitionId);
       sending ??= send().finally(() => {
         sending = undefined;
@@ -22,7 +22,7 @@ export function openGrowthNotices(pool: Pool): GrowthNotices {
     close: async () => sending,
   };
 
-  /** One at a time: what is told meanwhile goes out together. */
+  /** One at a time: what comes meanwhile goes out together. */
   async function send(): Promise<void> {
     while (waiting.size > 0) {
       const ids = [...waiting];

@@ -63,7 +63,7 @@ export async function openEmbeddedLog({
     async whilePlaced(of, work) {
       const partitionId = await appender.place(of);
       const done = await work(partitionId);
-      if (partitionId !== undefined) grown.tell(partitionId);
+      if (partitionId !== undefined) grown.notify(partitionId);
       return done;
     },
     async subscribe(options) {

@@ -119,8 +119,8 @@ export interface EventLog {
   append(records: readonly LogRecord[]): Promise<readonly Receipt[]>;
   /**
    * Only of a log that lies in tables of the database: does work that appends records of a key by the SQL function `log_write`,
-   * in a transaction of its own; readers hear of it behind that. @param work gets the id of their partition; undefined where none can be told now, and `append`
-   * would wait. Where the records lie does not change before it ends.
+   * in a transaction of its own; readers hear of it behind that. Where the records lie does not change before it ends. @param
+   * work gets the id of their partition; undefined where that is open now, and `append` would wait.
    */
   whilePlaced?<T>(of: Pick<LogRecord, 'topic' | 'key' | 'partition'>, work: PlacedWork<T>): Promise<T>;
   subscribe(options: SubscribeOptions): Promise<Subscription>;

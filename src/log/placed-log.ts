@@ -67,7 +67,7 @@ export function placedLog(log: EventLog, options: PlacedLogOptions): EventLog {
   let inFlight = 0;
   let closed = false;
   let tail: Promise<unknown> = Promise.resolve();
-  let elsewhere: Promise<unknown> = Promise.resolve(); // what others append at places that they were told
+  let elsewhere: Promise<unknown> = Promise.resolve(); // what others append at places that they were given
   const { whilePlaced } = log;
 
   return {

@@ -12,8 +12,8 @@ import { behindBatch, type ServiceRow } from './service-row.ts';
 
 /**
  * Acknowledges a batch in one transaction: the result is noted, the policy moves to the new version and to the next batch, and
- * the three events are in the log or the outbox; all of it or nothing. A trainer that lost the answer asks again and gets the answer that it
- * would have got.
+ * the three events are in the log or the outbox; all of it or nothing. A trainer that lost the answer asks again and gets the
+ * answer that it would have got.
  */
 export async function ackBatch(options: LeaseServiceOptions, request: AckRequest): Promise<Acked | Refused> {
   const wrong = checkAck(request);

@@ -18,7 +18,7 @@ export interface Change {
   /** Its row from now on. */
   readonly after: ServiceRow;
   readonly note?: Note;
-  /** What the log is told of it. */
+  /** What is recorded of it. */
   readonly events: readonly DerivedDraft[];
 }
 
@@ -59,7 +59,7 @@ async function carryOut(options: LeaseServiceOptions, seen: Seen, change: Change
   const outcome = await (whilePlaced && change.events.length > 0
     ? whilePlaced({ topic: TOPIC, key: lineageId }, send)
     : send(undefined));
-  if (outcome === 'appended' || outcome === 'silent') options.onTold?.();
+  if (outcome === 'appended' || outcome === 'silent') options.onRecorded?.();
   if (outcome === 'waiting' && !options.relay) await sql`select pg_notify(${OUTBOX_CHANNEL}, '')`.execute(options.db);
   return outcome !== 'changed';
 }

@@ -84,14 +84,14 @@ test('a claim that is killed before its commit leaves neither a lease nor an eve
 
 test('an event waits behind what lies in the outbox of its policy, and only of its policy', async () => {
   await given('behind');
-  await given('beside');
+  await given('next to it');
   await serviceOf({ log: 'out of reach' }).registerPolicy(policyOf('behind'));
   const service = serviceOf();
-  await service.registerPolicy(policyOf('beside'));
+  await service.registerPolicy(policyOf('next to it'));
   expect(await service.lease(claim('behind'))).toMatchObject({ kind: 'leased' });
-  expect(await service.lease(claim('beside'))).toMatchObject({ kind: 'leased' });
+  expect(await service.lease(claim('next to it'))).toMatchObject({ kind: 'leased' });
   expect(await waiting()).toBe(3);
-  expect(await journalled('beside')).toEqual(['CheckpointSaved', 'PolicyUpdated', 'BatchLeased']);
+  expect(await journalled('next to it')).toEqual(['CheckpointSaved', 'PolicyUpdated', 'BatchLeased']);
   expect(await journalled('behind')).toEqual([]);
   await createRelay({ db: platform.database.db, log: platform.log }).flush();
   await service.lease(claim('behind'));

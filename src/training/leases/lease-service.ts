@@ -63,21 +63,21 @@ export function createLeaseService(options: LeaseServiceOptions): LeaseService {
   const notified = async <T extends { readonly kind: string }>(
     work: (options: LeaseServiceOptions) => Promise<T>,
   ): Promise<T> => {
-    let told = false;
-    const onTold = () => {
-      told = true;
+    let recorded = false;
+    const onRecorded = () => {
+      recorded = true;
     };
-    const given = await work({ ...options, onTold });
-    if (!told && given.kind !== 'nothing') await relayed(options);
+    const given = await work({ ...options, onRecorded });
+    if (!recorded && given.kind !== 'nothing') await relayed(options);
     return given;
   };
   return {
-    registerPolicy: (request) => notified((told) => registerPolicy(told, request)),
-    lease: (request) => notified((told) => leaseBatch(told, request)),
-    renew: (request) => notified((told) => renewLease(told, request)),
-    ack: (request) => notified((told) => ackBatch(told, request)),
-    nack: (request) => notified((told) => nackBatch(told, request)),
-    abandon: (request) => notified((told) => abandonBatch(told, request)),
+    registerPolicy: (request) => notified((own) => registerPolicy(own, request)),
+    lease: (request) => notified((own) => leaseBatch(own, request)),
+    renew: (request) => notified((own) => renewLease(own, request)),
+    ack: (request) => notified((own) => ackBatch(own, request)),
+    nack: (request) => notified((own) => nackBatch(own, request)),
+    abandon: (request) => notified((own) => abandonBatch(own, request)),
     expire: () => expireLeases(options),
   };
 }

@@ -61,7 +61,7 @@ test.each(['log', 'outbox'] as const)(
     };
     const claim = () => counted(() => service.lease({ policyId, consumer: 'trainer', ttlMs: 60_000 }));
     expect([(await claim()).kind, count(), await events()]).toEqual(['leased', 2 + notice, 3]);
-    const again = await claim(); // by the same consumer: the return of the first lease is told with it
+    const again = await claim(); // by the same consumer: the return of the first lease is recorded with it
     expect([again.kind, count(), await events()]).toEqual(['leased', 2 + notice, 5]);
     if (again.kind !== 'leased') throw new Error('expected a lease');
     const { leaseId, fence } = again.lease;

@@ -7,7 +7,7 @@ import type { EventLog } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Relay } from '../outbox/relay.ts';
 
-/** How long a call waits until its events are in the log, unless told, ms. What is durable in Postgres is not lost. */
+/** How long a call waits until its events are in the log, unless `relayWaitMs` says otherwise, ms. What is durable in Postgres is not lost. */
 export const RELAY_WAIT_MS = 5_000;
 
 export interface LeaseServiceOptions {
@@ -26,7 +26,7 @@ export interface LeaseServiceOptions {
   /** Of a log that lies in the database: events are appended by the transaction that decides them, where it can. */
   readonly whilePlaced?: EventLog['whilePlaced'];
   /** Called when what was decided needs no relay. */
-  readonly onTold?: () => void;
+  readonly onRecorded?: () => void;
   /** Waits until the read models have folded what the log holds now; before a policy's row is made from them. */
   readonly caughtUp?: () => Promise<void>;
 }

@@ -52,7 +52,7 @@ export function columnsOf({ lineageId, policyId, head, firstCheckpointId, nextOr
 
 /** A row as it was read, without a lock: what is decided from it is carried out only while it is the same. */
 export interface ReadRow extends ServiceRow {
-  /** Tells this state of the row from all others. */
+  /** Distinguishes this state of the row from all others. */
   readonly seen: string;
   /** The batch `nextOrdinal`; null while it is not planned, or its plan is not folded yet. */
   readonly next: PlannedBatch | null;

@@ -13,7 +13,7 @@ export type DerivedDraft = Draft & { readonly id: string };
 /** What the next event of a producer in a stream is given. */
 export interface Numbering {
   readonly sequence: number;
-  /** The project that the stream belongs to, whichever the process works for; null of one that nobody has opened on record yet. */
+  /** Of the stream, whichever the process works for; null of one that nobody has opened on record yet. */
   readonly project: string | null;
 }
 

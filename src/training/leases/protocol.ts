@@ -7,7 +7,7 @@ import type { EventLog } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Relay } from '../outbox/relay.ts';
 
-/** How long a call waits until its events are in the log, unless `relayWaitMs` says otherwise, ms. What is durable in Postgres is not lost. */
+/** How long a call waits until its events are in the log, by default, ms. What is durable in Postgres is not lost. */
 export const RELAY_WAIT_MS = 5_000;
 
 export interface LeaseServiceOptions {

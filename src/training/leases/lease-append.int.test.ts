@@ -112,7 +112,7 @@ test('an append that waits longer than a call may is left to the relay, and the 
   expect(await journalled('slow')).toEqual(['CheckpointSaved', 'PolicyUpdated', 'BatchLeased']);
 });
 
-test('two processes that decide about the same policies at once lease each batch once, in the order of its events', async () => {
+test('a batch is leased once where two processes decide about the same policies at once, and its events keep their order', async () => {
   const policies = ['one', 'two', 'three', 'four', 'five'];
   for (const policyId of policies) await given(policyId, 4);
   const second = await openPlatform(platform.config, 'second');

@@ -4,7 +4,7 @@ import { productFiles } from './testing/product-files.ts';
 import { isAmong, isPlain, normalised, rawStatementsIn } from './testing/raw-statements.ts';
 
 /** How many there may be. Another one needs a test that sends it: a whole run of the tests ends with those that none sent. */
-const RAW = 275;
+const RAW = 270;
 
 const found = productFiles().flatMap((file) =>
   rawStatementsIn(readFileSync(file, 'utf8')).map((statement) => ({ file, ...statement })),

@@ -5,7 +5,7 @@ import type { ServerName } from '../../src/environments/agentgym/descriptor.ts';
 import type { Opening, StepResult } from '../../src/environments/environment.ts';
 import { type Chooser, type Exchange, playSession, readBody, type Transcript } from '../../src/testing/agentgym-transcript.ts';
 
-const HELP = `Plays some episodes on a server of AgentGym's and records every request and answer, for src/environments/agentgym/transcripts.test.ts.
+const HELP = `Plays some episodes on a server of AgentGym's and records every request and answer, for src/environments/agentgym/transcripts.slow.test.ts.
 
   npx tsx infra/agentgym/record-transcript.ts textcraft|babyai|sciworld URL SOURCE FILE
 

@@ -52,7 +52,8 @@ export function isPlain({ parts }: RawStatement): boolean {
 
 /** Whether one of the statements that were sent can be a raw one: its longest part is in it, whatever the case of names. */
 export function isAmong({ parts }: RawStatement, sent: string): boolean {
-  return sent.includes(normalised([...parts].sort((one, other) => other.length - one.length)[0] ?? ''));
+  const longest = [...parts].sort((one, other) => other.length - one.length)[0] ?? '';
+  return sent.includes(normalised(longest.replaceAll('\\\\', '\\'))); // as the template evaluates
 }
 
 /** Leaves out what the query builder or the formatter may change: blanks, quotes and the case of letters. */

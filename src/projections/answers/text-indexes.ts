@@ -46,9 +46,8 @@ export async function checkStepsIndexed(db: Db, mark: Date | null): Promise<void
 /** Refuses a search over the goals of all trees where these are many and not indexed. @throws TextNotIndexed. */
 export async function checkGoalsIndexed(db: Db): Promise<void> {
   if ((await readTextIndexes(db)).some(({ name }) => name === GOALS)) return;
-  const { rows } = await sql<{ found: number }>`
-    select count(*) as found from (select from trees limit ${WITHOUT_INDEX + 1}) t`.execute(db);
-  if ((rows[0]?.found ?? 0) <= WITHOUT_INDEX) return;
+  const beyond = await db.selectFrom('trees').select('treeId').offset(WITHOUT_INDEX).limit(1).executeTakeFirst();
+  if (beyond === undefined) return;
   throw new TextNotIndexed(
     `the goals of more than ${WITHOUT_INDEX} trees are not indexed; build the index with \`espalier index --text\`, or name a run`,
   );

@@ -179,11 +179,13 @@ async function readEarned(db: Db, steps: readonly StepRow[], ends: readonly EndR
   const searched = new Set(steps.flatMap(({ treeId, visits }) => (visits === null ? [] : [treeId])));
   const open = ends.filter(({ treeId, leafStepId }) => searched.has(treeId) && !visited.has(leafStepId));
   if (open.length === 0) return new Map();
-  const { rows } = await sql<{ readonly stepId: string; readonly value: number }>`
-    select step_id, value from rewards
-    where tree_id = any(${[...new Set(open.map(({ treeId }) => treeId))]}::uuid[])
-      and component = 'environment' and step_id is not null`.execute(db);
-  return new Map(rows.map(({ stepId, value }) => [stepId, value]));
+  const trees = [...new Set(open.map(({ treeId }) => treeId))];
+  const paid = db
+    .selectFrom('rewards')
+    .where((e) => e('treeId', '=', e.fn.any(e.val(trees))))
+    .where('component', '=', 'environment');
+  const rows = await paid.select(['stepId', 'value']).execute();
+  return new Map(rows.flatMap(({ stepId, value }) => (stepId === null ? [] : [[stepId, value]])));
 }
 
 /** Takes what the search backed up, and adds the leaves that it has not backed up yet, in the order in which they ended. */

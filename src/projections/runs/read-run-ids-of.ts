@@ -7,12 +7,8 @@ export async function readRunIdsOf(
   { policyId, environment }: { readonly policyId?: string; readonly environment?: string },
   limit: number,
 ): Promise<readonly string[]> {
-  const of = [sql`true`];
-  if (policyId !== undefined) of.push(sql`r.policy_id = ${policyId}`);
-  if (environment !== undefined) of.push(sql`r.environments @> ${JSON.stringify([{ environment }])}::jsonb`);
-  const { rows } = await sql<{ runId: string }>`
-    select r.run_id from runs r where ${sql.join(of, sql` and `)} order by r.started_at desc, r.run_id limit ${limit}`.execute(
-    db,
-  );
-  return rows.map(({ runId }) => runId);
+  let runs = db.selectFrom('runs').select('runId').orderBy('startedAt', 'desc').orderBy('runId').limit(limit);
+  if (policyId !== undefined) runs = runs.where('policyId', '=', policyId);
+  if (environment !== undefined) runs = runs.where(sql<boolean>`environments @> ${JSON.stringify([{ environment }])}::jsonb`);
+  return (await runs.execute()).map(({ runId }) => runId);
 }

@@ -4,16 +4,20 @@ const AROUND = 4; // quotes, colon and comma of a name, or the like of a value
 export function answerSize(value: unknown, limit: number): number {
   let size = 0;
   const open: unknown[] = [value];
+  const count = (part: unknown): void => {
+    if (typeof part === 'string') size += part.length + AROUND;
+    else if (typeof part !== 'object' || part === null) size += 2 * AROUND;
+    else open.push(part);
+  };
   while (open.length > 0 && size <= limit) {
     const next = open.pop();
-    if (typeof next === 'string') size += next.length + AROUND;
-    else if (typeof next !== 'object' || next === null) size += 2 * AROUND;
-    else if (Array.isArray(next)) for (const item of next) open.push(item);
+    if (typeof next !== 'object' || next === null) count(next);
+    else if (Array.isArray(next)) for (const item of next) count(item);
     else if (next instanceof Date) size += 6 * AROUND;
     else
-      for (const [name, item] of Object.entries(next)) {
+      for (const name in next) {
         size += name.length + AROUND;
-        open.push(item);
+        count((next as Record<string, unknown>)[name]);
       }
   }
   return size;

@@ -23,6 +23,9 @@ async function loadCheckout(folder: string) {
   return {
     ...(await load<typeof import('../stage.ts')>('infra/bench/stage.ts')),
     ...(await load<typeof import('../trajectories.ts')>('infra/bench/trajectories.ts')),
+    ...(await load<typeof import('../../../graphql/create-graphql.ts')>('graphql/create-graphql.ts')),
+    ...(await load<typeof import('../../../src/postgres/principal.ts')>('src/postgres/principal.ts')),
+    ...(await load<typeof import('../../../src/testing/given-events.ts')>('src/testing/given-events.ts')),
     ...(await load<typeof import('../stage-platform.ts')>('infra/bench/stage-platform.ts')),
     ...(await load<typeof import('../../../src/app/serve-api.ts')>('src/app/serve-api.ts')),
     ...(await load<typeof import('../../../src/postgres/keys.ts')>('src/postgres/keys.ts')),
@@ -67,6 +70,10 @@ export const WORKS = {
   '2,000 events/s on the embedded log': async (ground) => openSteady(ground, await ground.stage.embeddedLog(), 2_000),
   '500 events/s on Kafka': async (ground) => openSteady(ground, await ground.stage.kafkaLog(), 500),
   '500 events/s on the embedded log': async (ground) => openSteady(ground, await ground.stage.embeddedLog(), 500),
+  'ten fields of 1,000 steps over GraphQL': (ground) =>
+    openTree(ground, 'id parentId rolloutId depth response thought action observation executable termination'),
+  'lists of 1,000 steps over GraphQL': (ground) =>
+    openTree(ground, 'id parentId depth action observation rewards { component value } statistics { visits value }'),
 } satisfies Record<string, Open>;
 export type Work = keyof typeof WORKS;
 
@@ -172,6 +179,33 @@ async function openProject({ checkout, database, server, trees }: Ground, log: E
     await close();
     return { events: records.length, seconds, cpu };
   };
+}
+
+const REQUESTS = 100; // of a round; each counts as an event
+
+/** A tree of 100 rollouts of 10 steps, asked for by requests that follow each other, without a port. */
+async function openTree({ checkout, database, server }: Ground, fields: string): Promise<() => Promise<Round>> {
+  const log = checkout.testLog();
+  const events = checkout.recordTrajectories({ trees: 1, rollouts: 100, steps: 10, name: 'tree' });
+  checkout.appendTo(log, events);
+  for (const [topic, records] of log.topics) await checkout.projectSlice(database.db, log, topic, 0, records.length);
+  await database.pool.query('analyze');
+  const opened = events.find((event) => event.type === 'TreeOpened');
+  if (opened?.type !== 'TreeOpened') throw new TypeError('the trajectories open a tree');
+  const nothing = undefined as never; // blobs, notices and moments, which the query does not need
+  const graphql = await checkout.createGraphql({
+    ...{ db: database.db, log: nothing, blobs: nothing, notices: nothing, snapshots: nothing },
+  });
+  const body = JSON.stringify({ query: `{ tree(id: "${opened.data.treeId}") { steps { ${fields} } } }` });
+  const headers = { 'content-type': 'application/json' };
+  return () =>
+    measured(server, REQUESTS, async () => {
+      for (let i = 0; i < REQUESTS; i++) {
+        const asked = new Request('http://api/graphql', { method: 'POST', headers, body });
+        const answer = await graphql.fetch(asked, { principal: checkout.localPrincipal() });
+        if (!(await answer.text()).startsWith('{"data":{"tree":{"steps":[{')) throw new Error('the tree was not answered');
+      }
+    });
 }
 
 export async function measured(server: number, events: number, work: () => Promise<void>): Promise<Round> {

@@ -3,6 +3,7 @@ import { sha256Hex } from '../digest/sha256.ts';
 import { cutText } from '../domain/text/cut-text.ts';
 import { catalogue, type EventType, isEventType } from './catalogue.ts';
 import { type Envelope, envelopeFields, type Sealed } from './envelope.ts';
+import { compileFits, type Fits } from './fits.ts';
 import { fillForgotten, joinPayload, type Payload, splitPayload } from './payload.ts';
 import { SealBroken } from './seal.ts';
 import { streamOf } from './stream-of.ts';
@@ -110,13 +111,28 @@ export function parseEnvelope(value: unknown): Decoded {
     );
   }
   const upcasted = version < current ? upcast(type, version, value) : value;
-  const parsed = schemaOf(type).safeParse(upcasted);
-  if (!parsed.success) return firstIssue(parsed.error);
-  const event = parsed.data as Envelope; // the schema of `type` is the proof
+  const schema = schemaOf(type);
+  let event: Envelope;
+  if (fitsOf(type, schema)(upcasted))
+    event = upcasted as Envelope; // as the schema of `type` would return it
+  else {
+    const parsed = schema.safeParse(upcasted);
+    if (!parsed.success) return firstIssue(parsed.error);
+    event = parsed.data as Envelope; // the schema of `type` is the proof
+  }
   const stream = streamOf(type, event.data);
   if (event.stream !== stream)
     return refuse('invalid', 'stream', `must be ${stream}, from data.${catalogue[type].stream} of a ${type}`);
   return { kind: 'event', event };
+}
+
+const compiled = new Map<EventType, Fits>();
+function fitsOf(type: EventType, schema: z.ZodType): Fits {
+  const known = compiled.get(type);
+  if (known) return known;
+  const fits = compileFits(schema);
+  compiled.set(type, fits);
+  return fits;
 }
 
 const schemas = new Map<EventType, z.ZodType>();

@@ -12,15 +12,21 @@ export class CopyText {
   }
 }
 
-/** A statement whose rows have the names of its columns in camelCase, and are charged to a meter where there is one. */
+/** What a statement is charged to, and the name under which its session prepares it. */
+export interface How {
+  readonly meter?: StatementMeter | undefined;
+  readonly name?: string | undefined;
+}
+
+/** A statement whose rows have the names of its columns in camelCase. */
 export class CamelCaseQuery {
   readonly text: string;
   readonly values: readonly unknown[];
-  readonly meter: StatementMeter | undefined;
-  constructor(text: string, values: readonly unknown[], meter?: StatementMeter) {
+  readonly how: How;
+  constructor(text: string, values: readonly unknown[], how: How = {}) {
     this.text = text;
     this.values = values;
-    this.meter = meter;
+    this.how = how;
   }
 }
 
@@ -40,10 +46,10 @@ export class CopyingClient extends pg.Client {
     return Reflect.apply(pg.Client.prototype.query, this, args);
   }) as pg.Client['query'];
 
-  #camelCase({ text, values, meter }: CamelCaseQuery): Promise<pg.QueryResult> {
+  #camelCase({ text, values, how: { meter, name } }: CamelCaseQuery): Promise<pg.QueryResult> {
     return new Promise((resolve, reject) => {
       const done = (error: Error | undefined, result: unknown) => (error ? reject(error) : resolve(result as pg.QueryResult));
-      const config = { text, values: [...values] };
+      const config = { text, values: [...values], ...(name === undefined ? {} : { name }) };
       const query = meter ? new Metered(config, done, meter) : new Renaming(config, done);
       Reflect.apply(pg.Client.prototype.query, this, [query]);
     });

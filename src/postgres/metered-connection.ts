@@ -1,6 +1,7 @@
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
 import type pg from 'pg';
-import { CamelCaseQuery, CopyText } from './copying-client.ts';
+import { CamelCaseQuery, CopyText, type How } from './copying-client.ts';
+import { preparingOf } from './preparing.ts';
 import { meterOf, type StatementMeter } from './statement-meter.ts';
 
 const QUERY_CANCELED = '57014';
@@ -20,9 +21,13 @@ export class MeteredConnection implements DatabaseConnection {
 
   async executeQuery<Row>({ sql, parameters, queryId }: CompiledQuery): Promise<QueryResult<Row>> {
     const meter = meterOf(queryId);
+    const preparing = preparingOf(queryId);
     try {
-      return meter ? await this.#metered<Row>(sql, parameters, meter) : await this.#send<Row>(sql, parameters, undefined);
+      return meter
+        ? await this.#metered<Row>(sql, parameters, meter)
+        : await this.#send<Row>(sql, parameters, { name: preparing?.nameOf(sql) });
     } catch (error) {
+      preparing?.failed(codeOf(error));
       throw withCallers(error);
     }
   }
@@ -52,7 +57,7 @@ export class MeteredConnection implements DatabaseConnection {
       this.#transaction = 'limited';
     }
     try {
-      const result = await this.#send<Row>(sql, parameters, meter);
+      const result = await this.#send<Row>(sql, parameters, { meter });
       if (alone) await this.#client.query('commit');
       return result;
     } catch (error) {
@@ -61,10 +66,10 @@ export class MeteredConnection implements DatabaseConnection {
     }
   }
 
-  async #send<Row>(text: string, values: readonly unknown[], meter: StatementMeter | undefined): Promise<QueryResult<Row>> {
+  async #send<Row>(text: string, values: readonly unknown[], how: How): Promise<QueryResult<Row>> {
     const answer = (await (values[0] instanceof CopyText
       ? this.#client.query(text, [...values])
-      : this.#client.query(new CamelCaseQuery(text, values, meter) as unknown as string))) as unknown as pg.QueryResult; // known to `CopyingClient`, of which pools are
+      : this.#client.query(new CamelCaseQuery(text, values, how) as unknown as string))) as unknown as pg.QueryResult; // known to `CopyingClient`, of which pools are
     const { command, rowCount, rows = [] } = answer;
     // a column is as its statement declares it
     return { rows: rows as Row[], ...(COUNTED.has(command) ? { numAffectedRows: BigInt(rowCount ?? 0) } : {}) };

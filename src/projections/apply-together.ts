@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Db, Trx } from '../postgres/database.ts';
 import { SILENCE } from '../postgres/hold-transaction.ts';
+import { KEYED_PLANS } from '../postgres/preparing.ts';
 import { CursorMoved, concerns, foldAndWrite } from './apply-slice.ts';
 import { type Projection, schemaNameOf } from './projection.ts';
 import type { Slice } from './slice.ts';
@@ -70,7 +71,7 @@ async function lockCursors(trx: Trx, projection: Projection, slices: readonly Sl
   const { name, version } = projection;
   const { rows } = await sql<{ topic: string; partition: number }>`
     select topic, partition, set_config('synchronous_commit', 'off', true), ${SILENCE},
-      set_config('search_path', ${`${schemaNameOf(projection)}, public`}, true)
+      set_config('search_path', ${`${schemaNameOf(projection)}, public`}, true), ${KEYED_PLANS}
     from public.cursors where projection = ${name} and version = ${version} and (topic, partition, next_offset) in (
       select * from unnest(${slices.map(({ topic }) => topic)}::text[], ${slices.map(({ partition }) => partition)}::int[],
         ${slices.map(({ from }) => from)}::bigint[])

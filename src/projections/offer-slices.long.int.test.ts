@@ -9,6 +9,7 @@ import { useTestDatabase } from '../testing/use-test-database.ts';
 import { topicsOf } from './apply-slice.ts';
 import { applyIsolatingPoison } from './isolate-poison.ts';
 import { offerSlices } from './offer-slices.ts';
+import { preparedFolds } from './prepared-folds.ts';
 import type { Projection } from './projection.ts';
 import { projections } from './registry.ts';
 import type { Slice } from './slice.ts';
@@ -30,8 +31,9 @@ function refusing(topic: string, partition: number, offset: number): readonly Pr
 
 /** Offers slices as the runner does, and returns how far all projections are in the partition of each. */
 async function offer(offered: readonly Projection[], slices: readonly Slice[]): Promise<readonly number[]> {
+  const folding = preparedFolds(database.db);
   const cursors = await offerSlices({
-    ...{ db: database.db, projections: offered, slices },
+    ...{ db: database.db, projections: offered, slices, folding },
     alone: async (projection, slice) => (await applyIsolatingPoison(database.db, projection, slice)).cursor,
     quarantined: () => undefined,
   });

@@ -12,6 +12,8 @@ export interface Reached {
 
 export interface Offer {
   readonly db: Db;
+  /** The database as a projection folds there with others. */
+  readonly folding: (projection: Projection) => Db;
   readonly projections: readonly Projection[];
   readonly slices: readonly Slice[];
   /** Folds one slice alone, until it is done or the projection is stopped. */
@@ -50,12 +52,12 @@ export async function offerSlices(offer: Offer): Promise<ReadonlyMap<Slice, read
 }
 
 async function foldTogether(
-  { db, quarantined }: Offer,
+  { folding, quarantined }: Offer,
   projection: Projection,
   slices: readonly Slice[],
 ): Promise<ReadonlySet<Slice>> {
   if (slices.length === 0) return new Set();
-  const together: AppliedTogether = await applyTogether(db, projection, slices).catch(() => ({
+  const together: AppliedTogether = await applyTogether(folding(projection), projection, slices).catch(() => ({
     applied: new Set(),
     quarantined: 0,
   }));

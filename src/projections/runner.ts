@@ -12,6 +12,7 @@ import { applyIsolatingPoison } from './isolate-poison.ts';
 import { keepAtCursors } from './keep-at-cursors.ts';
 import { liveStatusOf, readLiveVersions } from './live-versions.ts';
 import { offerSlices, type Reached } from './offer-slices.ts';
+import { preparedFolds } from './prepared-folds.ts';
 import { atVersion, type Projection } from './projection.ts';
 import { projections as registered } from './registry.ts';
 import type { Slice } from './slice.ts';
@@ -72,6 +73,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     .execute();
   await followLive();
 
+  const folding = preparedFolds(database.db);
   const fold = gathering(foldAll, { weigh: ({ batch }) => batch.records.length, full: options.batchLimit ?? BATCH_LIMIT });
 
   async function handle(batch: LogBatch, signal: AbortSignal): Promise<Answer> {
@@ -89,6 +91,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     const slices = await retry(read, whileDatabaseFaults(signal));
     const reached = await offerSlices({
       db: database.db,
+      folding,
       projections: projections.filter((p) => !stopped.has(p.name)),
       slices,
       alone: (projection, slice) => applyUntilSettled(projection, slice, signal),

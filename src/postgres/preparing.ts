@@ -14,7 +14,7 @@ const MOST = 500; // of a session; texts whose number of values changes are many
 
 /**
  * Has the statements of a query builder prepared: a session parses each text once, and plans it a few times. A statement through
- * it must do with one plan for few rows and for many, hence by indexes (`KEYED_PLANS`); tables grow faster than they are analyzed.
+ * it must do with one plan for few rows and for many, hence by indexes (`KEYED_PLANS`): tables grow before they are analyzed.
  */
 export class Preparing implements KyselyPlugin {
   readonly #names = new Map<string, string>();
@@ -54,7 +54,7 @@ export class Preparing implements KyselyPlugin {
 // No such statement; there already; its rows have another shape by now.
 const LOST = new Set(['26000', '42P05', '0A000']);
 
-/** For a statement that sets up a transaction: plans read by keys, also one that was made while the table was small. */
+/** For a statement that sets up a transaction: plans read by keys, also those made while a table was small. */
 export const KEYED_PLANS = sql`set_config('enable_seqscan', 'off', true)`;
 
 /** Returns what has a statement prepared; undefined for most. */

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { derivedId } from '../../src/events/derived-id.ts';
+import type { Packed } from '../../src/events/schemas/values.ts';
 import { recordset } from '../../src/postgres/bulk.ts';
 import type { Db } from '../../src/postgres/database.ts';
+import { type RecordedTokens, tokenBytesOf } from '../../src/projections/step-tree/token-bytes.ts';
 
 export interface BatchFill {
   readonly policyId: string;
@@ -50,7 +52,7 @@ function sampleRow(policyId: string, ordinal: number, place: number, tokens: num
     batch_id: derivedId('batch', derivedId('lineage', policyId), ordinal),
     group_ordinal: group,
     place,
-    tokens: {
+    token_bytes: bytesOf({
       ids: packed('int32', tokens, 4, (bytes) => {
         for (let i = 0; i < tokens; i++) bytes.writeInt32LE(bytes.readUInt32LE(4 * i) % 151_643, 4 * i);
       }),
@@ -58,13 +60,17 @@ function sampleRow(policyId: string, ordinal: number, place: number, tokens: num
         for (let i = 0; i < tokens; i++) bytes.writeFloatLE(-bytes.readUInt32LE(4 * i) / 2 ** 31, 4 * i);
       }),
       mask: packed('uint8', tokens, 1, (bytes) => void bytes.fill(1)),
-    },
+    }),
     spans: [{ from: 0, to: tokens, policyId, version: 0 }],
   };
 }
 type SampleRow = ReturnType<typeof sampleRow>;
 
-function packed(dtype: string, length: number, width: number, write: (bytes: Buffer) => void) {
+function bytesOf(tokens: RecordedTokens): string {
+  return `\\x${tokenBytesOf(tokens)?.toString('hex') ?? ''}`;
+}
+
+function packed(dtype: Packed['dtype'], length: number, width: number, write: (bytes: Buffer) => void) {
   const bytes = randomBytes(length * width);
   write(bytes);
   return { dtype, length, bytes: bytes.toString('base64') };
@@ -72,7 +78,7 @@ function packed(dtype: string, length: number, width: number, write: (bytes: Buf
 
 const COLUMNS: Record<keyof SampleRow, string> = {
   ...{ tree_id: 'uuid', first: 'boolean', run_id: 'uuid', root: 'uuid', rollout_id: 'uuid', step_id: 'uuid', reward_id: 'uuid' },
-  ...{ batch_id: 'uuid', group_ordinal: 'integer', place: 'integer', tokens: 'jsonb', spans: 'jsonb' },
+  ...{ batch_id: 'uuid', group_ordinal: 'integer', place: 'integer', token_bytes: 'bytea', spans: 'jsonb' },
 };
 const SLICE = 1_000;
 
@@ -85,10 +91,10 @@ async function insertSamples(db: Db, rows: readonly SampleRow[]): Promise<void> 
         select tree_id, run_id, tree_id, 'bench', '1', '', '1', 'a goal', root, 'Do it.', ${MEMBERS}, 1, now(), now() from r where first
       ), s as (
         insert into steps (step_id, tree_id, parent_step_id, rollout_id, depth, log_offset, response, thought, action, observation, well_formatted,
-          executable, termination, policy_spans, tokens, policy_ms, environment_ms, occurred_at)
+          executable, termination, policy_spans, token_bytes, policy_ms, environment_ms, occurred_at)
         select root, tree_id, null, null, 0, 0, '', '', '', 'A hall.', true, true, 'none', '[]', null, 0, 0, now() from r where first
         union all
-        select step_id, tree_id, root, rollout_id, 1, 0, 'a reply', '', 'look', 'A hall.', true, true, 'terminated', spans, tokens, 1, 1, now() from r
+        select step_id, tree_id, root, rollout_id, 1, 0, 'a reply', '', 'look', 'A hall.', true, true, 'terminated', spans, token_bytes, 1, 1, now() from r
       ), o as (
         insert into rollouts (rollout_id, tree_id, run_id, task_id, environment, from_step_id, ordinal, seed, policy_id, policy_version, started_at,
           finished_at, outcome, success, leaf_step_id, steps, reason)

@@ -156,6 +156,7 @@ function fieldText(value: unknown, type: string): string {
   if (type === 'jsonb') return escaped(JSON.stringify(value));
   if (type === 'uuid[]' && Array.isArray(value)) return `{${value.join(',')}}`;
   if (typeof value !== 'string') throw new TypeError(`COPY cannot write ${typeof value} as ${type}`);
+  if (type === 'bytea' && value.startsWith('\\x')) return `\\${value}`; // hex digits
   return type === 'uuid' ? value : escaped(value);
 }
 

@@ -1,6 +1,9 @@
 import { finished } from 'node:stream/promises';
+import type { RawBuilder } from 'kysely';
 import type pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
+import { CopyBinary } from './copying-client.ts';
+import type { Db } from './database.ts';
 
 const HEADER = 'PGCOPY\n\xff\r\n\0'; // and eight bytes of flags that we do not use
 
@@ -19,21 +22,50 @@ export async function copyOut(client: pg.ClientBase, query: string): Promise<rea
 
 /** Reads the binary form of COPY. The fields are views of the bytes. */
 export function readCopy(bytes: Buffer): readonly (readonly (Buffer | null)[])[] {
-  if (bytes.toString('latin1', 0, HEADER.length) !== HEADER) throw new TypeError('these bytes are not of a binary COPY');
-  let at = HEADER.length + 4;
-  at += 4 + bytes.readInt32BE(at);
-  const rows: (Buffer | null)[][] = [];
-  for (;;) {
-    const fields = bytes.readInt16BE(at);
-    at += 2;
-    if (fields === -1) return rows;
-    const row: (Buffer | null)[] = [];
-    for (let i = 0; i < fields; i++) {
-      const length = bytes.readInt32BE(at);
-      at += 4;
-      row.push(length === -1 ? null : bytes.subarray(at, at + length));
-      at += Math.max(0, length);
-    }
-    rows.push(row);
+  const rows: (readonly (Buffer | null)[])[] = [];
+  for (let at = headerLength(bytes); ; ) {
+    const row = rowAt(bytes, at);
+    if (row === null) return rows;
+    rows.push(row.fields);
+    at = row.end;
   }
+}
+
+/**
+ * Hands over the fields of each row of a query, read in the binary form of COPY where they lie in the buffer of the connection:
+ * who keeps bytes copies them. @param query without parameters: literals (`sql.lit`).
+ */
+export async function eachCopied(
+  db: Db,
+  query: RawBuilder<unknown>,
+  take: (fields: readonly (Buffer | null)[]) => void,
+): Promise<void> {
+  let first = true;
+  const rows = new CopyBinary((message) => {
+    const at = first ? headerLength(message) : 0;
+    first = false;
+    const row = at < message.length ? rowAt(message, at) : null; // the header may come alone
+    if (row !== null) take(row.fields);
+  });
+  await db.executeQuery({ ...query.compile(db), parameters: [rows] });
+}
+
+function headerLength(bytes: Buffer): number {
+  if (bytes.toString('latin1', 0, HEADER.length) !== HEADER) throw new TypeError('these bytes are not of a binary COPY');
+  return HEADER.length + 8 + bytes.readInt32BE(HEADER.length + 4);
+}
+
+/** Null for what ends the rows. */
+function rowAt(bytes: Buffer, from: number): { readonly fields: readonly (Buffer | null)[]; readonly end: number } | null {
+  const count = bytes.readInt16BE(from);
+  if (count === -1) return null;
+  const fields: (Buffer | null)[] = [];
+  let at = from + 2;
+  for (let i = 0; i < count; i++) {
+    const length = bytes.readInt32BE(at);
+    at += 4;
+    fields.push(length === -1 ? null : bytes.subarray(at, at + length));
+    at += Math.max(0, length);
+  }
+  return { fields, end: at };
 }

@@ -12,6 +12,15 @@ export class CopyText {
   }
 }
 
+/** What takes the rows of a query that is sent as `copy (…) to stdout (format binary)`: its only parameter. */
+export class CopyBinary {
+  /** Called with each row as Postgres sends it; the bytes are others as soon as it returns. */
+  readonly take: (row: Buffer) => void;
+  constructor(take: (row: Buffer) => void) {
+    this.take = take;
+  }
+}
+
 /** What a statement is charged to, and the name under which its session prepares it. */
 export interface How {
   readonly meter?: StatementMeter | undefined;
@@ -31,9 +40,10 @@ export class CamelCaseQuery {
 }
 
 /**
- * A connection that knows two things more than pg's. It answers `query('copy … from stdin', [CopyText])`, so that COPY goes
- * through the same transaction object as every other statement, where the query builder hands out no connection. And it answers
- * `query(CamelCaseQuery)`: columns are renamed where the server describes them, once per result, so that rows cost nothing more.
+ * A connection that knows three things more than pg's. It answers `query('copy … from stdin', [CopyText])` and `query('select …',
+ * [CopyBinary])`, so that COPY goes through the same transaction object as every other statement, where the query builder hands
+ * out no connection. And it answers `query(CamelCaseQuery)`: columns are renamed where the server describes them, once per
+ * result, so that rows cost nothing more.
  */
 export class CopyingClient extends pg.Client {
   // An overriding property, since the many overloads of `query` cannot be repeated: what is not COPY goes to pg with its
@@ -42,6 +52,8 @@ export class CopyingClient extends pg.Client {
     const [statement, values] = args;
     if (typeof statement === 'string' && Array.isArray(values) && values[0] instanceof CopyText)
       return this.#copy(statement, values[0]);
+    if (typeof statement === 'string' && Array.isArray(values) && values[0] instanceof CopyBinary)
+      return this.#copyBinary(statement, values[0]);
     if (statement instanceof CamelCaseQuery) return this.#camelCase(statement);
     return Reflect.apply(pg.Client.prototype.query, this, args);
   }) as pg.Client['query'];
@@ -51,6 +63,14 @@ export class CopyingClient extends pg.Client {
       const done = (error: Error | undefined, result: unknown) => (error ? reject(error) : resolve(result as pg.QueryResult));
       const config = { text, values: [...values], ...(name === undefined ? {} : { name }) };
       const query = meter ? new Metered(config, done, meter) : new Renaming(config, done);
+      Reflect.apply(pg.Client.prototype.query, this, [query]);
+    });
+  }
+
+  #copyBinary(statement: string, { take }: CopyBinary): Promise<pg.QueryResult> {
+    return new Promise((resolve, reject) => {
+      const done = (error: unknown, result: unknown) => (error ? reject(error) : resolve(result as pg.QueryResult));
+      const query = new Copying({ text: `copy (${statement}) to stdout (format binary)` }, done, take);
       Reflect.apply(pg.Client.prototype.query, this, [query]);
     });
   }
@@ -87,6 +107,30 @@ class Renaming extends (pg.Query as unknown as new (config: pg.QueryConfig, done
     super.handleRowDescription(message);
   }
 }
+
+/**
+ * COPY in its binary form: Postgres sends each row as a message of its own, which pg hands over as it lies in its buffer. Once a
+ * row is refused, the others are read and dropped.
+ */
+class Copying extends (pg.Query as unknown as new (config: pg.QueryConfig, done: CopyDone) => object) {
+  readonly #take: (row: Buffer) => void;
+  readonly #refused: { error: unknown };
+  constructor(config: pg.QueryConfig, done: CopyDone, take: (row: Buffer) => void) {
+    const refused: { error: unknown } = { error: undefined };
+    super(config, (error, result) => done(error ?? refused.error, result));
+    this.#take = take;
+    this.#refused = refused;
+  }
+  handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
+    if (this.#refused.error !== undefined) return;
+    try {
+      this.#take(chunk);
+    } catch (error) {
+      this.#refused.error = error;
+    }
+  }
+}
+type CopyDone = (error: unknown, result: unknown) => void;
 
 /** Ends with its connection when the meter refuses a row: else Postgres would send all the others, to be thrown away here. */
 class Metered extends Renaming {

@@ -1,6 +1,6 @@
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
 import type pg from 'pg';
-import { CamelCaseQuery, CopyText, type How } from './copying-client.ts';
+import { CamelCaseQuery, CopyBinary, CopyText, type How } from './copying-client.ts';
 import { preparingOf } from './preparing.ts';
 import { meterOf, type StatementMeter } from './statement-meter.ts';
 
@@ -67,13 +67,21 @@ export class MeteredConnection implements DatabaseConnection {
   }
 
   async #send<Row>(text: string, values: readonly unknown[], how: How): Promise<QueryResult<Row>> {
-    const answer = (await (values[0] instanceof CopyText
-      ? this.#client.query(text, [...values])
+    const [data] = values;
+    const answer = (await (data instanceof CopyText || data instanceof CopyBinary
+      ? this.#client.query(text, [how.meter && data instanceof CopyBinary ? charged(data, how.meter) : data])
       : this.#client.query(new CamelCaseQuery(text, values, how) as unknown as string))) as unknown as pg.QueryResult; // known to `CopyingClient`, of which pools are
     const { command, rowCount, rows = [] } = answer;
     // a column is as its statement declares it
     return { rows: rows as Row[], ...(COUNTED.has(command) ? { numAffectedRows: BigInt(rowCount ?? 0) } : {}) };
   }
+}
+
+function charged({ take }: CopyBinary, meter: StatementMeter): CopyBinary {
+  return new CopyBinary((row) => {
+    meter.row(row.length);
+    take(row);
+  });
 }
 
 /** An error of the driver is made in its socket's handler; its stack alone says nothing of who sent the statement. */

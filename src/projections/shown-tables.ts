@@ -14,3 +14,11 @@ export async function shownOf(db: Db, schema: string, table: string): Promise<st
     select ${sql.raw(SHOWN)} as shown from pg_tables t where t.schemaname = ${schema} and t.tablename = ${table}`.execute(db);
   return rows[0]?.shown ?? table;
 }
+
+/** Columns that hold what another one of the table shows, whichever of the two it lies in. */
+const AGAIN: Readonly<Record<string, readonly string[]>> = { steps: ['token_bytes'] };
+
+/** Returns the columns by which rows of a table are compared. */
+export function comparedColumns(table: string, columns: readonly string[]): readonly string[] {
+  return columns.filter((column) => !AGAIN[table]?.includes(column));
+}

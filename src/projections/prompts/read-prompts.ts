@@ -5,6 +5,7 @@ import { unpack } from '../../events/packed.ts';
 import { promptDigest } from '../../events/prompt-digest.ts';
 import type { BlobRef, Packed } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
+import { tokensAsJson } from '../step-tree/token-bytes.ts';
 import { PromptUnreadable } from './prompt-unreadable.ts';
 import { readPromptTexts, type StoredMessage, type TextSource } from './read-prompt-texts.ts';
 
@@ -130,7 +131,7 @@ async function readChains(db: Db, steps: readonly string[]): Promise<readonly Ro
            case when s.step_id is null then p.answer else jsonb_build_object('finishReason', s.finish_reason, 'call', s.call,
              'usage', case when s.prompt_tokens is not null and s.completion_tokens is not null
                then jsonb_build_object('promptTokens', s.prompt_tokens, 'completionTokens', s.completion_tokens) end,
-             'tokens', s.tokens) end as answer
+             'tokens', ${tokensAsJson('s')}) end as answer
     from chain join prompts p using (prompt_id) left join steps s on s.step_id = p.step_id
     order by p.tree_id, p.log_offset`.execute(db);
   return rows;

@@ -1,6 +1,6 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
-import { SHOWN, shownOf } from '../shown-tables.ts';
+import { comparedColumns, shownOf } from '../shown-tables.ts';
 
 /** The sums of one table in two schemas, of its rows as readers see them. */
 export interface TableSums {
@@ -37,15 +37,12 @@ const NO_COLUMN = 'no such column';
  * there.
  */
 export async function sumTables(trx: Trx, live: string, anew: string): Promise<readonly TableSums[]> {
-  const { rows } = await sql<{ table: string; shown: Readonly<Record<string, string>> }>`
-    select t.tablename::text as "table", json_object_agg(t.schemaname, ${sql.raw(SHOWN)}) as shown
-    from pg_tables t where t.schemaname in (${live}, ${anew}) group by t.tablename order by t.tablename`.execute(trx);
+  const { rows } = await sql<{ table: string; schemas: string[] }>`
+    select tablename::text as "table", array_agg(schemaname::text) as schemas from pg_tables where schemaname in (${live}, ${anew})
+    group by tablename order by tablename`.execute(trx);
   const sums: TableSums[] = [];
-  for (const { table, shown } of rows) {
-    const of = (schema: string) => {
-      const relation = shown[schema];
-      return relation === undefined ? { rows: 0, sum: NO_TABLE } : sumTable(trx, schema, relation);
-    };
+  for (const { table, schemas } of rows) {
+    const of = (schema: string) => (schemas.includes(schema) ? sumTable(trx, schema, table) : { rows: 0, sum: NO_TABLE });
     sums.push({ table, live: await of(live), anew: await of(anew) });
   }
   return sums;
@@ -62,8 +59,15 @@ export function isSame({ live, anew }: TableSums): boolean {
 async function sumTable(trx: Trx, schema: string, table: string): Promise<Checksum> {
   const { rows } = await sql<Checksum>`
     select count(*)::bigint as rows, coalesce(sum(hashtextextended((t.*)::text, 0))::text, '') as sum
-    from ${sql.table(`${schema}.${table}`)} t`.execute(trx);
+    from ${await comparedRows(trx, schema, table)} t`.execute(trx);
   return rows[0] ?? { rows: 0, sum: '' };
+}
+
+/** The rows of a table as readers see them, without the columns that say again what another one shows. */
+async function comparedRows(trx: Trx, schema: string, table: string): Promise<RawBuilder<unknown>> {
+  const columns = comparedColumns(table, [...(await columnsOf(trx, schema, table)).keys()]);
+  const shown = sql.table(`${schema}.${await shownOf(trx, schema, table)}`);
+  return sql`(select ${sql.join(columns.map((column) => sql.ref(column)))} from ${shown})`;
 }
 
 /**
@@ -86,9 +90,9 @@ export async function findDifferences(
       { table, key: {}, field: unlike, live: types.live.get(unlike) ?? NO_COLUMN, anew: types.anew.get(unlike) ?? NO_COLUMN },
     ];
   if (key.length === 0) return [];
-  const shown = { live: await shownOf(trx, live, table), anew: await shownOf(trx, anew, table) };
+  const compared = { live: await comparedRows(trx, live, table), anew: await comparedRows(trx, anew, table) };
   const by = sql.join(key.map((column) => sql.ref(column)));
-  const columns = [...new Set([...types.anew.keys(), ...types.live.keys()])];
+  const columns = comparedColumns(table, [...new Set([...types.anew.keys(), ...types.live.keys()])]);
   const texts = (side: 'live' | 'anew') =>
     sql.join(
       columns.map((column) => (types[side].has(column) ? sql`${sql.ref(`${side}.${column}`)}::text` : sql.lit(NO_COLUMN))),
@@ -97,7 +101,7 @@ export async function findDifferences(
   const { rows } = await sql<{ live: Texts | null; anew: Texts | null }>`
     select case when (live.*) is distinct from null then array[${texts('live')}] end as live,
            case when (anew.*) is distinct from null then array[${texts('anew')}] end as anew
-    from ${sql.table(`${live}.${shown.live}`)} live full join ${sql.table(`${anew}.${shown.anew}`)} anew using (${by})
+    from ${compared.live} live full join ${compared.anew} anew using (${by})
     where (live.*)::text is distinct from (anew.*)::text order by ${by} limit ${limit}`.execute(trx);
   const named = (row: Texts | null) => row && Object.fromEntries(columns.map((column, i) => [column, row[i] ?? null]));
   return rows.flatMap((row) => fieldsOf(table, key, named(row.live), named(row.anew)));

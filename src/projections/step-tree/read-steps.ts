@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { DataOf } from '../../events/catalogue.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
+import { tokensAsJson } from './token-bytes.ts';
 
 export interface StepRecord {
   readonly id: string;
@@ -46,7 +47,7 @@ const COLUMNS = {
   executable: sql`s.executable`,
   termination: sql`s.termination`,
   policySpans: sql`s.policy_spans`,
-  tokens: sql`s.tokens`,
+  tokens: sql`${tokensAsJson('s')} as tokens`,
   usage: sql`s.prompt_tokens, s.completion_tokens`,
   finishReason: sql`s.finish_reason`,
   call: sql`s.call`,

@@ -1,8 +1,10 @@
 import { taskKind } from '../../domain/evaluation/task-kind.ts';
+import type { DataOf } from '../../events/catalogue.ts';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import type { BlobRef, Text } from '../../events/schemas/values.ts';
 import type { Row } from '../../postgres/table.ts';
 import type { tables } from './tables.ts';
+import { tokenBytesOf } from './token-bytes.ts';
 
 /** The rows that events of a tree become: one pure function per table. */
 
@@ -66,7 +68,7 @@ export function stepRow({ event, offset }: Delivery<Envelope<'StepTaken'>>): Ste
     executable: data.executable,
     termination: data.termination,
     policySpans: data.policySpans,
-    tokens: data.tokens,
+    ...tokensOf(data.tokens),
     promptTokens: data.usage?.promptTokens ?? null,
     completionTokens: data.usage?.completionTokens ?? null,
     finishReason: data.finishReason,
@@ -78,6 +80,11 @@ export function stepRow({ event, offset }: Delivery<Envelope<'StepTaken'>>): Ste
     occurredAt: event.occurredAt,
     ...texts({ response: data.response, thought: data.thought, action: data.action, observation: data.observation }),
   };
+}
+
+function tokensOf(tokens: DataOf<'StepTaken'>['tokens']): Pick<StepRow, 'tokens' | 'tokenBytes'> {
+  const bytes = tokens && tokenBytesOf(tokens);
+  return bytes ? { tokens: null, tokenBytes: `\\x${bytes.toString('hex')}` } : { tokens, tokenBytes: null };
 }
 
 /** The root of a tree as a step of depth 0: no action led to it, its observation is the task's first. */
@@ -97,7 +104,7 @@ export function rootRow({ event, offset }: Delivery<Envelope<'TreeOpened'>>): St
     executable: true,
     termination: 'none',
     policySpans: [],
-    tokens: null,
+    ...tokensOf(null),
     promptTokens: null,
     completionTokens: null,
     finishReason: null,

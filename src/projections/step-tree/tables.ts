@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: b87f99dc2edb3b30
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 7891b2a21e4c9ec7
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -50,6 +50,7 @@ export const tables = {
     admissible: column<Json<string[]> | null>('jsonb'),
     occurredAt: column<Instant>('timestamptz'),
     blobs: column<Json<Blobs> | null>('jsonb'),
+    tokenBytes: column<Buffer | null>('bytea'),
   }),
   rollouts: table('rollouts', ['rolloutId'], {
     rolloutId: column<string>('uuid'),

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type StepFilter, stepConditions } from '../answers/step-query.ts';
+import { tokensAsJson, tokensIn } from '../step-tree/token-bytes.ts';
 import { microseconds } from './instant.ts';
 import type { TableFilter, TableQuery, TreeTable } from './table.ts';
 import type { ColumnType, TableColumn } from './table-column.ts';
@@ -97,10 +98,16 @@ function textColumn(name: string, says: string): TableColumn {
   };
 }
 
-function tokensColumn(name: string, type: ColumnType, field: string, width: number, says: string): TableColumn {
-  const value = sql`(steps.tokens -> ${sql.lit(field)})`;
+function tokensColumn(
+  name: string,
+  type: ColumnType,
+  field: 'ids' | 'logProbs' | 'mask',
+  width: number,
+  says: string,
+): TableColumn {
+  const value = sql`(${tokensAsJson('steps')} -> ${sql.lit(field)})`;
   // a third more than the elements: they travel in base64
-  const bytes: RawBuilder<number> = sql`coalesce((${value} ->> 'length')::bigint, 0) * ${sql.lit(width)} * 4 / 3`;
+  const bytes: RawBuilder<number> = sql`coalesce(${tokensIn('steps', field)}, 0) * ${sql.lit(width)} * 4 / 3`;
   return { name, type, value, says, payload: true, bytes };
 }
 

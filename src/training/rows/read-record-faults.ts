@@ -10,6 +10,8 @@ import { findTokenValueFault, type TokenValues } from '../../domain/training/pla
 import type { Db } from '../../postgres/database.ts';
 import { forgottenAmong } from '../../postgres/stream-keys.ts';
 import { readPaths } from '../../projections/step-tree/read-paths.ts';
+import { readTokenBytes } from '../../projections/step-tree/read-token-bytes.ts';
+import type { TokenViews } from '../../projections/step-tree/token-bytes.ts';
 import { chosenOf } from '../backends/linear/decisions.ts';
 import { sampledTokens } from '../backends/step-rows-of.ts';
 import { RowsError } from './batch-rows.ts';
@@ -86,8 +88,8 @@ async function findStepFaults(db: Db, ids: readonly string[], learner: Learner) 
   for (let from = 0; from < ids.length; from += SLICE)
     for (const row of await readArrays(db, ids.slice(from, from + SLICE))) {
       held.set(row.stepId, row);
-      const { stepId, arrays, bytes, sampled, trimmed, prompt, promptIds } = row;
-      const fault = arrays && (findTokensFault(stepId, arrays) ?? findTokenValueFault(`step ${stepId}`, valuesOf(bytes)));
+      const { stepId, arrays, values, sampled, trimmed, prompt, promptIds } = row;
+      const fault = arrays && (findTokensFault(stepId, arrays) ?? findTokenValueFault(`step ${stepId}`, values()));
       if (fault) unreadable.set(stepId, fault);
       else if (arrays === null && ofTokens) untrained.set(stepId, `step ${stepId} has no sampled token ids`);
       else if (prompt === 'image' && learner === 'texts')
@@ -146,7 +148,8 @@ interface ArrayBytes {
 
 interface ArraysRow extends HeldIds {
   readonly stepId: string;
-  readonly bytes: ArrayBytes;
+  /** Made where the lengths fit. */
+  readonly values: () => TokenValues;
   /** Whether the mask leaves a token; true where it lies in the blob store. */
   readonly sampled: boolean;
   /** Whether its prompt lost turns, so that it would fit. */
@@ -172,6 +175,7 @@ async function readArrays(db: Db, ids: readonly string[]): Promise<readonly Arra
     logProbBytes: string | null;
     maskBytes: string | null;
     promptIds: boolean;
+    inBytes: boolean;
     shownBehind: boolean;
     sampled: boolean;
     trimmed: boolean;
@@ -179,20 +183,37 @@ async function readArrays(db: Db, ids: readonly string[]): Promise<readonly Arra
   }>`
     select step_id, ${sizeOf('ids')} as ids, ${sizeOf('logProbs')} as log_probs, ${sizeOf('mask')} as mask,
       t.ids ->> 'bytes' as id_bytes, t."logProbs" ->> 'bytes' as log_prob_bytes, t.mask ->> 'bytes' as mask_bytes,
-      p.token_count is not null as prompt_ids,
+      p.token_count is not null as prompt_ids, token_bytes is not null as in_bytes,
       case when jsonb_typeof(t.mask -> 'bytes') = 'string' then right(encode(decode(t.mask ->> 'bytes', 'base64'), 'hex'), 2) = '00'
         else t.mask is not null and jsonb_typeof(t.mask) = 'object' end as shown_behind,
       coalesce((t.ids ->> 'length')::int > 0, false) and case when jsonb_typeof(t.mask -> 'bytes') = 'string'
         then position('\\x01'::bytea in decode(t.mask ->> 'bytes', 'base64')) > 0 else true end as sampled,
       coalesce(jsonb_typeof(call -> 'trimmed'), 'null') <> 'null' as trimmed,
       case when p.with_images then 'image' when not p.with_images then 'text' else 'none' end as prompt
-    from steps left join (select step_id, with_images, token_count from prompts) p using (step_id) left join lateral jsonb_to_record(tokens) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
+    from steps left join (select step_id, with_images, token_count from prompts) p using (step_id) left join lateral jsonb_to_record(case when token_bytes is null then tokens end) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
     where step_id = any(${[...ids]}::uuid[]) and depth > 0`.execute(db);
-  return rows.map(({ ids: own, logProbs, mask, idBytes, logProbBytes, maskBytes, ...row }) => ({
-    ...row,
-    arrays: own && { ids: own, logProbs, mask },
-    bytes: { ids: idBytes, logProbs: logProbBytes, mask: maskBytes },
-  }));
+  const views = await readTokenBytes(
+    db,
+    rows.flatMap(({ stepId, inBytes }) => (inBytes ? [stepId] : [])),
+  );
+  return rows.map(({ ids: own, logProbs, mask, idBytes, logProbBytes, maskBytes, inBytes, ...row }) => {
+    const values = inBytes ? views.get(row.stepId) : undefined;
+    if (values) return { ...row, ...heldIn(values), values: () => values };
+    const bytes = { ids: idBytes, logProbs: logProbBytes, mask: maskBytes };
+    return { ...row, arrays: own && { ids: own, logProbs, mask }, values: () => valuesOf(bytes) };
+  });
+}
+
+/** What the statement says of arrays kept as JSON. */
+function heldIn({ ids, logProbs, mask }: TokenViews): Pick<ArraysRow, 'arrays' | 'sampled' | 'shownBehind'> {
+  const arrayOf = (dtype: string, array: TokenViews[keyof TokenViews]): RecordedArray | null =>
+    array && { dtype, length: array.length, bytes: array.byteLength };
+  const own = { dtype: 'int32', length: ids.length, bytes: ids.byteLength };
+  return {
+    arrays: { ids: own, logProbs: arrayOf('float32', logProbs), mask: arrayOf('uint8', mask) },
+    sampled: ids.length > 0 && (mask === null || mask.includes(1)),
+    shownBehind: mask?.at(-1) === 0,
+  };
 }
 
 /** Finds the rollouts with a step that was no choice among its candidates. */

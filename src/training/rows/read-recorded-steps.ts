@@ -2,9 +2,10 @@ import { type RawBuilder, sql } from 'kysely';
 import type { BlobRef, Packed } from '../../events/schemas/values.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
-import type { BatchStep, PolicySpan } from './batch-rows.ts';
+import { readTokenBytes } from '../../projections/step-tree/read-token-bytes.ts';
+import { type BatchStep, type PolicySpan, RowsError } from './batch-rows.ts';
 import { type BlobReader, inPlace } from './read-blob.ts';
-import { recordedTokens } from './recorded-tokens.ts';
+import { checkedTokens, recordedTokens } from './recorded-tokens.ts';
 
 /** A step of the record: its texts, its tokens, and what the step below it chose among. */
 export interface RecordedStep
@@ -19,7 +20,7 @@ export interface RecordedStep
   readonly blobs: Blobs | null;
 }
 
-const SLICE = 256; // rows of one answer: some 3 MB with tokens, texts that die young
+const SLICE = 256; // rows of one answer: some 2 MB with tokens, texts that die young
 
 /**
  * Reads steps by their ids, roots too. @throws RowsError when token arrays do not fit, or a part lies in the blob store and
@@ -31,17 +32,29 @@ export async function readRecordedSteps(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, RecordedStep>> {
   const steps = new Map<string, RecordedStep>();
-  for (let from = 0; from < ids.length; from += SLICE)
-    for (const { tokenIds, logProbs, mask, ...step } of await readSlice(db, blobs, ids.slice(from, from + SLICE))) {
+  for (let from = 0; from < ids.length; from += SLICE) {
+    const rows = await readSlice(db, blobs, ids.slice(from, from + SLICE));
+    const asBytes = await readTokenBytes(
+      db,
+      rows.flatMap(({ stepId, inBytes }) => (inBytes ? [stepId] : [])),
+    );
+    for (const { inBytes, tokenIds, logProbs, mask, ...step } of rows) {
+      const { stepId } = step;
       const packed = packedFrom(tokenIds);
       const arrays = packed && { ids: packed, logProbs: packedFrom(logProbs), mask: packedFrom(mask) };
-      steps.set(step.stepId, { ...step, tokens: arrays && (await recordedTokens(arrays, blobs, step.stepId)) });
+      const views = asBytes.get(stepId);
+      if (inBytes && !views)
+        throw new RowsError('incomplete', `the tokens of step ${stepId} are not in the read models any more`);
+      const tokens = views ? checkedTokens(views, stepId) : arrays && (await recordedTokens(arrays, blobs, stepId));
+      steps.set(stepId, { ...step, tokens });
     }
+  }
   return steps;
 }
 
 interface StepRow extends Omit<RecordedStep, 'tokens'> {
-  /** As `packedText` writes them. */
+  /** Whether its tokens are kept as bytes, which are read next; else as `packedText` writes them. */
+  readonly inBytes: boolean;
   readonly tokenIds: string;
   readonly logProbs: string;
   readonly mask: string;
@@ -51,9 +64,9 @@ async function readSlice(db: Db, blobs: BlobReader, ids: readonly string[]): Pro
   const { rows } = await sql<StepRow>`
     select step_id, response, action, observation, well_formatted, executable, termination,
       coalesce(jsonb_typeof(call -> 'trimmed'), 'null') <> 'null' as trimmed,
-      policy_spans as spans, state_hash, admissible, blobs,
+      policy_spans as spans, state_hash, admissible, blobs, token_bytes is not null as in_bytes,
       ${packedText('ids')} as token_ids, ${packedText('logProbs')} as log_probs, ${packedText('mask')} as mask
-    from steps left join lateral jsonb_to_record(tokens) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
+    from steps left join lateral jsonb_to_record(case when token_bytes is null then tokens end) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
     where step_id = any(${[...ids]}::uuid[])`.execute(db);
   return inPlace(rows, blobs, ({ stepId }) => `step ${stepId}`);
 }

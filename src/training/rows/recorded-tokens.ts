@@ -1,6 +1,7 @@
 import { findArrayFault } from '../../domain/training/planning/record-fault.ts';
 import { findTokenValueFault } from '../../domain/training/planning/token-fault.ts';
 import type { Packed } from '../../events/schemas/values.ts';
+import { onesOf, type TokenViews } from '../../projections/step-tree/token-bytes.ts';
 import { type BatchTokens, RowsError } from './batch-rows.ts';
 import { type BlobReader, readBlob } from './read-blob.ts';
 
@@ -12,7 +13,7 @@ export interface PackedTokens {
 }
 
 /**
- * Reads packed token arrays into typed ones. Without a mask all are the policy's own. The bytes are little-endian, as are all
+ * Reads packed token arrays into typed ones. The bytes are little-endian, as are all
  * machines that Node runs on but one (s390x), so they are taken as they lie: a copy per array.
  * @throws RowsError `tokens` when arrays do not fit each other or their length, or hold values that no trainer can use; `blob`
  * when one cannot be read.
@@ -25,8 +26,14 @@ export async function recordedTokens(packed: PackedTokens, blobs: BlobReader, st
   const tokens = {
     ids: new Int32Array(ids),
     logProbs: logProbs && new Float32Array(logProbs),
-    mask: mask ? new Uint8Array(mask) : new Uint8Array(length).fill(1),
+    mask: mask ? new Uint8Array(mask) : null,
   };
+  return checkedTokens(tokens, stepId);
+}
+
+/** Without a mask all are the policy's own. @throws RowsError `tokens` when they hold values that no trainer can use. */
+export function checkedTokens({ ids, logProbs, mask }: TokenViews, stepId: string): BatchTokens {
+  const tokens = { ids, logProbs, mask: mask ?? onesOf(ids.length) };
   const fault = findTokenValueFault(`step ${stepId}`, tokens);
   if (fault !== null) throw new RowsError('tokens', fault);
   return tokens;

@@ -1,0 +1,93 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { pack } from '../../events/packed.ts';
+import { arbitraryTokens } from '../../testing/arbitrary-tokens.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
+import { givenEvents } from '../../testing/given-events.ts';
+import { runs } from '../../testing/long-run.ts';
+import { useTestDatabase } from '../../testing/use-test-database.ts';
+import { findDifferences, sumTables } from '../rebuild/compare-tables.ts';
+import { readStepsById } from './read-steps.ts';
+import { readTokenBytes } from './read-token-bytes.ts';
+import type { RecordedTokens } from './token-bytes.ts';
+
+const database = useTestDatabase({ emptied: 'never' });
+
+/** Records a rollout with a step for each of these tokens; returns the steps. */
+async function given(name: string, all: readonly (RecordedTokens | null)[]): Promise<readonly string[]> {
+  const builder = new EventBuilder(name);
+  const tree = builder.tree(builder.run());
+  const rollout = builder.rollout(tree);
+  const steps: string[] = [];
+  for (const [i, tokens] of all.entries())
+    steps.push(builder.step(tree, rollout, steps.at(-1) ?? tree.rootStepId, i + 1, { tokens }));
+  await givenEvents(database.db, builder.events);
+  return steps;
+}
+
+async function keptAs(steps: readonly string[]) {
+  const { rows } = await database.pool.query<{ json: boolean; bytes: boolean }>(
+    `select s.tokens is not null as json, s.token_bytes is not null as bytes
+     from unnest($1::uuid[]) with ordinality as t(id, place) join step_tree_v1.steps s on s.step_id = t.id order by t.place`,
+    [steps],
+  );
+  return rows.map(({ json, bytes }) => [json, bytes]);
+}
+
+const ids = pack('int32', [7, 8]);
+const unfit: RecordedTokens = { ids, logProbs: pack('float32', [-1]), mask: null };
+const fit: RecordedTokens = { ids, logProbs: pack('float32', [-1, -2]), mask: pack('uint8', [1, 0]) };
+
+describe('token arrays in the read models', () => {
+  test('a step shows its tokens exactly as they were recorded, in reads of this release and in the view of the release before', async () => {
+    let trial = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.option(arbitraryTokens), { minLength: 1, maxLength: 6 }), async (all) => {
+        const steps = await given(`shown ${trial++}`, all);
+        const read = new Map((await readStepsById(database.db, steps)).map(({ id, tokens }) => [id, tokens]));
+        expect(steps.map((id) => read.get(id))).toEqual(all);
+        const shown = await database.db.selectFrom('steps').select(['stepId', 'tokens']).where('stepId', 'in', steps).execute();
+        expect(new Map(shown.map(({ stepId, tokens }) => [stepId, tokens]))).toEqual(read);
+      }),
+      { numRuns: runs(20) },
+    );
+  });
+
+  test('arrays that fit are kept as bytes alone, and others as JSON alone', async () => {
+    const steps = await given('kept', [fit, unfit, null]);
+    expect(await keptAs(steps)).toEqual([
+      [false, true],
+      [true, false],
+      [false, false],
+    ]);
+    expect([...(await readTokenBytes(database.db, steps)).keys()]).toEqual([steps[0]]);
+  });
+
+  test('arrays longer than a block of memory are read whole, between shorter ones', async () => {
+    const long = Array.from({ length: 400_000 }, (_, i) => i);
+    const steps = await given('long', [fit, { ids: pack('int32', long), logProbs: null, mask: null }, fit]);
+    const read = await readTokenBytes(database.db, steps);
+    expect(steps.map((id) => read.get(id)?.ids.length)).toEqual([2, 400_000, 2]);
+    expect(read.get(steps[1] ?? '')?.ids.every((token, i) => token === i)).toBe(true);
+    expect([...(read.get(steps[2] ?? '')?.mask ?? [])]).toEqual([1, 0]);
+  });
+
+  test('rows that hold the same tokens in the two forms compare as equal, and one changed token as a difference', async () => {
+    const [step = ''] = await given('compared', [fit]);
+    await database.pool.query(`create schema other; create table other.steps (like step_tree_v1.steps including all);
+      insert into other.steps select * from step_tree_v1.steps`);
+    const json = `update other.steps s set token_bytes = null, tokens = $1 where step_id = $2`;
+    const compared = () =>
+      database.db.transaction().execute(async (trx) => ({
+        sums: (await sumTables(trx, 'step_tree_v1', 'other')).find(({ table }) => table === 'steps'),
+        differences: await findDifferences(trx, { live: 'step_tree_v1', anew: 'other', table: 'steps', limit: 5 }),
+      }));
+    await database.pool.query(json, [JSON.stringify(fit), step]);
+    const same = await compared();
+    expect([same.sums?.live, same.differences]).toEqual([same.sums?.anew, []]);
+    await database.pool.query(json, [JSON.stringify({ ...fit, ids: pack('int32', [7, 9]) }), step]);
+    const differing = await compared();
+    expect(differing.sums?.live).not.toEqual(differing.sums?.anew);
+    expect(differing.differences).toEqual([expect.objectContaining({ table: 'steps', key: { step_id: step }, field: 'tokens' })]);
+  });
+});

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pack } from '../../events/packed.ts';
@@ -6,6 +7,7 @@ import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { runs } from '../../testing/long-run.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
+import { tablesFileOf } from '../install.ts';
 import { findDifferences, sumTables } from '../rebuild/compare-tables.ts';
 import { readStepsById } from './read-steps.ts';
 import { readTokenBytes } from './read-token-bytes.ts';
@@ -74,8 +76,9 @@ describe('token arrays in the read models', () => {
 
   test('rows that hold the same tokens in the two forms compare as equal, and one changed token as a difference', async () => {
     const [step = ''] = await given('compared', [fit]);
-    await database.pool.query(`create schema other; create table other.steps (like step_tree_v1.steps including all);
-      insert into other.steps select * from step_tree_v1.steps`);
+    const tables = await readFile(tablesFileOf('step-tree'), 'utf8');
+    await database.pool.query(`begin; create schema other; set local search_path = other; ${tables};
+      insert into other.steps select * from step_tree_v1.steps; commit`);
     const json = `update other.steps s set token_bytes = null, tokens = $1 where step_id = $2`;
     const compared = () =>
       database.db.transaction().execute(async (trx) => ({

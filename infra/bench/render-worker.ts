@@ -27,7 +27,7 @@ export interface RenderFigures {
 
 type Way = (environment: number, records: readonly string[]) => Uint8Array;
 
-const [, , way = 'cache', environments = '32', steps = '50', factor = '1', pillow = '12'] = process.argv;
+const [, , way = 'cache', environments = '32', steps = '50', factor = '1', pillow = '12', warm = '16'] = process.argv;
 const histories = composeHistories(Number(environments), Number(steps), 7);
 const spec = renderSpec(Number(pillow) < 13 ? 'agentocr-alfworld' : 'agentocr-alfworld-pillow-13');
 warmUp();
@@ -81,10 +81,13 @@ function measure(draw: Way, kept: () => number): RenderFigures {
   return { stepMs, keptBytes: kept(), peakBytes: peak - before, imageBytes, digest: sha256Hex(...images) };
 }
 
-/** Lets the compiler see the code first, on other text: a process that collects runs for hours. */
+/**
+ * Lets the compiler see the code first, on other text: a process that collects runs for hours. What it leaves hides how far the
+ * memory rises, so that is measured after a short one.
+ */
 function warmUp(): void {
   const renderer = new HistoryRenderer(spec);
-  for (const history of composeHistories(16, 20, 1)) {
+  for (const history of composeHistories(Number(warm), 20, 1)) {
     for (let step = 1; step <= 20; step++)
       renderer.render({ segments: history.slice(0, step), factor: Number(factor) }).image.view();
     composeHistory(

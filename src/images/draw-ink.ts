@@ -63,20 +63,24 @@ function layGlyphs(stamps: Stamps, text: string): RunMask {
 
 /** Blends a run's coverage in one ink into planes of red, green and blue, and clips it to them. */
 export function blendRun(planes: readonly [Plane, Plane, Plane], run: RunMask, ink: Ink): void {
-  const { left, top, width, mask } = run;
-  for (const [channel, plane] of planes.entries()) {
-    if (planes.indexOf(plane) !== channel) continue; // a grey picture is one plane thrice
-    const value = ink[channel] ?? 0;
-    const [x0, x1] = [Math.max(0, -left), Math.min(width, plane.width - left)];
-    const [y0, y1] = [Math.max(0, -top), Math.min(run.height, plane.height - top)];
-    for (let y = y0; y < y1; y++) {
-      const row = (top + y) * plane.width + left;
-      for (let x = x0; x < x1; x++) {
-        const m = mask[y * width + x] as number; // x < width, y < height
-        if (m === 0) continue;
-        const under = plane.bytes[row + x] as number; // clipped to the plane above
-        plane.bytes[row + x] = div255(m * value + (255 - m) * under);
-      }
+  for (let channel = 0; channel < 3; channel++) {
+    const plane = planes[channel] as Plane; // three of them
+    if (planes.indexOf(plane) === channel) blendChannel(plane, run, ink[channel] ?? 0); // a grey picture is one plane thrice
+  }
+}
+
+function blendChannel({ bytes, width: across, height: down }: Plane, run: RunMask, value: number): void {
+  const { left, top, width, height, mask } = run;
+  const [x0, x1] = [Math.max(0, -left), Math.min(width, across - left)];
+  const [y0, y1] = [Math.max(0, -top), Math.min(height, down - top)];
+  for (let y = y0; y < y1; y++) {
+    const row = (top + y) * across + left;
+    for (let x = x0; x < x1; x++) {
+      const m = mask[y * width + x] as number; // x < width, y < height
+      if (m === 0) continue;
+      const under = bytes[row + x] as number; // clipped to the plane above
+      if (under === value) continue; // white stays white under a channel that is 255
+      bytes[row + x] = div255(m * value + (255 - m) * under);
     }
   }
 }

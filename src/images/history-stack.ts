@@ -2,11 +2,12 @@ import { addUp, type Totals } from './choose-shown.ts';
 import { widthOfRows } from './compose-history.ts';
 import type { HistorySizes } from './history-sizes.ts';
 import type { RenderSpec } from './render-spec.ts';
-import { type RenderedSegment, writeSegment } from './rendered-segment.ts';
+import type { RenderedSegment } from './rendered-segment.ts';
 import type { VectorLoops } from './resize/vector-loops.ts';
 import { resizeRows } from './resize-rows.ts';
 import type { CachedSegment } from './segment-cache.ts';
 import { openSegmentRows, pushSegmentRows, type SegmentRows, segmentRowsBytes } from './segment-rows.ts';
+import { writeBordered } from './write-bordered.ts';
 
 /** The rows of one history, with room for the border around and for more rows below: what was stacked once stays where it is. */
 export interface HistoryStack {
@@ -63,9 +64,9 @@ export function stackRows(stack: HistoryStack): void {
   const { spec, stride, segments, totals } = stack;
   const above = stack.stacked === 0 ? 0 : spec.border + stack.rows;
   reserve(stack, (2 * spec.border + spec.resize.unit + totals.height) * stride, above * stride);
-  stack.rgb.fill(255, above * stride, (spec.border + totals.height) * stride);
+  if (above === 0) stack.rgb.fill(255, 0, spec.border * stride);
   for (const segment of segments.slice(stack.stacked)) {
-    writeSegment(segment, stack.rgb, (spec.border + stack.rows) * stride + spec.border * 3, stride);
+    writeBordered(segment, stack.rgb, (spec.border + stack.rows) * stride, stride, spec.border);
     stack.rows += segment.height;
   }
   stack.stacked = segments.length;

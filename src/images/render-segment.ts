@@ -53,14 +53,8 @@ function draw(spec: RenderSpec, lines: readonly (readonly InkRun[])[], height: n
     const end = last ? Math.min(width, ((stamps.advance * (last.start + last.text.length)) >> 6) + 3) : 0;
     for (const band of [i - 1, i, i + 1]) if (band in ends) ends[band] = Math.max(ends[band] ?? 0, end);
   }
-  return {
-    width,
-    height,
-    bandHeight: lineHeight,
-    ends,
-    grey: pack(green, ends, lineHeight),
-    patches: boxes.flatMap((box) => cutPatch(planes, box)),
-  };
+  const patches = boxes.flatMap((box) => cutPatch(planes, box));
+  return { width, height, bandHeight: lineHeight, ends, grey: pack(green, ends, lineHeight), patches };
 }
 
 /** One per channel, kept between segments: fresh ones would be most of what a drawn segment leaves to the garbage collector. */
@@ -109,17 +103,15 @@ function isBlack(ink: InkRun['ink']): boolean {
   return ink[0] === 0 && ink[1] === 0 && ink[2] === 0;
 }
 
+/** Moves what is kept of a plane together, and returns it. The plane is not used after. */
 function pack({ bytes, width, height }: Plane, ends: Uint16Array, bandHeight: number): Uint8Array {
-  let size = 0;
-  for (let y = 0; y < height; y++) size += ends[(y / bandHeight) | 0] ?? 0;
-  const grey = new Uint8Array(size);
   let to = 0;
   for (let y = 0; y < height; y++) {
     const end = ends[(y / bandHeight) | 0] ?? 0;
-    grey.set(bytes.subarray(y * width, y * width + end), to);
+    bytes.copyWithin(to, y * width, y * width + end);
     to += end;
   }
-  return grey;
+  return bytes.slice(0, to);
 }
 
 function cutPatch(planes: readonly [Plane, Plane, Plane], box: RunMask): Patch[] {
@@ -128,12 +120,12 @@ function cutPatch(planes: readonly [Plane, Plane, Plane], box: RunMask): Patch[]
   const [width, height] = [Math.min(across, box.left + box.width) - x, Math.min(down, box.top + box.height) - y];
   if (width <= 0 || height <= 0) return [];
   const rgb = new Uint8Array(width * height * 3);
-  const [red, green, blue] = planes;
+  const [red, green, blue] = [planes[0].bytes, planes[1].bytes, planes[2].bytes];
   for (let row = 0, to = 0; row < height; row++) {
     for (let at = (y + row) * across + x, end = at + width; at < end; at++, to += 3) {
-      rgb[to] = red.bytes[at] as number; // the box was clipped to the planes
-      rgb[to + 1] = green.bytes[at] as number;
-      rgb[to + 2] = blue.bytes[at] as number;
+      rgb[to] = red[at] as number; // the box was clipped to the planes
+      rgb[to + 1] = green[at] as number;
+      rgb[to + 2] = blue[at] as number;
     }
   }
   return [{ x, y, width, height, rgb }];

@@ -52,10 +52,16 @@ export function writeSegment(segment: RenderedSegment, rgb: Uint8Array, at: numb
       rgb[to + 2] = value;
     }
   }
-  for (const patch of segment.patches) {
+  writePatches(segment, rgb, at, stride);
+}
+
+/** Writes what has colour: by bytes, since a view of each row would be most of what is left to the garbage collector. */
+export function writePatches({ patches }: RenderedSegment, rgb: Uint8Array, at: number, stride: number): void {
+  for (const patch of patches) {
     const bytes = patch.width * 3;
-    for (let y = 0; y < patch.height; y++) {
-      rgb.set(patch.rgb.subarray(y * bytes, (y + 1) * bytes), at + (patch.y + y) * stride + patch.x * 3);
+    for (let y = 0, from = 0; y < patch.height; y++) {
+      const to = at + (patch.y + y) * stride + patch.x * 3;
+      for (let x = 0; x < bytes; x++) rgb[to + x] = patch.rgb[from++] as number; // the patch has as many
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { HistorySizes, Size } from './history-sizes.ts';
 import { outputsOver, type PackedColumns, packColumns, packRows } from './resize/pack-weights.ts';
-import { MOST_BYTES, type VectorLoops } from './resize/vector-loops.ts';
+import { MOST_BYTES, VECTOR, type VectorLoops } from './resize/vector-loops.ts';
 import { type Weights, weigh } from './resize/weigh.ts';
 import type { SegmentRows } from './segment-rows.ts';
 
@@ -38,7 +38,6 @@ export function resizeRows(
   return true;
 }
 
-const VECTOR = 16;
 const BAND = 32; // rows that stay in the nearest cache until they are copied
 
 type Channels = readonly [red: number, green: number, blue: number];

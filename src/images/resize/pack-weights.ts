@@ -1,3 +1,4 @@
+import { VECTOR } from './vector-loops.ts';
 import type { Weights } from './weigh.ts';
 
 /** Weights as the loops in `resize.wat` read them. */
@@ -21,7 +22,7 @@ export interface PackedColumns extends Pick<Weights, 'from' | 'count'> {
 }
 
 /** Outputs behind the last, as loops write whole vectors. */
-const SPARE = 16;
+const SPARE = VECTOR;
 const LOWER_BITS = 12;
 
 const rowsOf = new WeakMap<Weights, PackedRows>();

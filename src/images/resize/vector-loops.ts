@@ -12,6 +12,8 @@ export interface VectorLoops {
 
 type Exports = Omit<VectorLoops, 'reserve'> & { readonly memory: WebAssembly.Memory };
 
+/** Bytes of a vector. */
+export const VECTOR = 16;
 const PAGE = 65_536;
 /** The memory never shrinks. A picture that needs more is one that no model takes. */
 export const MOST_BYTES = 64 << 20;

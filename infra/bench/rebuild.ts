@@ -1,5 +1,7 @@
+import { availableParallelism } from 'node:os';
 import { TOPICS } from '../../src/events/catalogue.ts';
 import { type Projection, schemaNameOf } from '../../src/projections/projection.ts';
+import type { FoldSource } from '../../src/projections/rebuild/fold-thread.ts';
 import type { BuildProgress } from '../../src/projections/rebuild/watch-build.ts';
 import { projections } from '../../src/projections/registry.ts';
 import { runProjections } from '../../src/projections/runner.ts';
@@ -68,7 +70,14 @@ async function rebuildOnce(
     limitMs: WAIT_MS,
     progress: ({ phase, done }: BuildProgress) => void phases.set(phase, { at: performance.now(), done }),
   };
-  const rebuilt = await rebuildProjection({ database, log }, projection, { ...options, differing: 'refuse' });
+  const { url: databaseUrl } = database;
+  const threads: FoldSource = {
+    databaseUrl,
+    log: { kind: 'embedded', url: databaseUrl, directUrl: databaseUrl },
+    masterKeyFile: null,
+    threads: Math.min(4, availableParallelism()),
+  };
+  const rebuilt = await rebuildProjection({ database, log, threads }, projection, { ...options, differing: 'refuse' });
   const took = performance.now() - began;
   if (rebuilt.kind !== 'swapped' || rebuilt.comparison?.differences.length !== 0)
     throw new Error(`${projection.name} did not fold into the same rows: ${JSON.stringify(rebuilt)}`);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openFileBlobStore } from '../../src/blobs/file-blob-store.ts';
 import { TOPICS } from '../../src/events/catalogue.ts';
 import { DEFAULT_STAMP } from '../../src/events/envelope.ts';
-import type { Platform } from '../../src/platform/open-platform.ts';
+import { foldSourceOf, type Platform } from '../../src/platform/open-platform.ts';
 import { readConfig } from '../../src/runtime/config.ts';
 import { writeLocalToken } from '../../src/testing/local-token.ts';
 import type { Stage } from './stage.ts';
@@ -27,6 +27,7 @@ export async function openStagePlatform(stage: Stage): Promise<Platform> {
     logFaults: [],
     blobs: openFileBlobStore(config.blobs),
     stamp: DEFAULT_STAMP,
+    threads: foldSourceOf(config, database.url, database.url),
     mode: { database: 'given', log: 'embedded' },
     close: () => stage.close(),
   };

@@ -19,6 +19,7 @@ import { refusePooledSessions } from '../postgres/pooled-sessions.ts';
 import { siblingDatabase } from '../postgres/sibling-database.ts';
 import { keysOfStreams } from '../postgres/stream-keys.ts';
 import { installProjections, refuseNewerProjections } from '../projections/install.ts';
+import type { FoldSource } from '../projections/rebuild/fold-thread.ts';
 import { type ClosingPart, closeInTurn } from '../runtime/close-in-turn.ts';
 import type { Config } from '../runtime/config.ts';
 import type { LogFault } from './log-faults.ts';
@@ -38,9 +39,13 @@ export interface Platform {
   readonly blobs: BlobStore;
   /** Who appends what this process records, and for which project. */
   readonly stamp: Stamp;
+  /** What threads of this process open for themselves to fold the log again. */
+  readonly threads: FoldSource;
   readonly mode: { readonly database: 'embedded' | 'given'; readonly log: 'embedded' | 'kafka' };
   close(): Promise<void>;
 }
+
+const FOLD_THREADS = 4; // each holds up to some hundred MB of what it remembers
 
 /** A folder of the configuration cannot be used. */
 export class FolderUnusable extends Error {
@@ -102,11 +107,23 @@ export async function openPlatform(config: Config, name: string, onFaults: OnLog
       log: config.kafkaBrokers ? 'kafka' : 'embedded',
     } as const;
     const stamp = { principal: DEFAULT_STAMP.principal, project: config.project };
-    return { config, databaseUrl, directUrl, database, log, logFaults, blobs, stamp, mode, close };
+    const threads = foldSourceOf(config, databaseUrl, directUrl);
+    return { config, databaseUrl, directUrl, database, log, logFaults, blobs, stamp, threads, mode, close };
   } catch (error) {
     await close().catch(() => undefined); // the fault that led here is the one to report
     throw error;
   }
+}
+
+/** Returns what threads open for themselves to fold the log again. */
+export function foldSourceOf(config: Config, databaseUrl: string, directUrl: string): FoldSource {
+  const { kafkaBrokers: brokers, kafkaPrefix: prefix, kafkaSessionMs: sessionMs, masterKeyFile, cores } = config;
+  return {
+    databaseUrl,
+    log: brokers ? { kind: 'kafka', brokers, prefix, sessionMs } : { kind: 'embedded', url: databaseUrl, directUrl },
+    masterKeyFile,
+    threads: Math.min(cores, FOLD_THREADS),
+  };
 }
 
 function usedOf({ pool }: Database): string {

@@ -4,6 +4,7 @@ import type { Projection } from '../projection.ts';
 import { type Build, lostOr } from './build.ts';
 import { whileCaughtUp } from './catch-up.ts';
 import { KeysRepeat } from './defer-indexes.ts';
+import type { Threads } from './fold-in-threads.ts';
 import { loadBuild } from './load-build.ts';
 import { dropOwn, openBuild } from './open-build.ts';
 import { refuseUnrecordedReleases } from './unrecorded-releases.ts';
@@ -14,7 +15,7 @@ import type { Watching } from './watch-build.ts';
  * up, while it is folded on. An unfinished build of the same code is gone on with. @throws ReleasesUnrecorded.
  */
 export async function foldAgain<T>(
-  parts: { readonly log: EventLog; readonly database: Database },
+  parts: { readonly log: EventLog; readonly database: Database; readonly threads?: Threads | undefined },
   projection: Projection,
   watching: Watching,
   use: (build: Build) => Promise<T>,

@@ -11,6 +11,7 @@ import { applyIsolatingPoison } from '../isolate-poison.ts';
 import { LoadEnds } from '../projection.ts';
 import { asFirstRead } from '../quarantine.ts';
 import { type Build, isRowOf } from './build.ts';
+import { isOfOthers } from './records-of-others.ts';
 
 const BATCH_LIMIT = 4_000; // as the runner of the live versions
 // Members that share the partitions: while one waits for Postgres another decodes. Of 50,000 events one member folds 7,000/s into
@@ -28,6 +29,12 @@ export class RecordsGone extends Error {
   }
 }
 
+/** Which partitions of each topic one of several folds takes: those whose number leaves `index` when divided by `of`. */
+export interface Share {
+  readonly index: number;
+  readonly of: number;
+}
+
 /**
  * Folds the log into a build, from its cursors on, and never past those of the live version: so that both hold the fold of the
  * same events whenever the live one rests for a moment. Folds nothing more once the build took over or was dropped.
@@ -37,15 +44,20 @@ export async function foldShadow({
   database,
   build,
   apply = applyIsolatingPoison,
+  share = { index: 0, of: 1 },
 }: {
   readonly log: EventLog;
   readonly database: Database;
   readonly build: Build;
   readonly apply?: typeof applyIsolatingPoison;
+  readonly share?: Share;
 }): Promise<Subscription> {
   const { shadow, projection } = build;
 
-  function handle(batch: LogBatch, signal: AbortSignal): Promise<Answer> {
+  const isMine = (partition: number) => partition % share.of === share.index;
+
+  async function handle(batch: LogBatch, signal: AbortSignal): Promise<Answer> {
+    if (!isMine(batch.partition)) return { kind: 'done', next: batch.next };
     const foldOrStop = (): Promise<Answer> =>
       fold(batch, signal).catch(async (error) => {
         // It took over or was dropped, or is not loaded any further: who opened this closes it.
@@ -75,7 +87,7 @@ export async function foldShadow({
       await delay(POLL_MS, undefined, { signal });
       return { kind: 'done', next: cursor };
     }
-    const records = batch.records.filter(({ offset }) => offset < next);
+    const records = batch.records.filter(({ offset, value }) => offset < next && !isOfOthers(projection, value));
     const decoded = await decodeRecords(database.db, { ...batch, next, records });
     const [read] = await markSuperseded(database.db, [{ topic, partition, from, next, items: decoded }]);
     const items = await asFirstRead(database.db, projection.name, { topic, partition, from, next }, read?.items ?? []);
@@ -90,33 +102,25 @@ export async function foldShadow({
     return rows[0]?.nextOffset ?? 0;
   }
 
-  async function shadowCursor(topic: string, partition: number): Promise<number | undefined> {
-    const { rows } = await sql<{ nextOffset: number }>`
-      select c.next_offset from cursors c join projection_builds b on ${isRowOf(build)}
-      where c.projection = ${shadow.name} and c.topic = ${topic} and c.partition = ${partition}`.execute(database.db);
-    return rows[0]?.nextOffset;
-  }
+  const shadowCursor = (topic: string, partition: number) => cursorOf(database, build, topic, partition);
 
-  /** Seen here, it ends at once what would wait for ever: a partition that holds nothing any more delivers nothing. */
-  async function refuseRecordsGone(): Promise<void> {
-    for (const [topic, partitions] of await log.extents(topicsOf(projection)))
-      for (const [partition, { first }] of partitions) {
-        const cursor = (await shadowCursor(topic, partition)) ?? 0;
-        if (first > cursor) throw new RecordsGone(`${topic}.${partition}`, cursor, first);
-      }
+  /** Where to begin: at the cursor of the build, and in a partition of another share behind all that there is. */
+  async function startAt(topic: string, partition: number): Promise<number | undefined> {
+    if (isMine(partition)) return shadowCursor(topic, partition);
+    return (await log.ends([topic])).get(topic)?.get(partition);
   }
 
   const subscribe = () =>
     log.subscribe({
-      group: `build-${build.schema}`,
+      group: share.of === 1 ? `build-${build.schema}` : `build-${build.schema}-${share.index}-of-${share.of}`,
       topics: topicsOf(projection),
       handle,
-      startAt: shadowCursor,
+      startAt,
       batchLimit: BATCH_LIMIT,
     });
   const members: Subscription[] = [];
   const close = async () => void (await Promise.all(members.map((member) => member.close())));
-  await refuseRecordsGone();
+  await refuseRecordsGone({ log, database, build });
   try {
     for (let i = 0; i < MEMBERS; i++) members.push(await subscribe());
   } catch (error) {
@@ -126,6 +130,33 @@ export async function foldShadow({
   const finished = Promise.all(members.map((member) => member.finished)).then(() => undefined);
   finished.catch(() => undefined); // whoever waits gets the error; one that failed before it must not end the process
   return { finished, close };
+}
+
+/**
+ * Ends at once what would wait for ever: a partition that holds nothing any more delivers nothing. @throws RecordsGone when the
+ * log no longer holds what is to be folded.
+ */
+export async function refuseRecordsGone({
+  log,
+  database,
+  build,
+}: {
+  readonly log: EventLog;
+  readonly database: Database;
+  readonly build: Build;
+}): Promise<void> {
+  for (const [topic, partitions] of await log.extents(topicsOf(build.projection)))
+    for (const [partition, { first }] of partitions) {
+      const cursor = (await cursorOf(database, build, topic, partition)) ?? 0;
+      if (first > cursor) throw new RecordsGone(`${topic}.${partition}`, cursor, first);
+    }
+}
+
+async function cursorOf(database: Database, build: Build, topic: string, partition: number): Promise<number | undefined> {
+  const { rows } = await sql<{ nextOffset: number }>`
+    select c.next_offset from cursors c join projection_builds b on ${isRowOf(build)}
+    where c.projection = ${build.shadow.name} and c.topic = ${topic} and c.partition = ${partition}`.execute(database.db);
+  return rows[0]?.nextOffset;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

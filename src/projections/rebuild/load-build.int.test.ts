@@ -16,10 +16,11 @@ import { LoadEnds, type Projection } from '../projection.ts';
 import { projections } from '../registry.ts';
 import { rewardsLoad } from '../rewards/load.ts';
 import { loadTrees } from '../step-tree/load.ts';
+import { applyLoad } from './apply-load.ts';
 import type { Build } from './build.ts';
 import { compareBuild } from './compare-build.ts';
 import { KeysRepeat, makeDeferred } from './defer-indexes.ts';
-import { applyLoad, loadBuild } from './load-build.ts';
+import { loadBuild } from './load-build.ts';
 import { dropBuild, openBuild } from './open-build.ts';
 
 const database = useTestDatabase({ emptied: 'never' });

@@ -47,8 +47,8 @@ export async function watchBuild(
   const first = (await placesOf(db, build)).done;
   for (let reported = 0; ; ) {
     signal.throwIfAborted();
-    if (end && 'fault' in end) throw end.fault;
     const { done, of, open } = await placesOf(db, build);
+    if (end && 'fault' in end) throw end.fault; // looked at behind the wait: an end with a fault is no end of the work
     if (!open) throw new RebuildLost(build.projection.name, null);
     const rate = (done - first) / Math.max(0.001, (performance.now() - began) / 1_000);
     const state = { projection: build.projection.name, phase, done, of, rate };

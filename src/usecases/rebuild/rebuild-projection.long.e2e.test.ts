@@ -48,6 +48,12 @@ describeWithKafka('a rebuild over Kafka', () => {
         writing = false;
         await writer;
       }
+      // by threads, each with a client of its own
+      const threads = { ...platform.threads, threads: 2, from: 1 };
+      for (const projection of chosen)
+        expect(await rebuildProjection({ ...platform, threads }, projection, { ...options, differing: 'refuse' })).toMatchObject({
+          ...{ kind: 'swapped', comparison: { differences: [] } },
+        });
       await record();
       const steps = await database.db.selectFrom('steps').select('stepId').execute();
       expect(steps).toHaveLength(3 + 9 * ordinal);

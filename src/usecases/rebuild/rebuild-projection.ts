@@ -18,7 +18,7 @@ export type Rebuilt =
   | { readonly kind: 'swapped'; readonly from: number; readonly to: number; readonly comparison: BuildComparison | null }
   /** The build is kept as it is: the same code folded something else, and who asked did not say that it may take over. */
   | { readonly kind: 'differs'; readonly build: number; readonly comparison: BuildComparison };
-type Parts = Pick<Platform, 'database' | 'log'>;
+type Parts = Pick<Platform, 'database' | 'log'> & Partial<Pick<Platform, 'threads'>>;
 
 /**
  * Folds a projection again next to the live version and lets the build take over. One of the same code is compared with the live

@@ -15,7 +15,7 @@ import { Comparison, type ReplayReport } from './replay-report.ts';
  * on with what was folded.
  */
 export async function replayProjections(
-  parts: Pick<Platform, 'database' | 'log'>,
+  parts: Pick<Platform, 'database' | 'log'> & Partial<Pick<Platform, 'threads'>>,
   projections: readonly Projection[],
   options: Rebuilding,
 ): Promise<{ readonly report: ReplayReport; readonly comparisons: readonly BuildComparison[] }> {
@@ -37,7 +37,7 @@ export async function replayProjections(
 }
 
 async function replayProjection(
-  parts: Pick<Platform, 'database' | 'log'>,
+  parts: Pick<Platform, 'database' | 'log'> & Partial<Pick<Platform, 'threads'>>,
   projection: Projection,
   given: Rebuilding,
 ): Promise<BuildComparison> {

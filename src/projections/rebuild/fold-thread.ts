@@ -1,0 +1,68 @@
+import type { MessagePort } from 'node:worker_threads';
+import { type LogSource, openLogSource } from '../../log/log-source.ts';
+import { openDatabase } from '../../postgres/database.ts';
+import { readMasterKey, useKeyWrapping } from '../../postgres/key-wrapping.ts';
+import { type ClosingPart, closeInTurn } from '../../runtime/close-in-turn.ts';
+import { applyIsolatingPoison } from '../isolate-poison.ts';
+import { shadowVersion } from '../projection.ts';
+import { projections } from '../registry.ts';
+import { applyLoad } from './apply-load.ts';
+import type { Build } from './build.ts';
+import { foldShadow, type Share } from './fold-shadow.ts';
+
+/** What a thread needs to read the log and to write to the database on its own. */
+export interface FoldSource {
+  readonly databaseUrl: string;
+  readonly log: LogSource;
+  readonly masterKeyFile: string | null;
+  /** The most threads that fold at once. */
+  readonly threads: number;
+}
+
+/** What a thread is started with. */
+export interface FoldThreadData {
+  readonly source: FoldSource;
+  readonly build: Pick<Build, 'version' | 'begunAt' | 'schema' | 'resumed' | 'next'> & { readonly name: string };
+  readonly how: 'load' | 'look up';
+  readonly share: Share;
+}
+
+/** What a thread says: what it remembers decides no more, so that the load ends. That it failed is its end. */
+export interface FromFoldThread {
+  readonly kind: 'load ends';
+  readonly reason: string;
+}
+
+const CONNECTIONS = 10; // transactions of the partitions that are folded at once, and the look at cursors
+
+/**
+ * Folds a thread's share of the partitions into a build, by a fold of its own, until it is told to end. A tree lies in one
+ * partition, so that no thread needs what another remembers.
+ */
+export async function serveFoldThread(port: MessagePort, { source, build: given, how, share }: FoldThreadData): Promise<void> {
+  const told = new Promise<void>((resolve) => port.once('message', () => resolve()));
+  const opened: ClosingPart[] = [];
+  try {
+    useKeyWrapping(source.masterKeyFile === null ? null : await readMasterKey(source.masterKeyFile));
+    const database = await openDatabase(source.databaseUrl, { applicationName: 'espalier fold', max: CONNECTIONS });
+    opened.push({ what: 'the database', close: () => database.close() });
+    const log = await openLogSource(source.log, 'fold');
+    opened.push({ what: 'the log', close: () => log.close() });
+    const { name, ...rest } = given;
+    const projection = projections.find((candidate) => candidate.name === name);
+    if (!projection) throw new Error(`there is no projection ${name}`);
+    const build: Build = { ...rest, projection, shadow: shadowVersion(projection, given.version) };
+    const ended = new AbortController();
+    ended.signal.addEventListener('abort', () => {
+      const { reason } = ended.signal;
+      const words = reason instanceof Error ? reason.message : String(reason);
+      port.postMessage({ kind: 'load ends', reason: words } satisfies FromFoldThread);
+    });
+    const apply = how === 'load' ? applyLoad(build, ended) : applyIsolatingPoison;
+    const folding = await foldShadow({ log, database, build, apply, share });
+    opened.push({ what: 'the fold', close: () => folding.close() });
+    await Promise.race([told, folding.finished]);
+  } finally {
+    await closeInTurn(opened.reverse());
+  }
+}

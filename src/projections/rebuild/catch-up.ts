@@ -6,7 +6,8 @@ import { foldShadow } from './fold-shadow.ts';
 import { type Watching, watchBuild } from './watch-build.ts';
 
 /**
- * Folds a build until it has caught up with the live version, in threads where much is left, and goes on folding while `use` runs.
+ * Folds a build until it has caught up with the live version, in threads where much is left, and goes on folding while `use`
+ * runs.
  */
 export async function whileCaughtUp<T>(
   parts: { readonly log: EventLog; readonly database: Database; readonly threads?: Threads | undefined },

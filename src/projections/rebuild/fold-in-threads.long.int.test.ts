@@ -32,7 +32,7 @@ function threads(program?: string): Threads {
   return { ...source, threads: 2, from: 1, ...(program ? { program } : {}) };
 }
 
-/** Trees in every partition, with what goes wrong on the way: events that came twice, never, or changed, and bytes that are none. */
+/** Trees in every partition; on the way events came twice, never, or changed, and bytes that are none. */
 async function givenRecord(): Promise<void> {
   const builder = new EventBuilder('threads');
   const runId = builder.run();

@@ -36,11 +36,11 @@ export interface FromFoldThread {
 const CONNECTIONS = 10; // transactions of the partitions that are folded at once, and the look at cursors
 
 /**
- * Folds a thread's share of the partitions into a build, by a fold of its own, until it is told to end. A tree lies in one
+ * Folds a thread's share of the partitions into a build, by a fold of its own, until it is asked to end. A tree lies in one
  * partition, so that no thread needs what another remembers.
  */
 export async function serveFoldThread(port: MessagePort, { source, build: given, how, share }: FoldThreadData): Promise<void> {
-  const told = new Promise<void>((resolve) => port.once('message', () => resolve()));
+  const asked = new Promise<void>((resolve) => port.once('message', () => resolve()));
   const opened: ClosingPart[] = [];
   try {
     useKeyWrapping(source.masterKeyFile === null ? null : await readMasterKey(source.masterKeyFile));
@@ -61,7 +61,7 @@ export async function serveFoldThread(port: MessagePort, { source, build: given,
     const apply = how === 'load' ? applyLoad(build, ended) : applyIsolatingPoison;
     const folding = await foldShadow({ log, database, build, apply, share });
     opened.push({ what: 'the fold', close: () => folding.close() });
-    await Promise.race([told, folding.finished]);
+    await Promise.race([asked, folding.finished]);
   } finally {
     await closeInTurn(opened.reverse());
   }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { sha256Hex } from '../digest/sha256.ts';
 import { createRandom } from '../domain/random/random.ts';
 import { candidatesOf, chosenAct } from './candidates.ts';
-import { candidateFeatures } from './linear/features.ts';
+import { candidateFeatures, candidateScores } from './linear/features.ts';
 import type { Situation } from './linear/situation.ts';
 import { logProbGradient, logSoftmax, pick, type SparseGradient, scoreOf } from './linear/softmax.ts';
 import { decodeWeights, type LinearWeights, zeroWeights } from './linear/weights.ts';
@@ -51,8 +51,7 @@ export function candidateLogProbs(
   candidates: readonly string[],
   temperature: number,
 ): number[] {
-  const scores = candidateFeatures(situation, candidates).map((features) => scoreOf(weights.values, features));
-  return logSoftmax(scores, temperature);
+  return logSoftmax(candidateScores(weights.values, situation, candidates), temperature);
 }
 
 /** Returns log π(chosen) and its gradient ∇θ log π(chosen), for policy gradients and behaviour cloning. */

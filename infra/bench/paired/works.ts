@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,6 +37,10 @@ async function loadCheckout(folder: string) {
     ...(await load<typeof import('../../../src/events/catalogue.ts')>('src/events/catalogue.ts')),
     ...(await load<typeof import('../../../src/append/appender.ts')>('src/append/appender.ts')),
     ...(await load<typeof import('../../../src/platform/open-platform.ts')>('src/platform/open-platform.ts')),
+    ...(await load<typeof import('../../../src/environments/open-environment.ts')>('src/environments/open-environment.ts')),
+    ...(await load<typeof import('../../../src/usecases/collect/choose-tasks.ts')>('src/usecases/collect/choose-tasks.ts')),
+    ...(await load<typeof import('../../../src/usecases/collect/collect.ts')>('src/usecases/collect/collect.ts')),
+    ...(await load<typeof import('../../../src/usecases/collect/plan.ts')>('src/usecases/collect/plan.ts')),
     ...(await load<typeof import('../../../src/runtime/config.ts')>('src/runtime/config.ts')),
     ...(await load<typeof import('../../../src/projections/projection.ts')>('src/projections/projection.ts')),
     ...(await load<typeof import('../../../src/projections/registry.ts')>('src/projections/registry.ts')),
@@ -67,6 +72,7 @@ export const WORKS = {
   'append to Kafka': async (ground) => openAppend(ground, await ground.stage.kafkaLog()),
   'append drafts on the platform': openDrafts,
   'POST until durable': openPost,
+  'collect with the linear policy': openCollect,
   'Kafka to queryable': async (ground) => openProject(ground, await ground.stage.kafkaLog()),
   'embedded log to queryable': async (ground) => openProject(ground, await ground.stage.embeddedLog()),
   '2,000 events/s on Kafka': async (ground) => openSteady(ground, await ground.stage.kafkaLog(), 2_000),
@@ -117,6 +123,34 @@ async function openDrafts({ checkout, stage, database, server, trees }: Ground):
     return measured(server, drafts.length, async () => {
       for (let from = 0; from < drafts.length; from += BATCH) await appender.append(drafts.slice(from, from + BATCH));
     });
+  };
+}
+
+const ROLLOUTS = 8; // of a tree, of at most 10 steps each
+
+/** TextCraft, played and recorded in this process; nothing projects meanwhile. A step that is taken counts as an event. */
+async function openCollect({ checkout, stage, database, server, trees }: Ground): Promise<() => Promise<Round>> {
+  const home = await mkdtemp(join(tmpdir(), 'espalier-bench-home-'));
+  stage.closing(() => rm(home, { recursive: true, force: true }));
+  const platform = await checkout.openPlatform(checkout.readConfig({ ESPALIER_HOME: home, DATABASE_URL: database.url }), 'bench');
+  stage.closing(() => platform.close());
+  const kind = await checkout.openEnvironment('textcraft');
+  const tasks = (await checkout.chooseTasks(kind, trees, 0)).map(({ alias }) => ({
+    alias,
+    rollouts: ROLLOUTS,
+    branching: 'root',
+  }));
+  await kind.close();
+  const asked = { environment: 'textcraft', tasks, taskSeed: 0, policy: 'linear', temperature: 1, maxSteps: 10, search: null };
+  const plan = checkout.collectPlan.parse(asked);
+  const signal = new AbortController().signal;
+  return async () => {
+    const run = { runId: randomUUID(), name: 'bench', seed: 1, plan, concurrency: 8, signal, mode: 'new' } as const;
+    let steps = 0;
+    const round = await measured(server, 1, async () => {
+      steps = (await checkout.collect(platform, run)).steps;
+    });
+    return { ...round, events: steps };
   };
 }
 

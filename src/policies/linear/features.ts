@@ -1,5 +1,5 @@
 import { crossHash, hashText } from './hash.ts';
-import { type Demand, demandOf, findItem, heldOf, parseCraft, parseGet } from './recipe-demand.ts';
+import { type Amount, type Demand, demandOf, findItem, heldOf, parseCraft, parseGet, type Recipe } from './recipe-demand.ts';
 import { createEvidence } from './search-evidence.ts';
 import type { Situation } from './situation.ts';
 import { wordsOf } from './words.ts';
@@ -37,7 +37,16 @@ export interface FeatureVector {
 export function candidateFeatures(situation: Situation, candidates: readonly string[]): FeatureVector[] {
   const view = viewOf(situation);
   const evidence = createEvidence(situation);
-  return candidates.map((action) => describe(view, action, evidence(action)));
+  const known = knownOf(situation.goal);
+  return candidates.map((action) => describe(view, knownAction(view, known, action), action, evidence(action)).vector());
+}
+
+/** Scores each candidate, θ·φ, in the order in which its features are added up: no vector is kept. */
+export function candidateScores(weights: Float64Array, situation: Situation, candidates: readonly string[]): number[] {
+  const view = viewOf(situation);
+  const evidence = createEvidence(situation);
+  const known = knownOf(situation.goal);
+  return candidates.map((action) => describe(view, knownAction(view, known, action), action, evidence(action)).score(weights));
 }
 
 interface View {
@@ -73,20 +82,66 @@ function viewOf(situation: Situation): View {
   };
 }
 
-function describe(view: View, action: string, found: string | null): FeatureVector {
-  const sink = new Sink();
-  const words = wordsOf(action, 24);
-  const wordHashes = hashes(words);
-  const verb = wordHashes[0] ?? 0;
-  const whole = hashText(action);
+/** What of an action does not depend on the state: its hashes, and the features that are added first. */
+interface KnownAction {
+  readonly wordHashes: readonly number[];
+  readonly verb: number;
+  readonly whole: number;
+  readonly first: FeatureVector;
+  readonly craft: Recipe | null;
+  readonly yields: Amount | null;
+}
 
+/** The actions of the goals that were asked for last: most candidates of a state are those of the state before. */
+const knownByGoal = new Map<string, Map<string, KnownAction>>();
+const MOST_GOALS = 64;
+const MOST_ACTIONS = 512; // about 1 KB each
+const MOST_LETTERS = 1_000; // of a goal or an action that is kept
+
+function knownOf(goal: string): Map<string, KnownAction> {
+  const known = knownByGoal.get(goal) ?? new Map<string, KnownAction>();
+  knownByGoal.delete(goal);
+  if (goal.length <= MOST_LETTERS) knownByGoal.set(goal, known); // behind all others
+  for (const oldest of knownByGoal.keys()) {
+    if (knownByGoal.size <= MOST_GOALS) break;
+    knownByGoal.delete(oldest);
+  }
+  return known;
+}
+
+function knownAction(view: View, known: Map<string, KnownAction>, action: string): KnownAction {
+  const before = known.get(action);
+  if (before) return before;
+  const wordHashes = hashes(wordsOf(action, 24));
+  const verb = wordHashes[0] ?? 0;
+  const sink = scratch.emptied();
   sink.add(NAMES.verb, verb, 1);
-  const unit = 1 / Math.sqrt(Math.max(1, words.length));
+  const unit = 1 / Math.sqrt(Math.max(1, wordHashes.length));
   for (const [i, word] of wordHashes.entries()) {
     sink.add(NAMES.word, word, unit);
     sink.add(NAMES.pair, crossHash(word, wordHashes[i + 1] ?? 0), unit);
   }
   crosses(sink, NAMES.goalWord, view.goalWords, wordHashes);
+  const craft = parseCraft(action);
+  const made = {
+    wordHashes,
+    verb,
+    whole: hashText(action),
+    first: sink.vector(),
+    craft,
+    yields: craft?.output ?? parseGet(action),
+  };
+  if (action.length > MOST_LETTERS) return made;
+  if (known.size >= MOST_ACTIONS) known.clear();
+  known.set(action, made);
+  return made;
+}
+
+/** Returns the features of an action, which hold until the next one is described. */
+function describe(view: View, known: KnownAction, action: string, found: string | null): Sink {
+  const { wordHashes, verb, whole, first } = known;
+  const sink = scratch.emptied();
+  sink.addAll(first);
   crosses(sink, NAMES.stateWord, view.stateWords, wordHashes);
 
   sink.add(NAMES.goal, crossHash(view.goal, whole), 1);
@@ -100,17 +155,15 @@ function describe(view: View, action: string, found: string | null): FeatureVect
   sink.add(NAMES.goalShare, verb, share(wordHashes, view.goalWords));
   sink.add(NAMES.stateShare, verb, share(wordHashes, view.stateWords));
 
-  relations(sink, view.demand, action, verb);
+  relations(sink, view.demand, known);
   // Twice the size of the other blocks: in the search world one relation decides, and it must count against all words.
   if (found !== null) sink.add(NAMES.evidence, hashText(found), 2);
-  return sink.vector();
+  return sink;
 }
 
 /** Block 5. Every relation is added alone and in one conjunction of all, so that a few updates on one task teach the others. */
-function relations(sink: Sink, demand: Demand, action: string, verb: number): void {
+function relations(sink: Sink, demand: Demand, { craft, yields, verb }: KnownAction): void {
   if (demand.missing.size === 0) return;
-  const craft = parseCraft(action);
-  const yields = craft?.output ?? parseGet(action);
   const missing = yields ? findItem(demand.missing, yields.item) : undefined;
   const hop = missing ? Math.min(missing.hop, 5) : 6;
   const inputs = !craft
@@ -129,7 +182,9 @@ function relations(sink: Sink, demand: Demand, action: string, verb: number): vo
 
 function crosses(sink: Sink, name: number, left: readonly number[], right: readonly number[]): void {
   const unit = 1 / Math.sqrt(Math.max(1, left.length * right.length));
-  for (const a of left) for (const b of right) sink.add(name, crossHash(a, b), unit);
+  for (let i = 0; i < left.length; i++) {
+    for (let j = 0; j < right.length; j++) sink.add(name, crossHash(left[i] as number, right[j] as number), unit); // below lengths
+  }
 }
 
 function share(words: readonly number[], among: readonly number[]): number {
@@ -159,19 +214,46 @@ const NAMES = {
   evidence: name('evidence'),
 } as const;
 
+/** Words are at most 24 of an action, 24 of a goal, 32 of an observation; other features are 13 at most. */
+const MOST_FEATURES = 1 + 24 * (2 + 24 + 32) + 13;
+
 /** Gathers one sparse vector. */
 class Sink {
-  readonly #indices: number[] = [];
-  readonly #values: number[] = [];
+  readonly #indices = new Int32Array(MOST_FEATURES);
+  readonly #values = new Float64Array(MOST_FEATURES);
+  #count = 0;
+
+  emptied(): this {
+    this.#count = 0;
+    return this;
+  }
 
   add(name: number, feature: number, value: number): void {
     if (value === 0) return;
     const hash = crossHash(name, feature);
-    this.#indices.push(hash & (FEATURE_BUCKETS - 1));
-    this.#values.push(hash >>> 31 === 1 ? -value : value);
+    this.#indices[this.#count] = hash & (FEATURE_BUCKETS - 1);
+    this.#values[this.#count++] = hash >>> 31 === 1 ? -value : value;
+  }
+
+  addAll({ indices, values }: FeatureVector): void {
+    this.#indices.set(indices, this.#count);
+    this.#values.set(values, this.#count);
+    this.#count += indices.length;
   }
 
   vector(): FeatureVector {
-    return { indices: Int32Array.from(this.#indices), values: Float64Array.from(this.#values) };
+    return { indices: this.#indices.slice(0, this.#count), values: this.#values.slice(0, this.#count) };
+  }
+
+  score(weights: Float64Array): number {
+    let score = 0;
+    for (let i = 0; i < this.#count; i++) {
+      // indices stay below the buckets
+      score += (weights[this.#indices[i] as number] as number) * (this.#values[i] as number);
+    }
+    return score;
   }
 }
+
+/** One for all: features are described one after the other. */
+const scratch = new Sink();

@@ -18,7 +18,7 @@ export interface Amount {
   readonly count: number;
 }
 
-interface Recipe {
+export interface Recipe {
   readonly output: Amount;
   readonly inputs: readonly Amount[];
 }
@@ -95,9 +95,28 @@ function takeSpare(spare: Map<string, number>, item: string, wanted: number): nu
   return taken;
 }
 
-function recipesIn(text: string): Recipe[] {
+/** The recipes of the first observations that were read last: they stand in every state of an episode. */
+const recipesOf = new Map<string, readonly Recipe[]>();
+const MOST_TEXTS = 64; // of at most 65,536 letters each
+
+function recipesIn(text: string): readonly Recipe[] {
+  const known = recipesOf.get(text);
+  if (known) return known;
+  const recipes = readRecipes(text);
+  if (text.length > RECIPE_LETTERS) return recipes;
+  for (const oldest of recipesOf.keys()) {
+    if (recipesOf.size < MOST_TEXTS) break;
+    recipesOf.delete(oldest);
+  }
+  recipesOf.set(text, recipes);
+  return recipes;
+}
+
+const RECIPE_LETTERS = 65_536;
+
+function readRecipes(text: string): Recipe[] {
   const recipes: Recipe[] = [];
-  for (const line of text.slice(0, 65_536).split('\n')) {
+  for (const line of text.slice(0, RECIPE_LETTERS).split('\n')) {
     const recipe = parseCraft(line);
     if (recipe) recipes.push(recipe);
     if (recipes.length === 200) break;

@@ -19,6 +19,7 @@ import type { TextField } from '../../src/projections/answers/text-query.ts';
 import { seedOf } from '../../src/projections/lineage/recall-seeds.ts';
 import { readTouched } from '../../src/projections/lineage/recall-touched.ts';
 import { readPaths } from '../../src/projections/step-tree/read-paths.ts';
+import { ROLLOUT_ORDERINGS, readRollouts } from '../../src/projections/step-tree/read-rollouts.ts';
 import { readStepsById } from '../../src/projections/step-tree/read-steps.ts';
 import { readTrees, TREE_ORDERINGS } from '../../src/projections/step-tree/read-trees.ts';
 import { SHAPE } from './fill-answers.ts';
@@ -130,6 +131,11 @@ export function answerQuestions({
       name: 'trees of a run, by return variance',
       ask: (db, n) => readTrees(db, [{ runId: run(n) }], TREE_ORDERINGS.RETURN_VARIANCE_DESC, PAGE),
     },
+    {
+      name: 'rollouts of a task',
+      ask: (db, n) =>
+        readRollouts(db, [{ taskId: idOf(`task${n % 15}`), finished: true }], ROLLOUT_ORDERINGS.FINISHED_DESC, PAGE),
+    },
     ...(['RUN', 'TASK', 'DEPTH', 'KIND', 'POLICY_VERSION', 'ENVIRONMENT', 'TOOL'] as const).map(sums),
     {
       name: 'where two trajectories of a tree part',
@@ -150,7 +156,7 @@ export function answerQuestions({
 }
 
 /** As `md5(…)::uuid` in the fill. */
-function idOf(name: string): string {
+export function idOf(name: string): string {
   const hex = createHash('md5').update(name).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }

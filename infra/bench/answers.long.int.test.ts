@@ -30,6 +30,7 @@ describe('plans over 32,000 steps', () => {
     ['steps of a subtree, by visits', /^steps_parent$/],
     ['toolCalls by tool', /^tool_calls_tool$/],
     ['toolCalls by tool, the slowest', /^tool_calls_duration$/],
+    ['rollouts of a task', /^rollouts_of_tree$/],
     ['trees of a run, by return variance', /^returns_run_tree$/],
     ['aggregate(by: DEPTH) of one run', /^steps_of_tree$/],
   ])('the question "%s" is answered by its index', async (name, index) => {

@@ -2,45 +2,45 @@ import { loadavg } from 'node:os';
 import { buildIndex, readIndexes } from '../../src/projections/answers/build-indexes.ts';
 import { buildTextIndexes, readTextMark } from '../../src/projections/answers/text-indexes.ts';
 import { projections } from '../../src/projections/registry.ts';
+import { countRunsAgain } from '../../src/projections/runs/count-again.ts';
 import { answerQuestions } from './answer-questions.ts';
 import { explainQuestion } from './explain-questions.ts';
-import { type AnswersFill, eventsOf, fillAnswers, settleAnswers } from './fill-answers.ts';
+import { type AnswersFill, eventsOf, fillAnswers, type Saying, settleAnswers } from './fill-answers.ts';
+import { operationQuestions } from './operation-questions.ts';
 import { type Figure, isMet, type Outcome } from './outcome.ts';
 import { cpuSeconds, serverOf } from './paired/cpu-seconds.ts';
 import { median, percentile } from './percentile.ts';
 import type { Size, Stage, StageDatabase } from './stage.ts';
 
 const FILL: Record<Size, AnswersFill> = {
-  full: { trees: 9_000, runs: 20, tasks: 450 }, // 1,000,000 events
+  full: { trees: 18_000, runs: 40, tasks: 900 }, // 2,200,000 events
   quick: { trees: 60, runs: 4, tasks: 15 },
 };
 const TIMES: Record<Size, number> = { full: 25, quick: 2 };
 const COPIED: Record<Size, number> = { full: 10_000, quick: 500 }; // steps that are written again, for the cost of indexes
 const LARGE = 1_000; // rows: to spare reading so many one after the other is what an index is there for
-const GOAL_MS = 100;
+const GOAL_MS = 50;
 
 /**
- * Measures what GraphQL answers questions by over a million events: the 95th percentile of each, the CPU that it takes, which a
- * loaded machine does not change, and whether a large table is read sequentially; then what the indexes cost who writes steps.
+ * Measures what GraphQL answers questions by, and the lists of the studio, over two million events: the 95th percentile of each,
+ * the CPU that it takes, which a loaded machine changes less, and whether a large table is read sequentially; then what the
+ * indexes cost who writes steps.
  * The bench fails on such a reading, and on a percentile over its goal.
- * `ESPALIER_BENCH_EXPLAIN` names a question whose plan is printed.
+ * `ESPALIER_BENCH_EXPLAIN` names a question whose plan is printed, `ESPALIER_BENCH_TREES` another number of trees (110 events
+ * each), `ESPALIER_BENCH_KEEP` a folder for the database, which a later run finds filled.
  */
 export async function benchAnswers(stage: Stage): Promise<Outcome> {
   const database = await stage.database();
-  const fill = FILL[stage.size];
+  const fill = fillOf(stage.size);
   const began = performance.now();
   const say = (text: string) =>
     void process.stderr.write(`answers: ${((performance.now() - began) / 1_000).toFixed(0)} s, ${text}\n`);
-  await fillAnswers(database.db, fill, say);
-  for (const index of await readIndexes(database.db, projections, 'actions')) await buildIndex(database, index);
-  say('indexing texts');
-  await buildTextIndexes(database);
-  say('gathering statistics');
-  await settleAnswers(database.db);
+  await fillOnce(database, fill, say);
   const cpu = await meterOf(database);
   const figures: Figure[] = [];
   const scanned: string[] = [];
-  for (const question of answerQuestions({ ...fill, mark: await readTextMark(database.db) })) {
+  const mark = await readTextMark(database.db);
+  for (const question of [...answerQuestions({ ...fill, mark }), ...(await operationQuestions(fill))]) {
     await question.ask(database.db, 0);
     const taken: number[] = [];
     const used = await cpu(async () => {
@@ -78,12 +78,37 @@ export async function benchAnswers(stage: Stage): Promise<Outcome> {
   };
 }
 
+function fillOf(size: Size): AnswersFill {
+  const trees = Number(process.env.ESPALIER_BENCH_TREES ?? FILL[size].trees);
+  if (!Number.isInteger(trees) || trees < 60) throw new Error('ESPALIER_BENCH_TREES is a number of trees from 60');
+  const { runs, tasks } = FILL[size];
+  const share = trees / FILL[size].trees;
+  return { trees, runs: Math.max(4, Math.round(runs * share)), tasks: Math.max(15, Math.round(tasks * share)) };
+}
+
+/** Fills a database, unless it is a kept one that has been filled before. */
+async function fillOnce(database: StageDatabase, fill: AnswersFill, say: Saying): Promise<void> {
+  const { rows } = await database.pool.query<{ trees: number }>('select count(*)::int as trees from trees');
+  if (rows[0]?.trees === fill.trees) return;
+  if (rows[0]?.trees !== 0) throw new Error(`the kept database holds ${rows[0]?.trees} trees, not ${fill.trees}`);
+  await fillAnswers(database.db, fill, say);
+  for (const index of await readIndexes(database.db, projections, 'actions')) await buildIndex(database, index);
+  say('indexing texts');
+  await buildTextIndexes(database);
+  await countRunsAgain(database.db);
+  say('gathering statistics');
+  await settleAnswers(database.db);
+}
+
 /** What makes the bench fail: sequential scans, and figures that miss their goals. */
 export function failuresOf(figures: readonly Figure[], scanned: readonly string[]): readonly string[] {
   const late = figures.filter((figure) => isMet(figure) === false);
   return [
     ...scanned.map((reading) => `sequential scan of ${LARGE} rows or more: ${reading}`),
-    ...late.map(({ name, value, unit }) => `${name}: ${value.toFixed(1)} ${unit}, goal < ${GOAL_MS} ${unit}`),
+    ...late.map(({ name, value, unit, goal }) => {
+      const limit = goal?.kind === 'below' ? goal.limit : 0; // a late figure has such a goal
+      return `${name}: ${value.toFixed(1)} ${unit}, goal < ${limit} ${unit}`;
+    }),
   ];
 }
 

@@ -131,6 +131,8 @@ async function fillTables(db: Db, { trees, runs, tasks }: AnswersFill, say: Sayi
     select rollout_id, md5('batch' || (row_number() over (order by rollout_id)) % 100)::uuid, tree_id, 0, row_number() over (order by rollout_id)
     from samples where ordinal < 2`.execute(db);
   await sql`
+    update batches b set samples = (select count(*) from batch_samples s where s.batch_id = b.batch_id)`.execute(db);
+  await sql`
     insert into batch_acks (batch_id, lineage_id, policy_id, lease_id, version, checkpoint_id, acked_at, said)
     select batch_id, lineage_id, policy_id, batch_id, ordinal + 1, batch_id, now(), '' from batches where ordinal < 80`.execute(
     db,

@@ -69,8 +69,9 @@ export function openStage(size: Size, env: Readonly<Record<string, string | unde
   }
 
   async function startOwnPostgres(): Promise<string> {
-    const folder = await mkdtemp(join(tmpdir(), 'espalier-bench-'));
-    closing(() => rm(folder, { recursive: true, force: true }));
+    const kept = env.ESPALIER_BENCH_KEEP;
+    const folder = kept ?? (await mkdtemp(join(tmpdir(), 'espalier-bench-')));
+    if (kept === undefined) closing(() => rm(folder, { recursive: true, force: true }));
     const server = await startEmbeddedPostgres({ folder, durability: 'fsync' });
     closing(() => server.close());
     return server.url;

@@ -95,7 +95,10 @@ async function ofShops(db: Db, runId: string): Promise<PublishedMetric[]> {
   return rows.flatMap(({ count, mean }) => single('episode/webshop_task_score (not success_rate)', mean, count));
 }
 
-/** Of the actions that rollouts took: in the published loop an action is valid when it has the form that was asked for. */
+/**
+ * Of the actions that rollouts took, first tree by tree and rollout by rollout, as their index holds them: 36,000 steps take a
+ * third of the time of one large sort. In the published loop an action is valid when it has the form that was asked for.
+ */
 async function ofSteps(db: Db, runId: string): Promise<PublishedMetric[]> {
   const { rows } = await sql<{
     episodes: number;
@@ -111,25 +114,28 @@ async function ofSteps(db: Db, runId: string): Promise<PublishedMetric[]> {
     responseMax: number | null;
     cut: number;
   }>`
-    with acted as materialized (
-      select s.step_id, s.tree_id, s.rollout_id, s.well_formatted, s.prompt_tokens, s.completion_tokens
-      from trees t join steps s using (tree_id)
-      where t.run_id = ${runId}::uuid and s.depth > 0 and s.rollout_id is not null
-    )
-    select count(distinct rollout_id) as episodes, count(*) as steps,
-           avg(case when well_formatted then 1 else 0 end)::float8 as valid,
-           (select count(*) from acted a join (
-             select k.step_id from trees t cross join lateral (select c.step_id from tool_calls c where c.tree_id = t.tree_id offset 0) k
-             where t.run_id = ${runId}::uuid
-           ) k using (step_id)) as calls,
-           count(prompt_tokens) as prompts, avg(prompt_tokens)::float8 as prompt_mean, min(prompt_tokens) as prompt_min,
-           max(prompt_tokens) as prompt_max, avg(completion_tokens)::float8 as response_mean,
-           min(completion_tokens) as response_min, max(completion_tokens) as response_max,
+    select count(*) as episodes, coalesce(sum(r.steps), 0)::bigint as steps, (sum(r.valid) / sum(r.steps))::float8 as valid,
+           coalesce(sum(r.calls), 0)::bigint as calls, coalesce(sum(r.prompts), 0)::bigint as prompts,
+           (sum(r.prompt_sum) / nullif(sum(r.prompts), 0))::float8 as prompt_mean, min(r.prompt_min) as prompt_min,
+           max(r.prompt_max) as prompt_max, (sum(r.response_sum) / nullif(sum(r.responses), 0))::float8 as response_mean,
+           min(r.response_min) as response_min, max(r.response_max) as response_max,
            (select count(*) from trees t cross join lateral (
              select from steps c where c.tree_id = t.tree_id and c.finish_reason = 'length' and c.depth > 0
                and c.rollout_id is not null and c.completion_tokens is not null offset 0
            ) k where t.run_id = ${runId}::uuid) as cut
-    from acted`.execute(db);
+    from trees t cross join lateral (
+      select count(*) as steps, count(*) filter (where s.well_formatted) as valid, sum(k.calls) as calls,
+             count(s.prompt_tokens) as prompts, sum(s.prompt_tokens) as prompt_sum, min(s.prompt_tokens) as prompt_min,
+             max(s.prompt_tokens) as prompt_max, count(s.completion_tokens) as responses, sum(s.completion_tokens) as response_sum,
+             min(s.completion_tokens) as response_min, max(s.completion_tokens) as response_max
+      from (
+        select s.step_id, s.rollout_id, s.well_formatted, s.prompt_tokens, s.completion_tokens from steps s
+        where s.tree_id = t.tree_id and s.depth > 0 and s.rollout_id is not null offset 0) s
+      left join (
+        select c.step_id, count(*) as calls from tool_calls c where c.tree_id = t.tree_id group by c.step_id offset 0
+      ) k using (step_id)
+      group by s.rollout_id offset 0) r
+    where t.run_id = ${runId}::uuid`.execute(db);
   return rows.flatMap((row) => [
     ...single('episode/valid_action_ratio', row.valid, row.steps),
     ...single('episode/tool_call_count/mean', row.episodes === 0 ? null : row.calls / row.episodes, row.episodes),

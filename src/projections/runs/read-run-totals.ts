@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { successRate } from '../step-tree/success-rate.ts';
 
 /** What a run amounts to so far. Rates and means are null while there is nothing to divide by. */
 export interface RunTotals {
@@ -39,9 +38,6 @@ export interface DepthTotals {
   readonly maxSteps: number | null;
 }
 
-// Decimals, as the returns of whole runs are counted (`rewards/count-returns.ts`): one mean in both.
-const MEAN_RETURN = sql`avg(v.value::text::numeric)::float8`;
-
 /** Adds up what the folds counted of runs, in one statement: a row or a few for each partition. A run without trees has zeros. */
 export async function readRunTotals(db: Db, runs: readonly string[]): Promise<readonly RunTotals[]> {
   const { rows } = await sql<RunTotals>`
@@ -63,15 +59,25 @@ const COUNTS = [
 ];
 const summed = (column: string) => sql.raw(`coalesce(sum(${column}), 0)::bigint as ${column}`);
 
-/** Sums up the trees and rollouts of runs by the depth of their tasks, shallow first. */
+/**
+ * Sums up the trees and rollouts of runs by the depth of their tasks, shallow first: each tree by itself from what the indexes of
+ * trees hold, as a join of all three Postgres reads rollouts and returns whole. Returns are decimals, as those of whole runs are
+ * counted (`rewards/count-returns.ts`): one mean in both.
+ */
 export async function readDepthTotals(db: Db, runs: readonly string[]): Promise<readonly DepthTotals[]> {
   const { rows } = await sql<DepthTotals>`
-    select t.run_id, t.task_depth, count(distinct t.tree_id) as trees, count(distinct t.task_id) as tasks,
-           count(o.rollout_id) as rollouts, count(o.finished_at) as finished, count(*) filter (where o.success) as successes,
-           ${successRate('o')} as success_rate, ${MEAN_RETURN} as mean_return,
-           avg(o.steps) filter (where o.finished_at is not null)::float8 as mean_steps,
-           max(o.steps) filter (where o.finished_at is not null) as max_steps
-    from trees t left join rollouts o using (tree_id) left join returns v using (rollout_id)
+    select t.run_id, t.task_depth, count(*) as trees, count(distinct t.task_id) as tasks, sum(o.rollouts)::bigint as rollouts,
+           sum(o.finished)::bigint as finished, sum(o.successes)::bigint as successes,
+           case when sum(o.judged) > 0 then sum(o.successes)::float8 / sum(o.finished)::float8 end as success_rate,
+           (sum(v.total) / nullif(sum(v.returns), 0))::float8 as mean_return,
+           (sum(o.steps) / nullif(sum(o.walked), 0))::float8 as mean_steps, max(o.longest) as max_steps
+    from trees t
+    cross join lateral (
+      select count(*) as rollouts, count(finished_at) as finished, count(*) filter (where success) as successes, count(success) as judged,
+             sum(steps) filter (where finished_at is not null) as steps, count(steps) filter (where finished_at is not null) as walked,
+             max(steps) filter (where finished_at is not null) as longest
+      from rollouts where tree_id = t.tree_id) o
+    cross join lateral (select count(*) as returns, sum(value::text::numeric) as total from returns where tree_id = t.tree_id) v
     where t.run_id = any(${[...runs]}::uuid[])
     group by t.run_id, t.task_depth
     order by t.run_id, t.task_depth nulls last`.execute(db);

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
@@ -69,10 +69,37 @@ export async function readRollouts(
   return mapPages(await readPages(db, queries, ordering, page), toRollout);
 }
 
-/** Counts the rollouts of each filter, in one statement. */
+/** Counts the rollouts of each filter: where the folds keep the counts of its run, by these, and all others in one statement. */
 export async function countRollouts(db: Db, filters: readonly RolloutFilter[]): Promise<readonly number[]> {
-  const queries = filters.map((filter) => chosenRollouts(db, filter));
-  return countEach(db, queries);
+  const kept = filters.map(keptCount);
+  const runs = new Set(kept.flatMap((count) => count?.runId ?? []));
+  const [rows, counted] = await Promise.all([
+    runs.size === 0 ? [] : wholeRowsWhere(db, 'runCounts', { runId: runs }),
+    countEach(
+      db,
+      filters.filter((_, i) => kept[i] === null).map((filter) => chosenRollouts(db, filter)),
+    ),
+  ]);
+  const others = counted.values();
+  return kept.map((count) => {
+    if (count === null) return others.next().value ?? 0;
+    const ofRun = rows.filter(({ runId }) => runId === count.runId); // a row for each partition
+    return ofRun.reduce((sum, row) => count.columns.reduce((total, column) => total + row[column], sum), 0);
+  });
+}
+
+const OUTCOMES = ['terminated', 'truncated', 'failed', 'cancelled'] as const;
+
+interface KeptCount {
+  readonly runId: string;
+  readonly columns: readonly ((typeof OUTCOMES)[number] | 'rollouts')[];
+}
+
+/** The counts of a run that hold how many rollouts a filter chooses; null where none do. */
+function keptCount({ runId, outcomes, finished, ...others }: RolloutFilter): KeptCount | null {
+  if (runId === undefined || finished === false || Object.values(others).some((part) => part !== undefined)) return null;
+  if (outcomes !== undefined) return { runId, columns: OUTCOMES.filter((outcome) => outcomes.includes(outcome)) };
+  return { runId, columns: finished ? OUTCOMES : ['rollouts'] };
 }
 
 /** Reads rollouts by their ids, in one statement, in no order; ids that are unknown are left out. */
@@ -92,7 +119,12 @@ export function chosenRollouts(db: Db, filter: RolloutFilter) {
   let query = db.selectFrom('rollouts');
   if (filter.runId !== undefined) query = query.where('rollouts.runId', '=', filter.runId);
   if (filter.treeId !== undefined) query = query.where('rollouts.treeId', '=', filter.treeId);
-  if (filter.taskId !== undefined) query = query.where('rollouts.taskId', '=', filter.taskId);
+  const { taskId } = filter;
+  if (taskId !== undefined)
+    // through its trees, which are indexed by task, as the list of a few that they are: Postgres reads all rollouts for a join
+    query = query
+      .where('rollouts.taskId', '=', taskId)
+      .where((eb) => eb('rollouts.treeId', '=', eb.fn.any(treesOfTask(db, taskId))));
   if (filter.environment !== undefined) query = query.where('rollouts.environment', '=', filter.environment);
   if (filter.outcomes !== undefined)
     // a list of texts; `any` also takes an empty one
@@ -106,6 +138,11 @@ export function chosenRollouts(db: Db, filter: RolloutFilter) {
   if (filter.finishedFrom !== undefined) query = query.where('rollouts.finishedAt', '>=', filter.finishedFrom);
   if (filter.finishedUntil !== undefined) query = query.where('rollouts.finishedAt', '<', filter.finishedUntil);
   return query;
+}
+
+function treesOfTask(db: Db, taskId: string) {
+  const trees = db.selectFrom('trees').select('trees.treeId').where('trees.taskId', '=', taskId);
+  return sql<string[]>`array(${trees})`;
 }
 
 export function toRollout(row: Selectable<Tables['rollouts']>): RolloutRecord {

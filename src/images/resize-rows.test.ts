@@ -41,14 +41,11 @@ test('vectors resize any rows to the bytes of the plain form, in either order of
 test('a picture narrower than a vector, or with more rows than the loops have memory for, is left to the plain form', () => {
   const rows = openSegmentRows(100, 100);
   pushSegmentRows(rows, [noise(100, 10, 1)], loops);
-  for (const resized of [
-    { width: 15, height: 10 },
-    { width: 100, height: MOST_BYTES / 8 },
-  ]) {
-    expect(resizeRows(rows, { raw: { width: 100, height: 10 }, resized, bordered: resized }, 0, new Uint8Array(), loops)).toBe(
-      false,
-    );
-  }
+  const made = (width: number, coloured: number) => {
+    const sizes = { raw: { width: 100, height: 10 }, resized: { width, height: 8 }, bordered: { width, height: 8 } };
+    return resizeRows({ ...rows, coloured }, sizes, 0, new Uint8Array(width * 24), loops);
+  };
+  expect([made(16, 0), made(15, 0), made(16, MOST_BYTES / 200)]).toEqual([true, false, false]);
 });
 
 function side(most: number) {

@@ -42,7 +42,7 @@ export async function fillPool(db: Db, { policyId, name, groups, members }: Pool
           planned_rollouts, seed, opened_at, closed_at, close_reason)
         select tree_id, ${runId}::uuid, tree_id, 'bench', '', '', '', '', tree_id, '', ${members}, 0, now(), now(), 'complete' from r where ordinal = 0
       ), s as (
-        insert into steps (step_id, tree_id, parent_step_id, rollout_id, depth, log_offset, response, thought, action, observation, well_formatted,
+        insert into step_tree_v1.steps (step_id, tree_id, parent_step_id, rollout_id, depth, log_offset, response, thought, action, observation, well_formatted,
           executable, termination, policy_spans, policy_ms, environment_ms, occurred_at)
         select tree_id, tree_id, null, null, 0, 0, '', '', '', '', true, true, 'none', '[]'::jsonb, 0, 0, now() from r where ordinal = 0
         union all

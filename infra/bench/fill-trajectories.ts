@@ -20,7 +20,7 @@ export async function fillTrajectories(db: Db, { trajectories, runs }: { readonl
     select md5('rollout' || n)::uuid, t.tree_id, t.run_id, t.task_id, t.environment, t.root_step_id, n % ${ROLLOUTS}, n, 'bench', n / 8192,
       t.opened_at, t.opened_at + interval '61.5 s', 'terminated', n % 3 = 0, ${leaf}, 10 + n % 20, '' from ${each}`.execute(db);
   await sql`
-    insert into steps (step_id, tree_id, parent_step_id, rollout_id, depth, log_offset, response, thought, action, observation,
+    insert into step_tree_v1.steps (step_id, tree_id, parent_step_id, rollout_id, depth, log_offset, response, thought, action, observation,
       well_formatted, executable, termination, policy_spans, policy_ms, environment_ms, occurred_at)
     select ${leaf}, t.tree_id, t.root_step_id, md5('rollout' || n)::uuid, 10 + n % 20, n, '', '', 'inventory', '', true, true, 'terminated',
       '[]', 1, 1, t.opened_at from ${each}`.execute(db);

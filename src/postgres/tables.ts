@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 71fa06f710cc44c4
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: c69ab2f94fccffa1
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 

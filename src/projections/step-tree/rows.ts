@@ -57,6 +57,8 @@ export type StepRow = Row<typeof tables.steps>;
 
 export function stepRow({ event, offset }: Delivery<Envelope<'StepTaken'>>): StepRow {
   const { data } = event;
+  const said = texts({ response: data.response, thought: data.thought, action: data.action, observation: data.observation });
+  const responseIsAction = said.response !== '' && said.response === said.action;
   return {
     stepId: data.stepId,
     treeId: data.treeId,
@@ -78,7 +80,9 @@ export function stepRow({ event, offset }: Delivery<Envelope<'StepTaken'>>): Ste
     stateHash: data.stateHash,
     admissible: data.admissibleActions,
     occurredAt: event.occurredAt,
-    ...texts({ response: data.response, thought: data.thought, action: data.action, observation: data.observation }),
+    ...said,
+    ...(responseIsAction ? { response: '' } : {}),
+    responseIsAction,
   };
 }
 
@@ -114,6 +118,7 @@ export function rootRow({ event, offset }: Delivery<Envelope<'TreeOpened'>>): St
     stateHash: data.stateHash,
     admissible: data.admissibleActions,
     occurredAt: event.occurredAt,
+    responseIsAction: false,
     ...texts({ observation: data.observation }),
   };
 }

@@ -29,7 +29,8 @@ create index trees_name on trees (environment, alias, task_id, opened_at, tree_i
 create index trees_kind on trees (kind, environment, alias, task_id, opened_at, tree_id) where kind is not null;
 
 -- The root is a row of depth 0 with empty response and action: its observation is the task's first. Token arrays lie in
--- `token_bytes` (`token-bytes.ts`), those that do not fit there in `tokens`: one of the two is null.
+-- `token_bytes` (`token-bytes.ts`), those that do not fit there in `tokens`: one of the two is null. A response that is the
+-- action to the letter lies in the row once, as the action.
 create table steps (
   step_id           uuid             not null primary key,
   tree_id           uuid             not null,
@@ -56,13 +57,16 @@ create table steps (
   admissible        jsonb, --: string[]
   occurred_at       timestamptz      not null,
   blobs             jsonb, --: Blobs
-  token_bytes       bytea
+  token_bytes       bytea,
+  response_is_action boolean         not null default false
 );
 -- Numbers do not shrink by what Postgres compresses with, and it takes longer than reading them.
 alter table steps alter column token_bytes set storage external;
--- The token arrays as JSON, whichever way they are kept: programs of the release before read them so.
+-- The response of every step, and the token arrays as JSON, whichever way they are kept: programs of the release before read them
+-- so.
 create view steps_shown as
-select t.step_id, t.tree_id, t.parent_step_id, t.rollout_id, t.depth, t.log_offset, t.response, t.thought, t.action,
+select t.step_id, t.tree_id, t.parent_step_id, t.rollout_id, t.depth, t.log_offset,
+  case when t.response_is_action then t.action else t.response end as response, t.thought, t.action,
   t.observation, t.well_formatted, t.executable, t.termination, t.policy_spans,
   coalesce(t.tokens, (select jsonb_build_object('ids', jsonb_build_object('dtype', 'int32', 'length', n, 'bytes', translate(encode(substr(b, (9)::int, n * 4), 'base64'), E'\n', '')),
     'logProbs', case when f & 1 > 0 then jsonb_build_object('dtype', 'float32', 'length', n, 'bytes', translate(encode(substr(b, (9 + 4 * n)::int, n * 4), 'base64'), E'\n', '')) end,
@@ -73,7 +77,7 @@ select t.step_id, t.tree_id, t.parent_step_id, t.rollout_id, t.depth, t.log_offs
     from (select t.token_bytes as b, get_byte(t.token_bytes, 0) as f, get_byte(t.token_bytes, 4) + get_byte(t.token_bytes, 5) * 256 + get_byte(t.token_bytes, 6) * 65536 as n) packed
     where b is not null)) as tokens,
   t.prompt_tokens, t.completion_tokens, t.finish_reason, t.call, t.policy_ms, t.environment_ms, t.state_hash,
-  t.admissible, t.occurred_at, t.blobs, t.token_bytes
+  t.admissible, t.occurred_at, t.blobs, t.token_bytes, false as response_is_action
 from steps t;
 -- What is summed up of a tree lies in the index: a row of steps is a kilobyte. An index of actions costs who writes a step as
 -- much as all three of these: `espalier index --actions` builds it where it is wanted.

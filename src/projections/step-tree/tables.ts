@@ -1,6 +1,6 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 7891b2a21e4c9ec7
-import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
-import { column, type TypesOf, table } from '../../postgres/table.ts';
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: e99f637c0397b9ef
+import type { Blobs, Defaulted, Instant, Json } from '../../postgres/column-types.ts';
+import { column, defaulted, type TypesOf, table } from '../../postgres/table.ts';
 
 export const tables = {
   trees: table('trees', ['treeId'], {
@@ -51,6 +51,7 @@ export const tables = {
     occurredAt: column<Instant>('timestamptz'),
     blobs: column<Json<Blobs> | null>('jsonb'),
     tokenBytes: column<Buffer | null>('bytea'),
+    responseIsAction: defaulted<Defaulted<boolean>>('boolean'),
   }),
   rollouts: table('rollouts', ['rolloutId'], {
     rolloutId: column<string>('uuid'),

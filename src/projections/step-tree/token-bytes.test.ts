@@ -36,9 +36,11 @@ describe('token arrays as bytes', () => {
     expect([size([1, 1, 1]), size([1, 0, 1])]).toEqual([20, 23]);
   });
 
-  test('the view of the tables, and that of those which a migration altered, hold the expression of this release', () => {
-    const migration = new URL('../../../migrations/0044-token-bytes.sql', import.meta.url);
-    for (const file of [tablesFileOf('step-tree'), migration])
+  test('the view of the tables, and those of tables which migrations altered, hold the expression of this release', () => {
+    const migrations = ['0044-token-bytes.sql', '0049-response-once.sql'].map(
+      (name) => new URL(`../../../migrations/${name}`, import.meta.url),
+    );
+    for (const file of [tablesFileOf('step-tree'), ...migrations])
       expect(readFileSync(file, 'utf8')).toContain(`${tokensExpression('t')} as tokens`);
   });
 

@@ -81,7 +81,8 @@ test('verify names a prompt whose text was changed in the read models', async ()
   const { db } = platform.database;
   const { stepId } = steps[0]!;
   const { response } = await db.selectFrom('steps').select('response').where('stepId', '=', stepId).executeTakeFirstOrThrow();
-  const set = (text: string) => db.updateTable('steps').set({ response: text }).where('stepId', '=', stepId).execute();
+  const set = (text: string) =>
+    db.withSchema('step_tree_v1').updateTable('steps').set({ response: text }).where('stepId', '=', stepId).execute();
   await set(`${response} `);
   const { faults } = await verifyRecord(platform, { files: [], signal });
   await set(response);

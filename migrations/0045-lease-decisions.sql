@@ -22,6 +22,24 @@ begin
   return firsts;
 end $$;
 
+-- What log_append_fenced does, in the same way. Looked at behind the locks of the partitions: see 0021-run-epochs.sql.
+create function log_write_fenced(
+  runs uuid[], epochs bigint[],
+  ids integer[], counts integer[], slots integer[], ranks integer[], keys text[], starts integer[], lengths integer[], bodies bytea
+) returns bigint[] language plpgsql as $$
+declare
+  firsts bigint[] := log_write(ids, counts, slots, ranks, keys, starts, lengths, bodies);
+  fenced text;
+begin
+  select string_agg(e.run_id::text, ',') into fenced
+  from unnest(runs, epochs) as f (run_id, epoch) join run_epochs e using (run_id) where e.epoch > f.epoch;
+  if fenced is not null then
+    raise exception 'a later collector took over the run' using errcode = 'ESPFE', detail = fenced;
+  end if;
+  return firsts;
+end $$;
+
+-- Of the release before: log_append_fenced goes by it too.
 create or replace function log_append(
   ids integer[], counts integer[], slots integer[], ranks integer[], keys text[], starts integer[], lengths integer[], bodies bytea
 ) returns bigint[] language plpgsql as $$

@@ -19,8 +19,8 @@ const MOMENTS: Readonly<Record<string, WorstMoment>> = {
 };
 /** Only where the log lies in Postgres. */
 const APPENDS: Readonly<Record<string, WorstMoment>> = {
-  'an append that is not sent': { messages: [/^B .*log_append/], fate: 'unsent' },
-  'an append that is not answered': { messages: [/^B .*log_append/], fate: 'unanswered' },
+  'an append that is not sent': { messages: [/^B .*log_write/], fate: 'unsent' },
+  'an append that is not answered': { messages: [/^B .*log_write/], fate: 'unanswered' },
 };
 
 /** Only where it lies elsewhere: what the lease service decides is relayed. */

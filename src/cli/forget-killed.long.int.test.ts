@@ -41,7 +41,7 @@ const file = (name: string, call: 'rename' | 'rm', path: string, when: 'before' 
 const BLOB = '/[0-9a-f]{64}$';
 const ASIDE = '\\.removing$';
 const DRAFT = '/[0-9a-f]{64}\\.[0-9a-f]{12}$';
-const APPEND = /log_append/;
+const APPEND = /^B .*log_write/;
 const SHOWN = (table: string) => new RegExp(`create or replace view public\\.${table}`);
 
 /** In the order in which a forgetting comes to them: one that is killed at a point is continued to the next one. */

@@ -1,8 +1,9 @@
+import type { GrowthNotices } from './embedded-log-growth.ts';
 import type { LogTopic, Pool } from './embedded-log-topics.ts';
 import type { LogRecord, Receipt } from './event-log.ts';
 import { partitionOf } from './partition-for-key.ts';
 
-const FENCED = 'ESPFE'; // the SQLSTATE of log_append_fenced
+const FENCED = 'ESPFE'; // the SQLSTATE of log_write_fenced
 
 /** Collectors that appended were replaced by later ones: nothing of the transaction is in the log. */
 export class RunsFenced extends Error {
@@ -16,7 +17,7 @@ export class RunsFenced extends Error {
 
 /**
  * Appends records in one transaction and returns a receipt for each, in their order. The statement and its locking are
- * `log_append` in migrations/0002-log.sql; where collectors append, `log_append_fenced` in 0021-run-epochs.sql.
+ * `log_write` in migrations/0045-lease-decisions.sql; where collectors append, `log_write_fenced`. Readers get notice behind it.
  * @param topics must know every topic of the records.
  * @param sessions whether the pool's connections keep what was prepared on them: a pooler that lends them by the transaction
  *   would meet a statement's name on another one.
@@ -26,6 +27,7 @@ export async function appendRecords(
   pool: Pool,
   topics: ReadonlyMap<string, LogTopic>,
   records: readonly LogRecord[],
+  grown: GrowthNotices,
   sessions: boolean,
 ): Promise<readonly Receipt[]> {
   const places = records.map((record) => placeOf(record, topics));
@@ -51,6 +53,7 @@ export async function appendRecords(
   const keys = records.map(({ key }) => key);
   const values = [ids, counts, slots.map((slot) => slot + 1), ranks, keys, starts, lengths, bodies];
   const firsts = await append(pool, values, fencesOf(records), sessions);
+  grown.notify(ids);
   return places.map(({ topic, partition }, i) => ({
     topic,
     partition,
@@ -66,7 +69,7 @@ async function append(
   sessions: boolean,
 ): Promise<readonly number[]> {
   const fenced = fences.size > 0;
-  const name = fenced ? 'log_append_fenced' : 'log_append';
+  const name = fenced ? 'log_write_fenced' : 'log_write';
   const all = fenced ? [[...fences.keys()], [...fences.values()], ...values] : [...values];
   const places = all.map((_, i) => `$${i + 1}`).join(', ');
   try {

@@ -2,6 +2,7 @@ import { doubling, retry } from '../runtime/retry.ts';
 import { checkRecord } from './check-record.ts';
 import { appendRecords, placeOf, RunsFenced } from './embedded-log-append.ts';
 import { logFault } from './embedded-log-fault.ts';
+import type { GrowthNotices } from './embedded-log-growth.ts';
 import { findTopics, type LogTopic, type Pool, refuseUnknown } from './embedded-log-topics.ts';
 import { LogError, type LogRecord, type Receipt } from './event-log.ts';
 import { partitionOf } from './partition-for-key.ts';
@@ -30,6 +31,7 @@ interface Call {
  */
 export class EmbeddedAppender {
   readonly #pool: Pool;
+  readonly #grown: GrowthNotices;
   readonly #patienceMs: number;
   readonly #sessions: boolean;
   readonly #topics = new Map<string, LogTopic>();
@@ -38,8 +40,13 @@ export class EmbeddedAppender {
   #closed = false;
 
   /** @param sessions whether connections of the pool are sessions of one's own. */
-  constructor(pool: Pool, { patienceMs, sessions }: { readonly patienceMs: number; readonly sessions: boolean }) {
+  constructor(
+    pool: Pool,
+    grown: GrowthNotices,
+    { patienceMs, sessions }: { readonly patienceMs: number; readonly sessions: boolean },
+  ) {
     this.#pool = pool;
+    this.#grown = grown;
     this.#patienceMs = patienceMs;
     this.#sessions = sessions;
   }
@@ -120,6 +127,7 @@ export class EmbeddedAppender {
             this.#pool,
             this.#topics,
             known.flatMap((call) => call.records),
+            this.#grown,
             this.#sessions,
           );
     });

@@ -18,7 +18,7 @@ export interface Session {
 }
 type Client = Awaited<ReturnType<typeof connect>>;
 
-/** The channel on which appends name the partitions that grew; see log_append. */
+/** The channel on which appends name the partitions that grew; see embedded-log-growth.ts. */
 export const RECORDS_CHANNEL = 'espalier_log';
 /** The channel on which a member says that it came, left or gave partitions back; the payload is the group's id. */
 export const MEMBERS_CHANNEL = 'espalier_log_members';

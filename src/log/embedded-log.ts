@@ -44,8 +44,8 @@ export async function openEmbeddedLog({
   leaseMs = LEASE_MS,
 }: EmbeddedLogOptions): Promise<EventLog> {
   const pool = openPool(url, { max: CONNECTIONS, applicationName: 'espalier log' });
-  const appender = new EmbeddedAppender(pool, { patienceMs, sessions: url === directUrl });
   const grown = openGrowthNotices(pool);
+  const appender = new EmbeddedAppender(pool, grown, { patienceMs, sessions: url === directUrl });
   const subscriptions = new Map<Subscription, string>();
   let closed: Promise<void> | undefined;
   try {
@@ -63,7 +63,7 @@ export async function openEmbeddedLog({
     async whilePlaced(of, work) {
       const partitionId = await appender.place(of);
       const done = await work(partitionId);
-      if (partitionId !== undefined) grown.notify(partitionId);
+      if (partitionId !== undefined) grown.notify([partitionId]);
       return done;
     },
     async subscribe(options) {
@@ -117,8 +117,7 @@ export async function openEmbeddedLog({
 
   async function closeAll(): Promise<void> {
     await Promise.all([
-      closeWithin({ what: 'the appends of the log', close: () => appender.close() }),
-      closeWithin({ what: 'the notices of appends', close: () => grown.close() }),
+      closeWithin({ what: 'the appends of the log', close: () => appender.close().then(() => grown.close()) }),
       ...[...subscriptions].map(([subscription, group]) =>
         closeWithin({ what: `the subscription of the group ${group}`, close: () => subscription.close() }),
       ),

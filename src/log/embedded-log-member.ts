@@ -26,7 +26,7 @@ import type { Answer, LogBatch, StoredRecord, SubscribeOptions } from './event-l
 const BATCH_LIMIT = 1_000; // as the Kafka adapter
 const STATUS_MS = 500; // how soon the death of a member is noticed; who leaves in order says so
 const RENEWALS = 5; // in the time of one lease: a busy machine may delay some
-const POLL_MS = 1_000; // the safety net under notices: who appended may be killed before it gives one
+const POLL_MS = 1_000; // the safety net under notices: who appended may be killed before it sends one
 const FETCHES_AT_ONCE = 8; // each of all partitions that have records and are not in flight: a slow handler holds up its own alone
 
 /** What a handler threw, as opposed to what the database threw. */

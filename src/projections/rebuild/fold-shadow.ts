@@ -122,7 +122,8 @@ export async function foldShadow({
   const close = async () => void (await Promise.all(members.map((member) => member.close())));
   await refuseRecordsGone({ log, database, build });
   try {
-    for (let i = 0; i < MEMBERS; i++) members.push(await subscribe());
+    const count = share.of === 1 ? MEMBERS : 1; // threads are there to decode while others wait
+    for (let i = 0; i < count; i++) members.push(await subscribe());
   } catch (error) {
     await close();
     throw error;

@@ -33,7 +33,7 @@ export interface FromFoldThread {
   readonly reason: string;
 }
 
-const CONNECTIONS = 10; // transactions of the partitions that are folded at once, and the look at cursors
+const CONNECTIONS = 4; // two rebuilds of four threads, with their logs, stay below the 100 that Postgres allows by default
 
 /**
  * Folds a thread's share of the partitions into a build, by a fold of its own, until it is asked to end. A tree lies in one

@@ -75,13 +75,19 @@ export function ends(log: TestLog): Offsets {
 }
 
 /**
- * The rows of each table of read models as sorted text, in the schema that the connection reads, and the quarantine with them.
+ * The rows of each table of read models as readers see them, as sorted text, in the schema that the connection reads, and the
+ * quarantine with them.
  */
 export async function tablesOf(db: Db, names: readonly string[]): Promise<Record<string, string[]>> {
   const tables: Record<string, string[]> = {};
   for (const name of [...names, 'quarantine']) {
+    const { rows: found } = await sql<{
+      shown: string;
+    }>`select coalesce(to_regclass(${`${name}_shown`})::text, ${name}) as shown`.execute(db);
     const { rows } = await sql<{ row: string }>`
-      select (to_jsonb(t) - '{quarantined_at}'::text[])::text as row from ${sql.table(name)} t order by 1`.execute(db);
+      select (to_jsonb(t) - '{quarantined_at}'::text[])::text as row from ${sql.table(found[0]?.shown ?? name)} t order by 1`.execute(
+      db,
+    );
     tables[name] = rows.map(({ row }) => row);
   }
   return tables;

@@ -40,8 +40,13 @@ function changed(value: unknown, path: readonly number[], by: unknown, how: 'put
   return Array.isArray(value) ? value.map((held, i) => (i === Number(key) ? put : held)) : { ...value, [key]: put };
 }
 
-test('an event of every type fits its schema', () => {
-  for (const event of everyEvent()) expect([event.type, compileFits(schemaOf(event.type))(event)]).toEqual([event.type, true]);
+test('an event of every type fits its schema as soon as its fields have the order of the schema', () => {
+  for (const event of everyEvent()) {
+    const schema = schemaOf(event.type);
+    expect([event.type, compileFits(schema)(schema.parse(event))]).toEqual([event.type, true]);
+    const turned = Object.fromEntries(Object.entries(event).reverse());
+    expect([event.type, compileFits(schema)(turned)]).toEqual([event.type, false]);
+  }
 });
 
 test.each(TYPES)('what fits the schema of %s is what parsing returns, whatever is changed in an event', (type) => {
@@ -56,7 +61,7 @@ test.each(TYPES)('what fits the schema of %s is what parsing returns, whatever i
       if (!fits(other)) return;
       const parsed = schema.safeParse(other);
       expect(parsed.success).toBe(true);
-      expect(JSON.stringify(sorted(parsed.data))).toBe(JSON.stringify(sorted(other)));
+      expect(JSON.stringify(parsed.data)).toBe(JSON.stringify(other));
     }),
     { numRuns: runs(160) },
   );
@@ -71,11 +76,3 @@ test('a schema that changes what it reads, or that nothing here knows, fits noth
   expect(compileFits(z.strictObject({ a: z.number().default(1) }))({})).toBe(false);
   expect(compileFits(z.tuple([z.number()]))([1])).toBe(false);
 });
-
-function sorted(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(sorted);
-  return Object.entries(value)
-    .map(([name, held]) => [name, sorted(held)])
-    .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1));
-}

@@ -110,19 +110,20 @@ function recordFits({ keyType, valueType }: Def): Fits | undefined {
     isObject(value) && Object.entries(value).every(([name, held]) => name !== '__proto__' && key(name) && item(held));
 }
 
-/** A field that is there, and one that may be away: an object has no others where as many are there as it has names. */
+/** Its fields, and no others, in the order of the schema: parsing returns an object in that order, and its bytes are kept. */
 function objectFits({ shape, catchall }: Def): Fits | undefined {
   if ((catchall?._zod.def as unknown as Def | undefined)?.type !== 'never') return undefined;
   const fields = Object.entries(shape).map(([name, field]) => ({ name, fits: compileFits(field) }));
   return (value) => {
     if (!isObject(value)) return false;
+    const names = Object.keys(value);
     let present = 0;
     for (const { name, fits } of fields) {
       const held = value[name];
       if (!fits(held)) return false;
-      if (held !== undefined) present++;
+      if (held !== undefined && names[present++] !== name) return false;
     }
-    return present === Object.keys(value).length;
+    return present === names.length;
   };
 }
 

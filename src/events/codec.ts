@@ -112,9 +112,11 @@ export function parseEnvelope(value: unknown): Decoded {
   }
   const upcasted = version < current ? upcast(type, version, value) : value;
   const schema = schemaOf(type);
+  const fits = fitsOf(type, schema);
+  const ordered = fits(upcasted) ? upcasted : inOrder(schema, upcasted);
   let event: Envelope;
-  if (fitsOf(type, schema)(upcasted))
-    event = upcasted as Envelope; // as the schema of `type` would return it
+  if (ordered === upcasted || fits(ordered))
+    event = ordered as Envelope; // as the schema of `type` would return it
   else {
     const parsed = schema.safeParse(upcasted);
     if (!parsed.success) return firstIssue(parsed.error);
@@ -126,6 +128,19 @@ export function parseEnvelope(value: unknown): Decoded {
   return { kind: 'event', event };
 }
 
+/** Returns the fields of an envelope in the order of its schema, in which they are recorded; producers have another one. */
+function inOrder({ shape }: z.ZodObject, envelope: object): object {
+  const fields: Readonly<Record<string, unknown>> = { ...envelope };
+  const ordered: Record<string, unknown> = {};
+  let present = 0;
+  for (const name in shape) {
+    if (!Object.hasOwn(fields, name)) continue;
+    ordered[name] = fields[name];
+    present++;
+  }
+  return present === Object.keys(fields).length ? ordered : fields; // others are not known: parsing says which
+}
+
 const compiled = new Map<EventType, Fits>();
 function fitsOf(type: EventType, schema: z.ZodType): Fits {
   const known = compiled.get(type);
@@ -135,10 +150,10 @@ function fitsOf(type: EventType, schema: z.ZodType): Fits {
   return fits;
 }
 
-const schemas = new Map<EventType, z.ZodType>();
+const schemas = new Map<EventType, z.ZodObject>();
 
 /** Returns the schema of a whole event (envelope and data) of a type in its current version. */
-export function schemaOf(type: EventType): z.ZodType {
+export function schemaOf(type: EventType): z.ZodObject {
   let schema = schemas.get(type);
   if (!schema) {
     const { version, data } = catalogue[type];

@@ -4,6 +4,10 @@ do $$
 declare
   found record;
 begin
+  -- The view before its table, as readers lock them: the other way round both would wait for each other.
+  if to_regclass('public.events') is not null then
+    lock table public.events in access exclusive mode;
+  end if;
   for found in select nspname from pg_namespace where nspname ~ '^journal_v[0-9]+(_b[0-9]+)?$'
   loop
     execute format('alter table %I.events add column if not exists log_partition integer', found.nspname);

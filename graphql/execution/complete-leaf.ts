@@ -32,7 +32,8 @@ export function caught(
   path: Path,
   type: GraphQLOutputType,
 ): null {
-  for (const error of thrown instanceof AggregateError ? thrown.errors : [thrown]) {
+  const parts = thrown instanceof AggregateError && typeof path.key !== 'number'; // of an item its own words, as yoga has it
+  for (const error of parts ? thrown.errors : [thrown]) {
     const located = locatedError(error, nodes, keysOf(path));
     if (isNonNullType(type)) throw located;
     errors.push(located);

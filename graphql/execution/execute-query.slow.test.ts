@@ -226,3 +226,19 @@ test.each([
   const root = () => ({ text: 'here' });
   expect(await ask('ours', query, root, variables)).toEqual(await ask("yoga's", query, root, variables));
 });
+
+test('an item of a list that fails while others wait leaves no rejection that nobody handles', async () => {
+  const unhandled: unknown[] = [];
+  const note = (error: unknown) => unhandled.push(error);
+  process.on('unhandledRejection', note);
+  try {
+    const later = () => new Promise((_, reject) => setTimeout(() => reject(new Error('later')), 1));
+    const root = () => ({ manySure: [{ sure: 'x', oneSure: later() }, { sure: null }] });
+    const { text } = await ask('ours', '{ node { manySure { sure oneSure { text } } } }', root, {});
+    expect(text).toContain('Cannot return null for non-nullable field Node.sure');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(unhandled).toEqual([]);
+  } finally {
+    process.off('unhandledRejection', note);
+  }
+});

@@ -20,7 +20,8 @@ type Execute = (args: ExecutionArgs) => unknown;
 /**
  * Executes queries as the executor of yoga does, to the same bytes, errors included: fields that no resolver has work for are
  * read off their record, without the arguments, the path and the info that the executor makes for each. Of a tree of 1,000 steps
- * with ten fields that is a fifth of all work. Mutations, subscriptions and requests that cannot be begun are left to it.
+ * with ten fields that is a fifth of all work. No resolver here throws what is no Error or answers an async iterable, where both
+ * differ. Mutations, subscriptions and requests that cannot be begun are left to it.
  */
 export function executeQuery(args: ExecutionArgs, otherwise: Execute): unknown {
   const operation = queryOf(args);

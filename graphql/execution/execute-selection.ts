@@ -133,7 +133,12 @@ function completeList(
         waits = true;
       }
     } catch (error) {
-      completed = caught(execution, error, field.nodes, itemPath, type);
+      try {
+        completed = caught(execution, error, field.nodes, itemPath, type);
+      } catch (located) {
+        for (const before of items) if (isPromise(before)) before.then(undefined, () => undefined); // nobody waits for them
+        throw located;
+      }
     }
     items.push(completed);
   }

@@ -33,11 +33,14 @@ export async function serveThread(port: MessagePort, { config, ...urls }: Thread
   const ends = askEnds(say);
   const writes = askToAnnotate(say);
   const releases = askToRelease(say);
+  const logger = loggerTo(say);
+  // A field that fails while others of its answer wait leaves them to nobody: without a listener the thread would end for all.
+  process.on('unhandledRejection', (reason) => logger.warn('a query failed behind its answer', { reason: String(reason) }));
   const open = openAll(urls, config, {
     log: ends.log,
     annotate: writes.annotate,
     release: releases.release,
-    logger: loggerTo(say),
+    logger,
     used: (key, use) => say({ kind: 'used', key, use }),
   });
   port.on('message', (message: ToThread) => {

@@ -21,9 +21,7 @@ export function openGrowthNotices(pool: Pool): GrowthNotices {
   return {
     notify(partitionIds) {
       for (const id of partitionIds) waiting.add(id);
-      sending ??= send().finally(() => {
-        sending = undefined;
-      });
+      sending ??= send();
     },
     close: async () => sending,
   };
@@ -35,5 +33,6 @@ export function openGrowthNotices(pool: Pool): GrowthNotices {
       waiting.clear();
       await pool.query('select pg_notify($1, $2)', [RECORDS_CHANNEL, named]).catch(() => undefined);
     }
+    sending = undefined; // in the turn of the last look: what comes from now on is sent by another call
   }
 }

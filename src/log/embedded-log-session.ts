@@ -199,13 +199,18 @@ export interface Run {
 const PARTITION_BYTES = 4 * 1024 * 1024;
 const FETCH_BYTES = 8 * 1024 * 1024;
 
-/** Reads the records of partitions, each from an offset on and in order: at most `limit` of one, at least one that is there. */
+const LEAST_EACH = 256; // records of a partition
+
+/**
+ * Reads the records of partitions, each from an offset on and in order: of one at most `limit`, of several at most their part of
+ * it or a few hundred, at least one that is there.
+ */
 export async function fetchRecords(
   { ask }: Session,
   runs: readonly Run[],
   limit: number,
 ): Promise<ReadonlyMap<number, StoredRecord[]>> {
-  const most = wholeNumber(limit);
+  const most = wholeNumber(Math.min(limit, Math.max(LEAST_EACH, Math.ceil(limit / runs.length))));
   const bytes = wholeNumber(Math.min(PARTITION_BYTES, Math.floor(FETCH_BYTES / runs.length)));
   const asked = runs.map(({ partitionId, next }) => `(${wholeNumber(partitionId)}, ${wholeNumber(next)}::bigint)`).join(', ');
   // octet_length reads the size of a large value without fetching it.

@@ -118,7 +118,7 @@ export function placedLog(log: EventLog, options: PlacedLogOptions): EventLog {
     if (closed || !isSettled()) return work(undefined);
     const [placed] = await place([{ ...of, value: NOTHING }]);
     const done = whilePlaced(placed ?? of, work).finally(() => inFlight--);
-    elsewhere = Promise.allSettled([elsewhere, done]);
+    elsewhere = Promise.allSettled([elsewhere, done]).then(() => undefined); // else each keeps all before it
     return done;
   }
 

@@ -1,4 +1,4 @@
-;; The inner loops of a resize, on vectors of 128 bits. `reference-loops.ts` says what each does, byte for byte.
+;; The inner loops of a resize, on vectors of 128 bits. `../lanczos.ts` is the plain form of what they do, byte for byte.
 ;;
 ;; A weight of 22 fractional bits is given in two halves, weight = upper * 4096 + lower with lower from 0 to 4095, so that each
 ;; multiplies bytes as 16-bit integers and `dot` sums up pairs of products: exact in 32 bits, and faster than 32-bit products.

@@ -94,8 +94,8 @@ interface KnownAction {
 
 /** The actions of the goals that were asked for last: most candidates of a state are those of the state before. */
 const knownByGoal = new Map<string, Map<string, KnownAction>>();
-const MOST_GOALS = 64;
-const MOST_ACTIONS = 512; // about 1 KB each
+const MOST_GOALS = 8;
+const MOST_ACTIONS = 512; // 1 KB each in TextCraft, up to 8 KB where goals and actions are long
 const MOST_LETTERS = 1_000; // of a goal or an action that is kept
 
 function knownOf(goal: string): Map<string, KnownAction> {

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { catalogue, isEventType } from '../../events/catalogue.ts';
 import { decode } from '../../events/codec.ts';
 import type { Db } from '../../postgres/database.ts';
@@ -17,7 +17,9 @@ export interface JournalRow {
   readonly body: string;
 }
 
-/** Reads what the journal holds behind `from` up to `to`. */
+const NO_TEXT = '22021'; // bytes that are no UTF-8
+
+/** Reads what the journal holds behind `from` up to `to`. A body that is no text any more is ''. */
 export async function readRows(
   db: Db,
   topic: string,
@@ -25,13 +27,26 @@ export async function readRows(
   from: number,
   to: number,
 ): Promise<Map<number, JournalRow>> {
-  const { rows } = await sql<JournalRow>`
+  const read = async (body: RawBuilder<unknown>) => {
+    const { rows } = await sql<JournalRow>`
     select "offset", event_id, type, stream, sequence, producer, correlation_id,
-           extract(epoch from occurred_at)::text as occurred_at, coalesce(body, '') as body
+           extract(epoch from occurred_at)::text as occurred_at, ${body} as body
     from events
     where topic = ${topic} and partition = ${partition} and "offset" > ${from} and "offset" <= ${to}
     order by "offset"`.execute(db);
-  return new Map(rows.map((row) => [row.offset, row]));
+    return new Map(rows.map((row) => [row.offset, row]));
+  };
+  try {
+    return await read(sql`coalesce(body, '')`);
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== NO_TEXT) throw error;
+    if (to - from === 1) return read(sql`''`);
+    const middle = Math.floor((from + to) / 2); // one of the log in this database was damaged: find it
+    return new Map([
+      ...(await readRows(db, topic, partition, from, middle)),
+      ...(await readRows(db, topic, partition, middle, to)),
+    ]);
+  }
 }
 
 /** Names the columns of a row that its body contradicts. `position` is not in the body: it follows from the order of the log. */

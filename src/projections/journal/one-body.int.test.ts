@@ -88,6 +88,19 @@ describe('the body of an event of the log in this database', () => {
   });
 });
 
+test('a record that is damaged so that it is no text is named by verification', async () => {
+  const events = recordTree('one');
+  await append(events);
+  const [, , hurt] = events;
+  await query(`update log_records set value = value || '\\xff' where value like '%"id":"${hurt?.id}"%'`);
+  const { faults } = await verifyRecord(platform, { files: [], signal, log: 'left out' });
+  expect(faults.map(({ what, kind, place }) => [what, kind, place])).toContainEqual([
+    'event',
+    'changed',
+    expect.stringContaining(`event ${hurt?.id}`),
+  ]);
+});
+
 describe('a journal that keeps its bodies', () => {
   test('the tables of the release before keep every body, and their rebuild is equal and keeps none', async () => {
     await asBefore();

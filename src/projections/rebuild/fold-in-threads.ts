@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { EventLog, Subscription } from '../../log/event-log.ts';
@@ -115,7 +114,7 @@ export async function foldInThreads({
 
 async function closeWorker(worker: Worker): Promise<void> {
   if (worker.threadId < 0) return; // it ended
-  const exited = once(worker, 'exit');
+  const exited = new Promise((resolve) => worker.once('exit', resolve)); // also of one that fails meanwhile
   worker.postMessage('end');
   const timer = setTimeout(() => void worker.terminate(), CLOSE_MS);
   await exited.finally(() => clearTimeout(timer));

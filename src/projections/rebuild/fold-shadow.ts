@@ -117,6 +117,7 @@ export async function foldShadow({
       handle,
       startAt,
       batchLimit: BATCH_LIMIT,
+      ephemeral: true, // the cursors of the build say where to go on
     });
   const members: Subscription[] = [];
   const close = async () => void (await Promise.all(members.map((member) => member.close())));

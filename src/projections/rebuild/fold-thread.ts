@@ -33,6 +33,7 @@ export interface FromFoldThread {
   readonly reason: string;
 }
 
+const CONNECT_MS = 120_000; // a fetch may hold slices of all partitions, which take turns
 const CONNECTIONS = 4; // two rebuilds of four threads, with their logs, stay below the 100 that Postgres allows by default
 
 /**
@@ -44,7 +45,11 @@ export async function serveFoldThread(port: MessagePort, { source, build: given,
   const opened: ClosingPart[] = [];
   try {
     useKeyWrapping(source.masterKeyFile === null ? null : await readMasterKey(source.masterKeyFile));
-    const database = await openDatabase(source.databaseUrl, { applicationName: 'espalier fold', max: CONNECTIONS });
+    const database = await openDatabase(source.databaseUrl, {
+      applicationName: 'espalier fold',
+      max: CONNECTIONS,
+      connectMs: CONNECT_MS,
+    });
     opened.push({ what: 'the database', close: () => database.close() });
     const log = await openLogSource(source.log, 'fold');
     opened.push({ what: 'the log', close: () => log.close() });

@@ -6,6 +6,7 @@ import type { Envelope } from '../../events/envelope.ts';
 import type { Offsets } from '../../log/event-log.ts';
 import { type Database, type Db, openDatabase } from '../../postgres/database.ts';
 import { topicsOf } from '../../projections/apply-slice.ts';
+import { tablesOf } from '../../projections/as-of/as-of-testing.ts';
 import { keepSnapshots } from '../../projections/as-of/snapshots.ts';
 import { decodeRecords } from '../../projections/decode-records.ts';
 import { applyIsolatingPoison } from '../../projections/isolate-poison.ts';
@@ -193,12 +194,8 @@ test('live, rebuild, as-of, rewards-at and subscriber agree, whatever came early
       const snapshots = keepSnapshots(databases[0]?.database as Database, databases[0]?.made.url ?? '', { records: 10_000 });
       try {
         const snapshot = await snapshots.at({ kind: 'position', position }, 'all', new AbortController().signal);
-        for (const table of Object.keys(await readModels(atOnce))) {
-          const rowsOf = async (db: Db) =>
-            (await sql<{ row: string }>`select to_jsonb(t)::text as row from ${sql.table(table)} t order by 1`.execute(db)).rows;
-          expect([table, await rowsOf(snapshot.db)]).toEqual([table, await rowsOf(atOnce)]);
-        }
-        expect(await quarantineOf(snapshot.db)).toEqual(await quarantineOf(atOnce));
+        const tables = Object.keys(await readModels(atOnce));
+        expect(await tablesOf(snapshot.db, tables)).toEqual(await tablesOf(atOnce, tables));
         snapshot.release();
       } finally {
         await snapshots.close();

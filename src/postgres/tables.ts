@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 6e6787a066c7b777
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 7a5645d2a63519ec
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 

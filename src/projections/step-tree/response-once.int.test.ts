@@ -5,7 +5,7 @@ import { appendTo, testLog } from '../../testing/given-events.ts';
 import { ends, NEVER, projectUpTo, useAsOf } from '../as-of/as-of-testing.ts';
 
 const asOf = useAsOf();
-const MIGRATION = new URL('../../../migrations/0045-response-once.sql', import.meta.url);
+const MIGRATION = new URL('../../../migrations/0043-smaller-steps.sql', import.meta.url);
 const SAID = [
   ['go north', 'go north'],
   ['Thought: there.\nAction: go north', 'go north'],

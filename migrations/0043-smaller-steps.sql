@@ -1,5 +1,5 @@
--- A response that is the action to the letter lies in the row of its step once, in the tables of every version and build that is
--- there: who reads `steps` in `public` sees it as before. Rows that are there stay as they are.
+-- Smaller rows of steps, in the tables of every version and build that is there: token arrays as bytes, and a response that is the
+-- action to the letter once. Who reads `steps` in `public` sees both as before; rows that are there stay as they are.
 do $$
 declare
   found record;
@@ -12,6 +12,8 @@ begin
     select n.nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname ~ '^step_tree_v[0-9]+(_b[0-9]+)?$' and c.relname = 'steps' and c.relkind = 'r'
   loop
+    execute format('alter table %I.steps add column if not exists token_bytes bytea', found.nspname);
+    execute format('alter table %I.steps alter column token_bytes set storage external', found.nspname);
     execute format('alter table %I.steps add column if not exists response_is_action boolean not null default false', found.nspname);
     execute format($create$create or replace view %I.steps_shown as
 select t.step_id, t.tree_id, t.parent_step_id, t.rollout_id, t.depth, t.log_offset,

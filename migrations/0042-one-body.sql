@@ -1,5 +1,5 @@
--- Where the body of an event lies in the log: the journals that are built from now on keep no second copy of it. Those that are there
--- go on as they are, until `espalier rebuild journal`.
+-- Where the body of an event lies in the log: the journals that are built from now on keep no second copy of it. Those that are
+-- there go on as they are, until `espalier rebuild journal`.
 do $$
 declare
   found record;

@@ -1,5 +1,5 @@
--- Smaller rows of steps, in the tables of every version and build that is there: token arrays as bytes, and a response that is the
--- action to the letter once. Who reads `steps` in `public` sees both as before; rows that are there stay as they are.
+-- Smaller rows of steps, in the tables of every version and build that is there: token arrays as bytes, and a response that is
+-- the action to the letter once. Who reads `steps` in `public` sees both as before; rows that are there stay as they are.
 do $$
 declare
   found record;

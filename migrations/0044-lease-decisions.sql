@@ -1,5 +1,6 @@
--- What log_append does, without the notice to waiting readers. A transaction that notifies takes a lock of the whole server until it is durable, so that
--- those of many at once wait for the disk one after the other: who appends with this gives notice behind it, by itself.
+-- What log_append does, without the notice to waiting readers. A transaction that notifies takes a lock of the whole server
+-- until it is durable, so that those of many at once wait for the disk one after the other: who appends with this gives notice
+-- behind it, by itself.
 create function log_write(
   ids integer[], counts integer[], slots integer[], ranks integer[], keys text[], starts integer[], lengths integer[], bodies bytea
 ) returns bigint[] language plpgsql as $$
@@ -51,13 +52,14 @@ begin
   return firsts;
 end $$;
 
--- Carries out what the lease service decided about a policy, in one statement: its row becomes `after`, what is noted of the batch is kept, and
--- its events are appended to the log of this database, or lie in the outbox. `seen` is the row version (xmin) that the decision was made from, null
--- of a policy without a row: where it is another by now, nothing is done and the answer is 'changed'. Who finds the row locked waits for
--- its holder and is told the same, since what was decided (a deadline) would be as old as the wait.
--- `partition`: where the stream lies in the log of this database; null for a log that lies elsewhere. An event goes there only when none of its
--- stream waits in the outbox, whose counter in outbox_streams is locked until the end: the order of a stream is that of its numbers. An append that
--- would wait longer than `wait_ms` is left to the relay. Who asks gives notice: of 'appended' to readers of the log, of 'waiting' to the relay.
+-- Carries out what the lease service decided about a policy, in one statement: its row becomes `after`, what is noted of the
+-- batch is kept, and its events are appended to the log of this database, or lie in the outbox. `seen` is the row version
+-- (xmin) that the decision was made from, null of a policy without a row: where it is another by now, nothing is done and the
+-- answer is 'changed'. Who finds the row locked waits for its holder and is told the same, since what was decided (a deadline)
+-- would be as old as the wait. `partition`: where the stream lies in the log of this database; null for a log that lies
+-- elsewhere. An event goes there only when none of its stream waits in the outbox, whose counter in outbox_streams is locked
+-- until the end: the order of a stream is that of its numbers. An append that would wait longer than `wait_ms` is left to the
+-- relay. Who asks gives notice: of 'appended' to readers of the log, of 'waiting' to the relay.
 create function lease_service_decide(
   of_lineage uuid, seen xid, granted jsonb, acked jsonb, abandoned jsonb, after jsonb,
   by_producer text, first_sequence bigint, of_topic text, ids uuid[], starts integer[], lengths integer[], bodies bytea,

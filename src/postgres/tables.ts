@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 7c81bbab7dad4587
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 14dddff5f3e13ba3
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 

@@ -5,7 +5,7 @@ import { catalogue } from '../events/catalogue.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { runs } from '../testing/long-run.ts';
 import { longTest } from '../testing/long-test.ts';
-import { foldedState, type Partition, partitionsOf, sliceOf } from '../testing/partitions.ts';
+import { foldEachAlone, foldedState, type Partition, partitionsOf, sliceOf } from '../testing/partitions.ts';
 import { emptyReadModels } from '../testing/read-models.ts';
 import { choices, lates, recordBushyRun, recordedLate } from '../testing/record-bushy-run.ts';
 import { useTestDatabase } from '../testing/use-test-database.ts';
@@ -35,14 +35,7 @@ longTest(
       fc.asyncProperty(choices, lates, lengths, async (recorded, late, cut) => {
         const partitions = partitionsOf(PARTITIONS, recordedLate(recordBushyRun(recorded).events, late));
         await emptyReadModels(database.db);
-        for (const partition of partitions)
-          for (const projection of projections)
-            if (topicsOf(projection).includes(partition.topic))
-              await applyIsolatingPoison(
-                database.db,
-                projection,
-                await sliceOf(database.db, partition, 0, partition.records.length),
-              );
+        await foldEachAlone(database.db, projections, partitions);
         const alone = await foldedState(database.db);
 
         await emptyReadModels(database.db);

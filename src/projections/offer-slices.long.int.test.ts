@@ -2,11 +2,10 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { runs } from '../testing/long-run.ts';
-import { foldedState, type Partition, partitionsOf, sliceOf } from '../testing/partitions.ts';
+import { foldEachAlone, foldedState, type Partition, partitionsOf, sliceOf } from '../testing/partitions.ts';
 import { emptyReadModels } from '../testing/read-models.ts';
 import { choices, lates, recordBushyRun, recordedLate } from '../testing/record-bushy-run.ts';
 import { useTestDatabase } from '../testing/use-test-database.ts';
-import { topicsOf } from './apply-slice.ts';
 import { applyIsolatingPoison } from './isolate-poison.ts';
 import { offerSlices } from './offer-slices.ts';
 import { preparedFolds } from './prepared-folds.ts';
@@ -80,14 +79,7 @@ test('slices over partitions, of which some are below or above their cursors, on
       if (!poisoned) return;
       const offered = refusing(poisoned.topic, poisoned.partition, bad % poisoned.records.length);
       await emptyReadModels(database.db);
-      for (const partition of partitions)
-        for (const projection of offered)
-          if (topicsOf(projection).includes(partition.topic))
-            await applyIsolatingPoison(
-              database.db,
-              projection,
-              await sliceOf(database.db, partition, 0, partition.records.length),
-            );
+      await foldEachAlone(database.db, offered, partitions);
       const alone = await foldedState(database.db);
       await emptyReadModels(database.db);
       await offerAll(offered, partitions, taken);

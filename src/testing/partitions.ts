@@ -5,7 +5,10 @@ import type { Envelope } from '../events/envelope.ts';
 import type { StoredRecord } from '../log/event-log.ts';
 import { partitionForKey } from '../log/partition-for-key.ts';
 import type { Db } from '../postgres/database.ts';
+import { topicsOf } from '../projections/apply-slice.ts';
 import { decodeRecords } from '../projections/decode-records.ts';
+import { applyIsolatingPoison } from '../projections/isolate-poison.ts';
+import type { Projection } from '../projections/projection.ts';
 import type { Slice } from '../projections/slice.ts';
 import { readModels } from './read-models.ts';
 
@@ -33,6 +36,14 @@ export function partitionsOf(count: number, events: readonly Envelope[]): readon
 export async function sliceOf(db: Db, { topic, partition, records }: Partition, from: number, next: number): Promise<Slice> {
   const place = { topic, partition, from, next };
   return { ...place, items: await decodeRecords(db, { ...place, records: records.slice(from, next) }) };
+}
+
+/** Folds each partition by itself and as one slice into every projection that reads its topic: what other orders are compared with. */
+export async function foldEachAlone(db: Db, projections: readonly Projection[], partitions: readonly Partition[]): Promise<void> {
+  for (const partition of partitions)
+    for (const projection of projections)
+      if (topicsOf(projection).includes(partition.topic))
+        await applyIsolatingPoison(db, projection, await sliceOf(db, partition, 0, partition.records.length));
 }
 
 /** What the database holds of an order of application, the cursors included. */

@@ -21,9 +21,7 @@ export class FoldThreadEnded extends Error {
     const why = cause instanceof Error ? cause.message : String(cause);
     super(
       `a thread that folds ${projection} ended: ${why}; what is live stays as it is, and a rebuild goes on with what was folded`,
-      {
-        cause,
-      },
+      { cause },
     );
   }
 }
@@ -51,7 +49,7 @@ export async function threadsFor(
   if (!projections.some((known) => known.name === name && known.project === project)) return 0;
   if ((await countMissing(database.db, build)) < (threads.from ?? FROM)) return 0;
   const partitions = [...(await log.ends(topicsOf(build.projection))).values()].map((topic) => topic.size);
-  const count = Math.min(threads.threads, ...[Math.max(0, ...partitions)]);
+  const count = Math.min(threads.threads, Math.max(0, ...partitions));
   return count > 1 ? count : 0;
 }
 

@@ -8,7 +8,7 @@ import { runs } from '../../testing/long-run.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { readStepsById } from './read-steps.ts';
 import { readTokenBytes } from './read-token-bytes.ts';
-import type { RecordedTokens } from './token-bytes.ts';
+import { type RecordedTokens, tokensIn } from './token-bytes.ts';
 
 const database = useTestDatabase({ emptied: 'never' });
 
@@ -60,6 +60,23 @@ describe('token arrays in the read models', () => {
       [false, false],
     ]);
     expect([...(await readTokenBytes(database.db, steps)).keys()]).toEqual([steps[0]]);
+  });
+
+  test('the length of an array is known without reading it, whichever way it is kept, and null where a step has no such array', async () => {
+    const [kept = '', asJson = '', none = ''] = await given('lengths', [
+      { ...fit, logProbs: null },
+      { ...unfit, ids: pack('int32', [1, 2, 3]) },
+      null,
+    ]);
+    const lengths = async (stepId: string) => {
+      const arrays = (['ids', 'logProbs', 'mask', 'ends'] as const).map((array) => tokensIn('steps', array).as(array));
+      return Object.values(
+        await database.db.selectFrom('steps').select(arrays).where('stepId', '=', stepId).executeTakeFirstOrThrow(),
+      );
+    };
+    expect(await lengths(kept)).toEqual([2, null, 2, null]);
+    expect(await lengths(asJson)).toEqual([3, 1, null, null]);
+    expect(await lengths(none)).toEqual([null, null, null, null]);
   });
 
   test('arrays longer than a block of memory are read whole, between shorter ones', async () => {

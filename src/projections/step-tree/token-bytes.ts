@@ -121,7 +121,11 @@ function lengthOf(bytes: string): string {
   return `get_byte(${bytes}, 4) + get_byte(${bytes}, 5) * 256 + get_byte(${bytes}, 6) * 65536`;
 }
 
-/** How many elements an array of a step has, as it was recorded; null where it has no tokens. */
+/** How many elements an array of a step has, as it was recorded; null where the step has no such array. */
 export function tokensIn(steps: string, array: keyof RecordedTokens): RawBuilder<number | null> {
-  return sql.raw(`coalesce(${lengthOf(`${steps}.token_bytes`)}, (${steps}.tokens -> '${array}' ->> 'length')::bigint)`);
+  const bytes = `${steps}.token_bytes`;
+  const flags = array === 'ids' ? undefined : array === 'mask' ? HAS.mask | HAS.maskOfOnes : HAS[array];
+  const length =
+    flags === undefined ? lengthOf(bytes) : `case when get_byte(${bytes}, 0) & ${flags} > 0 then ${lengthOf(bytes)} end`;
+  return sql.raw(`coalesce(${length}, (${steps}.tokens -> '${array}' ->> 'length')::bigint)`);
 }

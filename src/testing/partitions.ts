@@ -38,7 +38,7 @@ export async function sliceOf(db: Db, { topic, partition, records }: Partition, 
   return { ...place, items: await decodeRecords(db, { ...place, records: records.slice(from, next) }) };
 }
 
-/** Folds each partition by itself and as one slice into every projection that reads its topic: what other orders are compared with. */
+/** Folds each partition alone, as one slice, into every projection that reads its topic: what other orders are compared with. */
 export async function foldEachAlone(db: Db, projections: readonly Projection[], partitions: readonly Partition[]): Promise<void> {
   for (const partition of partitions)
     for (const projection of projections)

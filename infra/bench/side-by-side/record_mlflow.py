@@ -9,6 +9,10 @@ os.environ["MLFLOW_ASYNC_TRACE_LOGGING_MAX_SPAN_BATCH_SIZE"] = str(batch)
 os.environ["MLFLOW_ASYNC_TRACE_LOGGING_MAX_QUEUE_SIZE"] = "100000"  # a full queue drops traces
 
 import mlflow  # noqa: E402 - it reads the settings when it is imported
+from mlflow.tracing.processor import base_mlflow  # noqa: E402
+
+# Its queue of spans has no setting and drops those of a full one: on a quiet machine it lost some of this work.
+base_mlflow._DEFAULT_OTEL_MAX_QUEUE_SIZE = 100_000
 
 mlflow.set_tracking_uri(url)
 experiment = mlflow.set_experiment("side by side").experiment_id

@@ -13,7 +13,7 @@ import { countNotices, type Notices } from '../../src/postgres/notices.ts';
 import { localPrincipal, type Principal } from '../../src/postgres/principal.ts';
 import type { Tables } from '../../src/postgres/tables.ts';
 import { keepSnapshots, type Snapshots } from '../../src/projections/as-of/snapshots.ts';
-import { CURSOR_CHANNEL } from '../../src/projections/runner.ts';
+import { CURSOR_CHANNEL } from '../../src/projections/moved-cursors.ts';
 import { createTestDatabase } from '../../src/testing/database.ts';
 import type { ServerContext } from '../context.ts';
 import { createGraphql, type GraphqlOptions } from '../create-graphql.ts';

@@ -6,7 +6,7 @@ import { openDatabase } from '../../src/postgres/database.ts';
 import { readMasterKey, useKeyWrapping } from '../../src/postgres/key-wrapping.ts';
 import { countNotices } from '../../src/postgres/notices.ts';
 import { keepSnapshots } from '../../src/projections/as-of/snapshots.ts';
-import { CURSOR_CHANNEL } from '../../src/projections/runner.ts';
+import { CURSOR_CHANNEL } from '../../src/projections/moved-cursors.ts';
 import type { Fields, Logger } from '../../src/runtime/logger.ts';
 import type { Annotate, Annotated } from '../../src/usecases/annotate/annotate.ts';
 import { tokenDecoders } from '../../src/usecases/datasets/export/token-decoder.ts';

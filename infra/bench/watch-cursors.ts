@@ -1,6 +1,6 @@
 import type { Receipt } from '../../src/log/event-log.ts';
 import { listen } from '../../src/postgres/notices.ts';
-import { CURSOR_CHANNEL } from '../../src/projections/runner.ts';
+import { CURSOR_CHANNEL } from '../../src/projections/moved-cursors.ts';
 import { readCursors } from '../../src/projections/wait-until.ts';
 import type { StageDatabase } from './stage.ts';
 

@@ -8,9 +8,8 @@ import type { Declare } from '../http/training/declare-policy.ts';
 import { createPackedRows } from '../http/training/packed-rows.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { watchForgotten } from '../platform/watch-forgotten.ts';
-import { countNotices } from '../postgres/notices.ts';
 import { dropLeftSnapshots } from '../projections/as-of/snapshot-owner.ts';
-import { CURSOR_CHANNEL } from '../projections/runner.ts';
+import { countMoves } from '../projections/moved-cursors.ts';
 import { installationToken } from '../runtime/installation-token.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
@@ -26,7 +25,7 @@ import { proxyOf } from './serve-proxy.ts';
 /** Serves every endpoint of the platform over HTTP: GraphQL, ingest, training, health, metrics. */
 export async function serveApi(platform: Platform, logger: Logger): Promise<HttpServer> {
   const { config, database, log, blobs } = platform;
-  const notices = await countNotices(platform.directUrl, [CURSOR_CHANNEL]);
+  const notices = await countMoves(platform.directUrl, ['training']); // trainers wait for what is planned and leased
   const { databaseUrl, directUrl } = platform;
   const { blobs: folder, asOfLimit, masterKeyFile, tokenizers } = config;
   const metrics = createMetrics({ process: true });

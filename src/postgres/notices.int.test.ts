@@ -79,6 +79,20 @@ test('a wait beyond a count is woken by the next notification, by an earlier one
   await reconnected;
 });
 
+test('of notices that are said not to count none is counted and none wakes', async () => {
+  const notices = await countNotices(database.url, ['moved'], ({ payload }) => payload !== 'another');
+  open.push(notices);
+  let woken = false;
+  const waiting = notices.beyond(0, 20_000, new AbortController().signal).then(() => {
+    woken = true;
+  });
+  await notify(['moved', 'another'], ['moved', 'another']);
+  expect([notices.count, woken]).toEqual([0, false]);
+  await notify(['moved', 'another'], ['moved', 'this']);
+  await waiting;
+  expect(notices.count).toBe(1);
+});
+
 test('a wait beyond a count ends after its limit, on abort, and on close', async () => {
   const notices = await countNotices(database.url, ['moved']);
   const leaving = new AbortController();

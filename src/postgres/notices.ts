@@ -97,15 +97,23 @@ export interface Notices {
   close(): Promise<void>;
 }
 
-/** Counts the notices of channels until closed. One connection serves any number of waiters. @throws as `listen`. */
-export async function countNotices(url: string, channels: readonly string[]): Promise<Notices> {
+/**
+ * Counts the notices of channels until closed. One connection serves any number of waiters. @param counts whether a notice does;
+ * all when left out. @throws as `listen`.
+ */
+export async function countNotices(
+  url: string,
+  channels: readonly string[],
+  counts: (notice: Notice) => boolean = () => true,
+): Promise<Notices> {
   let count = 0;
   const waiters = new Set<() => void>();
   const onNotice = (): void => {
     count++;
     for (const wake of [...waiters]) wake();
   };
-  const listening = await listen(url, channels, onNotice, { onReconnect: onNotice });
+  const onEach = (notice: Notice) => counts(notice) && onNotice();
+  const listening = await listen(url, channels, onEach, { onReconnect: onNotice });
   return {
     get count() {
       return count;

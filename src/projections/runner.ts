@@ -11,15 +11,13 @@ import { isDatabaseFault, reasonOf, whileDatabaseFaults } from './fault.ts';
 import { applyIsolatingPoison } from './isolate-poison.ts';
 import { keepAtCursors } from './keep-at-cursors.ts';
 import { liveStatusOf, readLiveVersions } from './live-versions.ts';
+import { CURSOR_CHANNEL } from './moved-cursors.ts';
 import { offerSlices, type Reached } from './offer-slices.ts';
 import { preparedFolds } from './prepared-folds.ts';
 import { atVersion, type Projection } from './projection.ts';
 import { projections as registered } from './registry.ts';
 import type { Slice } from './slice.ts';
 import { readCursors } from './wait-until.ts';
-
-/** The NOTIFY channel on which a move of cursors is announced; the payload names the projections that moved. */
-export const CURSOR_CHANNEL = 'espalier_cursor';
 
 /** The group as which projectors read the log. */
 export const PROJECTORS = 'projections';

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
 import type { Offsets } from '../log/event-log.ts';
-import { formatPosition, reached } from '../log/position.ts';
+import { formatPosition } from '../log/position.ts';
 import type { Db, Trx } from '../postgres/database.ts';
+import { doubling } from '../runtime/retry.ts';
 import { topicsOf } from './apply-slice.ts';
 import type { Projection } from './projection.ts';
 import { projections as registered } from './registry.ts';
@@ -22,6 +24,22 @@ export async function readCursors(db: Db): Promise<ReadonlyMap<string, Offsets>>
     cursors.set(projection, topics.set(topic, partitions.set(partition, nextOffset)));
   }
   return cursors;
+}
+
+/** Returns the cursor of one live projection. */
+export async function readCursor(db: Db, { name }: Projection): Promise<Offsets> {
+  const rows = await db
+    .selectFrom('cursors')
+    .innerJoin('projections', (join) =>
+      join.onRef('projections.name', '=', 'cursors.projection').onRef('projections.version', '=', 'cursors.version'),
+    )
+    .select(['cursors.topic', 'cursors.partition', 'cursors.nextOffset'])
+    .where('projections.name', '=', name)
+    .execute();
+  const cursor = new Map<string, Map<number, number>>();
+  for (const { topic, partition, nextOffset } of rows)
+    cursor.set(topic, (cursor.get(topic) ?? new Map<number, number>()).set(partition, nextOffset));
+  return cursor;
 }
 
 /** Returns how far any live projection has read each partition. */
@@ -49,20 +67,24 @@ export class ProjectionsBehind extends Error {
 export interface WaitOptions {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
+  /** The longest pause between two looks; the first ones are shorter, since most waits are for a slice that is being folded. */
   readonly pollMs?: number;
   /** Those that are to be there; without it all. */
   readonly projections?: readonly Projection[];
 }
 
+const FIRST_POLL_MS = 2;
+
 /** Waits until the projections have folded all that lies below the target. @throws ProjectionsBehind when the time is over. */
 export async function waitUntilProjected(db: Db, target: Offsets, options: WaitOptions): Promise<void> {
   const deadline = performance.now() + options.timeoutMs;
-  for (;;) {
+  const pauseOf = doubling(FIRST_POLL_MS, options.pollMs ?? 25);
+  for (let looks = 1; ; looks++) {
     options.signal?.throwIfAborted();
     const behind = await findBehind(db, target, options.projections ?? registered);
     if (!behind) return;
     if (performance.now() > deadline) throw new ProjectionsBehind(behind.name, target, options.timeoutMs);
-    await delay(options.pollMs ?? 25, undefined, options.signal ? { signal: options.signal } : {});
+    await delay(pauseOf(looks), undefined, options.signal ? { signal: options.signal } : {});
   }
 }
 
@@ -93,10 +115,21 @@ export async function isProjected(db: Db, target: Offsets, projections: readonly
 }
 
 async function findBehind(db: Db, target: Offsets, projections: readonly Projection[]): Promise<Projection | undefined> {
-  const cursors = await readCursors(db);
-  return projections.find(
-    (projection) => !reached(cursors.get(projection.name) ?? new Map(), only(target, topicsOf(projection))),
+  const readers = projections.flatMap((projection) => topicsOf(projection).map((topic) => ({ name: projection.name, topic })));
+  const places = [...target].flatMap(([topic, partitions]) =>
+    [...partitions].flatMap(([partition, next]) => (next > 0 ? [{ topic, partition, next }] : [])),
   );
+  if (readers.length === 0 || places.length === 0) return undefined;
+  const { rows } = await sql<{ name: string }>`
+    select r.name
+    from unnest(${readers.map(({ name }) => name)}::text[], ${readers.map(({ topic }) => topic)}::text[]) as r (name, topic)
+    join unnest(${places.map(({ topic }) => topic)}::text[], ${places.map(({ partition }) => partition)}::int[],
+      ${places.map(({ next }) => next)}::bigint[]) as t (topic, partition, next) on t.topic = r.topic
+    where not exists (
+      select from projections p join cursors c on c.projection = p.name and c.version = p.version
+      where p.name = r.name and c.topic = t.topic and c.partition = t.partition and c.next_offset >= t.next)
+    limit 1`.execute(db);
+  return projections.find(({ name }) => name === rows[0]?.name);
 }
 
 /** Keeps the topics a projection reads: it never moves on the others. */

@@ -9,4 +9,5 @@ export interface Admission {
    * @throws the signal's reason.
    */
   admit(treeId: string, signal: AbortSignal): Promise<Policy | null>;
+  close(): Promise<void>;
 }

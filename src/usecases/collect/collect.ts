@@ -109,6 +109,7 @@ async function collectHeld(platform: Platform, collection: Collection, held: Hel
     if (difference) throw new RunRefused(`${difference}; put back what the run began with, or begin a new run`);
     if (!recorded.started) await refuseUnfit(kind, policy, plan);
     const admission = plan.training && (await admissionFor(platform, plan.training, policy)); // where the log ends behind the record
+    if (admission) opened.push(admission);
     const numbers = collection.mode === 'resume' ? 'continue' : 'begin';
     const appender = openAppender(platform, 'collector', { epoch: held.epoch, numbers });
     return await collectRun({

@@ -3,6 +3,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { isLive } from '../../policies/live-policy.ts';
 import type { Policy } from '../../policies/policy.ts';
 import { topicsOf } from '../../projections/apply-slice.ts';
+import { countMoves } from '../../projections/moved-cursors.ts';
 import { readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { trainingPool } from '../../projections/training-pool/training-pool.ts';
 import type { Admission } from './admission.ts';
@@ -15,11 +16,11 @@ export class TrainingRefused extends Error {
 }
 
 /**
- * Opens the gate of a collection that feeds a trainer; undefined for channels that feed none. @throws TrainingRefused when the
+ * Opens the gate of a collection that feeds a trainer, which who opens it closes; undefined for channels that feed none. @throws TrainingRefused when the
  * policy is not declared, or does not follow its versions.
  */
 export async function admissionFor(
-  { database, log }: Platform,
+  { database, directUrl, log }: Platform,
   { policyId, channel, mode, maxStaleness, untilVersion }: NonNullable<CollectPlan['training']>,
   policy: Policy,
 ): Promise<Admission | undefined> {
@@ -39,5 +40,7 @@ export async function admissionFor(
     );
   const atLeast = pin ?? (() => Promise.reject(new TypeError('bounded groups follow the newest version')));
   const from = await log.ends(topicsOf(trainingPool));
-  return openAdmission(db, { policyId, groupsPerBatch, mode, maxStaleness, untilVersion }, policy, atLeast, from);
+  const moves = await countMoves(directUrl, ['training']);
+  const rules = { policyId, groupsPerBatch, mode, maxStaleness, untilVersion };
+  return { ...openAdmission({ db, live: policy, atLeast, from, moves }, rules), close: () => moves.close() };
 }

@@ -1,6 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { newId } from '../../events/new-id.ts';
+import { Bell } from '../../log/embedded-log-bell.ts';
 import { randomPolicy } from '../../policies/random-policy.ts';
+import { openBatcherWorld } from '../../testing/batcher-world.ts';
+import { EventBuilder } from '../../testing/event-builder.ts';
+import { recordGroup, recordLineage } from '../../testing/record-training.ts';
+import { until } from '../../testing/until.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { openAdmission } from './train-admission.ts';
 
@@ -18,11 +23,51 @@ const move = (to: number) =>
     [to],
   );
 
+test('a group that waits is admitted at the notice behind which a place is free, without looking in between', async () => {
+  const policy = randomPolicy();
+  const builder = new EventBuilder('admission');
+  const lineageId = recordLineage(builder, 'q');
+  const runId = builder.run('collect', { config: { training: { policyId: 'q', channel: 'train' } } });
+  const { treeId, rolloutIds } = recordGroup(builder, runId, 'task', { policyId: 'q', rewards: [1, 1] });
+  const world = openBatcherWorld(database.db, builder.events);
+  await world.project();
+  const bell = new Bell();
+  let [count, waits] = [0, 0];
+  const moves = {
+    get count() {
+      return count;
+    },
+    async beyond(seen: number, _limitMs: number, signal: AbortSignal) {
+      waits += 1;
+      if (count <= seen) await bell.wait(20_000, signal);
+    },
+  };
+  const rulesOfOne = { ...rules, policyId: 'q', maxStaleness: 0 };
+  const admission = openAdmission({ db: database.db, live: policy, atLeast: noPin, moves }, rulesOfOne);
+  const { signal } = new AbortController();
+  expect(await admission.admit(treeId, signal)).toBe(policy); // it was begun before
+  const second = admission.admit(newId(), signal);
+  await until(() => waits === 1);
+  const recorded = builder.events.length;
+  for (const rolloutId of rolloutIds)
+    builder.record(
+      'SampleRejected',
+      { lineageId, policyId: 'q', groupId: treeId, rolloutId, reason: 'zero-variance', rule: 'all alike', measured: 1 },
+      lineageId,
+    );
+  world.record(builder.events.slice(recorded));
+  await world.project();
+  count += 1;
+  bell.ring();
+  expect(await second).toBe(policy);
+  expect(waits).toBe(1);
+});
+
 test('read models that lie before the end that the log had for a resumed collector admit nobody until they have caught up', async () => {
   const policy = randomPolicy();
   const from = new Map([['trees', new Map([[0, 7]])]]);
   await move(6);
-  const admission = openAdmission(database.db, rules, policy, noPin, from);
+  const admission = openAdmission({ db: database.db, live: policy, atLeast: noPin, from }, rules);
   await expect(admission.admit(newId(), AbortSignal.timeout(200))).rejects.toThrow();
   await move(7);
   expect(await admission.admit(newId(), new AbortController().signal)).toBe(policy);
@@ -30,7 +75,7 @@ test('read models that lie before the end that the log had for a resumed collect
 
 test('read models that regressed admit nobody until they have caught up with what they had shown', async () => {
   const policy = randomPolicy();
-  const admission = openAdmission(database.db, rules, policy, noPin);
+  const admission = openAdmission({ db: database.db, live: policy, atLeast: noPin }, rules);
   const { signal } = new AbortController();
   await move(10);
   expect(await admission.admit(newId(), signal)).toBe(policy);

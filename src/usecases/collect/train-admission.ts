@@ -3,6 +3,7 @@ import { admissionBudget } from '../../domain/training/batching/admission-budget
 import type { Offsets } from '../../log/event-log.ts';
 import type { Policy } from '../../policies/policy.ts';
 import type { Db } from '../../postgres/database.ts';
+import type { Notices } from '../../postgres/notices.ts';
 import { readOwedGroups } from '../../projections/training-pool/read-owed-groups.ts';
 import type { Admission } from './admission.ts';
 
@@ -20,33 +21,55 @@ export interface AdmissionRules {
   readonly untilVersion: number | null;
 }
 
+export interface AdmissionWorld {
+  readonly db: Db;
+  /** The policy that follows. */
+  readonly live: Policy;
+  /** Returns the policy by a version that is known to be there, or a newer one. */
+  readonly atLeast: (version: number, signal: AbortSignal) => Promise<Policy>;
+  /** Where the log ended when the record was read: a pool that lies before it, of a database that crashed since, admits nobody. */
+  readonly from?: Offsets;
+  /** Word of moved cursors in the topic of training, where groups are refused and versions appear; looks alone without it. */
+  readonly moves?: Pick<Notices, 'count' | 'beyond'>;
+}
+
 const POLL_MS = 20; // a look is one statement over the groups of the policy
+const FRESH_MS = 50; // groups that follow each other are admitted by one look, unless there is word that something moved
+const LOOK_MS = 250; // a notice wakes it; this is for those that are lost, and for a group that closes without a sample
 
 /**
  * Holds groups back so that none grows older than it may: with B groups per batch and staleness s, a group may begin while owed +
  * B·(newest version − version that the oldest owed group began with) < B·(1 + s). Every group that is owed then fits into the
  * next s + 1 batches, so nothing needs to be dropped; a rejected group frees its place at once. Groups that this process
- * admitted count from that moment, those of others when they are in the read models. @param live the policy that follows; @param
- * atLeast names a version that is known to be there; @param from where the log ended when the record was read: a pool that lies
- * before it, of a database that crashed since, admits nobody.
+ * admitted count from that moment, those of others when they are in the read models.
  */
 export function openAdmission(
-  db: Db,
+  { db, live, atLeast, from = new Map(), moves }: AdmissionWorld,
   rules: AdmissionRules,
-  live: Policy,
-  atLeast: (version: number, signal: AbortSignal) => Promise<Policy>,
-  from: Offsets = new Map(),
-): Admission {
+): Pick<Admission, 'admit'> {
   const { groupsPerBatch, maxStaleness, mode, policyId, untilVersion } = rules;
   // tree → the version it began with, until the read models say that nothing of it is owed
   const admitted = new Map<string, number>();
   // place → how far the pool has folded it at least
   const seen = new Map([...from].flatMap(([topic, ends]) => [...ends].map(([partition, end]) => [`${topic}.${partition}`, end])));
 
+  // places that the last look found free besides the one that was taken then
+  let spare = { places: 0, newest: 0, owed: new Map<string, number>(), count: 0, at: 0 };
+
+  function begin(treeId: string, version: number, newest: number, signal: AbortSignal): Policy | Promise<Policy> {
+    admitted.set(treeId, version);
+    return mode === 'bounded' ? live : atLeast(newest, signal);
+  }
+
   async function admit(treeId: string, signal: AbortSignal): Promise<Policy | null> {
     for (;;) {
       signal.throwIfAborted();
       const looked = performance.now();
+      const count = moves?.count ?? 0;
+      if (spare.places > 0 && moves && spare.count === count && looked - spare.at < FRESH_MS && !spare.owed.has(treeId)) {
+        spare.places -= 1;
+        return begin(treeId, spare.newest, spare.newest, signal);
+      }
       const { newest, groups, cursors } = await readOwedGroups(db, policyId, [...admitted.keys()]);
       if ([...seen].some(([place, next]) => (cursors[place] ?? 0) < next)) {
         // the database regressed: groups that are owed are not in it until they are folded again
@@ -62,13 +85,13 @@ export function openAdmission(
       const oldest = Math.min(newest, ...owed.values());
       const outstanding = owed.size + groupsPerBatch * (newest - oldest);
       const rule = { miniBatchSize: groupsPerBatch, requireBatches: 1, trigger: 1, staleness: maxStaleness };
-      if (begun || admissionBudget(rule, outstanding).left > 0) {
-        admitted.set(treeId, owed.get(treeId) ?? newest);
-        if (mode === 'bounded') return live;
-        return atLeast(newest, signal);
-      }
+      const { left } = admissionBudget(rule, outstanding);
+      spare = { places: begun ? left : left - 1, newest, owed, count, at: looked };
+      if (begun || left > 0) return begin(treeId, owed.get(treeId) ?? newest, newest, signal);
       // A look takes longer the more groups there were; half of the time at most goes to looking.
-      await delay(Math.max(POLL_MS, performance.now() - looked), undefined, { signal });
+      const lookMs = performance.now() - looked;
+      await delay(moves ? lookMs : Math.max(POLL_MS, lookMs), undefined, { signal });
+      await moves?.beyond(count, LOOK_MS, signal);
     }
   }
   return { admit };

@@ -1,7 +1,8 @@
 import { CODE_VERSION } from '../../platform/code-version.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { countNotices } from '../../postgres/notices.ts';
-import { CURSOR_CHANNEL } from '../../projections/runner.ts';
+import { topicsOf } from '../../projections/apply-slice.ts';
+import { countMoves } from '../../projections/moved-cursors.ts';
+import { trainingPool } from '../../projections/training-pool/training-pool.ts';
 import type { Running } from '../../runtime/lifecycle.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { type Planned, planLineage } from './batcher/plan-lineage.ts';
@@ -19,7 +20,7 @@ export interface Batching extends Running {
 
 /** Plans the batches of every declared policy in this process until closed, and says once what was planned or waits. */
 export async function batch({ database, directUrl, log, blobs, stamp }: Platform, logger: Logger): Promise<Batching> {
-  const notices = await countNotices(directUrl, [CURSOR_CHANNEL]);
+  const notices = await countMoves(directUrl, topicsOf(trainingPool));
   const stopping = new AbortController();
   const producer = { name: 'batcher', version: CODE_VERSION };
   const world = { db: database.db, log, blobs, stamp, producer, clock: Date.now, catchUpMs: CATCH_UP_MS };

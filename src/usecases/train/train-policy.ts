@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { TOPICS } from '../../events/catalogue.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { countNotices } from '../../postgres/notices.ts';
+import { countMoves } from '../../projections/moved-cursors.ts';
 import { isPassingFault } from '../../projections/passing-fault.ts';
-import { CURSOR_CHANNEL } from '../../projections/runner.ts';
 import { readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { waitOut } from '../../runtime/wait-out.ts';
@@ -60,7 +59,7 @@ async function trainFromRecord(platform: Platform, training: PolicyTraining): Pr
   const backend = await openBackend(plan.data, platform.config, signal);
   const chats = plan.data.backend === 'torch' ? 'with-chats' : 'without-chats';
   if (lineage.newestVersion === null) await makeFirst(platform, policyId, backend);
-  const notices = await countNotices(platform.directUrl, [CURSOR_CHANNEL]);
+  const notices = await countMoves(platform.directUrl, ['training']); // plans of batches, ends of leases
   const keeping = keepAfterwards(platform, plan.data.backend, training);
   try {
     const { untilVersion } = training;

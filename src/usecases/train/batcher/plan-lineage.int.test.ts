@@ -1,14 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import { encode } from '../../../events/codec.ts';
 import { derivedId } from '../../../events/derived-id.ts';
+import { holdLineage } from '../../../projections/training-pool/hold-lineage.ts';
 import { readLedgers } from '../../../projections/training-pool/read-ledger.ts';
+import { readLineages } from '../../../projections/training-pool/read-lineages.ts';
 import { Killed, openBatcherWorld, type ProjectedWorld } from '../../../testing/batcher-world.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { slowTest } from '../../../testing/long-test.ts';
 import { emptyReadModels, readModels } from '../../../testing/read-models.ts';
 import { recordGroup, recordLineage, recordVersion } from '../../../testing/record-training.ts';
 import { useTestDatabase } from '../../../testing/use-test-database.ts';
-import { planLineage } from './plan-lineage.ts';
+import { isPlannable, planLineage } from './plan-lineage.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
 
@@ -138,6 +140,25 @@ describe('the batcher', () => {
     );
     expect(kinds.filter((kind) => kind === 'planned')).toHaveLength(1);
     expect(kinds).toContain('busy');
+  });
+
+  test('whether anything follows is known without the lock: of an open group nothing, of a closed one its plan', async () => {
+    const builder = recordPool();
+    const world = openWorld(builder, -1);
+    const follows = async () => {
+      const [lineage] = await readLineages(database.db, [POLICY]);
+      return lineage && isPlannable(database.db, lineage);
+    };
+    await world.project();
+    await database.db.transaction().execute(async (lock) => {
+      expect(await holdLineage(lock, POLICY)).toBe(true);
+      expect(await follows()).toBe(true);
+      expect(await planLineage(world, POLICY, never)).toEqual({ kind: 'busy' });
+    });
+    expect(await planLineage(world, POLICY, never)).toMatchObject({ kind: 'planned' });
+    await world.project();
+    expect(await follows()).toBe(false);
+    expect(await planLineage(world, POLICY, never)).toEqual({ kind: 'idle' });
   });
 
   test('the end of a run closes its open groups', async () => {

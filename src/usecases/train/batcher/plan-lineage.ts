@@ -1,6 +1,7 @@
 import { createAppender, type Draft } from '../../../append/appender.ts';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { type Decision, type PlanRequest, planBatches } from '../../../domain/training/planning/plan-batches.ts';
+import { catalogue } from '../../../events/catalogue.ts';
 import type { Stamp } from '../../../events/envelope.ts';
 import type { EventLog, Offsets } from '../../../log/event-log.ts';
 import { formatPosition } from '../../../log/position.ts';
@@ -13,10 +14,10 @@ import { owners } from '../../../projections/owners/owners.ts';
 import { prompts } from '../../../projections/prompts/prompts.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
 import { holdLineage } from '../../../projections/training-pool/hold-lineage.ts';
-import { readLineages } from '../../../projections/training-pool/read-lineages.ts';
+import { type LineageRecord, readLineages } from '../../../projections/training-pool/read-lineages.ts';
 import { readFinishedRuns, readPool } from '../../../projections/training-pool/read-pool.ts';
 import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
-import { readCursors, readProjected, waitUntilProjected } from '../../../projections/wait-until.ts';
+import { only, readCursor, readProjected, waitUntilProjected } from '../../../projections/wait-until.ts';
 import { stampOfPolicy } from '../../../training/outbox/stamp-of-policy.ts';
 import { type Learner, readRecordFaults } from '../../../training/rows/read-record-faults.ts';
 import { lineageIdOf } from './declare-training.ts';
@@ -33,6 +34,15 @@ export interface BatcherWorld {
   readonly clock: () => number;
   /** How long the read models may take to hold what the log holds. */
   readonly catchUpMs: number;
+}
+
+/**
+ * Whether anything follows for a lineage from what the read models hold now: asked without the lock and the waits of
+ * `planLineage`, which decides. What they do not hold yet moves the cursor of the pool, and is asked about then. @throws TrainingRefused.
+ */
+export async function isPlannable(db: Db, lineage: LineageRecord): Promise<boolean> {
+  const request = await readRequest(db, lineage, await readFinishedRuns(db, lineage.policyId));
+  return request !== null && planBatches(request).length > 0;
 }
 
 /** `busy`: another planner holds the lineage. `idle`: nothing follows from the pool. */
@@ -60,13 +70,12 @@ async function planHeld(world: BatcherWorld, policyId: string, held: Held, signa
   // Only runs that were over before the log's end was asked: whatever their collectors appended lies below it.
   const finishedRuns = await readFinishedRuns(world.db, policyId);
   const ends = await world.log.ends(topicsOf(trainingPool));
-  await waitUntilProjected(world.db, ends, {
-    timeoutMs: world.catchUpMs,
-    signal,
-    projections: [...OF_POOL, stepTree, journal],
-  });
+  const waiting = { timeoutMs: world.catchUpMs, signal };
+  await waitUntilProjected(world.db, ends, { ...waiting, projections: OF_POOL });
   const drafts = await decide(world, { policyId, finishedRuns, ends }, signal);
   if (drafts.length === 0) return { kind: 'idle' };
+  // The journal knows the numbers that planners before this one used in the lineage's stream.
+  await waitUntilProjected(world.db, only(ends, [catalogue.BatchPlanned.topic]), { ...waiting, projections: [journal] });
   const appender = createAppender({
     ...world,
     stamp: await stampOfPolicy(world.db, lineageIdOf(policyId), world.stamp),
@@ -97,24 +106,32 @@ async function decide(
     ends,
     async (trx) => {
       const [lineage] = await readLineages(trx, [policyId]);
-      if (lineage === undefined || lineage.newestVersion === null) return null; // nobody trains it yet
-      const { rules, estimator } = understandLineage(lineage);
-      const { readiness } = estimator;
-      const groups = await readPool(trx, { policyId, rules, waitsFor: readiness.waitsFor, finishedRuns });
-      const { planned, trained, abandoned, newestVersion, seed } = lineage;
-      const state = { policyId, newestVersion, planned, trained, abandoned };
-      const cursors = (await readCursors(trx)).get(trainingPool.name) ?? new Map();
-      return { lineage, request: { state, rules, readiness, seed, groups }, cursors };
+      const request = lineage === undefined ? null : await readRequest(trx, lineage, finishedRuns);
+      return lineage && request && { lineage, request, cursors: await readCursor(trx, trainingPool) };
     },
     OF_POOL,
   );
-  if (read === null || planBatches(read.request).length === 0) return [];
+  if (!read) return [];
   const { lineage, request, cursors } = read;
-  await waitUntilProjected(db, cursors, { timeoutMs: catchUpMs, signal, projections: OF_RECORDS });
-  const learner = learnerOf(lineage.trainer);
-  const decisions = await readProjected(db, cursors, (trx) => planReadable({ db: trx, blobs }, request, learner), OF_RECORDS);
   const { rules } = request;
+  let decisions = planBatches(request);
+  // Rejections follow from the pool alone.
+  if (decisions.some(({ kind }) => kind === 'plan')) {
+    await waitUntilProjected(db, cursors, { timeoutMs: catchUpMs, signal, projections: OF_RECORDS });
+    const learner = learnerOf(lineage.trainer);
+    decisions = await readProjected(db, cursors, (trx) => planReadable({ db: trx, blobs }, request, learner), OF_RECORDS);
+  }
   return writePlan(decisions, { ...lineage, rules, position: formatPosition(cursors), previousHash: lineage.lastManifest });
+}
+
+/** Reads what batches of a lineage are planned from; null while nobody trains it. */
+async function readRequest(db: Db, lineage: LineageRecord, finishedRuns: readonly string[]): Promise<PlanRequest | null> {
+  const { policyId, planned, trained, abandoned, newestVersion, seed } = lineage;
+  if (newestVersion === null) return null;
+  const { rules, estimator } = understandLineage(lineage);
+  const { readiness } = estimator;
+  const groups = await readPool(db, { policyId, rules, waitsFor: readiness.waitsFor, finishedRuns });
+  return { state: { policyId, newestVersion, planned, trained, abandoned }, rules, readiness, seed, groups };
 }
 
 interface PlanInput {

@@ -4,10 +4,10 @@ import type { Notices } from '../../../postgres/notices.ts';
 import { isDatabaseFault } from '../../../projections/fault.ts';
 import { readLineages } from '../../../projections/training-pool/read-lineages.ts';
 import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
-import { ProjectionsBehind, readCursors } from '../../../projections/wait-until.ts';
+import { ProjectionsBehind, readCursor } from '../../../projections/wait-until.ts';
 import { rest } from '../../../runtime/retry.ts';
 import { TrainingRefused } from './declare-training.ts';
-import { type BatcherWorld, planLineage } from './plan-lineage.ts';
+import { type BatcherWorld, isPlannable, planLineage } from './plan-lineage.ts';
 
 export type BatcherReport =
   | {
@@ -43,7 +43,7 @@ export async function runBatcher(options: BatcherOptions, signal: AbortSignal): 
   while (!signal.aborted) {
     const seen = options.notices.count;
     try {
-      const position = formatPosition((await readCursors(options.db)).get(trainingPool.name) ?? new Map());
+      const position = formatPosition(await readCursor(options.db, trainingPool));
       const settled: boolean = position === looked || (await planAll(options, report, signal));
       looked = settled ? position : null;
       if (settled) await options.notices.beyond(seen, LOOK_MS, signal);
@@ -64,8 +64,10 @@ async function planAll(
   signal: AbortSignal,
 ): Promise<boolean> {
   let settled = true;
-  for (const { policyId } of await readLineages(options.db, 'all')) {
+  for (const lineage of await readLineages(options.db, 'all')) {
+    const { policyId } = lineage;
     try {
+      if (!(await isPlannable(options.db, lineage))) continue; // most moves of the pool lead to nothing
       const done = await planLineage(options, policyId, signal);
       if (done.kind === 'planned') options.report({ policyId, ...done });
       if (done.kind === 'busy') settled = false;

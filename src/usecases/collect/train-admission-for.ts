@@ -16,8 +16,8 @@ export class TrainingRefused extends Error {
 }
 
 /**
- * Opens the gate of a collection that feeds a trainer, which who opens it closes; undefined for channels that feed none. @throws TrainingRefused when the
- * policy is not declared, or does not follow its versions.
+ * Opens the gate of a collection that feeds a trainer, which who opens it closes; undefined for channels that feed none. @throws
+ * TrainingRefused when the policy is not declared, or does not follow its versions.
  */
 export async function admissionFor(
   { database, directUrl, log }: Platform,

@@ -27,7 +27,9 @@ export interface AdmissionWorld {
   readonly live: Policy;
   /** Returns the policy by a version that is known to be there, or a newer one. */
   readonly atLeast: (version: number, signal: AbortSignal) => Promise<Policy>;
-  /** Where the log ended when the record was read: a pool that lies before it, of a database that crashed since, admits nobody. */
+  /**
+   * Where the log ended when the record was read: a pool that lies before it, of a database that crashed since, admits nobody.
+   */
   readonly from?: Offsets;
   /** Word of moved cursors in the topic of training, where groups are refused and versions appear; looks alone without it. */
   readonly moves?: Pick<Notices, 'count' | 'beyond'>;

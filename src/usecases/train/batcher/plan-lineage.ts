@@ -38,7 +38,8 @@ export interface BatcherWorld {
 
 /**
  * Whether anything follows for a lineage from what the read models hold now: asked without the lock and the waits of
- * `planLineage`, which decides. What they do not hold yet moves the cursor of the pool, and is asked about then. @throws TrainingRefused.
+ * `planLineage`, which decides. What they do not hold yet moves the cursor of the pool, and is asked about then. @throws
+ * TrainingRefused.
  */
 export async function isPlannable(db: Db, lineage: LineageRecord): Promise<boolean> {
   const request = await readRequest(db, lineage, await readFinishedRuns(db, lineage.policyId));

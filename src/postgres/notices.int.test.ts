@@ -79,7 +79,7 @@ test('a wait beyond a count is woken by the next notification, by an earlier one
   await reconnected;
 });
 
-test('of notices that are said not to count none is counted and none wakes', async () => {
+test('a notice that is said not to count is not counted and wakes nobody', async () => {
   const notices = await countNotices(database.url, ['moved'], ({ payload }) => payload !== 'another');
   open.push(notices);
   let woken = false;

@@ -28,6 +28,9 @@ const STATUS_MS = 500; // how soon the death of a member is noticed; who leaves 
 const RENEWALS = 5; // in the time of one lease: a busy machine may delay some
 const POLL_MS = 1_000; // the safety net under notices: who appended may be killed before it sends one
 const FETCHES_AT_ONCE = 8; // each of all partitions that have records and are not in flight: a slow handler holds up its own alone
+// Records with who takes them together, below which nothing more is fetched: half of the partitions would wait for the other
+// half, turn by turn, where both are one slice (2,000 events/s: docs/evidence/performance.md).
+const IN_FLIGHT = 1_000;
 
 /** What a handler threw, as opposed to what the database threw. */
 export class HandlerThrew extends Error {
@@ -59,7 +62,8 @@ export class Member {
   readonly #lost = new AbortController();
   readonly #failed = new AbortController();
   #renewed: number; // when the last renewal was asked for, by a clock that runs on while a process is stopped
-  readonly #inFlight = new Set<Owned>();
+  /** Partitions that are fetched or with the handler, with how many records. */
+  readonly #inFlight = new Map<Owned, number>();
   readonly #record: (move: Move) => Promise<void>;
 
   private constructor(session: Session, joined: number, topics: readonly LogTopic[], options: SubscribeOptions) {
@@ -118,13 +122,19 @@ export class Member {
   }
 
   #takePending(): readonly Owned[] {
+    if (this.#isBusy()) return [];
     const isNext = (owned: Owned) => owned.pending && !owned.unwanted && !this.#inFlight.has(owned);
     const taken = [...this.#owned.values()].filter(isNext);
     for (const owned of taken) {
       owned.pending = false; // before the fetch: what is appended behind its back sets it again
-      this.#inFlight.add(owned);
+      this.#inFlight.set(owned, 0);
     }
     return taken;
+  }
+
+  #isBusy(): boolean {
+    if (!this.#options.together || this.#inFlight.size === 0) return false;
+    return [...this.#inFlight.values()].reduce((sum, records) => sum + records, 0) < IN_FLIGHT;
   }
 
   async #deliver(taken: readonly Owned[], stop: AbortSignal): Promise<void> {
@@ -133,11 +143,12 @@ export class Member {
       left.delete(owned);
       this.#inFlight.delete(owned);
       if (owned.unwanted) this.#members.ring();
-      else if (owned.pending) this.#records.ring();
+      else if (owned.pending || this.#options.together) this.#records.ring(); // others may have waited for it
     };
     try {
       const fetched = await fetchRecords(this.#session, taken, this.#options.batchLimit ?? BATCH_LIMIT);
       if (stop.aborted) return;
+      for (const owned of taken) this.#inFlight.set(owned, fetched.get(owned.partitionId)?.length ?? 0);
       if (fetched.size > 0 && performance.now() - this.#renewed > this.#session.leaseMs) throw new LeaseLost('delivering');
       const ends = await Promise.allSettled(
         taken.map(async (owned) => {

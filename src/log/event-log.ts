@@ -74,6 +74,11 @@ export interface SubscribeOptions {
   /** The most records in one batch. */
   readonly batchLimit?: number;
   /**
+   * The handler works off at once what is delivered together: while little is in flight nothing more is fetched, and what comes
+   * meanwhile of all partitions is delivered together behind that. Without it a slow handler holds up its own partition alone.
+   */
+  readonly together?: true;
+  /**
    * Asked each time this member takes a partition: the offset to begin at, for a reader who knows better than the log what the
    * group has done; undefined begins where the group's last answer was recorded. A fetch under way may still bring one batch from
    * there.

@@ -3,6 +3,7 @@ import { camelCase, snakeCase } from './camel-case.ts';
 import { CopyText } from './copying-client.ts';
 import type { Trx } from './database.ts';
 import type { NewRow, Row, Table } from './table.ts';
+import { isAhead } from './transaction-ahead.ts';
 
 /**
  * Writes rows as a relation `r`: many rows in one parameter. Of the ways to insert in bulk inside a transaction,
@@ -32,11 +33,15 @@ const COPY_ROWS = 50; // below it the two more round trips of COPY cost what it 
  * Inserts rows into a table, skipping those whose primary key is already there; a clash on any other constraint is an error,
  * since the row that it would skip is another fact. Many rows use COPY, which takes half the time of the statement but knows no
  * `on conflict`: when it meets a key that is there (rare: folds look up what they know), the statement does the work.
- * @throws the error of Postgres (`isKeyTaken`) when a row clashes on another constraint than the primary key.
+ * @throws the error of Postgres (`isKeyTaken`) when a row clashes on another constraint than the primary key, and in a
+ *   transaction that sends ahead also on that.
  */
 export async function insertRows<T extends Table>(trx: Trx, table: T, rows: readonly NewRow<T>[]): Promise<void> {
   if (rows.length === 0) return;
-  if (rows.length >= COPY_ROWS && (await copyRows(trx, table, rows))) return;
+  if (rows.length >= COPY_ROWS) {
+    if (isAhead(trx)) return copyNew(trx, table, rows); // a savepoint would take back what others write meanwhile
+    if (await copyRows(trx, table, rows)) return;
+  }
   const types = typesOf(table, namesOf(table, rows));
   const names = sql.raw(quoted(Object.keys(types)));
   await sql`

@@ -1,6 +1,4 @@
-import { finished } from 'node:stream/promises';
 import pg from 'pg';
-import { from as copyFrom } from 'pg-copy-streams';
 import { camelCase } from './camel-case.ts';
 import type { StatementMeter } from './statement-meter.ts';
 
@@ -46,10 +44,13 @@ export class CamelCaseQuery {
  * result, so that rows cost nothing more.
  */
 export class CopyingClient extends pg.Client {
+  #gathering = false;
+
   // An overriding property, since the many overloads of `query` cannot be repeated: what is not COPY goes to pg with its
   // arguments as given.
   override query = ((...args: [unknown, unknown?, unknown?]): unknown => {
     const [statement, values] = args;
+    if (this.pipeline) this.#gather();
     if (typeof statement === 'string' && Array.isArray(values) && values[0] instanceof CopyText)
       return this.#copy(statement, values[0]);
     if (typeof statement === 'string' && Array.isArray(values) && values[0] instanceof CopyBinary)
@@ -75,12 +76,31 @@ export class CopyingClient extends pg.Client {
     });
   }
 
-  async #copy(statement: string, { text }: CopyText): Promise<{ command: 'COPY'; rowCount: number; rows: [] }> {
-    // as pg returns it
-    const stream = Reflect.apply(pg.Client.prototype.query, this, [copyFrom(statement)]) as ReturnType<typeof copyFrom>;
-    stream.end(text);
-    await finished(stream);
-    return { command: 'COPY', rowCount: stream.rowCount, rows: [] };
+  #copy(statement: string, { text }: CopyText): Promise<pg.QueryResult> {
+    return new Promise((resolve, reject) => {
+      const done = (error: unknown, result: unknown) => (error ? reject(error) : resolve(result as pg.QueryResult));
+      Reflect.apply(pg.Client.prototype.query, this, [new CopyingIn({ text: statement }, done, text)]);
+    });
+  }
+
+  /** Has all statements of one turn go out in one write. */
+  #gather(): void {
+    if (this.#gathering) return;
+    this.#gathering = true;
+    const { stream } = (this as unknown as { readonly connection: Wire }).connection; // pg keeps it; its types leave it out
+    stream.cork();
+    process.nextTick(() => {
+      this.#gathering = false;
+      stream.uncork();
+    });
+  }
+
+  /**
+   * Sends statements as they come, without waiting for the answers to those before; Postgres answers them in their order. To be
+   * said while none is under way.
+   */
+  sendAhead(ahead: boolean): void {
+    (this as { pipeline: boolean }).pipeline = ahead; // pg reads it at each statement; its types say how it is first set
   }
 }
 
@@ -97,7 +117,10 @@ interface DataRow {
   readonly length: number;
 }
 interface Wire {
-  readonly stream: { destroy(): void };
+  readonly stream: { destroy(): void; cork(): void; uncork(): void };
+  query(text: string): void;
+  sendCopyFromChunk(chunk: Buffer): void;
+  endCopyFrom(): void;
 }
 type Done = (error: Error | undefined, result: unknown) => void;
 
@@ -105,6 +128,31 @@ class Renaming extends (pg.Query as unknown as new (config: pg.QueryConfig, done
   override handleRowDescription(message: { readonly fields: { name: string }[] }): void {
     for (const field of message.fields) field.name = camelCase(field.name);
     super.handleRowDescription(message);
+  }
+}
+
+/**
+ * `copy … from stdin` with its rows right behind it, in one round trip. Postgres passes over the rows of a statement that it
+ * refused.
+ */
+class CopyingIn extends (pg.Query as unknown as new (config: pg.QueryConfig, done: CopyDone) => object) {
+  readonly #statement: string;
+  readonly #rows: string;
+  constructor(config: { readonly text: string }, done: CopyDone, rows: string) {
+    super(config, done);
+    this.#statement = config.text;
+    this.#rows = rows;
+  }
+  submit(connection: Wire): null {
+    connection.stream.cork();
+    connection.query(this.#statement);
+    connection.sendCopyFromChunk(Buffer.from(this.#rows, 'utf8'));
+    connection.endCopyFrom();
+    connection.stream.uncork();
+    return null;
+  }
+  handleCopyInResponse(): void {
+    // the rows are on their way
   }
 }
 

@@ -1,7 +1,10 @@
+import { groupBy } from '../domain/group-by.ts';
 import type { Db } from '../postgres/database.ts';
+import { applyGroup } from './apply-group.ts';
 import { concerns, topicsOf } from './apply-slice.ts';
-import { type AppliedTogether, applyTogether, passCursors } from './apply-together.ts';
-import type { Projection } from './projection.ts';
+import { type AppliedTogether, applyTogether, type Pass, passCursors } from './apply-together.ts';
+import type { Folding } from './prepared-folds.ts';
+import { type Projection, schemaNameOf } from './projection.ts';
 import type { Slice } from './slice.ts';
 
 /** Where a projection is after a slice: its cursor, or undefined where it was stopped. */
@@ -12,8 +15,8 @@ export interface Reached {
 
 export interface Offer {
   readonly db: Db;
-  /** The database as a projection folds there with others. */
-  readonly folding: (projection: Projection) => Db;
+  /** The database as projections fold there with others. */
+  readonly folding: Folding;
   readonly projections: readonly Projection[];
   readonly slices: readonly Slice[];
   /** Folds one slice alone, until it is done or the projection is stopped. */
@@ -21,34 +24,64 @@ export interface Offer {
   readonly quarantined: (projection: Projection, count: number) => void;
 }
 
+// Records of slices up to which all projections share a transaction; above it, each folds on a connection of its own.
+const GROUPED = 1_000;
+
 /**
- * Offers the slices of several partitions to every projection that reads their topics. What concerns a projection it folds in one
- * transaction, and the cursors of all that concerns none move in one statement. Where a slice was not taken there, or all of them
- * failed, it takes a transaction of its own, which finds out what is wrong with it, or waits out what is wrong with the database.
+ * Offers the slices of several partitions to every projection that reads their topics. Small ones go to all projections in one
+ * transaction. Of larger ones, and where that failed, each projection folds what concerns it in one of its own, and the cursors
+ * of all that concerns none move in one statement. Where a slice was not taken there, or all of them failed, it takes a
+ * transaction by itself, which finds out what is wrong with it, or waits out what is wrong with the database.
  */
 export async function offerSlices(offer: Offer): Promise<ReadonlyMap<Slice, readonly Reached[]>> {
-  const { db, projections, slices, alone } = offer;
-  const readers = projections.map((projection) => {
+  const { projections, slices, alone } = offer;
+  const passes = projections.flatMap((projection) => {
     const topics = topicsOf(projection);
-    const mine = slices.filter(({ topic }) => topics.includes(topic));
-    const concerned = mine.filter(({ items }) => items.some((item) => concerns(projection, item)));
-    return { projection, concerned, passing: mine.filter((slice) => !concerned.includes(slice)) };
+    return slices.flatMap((slice) => (topics.includes(slice.topic) ? [{ projection, slice }] : []));
   });
-  const passes = readers.flatMap(({ projection, passing }) => passing.map((slice) => ({ projection, slice })));
-  const passing = passes.length === 0 ? new Set() : passCursors(db, passes).catch(() => new Set());
   const reached = new Map(slices.map((slice) => [slice, [] as Reached[]]));
-  const settle = async (projection: Projection, slice: Slice, isDone: boolean) => {
+  const settle = async ({ projection, slice }: Pass, isDone: boolean) => {
     const cursor = isDone ? slice.next : await alone(projection, slice);
     reached.get(slice)?.push({ projection, cursor });
   };
-  await Promise.all([
-    ...readers.map(async ({ projection, concerned }) => {
-      const applied = await foldTogether(offer, projection, concerned);
-      await Promise.all(concerned.map((slice) => settle(projection, slice, applied.has(slice))));
-    }),
-    ...passes.map(async (pass) => settle(pass.projection, pass.slice, (await passing).has(pass))),
-  ]);
+  const records = slices.reduce((sum, { items }) => sum + items.length, 0);
+  const grouped = records > GROUPED ? undefined : await foldGrouped(offer, passes);
+  if (grouped) await Promise.all(passes.map((pass) => settle(pass, grouped.has(pass))));
+  else await foldEach(offer, passes, settle);
   return reached;
+}
+
+/** Returns what was folded, undefined where nothing was. */
+async function foldGrouped(
+  { folding, projections, quarantined }: Offer,
+  passes: readonly Pass[],
+): Promise<ReadonlySet<Pass> | undefined> {
+  const schemas = projections.map(schemaNameOf);
+  const group = await applyGroup(folding(schemas), schemas, passes).catch(() => undefined);
+  for (const [projection, count] of group?.quarantined ?? []) quarantined(projection, count);
+  return group?.applied;
+}
+
+async function foldEach(
+  offer: Offer,
+  passes: readonly Pass[],
+  settle: (pass: Pass, isDone: boolean) => Promise<void>,
+): Promise<void> {
+  const isConcerned = ({ projection, slice }: Pass) => slice.items.some((item) => concerns(projection, item));
+  const concerned = groupBy(passes.filter(isConcerned), ({ projection }) => projection);
+  const others = passes.filter((pass) => !isConcerned(pass));
+  const passing = others.length === 0 ? new Set() : passCursors(offer.db, others).catch(() => new Set());
+  await Promise.all([
+    ...[...concerned].map(async ([projection, mine]) => {
+      const applied = await foldTogether(
+        offer,
+        projection,
+        mine.map(({ slice }) => slice),
+      );
+      await Promise.all(mine.map((pass) => settle(pass, applied.has(pass.slice))));
+    }),
+    ...others.map(async (pass) => settle(pass, (await passing).has(pass))),
+  ]);
 }
 
 async function foldTogether(
@@ -56,8 +89,7 @@ async function foldTogether(
   projection: Projection,
   slices: readonly Slice[],
 ): Promise<ReadonlySet<Slice>> {
-  if (slices.length === 0) return new Set();
-  const together: AppliedTogether = await applyTogether(folding(projection), projection, slices).catch(() => ({
+  const together: AppliedTogether = await applyTogether(folding([schemaNameOf(projection)]), projection, slices).catch(() => ({
     applied: new Set(),
     quarantined: 0,
   }));

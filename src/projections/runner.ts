@@ -47,8 +47,8 @@ interface Given {
 
 /**
  * Runs projections over the log: the batches of all partitions that come at the same time, or while others are folded, are one
- * slice. It is decoded once and offered to every projection, each of which folds it, writes and moves its cursors in one
- * transaction of its own. The cursor in Postgres is the truth and the fence; what the log remembers of
+ * slice. It is decoded once and offered to every projection; they fold it, write and move their cursors in one transaction
+ * (`offer-slices.ts`). The cursor in Postgres is the truth and the fence; what the log remembers of
  * the group is a hint. A batch below the cursor is dropped, one above it rewinds the log. A poison event goes to quarantine, a
  * database fault is waited out, a bug stops that projection alone: a frozen read model is seen, a wrong one is not.
  *
@@ -242,6 +242,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
       handle,
       startAt,
       batchLimit: options.batchLimit ?? BATCH_LIMIT,
+      together: true,
     });
   };
   return keepAtCursors(subscribe, regressed);

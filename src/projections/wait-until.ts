@@ -8,14 +8,15 @@ import { topicsOf } from './apply-slice.ts';
 import type { Projection } from './projection.ts';
 import { projections as registered } from './registry.ts';
 
-/** Returns the cursor of every live projection: name → next offsets. */
-export async function readCursors(db: Db): Promise<ReadonlyMap<string, Offsets>> {
+/** Returns the cursors of live projections, all unless they are named: name → next offsets. */
+export async function readCursors(db: Db, names?: readonly string[]): Promise<ReadonlyMap<string, Offsets>> {
   const rows = await db
     .selectFrom('cursors')
     .innerJoin('projections', (join) =>
       join.onRef('projections.name', '=', 'cursors.projection').onRef('projections.version', '=', 'cursors.version'),
     )
     .select(['cursors.projection', 'cursors.topic', 'cursors.partition', 'cursors.nextOffset'])
+    .$if(names !== undefined, (some) => some.where('cursors.projection', 'in', names ?? []))
     .execute();
   const cursors = new Map<string, Map<string, Map<number, number>>>();
   for (const { projection, topic, partition, nextOffset } of rows) {
@@ -28,18 +29,7 @@ export async function readCursors(db: Db): Promise<ReadonlyMap<string, Offsets>>
 
 /** Returns the cursor of one live projection. */
 export async function readCursor(db: Db, { name }: Projection): Promise<Offsets> {
-  const rows = await db
-    .selectFrom('cursors')
-    .innerJoin('projections', (join) =>
-      join.onRef('projections.name', '=', 'cursors.projection').onRef('projections.version', '=', 'cursors.version'),
-    )
-    .select(['cursors.topic', 'cursors.partition', 'cursors.nextOffset'])
-    .where('projections.name', '=', name)
-    .execute();
-  const cursor = new Map<string, Map<number, number>>();
-  for (const { topic, partition, nextOffset } of rows)
-    cursor.set(topic, (cursor.get(topic) ?? new Map<number, number>()).set(partition, nextOffset));
-  return cursor;
+  return (await readCursors(db, [name])).get(name) ?? new Map();
 }
 
 /** Returns how far any live projection has read each partition. */

@@ -39,6 +39,31 @@ export function describeDelivering(fixture: () => EventLogFixture): void {
     expect(texts(topics[1]).sort()).toEqual(['x#0', 'x#2', 'y#1', 'y#3']);
   });
 
+  test('a reader that takes deliveries together gets nothing while some is in flight, then at once what came meanwhile of all partitions', async () => {
+    const topic = await freshTopic(log(), 4);
+    const gate = new AbortController();
+    const opened = new Promise((resolve) => gate.signal.addEventListener('abort', resolve));
+    const together = await watch(log(), [topic], {
+      together: true,
+      async handle(batch) {
+        await opened;
+        return { kind: 'done', next: batch.next };
+      },
+    });
+    const keys = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    await log().append(numbered(topic, 1, keys));
+    await until('the first was delivered', () => together.records().length === 1);
+    const others = await watch(log(), [topic]);
+    await log().append(numbered(topic, 40, keys, 1));
+    await until('another group read all', () => others.records().length === 41);
+    expect(together.records()).toHaveLength(1);
+    gate.abort();
+    await until('the rest was delivered', () => together.records().length === 41);
+    const partitions = new Set(others.records().map(({ partition }) => partition));
+    expect(together.batches).toHaveLength(1 + partitions.size);
+    await Promise.all([together.close(), others.close()]);
+  });
+
   test('every group receives all records, and a new group begins at the first', async () => {
     const topic = await freshTopic(log());
     await log().append(numbered(topic, 5));

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Delivery } from '../../events/envelope.ts';
 import { isKeyTaken } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { isAhead } from '../../postgres/transaction-ahead.ts';
 import type { Poison, Projection } from '../projection.ts';
 import { foldBatch, type Known } from './fold-batch.ts';
 import { loadKnown } from './known.ts';
@@ -30,6 +31,7 @@ export const journal: Projection = {
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   if (batch.length >= GUESSED_FROM) {
+    if (isAhead(trx)) return foldAndWrite(batch, await loadKnown([], batch, trx), trx);
     await sql`savepoint guessed`.execute(trx);
     try {
       const poison = await foldAndWrite(batch, await loadKnown([], batch, trx), trx);

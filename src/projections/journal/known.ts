@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Delivery } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
+import { sideBySide } from '../../postgres/side-by-side.ts';
 import type { Known } from './fold-batch.ts';
 import { readBodiesOf } from './read-bodies.ts';
 
@@ -9,12 +10,14 @@ import { readBodiesOf } from './read-bodies.ts';
 export async function loadKnown(events: readonly Delivery[], batch: readonly Delivery[], trx: Trx): Promise<Known> {
   const streams = [...new Set(batch.map((d) => d.event.stream))];
   const asked = events.map((d) => d.event);
-  return {
-    bodies: asked.length === 0 ? new Map() : new Map(await readBodiesOf(trx, asked)),
-    positions: await positionsOf(streams, trx),
-    sequences: await sequencesOf(streams, trx),
-    ...(await loadPlaces(batch, trx)),
-  };
+  const [bodies, positions, sequences, places] = await sideBySide(
+    trx,
+    () => (asked.length === 0 ? [] : readBodiesOf(trx, asked)),
+    () => positionsOf(streams, trx),
+    () => sequencesOf(streams, trx),
+    () => loadPlaces(batch, trx),
+  );
+  return { bodies: new Map(bodies), positions, sequences, ...places };
 }
 
 async function positionsOf(streams: readonly string[], trx: Trx): Promise<Map<string, number>> {

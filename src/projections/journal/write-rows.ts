@@ -1,5 +1,6 @@
 import { copyNew, insertRows, upsertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { sideBySide } from '../../postgres/side-by-side.ts';
 import { countOfRuns } from './count-of-runs.ts';
 import type { Folded, Known } from './fold-batch.ts';
 import type { EventRow } from './rows.ts';
@@ -11,14 +12,15 @@ import { tables } from './tables.ts';
  * (`isolate-poison.ts`). To skip it would lose a durable event.
  */
 export async function writeRows({ events, anomalies, releases }: Folded, known: Known, trx: Trx): Promise<void> {
-  if (events.length > 0) {
-    await copyNew(trx, tables.events, events);
-    await writePositions(events, known.positions, trx);
-    await writeSequences(events, known.sequences, trx);
-    await countOfRuns(events, trx);
-  }
-  await insertRows(trx, tables.anomalies, anomalies);
-  await insertRows(trx, tables.quarantineReleases, releases);
+  await sideBySide(
+    trx,
+    () => copyNew(trx, tables.events, events),
+    () => writePositions(events, known.positions, trx),
+    () => writeSequences(events, known.sequences, trx),
+    () => countOfRuns(events, trx),
+    () => insertRows(trx, tables.anomalies, anomalies),
+    () => insertRows(trx, tables.quarantineReleases, releases),
+  );
 }
 
 async function writePositions(events: readonly EventRow[], positions: ReadonlyMap<string, number>, trx: Trx): Promise<void> {

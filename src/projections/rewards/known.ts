@@ -1,6 +1,7 @@
 import type { Delivery } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
+import { sideBySide } from '../../postgres/side-by-side.ts';
 import { isOf } from '../projection.ts';
 import type { Known } from './fold-batch.ts';
 import { addNew } from './loaded-trees.ts';
@@ -42,12 +43,13 @@ function noFacts(): Facts {
 export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<Known> {
   const known = noFacts();
   const wanted = references(batch);
-  const trees = await rowsWhere(trx, 'rewardTrees', { treeId: wanted.trees }, ['treeId', 'runId']);
+  const [trees, steps] = await sideBySide(
+    trx,
+    () => rowsWhere(trx, 'rewardTrees', { treeId: wanted.trees }, ['treeId', 'runId']),
+    () => (wanted.steps.size === 0 ? [] : rowsWhere(trx, 'rewardEdges', { stepId: wanted.steps }, ['stepId', 'treeId'])),
+  );
   for (const { treeId, runId } of trees) known.runs.set(treeId, runId);
-  if (wanted.steps.size > 0) {
-    const steps = await rowsWhere(trx, 'rewardEdges', { stepId: wanted.steps }, ['stepId', 'treeId']);
-    for (const { stepId, treeId } of steps) known.steps.set(stepId, treeId);
-  }
+  for (const { stepId, treeId } of steps) known.steps.set(stepId, treeId);
   if (wanted.revisions.length === 0) return knownFacts(known);
   const rewards = await rowsWhere(trx, 'rewards', { rewardId: wanted.rewards }, ['rewardId', 'treeId', 'revisions']);
   for (const { rewardId, treeId, revisions } of rewards) known.rewards.set(rewardId, { treeId, revisions });

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { insertRows, recordset, typesOf, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { sideBySide } from '../../postgres/side-by-side.ts';
 import { countReturns, type PartitionOf, type SummedReturn } from './count-returns.ts';
 import { tables } from './tables.ts';
 
@@ -30,10 +31,13 @@ export async function writeReturns(
     const end = kind === 'fresh' ? ends.get(rolloutId) : undefined;
     return end ? [{ ...end, value }] : [];
   });
-  await insertRows(trx, tables.returns, fresh);
   const existing = sums.flatMap(({ kind, rolloutId, value }) => (kind === 'existing' ? [{ rolloutId, value }] : []));
-  await updateRows(trx, tables.returns, existing);
-  await countReturns(sums, partitionOf, trx);
+  await sideBySide(
+    trx,
+    () => insertRows(trx, tables.returns, fresh),
+    () => updateRows(trx, tables.returns, existing),
+    () => countReturns(sums, partitionOf, trx),
+  );
 }
 
 interface Sum extends SummedReturn {

@@ -2,6 +2,7 @@ import type { EventType } from '../../events/catalogue.ts';
 import type { Delivery } from '../../events/envelope.ts';
 import { insertRows, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { sideBySide } from '../../postgres/side-by-side.ts';
 import type { Poison, Projection } from '../projection.ts';
 import { partitionsIn } from './count-returns.ts';
 import { foldBatch } from './fold-batch.ts';
@@ -23,12 +24,15 @@ export const rewards: Projection = { name: 'rewards', version: 1, handles: HANDL
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const { trees, edges, assigned, revised, finished, poison } = foldBatch(batch, await loadKnown(batch, trx));
-  await insertRows(trx, tables.rewardTrees, trees);
-  await insertRows(trx, tables.rewardEdges, edges);
-  await insertRows(trx, tables.rewards, assigned.map(rewardRow));
-  await insertRows(trx, tables.rewardRevisions, revised.map(revisionRow));
-  await updateRows(trx, tables.rewards, latestRows(revised));
   const changed = [...assigned, ...revised.map(({ event }) => event)].map(({ data }) => data.rewardId);
-  await writeReturns(finished, changed, partitionsIn(batch), trx);
+  await sideBySide(
+    trx,
+    () => insertRows(trx, tables.rewardTrees, trees),
+    () => insertRows(trx, tables.rewardEdges, edges),
+    () => insertRows(trx, tables.rewards, assigned.map(rewardRow)),
+    () => insertRows(trx, tables.rewardRevisions, revised.map(revisionRow)),
+    () => updateRows(trx, tables.rewards, latestRows(revised)),
+    () => writeReturns(finished, changed, partitionsIn(batch), trx), // it reads what is written before it
+  );
   return poison;
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Delivery } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
+import { sideBySide } from '../../postgres/side-by-side.ts';
 import { isOf } from '../projection.ts';
 import type { KnownTree } from './rows.ts';
 
@@ -20,30 +21,37 @@ export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<K
   const wanted = references(batch);
   const known: Known = { trees: new Map(), steps: new Map(), rollouts: new Map(), ended: new Set(), closed: new Set() };
 
-  const trees = await sql<KnownTree & { closed: boolean }>`
-    select tree_id, run_id, task_id, environment, closed_at is not null as closed from trees where tree_id = any(${[...wanted.trees]}::uuid[])`.execute(
+  const [trees, steps, rollouts] = await sideBySide(
     trx,
+    () =>
+      sql<KnownTree & { closed: boolean }>`
+    select tree_id, run_id, task_id, environment, closed_at is not null as closed from trees where tree_id = any(${[...wanted.trees]}::uuid[])`.execute(
+        trx,
+      ),
+    () =>
+      wanted.steps.size === 0
+        ? []
+        : rowsWhere(trx, 'steps', { stepId: wanted.steps }, ['stepId', 'treeId', 'parentStepId', 'depth']),
+    () => (wanted.rollouts.size === 0 ? [] : rolloutsOf([...wanted.rollouts], trx)),
   );
   for (const tree of trees.rows) {
     known.trees.set(tree.treeId, tree);
     if (tree.closed) known.closed.add(tree.treeId);
   }
-  if (wanted.steps.size > 0) {
-    const steps = await rowsWhere(trx, 'steps', { stepId: wanted.steps }, ['stepId', 'treeId', 'parentStepId', 'depth']);
-    for (const step of steps)
-      known.steps.set(step.stepId, { treeId: step.treeId, parentId: step.parentStepId, depth: step.depth });
-  }
-  if (wanted.rollouts.size > 0) {
-    const rollouts = await sql<{ rolloutId: string; treeId: string; ended: boolean }>`
-      select rollout_id, tree_id, finished_at is not null as ended from rollouts where rollout_id = any(${[...wanted.rollouts]}::uuid[])`.execute(
-      trx,
-    );
-    for (const rollout of rollouts.rows) {
-      known.rollouts.set(rollout.rolloutId, rollout.treeId);
-      if (rollout.ended) known.ended.add(rollout.rolloutId);
-    }
+  for (const step of steps) known.steps.set(step.stepId, { treeId: step.treeId, parentId: step.parentStepId, depth: step.depth });
+  for (const rollout of rollouts) {
+    known.rollouts.set(rollout.rolloutId, rollout.treeId);
+    if (rollout.ended) known.ended.add(rollout.rolloutId);
   }
   return known;
+}
+
+async function rolloutsOf(ids: readonly string[], trx: Trx) {
+  const { rows } = await sql<{ rolloutId: string; treeId: string; ended: boolean }>`
+    select rollout_id, tree_id, finished_at is not null as ended from rollouts where rollout_id = any(${ids}::uuid[])`.execute(
+    trx,
+  );
+  return rows;
 }
 
 function references(batch: readonly Delivery[]): { trees: Set<string>; steps: Set<string>; rollouts: Set<string> } {

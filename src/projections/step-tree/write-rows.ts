@@ -1,5 +1,6 @@
 import { addToRows, insertRows, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { sideBySide } from '../../postgres/side-by-side.ts';
 import type { Rows } from './fold-batch.ts';
 import { tables } from './tables.ts';
 
@@ -11,14 +12,17 @@ import { tables } from './tables.ts';
 export async function writeRows(rows: Rows, trx: Trx, insert: typeof insertRows): Promise<void> {
   const trees = joinEnds(rows.trees, rows.closed, 'treeId');
   const rollouts = joinEnds(rows.rollouts, rows.ends, 'rolloutId');
-  await insert(trx, tables.trees, trees.whole);
-  await insert(trx, tables.steps, rows.steps);
-  await insert(trx, tables.rollouts, rollouts.whole);
-  await updateRows(trx, tables.rollouts, rollouts.later, 'finishedAt');
-  await updateRows(trx, tables.trees, trees.later, 'closedAt');
-  await insertRows(trx, tables.toolCalls, rows.toolCalls);
-  await insertRows(trx, tables.divergences, rows.divergences);
-  await addToRows(trx, tables.runCounts, rows.counts.rows());
+  await sideBySide(
+    trx,
+    () => insert(trx, tables.trees, trees.whole),
+    () => insert(trx, tables.steps, rows.steps),
+    () => insert(trx, tables.rollouts, rollouts.whole),
+    () => updateRows(trx, tables.rollouts, rollouts.later, 'finishedAt'),
+    () => updateRows(trx, tables.trees, trees.later, 'closedAt'),
+    () => insertRows(trx, tables.toolCalls, rows.toolCalls),
+    () => insertRows(trx, tables.divergences, rows.divergences),
+    () => addToRows(trx, tables.runCounts, rows.counts.rows()),
+  );
 }
 
 /** Joins each beginning of a batch with its end, where the batch holds both; `later` are the ends of what began before. */

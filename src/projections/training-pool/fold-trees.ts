@@ -1,6 +1,7 @@
 import type { Delivery } from '../../events/envelope.ts';
 import { insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { sideBySide } from '../../postgres/side-by-side.ts';
 import { isOf } from '../projection.ts';
 import { mergeRows } from './merge-rows.ts';
 import { readCurrentRewards, reviseRewards } from './revise-rewards.ts';
@@ -39,11 +40,14 @@ export async function foldTrees(batch: readonly Delivery[], trx: Trx): Promise<v
       else if (data.stepId !== null) touched.steps.add(data.stepId);
     }
   }
-  await mergeRows(trx, tables.groups, groups, row.GROUP_PARTS);
-  await mergeRows(trx, tables.samples, samples, row.SAMPLE_PARTS);
-  await insertRows(trx, tables.sampleSteps, [...steps.values()]);
-  const current = await readCurrentRewards(batch, trx);
-  await insertRows(trx, tables.sampleRewards, [...rewards.values()]);
+  const [, , , current] = await sideBySide(
+    trx,
+    () => mergeRows(trx, tables.groups, groups, row.GROUP_PARTS),
+    () => mergeRows(trx, tables.samples, samples, row.SAMPLE_PARTS),
+    () => insertRows(trx, tables.sampleSteps, [...steps.values()]),
+    () => readCurrentRewards(batch, trx),
+    () => insertRows(trx, tables.sampleRewards, [...rewards.values()]),
+  );
   const revised = await reviseRewards(batch, current, trx);
   for (const { rolloutId, stepId } of revised) {
     if (rolloutId !== null) touched.rollouts.add(rolloutId);

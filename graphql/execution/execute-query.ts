@@ -11,9 +11,11 @@ import {
   Kind,
   type OperationDefinitionNode,
 } from 'graphql';
+import type { CopiedRows } from '../../src/postgres/copied-rows.ts';
 import type { Context } from '../context.ts';
 import { executeSelection } from './execute-selection.ts';
 import { planOf } from './plan-selection.ts';
+import { stringifyWritten, type Written } from './written.ts';
 
 type Execute = (args: ExecutionArgs) => unknown;
 
@@ -31,12 +33,20 @@ export function executeQuery(args: ExecutionArgs, otherwise: Execute): unknown {
   const root = schema.getQueryType();
   if (given.errors || !root || !args.fieldResolver) return otherwise(args);
   const errors: GraphQLError[] = [];
+  const written: Written[] = [];
+  const copied = new Set<CopiedRows<unknown>>();
   const execution = {
-    ...{ schema, rootValue, operation, errors, fragments: fragmentsOf(args), variables: given.coerced },
+    ...{ schema, rootValue, operation, errors, written, copied, fragments: fragmentsOf(args), variables: given.coerced },
     context: args.contextValue as Context, // as createGraphql makes it
     resolve: args.fieldResolver,
   };
-  const answer = (data: Record<string, unknown> | null): ExecutionResult => (errors.length === 0 ? { data } : { errors, data });
+  const answer = (data: Record<string, unknown> | null): ExecutionResult => {
+    if (errors.length === 0) for (const rows of copied) rows.release(); // where one failed, others may still be under way
+    return {
+      ...(errors.length === 0 ? { data } : { errors, data }),
+      ...(written.length > 0 && { stringify: stringifyWritten }), // by which yoga writes it
+    };
+  };
   const failed = (error: unknown): ExecutionResult => {
     errors.push(error as GraphQLError); // located where it was caught
     return answer(null);

@@ -8,8 +8,11 @@ import {
   isNonNullType,
   isObjectType,
 } from 'graphql';
+import { CopiedRows } from '../../src/postgres/copied-rows.ts';
 import { caught, completeLeaf, type Path } from './complete-leaf.ts';
 import { type Execution, type FieldPlan, type Plan, planOf } from './plan-selection.ts';
+import { writeRows } from './write-rows.ts';
+import type { Written } from './written.ts';
 
 type Fields = Record<string, unknown>;
 type MaybePromise<T> = T | Promise<T>;
@@ -117,6 +120,11 @@ function completeList(
   path: Path,
   list: unknown,
 ): MaybePromise<unknown[]> {
+  if (list instanceof CopiedRows) {
+    execution.copied.add(list);
+    const written = writtenList(execution, field, type, list);
+    if (written) return written as unknown as unknown[]; // it stands for the list until the answer is written
+  }
   if (typeof list !== 'object' || list === null || !(Symbol.iterator in list))
     throw new Error(`Expected Iterable, but did not find one for field "${field.parentType.name}.${field.definition.name}".`);
   const items: unknown[] = [];
@@ -143,6 +151,21 @@ function completeList(
     items.push(completed);
   }
   return waits ? Promise.all(items) : items;
+}
+
+/** The list in its form in the answer, where no item of it has to be looked at. */
+function writtenList(
+  execution: Execution,
+  field: FieldPlan,
+  type: GraphQLOutputType,
+  rows: CopiedRows<unknown>,
+): Written | undefined {
+  const item = isNonNullType(type) ? type.ofType : type;
+  if (!isObjectType(item)) return undefined;
+  field.below ??= planOf(execution, item, field.nodes);
+  const written = writeRows(rows, field.below, (fields) => execution.context.meter.fields(fields));
+  if (written) execution.written.push(written);
+  return written;
 }
 
 /** Waits for the fields that are promises, and keeps their order. */

@@ -20,7 +20,9 @@ import {
   TypeMetaFieldDef,
   TypeNameMetaFieldDef,
 } from 'graphql';
+import type { CopiedRows } from '../../src/postgres/copied-rows.ts';
 import type { Context } from '../context.ts';
+import type { Written } from './written.ts';
 
 /** One query that is being executed. */
 export interface Execution {
@@ -33,6 +35,10 @@ export interface Execution {
   /** Resolves fields that have no resolver of their own, and counts them. */
   readonly resolve: GraphQLFieldResolver<unknown, Context>;
   readonly errors: GraphQLError[];
+  /** The parts of the answer that are JSON already. */
+  readonly written: Written[];
+  /** Rows that are looked at, until all is answered. */
+  readonly copied: Set<CopiedRows<unknown>>;
 }
 
 /** What is selected of values of one type. */

@@ -6,15 +6,16 @@ import { selectedFields } from '../selected-fields.ts';
 /** Reads, for all steps of a tree at once, the lists that the query asks of each, in parallel. */
 export async function readAheadOfSteps(
   treeId: string,
-  steps: readonly OfTree[],
+  steps: Iterable<OfTree>,
   { loaders }: Context,
   info: GraphQLResolveInfo,
 ): Promise<void> {
   const asked = selectedFields(info);
+  const ahead = (list: { readAhead(records: readonly OfTree[]): Promise<void> }) => list.readAhead([...steps]);
   await Promise.all([
-    asked.has('rewards') && loaders.rewardsOfStep.readAhead(steps),
-    asked.has('historyImage') && loaders.historyImage.readAhead(steps),
-    asked.has('toolCalls') && loaders.toolCalls.readAhead(steps),
+    asked.has('rewards') && ahead(loaders.rewardsOfStep),
+    asked.has('historyImage') && ahead(loaders.historyImage),
+    asked.has('toolCalls') && ahead(loaders.toolCalls),
     ...simulationsAsked(info).map((simulations) => loaders.statistics.readAhead({ treeId, simulations })),
   ]);
 }

@@ -36,12 +36,15 @@ export function answerRequest(
   }
 
   async function send(chunk: Uint8Array): Promise<void> {
-    for (let from = 0; from < chunk.length && !signal.aborted; from += PART) {
+    const isWhole = chunk.length <= AHEAD && chunk.length === chunk.buffer.byteLength;
+    const size = isWhole ? chunk.length : PART;
+    for (let from = 0; from < chunk.length && !signal.aborted; from += size) {
       if (ahead > AHEAD)
         await new Promise<void>((resolve) => {
           go = resolve;
         });
-      const bytes = Uint8Array.from(chunk.subarray(from, from + PART)); // a buffer of its own, which moves to the other thread
+      // a buffer of its own, which moves to the other thread
+      const bytes = isWhole ? new Uint8Array(chunk.buffer as ArrayBuffer) : new Uint8Array(chunk.subarray(from, from + size));
       ahead += bytes.length;
       say({ kind: 'part', id, bytes }, [bytes.buffer]);
     }

@@ -5,6 +5,7 @@ import { to as copyTo } from 'pg-copy-streams';
 import { CopyBinary } from './copying-client.ts';
 import type { Db } from './database.ts';
 
+const END = -1; // in place of the number of columns
 const HEADER = 'PGCOPY\n\xff\r\n\0'; // and eight bytes of flags that we do not use
 
 /**
@@ -40,12 +41,16 @@ export async function eachCopied(
   query: RawBuilder<unknown>,
   take: (fields: readonly (Buffer | null)[]) => void,
 ): Promise<void> {
+  await eachCopiedRow(db, query, (row) => take(rowAt(row, 0)?.fields ?? []));
+}
+
+/** Hands over each row likewise, in one piece: the number of its columns in two bytes, then of each its length and its value. */
+export async function eachCopiedRow(db: Db, query: RawBuilder<unknown>, take: (row: Buffer) => void): Promise<void> {
   let first = true;
   const rows = new CopyBinary((message) => {
-    const at = first ? headerLength(message) : 0;
+    const row = first ? message.subarray(headerLength(message)) : message;
     first = false;
-    const row = at < message.length ? rowAt(message, at) : null; // the header may come alone
-    if (row !== null) take(row.fields);
+    if (row.length > 0 && row.readInt16BE(0) !== END) take(row); // the header may come alone
   });
   await db.executeQuery({ ...query.compile(db), parameters: [rows] });
 }
@@ -58,7 +63,7 @@ function headerLength(bytes: Buffer): number {
 /** Null for what ends the rows. */
 function rowAt(bytes: Buffer, from: number): { readonly fields: readonly (Buffer | null)[]; readonly end: number } | null {
   const count = bytes.readInt16BE(from);
-  if (count === -1) return null;
+  if (count === END) return null;
   const fields: (Buffer | null)[] = [];
   let at = from + 2;
   for (let i = 0; i < count; i++) {

@@ -62,15 +62,12 @@ export class MeteredConnection implements DatabaseConnection {
   async #metered<Row>(sql: string, parameters: readonly unknown[], meter: StatementMeter): Promise<QueryResult<Row>> {
     const limit = `set local statement_timeout = ${Math.ceil(meter.statementMs)}`;
     const alone = this.#transaction === 'none';
-    if (alone) await this.#client.query(`begin read only; ${limit}`);
-    else if (this.#transaction === 'open') {
+    if (this.#transaction === 'open') {
       await this.#client.query(limit);
       this.#transaction = 'limited';
     }
     try {
-      const result = await this.#send<Row>(sql, parameters, { meter });
-      if (alone) await this.#client.query('commit');
-      return result;
+      return await this.#send<Row>(sql, parameters, { meter, ...(alone && { opening: ['begin read only', limit] }) });
     } catch (error) {
       if (alone) await this.#client.query('rollback').catch(() => undefined); // the connection may be gone
       throw codeOf(error) === QUERY_CANCELED ? meter.late() : error;
@@ -80,19 +77,19 @@ export class MeteredConnection implements DatabaseConnection {
   async #send<Row>(text: string, values: readonly unknown[], how: How): Promise<QueryResult<Row>> {
     const [data] = values;
     const answer = (await (data instanceof CopyText || data instanceof CopyBinary
-      ? this.#client.query(text, [how.meter && data instanceof CopyBinary ? charged(data, how.meter) : data])
+      ? this.#client.query(text, [how.meter && data instanceof CopyBinary ? charged(data, how.meter, how.opening) : data])
       : this.#client.query(new CamelCaseQuery(text, values, how) as unknown as string))) as unknown as pg.QueryResult; // known to `CopyingClient`, of which pools are
-    const { command, rowCount, rows = [] } = answer;
+    const { command, rowCount, rows = [] } = answer; // of several, as COPY is with its transaction, none of these
     // a column is as its statement declares it
     return { rows: rows as Row[], ...(COUNTED.has(command) ? { numAffectedRows: BigInt(rowCount ?? 0) } : {}) };
   }
 }
 
-function charged({ take }: CopyBinary, meter: StatementMeter): CopyBinary {
+function charged({ take }: CopyBinary, meter: StatementMeter, opening: How['opening']): CopyBinary {
   return new CopyBinary((row) => {
     meter.row(row.length);
     take(row);
-  });
+  }, opening);
 }
 
 /** An error of the driver is made in its socket's handler; its stack alone says nothing of who sent the statement. */

@@ -1,6 +1,8 @@
+import type { Writable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { eachCopied } from './copy-out.ts';
 import { type Database, openDatabase } from './database.ts';
 import { metered } from './metered.ts';
 import type { StatementMeter } from './statement-meter.ts';
@@ -56,6 +58,36 @@ test('a metered statement ends after its time, alone or in a transaction, and th
   await expect(db.transaction().execute((trx) => slow.execute(trx))).rejects.toThrow('too late');
   const { rows } = await sql`select current_setting('statement_timeout') as limit`.execute(database.db);
   expect(rows).toEqual([{ limit: '0' }]);
+});
+
+test('rows of a metered COPY end after its time, the limit ends with them, and it cannot write', async () => {
+  const db = metered(database.db, meterOf(10, 20));
+  const copy = (query: string) => eachCopied(db, sql.raw(query), () => undefined);
+  await expect(copy('select pg_sleep(60)')).rejects.toThrow('too late');
+  await expect(copy("select nextval('outbox_outbox_id_seq')")).rejects.toMatchObject({ code: '25006' });
+  const { rows } =
+    await sql`select current_setting('statement_timeout') as limit, pg_current_xact_id_if_assigned() as xact`.execute(
+      database.db,
+    );
+  expect(rows).toEqual([{ limit: '0', xact: null }]);
+});
+
+test('a metered statement has the transaction around it in the same go', async () => {
+  const client = await database.pool.connect();
+  const sent: string[] = [];
+  const { stream } = (client as unknown as { connection: { stream: Writable } }).connection; // of pg
+  const write = stream.write.bind(stream);
+  stream.write = ((chunk: Uint8Array, ...rest: never[]) => {
+    sent.push(Buffer.from(chunk).toString('latin1'));
+    return write(chunk, ...rest);
+  }) as typeof stream.write;
+  client.release();
+  const answered: number[] = [];
+  stream.on('data', () => answered.push(sent.length));
+  await sql`select ${1}::int as n`.execute(metered(database.db, meterOf(10)));
+  expect(sent.join('')).toMatch(/begin read only.*set local statement_timeout.*select \$1::int.*commit/s);
+  expect(new Set(answered)).toEqual(new Set([sent.length])); // nothing was waited for before all was sent
+  stream.write = write;
 });
 
 test('a metered statement cannot write', async () => {

@@ -35,7 +35,7 @@ export class JsonBytes {
     return this.#out.subarray(0, this.#end);
   }
 
-  /** Gives the memory back, when nobody looks at what was written any more. */
+  /** Releases the memory, when nobody looks at what was written any more. */
   release(): void {
     giveScratch(this.#out);
     this.#out = NOTHING;

@@ -18,7 +18,7 @@ const json = (text: string) => Buffer.from(text, 'utf8');
 const [NULL, TRUE, FALSE, OPEN, CLOSE, NEXT, END] = ['null', 'true', 'false', '[', ']', ',', '}'].map(json) as Seven;
 type Seven = [Buffer, Buffer, Buffer, Buffer, Buffer, Buffer, Buffer];
 
-/** A field of the selection: what stands before its value, and how that is written. */
+/** A field of the selection: what precedes its value, and how that is written. */
 interface Field {
   readonly before: Buffer;
   /** What `answerSize` counts of its name. */

@@ -49,7 +49,7 @@ export class CopiedRows<Row> implements Iterable<Row> {
     return this.#memory.bytes;
   }
 
-  /** Gives the memory back, when nobody looks at the rows any more. */
+  /** Releases the memory, when nobody looks at the rows any more. */
   release(): void {
     giveScratch(this.bytes);
     this.#memory.bytes = NOTHING;

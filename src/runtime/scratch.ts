@@ -14,7 +14,7 @@ export function takeScratch(bytes: number): Buffer {
   return kept.get(size)?.pop() ?? Buffer.allocUnsafeSlow(size);
 }
 
-/** Gives memory back that nothing refers to any more. */
+/** Takes memory back that nothing refers to any more. */
 export function giveScratch(buffer: Buffer): void {
   const size = buffer.length;
   if (size > MOST || size !== sizeOf(size)) return;

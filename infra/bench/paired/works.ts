@@ -31,6 +31,9 @@ async function loadCheckout(folder: string) {
     ...(await load<typeof import('../fill-batches.ts')>('infra/bench/fill-batches.ts')),
     ...(await load<typeof import('../../../src/training/rows/encode-rows.ts')>('src/training/rows/encode-rows.ts')),
     ...(await load<typeof import('../../../src/training/rows/read-batch-rows.ts')>('src/training/rows/read-batch-rows.ts')),
+    ...(await load<typeof import('../../../src/training/rows/read-prompts-of-rows.ts')>(
+      'src/training/rows/read-prompts-of-rows.ts',
+    )),
     ...(await load<typeof import('../../../src/app/serve-api.ts')>('src/app/serve-api.ts')),
     ...(await load<typeof import('../../../src/postgres/keys.ts')>('src/postgres/keys.ts')),
     ...(await load<typeof import('../../../src/runtime/logger.ts')>('src/runtime/logger.ts')),
@@ -83,7 +86,8 @@ export const WORKS = {
     openTree(ground, 'id parentId rolloutId depth response thought action observation executable termination'),
   'lists of 1,000 steps over GraphQL': (ground) =>
     openTree(ground, 'id parentId depth action observation rewards { component value } statistics { visits value }'),
-  'rows of batches, read and packed': openRows,
+  'rows of batches, read and packed': (ground) => openRows(ground, 'step'),
+  'rows of batches with prompts, by trajectory': (ground) => openRows(ground, 'verl'),
 } satisfies Record<string, Open>;
 export type Work = keyof typeof WORKS;
 
@@ -186,15 +190,19 @@ async function openPost({ checkout, stage, database, server, trees }: Ground): P
 const DERIVED = /\b([0-9a-f]{8}-[0-9a-f]{4}-)8/g;
 
 /** Batches of 1,024 samples of 1,000 tokens, from the read models to the parts of a body; an event is a sample. */
-async function openRows({ checkout, stage, database, server }: Ground): Promise<() => Promise<Round>> {
+async function openRows({ checkout, stage, database, server }: Ground, layout: 'step' | 'verl'): Promise<() => Promise<Round>> {
   const [batches, samples] = stage.size === 'quick' ? [1, 16] : [4, 1_024];
-  await checkout.fillBatches(database.db, { policyId: 'paired', batches, samples, tokens: 1_000 });
+  const promptTokens = layout === 'step' ? 0 : 1_000;
+  await fillBatches(database.db, { policyId: 'paired', batches, samples, tokens: 1_000, promptTokens });
   const { rows } = await database.pool.query<{ id: string }>('select batch_id as id from batches order by ordinal');
   const blobs = { get: (sha256: string) => Promise.reject(new Error(`no blob ${sha256}`)) };
+  const { db } = database;
   return () =>
     measured(server, batches * samples, async () => {
       for (const { id } of rows) {
-        const encoded = checkout.encodeRows(await checkout.readBatchRows(database.db, blobs, id), 'step');
+        const read = await checkout.readBatchRows(db, blobs, id);
+        const prompts = layout === 'step' ? new Map() : await checkout.readPromptsOfRows(db, blobs, read);
+        const encoded = checkout.encodeRows(read, layout, { prompts });
         if (encoded.kind === 'refused') throw new Error(encoded.message);
       }
     });

@@ -23,10 +23,7 @@ const MEMBERS = 8;
  * Fills the read models with planned batches, as the projections would have: through the log it would take minutes for what is
  * read here in seconds, and what is measured is reading. Every token array is another one.
  */
-export async function fillBatches(
-  db: Db,
-  { policyId, batches, samples, tokens, promptTokens = 0 }: BatchFill,
-): Promise<void> {
+export async function fillBatches(db: Db, { policyId, batches, samples, tokens, promptTokens = 0 }: BatchFill): Promise<void> {
   const lineageId = derivedId('lineage', policyId);
   await sql`
     insert into runs (run_id, name, kind, seed, code_version, config, environments, started_at)

@@ -193,7 +193,7 @@ const DERIVED = /\b([0-9a-f]{8}-[0-9a-f]{4}-)8/g;
 async function openRows({ checkout, stage, database, server }: Ground, layout: 'step' | 'verl'): Promise<() => Promise<Round>> {
   const [batches, samples] = stage.size === 'quick' ? [1, 16] : [4, 1_024];
   const promptTokens = layout === 'step' ? 0 : 1_000;
-  await fillBatches(database.db, { policyId: 'paired', batches, samples, tokens: 1_000, promptTokens });
+  await checkout.fillBatches(database.db, { policyId: 'paired', batches, samples, tokens: 1_000, promptTokens });
   const { rows } = await database.pool.query<{ id: string }>('select batch_id as id from batches order by ordinal');
   const blobs = { get: (sha256: string) => Promise.reject(new Error(`no blob ${sha256}`)) };
   const { db } = database;

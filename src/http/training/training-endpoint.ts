@@ -10,6 +10,7 @@ import type { RefusalCode, Refused } from '../../training/leases/protocol.ts';
 import type { createJsonBodies } from '../json-body.ts';
 import { refusals } from '../openapi.ts';
 import { json, type Reply, refuse } from '../reply.ts';
+import type { Asking } from './asking.ts';
 import type { PackedRows } from './packed-rows.ts';
 
 /** What the endpoints of training share. */
@@ -20,6 +21,7 @@ export interface TrainingWorld {
   readonly db: Db;
   readonly blobs: BlobStore;
   readonly packed: PackedRows;
+  readonly asking: Asking;
   readonly bodies: ReturnType<typeof createJsonBodies>;
   /** Of acknowledgements, which may bring the log-probs of a batch. */
   readonly acks: ReturnType<typeof createJsonBodies>;

@@ -7,6 +7,7 @@ import { createFolded } from '../ingest/caught-up.ts';
 import { createJsonBodies } from '../json-body.ts';
 import { abandonBatch, abandonLeasedBatch } from './abandon-batch.ts';
 import { acknowledgeBatch } from './acknowledge-batch.ts';
+import { type Asking, openAsking } from './asking.ts';
 import { declarationSchemaEndpoint } from './declaration-schema.ts';
 import { type Declare, declarePolicyEndpoint } from './declare-policy.ts';
 import { leaseBatch } from './lease-batch.ts';
@@ -21,6 +22,8 @@ import type { TrainingWorld } from './training-endpoint.ts';
 export type TrainingLeases = Pick<TrainingWorld, 'service' | 'notices'> & {
   /** Left out, rows are kept for as long as there is room. */
   readonly packed?: PackedRows;
+  /** Given where batches are packed before they are leased. */
+  readonly asking?: Asking;
   /** Left out, trainings are declared by the programs that run here alone. */
   readonly declare?: Declare;
   /** The same for who shows a key: what it decides is stamped with that. Left out, it is stamped as what is decided here. */
@@ -53,11 +56,11 @@ interface TrainingOptions extends Pick<TrainingWorld, 'db' | 'blobs'> {
 
 /** Returns the endpoints of trainers elsewhere: `/v1/training/…`. */
 export function trainingRoutes(
-  { declare, packed: given, ...leases }: TrainingLeases,
+  { declare, packed: given, asking = openAsking(), ...leases }: TrainingLeases,
   { db, log, blobs, catchUpMs }: TrainingOptions,
 ): readonly Endpoint[] {
   const packed = given ?? createPackedRows({ db, blobs });
-  const world = { ...leases, db, blobs, packed, bodies: createJsonBodies(BODIES), acks: createJsonBodies(ACKS) };
+  const world = { ...leases, db, blobs, packed, asking, bodies: createJsonBodies(BODIES), acks: createJsonBodies(ACKS) };
   const made = openCache<readonly Endpoint[] & object>({ max: 1_000 });
   const endpointsOf = ({ principal, project }: Principal): readonly Endpoint[] => {
     const key = `${principal} ${project}`;

@@ -1,0 +1,47 @@
+import { openCache } from '../../runtime/cache.ts';
+import type { Layout } from '../../training/rows/layout.ts';
+
+/** The form in which a trainer reads rows. */
+export interface Wanted {
+  readonly layout: Layout;
+  readonly advantages: 'with' | 'without';
+}
+
+/** What trainers asked this server for, and when. */
+export interface Asking {
+  /** Notes that the batches of a policy are read in this form, now. */
+  note(policyId: string, wanted: Wanted): void;
+  /** Notes that something was asked for, now. */
+  touch(): void;
+  /** Returns the form in which the batches of a policy were read last; that of a trainer that says nothing of it otherwise. */
+  wantedBy(policyId: string): Wanted;
+  /** Returns the policies of which a batch was asked for in the last `ms`. */
+  within(ms: number): readonly string[];
+  /** Returns how long nobody has asked for anything, ms. */
+  quietMs(): number;
+}
+
+const POLICIES = 1_000;
+const PLAIN: Wanted = { layout: 'step', advantages: 'without' };
+
+/** @param now ms since any moment; a test's own clock. */
+export function openAsking(now: () => number = () => performance.now()): Asking {
+  const asked = openCache<Wanted & { readonly at: number }>({ max: POLICIES });
+  let last = Number.NEGATIVE_INFINITY;
+  const touch = () => {
+    last = now();
+  };
+  return {
+    note(policyId, wanted) {
+      touch();
+      asked.set(policyId, { ...wanted, at: last });
+    },
+    touch,
+    wantedBy(policyId) {
+      const { layout, advantages } = asked.get(policyId) ?? PLAIN;
+      return { layout, advantages };
+    },
+    within: (ms) => [...asked.entries()].flatMap(([policyId, { at }]) => (now() - at <= ms ? [policyId] : [])),
+    quietMs: () => now() - last,
+  };
+}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { pack, unpack } from './packed.ts';
+import { pack, unpack, unpackIds } from './packed.ts';
 
 describe('packed arrays', () => {
   test.each([
@@ -36,6 +36,20 @@ describe('packed arrays', () => {
     ['a negative mask', 'uint8', [-1]],
   ] as const)('packing refuses %s', (_name, dtype, values) => {
     expect(() => pack(dtype, values)).toThrow(/out of range/);
+  });
+
+  test('token ids are read into an array of their own as they are read one by one, from bytes of their own too', () => {
+    fc.assert(
+      fc.property(fc.int32Array(), (values) => {
+        const packed = pack('int32', values);
+        const raw = Buffer.from(String(packed.bytes), 'base64');
+        expect([unpackIds(packed), unpackIds({ ...packed, bytes: BLOB }, raw)]).toEqual(
+          [values, values].map((v) => Int32Array.from(v)),
+        );
+      }),
+    );
+    expect(unpackIds(pack('uint8', [1, 2]))).toEqual(Int32Array.from([1, 2]));
+    expect(() => unpackIds({ ...pack('int32', [1, 2]), length: 3 })).toThrow('3 int32 need 12 bytes, got 8');
   });
 
   test('bytes that do not match their length, or are stored elsewhere, are refused', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { RecordedPrompt } from '../../projections/prompts/read-prompts.ts';
+import type { ShownPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchReward, BatchRows, BatchStep, BatchTrajectory } from '../rows/batch-rows.ts';
 import { type PictureOf, stepRowsOf } from './step-rows-of.ts';
 
@@ -25,7 +25,7 @@ function aStep(place: number, part: Partial<BatchStep> = {}): BatchStep {
 
 function rowsOf(
   part: Partial<BatchTrajectory> = {},
-  prompts: ReadonlyMap<string, RecordedPrompt> = new Map(),
+  prompts: ReadonlyMap<string, ShownPrompt> = new Map(),
   pictureOf: PictureOf | null = null,
 ) {
   const trajectory: BatchTrajectory = {
@@ -99,7 +99,7 @@ test('a recorded prompt is the chat of its step as it was sent, with the token i
       { kind: 'text' as const, text: 'é🌳' },
     ],
   };
-  const prompt = { stepId: 'step-1', messages: [asked], tokenIds: Int32Array.from([5, 6]) } as unknown as RecordedPrompt; // what is read
+  const prompt = { stepId: 'step-1', messages: [asked], tokenIds: Int32Array.from([5, 6]) } as unknown as ShownPrompt; // what is read
   const trimmed = [aStep(0), { ...aStep(1), trimmed: true }, aStep(2)];
   const [first, second] = rowsOf({ prompting: 'otherwise', steps: trimmed }, new Map([['step-1', prompt]]));
   expect(first?.chat).toEqual({
@@ -118,7 +118,7 @@ test('a recorded prompt with an image is a chat for models that read pictures, w
   ];
   const shown = { stepId: 'step-1', messages: [{ role: 'user' as const, parts }] };
   const chatOf = (tokenIds: Int32Array | null, pictureOf: PictureOf | null) => {
-    const prompt = { ...shown, tokenIds } as unknown as RecordedPrompt; // what is read
+    const prompt = { ...shown, tokenIds } as unknown as ShownPrompt; // what is read
     return rowsOf({ steps: [aStep(0), aStep(1), aStep(2)] }, new Map([['step-1', prompt]]), pictureOf)[0]?.chat;
   };
   const drawn: PictureOf = ({ stepId, imageId: id }) => ({ imageId: id, png: async () => Buffer.from(stepId) });

@@ -1,5 +1,5 @@
 import { type ChatMessage, promptMessages } from '../../domain/history/prompt.ts';
-import type { RecordedPrompt } from '../../projections/prompts/read-prompts.ts';
+import type { ShownPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchReward, BatchRows, BatchStep, BatchTokens, BatchTrajectory } from '../rows/batch-rows.ts';
 import { ownSteps } from '../rows/jagged.ts';
 import { totalOf } from '../rows/reward-columns.ts';
@@ -17,7 +17,7 @@ export type PictureOf = (shown: { readonly stepId: string; readonly imageId: str
  */
 export function stepRowsOf(
   { trajectories }: BatchRows,
-  prompts: ReadonlyMap<string, RecordedPrompt> | null = null,
+  prompts: ReadonlyMap<string, ShownPrompt> | null = null,
   pictureOf: PictureOf | null = null,
 ): readonly StepRow[] {
   return trajectories.flatMap((trajectory) => rowsOf(trajectory, prompts, pictureOf));
@@ -25,7 +25,7 @@ export function stepRowsOf(
 
 function rowsOf(
   trajectory: BatchTrajectory,
-  prompts: ReadonlyMap<string, RecordedPrompt> | null,
+  prompts: ReadonlyMap<string, ShownPrompt> | null,
   pictureOf: PictureOf | null,
 ): readonly StepRow[] {
   const { goal, firstObservation, steps, from, outcome } = trajectory;
@@ -63,7 +63,7 @@ function chatOf(
   trajectory: BatchTrajectory,
   { response, trimmed }: BatchStep,
   place: number,
-  prompt: RecordedPrompt | undefined,
+  prompt: ShownPrompt | undefined,
   pictureOf: PictureOf | null,
 ): StepRow['chat'] {
   if (prompt) {
@@ -84,7 +84,7 @@ function chatOf(
 }
 
 /** The texts of messages; where pictures are between them, the prompt's token ids say. Null for a message of a tool. */
-function chatMessages(messages: RecordedPrompt['messages']): readonly ChatMessage[] | null {
+function chatMessages(messages: ShownPrompt['messages']): readonly ChatMessage[] | null {
   const chat: ChatMessage[] = [];
   for (const { role, parts } of messages) {
     if (role === 'tool') return null;

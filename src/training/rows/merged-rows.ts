@@ -1,5 +1,5 @@
 import { type TrajectoryRow, trajectoryRows } from '../../domain/training/rows/trajectory-rows.ts';
-import type { RecordedPrompt } from '../../projections/prompts/read-prompts.ts';
+import type { ShownPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchTrajectory } from './batch-rows.ts';
 import { ownSteps } from './jagged.ts';
 import type { NotLaidOut } from './layout.ts';
@@ -8,7 +8,7 @@ import { totalOf } from './reward-columns.ts';
 /** Merges the steps that a rollout took into rows of recorded ids; refuses a trajectory that has not all of them. */
 export function mergedRows(
   trajectory: BatchTrajectory,
-  prompts: ReadonlyMap<string, RecordedPrompt>,
+  prompts: ReadonlyMap<string, ShownPrompt>,
 ): { readonly kind: 'rows'; readonly rows: readonly TrajectoryRow[] } | NotLaidOut {
   const own = ownSteps(trajectory);
   const steps = own.map(({ stepId, tokens, spans, rewards }) => {
@@ -31,6 +31,6 @@ export function mergedRows(
 }
 
 /** The images that a prompt shows, in order. */
-export function imagesIn(prompt: RecordedPrompt | null | undefined): readonly string[] {
+export function imagesIn(prompt: ShownPrompt | null | undefined): readonly string[] {
   return prompt?.messages.flatMap(({ parts }) => parts.flatMap((part) => (part.kind === 'image' ? [part.imageId] : []))) ?? [];
 }

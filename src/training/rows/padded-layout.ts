@@ -1,5 +1,5 @@
 import { layOutRollout, type RolloutLayout } from '../../domain/training/rows/rollout-layout.ts';
-import type { RecordedPrompt } from '../../projections/prompts/read-prompts.ts';
+import type { ShownPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchRows } from './batch-rows.ts';
 import type { LaidOut, NotLaidOut } from './layout.ts';
 import type { RowAdvantages } from './row-advantages.ts';
@@ -28,7 +28,7 @@ const REPLACED: ReadonlySet<string> = new Set(['cu_seqlens', 'responses', 'respo
  */
 export function paddedLayout(
   rows: BatchRows,
-  prompts: ReadonlyMap<string, RecordedPrompt>,
+  prompts: ReadonlyMap<string, ShownPrompt>,
   advantages: RowAdvantages | null = null,
 ): LaidOut | NotLaidOut {
   const jagged = verlLayout(rows, prompts, advantages);

@@ -97,17 +97,28 @@ function trajectoryOf(world: World, group: number, rolloutId: string): BatchTraj
     steps.push(unpackedStep(world, stepId, before));
     before = stepAt(world, stepId);
   }
-  const { fromStepId, leafStepId: _leaf, rootStepId: _root, blobs: _blobs, taken: _taken, ...said } = rollout;
-  const from = whole.indexOf(fromStepId);
   const greedyScore = world.greedy.get(rollout.treeId);
-  return {
-    ...{ ...said, group, firstObservation },
+  // Field by field, here and below: an object made of the rest of another takes 5 µs, a fifth of all that a sample takes.
+  const trajectory: BatchTrajectory = {
+    rolloutId: rollout.rolloutId,
+    treeId: rollout.treeId,
+    runId: rollout.runId,
+    taskId: rollout.taskId,
+    environment: rollout.environment,
+    goal: rollout.goal,
+    instruction: rollout.instruction,
+    outcome: rollout.outcome,
+    success: rollout.success,
+    temperature: rollout.temperature,
+    prompting: rollout.prompting,
+    group,
+    firstObservation,
     steps,
-    from,
+    from: whole.indexOf(rollout.fromStepId),
     after: before.admissible,
     rewards: rewards.get(rolloutId) ?? [],
-    ...(greedyScore === undefined ? {} : { greedyScore }),
   };
+  return greedyScore === undefined ? trajectory : { ...trajectory, greedyScore };
 }
 
 function stepAt({ steps, batch }: World, stepId: string): RecordedStep {
@@ -122,7 +133,15 @@ function unpackedStep(world: World, stepId: string, before: RecordedStep): Batch
   const step = stepAt(world, stepId);
   const { response, action, observation, wellFormatted, executable, trimmed, termination, spans, tokens } = step;
   const unpacked: BatchStep = {
-    ...{ stepId, response, action, observation, wellFormatted, executable, trimmed, termination, spans },
+    stepId,
+    response,
+    action,
+    observation,
+    wellFormatted,
+    executable,
+    trimmed,
+    termination,
+    spans,
     candidates: before.admissible,
     anchor: before.stateHash,
     tokens,

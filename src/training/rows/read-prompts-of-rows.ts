@@ -3,7 +3,7 @@ import { parsePosition } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
 import { PromptUnreadable } from '../../projections/prompts/prompt-unreadable.ts';
 import { prompts as promptsProjection } from '../../projections/prompts/prompts.ts';
-import { type RecordedPrompt, readPrompts } from '../../projections/prompts/read-prompts.ts';
+import { readShownPrompts, type ShownPrompt } from '../../projections/prompts/read-prompts.ts';
 import { readBatchesById } from '../../projections/training-pool/read-batches.ts';
 import { isProjected } from '../../projections/wait-until.ts';
 import { type BatchRows, RowsError } from './batch-rows.ts';
@@ -18,10 +18,13 @@ export async function readPromptsOfRows(
   db: Db,
   blobs: BlobReader,
   { trajectories }: Pick<BatchRows, 'trajectories'>,
-): Promise<ReadonlyMap<string, RecordedPrompt>> {
+): Promise<ReadonlyMap<string, ShownPrompt>> {
   const steps = new Set(trajectories.flatMap((trajectory) => ownSteps(trajectory).map(({ stepId }) => stepId)));
   const bytes = ({ blob }: BlobRef) => readBlob(blobs, blob, 'a part of a prompt');
-  return readPrompts(db, [...steps], { bytes, text: async (reference) => Buffer.from(await bytes(reference)).toString('utf8') });
+  return readShownPrompts(db, [...steps], {
+    bytes,
+    text: async (reference) => Buffer.from(await bytes(reference)).toString('utf8'),
+  });
 }
 
 /**
@@ -33,7 +36,7 @@ export async function readPromptsOfBatch(
   db: Db,
   blobs: BlobReader,
   rows: Pick<BatchRows, 'trajectories' | 'batch'>,
-): Promise<ReadonlyMap<string, RecordedPrompt>> {
+): Promise<ReadonlyMap<string, ShownPrompt>> {
   const { batchId } = rows.batch;
   const [batch] = await readBatchesById(db, [batchId]);
   if (batch && !(await isProjected(db, parsePosition(batch.position), [promptsProjection])))

@@ -3,7 +3,7 @@ import type { BlobRef, Packed } from '../../events/schemas/values.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readTokenBytes } from '../../projections/step-tree/read-token-bytes.ts';
-import { type BatchStep, type PolicySpan, RowsError } from './batch-rows.ts';
+import { type BatchStep, type BatchTokens, type PolicySpan, RowsError } from './batch-rows.ts';
 import { type BlobReader, inPlace } from './read-blob.ts';
 import { checkedTokens, recordedTokens } from './recorded-tokens.ts';
 
@@ -38,15 +38,27 @@ export async function readRecordedSteps(
       db,
       rows.flatMap(({ stepId, inBytes }) => (inBytes ? [stepId] : [])),
     );
-    for (const { inBytes, tokenIds, logProbs, mask, ...step } of rows) {
-      const { stepId } = step;
-      const packed = packedFrom(tokenIds);
-      const arrays = packed && { ids: packed, logProbs: packedFrom(logProbs), mask: packedFrom(mask) };
+    for (const row of rows) {
+      const { stepId, inBytes } = row;
       const views = asBytes.get(stepId);
       if (inBytes && !views)
         throw new RowsError('incomplete', `the tokens of step ${stepId} are not in the read models any more`);
-      const tokens = views ? checkedTokens(views, stepId) : arrays && (await recordedTokens(arrays, blobs, stepId));
-      steps.set(stepId, { ...step, tokens });
+      const tokens = views ? checkedTokens(views, stepId) : await tokensFromJson(row, blobs);
+      steps.set(stepId, {
+        stepId,
+        response: row.response,
+        action: row.action,
+        observation: row.observation,
+        wellFormatted: row.wellFormatted,
+        executable: row.executable,
+        trimmed: row.trimmed,
+        termination: row.termination,
+        spans: row.spans,
+        stateHash: row.stateHash,
+        admissible: row.admissible,
+        blobs: row.blobs,
+        tokens,
+      });
     }
   }
   return steps;
@@ -58,6 +70,11 @@ interface StepRow extends Omit<RecordedStep, 'tokens'> {
   readonly tokenIds: string;
   readonly logProbs: string;
   readonly mask: string;
+}
+
+async function tokensFromJson({ stepId, tokenIds, logProbs, mask }: StepRow, blobs: BlobReader): Promise<BatchTokens | null> {
+  const ids = packedFrom(tokenIds);
+  return ids && recordedTokens({ ids, logProbs: packedFrom(logProbs), mask: packedFrom(mask) }, blobs, stepId);
 }
 
 async function readSlice(db: Db, blobs: BlobReader, ids: readonly string[]): Promise<readonly StepRow[]> {

@@ -66,11 +66,28 @@ function* sampledTokensOf(steps: readonly BatchStep[]): Generator<SampledToken> 
 }
 
 /** What a trajectory says: the steps before `from` are context, the others are the rows. */
-export function textsOf(trajectory: BatchTrajectory) {
-  // groups and rewards are tensors
-  const { group: _group, rewards: _rewards, prompting: _prompting, greedyScore: _score, steps, ...said } = trajectory;
-  return { ...said, steps: steps.map(stepTexts) };
+export function textsOf(trajectory: BatchTrajectory): TrajectoryTexts {
+  return {
+    rolloutId: trajectory.rolloutId,
+    treeId: trajectory.treeId,
+    runId: trajectory.runId,
+    taskId: trajectory.taskId,
+    environment: trajectory.environment,
+    goal: trajectory.goal,
+    instruction: trajectory.instruction,
+    outcome: trajectory.outcome,
+    success: trajectory.success,
+    temperature: trajectory.temperature,
+    firstObservation: trajectory.firstObservation,
+    from: trajectory.from,
+    after: trajectory.after,
+    steps: trajectory.steps.map(stepTexts),
+  };
 }
+/** Groups and rewards are tensors. */
+type TrajectoryTexts = Omit<BatchTrajectory, 'group' | 'rewards' | 'prompting' | 'greedyScore' | 'steps'> & {
+  readonly steps: readonly ReturnType<typeof stepTexts>[];
+};
 
 function stepTexts({ response, action, observation, candidates, anchor, wellFormatted, executable }: BatchStep) {
   return { response, action, observation, candidates, anchor, wellFormatted, executable };

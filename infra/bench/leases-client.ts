@@ -1,10 +1,13 @@
-import { fork } from 'node:child_process';
+import { execFile, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { LOCAL } from '../../src/testing/local-token.ts';
+import { promisify } from 'node:util';
+import { childEnvironment, readConfig } from '../../src/runtime/config.ts';
+import { PYTHON_PACKAGE } from '../../src/runtime/python-server.ts';
+import { LOCAL, LOCAL_TOKEN } from '../../src/testing/local-token.ts';
 import { readSafetensors } from '../../src/training/rows/safetensors.ts';
 
 export interface Training {
@@ -32,6 +35,18 @@ export async function trainFromOutside(training: Training): Promise<TrainedThere
   const trained = await answer;
   if (child.exitCode === null) await once(child, 'exit');
   return trained;
+}
+
+/** Does the same by the Python client, with the standard library alone. */
+export async function trainInPython({
+  url,
+  policyId,
+  batches,
+}: Omit<Training, 'trainMs'>): Promise<Pick<TrainedThere, 'seconds' | 'bytes'>> {
+  const env = childEnvironment({ PYTHONPATH: PYTHON_PACKAGE, PYTHONDONTWRITEBYTECODE: '1', ESPALIER_TOKEN: LOCAL_TOKEN });
+  const asked = [fileURLToPath(new URL('./leases_client.py', import.meta.url)), url, policyId, String(batches)];
+  const { stdout } = await promisify(execFile)(readConfig().python ?? 'python3', asked, { env });
+  return JSON.parse(stdout) as Pick<TrainedThere, 'seconds' | 'bytes'>; // printed by it
 }
 
 // sent by `trainFromOutside`

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { serveApi } from '../../src/app/serve-api.ts';
 import { openPlatform } from '../../src/platform/open-platform.ts';
@@ -9,7 +10,7 @@ import { encodeRows } from '../../src/training/rows/encode-rows.ts';
 import { readBatchRows } from '../../src/training/rows/read-batch-rows.ts';
 import { openLeaseService } from '../../src/usecases/train/open-lease-service.ts';
 import { fillBatches } from './fill-batches.ts';
-import { decode, type TrainedThere, trainFromOutside } from './leases-client.ts';
+import { decode, type TrainedThere, trainFromOutside, trainInPython } from './leases-client.ts';
 import type { Figure, Outcome } from './outcome.ts';
 import { median, percentile } from './percentile.ts';
 import type { Size, Stage, StageDatabase } from './stage.ts';
@@ -23,11 +24,15 @@ const CLAIMS: Record<Size, number> = { full: 512, quick: 16 };
 const TRAINERS = 16; // that claim at once
 const UNTRAINED: Record<Size, number> = { full: 100_000, quick: 100 };
 const TRAIN_MS = 2_000; // an update of a small model; those of large ones take minutes
+const PLANNED_MS: Record<Size, number> = { full: 6_000, quick: 100 }; // rollouts of a batch take minutes
+const MEGABYTES = 400; // a second
+const SHARE = 0.7; // of COPY BINARY
 const SHORT = 16; // tokens of the samples that only wait: how many there are is what counts
 
 /**
  * Measures what a trainer gets: batches of 1,024 samples of 1,000 tokens over HTTP, from asking for the lease to the last token
- * decoded in a process of its own, compared with COPY BINARY of the same token arrays through the same driver. Then the time
+ * decoded in a process of its own, compared with COPY BINARY of the same token arrays through the same driver. They were planned
+ * before, and the server had time to pack them; `in process` is what packing takes. Then the time
  * of a claim (transaction, outbox, append to the log) by one trainer and by many at once, and that of a start with many untrained
  * samples.
  */
@@ -38,16 +43,19 @@ export async function benchLeases(stage: Stage): Promise<Outcome> {
   stage.closing(() => projector.close());
   const service = openLeaseService(platform);
   const [batches, samples] = [BATCHES[stage.size], SAMPLES[stage.size]];
-  await givenPolicy(service, database, 'outside', batches, samples, TOKENS);
-  await givenPolicy(service, database, 'ahead', batches, samples, TOKENS);
   await givenPolicy(service, database, 'inside', batches, samples, TOKENS);
-  const server = await serveApi(platform, SILENT);
-  stage.closing(() => server.close());
-
   const plain = await copyTokens(database, 'inside', batches);
   const inside = await trainInside(service, platform, batches);
-  const outside = await trainFromOutside({ url: server.url, policyId: 'outside', batches, trainMs: 0 });
-  const ahead = await trainFromOutside({ url: server.url, policyId: 'ahead', batches, trainMs: TRAIN_MS });
+  const server = await serveApi(platform, SILENT);
+  stage.closing(() => server.close());
+  const planned = async (policyId: string) => {
+    await givenPolicy(service, database, policyId, batches, samples, TOKENS);
+    await delay(PLANNED_MS[stage.size]);
+    return { url: server.url, policyId, batches };
+  };
+  const outside = await trainFromOutside({ ...(await planned('outside')), trainMs: 0 });
+  const python = await trainInPython(await planned('python'));
+  const ahead = await trainFromOutside({ ...(await planned('ahead')), trainMs: TRAIN_MS });
   const claims = CLAIMS[stage.size];
   const alone = await timeClaims(service, database, { trainers: 1, rounds: claims });
   const crowd = await timeClaims(service, database, { trainers: TRAINERS, rounds: claims / TRAINERS });
@@ -62,23 +70,18 @@ export async function benchLeases(stage: Stage): Promise<Outcome> {
         value: rate,
         unit: 'samples/s',
         baseline: { name: 'COPY BINARY of the token arrays', value: samples / plain, unit: 'samples/s' },
-        goal: { kind: 'at-least', limit: 5_000 },
+        goal: { kind: 'ratio', least: SHARE },
       },
-      { name: 'the same in bytes of the body', value: megabytes(outside), unit: 'MB/s', baseline: null, goal: null },
+      bytesFigure('the same in bytes of the body', outside),
+      bytesFigure('the same by the Python client, until its columns are views', python),
       {
-        name: `with ${TRAIN_MS / 1_000} s of training between batches (packed meanwhile)`,
+        name: `with ${TRAIN_MS / 1_000} s of training between batches`,
         value: samples / median(ahead.seconds),
         unit: 'samples/s',
         baseline: null,
         goal: { kind: 'at-least', limit: 5_000 },
       },
-      {
-        name: 'the same in bytes of the body',
-        value: megabytes(ahead),
-        unit: 'MB/s',
-        baseline: null,
-        goal: { kind: 'at-least', limit: 300 },
-      },
+      bytesFigure('the same in bytes of the body', ahead),
       { name: 'in process, rows read and packed', value: samples / inside, unit: 'samples/s', baseline: null, goal: null },
       claimFigure('claim until its event is in the log, p99', 'one UPDATE, p99', alone),
       claimFigure(`the same, ${TRAINERS} trainers at once, p99`, `${TRAINERS} UPDATEs at once, p99`, crowd),
@@ -91,7 +94,7 @@ export async function benchLeases(stage: Stage): Promise<Outcome> {
       },
     ],
     conditions: {
-      batches: `${batches} of ${samples} samples, the median`,
+      batches: `${batches} of ${samples} samples, the median; planned ${PLANNED_MS[stage.size] / 1_000} s before a trainer comes, and packed meanwhile`,
       'tokens per sample': TOKENS,
       'bytes per sample': Math.round(outside.bytes / outside.samples),
       claims,
@@ -106,8 +109,9 @@ function claimFigure(name: string, plain: string, { claims, updates }: Claimed):
   return { name, value: percentile(claims, 0.99), unit: 'ms', baseline, goal: null };
 }
 
-function megabytes({ bytes, seconds }: TrainedThere): number {
-  return bytes / seconds.length / median(seconds) / 1e6;
+function bytesFigure(name: string, { bytes, seconds }: Pick<TrainedThere, 'bytes' | 'seconds'>): Figure {
+  const value = bytes / seconds.length / median(seconds) / 1e6;
+  return { name, value, unit: 'MB/s', baseline: null, goal: { kind: 'at-least', limit: MEGABYTES } };
 }
 
 async function givenPolicy(

@@ -92,7 +92,8 @@ export async function readPrompts(
   payloads: PromptPayloads,
 ): Promise<ReadonlyMap<string, RecordedPrompt>> {
   if (steps.length === 0) return new Map();
-  // A look-up for each prompt: of a join of both the token arrays of every step would be made JSON before it is known which match.
+  // A look-up for each prompt: in a join of both the token arrays of every step would become JSON before it is known which
+  // match.
   const rows = await readChains<RecordedRow>(
     db,
     steps,

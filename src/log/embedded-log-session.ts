@@ -222,7 +222,7 @@ export async function fetchRecords(
        select "offset", key, value, received_at, sum(octet_length(value)) over (order by "offset") - octet_length(value) as before
        from (select "offset", key, value, received_at from log_records
              where partition_id = p.id and "offset" >= p.next order by "offset" limit ${most}) as run
-     ) as r where r.before < ${bytes} order by p.id, r."offset"`,
+     ) as r where r.before < ${bytes}`,
     ),
   );
   const fetched = new Map<number, StoredRecord[]>();
@@ -235,6 +235,8 @@ export async function fetchRecords(
     if (records) records.push(record);
     else fetched.set(partitionId, [record]);
   }
+  // They come in order; to have Postgres sort what is in order took half of its time, as it copies each value.
+  for (const records of fetched.values()) records.sort((a, b) => a.offset - b.offset);
   return fetched;
 }
 

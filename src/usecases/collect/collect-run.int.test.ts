@@ -82,4 +82,21 @@ describe('collected runs', () => {
     }
     expect(digests.size).toBe(2);
   });
+
+  test('a tree whose rollouts go one after the other begins first, the others in the order of the plan', async () => {
+    const appender = appenderAs('collector', platform);
+    const begun: string[] = [];
+    const watched: typeof appender = {
+      append(drafts) {
+        for (const draft of drafts) if (draft.type === 'TreeOpened') begun.push(draft.data.task.alias);
+        return appender.append(drafts);
+      },
+    };
+    await collectRun({
+      ...{ runId: newId(), name: 'order', seed: 5, plan: { ...plan, policy: 'random' }, codeVersion: 'test', kind },
+      ...{ policy: await createPolicy({ kind: 'random' }), appender: watched, recorded: nothingRecorded, concurrency: 1 },
+      ...{ clock: Date.now, signal: new AbortController().signal },
+    });
+    expect(begun).toEqual(['7', '0', '40']);
+  });
 });

@@ -113,7 +113,7 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
     return own;
   }
 
-  await forEachOf(plan.tasks.entries(), options, async ([index, task], signal) => {
+  await forEachOf(orderOf(options), options, async ([index, task], signal) => {
     const { tree, admitted } = await begin(task, index, signal);
     if (admitted === null) return 'stop'; // nobody wants another group
     await collectTree({
@@ -159,6 +159,17 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
   const message = failure ?? said;
   await appender.append([endOf(options, progress, state, message)]);
   return { ...progress, state, message, reasons };
+}
+
+/**
+ * Orders trees, with their places in the plan, as they begin: those whose rollouts go one after the other take longest, and come
+ * first, so that they grow next to the others and not behind them. Where groups are admitted the order is the plan's.
+ */
+function orderOf({ plan, admission }: Pick<CollectOptions, 'plan' | 'admission'>): readonly (readonly [number, PlannedTask])[] {
+  const entries = [...plan.tasks.entries()];
+  if (admission) return entries;
+  const oneByOne = ({ branching, rollouts }: PlannedTask) => (branching === 'anywhere' ? rollouts : 1);
+  return entries.sort(([, a], [, b]) => oneByOne(b) - oneByOne(a));
 }
 
 /**

@@ -1,18 +1,16 @@
 import type { Subscription } from '../log/event-log.ts';
 import type { Platform } from '../platform/open-platform.ts';
-import { runProjections } from '../projections/runner.ts';
+import { type RunnerReport, runProjections } from '../projections/runner.ts';
 import type { Logger } from '../runtime/logger.ts';
 
 /** Runs the projections in this process, and says once what stops, is set aside or waits. */
 export async function project({ log, database }: Platform, logger: Logger): Promise<Subscription> {
-  return runProjections({
-    log,
-    database,
-    report(event) {
-      const { kind, ...fields } = event;
-      if (kind === 'stopped') logger.error('projection stopped', fields);
-      if (kind === 'quarantined') logger.warn('events quarantined; `espalier quarantine list` says why', fields);
-      if (kind === 'retrying') logger.warn('projection waits for the database', fields);
-    },
-  });
+  return runProjections({ log, database, report: (event) => logReport(logger, event) });
+}
+
+/** Logs what stops, is set aside or waits. */
+export function logReport(logger: Logger, { kind, ...fields }: RunnerReport): void {
+  if (kind === 'stopped') logger.error('projection stopped', fields);
+  if (kind === 'quarantined') logger.warn('events quarantined; `espalier quarantine list` says why', fields);
+  if (kind === 'retrying') logger.warn('projection waits for the database', fields);
 }

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
 
-/** Says that it projects, as `workers/projector.ts` does, and dies. */
+/** Reports that it projects, as `workers/projector.ts` does, and dies. */
 parentPort?.postMessage({ kind: 'projecting' });
 throw new Error('no memory is left');

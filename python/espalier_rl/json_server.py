@@ -9,7 +9,14 @@ from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+WAITING = 1024  # connections that are not accepted yet: with the 5 of http.server many clients at once are reset
 BODY_LIMIT = 16 * 1024 * 1024  # bytes of a request
+
+
+class HttpServer(ThreadingHTTPServer):
+    """Answers each connection in a thread."""
+
+    request_queue_size = WAITING
 
 
 class Refused(Exception):
@@ -100,4 +107,4 @@ def json_server(shown: Mapping[str, Any], routes: Mapping[str, Callable[[dict[st
         def log_message(self, *_: Any) -> None:
             pass
 
-    return ThreadingHTTPServer((host, port), Handler)
+    return HttpServer((host, port), Handler)

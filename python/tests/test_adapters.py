@@ -5,6 +5,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from .device import DEVICE
+
 try:
     import torch
 
@@ -40,7 +42,7 @@ class Adapters(unittest.TestCase):
         torch.set_num_threads(1)
 
     def opened(self, **more):
-        settings = {"learningRate": 1e-2, "device": "cpu", "reference": True, "lora": LORA, **more}
+        settings = {"learningRate": 1e-2, "device": DEVICE, "reference": True, "lora": LORA, **more}
         return Trainer({"model": {"kind": "folder", "path": str(self.base)}, **settings})
 
     def test_a_fresh_adapter_says_what_the_model_says_and_is_all_that_is_trained(self):
@@ -92,7 +94,7 @@ class Adapters(unittest.TestCase):
         trainer = self.opened()
         trainer.update(read(skewed(), trainer), STEPS)
         state = save_checkpoint(trainer, self.folder)
-        served = open_model({"kind": "folder", "path": str(self.folder / state["checkpoint"])}, 0, "cpu")
+        served = open_model({"kind": "folder", "path": str(self.folder / state["checkpoint"])}, 0, DEVICE)
         self.assertEqual(digest_tensors(served.tensors()), state["weights"])
         draw = lambda model: sample_replies(model, [3, 4, 5], count=2, longest=6, temperature=1.0, seed=1)
         for one, other in zip(draw(served), draw(trainer.model)):
@@ -102,7 +104,7 @@ class Adapters(unittest.TestCase):
         with self.assertRaisesRegex(AdapterRefused, "nowhere_proj"):
             self.opened(lora={"rank": 4, "targets": ["nowhere_proj"]})
         with self.assertRaisesRegex(ModelRefused, "not a tiny model"):
-            Trainer({"model": TINY, "lora": LORA, "device": "cpu"})
+            Trainer({"model": TINY, "lora": LORA, "device": DEVICE})
 
 
 if __name__ == "__main__":

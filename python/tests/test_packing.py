@@ -3,11 +3,16 @@
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
+
+from .device import DEVICE
 
 try:
     import torch
 
-    from espalier_rl.trainer.packing import attend_rows, runs_of
+    from espalier_rl.trainer import packing, session
+    from espalier_rl.trainer.packing import PackedRows, attend_at_once, attend_rows
+    from espalier_rl.trainer.tensors import digest_tensors
     from espalier_rl.trainer.trainer import Trainer
 
     from .test_trainer import SETTINGS, read, rows_of
@@ -59,7 +64,7 @@ class Packing(unittest.TestCase):
     def opened(self, folder, **more):
         torch.set_num_threads(1)
         model = {"kind": "folder", "path": str(folder)}
-        return Trainer({"model": model, "learningRate": 1e-3, "epsilon": 1e-2, "device": "cpu", **more})
+        return Trainer({"model": model, "learningRate": 1e-3, "epsilon": 1e-2, "device": DEVICE, **more})
 
     def test_a_packed_qwen2_has_the_loss_gradients_and_log_probs_of_padded_rows(self):
         folder = write_small_qwen(self.folder)
@@ -94,12 +99,71 @@ class Packing(unittest.TestCase):
 
     def test_a_token_sees_its_own_row_alone(self):
         lengths = [3, 3, 5]
-        query, key, value = (torch.randn(1, 4, 11, 8) for _ in range(3))
-        whole = attend_rows(query, key, value, runs_of(lengths))
+        query, key, value = (torch.randn(1, 4, 11, 8, device=DEVICE) for _ in range(3))
+        whole = attend_rows(query, key, value, PackedRows(lengths, DEVICE))
         at = torch.tensor([row for row, length in enumerate(lengths) for _ in range(length)])
         mask = (at[:, None] == at[None, :]) & torch.ones(11, 11, dtype=torch.bool).tril()
+        mask = mask.to(DEVICE)
         expected = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         torch.testing.assert_close(whole, expected, rtol=1e-5, atol=1e-6)
+
+    def test_the_kernel_of_all_rows_is_handed_what_each_row_alone_would_be(self):
+        def kernel(query, key, value, starts, _, longest, __, *, scale, window_size, enable_gqa=False):
+            self.assertEqual((starts.dtype, longest), (torch.int32, 5))
+            parts = []
+            for start, end in zip(starts.tolist(), starts.tolist()[1:]):
+                at = torch.arange(end - start)
+                back = at[:, None] - at[None, :]
+                mask = (back >= 0) & ((back <= window_size[0]) if window_size[0] >= 0 else True)
+                own = (each[start:end].transpose(0, 1) for each in (query, key, value))
+                given = {"attn_mask": mask, "scale": scale, "enable_gqa": enable_gqa}
+                parts.append(torch.nn.functional.scaled_dot_product_attention(*own, **given).transpose(0, 1))
+            return torch.cat(parts)
+
+        rows = PackedRows([3, 3, 5], "cpu")
+        query, key, value = torch.randn(1, 4, 11, 8), torch.randn(1, 2, 11, 8), torch.randn(1, 2, 11, 8)
+        for scale, window in ((None, None), (0.3, 2), (None, 5)):
+            for grouped in (True, False):
+                with mock.patch.multiple(packing, varlen_attn=kernel, GROUPED=grouped):
+                    found = attend_at_once(query, key, value, rows, scale, window)
+                torch.testing.assert_close(found, attend_rows(query, key, value, rows, scale, window), rtol=1e-5, atol=1e-6)
+
+    def test_padded_rows_have_rows_of_the_vocabulary_for_their_trained_tokens_alone(self):
+        trainer = self.opened(write_small_qwen(self.folder), packed=False)
+        rows, widths = read(skewed(), trainer), []
+        trainer.model.module.lm_head.register_forward_hook(lambda _, __, made: widths.append(tuple(made.shape[:2])))
+        trainer.read(rows, [list(range(9))], 1.0)
+        self.assertEqual(widths, [(1, int(rows.mask.sum()))])
+        self.assertEqual(len(trainer.model.module.lm_head._forward_pre_hooks), 0)
+
+    @unittest.skipUnless(DEVICE == "cuda", "needs ESPALIER_TEST_DEVICE=cuda")
+    def test_equal_rows_yield_equal_bytes_where_attention_has_several_orders(self):
+        folder, found = write_small_qwen(self.folder, tie_word_embeddings=True), []
+        for packed in (True, True, False, False):
+            session._make_deterministic(1)
+            self.addCleanup(torch.use_deterministic_algorithms, False)
+            trainer = self.opened(folder, packed=packed, model={"kind": "folder", "path": str(folder), "precision": "bfloat16"})
+            rows = read(skewed(20, 400), trainer)
+            trainer.update(rows, {**SETTINGS, "miniBatches": [[list(range(20))]]})
+            found.append(digest_tensors(trainer.model.tensors()))
+        self.assertEqual(found[0], found[1])
+        self.assertTrue(torch.is_deterministic_algorithms_warn_only_enabled())
+
+    @unittest.skipUnless(DEVICE == "cuda", "needs ESPALIER_TEST_DEVICE=cuda")
+    def test_bfloat16_rows_that_one_kernel_attends_have_the_losses_and_log_probs_of_padded_rows(self):
+        for window in ({}, {"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 1}):
+            folder = write_small_qwen(self.folder / f"{len(window)}", **window, tie_word_embeddings=True)
+            found = []
+            for packed in (True, False):
+                trainer = self.opened(folder, packed=packed, model={"kind": "folder", "path": str(folder), "precision": "bfloat16"})
+                rows = read(skewed(), trainer)
+                with mock.patch.object(packing, "attend_at_once", wraps=attend_at_once) as calls:
+                    columns = trainer.read(rows, [list(range(9))], 1.0)
+                    metrics = trainer.update(rows, {**SETTINGS, "miniBatches": [[list(range(9))]]})
+                self.assertEqual(bool(calls.call_count), packed)
+                found.append({**columns, **metrics})
+            for name, value in found[0].items():  # weights four times as large as usual: bfloat16 is coarse here
+                torch.testing.assert_close(torch.as_tensor(value), torch.as_tensor(found[1][name]), rtol=0.1, atol=0.15, msg=name)
 
 
 if __name__ == "__main__":

@@ -7,12 +7,15 @@ import unittest
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
-from http.server import ThreadingHTTPServer
 from pathlib import Path
+from unittest import mock
+
+from .device import DEVICE
 
 try:
     import torch
 
+    from espalier_rl.json_server import HttpServer
     from espalier_rl.trainer.checkpoints import save_checkpoint
     from espalier_rl.trainer.generate import Asked, _Row, sample_batch, sample_replies
     from espalier_rl.trainer.language_model import open_model
@@ -45,13 +48,15 @@ class Sampling(unittest.TestCase):
             torch.testing.assert_close(read[rows.mask == 1], returned, rtol=1e-4, atol=1e-4)
 
     def test_a_reply_depends_on_prompt_seed_and_place_alone(self):
-        model = open_model(TINY, 1, "cpu")
+        model = open_model(TINY, 1, DEVICE)
         draw = lambda count, seed: sample_replies(model, model.encode_chat(CHAT), count=count, longest=5, temperature=1.0, seed=seed)
-        self.assertEqual(draw(2, 9), draw(4, 9)[:2])
+        for one, other in zip(draw(2, 9), draw(4, 9)):
+            self.assertEqual(one["ids"], other["ids"])
+            torch.testing.assert_close(torch.tensor(one["log_probs"]), torch.tensor(other["log_probs"]), rtol=1e-6, atol=1e-6)
         self.assertNotEqual(draw(1, 9), draw(1, 10))
 
     def test_a_reply_does_not_depend_on_what_is_drawn_with_it(self):
-        for model in (open_model(TINY, 1, "cpu"), self.qwen()):
+        for model in (open_model(TINY, 1, DEVICE), self.qwen()):
             if model is None:
                 continue
             prompts = [[3, 4, 5], [6, 7, 8, 9, 10, 11, 12], [13], [14, 15]]
@@ -74,10 +79,10 @@ class Sampling(unittest.TestCase):
             return None
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        return open_model({"kind": "folder", "path": str(write_small_qwen(Path(folder.name)))}, 0, "cpu")
+        return open_model({"kind": "folder", "path": str(write_small_qwen(Path(folder.name)))}, 0, DEVICE)
 
     def test_samples_follow_the_distribution(self):
-        model = open_model(TINY, 1, "cpu")
+        model = open_model(TINY, 1, DEVICE)
         with torch.no_grad():
             model.module.head.weight.zero_()
             model.module.norm.bias.fill_(1.0)
@@ -105,7 +110,7 @@ class Sampling(unittest.TestCase):
             self.skipTest("the package transformers is not installed")
         with tempfile.TemporaryDirectory() as folder:
             base = write_small_llama(transformers, Path(folder) / "base")
-            trainer = Trainer({"model": {"kind": "folder", "path": str(base)}, "device": "cpu"})
+            trainer = Trainer({"model": {"kind": "folder", "path": str(base)}, "device": DEVICE})
             prompt = trainer.model.encode_chat([{"role": "user", "content": "a b"}])
             replies = sample_replies(trainer.model, prompt, count=3, longest=6, temperature=1.0, seed=4)
             tensors = rows_of(*((len(prompt), [*prompt, *reply["ids"]], 1.0) for reply in replies))
@@ -129,8 +134,8 @@ class Protocol(unittest.TestCase):
         self.first = save_checkpoint(opened(), folder.name)
         self.second = save_checkpoint(opened(seed=8), folder.name)
         start = Path(folder.name) / self.first["checkpoint"]
-        self.model = server = ModelServer(start, name="tiny", device="cpu", precision="float32", weights_root=folder.name)
-        http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(server))
+        self.model = server = ModelServer(start, name="tiny", device=DEVICE, precision="float32", weights_root=folder.name)
+        http = HttpServer(("127.0.0.1", 0), _handler(server))
         threading.Thread(target=http.serve_forever, daemon=True).start()
         self.addCleanup(http.server_close)
         self.addCleanup(http.shutdown)
@@ -182,6 +187,18 @@ class Protocol(unittest.TestCase):
         self.assertEqual(together, alone)
         self.assertEqual(sum(sizes), 6)
         self.assertLessEqual(len(sizes), 2)  # the first may have begun alone
+
+    def test_clients_that_ask_together_again_are_drawn_together_and_none_is_turned_away(self):
+        sizes, drawn = [], serve.sample_batch
+
+        def counted(model, requests, done):
+            sizes.append(len(requests))
+            drawn(model, requests, done)
+
+        self.model.batches.latest.extend([40, 40])  # as many were answered at once before
+        with ThreadPoolExecutor(40) as pool, mock.patch.multiple(serve, QUIET=30, sample_batch=counted):
+            answers = list(pool.map(lambda i: self.post("/chat/completions", {"messages": CHAT, "max_tokens": 1, "seed": i}), range(40)))
+        self.assertEqual(({status for status, _ in answers}, sizes), ({200}, [40]))
 
     def test_an_unsupported_request_is_refused_with_the_reason(self):
         for change, reason in (

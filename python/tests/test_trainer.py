@@ -7,10 +7,14 @@ import copy
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
+
+from .device import DEVICE
 
 try:
     import torch
 
+    from espalier_rl.trainer import objective
     from espalier_rl.trainer.checkpoints import CheckpointDamaged, load_checkpoint, save_checkpoint
     from espalier_rl.trainer.language_model import ModelRefused, open_model
     from espalier_rl.trainer.rows import RowsRefused, read_rows
@@ -24,7 +28,7 @@ TINY = {"kind": "tiny", "layers": 1, "width": 16, "heads": 2, "context": 32}
 
 def opened(**more):
     torch.set_num_threads(1)
-    return Trainer({"model": TINY, "seed": 7, "learningRate": 1e-2, "device": "cpu", **more})
+    return Trainer({"model": TINY, "seed": 7, "learningRate": 1e-2, "device": DEVICE, **more})
 
 
 def rows_of(*rows):
@@ -68,7 +72,7 @@ class Updates(unittest.TestCase):
         trainer = opened()
         rows = read(rows_of(*ROWS), trainer)
         columns = trainer.read(rows, [[0], [1, 2]], 0.5, squared=True)
-        batch = rows.batch([0, 1, 2], "cpu")
+        batch = rows.batch([0, 1, 2], DEVICE)
         ids, lengths = batch.padded_ids()
         with torch.no_grad():
             expected = torch.softmax(trainer.model.forward(ids, lengths)[0][:, :-1] / 0.5, -1).square().sum(-1) * batch.mask
@@ -78,6 +82,23 @@ class Updates(unittest.TestCase):
             found[place, : end - start - 1] = columns["squared_probs"][start + 1 : end]
         self.assertTrue(torch.allclose(found, expected, atol=1e-6))
         self.assertNotIn("squared_probs", trainer.read(rows, [[0, 1, 2]], 0.5))
+
+    def test_columns_made_a_piece_of_the_tokens_at_a_time_have_the_values_and_gradients_of_the_whole(self):
+        found = []
+        for piece in (objective.PIECE, 2 * 260):  # all at once, and two of six tokens at a time
+            with mock.patch.object(objective, "PIECE", piece):
+                weights, metrics = weights_after({**SETTINGS, "epochs": 1, "entropyCoefficient": 0.1}, epsilon=1e-2)
+                trainer = opened()
+                found.append({**weights, **metrics, **trainer.read(read(rows_of(*ROWS), trainer), [[0, 1, 2]], 0.5, squared=True)})
+        for name, value in found[0].items():
+            torch.testing.assert_close(found[1][name], value, rtol=1e-6, atol=1e-6, msg=name)
+
+    def test_more_processes_than_gpus_are_refused_before_a_model_is_read(self):
+        class Two:
+            rank, size = 0, 2
+
+        with mock.patch.object(torch.cuda, "device_count", return_value=1), self.assertRaisesRegex(ModelRefused, "this machine shows 1"):
+            Trainer({"model": TINY, "device": "cuda"}, Two())
 
     def test_micro_batches_and_padding_change_nothing_but_rounding(self):
         for mode in ("token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm"):
@@ -97,7 +118,7 @@ class Updates(unittest.TestCase):
         trainer = opened(valueHead=True, reference=True)
         rows = read(rows_of(*ROWS), trainer)
         found = trainer.read(rows, [[0, 1], [2]], 0.5)
-        logits, _ = trainer.model.module(rows.ids[:5].long()[None])
+        logits = trainer.model.module(rows.ids[:5].long()[None].to(DEVICE))[0].cpu()
         expected = torch.log_softmax(logits[0] / 0.5, -1)
         torch.testing.assert_close(found["log_probs"][3:5], torch.stack([expected[2, 66], expected[3, 67]]).detach(), rtol=1e-5, atol=1e-6)
         self.assertTrue(bool((found["log_probs"][rows.mask == 0] == 0).all()))
@@ -179,7 +200,7 @@ class Checkpoints(unittest.TestCase):
 
     def test_a_folder_opens_as_a_model_of_the_same_digest(self):
         state = save_checkpoint(opened(), self.folder)
-        model = open_model({"kind": "folder", "path": str(self.folder / state["checkpoint"])}, 0, "cpu")
+        model = open_model({"kind": "folder", "path": str(self.folder / state["checkpoint"])}, 0, DEVICE)
         self.assertEqual(digest_tensors(model.tensors()), state["weights"])
 
     def test_a_damaged_or_foreign_checkpoint_is_refused(self):
@@ -224,7 +245,7 @@ class FoldersOfTransformers(unittest.TestCase):
             self.skipTest("the package transformers is not installed")
         with tempfile.TemporaryDirectory() as folder:
             base = write_small_llama(transformers, Path(folder) / "base")
-            settings = {"model": {"kind": "folder", "path": str(base)}, "learningRate": 1e-3, "device": "cpu", "valueHead": True, "reference": True}
+            settings = {"model": {"kind": "folder", "path": str(base)}, "learningRate": 1e-3, "device": DEVICE, "valueHead": True, "reference": True}
             trainer = Trainer(settings)
             chat = trainer.model.encode_chat([{"role": "user", "content": "ab"}])
             rows = read(rows_of((len(chat), [*chat, 5, 6], 1.0), (len(chat), [*chat, 7], -1.0)), trainer)
@@ -239,7 +260,7 @@ class FoldersOfTransformers(unittest.TestCase):
 
     def test_a_wrong_path_is_refused_and_never_looked_up_elsewhere(self):
         with self.assertRaisesRegex(ModelRefused, "no folder of a model"):
-            open_model({"kind": "folder", "path": "/nowhere/model"}, 0, "cpu")
+            open_model({"kind": "folder", "path": "/nowhere/model"}, 0, DEVICE)
 
 
 def write_small_llama(transformers, folder):

@@ -9,14 +9,16 @@ import threading
 import unittest
 import urllib.error
 import urllib.request
-from http.server import ThreadingHTTPServer
 from pathlib import Path
+
+from .device import DEVICE
 
 try:
     import torch
     import transformers  # noqa: F401
     from PIL import Image
 
+    from espalier_rl.json_server import HttpServer
     from espalier_rl.trainer.checkpoints import CheckpointDamaged, load_checkpoint, save_checkpoint
     from espalier_rl.trainer.generate import sample_replies
     from espalier_rl.trainer.language_model import open_model
@@ -60,7 +62,7 @@ class Vision(unittest.TestCase):
         cls.folders = {family: write_tiny_vision(Path(whole.name) / family, family) for family in FAMILIES}
 
     def trainer(self, family="qwen2.5-vl", **settings):
-        return Trainer({"model": {"kind": "folder", "path": str(self.folders[family])}, "device": "cpu", **settings})
+        return Trainer({"model": {"kind": "folder", "path": str(self.folders[family])}, "device": DEVICE, **settings})
 
     def rows(self, trainer, prompt, pictures, replies, advantage=1.0):
         tensors = rows_of(*((len(prompt), [*prompt, *ids], advantage) for ids in replies))
@@ -90,12 +92,12 @@ class Vision(unittest.TestCase):
             with self.subTest(family):
                 trainer = self.trainer(family)
                 prompt, pictures = self.encode(trainer, asked_with(png_of(1), png_of(2, 200, 60)))
-                ids = torch.tensor([[*prompt, 65, 66, 67]])
-                seen = trainer.model.processor(images=[each.image for each in pictures], return_tensors="pt")
+                ids = torch.tensor([[*prompt, 65, 66, 67]], device=DEVICE)
+                seen = trainer.model.processor(images=[each.image for each in pictures], return_tensors="pt").to(DEVICE)
                 kinds = (ids == trainer.model.image_token).int()
                 with torch.no_grad():
                     logits = trainer.model.module(input_ids=ids, mm_token_type_ids=kinds, **seen).logits
-                expected = torch.log_softmax(logits[0, -4:-1], -1).gather(-1, ids[0, -3:, None]).squeeze(-1)
+                expected = torch.log_softmax(logits[0, -4:-1], -1).gather(-1, ids[0, -3:, None]).squeeze(-1).cpu()
                 rows = self.rows(trainer, prompt, pictures, [[65, 66, 67]])
                 torch.testing.assert_close(trainer.read(rows, [[0]], 1.0)["log_probs"][-3:], expected, rtol=0, atol=1e-5)
 
@@ -107,7 +109,7 @@ class Vision(unittest.TestCase):
                 stray = [65, trainer.model.image_token, 66, 67]
                 step = trainer.model.stepper(pictures)
                 with torch.no_grad():
-                    logits = [step(torch.tensor([prompt])), *(step(torch.tensor([[token]])) for token in stray[:-1])]
+                    logits = [step(torch.tensor([ids], device=DEVICE)) for ids in (prompt, *([token] for token in stray[:-1]))]
                 stepped = [float(torch.log_softmax(each[0], -1)[token]) for each, token in zip(logits, stray)]
                 rows = self.rows(trainer, prompt, pictures, [stray, [65, 66]])
                 read = trainer.read(rows, [[0, 1]], 1.0)["log_probs"]
@@ -182,7 +184,7 @@ class Vision(unittest.TestCase):
         self.assertGreater(float(after.sum()), float(start.sum()))
         with tempfile.TemporaryDirectory() as folder:
             kept = Path(folder) / save_checkpoint(trainer, folder)["checkpoint"]
-            opened_again = open_model({"kind": "folder", "path": str(kept)}, 0, "cpu")
+            opened_again = open_model({"kind": "folder", "path": str(kept)}, 0, DEVICE)
             replies = sample_replies(
                 opened_again, prompt, count=1, longest=3, temperature=1.0, seed=5, pictures=pictures
             )
@@ -234,7 +236,7 @@ class Vision(unittest.TestCase):
             template = (folder / "chat_template.jinja").read_text()
             (folder / "chat_template.jinja").unlink()
             (folder / "chat_template.json").write_text(json.dumps({"chat_template": template}))
-            trainer = Trainer({"model": {"kind": "folder", "path": str(folder)}, "device": "cpu"})
+            trainer = Trainer({"model": {"kind": "folder", "path": str(folder)}, "device": DEVICE})
         prompt, pictures = self.encode(trainer, asked_with(png_of(1, 400, 400)))
         self.assertEqual(prompt.count(trainer.model.image_token), 4)
         [reply] = sample_replies(trainer.model, prompt, count=1, longest=4, temperature=1.0, seed=1, pictures=pictures)
@@ -256,8 +258,8 @@ class Serving(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = write_tiny_vision(Path(folder.name) / "tiny", context=512)
-        server = ModelServer(self.folder, name="tiny", device="cpu", precision="float32", weights_root=None)
-        http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(server))
+        server = ModelServer(self.folder, name="tiny", device=DEVICE, precision="float32", weights_root=None)
+        http = HttpServer(("127.0.0.1", 0), _handler(server))
         threading.Thread(target=http.serve_forever, daemon=True).start()
         self.addCleanup(http.server_close)
         self.addCleanup(http.shutdown)
@@ -278,7 +280,7 @@ class Serving(unittest.TestCase):
         status, answer = self.ask(messages)
         self.assertEqual(status, 200)
         prompt, choice = answer["prompt_token_ids"], answer["choices"][0]
-        trainer = Trainer({"model": {"kind": "folder", "path": str(self.folder)}, "device": "cpu"})
+        trainer = Trainer({"model": {"kind": "folder", "path": str(self.folder)}, "device": DEVICE})
         pictures = read_messages(messages)[1]
         rows = Vision.rows(self, trainer, prompt, pictures, [choice["token_ids"]])
         read = trainer.read(rows, [[0]], 1.0)["log_probs"][rows.mask == 1]

@@ -36,9 +36,8 @@ def save_checkpoint(trainer: Any, folder: str | Path) -> dict[str, Any]:
     if not first:  # it only took part in putting the tensors together
         return {}
     folder.mkdir(parents=True, exist_ok=True)
-    state = {"format": FORMAT, "weights": digest_tensors(weights), "steps": trainer.steps}
-    whole_state = json.dumps({**state, "rest": digest_tensors(rest)}, sort_keys=True).encode()
-    state = {**state, "rest": digest_tensors(rest), "checkpoint": hashlib.sha256(whole_state).hexdigest()}
+    state = {"format": FORMAT, "weights": digest_tensors(weights), "steps": trainer.steps, "rest": digest_tensors(rest)}
+    state["checkpoint"] = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
     target = folder / state["checkpoint"]
     if target.exists():
         return state

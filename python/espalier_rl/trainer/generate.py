@@ -43,33 +43,41 @@ def sample_batch(model: Any, requests: Sequence[Asked], done: Callable[[int, lis
     replies = [[row.reply for row in rows if row.place == place] for place in range(len(requests))]
     left = [asked.count for asked in requests]
     ends = model.end_ids
-    with torch.no_grad():
+    # Within the outer autocast, which does nothing itself, the steps keep what they cast: the weights are cast once, not for each token.
+    with torch.no_grad(), torch.autocast(torch.device(model.device).type, enabled=False):
         step: Any = model.stepper(requests[0].pictures) if model.reads_pictures else _Stepper(model)
         prompts = [row.asked.prompt for row in rows]
         logits = step(torch.tensor(prompts, device=model.device)) if model.reads_pictures else step.begin(prompts)
         while True:
-            logits = logits.float().cpu().double()
-            temperatures = torch.tensor([row.asked.temperature for row in rows], dtype=torch.float64)[:, None]
-            log_probs = torch.log_softmax(logits / torch.where(temperatures > 0, temperatures, 1.0), -1)
-            draws = torch.stack([torch.rand(1, generator=row.generator, dtype=torch.float64) for row in rows])
-            # The smallest token whose cumulative probability exceeds the draw; clamped, for the last sum may fall short of 1.
-            probs = log_probs.exp()
-            entropies = -torch.where(probs > 0, probs * log_probs, 0.0).sum(-1)
-            drawn = (probs.cumsum(-1) <= draws).sum(-1).clamp(max=log_probs.shape[-1] - 1)
-            chosen = torch.where(temperatures[:, 0] > 0, drawn, logits.argmax(-1))
+            chosen, log_probs, entropies = _draw(logits, rows)
             for i, row in enumerate(rows):
-                if row.open and row.take(int(chosen[i]), float(log_probs[i, int(chosen[i])]), float(entropies[i]), model, ends):
+                if row.open and row.take(chosen[i], log_probs[i], entropies[i], model, ends):
                     left[row.place] -= 1
                     if left[row.place] == 0:
                         done(row.place, replies[row.place])
             if not any(left):
                 return
             if model.reads_pictures:
-                logits = step(chosen.to(model.device).unsqueeze(-1))
+                logits = step(torch.tensor(chosen, device=model.device).unsqueeze(-1))
                 continue
             kept = [i for i, row in enumerate(rows) if row.open]
             rows = [rows[i] for i in kept]
-            logits = step.go_on(chosen[kept].tolist(), kept)
+            logits = step.go_on([chosen[i] for i in kept], kept)
+
+
+def _draw(logits: torch.Tensor, rows: Sequence[_Row]) -> tuple[list[int], list[float], list[float]]:
+    """Draws a token of each row, where the logits are: a vocabulary is large to copy. Returns tokens, their log-probs and
+    entropies."""
+    logits = logits.float().double()
+    temperatures = torch.tensor([row.asked.temperature for row in rows], dtype=torch.float64)[:, None].to(logits.device)
+    log_probs = torch.log_softmax(logits / torch.where(temperatures > 0, temperatures, 1.0), -1)
+    draws = torch.stack([torch.rand(1, generator=row.generator, dtype=torch.float64) for row in rows]).to(logits.device)
+    # The smallest token whose cumulative probability exceeds the draw; clamped, for the last sum may fall short of 1.
+    probs = log_probs.exp()
+    entropies = -torch.where(probs > 0, probs * log_probs, 0.0).sum(-1)
+    drawn = (probs.cumsum(-1) <= draws).sum(-1).clamp(max=log_probs.shape[-1] - 1)
+    chosen = torch.where(temperatures[:, 0] > 0, drawn, logits.argmax(-1))
+    return chosen.tolist(), log_probs.gather(-1, chosen[:, None])[:, 0].tolist(), entropies.tolist()
 
 
 def _mix(seed: int, place: int) -> int:

@@ -3,8 +3,9 @@ weights."""
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from torch import nn
 
 from .adapters import CONFIG as ADAPTER_CONFIG
 from .adapters import adapter_tensors, add_adapter, open_adapter, put_adapter, read_adapter, save_adapter
-from .packing import pack_attention, positions_of, runs_of
+from .packing import PackedRows, pack_attention
 from .sharding import put_tensors, whole_tensors
 from .tensors import decode_tensors, encode_tensors
 from .tiny_model import END, MODEL_TYPE, TinyConfig, TinyModel, decode_reply, encode_chat
@@ -95,10 +96,11 @@ class LanguageModel:
         if self.is_tiny:
             logits, states = self.module(ids, batch.lengths)
             return logits[0, at], states[0, at]
+        rows = PackedRows(batch.lengths, ids.device)
         output = self.module(
             input_ids=ids,
-            position_ids=positions_of(batch.lengths, ids.device).unsqueeze(0),
-            row_runs=runs_of(batch.lengths),
+            position_ids=rows.positions.unsqueeze(0),
+            packed_rows=rows,
             logits_to_keep=at,
             output_hidden_states=hidden,
             use_cache=False,
@@ -109,8 +111,23 @@ class LanguageModel:
         """The pads follow what counts, so a causal model never looks at them."""
         ids, lengths = batch.padded_ids()
         chosen = batch.mask > 0
-        logits, states = self.forward(ids, lengths, hidden)
-        return logits[:, :-1][chosen], states[:, :-1][chosen] if hidden else None
+        with self._rows_of_the_vocabulary(chosen):
+            logits, states = self.forward(ids, lengths, hidden)
+        logits = logits[:, :-1][chosen] if self.is_tiny else logits[0]
+        return logits, states[:, :-1][chosen] if hidden else None
+
+    @contextlib.contextmanager
+    def _rows_of_the_vocabulary(self, chosen: Any) -> Iterator[None]:
+        """Hands the output layer the chosen places [rows, longest - 1] alone: a row of the vocabulary for each pad is gigabytes."""
+        if self.is_tiny:
+            yield
+            return
+        cut = lambda _, given: (given[0][:, :-1][chosen].unsqueeze(0), *given[1:])  # noqa: E731
+        hook = self.module.get_output_embeddings().register_forward_pre_hook(cut)
+        try:
+            yield
+        finally:
+            hook.remove()
 
     def forward(self, ids: Any, lengths: Any, hidden: bool = False) -> Any:
         """Runs rows that are padded on the right, with all their logits. @param lengths: tokens of each row."""
@@ -172,6 +189,8 @@ def open_model(spec: dict[str, Any], seed: int, device: Any) -> LanguageModel:
     """Opens what `spec` names: {"kind": "tiny", layers, width, heads, context} or {"kind": "folder", path}, each with a
     "precision". Raises ModelRefused."""
     kind, precision = spec.get("kind"), spec.get("precision", "float32")
+    # cuDNN plans its attention anew for each length of rows, tens of milliseconds each time: here lengths are always new.
+    torch.backends.cuda.enable_cudnn_sdp(False)
     if precision not in PRECISIONS:
         raise ModelRefused(f"there is no precision {precision!r}; there are {', '.join(PRECISIONS)}")
     if kind == "tiny":

@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.utils.checkpoint import checkpoint
 
 from . import losses
 from .rows import RowsRefused
 
 if TYPE_CHECKING:
     from .rows import MicroBatch, Rows
+
+PIECE = 2**26  # logits whose columns are computed at once: 256 MiB for each copy in float32
 
 
 def check_columns(rows: Rows, settings: Mapping[str, Any], trainer: Any) -> None:
@@ -65,14 +68,25 @@ def loss_of(trainer: Any, batch: MicroBatch, settings: Mapping[str, Any], name: 
 
 
 def token_columns(logits: torch.Tensor, batch: MicroBatch, temperature: float, squared: bool = False) -> dict[str, Any]:
-    """Log-probs of the trained tokens, entropies, and sums of squared probabilities where asked for."""
+    """Log-probs of the trained tokens, entropies, and sums of squared probabilities where asked for.
+
+    A piece of the tokens at a time, computed again in the backward pass: else several float32 copies of all logits lie in memory at once.
+    """
     _, tokens = batch.trained()
+    names = ["log_probs", "entropies", *(["squared_probs"] if squared else [])]
+    size = max(1, PIECE // logits.shape[-1])
+    if len(tokens) <= size:
+        return dict(zip(names, _columns(logits, tokens, temperature, squared)))
+    pieces = zip(logits.split(size), tokens.split(size))
+    parts = [checkpoint(_columns, *piece, temperature, squared, use_reentrant=False, preserve_rng_state=False) for piece in pieces]
+    return {name: torch.cat(part) for name, part in zip(names, zip(*parts))}
+
+
+def _columns(logits: torch.Tensor, tokens: torch.Tensor, temperature: float, squared: bool) -> tuple[torch.Tensor, ...]:
     chosen = logits.float() / temperature
     logs = torch.log_softmax(chosen, -1)
-    found = {"log_probs": logs.gather(-1, tokens.unsqueeze(-1)).squeeze(-1), "entropies": losses.entropy_of_logits(chosen)}
-    if squared:
-        found["squared_probs"] = (2 * logs).exp().sum(-1)
-    return found
+    found = (logs.gather(-1, tokens.unsqueeze(-1)).squeeze(-1), losses.entropy_of_logits(chosen))
+    return (*found, (2 * logs).exp().sum(-1)) if squared else found
 
 
 def spread(values: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

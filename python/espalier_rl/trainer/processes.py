@@ -44,8 +44,9 @@ class Group:
         from torch import distributed
 
         self.rank, self.size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-        if torch.cuda.is_available():
-            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+        local = int(os.environ.get("LOCAL_RANK", "0"))
+        if local < torch.cuda.device_count():  # others train on the CPU, or are refused when a model is opened
+            torch.cuda.set_device(local)
         distributed.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
         self.requests = distributed.new_group(backend="gloo", timeout=FOREVER)
         # A connection of its own: the default one may be held by a thread that waits.

@@ -18,12 +18,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from ..json_server import HttpServer
 from .generate import Asked, sample_batch
 from .language_model import ModelRefused, open_model
 from .pictures import PictureRefused, read_messages
@@ -31,6 +32,7 @@ from .tensors import digest_tensors
 
 LONGEST_BODY = 16 * 2**20
 BATCH = 64  # replies that are drawn at once
+QUIET = 0.01  # seconds without a request after which no more are waited for
 
 
 class RequestRefused(Exception):
@@ -100,6 +102,7 @@ class Batches:
         self.server, self.size, self.count = server, size, 0
         self.waiting: collections.deque[Any] = collections.deque()
         self.arrived = threading.Condition()
+        self.latest: collections.deque[int] = collections.deque([1, 1], maxlen=2)  # requests of the batches before
         threading.Thread(target=self._run, daemon=True).start()
 
     def draw(self, asked: Asked) -> tuple[list[dict[str, Any]], str, int]:
@@ -115,7 +118,11 @@ class Batches:
             with self.arrived:
                 while not self.waiting:
                     self.arrived.wait()
+                # Clients that were answered together ask again together: the first of them does not go alone.
+                while len(self.waiting) < max(self.latest) and self.arrived.wait(QUIET):
+                    pass
                 batch = self._next()
+                self.latest.append(len(batch))
             with self.server.lock:
                 self._draw(batch)
 
@@ -265,7 +272,7 @@ def _error(message: str, code: str | None) -> dict[str, Any]:
     return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code}}
 
 
-def _shut_with_stdin(http: ThreadingHTTPServer) -> None:
+def _shut_with_stdin(http: HttpServer) -> None:
     sys.stdin.buffer.read()
     http.shutdown()
 
@@ -296,8 +303,7 @@ def main() -> int:
     except ModelRefused as error:
         print(f"espalier_rl.trainer.serve: {error}", file=sys.stderr)
         return 1
-    http = ThreadingHTTPServer((chosen.host, chosen.port), _handler(model))
-    http.daemon_threads = True
+    http = HttpServer((chosen.host, chosen.port), _handler(model))
     if chosen.end_with_stdin:
         threading.Thread(target=_shut_with_stdin, args=(http,), daemon=True).start()
     print(f"listening on http://{chosen.host}:{http.server_address[1]}/v1", file=sys.stderr, flush=True)

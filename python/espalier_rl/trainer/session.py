@@ -199,5 +199,6 @@ def _make_deterministic(threads: int | None) -> None:
     if threads:
         torch.set_num_threads(threads)  # sums are taken in another order by another number of threads
     torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # it finds reads of what was never written, for a pass over every new tensor
     torch.backends.cudnn.benchmark = False
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from .packing import attend_rows, positions_of, runs_of
+from .packing import PackedRows, attend_rows
 
 # The vocabulary: the 256 bytes, then the end of a message and the three roles that begin one.
 END = 256
@@ -58,10 +58,11 @@ class TinyModel(nn.Module):
         nn.init.normal_(self.head.weight, std=0.02)  # the first replies are nearly uniform
 
     def forward(self, ids: torch.Tensor, lengths: Sequence[int] | None = None) -> tuple[torch.Tensor, torch.Tensor]:
-        places = torch.arange(ids.shape[-1], device=ids.device) if lengths is None else positions_of(lengths, ids.device)
+        packed = None if lengths is None else PackedRows(lengths, ids.device)
+        places = torch.arange(ids.shape[-1], device=ids.device) if packed is None else packed.positions
         x = self.tokens(ids) + self.positions(places)
         for block in self.blocks:
-            x = block(x, None if lengths is None else runs_of(lengths))
+            x = block(x, packed)
         hidden = self.norm(x)
         return self.head(hidden), hidden
 
@@ -78,14 +79,14 @@ class Block(nn.Module):
             nn.Linear(config.width, 4 * config.width), nn.GELU(), nn.Linear(4 * config.width, config.width)
         )
 
-    def forward(self, x: torch.Tensor, runs: Any = None) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, packed: PackedRows | None = None) -> torch.Tensor:
         rows, length, width = x.shape
         parts = self.attention(self.attention_norm(x)).view(rows, length, 3, self.heads, width // self.heads)
         query, key, value = parts.permute(2, 0, 3, 1, 4)
-        if runs is None:
+        if packed is None:
             mixed = nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
         else:
-            mixed = attend_rows(query, key, value, runs)
+            mixed = attend_rows(query, key, value, packed)
         x = x + self.attention_out(mixed.transpose(1, 2).reshape(rows, length, width))
         return x + self.mlp(self.mlp_norm(x))
 

@@ -35,6 +35,9 @@ class Trainer:
         self.settings = settings
         self.processes = processes or Alone()
         self.device = settings.get("device") or ("cuda" if torch.cuda.is_available() else "cpu")
+        if torch.device(self.device).type == "cuda" and 1 < self.processes.size > torch.cuda.device_count():
+            found = torch.cuda.device_count()
+            raise ModelRefused(f"{self.processes.size} processes need a GPU each, and this machine shows {found}; declare fewer `processes`")
         seed = settings.get("seed", 0)
         self.model = self._opened(settings["model"], seed)
         if self.model.reads_pictures and self.processes.size > 1:

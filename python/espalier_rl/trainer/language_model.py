@@ -189,7 +189,7 @@ def open_model(spec: dict[str, Any], seed: int, device: Any) -> LanguageModel:
     """Opens what `spec` names: {"kind": "tiny", layers, width, heads, context} or {"kind": "folder", path}, each with a
     "precision". Raises ModelRefused."""
     kind, precision = spec.get("kind"), spec.get("precision", "float32")
-    # cuDNN plans its attention anew for each length of rows, tens of milliseconds each time: here lengths are always new.
+    # cuDNN plans its attention for each length of rows, tens of milliseconds each time: here lengths are always new.
     torch.backends.cuda.enable_cudnn_sdp(False)
     if precision not in PRECISIONS:
         raise ModelRefused(f"there is no precision {precision!r}; there are {', '.join(PRECISIONS)}")

@@ -43,7 +43,7 @@ def sample_batch(model: Any, requests: Sequence[Asked], done: Callable[[int, lis
     replies = [[row.reply for row in rows if row.place == place] for place in range(len(requests))]
     left = [asked.count for asked in requests]
     ends = model.end_ids
-    # Within the outer autocast, which does nothing itself, the steps keep what they cast: weights are cast once, not for each token.
+    # Within the outer autocast, which does nothing itself, the steps keep what they cast: weights are cast once.
     with torch.no_grad(), torch.autocast(torch.device(model.device).type, enabled=False):
         step: Any = model.stepper(requests[0].pictures) if model.reads_pictures else _Stepper(model)
         prompts = [row.asked.prompt for row in rows]

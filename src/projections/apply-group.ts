@@ -42,10 +42,20 @@ export async function applyGroup(db: Db, schemas: readonly string[], offered: re
   });
 }
 
+/**
+ * Plans are made once in a session, and read by keys whatever the tables held then: what a slice names is looked up row by row.
+ */
 function settingOf(schemas: readonly string[]): string {
   const local = {
     ...{ synchronous_commit: 'off', idle_in_transaction_session_timeout: `'${SILENCE_MS}ms'` },
-    ...{ enable_seqscan: 'off', jit: 'off', search_path: [...schemas, 'public'].join(', ') },
+    ...{
+      enable_seqscan: 'off',
+      enable_hashjoin: 'off',
+      enable_mergejoin: 'off',
+      plan_cache_mode: 'force_generic_plan',
+      jit: 'off',
+    },
+    search_path: [...schemas, 'public'].join(', '),
   };
   return Object.entries(local)
     .map(([name, value]) => `set local ${name} = ${value}`)

@@ -33,20 +33,25 @@ const COPY_ROWS = 50; // below it the two more round trips of COPY cost what it 
  * Inserts rows into a table, skipping those whose primary key is already there; a clash on any other constraint is an error,
  * since the row that it would skip is another fact. Many rows use COPY, which takes half the time of the statement but knows no
  * `on conflict`: when it meets a key that is there (rare: folds look up what they know), the statement does the work.
- * @throws the error of Postgres (`isKeyTaken`) when a row clashes on another constraint than the primary key, and in a
- *   transaction that sends ahead also on that.
+ * @throws the error of Postgres (`isKeyTaken`) when a row clashes on another constraint than the primary key.
  */
 export async function insertRows<T extends Table>(trx: Trx, table: T, rows: readonly NewRow<T>[]): Promise<void> {
   if (rows.length === 0) return;
-  if (rows.length >= COPY_ROWS) {
-    if (isAhead(trx)) return copyNew(trx, table, rows); // a savepoint would take back what others write meanwhile
-    if (await copyRows(trx, table, rows)) return;
-  }
+  // ahead, a savepoint would take back what others write meanwhile
+  if (rows.length >= COPY_ROWS && !isAhead(trx) && (await copyRows(trx, table, rows))) return;
   const types = typesOf(table, namesOf(table, rows));
   const names = sql.raw(quoted(Object.keys(types)));
   await sql`
     insert into ${sql.raw(table.name)} (${names}) select ${names} from ${recordset(rows, types)}
     on conflict (${sql.raw(quoted(table.key))}) do nothing`.execute(trx);
+}
+
+/**
+ * As `insertRows`, of rows that are hardly ever there already: a transaction that sends ahead copies many of them, and fails
+ * where one is there (`isKeyTaken`); all is folded again then in a transaction that does not.
+ */
+export async function insertFresh<T extends Table>(trx: Trx, table: T, rows: readonly NewRow<T>[]): Promise<void> {
+  return rows.length >= COPY_ROWS && isAhead(trx) ? copyNew(trx, table, rows) : insertRows(trx, table, rows);
 }
 
 /**

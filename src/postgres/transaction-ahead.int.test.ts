@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { useTestDatabase } from '../testing/use-test-database.ts';
-import { copyNew, insertRows } from './bulk.ts';
+import { copyNew, insertFresh, insertRows } from './bulk.ts';
 import type { Trx } from './database.ts';
 import { sideBySide } from './side-by-side.ts';
 import { column, table } from './table.ts';
@@ -30,13 +30,14 @@ test('statements side by side are done in the order in which they are asked, eac
       () => insertRows(trx, numbers, rowsOf(0, 10)),
       many,
       () => copyNew(trx, numbers, rowsOf(10, 30)),
-      () => insertRows(trx, numbers, rowsOf(30, 130)),
+      () => insertFresh(trx, numbers, rowsOf(30, 130)),
+      () => insertRows(trx, numbers, rowsOf(0, 130)), // those that are there are skipped
       many,
       () => sql<{ name: string }>`select current_setting('application_name') as name`.execute(trx),
     );
   });
   expect(seen.map((answer) => answer?.rows ?? null)).toEqual([
-    ...[[{ count: 0 }], null, [{ count: 10 }], null, null, [{ count: 130 }], [{ name: 'ahead' }]],
+    ...[[{ count: 0 }], null, [{ count: 10 }], null, null, null, [{ count: 130 }], [{ name: 'ahead' }]],
   ]);
   expect(await count()).toBe(130);
 });

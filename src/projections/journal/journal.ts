@@ -31,7 +31,7 @@ export const journal: Projection = {
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   if (batch.length >= GUESSED_FROM) {
-    if (isAhead(trx)) return foldAndWrite(batch, await loadKnown([], batch, trx), trx);
+    if (isAhead(trx)) return foldAndWrite(batch, await loadKnown(batch.filter(isRepeated), batch, trx), trx);
     await sql`savepoint guessed`.execute(trx);
     try {
       const poison = await foldAndWrite(batch, await loadKnown([], batch, trx), trx);
@@ -43,6 +43,11 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
     }
   }
   return foldAndWrite(batch, await loadKnown(batch, batch, trx), trx);
+}
+
+/** Whether an event is one that several processes record alike; of a slice that is folded with others a guess must be right. */
+function isRepeated({ event }: Delivery): boolean {
+  return event.type === 'SegmentRendered';
 }
 
 async function foldAndWrite(batch: readonly Delivery[], known: Known, trx: Trx): Promise<readonly Poison[]> {

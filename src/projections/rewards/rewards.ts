@@ -1,6 +1,6 @@
 import type { EventType } from '../../events/catalogue.ts';
 import type { Delivery } from '../../events/envelope.ts';
-import { insertRows, updateRows } from '../../postgres/bulk.ts';
+import { insertFresh, insertRows, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
 import type { Poison, Projection } from '../projection.ts';
@@ -28,8 +28,8 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   await sideBySide(
     trx,
     () => insertRows(trx, tables.rewardTrees, trees),
-    () => insertRows(trx, tables.rewardEdges, edges),
-    () => insertRows(trx, tables.rewards, assigned.map(rewardRow)),
+    () => insertFresh(trx, tables.rewardEdges, edges),
+    () => insertFresh(trx, tables.rewards, assigned.map(rewardRow)),
     () => insertRows(trx, tables.rewardRevisions, revised.map(revisionRow)),
     () => updateRows(trx, tables.rewards, latestRows(revised)),
     () => writeReturns(finished, changed, partitionsIn(batch), trx), // it reads what is written before it

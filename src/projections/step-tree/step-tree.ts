@@ -1,6 +1,6 @@
 import type { EventType } from '../../events/catalogue.ts';
 import type { Delivery } from '../../events/envelope.ts';
-import { insertRows } from '../../postgres/bulk.ts';
+import { insertFresh } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import type { Poison, Projection } from '../projection.ts';
 import { foldBatch } from './fold-batch.ts';
@@ -27,6 +27,6 @@ export const stepTree: Projection = { name: 'step-tree', version: 1, handles: HA
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const { rows, poison } = foldBatch(batch, await loadKnown(batch, trx));
-  await writeRows(rows, trx, insertRows);
+  await writeRows(rows, trx, insertFresh);
   return poison;
 }

@@ -1,5 +1,5 @@
 import type { Delivery } from '../../events/envelope.ts';
-import { insertRows } from '../../postgres/bulk.ts';
+import { insertFresh } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
 import { isOf } from '../projection.ts';
@@ -44,9 +44,9 @@ export async function foldTrees(batch: readonly Delivery[], trx: Trx): Promise<v
     trx,
     () => mergeRows(trx, tables.groups, groups, row.GROUP_PARTS),
     () => mergeRows(trx, tables.samples, samples, row.SAMPLE_PARTS),
-    () => insertRows(trx, tables.sampleSteps, [...steps.values()]),
+    () => insertFresh(trx, tables.sampleSteps, [...steps.values()]),
     () => readCurrentRewards(batch, trx),
-    () => insertRows(trx, tables.sampleRewards, [...rewards.values()]),
+    () => insertFresh(trx, tables.sampleRewards, [...rewards.values()]),
   );
   const revised = await reviseRewards(batch, current, trx);
   for (const { rolloutId, stepId } of revised) {

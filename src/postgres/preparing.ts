@@ -47,12 +47,17 @@ export class Preparing implements KyselyPlugin {
 
   /** Sends texts as they are from here on where a session lost a name: a pooler lends another one for each transaction. */
   failed(code: unknown): void {
-    if (typeof code === 'string' && LOST.has(code)) this.#isOff = true;
+    if (isLostStatement(code)) this.#isOff = true;
   }
 }
 
 // No such statement; there already; its rows have another shape by now.
 const LOST = new Set(['26000', '42P05', '0A000']);
+
+/** Whether a statement was not carried out because its session had lost its name. */
+export function isLostStatement(code: unknown): boolean {
+  return typeof code === 'string' && LOST.has(code);
+}
 
 /**
  * For a statement that sets up a transaction: plans read by keys, also those made while a table was small. A scan that cannot be

@@ -34,7 +34,7 @@ export async function decideOnLease<Answer>(
   const { db } = options;
   return decide<Answer | Refused>(
     options,
-    (_, producer) => readGranted(db, holding.leaseId, producer),
+    (prepared, producer) => readGranted(prepared, holding.leaseId, producer),
     async (seen) => {
       const found = await judge(db, holding, seen);
       if (found.kind === 'refused') return { answer: found };

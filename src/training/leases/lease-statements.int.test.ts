@@ -93,3 +93,18 @@ test('a lease that waited for the lock of its policy lasts from the end of the w
   if (answer.kind !== 'leased') throw new Error('expected a lease');
   expect(answer.lease.deadline.getTime()).toBeGreaterThanOrEqual(leased.releasedAt + 60_000);
 });
+
+test('a claim whose session has forgotten the statements that it prepared is made all the same', async () => {
+  const policyId = 'forgotten statements';
+  const { service } = await given(policyId, 'log');
+  const claim = async () => (await service.lease({ policyId, consumer: 'trainer', ttlMs: 60_000 })).kind;
+  expect(await claim()).toBe('leased');
+  const { pool } = platform.database;
+  const sessions = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()));
+  for (const session of sessions) {
+    await session.query('deallocate all'); // as one that a pooler lends does not have them
+    session.release();
+  }
+  expect(await claim()).toBe('leased'); // by the consumer that holds it
+  expect(await claim()).toBe('leased');
+});

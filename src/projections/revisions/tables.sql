@@ -16,7 +16,6 @@ create table judgements (
   blobs        jsonb, --: Blobs
   primary key (tree_id, judgement_id)
 );
-create index judgements_tree on judgements (tree_id, log_offset);
 create index judgements_verdict on judgements (verdict, step_id);
 create index judgements_prompt on judgements (prompt_hash, judge);
 
@@ -49,4 +48,3 @@ create table revisions (
 );
 create index revisions_tree on revisions (tree_id, log_offset);
 create index revisions_run on revisions (run_id, composed_at, revision_id);
-create index revisions_content on revisions (content_hash);

@@ -9,7 +9,6 @@ create table backups (
   log_offset   bigint           not null,
   primary key (tree_id, event_id)
 );
-create index backups_tree on backups (tree_id, log_offset);
 
 create table node_statistics (
   step_id   uuid             not null primary key,

@@ -140,7 +140,6 @@ create table divergences (
   blobs       jsonb, --: Blobs
   primary key (tree_id, event_id)
 );
-create index divergences_tree on divergences (tree_id);
 
 -- What the tables above hold of a run, counted as they are folded, so that a list of runs reads no tree. A tree lies in one
 -- partition: folds of other partitions never wait for this row. `judged` are finished rollouts whose success is known.

@@ -139,7 +139,6 @@ create table sample_rejections (
 );
 create index sample_rejections_policy on sample_rejections (policy_id, reason);
 create index sample_rejections_reason on sample_rejections (reason, rollout_id);
-create index sample_rejections_tree on sample_rejections (tree_id);
 
 -- `ended_by`: 'expired', 'returned', 'acked' or 'abandoned' (with its batch); null while the lease holds.
 create table leases (
@@ -156,7 +155,6 @@ create table leases (
   end_reason text
 );
 create index leases_batch on leases (batch_id, fence);
-create index leases_policy on leases (policy_id);
 
 -- The end of a batch: once.
 create table batch_acks (
@@ -169,7 +167,6 @@ create table batch_acks (
   acked_at      timestamptz not null,
   said          text        not null
 );
-create index batch_acks_policy on batch_acks (policy_id);
 
 -- The other end of a batch: it is never trained.
 create table batch_abandonments (
@@ -196,7 +193,6 @@ create table checkpoints (
   saved_at      timestamptz not null,
   said          text        not null
 );
-create index checkpoints_policy on checkpoints (policy_id, version);
 
 create table policy_versions (
   lineage_id     uuid        not null,

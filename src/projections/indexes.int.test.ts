@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { camelCase } from '../postgres/camel-case.ts';
+import { INDEX_QUESTIONS } from '../testing/index-questions.ts';
+import { useTestDatabase } from '../testing/use-test-database.ts';
+
+const database = useTestDatabase({ emptied: 'never' });
+
+interface Index {
+  readonly schema: string;
+  readonly table: string;
+  readonly name: string;
+  /** Its first columns or expressions, as Postgres writes them. */
+  readonly first: string;
+  /** It begins as a constraint of the table does, or as another index, with all of its columns. */
+  readonly within: string | null;
+}
+
+async function readIndexes(): Promise<readonly Index[]> {
+  const { rows } = await database.pool.query<Index>(
+    `with each as (
+       select n.nspname::text as schema, t.relname::text as "table", c.relname::text as name, i.indexrelid, i.indrelid,
+         i.indkey::int2[] as keys, i.indnkeyatts as count, i.indisunique as is_unique,
+         i.indpred is null and i.indexprs is null and m.amname = 'btree' and i.indnatts = i.indnkeyatts as plain,
+         pg_get_indexdef(i.indexrelid, 1, true) as first,
+         exists (select from pg_constraint k where k.conindid = i.indexrelid) as of_constraint
+       from pg_index i join pg_class c on c.oid = i.indexrelid join pg_am m on m.oid = c.relam
+       join pg_class t on t.oid = i.indrelid join pg_namespace n on n.oid = t.relnamespace where n.nspname ~ '_v[0-9]+$')
+     select e.schema, e."table", e.name, e.first, (
+       select o.name from each o
+       where o.indrelid = e.indrelid and o.indexrelid <> e.indexrelid and e.plain and not e.is_unique and o.plain
+         and o.keys[0:e.count - 1] = e.keys[0:e.count - 1] limit 1) as within
+     from each e where not e.of_constraint order by e.name`,
+  );
+  return rows;
+}
+
+test('every index of a read model is in the plan of a question that the product asks of its table', async () => {
+  const indexes = await readIndexes();
+  expect(indexes.map(({ name }) => name)).toEqual(Object.keys(INDEX_QUESTIONS).sort());
+  const unused: string[] = [];
+  const client = await database.pool.connect();
+  try {
+    for (const { schema, table, name } of indexes) {
+      const [, question] = INDEX_QUESTIONS[name] ?? ['', ''];
+      await client.query('begin');
+      await client.query(`set local enable_seqscan = off; set local search_path = ${schema}`);
+      const others = indexes.filter((other) => other.table === table && other.name !== name);
+      for (const other of others) await client.query(`drop index ${other.name}`); // of empty tables the planner takes any
+      const { rows } = await client.query<{ 'QUERY PLAN': string }>(`explain select 1 from ${table} ${question}`);
+      if (!rows.some((line) => line['QUERY PLAN'].includes(` ${name} `) || line['QUERY PLAN'].endsWith(` ${name}`)))
+        unused.push(`${name}: ${rows.map((line) => line['QUERY PLAN']).join(' ')}`);
+      await client.query('rollback');
+    }
+  } finally {
+    client.release();
+  }
+  expect(unused).toEqual([]);
+});
+
+test('the file that is named for the question of an index speaks of its table and of its first column', async () => {
+  const strangers: string[] = [];
+  for (const { table, name, first } of await readIndexes()) {
+    const [file] = INDEX_QUESTIONS[name] ?? [''];
+    const source = readFileSync(new URL(`./${file}.ts`, import.meta.url), 'utf8');
+    const column = /^\w+$/.test(first) ? first : '';
+    for (const word of [table, column])
+      if (!source.includes(word) && !source.includes(camelCase(word))) strangers.push(`${name}: ${file} does not name ${word}`);
+  }
+  expect(strangers).toEqual([]);
+});
+
+test('no index is the beginning of another one, or of a key, of its table', async () => {
+  const repeated = async () =>
+    (await readIndexes()).filter(({ within }) => within !== null).map(({ name, within }) => `${name} in ${within}`);
+  expect(await repeated()).toEqual([]);
+  await database.pool.query('create index planted on step_tree_v1.divergences (tree_id)');
+  expect(await repeated()).toEqual(['planted in divergences_pkey']);
+  await database.pool.query('drop index step_tree_v1.planted');
+});

@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 
+LAST = {"logits_to_keep": 1}  # of a long prompt, a row of the vocabulary for each token is gigabytes
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -158,7 +160,7 @@ class _Stepper:
     def _run(self, ids: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
         with torch.autocast(torch.device(self.model.device).type, torch.bfloat16, enabled=self.model.precision == "bfloat16"):
             output = self.model.module(
-                input_ids=ids, attention_mask=self.attention, position_ids=places, past_key_values=self.past, use_cache=True
+                input_ids=ids, attention_mask=self.attention, position_ids=places, past_key_values=self.past, use_cache=True, **LAST
             )
         self.past = output.past_key_values
         return output.logits[:, -1]

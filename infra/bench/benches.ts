@@ -8,6 +8,7 @@ import { benchLag } from './lag.ts';
 import { benchLeases } from './leases.ts';
 import type { Outcome } from './outcome.ts';
 import { benchPlanner } from './planner.ts';
+import { benchPost } from './post.ts';
 import { benchProject } from './project.ts';
 import { benchPythonArrow } from './python-arrow.ts';
 import { benchPythonRecord } from './python-record.ts';
@@ -24,6 +25,7 @@ import { benchTree } from './tree.ts';
 export const BENCHES = {
   append: benchAppend,
   project: benchProject,
+  post: benchPost,
   seal: benchSeal,
   lag: benchLag,
   tree: benchTree,

@@ -79,10 +79,11 @@ async function prepare(event: Envelope, blobs: BlobStore, stamp: Stamp): Promise
   return recordOf(parsed.event);
 }
 
-function recordOf(event: Envelope): PreparedRecord {
+/** Makes the record of an event that is ready. @param value its bytes. */
+export function recordOf(event: Envelope, value = encode(event)): PreparedRecord {
   const { epoch, correlationId: runId } = event;
   const { topic } = catalogue[event.type];
-  const record = { topic, key: event.stream, value: encode(event), event };
+  const record = { topic, key: event.stream, value, event };
   return epoch === undefined ? record : { ...record, fence: { runId, epoch } };
 }
 

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { canonicalJson } from '../events/codec.ts';
+import { canonicalJson } from '../events/canonical-json.ts';
 import { derivedId } from '../events/derived-id.ts';
 import { JUDGE_FORMS } from '../policies/create-judge.ts';
 import { RunFailed } from '../usecases/collect/collect.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { sha256Hex } from '../digest/sha256.ts';
-import { canonicalJson } from '../events/codec.ts';
+import { canonicalJson } from '../events/canonical-json.ts';
 import { isOwn, settingsOf } from '../usecases/train/declaration/trainer-of.ts';
 import { planOfDeclaration, type TrainPlan, trainPlan } from '../usecases/train/train-plan.ts';
 import { computationOf } from './computation-flags.ts';

@@ -4,8 +4,9 @@ import { arbitraryEvent } from '../testing/arbitrary-event.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { everyEvent } from '../testing/every-event.ts';
 import { runs } from '../testing/long-run.ts';
+import { canonicalJson } from './canonical-json.ts';
 import { catalogue, type EventType } from './catalogue.ts';
-import { canonicalJson, contentHash, type Decoded, decode, encode, parseEnvelope } from './codec.ts';
+import { contentHash, type Decoded, decode, encode, parseEnvelope } from './codec.ts';
 import { jsonSchemas } from './json-schema.ts';
 
 const TYPES = Object.keys(catalogue) as EventType[]; // the keys of the catalogue are its types

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { sha256Hex } from '../digest/sha256.ts';
 import { cutText } from '../domain/text/cut-text.ts';
+import { type CanonicalWriter, canonicalJson, compileCanonical } from './canonical-json.ts';
 import { catalogue, type EventType, isEventType } from './catalogue.ts';
-import { type Envelope, envelopeFields, type Sealed } from './envelope.ts';
+import { type Envelope, envelopeFields, type Sealed, type Stamp } from './envelope.ts';
 import { compileFits, type Fits } from './fits.ts';
 import { fillForgotten, joinPayload, type Payload, splitPayload } from './payload.ts';
 import { SealBroken } from './seal.ts';
@@ -128,6 +129,34 @@ export function parseEnvelope(value: unknown): Decoded {
   return { kind: 'event', event };
 }
 
+/**
+ * Returns an event with its stamp where a value is one of the current version that fits its schema as it is and says no more of
+ * itself than every event does; undefined for any other, of which `parseEnvelope` says what it is. Its fields have the order of
+ * the schema, as `parseEnvelope` returns them.
+ */
+export function fittingEvent(value: unknown, { principal, project }: Stamp): Envelope | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const given = value as Readonly<Record<string, unknown>>; // an object, as just seen
+  const { id, type, schemaVersion, stream, sequence, occurredAt, correlationId, causationId, producer, data } = given;
+  if (typeof type !== 'string' || !isEventType(type) || Object.keys(given).length !== 10) return undefined;
+  const event = {
+    id,
+    schemaVersion,
+    stream,
+    sequence,
+    occurredAt,
+    correlationId,
+    causationId,
+    producer,
+    principal,
+    project,
+    type,
+    data,
+  };
+  if (!fitsOf(type, schemaOf(type))(event) || stream !== streamOf(type, data)) return undefined;
+  return event as unknown as Envelope; // as the schema of `type` would return it
+}
+
 /** Returns the fields of an envelope in the order of its schema, in which they are recorded; producers have another one. */
 function inOrder({ shape }: z.ZodObject, envelope: object): object {
   const fields: Readonly<Record<string, unknown>> = { ...envelope };
@@ -174,12 +203,13 @@ export function schemaOf(type: EventType): z.ZodObject {
  * call to a model server gave its response, and what a cache held are measurements: a resumed producer that takes the same step
  * again measures again.
  */
-export function contentHash(event: Envelope): string {
-  const { type, schemaVersion, stream } = event;
-  // absent in most types
-  const { timings: _timings, call: _call, cache: _cache, ...data } = event.data as Record<string, unknown>;
-  return sha256Hex(canonicalJson([type, schemaVersion, stream, data]));
+export function contentHash({ type, schemaVersion, stream, data }: Envelope): string {
+  const write = writers.get(type) ?? compileCanonical(catalogue[type].data, MEASURED);
+  writers.set(type, write);
+  return sha256Hex(`${canonicalJson([type, schemaVersion, stream])}${write(data)}`);
 }
+const writers = new Map<EventType, CanonicalWriter>();
+const MEASURED: ReadonlySet<string> = new Set(['timings', 'call', 'cache']); // fields of `data`, absent in most types
 
 /**
  * Returns whether two events say the same. Where the payload of one is forgotten it is compared with nothing: what is left of
@@ -194,19 +224,6 @@ export function sameContent(a: Envelope, b: Envelope): boolean {
 export function clearHash(event: Envelope): string {
   const whole = event.sealed ? event.data : (splitPayload(event.type, event.data)?.data ?? event.data);
   return contentHash({ ...event, data: fillForgotten(event.type, whole) } as Envelope); // of the same type, as the schema has it
-}
-
-/** Writes JSON with sorted keys and no blanks: equal values, equal bytes. */
-export function canonicalJson(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  const object = value as Record<string, unknown>;
-  let text = '';
-  for (const key of Object.keys(object).sort()) {
-    const item = object[key];
-    if (item !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(item)}`;
-  }
-  return `{${text}}`;
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });

@@ -23,6 +23,7 @@ interface Def {
   readonly type: string;
   readonly checks?: readonly { readonly _zod: { readonly def: CheckDef } }[];
   readonly format?: string;
+  readonly pattern?: RegExp;
   readonly coerce?: boolean;
   readonly shape: Readonly<Record<string, z.ZodType>>;
   readonly catchall?: z.ZodType;
@@ -58,8 +59,11 @@ function byParsing(schema: z.ZodType): Fits {
 function kindOf(def: Def): Fits | undefined {
   if (def.coerce) return undefined;
   switch (def.type) {
-    case 'string':
-      return def.format === undefined ? (value) => typeof value === 'string' : undefined;
+    case 'string': {
+      const { format, pattern } = def;
+      if (format === undefined) return (value) => typeof value === 'string';
+      return format === 'datetime' && pattern ? (value) => typeof value === 'string' && pattern.test(value) : undefined;
+    }
     case 'number':
       if (def.format === 'safeint') return Number.isSafeInteger;
       return def.format === undefined ? Number.isFinite : undefined;

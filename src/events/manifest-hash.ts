@@ -1,6 +1,6 @@
 import { sha256Hex } from '../digest/sha256.ts';
+import { canonicalJson } from './canonical-json.ts';
 import type { DataOf } from './catalogue.ts';
-import { canonicalJson } from './codec.ts';
 
 /**
  * Digests what a batch is: everything that BatchPlanned says but the digest itself and `position`, which is when it was planned.

@@ -1,6 +1,6 @@
 import { sha256Hex } from '../digest/sha256.ts';
 import type { AskedMessage } from '../domain/prompts/asked-prompt.ts';
-import { canonicalJson } from './codec.ts';
+import { canonicalJson } from './canonical-json.ts';
 
 /** Computes the SHA-256 (hex) by which a prompt is recorded: over the canonical JSON of its messages, pictures by their id. */
 export function promptDigest(messages: readonly AskedMessage[]): string {

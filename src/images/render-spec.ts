@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sha256Hex } from '../digest/sha256.ts';
-import { canonicalJson } from '../events/codec.ts';
+import { canonicalJson } from '../events/canonical-json.ts';
 
 const pixels = z.int().min(0).max(16_384);
 const channel = z.int().min(0).max(255);

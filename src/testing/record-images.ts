@@ -1,6 +1,6 @@
 import { sha256Hex } from '../digest/sha256.ts';
+import { canonicalJson } from '../events/canonical-json.ts';
 import type { DataOf } from '../events/catalogue.ts';
-import { canonicalJson } from '../events/codec.ts';
 import type { EventBuilder } from './event-builder.ts';
 
 /** Records that a run draws histories by a spec; returns the spec's id. */

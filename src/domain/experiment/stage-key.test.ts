@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { sha256Hex } from '../../digest/sha256.ts';
-import { canonicalJson } from '../../events/codec.ts';
+import { canonicalJson } from '../../events/canonical-json.ts';
 import { type StageInputs, stageKey } from './stage-key.ts';
 
 const keyOf = (inputs: StageInputs) => stageKey(inputs, (value) => sha256Hex(canonicalJson(value)));

@@ -8,9 +8,10 @@ builder.run();
 const [started] = builder.events;
 if (!started) throw new Error('a run is one event');
 const NOW = Date.parse(started.occurredAt);
+const STAMP = { principal: 'key:1', project: 'gauges' };
 
 function problemsOf(values: readonly unknown[]): unknown[] {
-  const checked = checkEvents(values, NOW);
+  const checked = checkEvents(values, NOW, STAMP);
   if (checked.kind === 'events') throw new Error('nothing was refused');
   expect(checked.reply.status).toBe(400);
   return JSON.parse(String(checked.reply.body)).error.problems;
@@ -18,12 +19,19 @@ function problemsOf(values: readonly unknown[]): unknown[] {
 
 describe('checkEvents', () => {
   test('valid events keep their place', () => {
-    expect(checkEvents([started], NOW)).toEqual({ kind: 'events', events: [{ index: 0, event: started }] });
+    const checked = checkEvents([started, { ...started, data: { ...started.data, name: 'a\0b' } }], NOW, STAMP);
+    expect(checked).toMatchObject({ kind: 'events', events: [{ index: 0, event: started }, { index: 1 }] });
+  });
+
+  test('an event to which nothing has to be done comes with its record, and one whose text is repaired without', () => {
+    const checked = checkEvents([started, { ...started, data: { ...started.data, name: 'a\0b' } }], NOW, STAMP);
+    const records = checked.kind === 'events' ? checked.events.map(({ record }) => record) : [];
+    expect(records).toEqual([expect.objectContaining({ key: started.stream }), undefined]);
   });
 
   test('a time far ahead of the clock of the server is refused, and one a little ahead is accepted', () => {
     const at = (ahead: number) => ({ ...started, occurredAt: new Date(NOW + ahead).toISOString() });
-    expect(checkEvents([at(300_000)], NOW)).toMatchObject({ kind: 'events' });
+    expect(checkEvents([at(300_000)], NOW, STAMP)).toMatchObject({ kind: 'events' });
     expect(problemsOf([at(300_001), { ...started, occurredAt: '9999-12-31T23:59:59.999Z' }])).toMatchObject([
       { index: 0, path: 'occurredAt', message: "is 301 s ahead of the server's clock; at most 300 s are allowed" },
       { index: 1, path: 'occurredAt' },
@@ -85,7 +93,7 @@ describe('token arrays', () => {
 
   test('log-probabilities of shown tokens and a rounding above 0 are accepted', () => {
     const logProbs = pack('float32', [1e-7, Number.NaN]);
-    expect(checkEvents([step({ logProbs, mask: pack('uint8', [1, 0]) })], NOW)).toMatchObject({ kind: 'events' });
+    expect(checkEvents([step({ logProbs, mask: pack('uint8', [1, 0]) })], NOW, STAMP)).toMatchObject({ kind: 'events' });
   });
 });
 
@@ -96,7 +104,7 @@ describe('dropRepetitions', () => {
   });
 
   test('different content under one id is refused with both places', () => {
-    const other = checkEvents([{ ...started, data: { ...started.data, name: 'other' } }], NOW);
+    const other = checkEvents([{ ...started, data: { ...started.data, name: 'other' } }], NOW, STAMP);
     if (other.kind === 'refused') throw new Error('it fits');
     const result = dropRepetitions([{ index: 0, event: started }, ...other.events.map(({ event }) => ({ index: 1, event }))]);
     expect(result).toEqual({

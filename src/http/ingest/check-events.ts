@@ -1,9 +1,11 @@
+import type { PreparedRecord } from '../../append/prepare-events.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import { catalogue } from '../../events/catalogue.ts';
 import { contentHash, parseEnvelope, type Refusal } from '../../events/codec.ts';
-import { type Envelope, identityOf } from '../../events/envelope.ts';
+import { type Envelope, identityOf, type Stamp } from '../../events/envelope.ts';
 import { wellFormed } from '../../events/well-formed.ts';
 import { PROBLEM_LIMIT, type Problem, type Reply, refuse } from '../reply.ts';
+import { fittingRecord } from './fitting-record.ts';
 import { unsafePart } from './unsafe-part.ts';
 import { wrongPictures } from './wrong-pictures.ts';
 import { wrongTokens } from './wrong-tokens.ts';
@@ -12,6 +14,8 @@ import { wrongTokens } from './wrong-tokens.ts';
 export interface Sent {
   readonly index: number;
   readonly event: Envelope;
+  /** What is appended of it, where nothing has to be done to it before: its text can be stored, and it names no payload. */
+  readonly record?: PreparedRecord;
 }
 export type Checked =
   | { readonly kind: 'events'; readonly events: readonly Sent[] }
@@ -20,12 +24,13 @@ export type Checked =
 /**
  * Checks every value against the catalogue. One that does not fit refuses the request (400), listing the first twenty such.
  * @param now the server's time, ms since 1970: an event of the future would end every read as of a time before it.
+ * @param stamp who sends them, and for which project.
  */
-export function checkEvents(values: readonly unknown[], now: number): Checked {
+export function checkEvents(values: readonly unknown[], now: number, stamp: Stamp): Checked {
   const events: Sent[] = [];
   const problems: Problem[] = [];
   for (const [index, value] of values.entries()) {
-    const checked = check(value, index, now);
+    const checked = check(value, index, now, stamp);
     if ('event' in checked) events.push(checked);
     else problems.push(checked);
     if (problems.length === PROBLEM_LIMIT) break;
@@ -104,6 +109,8 @@ export function dropRepetitions(
 ):
   | { readonly kind: 'distinct'; readonly events: readonly Sent[] }
   | { readonly kind: 'conflict'; readonly problems: readonly Problem[] } {
+  // nearly always
+  if (new Set(sent.map(({ event }) => event.id)).size === sent.length) return { kind: 'distinct', events: sent };
   const first = new Map<string, Sent>();
   const problems: Problem[] = [];
   for (const item of sent) {
@@ -130,27 +137,48 @@ export function conflictOf({ index, event }: Sent): Problem {
   };
 }
 
-function check(value: unknown, index: number, now: number): Sent | Problem {
+function check(value: unknown, index: number, now: number, stamp: Stamp): Sent | Problem {
+  const record = fittingRecord(value, stamp);
+  if (record) {
+    const { event } = record;
+    const wrong = notTaken(event, now) ?? wrongContent(event);
+    return wrong ? { index, id: event.id, ...wrong } : { index, event, record };
+  }
   const unsafe = unsafePart(value);
   if (unsafe) return { index, ...idOf(value), ...unsafe };
   const parsed = parseEnvelope(value);
   if (parsed.kind === 'refused') return { index, ...idOf(value), ...wordsOf(parsed.refusal) };
-  if (catalogue[parsed.event.type].topic === 'training') return { index, id: parsed.event.id, ...NOT_HERE };
-  if (parsed.event.type === 'SpanReceived') return { index, id: parsed.event.id, path: 'type', ...NOT_AN_EXPORTER };
-  if (OF_COLLECTORS.has(parsed.event.type)) return { index, id: parsed.event.id, path: 'type', ...NOT_A_COLLECTOR };
-  if (parsed.event.type === 'StageFinished') return { index, id: parsed.event.id, ...NOT_A_STAGE };
-  if (parsed.event.type === 'PayloadForgotten') return { index, id: parsed.event.id, ...NOT_FORGOTTEN };
-  const ahead = Date.parse(parsed.event.occurredAt) - now;
-  if (ahead > LARGEST_SKEW_MS) return { index, id: parsed.event.id, ...aheadOf(ahead) };
-  if (parsed.event.released) return { index, id: parsed.event.id, ...NOT_A_RELEASE };
-  const stamped = STAMPED.find((field) => parsed.event[field] !== undefined);
-  if (stamped) return { index, id: parsed.event.id, ...notYours(stamped) };
-  if (parsed.event.sealed) return { index, id: parsed.event.id, ...NOT_SEALED };
+  const { event } = parsed;
+  const wrong = notTaken(event, now) ?? wrongMark(event) ?? wrongContent(event);
+  return wrong ? { index, id: event.id, ...wrong } : { index, event };
+}
+
+type Wrong = Omit<Problem, 'index' | 'id'>;
+
+/** Says why an event is none of a producer, or not of this time. */
+function notTaken({ type, occurredAt }: Envelope, now: number): Wrong | undefined {
+  if (catalogue[type].topic === 'training') return NOT_HERE;
+  if (type === 'SpanReceived') return { path: 'type', ...NOT_AN_EXPORTER };
+  if (OF_COLLECTORS.has(type)) return { path: 'type', ...NOT_A_COLLECTOR };
+  if (type === 'StageFinished') return NOT_A_STAGE;
+  if (type === 'PayloadForgotten') return NOT_FORGOTTEN;
+  const ahead = Date.parse(occurredAt) - now;
+  return ahead > LARGEST_SKEW_MS ? aheadOf(ahead) : undefined;
+}
+
+/** Says which mark of the platform an event brings along, or which of its names is broken. */
+function wrongMark(event: Envelope): Wrong | undefined {
+  if (event.released) return NOT_A_RELEASE;
+  const stamped = STAMPED.find((field) => event[field] !== undefined);
+  if (stamped) return notYours(stamped);
+  if (event.sealed) return NOT_SEALED;
   // Text in `data` is repaired on append; who wrote an event is not text from a model, so a broken name is a mistake.
-  const [broken] = wellFormed({ ...parsed.event, data: null }).repaired;
-  if (broken !== undefined) return { index, id: parsed.event.id, path: broken, message: 'holds a half surrogate or NUL' };
-  const wrong = wrongTokens(parsed.event) ?? wrongPictures(parsed.event);
-  return wrong ? { index, id: parsed.event.id, ...wrong } : { index, event: parsed.event };
+  const [broken] = wellFormed({ ...event, data: null }).repaired;
+  return broken === undefined ? undefined : { path: broken, message: 'holds a half surrogate or NUL' };
+}
+
+function wrongContent(event: Envelope): Wrong | undefined {
+  return wrongTokens(event) ?? wrongPictures(event) ?? undefined;
 }
 
 function wordsOf({ code, path, message }: Refusal): Pick<Problem, 'path' | 'message' | 'remedy'> {

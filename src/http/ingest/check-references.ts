@@ -55,13 +55,17 @@ interface Need {
   readonly before: Declaration | undefined;
 }
 
+/** Lists what has to be looked up, and what is on record otherwise than an event says; most are neither. */
 function needsOf(events: readonly Sent[], recent: Known): readonly Need[] {
   const declared = new KnownSet();
   const needs: Need[] = [];
   for (const sent of events) {
     for (const reference of referencesOf(sent.event)) {
       const { kind, id } = reference;
-      needs.push({ sent, reference, before: declared.get(kind, id) ?? recent.get(kind, id) });
+      const here = declared.get(kind, id);
+      const before = here ?? recent.get(kind, id);
+      if (before && !here) declared.add([before]); // the next events name it too
+      if (!before || !agrees(reference, before)) needs.push({ sent, reference, before });
     }
     declared.add(declarationsOf(sent.event));
   }
@@ -70,6 +74,18 @@ function needsOf(events: readonly Sent[], recent: Known): readonly Need[] {
 
 function declarationFor({ before, reference }: Need, found: Known): Declaration | undefined {
   return before ?? found.get(reference.kind, reference.id);
+}
+
+function agrees({ treeId, depth, takenBy }: Reference, declaration: Declaration): boolean {
+  return declaration.treeId === treeId && isAt(depth, declaration) && isOf(takenBy, declaration);
+}
+
+function isAt(depth: Reference['depth'], declaration: Declaration): boolean {
+  return depth === undefined || declaration.depth === null || declaration.depth === depth;
+}
+
+function isOf(rolloutId: Reference['takenBy'], { rolloutId: taker = null }: Declaration): boolean {
+  return rolloutId === undefined || taker === null || taker === rolloutId;
 }
 
 function judge({ sent, reference }: Need, declaration: Declaration | undefined): Problem | undefined {
@@ -84,18 +100,17 @@ function judge({ sent, reference }: Need, declaration: Declaration | undefined):
   if (!declaration) return problem(field, `no ${kind} ${id} is on record`, REMEDIES[kind]);
   if (declaration.treeId !== treeId)
     return problem(field, `${kind} ${id} belongs to another tree, ${declaration.treeId}`, `name a ${kind} of tree ${treeId}`);
-  if (depth !== undefined && declaration.depth !== null && declaration.depth !== depth)
+  if (!isAt(depth, declaration))
     return problem(
       'data.depth',
-      `must be ${declaration.depth + 1}, one more than its parent's`,
+      `must be ${(declaration.depth ?? 0) + 1}, one more than its parent's`,
       'correct the depth or the parent',
     );
-  const taker = declaration.rolloutId ?? null;
-  if (takenBy !== undefined && taker !== null && taker !== takenBy)
+  if (!isOf(takenBy, declaration))
     return problem(
       'data.rolloutId',
-      `names rollout ${takenBy}, and step ${id} was taken by rollout ${taker}: the reward would be of two rollouts`,
-      `name rollout ${taker}, or null: a step has one rollout`,
+      `names rollout ${takenBy}, and step ${id} was taken by rollout ${declaration.rolloutId}: the reward would be of two rollouts`,
+      `name rollout ${declaration.rolloutId}, or null: a step has one rollout`,
     );
   return undefined;
 }

@@ -15,6 +15,7 @@ export async function foreignAnnotations(
   folded: () => Promise<boolean>,
 ): Promise<readonly Problem[] | null> {
   if (principal.keyId === null || may(principal, 'admin')) return [];
+  if (!events.some(({ event }) => event.type === 'AnnotationRetracted')) return [];
   const added = new Set(events.flatMap(({ event }) => (event.type === 'AnnotationAdded' ? [event.data.annotationId] : [])));
   const retractions = events.flatMap(({ index, event }) =>
     event.type === 'AnnotationRetracted' && !added.has(event.data.annotationId) ? [{ index, event }] : [],

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { EventRefused, prepareParsed } from '../../append/prepare-events.ts';
 import type { BlobStore } from '../../blobs/blob-store.ts';
+import type { EventType } from '../../events/catalogue.ts';
 import { clearHash, contentHash } from '../../events/codec.ts';
 import { type Envelope, identityOf, type Stamp } from '../../events/envelope.ts';
 import { jsonSchemas } from '../../events/json-schema.ts';
@@ -116,7 +117,8 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
   });
 
   async function ingest(values: readonly unknown[], principal: Principal): Promise<Reply> {
-    const checked = checkEvents(values, clock());
+    const stamp = { principal: principal.principal, project: principal.project };
+    const checked = checkEvents(values, clock(), stamp);
     if (checked.kind === 'refused') return checked.reply;
     const misnamed = wrongDigests(checked.events);
     if (misnamed.length > 0) return wrongNames(misnamed);
@@ -140,12 +142,12 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     if (retracted.length > 0) return notOwned(retracted);
     const missing = await missingBlobs(distinct.events, blobs, (named) => foreignPayloads(named, principal));
     if (missing.length > 0) return unknownReferences(missing);
-    const prepared = await prepare(distinct.events, blobs, { principal: principal.principal, project: principal.project });
+    const prepared = await prepare(distinct.events, blobs, stamp);
     if (prepared.kind === 'refused') return prepared.reply;
     const misplaced = await checkStreamTopics(distinct.events, db, recentStreams); // the last check: what passes is claimed
     if (misplaced.length > 0) return taken(misplaced);
     if (!owned.claim()) return undecidedOwners();
-    const ids = prepared.records.map(({ sent }) => identityOf(sent.event));
+    const ids = prepared.records.map(({ identity }) => identity);
     return exclusive.run(ids, () => appendNew(prepared.records, checked.events.length, principal));
   }
 
@@ -172,13 +174,13 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
       );
     const over = await stale(); // as late as can be: what is appended behind a taken run has no effect
     if (over.length > 0) return replaced(over);
-    const before = await findBefore(prepared.map(({ sent }) => sent.event));
-    const conflicts = prepared.filter(({ sent, hash, event }) => {
-      const found = before.get(identityOf(sent.event));
+    const before = await findBefore(prepared);
+    const conflicts = prepared.filter(({ identity, hash, event }) => {
+      const found = before.get(identity);
       return found && found.hash !== (found.forgotten ? clearHash(event) : hash);
     });
     if (conflicts.length > 0) return conflict(conflicts.map(({ sent }) => conflictOf(sent)));
-    const fresh = prepared.filter(({ sent }) => !before.has(identityOf(sent.event)));
+    const fresh = prepared.filter(({ identity }) => !before.has(identity));
     let receipts: readonly Receipt[];
     try {
       receipts = fresh.length === 0 ? [] : await log.append(fresh.map(({ record }) => record));
@@ -187,37 +189,38 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
       if (error instanceof LogError && error.code === 'fenced') return replaced(await stale()); // the run was taken meanwhile
       throw error;
     }
-    for (const [i, { sent, hash }] of fresh.entries()) {
+    const counts = new Map<EventType, number>();
+    for (const [i, { sent, identity, hash }] of fresh.entries()) {
       const receipt = receipts[i];
       if (!receipt) throw new Error(`the log gave ${receipts.length} receipts for ${fresh.length} records`);
-      recentEvents.set(recentKey(sent.event), { hash, forgotten: false, receipt });
+      recentEvents.set(recentKey(identity, sent.event), { hash, forgotten: false, receipt });
       for (const declared of declarationsOf(sent.event))
         recentDeclarations.set(`${declared.kind} ${declared.id}`, { declaration: declared, project: principal.project });
-      appendedTotal.add(1, { type: sent.event.type });
+      counts.set(sent.event.type, (counts.get(sent.event.type) ?? 0) + 1);
     }
+    for (const [type, count] of counts) appendedTotal.add(count, { type });
     const duplicates = accepted - fresh.length;
     duplicatesTotal.add(duplicates, {});
     const position = formatPosition(positionAfter([...receipts, ...[...before.values()].map(({ receipt }) => receipt)]));
     return json(200, { accepted, appended: fresh.length, duplicates, position });
   }
 
-  async function findBefore(events: readonly Envelope[]): Promise<ReadonlyMap<string, Appended>> {
+  async function findBefore(prepared: readonly Prepared[]): Promise<ReadonlyMap<string, Appended>> {
     const found = new Map<string, Appended>();
-    for (const event of events) {
-      const recent = recentEvents.get(recentKey(event));
-      if (recent) found.set(identityOf(event), recent);
+    const others: Envelope[] = [];
+    for (const { identity, sent } of prepared) {
+      const recent = recentEvents.get(recentKey(identity, sent.event));
+      if (recent) found.set(identity, recent);
+      else others.push(sent.event);
     }
-    const journalled = await findJournalled(
-      db,
-      events.filter((event) => !found.has(identityOf(event))),
-    );
-    return new Map([...found, ...journalled]);
+    for (const [identity, appended] of await findJournalled(db, others)) found.set(identity, appended);
+    return found;
   }
 }
 
 /** Of another epoch the last appends are no proof: those of a producer that was replaced may have no effect. */
-function recentKey(event: Envelope): string {
-  return `${identityOf(event)} ${event.epoch ?? ''}`;
+function recentKey(identity: string, { epoch }: Envelope): string {
+  return epoch === undefined ? identity : `${identity} ${epoch}`;
 }
 
 const EVENTS = {
@@ -242,6 +245,8 @@ function eventSchemas(): Readonly<Record<string, JsonSchema>> {
 
 interface Prepared {
   readonly sent: Sent;
+  /** By `identityOf`. */
+  readonly identity: string;
   readonly record: LogRecord;
   /** The event as it is appended: its text storable, its large payloads blobs. */
   readonly event: Envelope;
@@ -262,9 +267,9 @@ async function prepare(
   const records: Prepared[] = [];
   for (const sent of events) {
     try {
-      const made = prepareParsed(sent.event, blobs, stamp);
+      const made = sent.record ?? prepareParsed(sent.event, blobs, stamp);
       const record = made instanceof Promise ? await made : made; // a wait for each takes as long as some of the checks
-      records.push({ sent, record, event: record.event, hash: contentHash(record.event) });
+      records.push({ sent, identity: identityOf(sent.event), record, event: record.event, hash: contentHash(record.event) });
     } catch (error) {
       if (!(error instanceof EventRefused)) throw error;
       return { kind: 'refused', reply: notStorable(sent, error) };

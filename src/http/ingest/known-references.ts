@@ -9,14 +9,19 @@ export interface Known {
 
 /** Collects declarations, those of the same request and those that were looked up. */
 export class KnownSet implements Known {
-  readonly #byKey = new Map<string, Declaration>();
+  readonly #kinds = new Map<DeclaredKind, Map<string, Declaration>>(); // a key made of both would be made for each question
 
   get(kind: DeclaredKind, id: string): Declaration | undefined {
-    return this.#byKey.get(`${kind} ${id}`);
+    return this.#kinds.get(kind)?.get(id);
   }
 
   add(declarations: readonly Declaration[]): void {
-    for (const declaration of declarations) this.#byKey.set(`${declaration.kind} ${declaration.id}`, declaration);
+    for (const declaration of declarations) {
+      const { kind, id } = declaration;
+      const known = this.#kinds.get(kind);
+      if (known) known.set(id, declaration);
+      else this.#kinds.set(kind, new Map([[id, declaration]]));
+    }
   }
 }
 

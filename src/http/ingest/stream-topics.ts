@@ -12,13 +12,14 @@ import type { Sent } from './check-events.ts';
  * is fine is claimed in `recent`, so that of two requests at once one is refused.
  */
 export async function checkStreamTopics(events: readonly Sent[], db: Db, recent: Cache<string>): Promise<readonly Problem[]> {
-  const unknown = events.map(({ event }) => event.stream).filter((stream) => recent.get(stream) === undefined);
+  const streams = new Set(events.map(({ event }) => event.stream));
+  const unknown = [...streams].filter((stream) => recent.get(stream) === undefined);
   const journalled = await readStreamTopics(db, unknown);
   const claimed = new Map<string, string>();
   const problems: Problem[] = [];
   for (const { index, event } of events) {
     const { topic, stream: field } = catalogue[event.type];
-    const home = recent.get(event.stream) ?? journalled.get(event.stream) ?? claimed.get(event.stream) ?? topic;
+    const home = claimed.get(event.stream) ?? recent.get(event.stream) ?? journalled.get(event.stream) ?? topic;
     claimed.set(event.stream, home);
     if (home !== topic) problems.push({ index, id: event.id, path: `data.${field}`, ...streamTaken(event.stream, home, topic) });
   }

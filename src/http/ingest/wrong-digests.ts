@@ -1,5 +1,5 @@
 import { sha256Hex } from '../../digest/sha256.ts';
-import { canonicalJson } from '../../events/codec.ts';
+import { canonicalJson } from '../../events/canonical-json.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { wellFormed } from '../../events/well-formed.ts';
 import { segmentId } from '../../images/image-id.ts';

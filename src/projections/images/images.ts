@@ -1,6 +1,6 @@
 import { sha256Hex } from '../../digest/sha256.ts';
+import { canonicalJson } from '../../events/canonical-json.ts';
 import type { EventType } from '../../events/catalogue.ts';
-import { canonicalJson } from '../../events/codec.ts';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { segmentId } from '../../images/image-id.ts';
 import { insertRows } from '../../postgres/bulk.ts';

@@ -1,6 +1,6 @@
 import { sha256Hex } from '../../digest/sha256.ts';
+import { canonicalJson } from '../../events/canonical-json.ts';
 import type { DataOf } from '../../events/catalogue.ts';
-import { canonicalJson } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import type { Row } from '../../postgres/table.ts';
 import type { Part } from './merge-rows.ts';

@@ -1,6 +1,6 @@
 import { sha256Hex } from '../../digest/sha256.ts';
 import { type CallMessage, keyOf } from '../../domain/capture/call-message.ts';
-import { canonicalJson } from '../../events/codec.ts';
+import { canonicalJson } from '../../events/canonical-json.ts';
 
 const EMPTY = sha256Hex('conversation');
 

@@ -4,7 +4,7 @@ import { isOptions, type Options } from '../../domain/experiment/change-options.
 import { stageKey } from '../../domain/experiment/stage-key.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';
-import { canonicalJson } from '../../events/codec.ts';
+import { canonicalJson } from '../../events/canonical-json.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
 import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
 import type { StageOutput } from '../../projections/experiment-stages/read-stages.ts';

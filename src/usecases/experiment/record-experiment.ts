@@ -1,8 +1,8 @@
 import type { Options } from '../../domain/experiment/change-options.ts';
 import { isOptions } from '../../domain/experiment/change-options.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
+import { canonicalJson } from '../../events/canonical-json.ts';
 import type { DataOf } from '../../events/catalogue.ts';
-import { canonicalJson } from '../../events/codec.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { newId } from '../../events/new-id.ts';
 import { openAppender } from '../../platform/open-appender.ts';

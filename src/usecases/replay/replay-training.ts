@@ -1,6 +1,6 @@
 import { sha256Hex } from '../../digest/sha256.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
-import { canonicalJson } from '../../events/codec.ts';
+import { canonicalJson } from '../../events/canonical-json.ts';
 import { manifestHashOf } from '../../events/manifest-hash.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { type LineageEvents, readLineageEvents, type VersionEvents } from '../../projections/lineage/lineage-events.ts';

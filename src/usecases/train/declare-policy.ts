@@ -1,5 +1,5 @@
+import { canonicalJson } from '../../events/canonical-json.ts';
 import type { DataOf } from '../../events/catalogue.ts';
-import { canonicalJson } from '../../events/codec.ts';
 import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { type LineageRecord, readLineages } from '../../projections/training-pool/read-lineages.ts';

@@ -3,7 +3,7 @@ import { seedFrom } from '../../domain/random/seed-from.ts';
 import { SCORERS } from '../../domain/reward/scorers.ts';
 import { configureEstimator } from '../../domain/training/advantages/estimators.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
-import { canonicalJson } from '../../events/codec.ts';
+import { canonicalJson } from '../../events/canonical-json.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';

@@ -1,5 +1,5 @@
+import { canonicalJson } from '../../events/canonical-json.ts';
 import type { DataOf } from '../../events/catalogue.ts';
-import { canonicalJson } from '../../events/codec.ts';
 import { manifestOf } from '../datasets/release/release-manifest.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { createAppender } from '../../../append/appender.ts';
 import { sha256Hex } from '../../../digest/sha256.ts';
-import { canonicalJson } from '../../../events/codec.ts';
+import { canonicalJson } from '../../../events/canonical-json.ts';
 import { derivedId } from '../../../events/derived-id.ts';
 import { CODE_VERSION } from '../../../platform/code-version.ts';
 import type { StageOutput } from '../../../projections/experiment-stages/read-stages.ts';

@@ -1,5 +1,5 @@
 import { sha256Hex } from '../../../digest/sha256.ts';
-import { canonicalJson } from '../../../events/codec.ts';
+import { canonicalJson } from '../../../events/canonical-json.ts';
 import { derivedId } from '../../../events/derived-id.ts';
 import type { StageOutput } from '../../../projections/experiment-stages/read-stages.ts';
 import { readImageTotalsOfRuns } from '../../../projections/images/read-image-totals.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { sha256Hex } from '../../../digest/sha256.ts';
 import { openEnvironment } from '../../../environments/open-environment.ts';
-import { canonicalJson } from '../../../events/codec.ts';
+import { canonicalJson } from '../../../events/canonical-json.ts';
 import { derivedId } from '../../../events/derived-id.ts';
 import { parsePolicyText } from '../../../policies/policy-spec.ts';
 import { readDatasetsById } from '../../../projections/datasets/read-datasets.ts';

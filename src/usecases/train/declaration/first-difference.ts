@@ -1,5 +1,5 @@
 import { cutText } from '../../../domain/text/cut-text.ts';
-import { canonicalJson } from '../../../events/codec.ts';
+import { canonicalJson } from '../../../events/canonical-json.ts';
 
 /** Names the first field in which two JSON objects differ, with the value of the first one; null where they are the same. */
 export function firstDifference(one: object, other: object): string | null {

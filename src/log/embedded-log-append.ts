@@ -30,7 +30,7 @@ export async function appendRecords(
   grown: GrowthNotices,
   sessions: boolean,
 ): Promise<readonly Receipt[]> {
-  const places = placesOf(records, topics);
+  const places = records.map((record) => placeOf(record, topics));
   const ids = [...new Set(places.map(({ partitionId }) => partitionId))].sort((a, b) => a - b);
   const slotOf = new Map(ids.map((id, i) => [id, i]));
   const counts = ids.map(() => 0);
@@ -50,9 +50,8 @@ export async function appendRecords(
     records.map(({ value }) => value),
     end,
   );
-  const keys = textsOf(records.map(({ key }) => key));
-  const numbers = [ids, counts, slots.map((slot) => slot + 1), ranks].map(numbersOf);
-  const values = [...numbers, keys, numbersOf(starts), numbersOf(lengths), bodies];
+  const keys = records.map(({ key }) => key);
+  const values = [ids, counts, slots.map((slot) => slot + 1), ranks, keys, starts, lengths, bodies];
   const firsts = await append(pool, values, fencesOf(records), sessions);
   grown.notify(ids);
   return places.map(({ topic, partition }, i) => ({
@@ -88,17 +87,6 @@ async function append(
   }
 }
 
-/** Writes an array as Postgres reads it; its client would look into each number for what to escape, a microsecond per record. */
-function numbersOf(values: readonly number[]): string {
-  return `{${values.join(',')}}`;
-}
-
-/** Likewise, texts; those that have something to escape are left to the client. */
-function textsOf(values: readonly string[]): string | readonly string[] {
-  return values.some((value) => ESCAPED.test(value)) ? values : `{"${values.join('","')}"}`;
-}
-const ESCAPED = /["\\]/;
-
 /** The lowest epoch of each run that collectors append to. */
 function fencesOf(records: readonly LogRecord[]): ReadonlyMap<string, number> {
   const fences = new Map<string, number>();
@@ -107,27 +95,7 @@ function fencesOf(records: readonly LogRecord[]): ReadonlyMap<string, number> {
   return fences;
 }
 
-/** Looks each key up once: a hash of it says where it lies. */
-function placesOf(records: readonly LogRecord[], topics: ReadonlyMap<string, LogTopic>): readonly Place[] {
-  const known = new Map<string, Place>();
-  return records.map((record) => {
-    if (record.partition !== undefined) return placeOf(record, topics);
-    const before = known.get(record.key);
-    if (before?.topic === record.topic) return before;
-    const place = placeOf(record, topics);
-    known.set(record.key, place);
-    return place;
-  });
-}
-
-/** Where a record lies. */
-interface Place {
-  readonly topic: string;
-  readonly partition: number;
-  readonly partitionId: number;
-}
-
-export function placeOf(record: Pick<LogRecord, 'topic' | 'key' | 'partition'>, topics: ReadonlyMap<string, LogTopic>): Place {
+export function placeOf(record: Pick<LogRecord, 'topic' | 'key' | 'partition'>, topics: ReadonlyMap<string, LogTopic>) {
   const { topic } = record;
   const partitionIds = topics.get(topic)?.partitionIds ?? [];
   const partition = partitionOf(record, partitionIds.length);

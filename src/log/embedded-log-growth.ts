@@ -15,8 +15,7 @@ export interface GrowthNotices {
 
 const NAMED = 500; // partitions of one notice, which has at most 8,000 bytes; an empty one means any
 
-/** @param sessions whether the pool's connections keep what was prepared on them, which is half of the CPU of a notice. */
-export function openGrowthNotices(pool: Pool, sessions: boolean): GrowthNotices {
+export function openGrowthNotices(pool: Pool): GrowthNotices {
   const waiting = new Set<number>();
   let sending: Promise<void> | undefined;
   return {
@@ -32,8 +31,7 @@ export function openGrowthNotices(pool: Pool, sessions: boolean): GrowthNotices 
     while (waiting.size > 0) {
       const named = waiting.size <= NAMED ? [...waiting].join(',') : '';
       waiting.clear();
-      const statement = { text: 'select pg_notify($1, $2)', values: [RECORDS_CHANNEL, named] };
-      await pool.query({ ...(sessions ? { name: 'log_grown' } : {}), ...statement }).catch(() => undefined);
+      await pool.query('select pg_notify($1, $2)', [RECORDS_CHANNEL, named]).catch(() => undefined);
     }
     sending = undefined; // in the turn of the last look: what comes from now on is sent by another call
   }

@@ -44,9 +44,8 @@ export async function openEmbeddedLog({
   leaseMs = LEASE_MS,
 }: EmbeddedLogOptions): Promise<EventLog> {
   const pool = openPool(url, { max: CONNECTIONS, applicationName: 'espalier log' });
-  const sessions = url === directUrl;
-  const grown = openGrowthNotices(pool, sessions);
-  const appender = new EmbeddedAppender(pool, grown, { patienceMs, sessions });
+  const grown = openGrowthNotices(pool);
+  const appender = new EmbeddedAppender(pool, grown, { patienceMs, sessions: url === directUrl });
   const subscriptions = new Map<Subscription, string>();
   let closed: Promise<void> | undefined;
   try {

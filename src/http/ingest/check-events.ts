@@ -155,7 +155,7 @@ function check(value: unknown, index: number, now: number, stamp: Stamp): Sent |
 
 type Wrong = Omit<Problem, 'index' | 'id'>;
 
-/** Says why an event is none of a producer, or not of this time. */
+/** Returns why an event is none of a producer, or not of this time. */
 function notTaken({ type, occurredAt }: Envelope, now: number): Wrong | undefined {
   if (catalogue[type].topic === 'training') return NOT_HERE;
   if (type === 'SpanReceived') return { path: 'type', ...NOT_AN_EXPORTER };
@@ -166,7 +166,7 @@ function notTaken({ type, occurredAt }: Envelope, now: number): Wrong | undefine
   return ahead > LARGEST_SKEW_MS ? aheadOf(ahead) : undefined;
 }
 
-/** Says which mark of the platform an event brings along, or which of its names is broken. */
+/** Returns which mark of the platform an event brings along, or which of its names is broken. */
 function wrongMark(event: Envelope): Wrong | undefined {
   if (event.released) return NOT_A_RELEASE;
   const stamped = STAMPED.find((field) => event[field] !== undefined);

@@ -6,8 +6,8 @@ import { unsafePart } from './unsafe-part.ts';
 
 /**
  * Returns the record of an event to which nothing has to be done: it fits its schema as it is, its text can be stored and is
- * short enough to stay, and it names no payload. What must not be there is looked for in its encoded text, which is needed anyway: a
- * walk over the event for each took as long as the schema. Undefined for any other, which is checked part by part.
+ * short enough to stay, and it names no payload. What must not be there is looked for in its encoded text, which is needed
+ * anyway: a walk over the event for each took as long as the schema. Undefined for any other, which is checked part by part.
  */
 export function fittingRecord(value: unknown, stamp: Stamp): PreparedRecord | undefined {
   const event = fittingEvent(value, stamp);

@@ -29,7 +29,7 @@ export function unpack(array: Packed, bytes?: Uint8Array): number[] {
 }
 
 /**
- * Reads packed token ids into an array of their own, without a look at any of them: 1,000 take 1 µs, by `unpack` 30. @throws
+ * Reads packed token ids into an array of their own, without a look at any of them: 1,000 take 9 µs, by `unpack` 20. @throws
  * RangeError as `unpack`.
  */
 export function unpackIds(array: Packed, bytes?: Uint8Array): Int32Array {

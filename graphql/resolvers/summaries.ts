@@ -23,6 +23,8 @@ import type { RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts
 import { selectedFields } from '../selected-fields.ts';
 
 const PARTS: readonly AggregatePart[] = ['rollouts', 'steps', 'tools', 'components', 'images'];
+/** What the counts of rollouts hold. */
+const COUNTED: ReadonlySet<string> = new Set(['rollouts', 'finished', 'successes', 'successRate', '__typename']);
 
 /** Answers `Query.aggregate`. @throws BAD_USER_INPUT. */
 export async function aggregateRollouts(
@@ -32,12 +34,14 @@ export async function aggregateRollouts(
 ): Promise<readonly AggregateRecord[]> {
   const limit = bounded('first', first, PAGE_LIMIT);
   const asked = selectedFields(info);
-  const parts = PARTS.filter((part) => asked.has(part));
+  const ofRollouts = selectedFields({ fieldNodes: asked.get('rollouts') ?? [], fragments: info.fragments });
+  const counts = [...ofRollouts.keys()].every((field) => COUNTED.has(field));
+  const parts = PARTS.filter((part) => asked.has(part)).map((part) => (part === 'rollouts' && counts ? 'counts' : part));
   const groups = await aggregate(
     db,
     by,
     await ofRuns(db, aggregateFilter(filter)),
-    new Set(parts.length === 0 ? ['rollouts'] : parts),
+    new Set(parts.length === 0 ? ['counts'] : parts),
   );
   const from = typeof after === 'string' ? groups.findIndex((group) => keyOf(group) === after) + 1 : 0;
   if (typeof after === 'string' && from === 0)

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { failuresOf } from './answers.ts';
+import { askedOperations, NOT_ASKED, namedOperations } from './operation-questions.ts';
 import type { Figure } from './outcome.ts';
 
 const figure = (name: string, value: number, goal: Figure['goal']): Figure => ({ name, value, unit: 'ms', baseline: null, goal });
@@ -12,4 +13,11 @@ test('a late answer and a sequential scan fail the bench, what only informs does
     'late, p95: 100.0 ms, goal < 100 ms',
   ]);
   expect(failuresOf(figures.slice(0, 2), [])).toEqual([]);
+});
+
+test('every operation of the studio and every example is asked, or is named with what it reads in place of a list', async () => {
+  const asked = askedOperations({ runs: 4, trees: 60, tasks: 15 });
+  const named = [...(await namedOperations()).keys()];
+  expect([...Object.keys(asked), ...Object.keys(NOT_ASKED)].sort()).toEqual(named.sort());
+  expect(Object.entries(asked).filter(([, ways]) => ways.length === 0)).toEqual([]);
 });

@@ -1,4 +1,6 @@
 import { loadavg } from 'node:os';
+import { TOPICS } from '../../src/events/catalogue.ts';
+import type { EventLog } from '../../src/log/event-log.ts';
 import { buildIndex, readIndexes } from '../../src/projections/answers/build-indexes.ts';
 import { buildTextIndexes, readTextMark } from '../../src/projections/answers/text-indexes.ts';
 import { projections } from '../../src/projections/registry.ts';
@@ -26,8 +28,9 @@ const GOAL_MS = 50;
  * the CPU that it takes, which a loaded machine changes less, and whether a large table is read sequentially; then what the
  * indexes cost who writes steps.
  * The bench fails on such a reading, and on a percentile over its goal.
- * `ESPALIER_BENCH_EXPLAIN` names a question whose plan is printed, `ESPALIER_BENCH_TREES` another number of trees (110 events
- * each), `ESPALIER_BENCH_KEEP` a folder for the database, which a later run finds filled.
+ * `ESPALIER_BENCH_EXPLAIN` names a question whose plan is printed, `ESPALIER_BENCH_ONLY` is a regular expression for the names of
+ * those that are asked, `ESPALIER_BENCH_TREES` another number of trees (110 events each), `ESPALIER_BENCH_KEEP` a folder for the
+ * database, which a later run finds filled.
  */
 export async function benchAnswers(stage: Stage): Promise<Outcome> {
   const database = await stage.database();
@@ -40,7 +43,9 @@ export async function benchAnswers(stage: Stage): Promise<Outcome> {
   const figures: Figure[] = [];
   const scanned: string[] = [];
   const mark = await readTextMark(database.db);
-  for (const question of [...answerQuestions({ ...fill, mark }), ...(await operationQuestions(fill))]) {
+  const only = new RegExp(process.env.ESPALIER_BENCH_ONLY ?? '');
+  const questions = [...answerQuestions({ ...fill, mark }), ...(await operationQuestions(fill, await logOf(stage)))];
+  for (const question of questions.filter(({ name }) => only.test(name))) {
     await question.ask(database.db, 0);
     const taken: number[] = [];
     const used = await cpu(async () => {
@@ -60,8 +65,10 @@ export async function benchAnswers(stage: Stage): Promise<Outcome> {
     if (explained.scanned.length > 0) scanned.push(`${question.name}: ${explained.scanned.join(', ')}`);
     if (process.env.ESPALIER_BENCH_EXPLAIN === question.name) process.stderr.write(`${explained.text}\n`);
   }
-  say('what indexes cost');
-  figures.push(...(await costOfIndexes(database, COPIED[stage.size])));
+  if (process.env.ESPALIER_BENCH_ONLY === undefined) {
+    say('what indexes cost');
+    figures.push(...(await costOfIndexes(database, COPIED[stage.size])));
+  }
   return {
     bench: 'answers',
     figures,
@@ -76,6 +83,13 @@ export async function benchAnswers(stage: Stage): Promise<Outcome> {
     },
     failures: stage.size === 'quick' ? [] : failuresOf(figures, scanned), // of few rows the planner reads all
   };
+}
+
+/** An empty log: what operations say of it is how far it reaches. */
+async function logOf(stage: Stage): Promise<EventLog> {
+  const log = await stage.embeddedLog();
+  await log.ensureTopics(TOPICS, 8);
+  return log;
 }
 
 function fillOf(size: Size): AnswersFill {

@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../src/postgres/database.ts';
+import { fillShown } from './fill-shown.ts';
+import { fillTraining } from './fill-training.ts';
 
 export interface AnswersFill {
   readonly trees: number;
@@ -106,37 +108,9 @@ async function fillTables(db: Db, { trees, runs, tasks }: AnswersFill, say: Sayi
   await sql`
     insert into node_statistics (step_id, tree_id, visits, value_sum)
     select step_id, tree_id, 1 + log_offset % 50, 1 from steps where log_offset / 1000 % 10 = 0`.execute(db);
-  await sql`
-    insert into training_runs (run_id, policy_id, channel, started_at)
-    select run_id, 'bench', case when seed % 2 = 0 then 'train' else 'validation' end, started_at from runs`.execute(db);
-  await sql`
-    insert into groups (tree_id, run_id, task_id, planned_rollouts, opened_at, closed_at, close_reason)
-    select tree_id, run_id, task_id, planned_rollouts, opened_at, closed_at, close_reason from trees`.execute(db);
-  await sql`
-    insert into samples (rollout_id, tree_id, ordinal, policy_id, policy_version, started_at, finished_at, outcome, success, leaf_step_id,
-      taken, sampled_tokens, context_tokens, row_tokens, oldest_version, newest_version)
-    select rollout_id, tree_id, ordinal, policy_id, policy_version, started_at, finished_at, outcome, success, leaf_step_id,
-      steps, 300, 900, 5000, policy_version, policy_version from rollouts`.execute(db);
-  await sql`
-    insert into sample_rejections (rollout_id, lineage_id, policy_id, tree_id, reason, rule, measured, rejected_at)
-    select rollout_id, md5('lineage')::uuid, 'bench', tree_id, case when ordinal = 3 then 'stale' else 'no-variance' end, '{}', 1, now()
-    from samples where ordinal in (3, 5) and policy_version % 2 = 0`.execute(db);
-  await sql`
-    insert into batches (batch_id, lineage_id, policy_id, ordinal, policy_version, estimator, rules, seed, position, groups, samples, tokens, shards,
-      manifest_hash, planned_at)
-    select md5('batch' || b)::uuid, md5('lineage')::uuid, 'bench', b, b, '{"name":"grpo","revision":"1","mode":null}', '{}', 1, '', 1, 1, 1, '[]', '', now()
-    from generate_series(0, 99) b`.execute(db);
-  await sql`
-    insert into batch_samples (rollout_id, batch_id, tree_id, group_ordinal, place)
-    select rollout_id, md5('batch' || (row_number() over (order by rollout_id)) % 100)::uuid, tree_id, 0, row_number() over (order by rollout_id)
-    from samples where ordinal < 2`.execute(db);
-  await sql`
-    update batches b set samples = (select count(*) from batch_samples s where s.batch_id = b.batch_id)`.execute(db);
-  await sql`
-    insert into batch_acks (batch_id, lineage_id, policy_id, lease_id, version, checkpoint_id, acked_at, said)
-    select batch_id, lineage_id, policy_id, batch_id, ordinal + 1, batch_id, now(), '' from batches where ordinal < 80`.execute(
-    db,
-  );
+  say('training, annotations, images, releases');
+  await fillTraining(db, { trees, runs });
+  await fillShown(db, { trees, runs });
 }
 
 /**
@@ -171,5 +145,6 @@ const TABLES = [
     'training_runs',
     'groups',
   ],
-  ...['samples', 'sample_rejections', 'batches', 'batch_samples', 'batch_acks', 'runs'],
+  ...['samples', 'sample_rejections', 'batches', 'batch_samples', 'batch_acks', 'leases', 'checkpoints', 'policy_versions'],
+  ...['runs', 'owners', 'annotations', 'history_images', 'segments', 'revisions', 'dataset_examples', 'backups', 'tree_sums', 'tree_tools'],
 ];

@@ -1,15 +1,29 @@
 import { createGraphql } from '../../graphql/create-graphql.ts';
 import { readOperations } from '../../graphql/persisted-operations.ts';
 import * as studio from '../../graphql/studio/generated/operations.ts';
+import type { EventLog } from '../../src/log/event-log.ts';
 import type { Db } from '../../src/postgres/database.ts';
 import { localPrincipal } from '../../src/postgres/principal.ts';
 import { idOf, type Question } from './answer-questions.ts';
+import { SHAPE } from './fill-answers.ts';
+import { DRAWN_RUNS, RELEASED } from './fill-shown.ts';
 
 type Graphql = Awaited<ReturnType<typeof createGraphql>>;
+type Variables = (n: number) => Readonly<Record<string, unknown>>;
 const FIRST = 50;
 
-/** What the lists of the studio ask, and the example queries that need no id of what the fill does not make; over GraphQL. */
-export async function operationQuestions({
+/** Operations that are not asked: each with what it reads in place of a list. */
+export const NOT_ASKED: Readonly<Record<string, string>> = {
+  ...{ Annotate: 'a command', RetractAnnotations: 'a command', ReleaseQuarantined: 'a command' },
+  ...{ Live: 'the log as it grows', 'live-events': 'the log as it grows', 'read-your-writes': 'waits for a position' },
+  'tree-as-of': 'folds the journal, which this record has none of: `npm run bench -- as-of`',
+  ...{ StepText: 'the blob store', TreeText: 'the blob store', ToolCallTexts: 'the blob store' },
+  ...{ SegmentTexts: 'the blob store', JudgementTexts: 'the blob store', ImageAtFactors: 'draws images' },
+  DatasetRow: 'makes a line of a release again',
+};
+
+/** Returns what each operation of the studio, and each example, is asked with: once, or once for each order or filter. */
+export function askedOperations({
   runs,
   trees,
   tasks,
@@ -17,72 +31,109 @@ export async function operationQuestions({
   readonly runs: number;
   readonly trees: number;
   readonly tasks: number;
-}): Promise<readonly Question[]> {
-  const run = (n: number) => ({ id: idOf(`run${n % runs}`), first: FIRST });
-  const tree = (n: number) => ({ id: idOf(`tree${(n * 10) % trees}`) });
-  const policy = () => ({ id: 'bench', first: FIRST });
-  const page = () => ({ first: FIRST });
-  const asked: readonly (readonly [{ readonly name: string; readonly text: string }, (n: number) => object])[] = [
-    [studio.runs, page],
-    [studio.runFilters, page],
-    [studio.runPage, run],
-    [studio.runTrees, (n) => ({ ...run(n), orderBy: 'OPENED_DESC' })],
-    [studio.runTrees, (n) => ({ ...run(n), orderBy: 'RETURN_VARIANCE_DESC' })],
-    [studio.runComponents, (n) => ({ ids: [run(n).id, run(n + 1).id] })],
-    [studio.runFailures, run],
-    [studio.runLengths, run],
-    [studio.runRevisions, run],
-    [studio.runImages, (n) => ({ ...run(n), orderBy: 'TREE' })],
-    [studio.imagesPage, run],
-    [studio.comparePage, (n) => ({ runs: [run(n).id, run(n + 1).id] })],
-    [studio.treePage, tree],
-    [studio.treeOutline, tree],
-    [studio.diffCandidates, (n) => ({ task: idOf(`task${n % tasks}`), first: FIRST })],
-    [studio.findSteps, (n) => ({ filter: { text: { words: `word${(n * 3) % 500}` } }, first: FIRST })],
-    [studio.findSteps, (n) => ({ filter: { run: run(n).id }, first: FIRST })],
-    [studio.reviewQueue, (n) => ({ filter: { run: run(n).id, annotated: { has: false } }, first: FIRST })],
-    [studio.saidLast, () => ({ filter: {}, first: FIRST })],
-    [studio.labels, page],
-    [studio.discardedPage, () => ({ ...policy(), by: 'TASK' })],
-    [studio.discardedSamples, () => ({ policy: 'bench', state: 'rejected', reason: 'stale', first: FIRST })],
-    [studio.policies, page],
-    [studio.policyPage, policy],
-    [studio.policyOutcomes, policy],
-    [studio.policyWaiting, policy],
-    [studio.policyLedger, policy],
-    [studio.leases, page],
-    [studio.replays, page],
-    [studio.verifications, page],
-    [studio.datasets, page],
-    ...(await readOperations())
-      .filter(({ name }) => ['best-trajectories', 'dataset-lineage', 'latest-trees', 'recent-runs', 'whole-tree'].includes(name))
-      .map((operation) => [operation, operation.name === 'whole-tree' ? tree : () => ({})] as const),
-    ...(await readOperations())
-      .filter(({ name }) => name === 'last-batch')
-      .map((operation) => [operation, () => ({ policy: 'bench' })] as const),
-  ];
-  return asked.map(([{ name, text }, variables], i) => ({
-    name: `operation ${name}${asked.findIndex(([other]) => other.name === name) === i ? '' : ', another way'}`,
-    ask: async (db, n) => {
-      const api = await graphqlOver(db);
-      const body = JSON.stringify({ query: text, variables: variables(n) });
-      const headers = { 'content-type': 'application/json' };
-      const answer = await api.fetch(new Request('http://api/graphql', { method: 'POST', headers, body }), {
-        principal: localPrincipal(),
-      });
-      const { errors } = (await answer.json()) as { readonly errors?: readonly { readonly message: string }[] };
-      if (errors) throw new Error(`${name}: ${errors.map(({ message }) => message).join('; ')}`);
-    },
-  }));
+}): Readonly<Record<string, readonly Variables[]>> {
+  const at = (n: number) => (n * 10) % trees;
+  const page: Variables = () => ({ first: FIRST });
+  const run: Variables = (n) => ({ id: idOf(`run${n % runs}`), first: FIRST });
+  const drawn: Variables = (n) => ({ id: idOf(`run${n % DRAWN_RUNS}`), first: FIRST });
+  const tree: Variables = (n) => ({ id: idOf(`tree${at(n)}`) });
+  const rollout = (n: number, ordinal = n % SHAPE.rollouts) => idOf(`rollout${at(n)} ${ordinal}`);
+  const leaf = (n: number) => idOf(`step${at(n)} 0 ${SHAPE.steps}`);
+  const step: Variables = (n) => ({ id: idOf(`step${at(n)} ${n % SHAPE.rollouts} 3`) });
+  const pair: Variables = (n) => ({ a: rollout(n, 0), b: rollout(n, 1) });
+  const policy: Variables = () => ({ id: 'bench', first: FIRST });
+  const dataset: Variables = (n) => ({ id: idOf(`dataset${n % RELEASED.datasets}`), first: FIRST });
+  const runsOf = (n: number) => [idOf(`run${n % runs}`), idOf(`run${(n + 1) % runs}`)];
+  const filters = (...all: readonly ((n: number) => object)[]) =>
+    all.map(
+      (filter): Variables =>
+        (n) => ({ filter: filter(n), first: FIRST }),
+    );
+  const none: Variables = () => ({});
+  return {
+    ...{ Runs: [page], RunFilters: [page], RunPage: [run], RunFailures: [run], RunLengths: [run], RunRevisions: [run] },
+    RunTrees: ['OPENED_DESC', 'RETURN_VARIANCE_DESC'].map(
+      (orderBy): Variables =>
+        (n) => ({ ...run(n), orderBy }),
+    ),
+    RunComponents: [(n) => ({ ids: runsOf(n) })],
+    RunImages: ['TREE', 'VISION_TOKENS_DESC'].map(
+      (orderBy): Variables =>
+        (n) => ({ ...drawn(n), orderBy }),
+    ),
+    ...{ ImagesPage: [run, drawn], CompressionOfPolicy: [() => ({ policy: 'bench' })] },
+    ComparePage: [(n) => ({ runs: runsOf(n) })],
+    ...{ TreePage: [tree], TreeOutline: [tree], TreeNode: [step], GroupPage: [tree], GroupLeaves: [tree] },
+    DiffReplays: [(n) => ({ tree: tree(n).id })],
+    ...{ Parting: [pair], Divergence: [pair], RenderedTask: [(n) => ({ tree: tree(n).id })] },
+    ...{ RenderedPath: [(n) => ({ leaf: leaf(n) })], DiffPath: [(n) => ({ leaf: leaf(n) })] },
+    ...{ DiffSide: [(n) => ({ id: rollout(n) })], TrajectoryPage: [(n) => ({ id: rollout(n) })] },
+    DiffCandidates: [(n) => ({ task: idOf(`task${n % tasks}`), first: FIRST })],
+    TrajectorySteps: [(n) => ({ rollout: rollout(n), first: FIRST })],
+    RolloutSteps: [(n) => ({ rollout: rollout(n), first: FIRST })],
+    ...{ StepPrompt: [step], StepTokens: [step], StepReadAgain: [step], StepEvents: [step] },
+    FindSteps: filters(
+      (n) => ({ text: { words: `word${(n * 3) % 500}` } }),
+      (n) => ({ run: run(n).id }),
+    ),
+    ReviewQueue: filters((n) => ({ run: run(n).id, annotated: { has: false } })),
+    SaidLast: filters(
+      () => ({}),
+      () => ({ label: 'loop' }),
+    ),
+    ...{ Labels: [page], Viewer: [none], State: [none], BehindTheLog: [none], OperationsPage: [none] },
+    RevisionPage: [(n) => ({ id: idOf(`revision${idOf(`tree${(n * 10 + 2) % trees}`)}`) })],
+    DiscardedPage: ['TASK', 'LENGTH', 'VERSION'].map(
+      (by): Variables =>
+        () => ({ ...policy(0), by }),
+    ),
+    DiscardedSamples: [() => ({ policy: 'bench', state: 'rejected', reason: 'stale', first: FIRST })],
+    ...{ Policies: [page], PolicyPage: [policy], PolicyOutcomes: [policy], PolicyWaiting: [policy], PolicyLedger: [policy] },
+    VersionBatch: [(n) => ({ id: idOf(`batch${n}`) })],
+    ...{ Leases: [page], Replays: [page], Verifications: [page], Datasets: [page], DatasetPage: [dataset] },
+    LineageNode: [(n) => ({ id: rollout(n), whole: true })],
+    LineagePage: [(n) => ({ id: rollout(n) }), (n) => ({ id: idOf(`batch${n}`) })],
+    ...{ 'best-trajectories': [none], 'dataset-lineage': [none], 'latest-trees': [none], 'recent-runs': [none], health: [none] },
+    ...{ 'whole-tree': [tree], 'history-images': [drawn], 'last-batch': [() => ({ policy: 'bench' })] },
+  };
+}
+
+/** Returns the operations of the studio and the examples, by their names. */
+export async function namedOperations(): Promise<ReadonlyMap<string, string>> {
+  const all = [...Object.values(studio), ...(await readOperations())];
+  return new Map(all.map(({ name, text }) => [name, text]));
+}
+
+/** What the pages of the studio ask, and the example queries, over GraphQL. */
+export async function operationQuestions(
+  size: Parameters<typeof askedOperations>[0],
+  log: EventLog,
+): Promise<readonly Question[]> {
+  const texts = await namedOperations();
+  return Object.entries(askedOperations(size)).flatMap(([name, ways]) =>
+    ways.map((variables, i) => ({
+      name: `operation ${name}${i === 0 ? '' : ', another way'}${i > 1 ? ` (${i})` : ''}`,
+      ask: async (db, n) => {
+        const api = await graphqlOver(db, log);
+        const body = JSON.stringify({ query: texts.get(name), variables: variables(n) });
+        const headers = { 'content-type': 'application/json' };
+        const answer = await api.fetch(new Request('http://api/graphql', { method: 'POST', headers, body }), {
+          principal: localPrincipal(),
+        });
+        const { errors } = (await answer.json()) as { readonly errors?: readonly { readonly message: string }[] };
+        if (errors) throw new Error(`${name}: ${errors.map(({ message }) => message).join('; ')}`);
+      },
+    })),
+  );
 }
 
 const opened = new WeakMap<Db, Promise<Graphql>>();
 
-function graphqlOver(db: Db): Promise<Graphql> {
+function graphqlOver(db: Db, log: EventLog): Promise<Graphql> {
   const known = opened.get(db);
   if (known) return known;
-  const nothing = undefined as never; // log, blobs, notices and moments: these operations read tables alone
-  const graphql = createGraphql({ ...{ db, log: nothing, blobs: nothing, notices: nothing, snapshots: nothing } });
+  const nothing = undefined as never; // blobs, notices and moments: these operations read tables alone
+  const graphql = createGraphql({ ...{ db, log, blobs: nothing, notices: nothing, snapshots: nothing } });
   opened.set(db, graphql);
   return graphql;
 }

@@ -81,9 +81,16 @@ test('a rebuild killed midway resumes, takes over, swaps back and is retired', a
   expect([await second.ended, second.stderr()]).toEqual([0, expect.any(String)]);
   expect(second.stdout().split('\n')).toEqual([
     // the trees lie in three partitions, by their ids
-    ...['divergences: 0', 'rollouts: 8', 'run_counts: 3', 'steps: 40', 'tool_calls: 0', 'trees: 8'].map(
-      (table) => `${table} rows, equal by checksum`,
-    ),
+    ...[
+      'divergences: 0',
+      'rollouts: 8',
+      'run_counts: 3',
+      'steps: 40',
+      'tool_calls: 0',
+      'tree_sums: 8',
+      'tree_tools: 0',
+      'trees: 8',
+    ].map((table) => `${table} rows, equal by checksum`),
     'step-tree is live from step_tree_v1_b2; step_tree_v1 is kept: --back returns to it, --retire drops it',
     '',
   ]);

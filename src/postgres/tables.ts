@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 14dddff5f3e13ba3
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: b4227c1fec9997d7
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 

@@ -37,6 +37,8 @@ export interface Load {
    * again.
    */
   readonly deferred: readonly string[];
+  /** Statements for what is counted from the tables once their indexes are there. */
+  readonly afterwards?: (trx: Trx) => readonly string[];
   /** Returns a fold that remembers, for the slices of all partitions in any order, each from its first offset on. */
   open(): (batch: readonly Delivery[], trx: Trx) => Promise<readonly Poison[]>;
 }

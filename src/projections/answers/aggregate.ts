@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { type ImageTotals, imageSums } from '../images/read-image-totals.ts';
 import { successRate } from '../step-tree/success-rate.ts';
+import { sumsOf, type TreeSumsTable } from '../step-tree/tree-sums.ts';
 
 /** What rollouts are summed up by. */
 export const AGGREGATE_BY = ['RUN', 'TASK', 'DEPTH', 'KIND', 'POLICY_VERSION', 'ENVIRONMENT', 'TOOL'] as const;
@@ -76,7 +77,8 @@ export interface Aggregate extends GroupKey {
   readonly components: readonly ComponentSums[];
   readonly images: ImageSums;
 }
-export type AggregatePart = 'rollouts' | 'steps' | 'tools' | 'components' | 'images';
+/** `counts`: of the rollouts without what needs their returns and lengths. */
+export type AggregatePart = 'rollouts' | 'counts' | 'steps' | 'tools' | 'components' | 'images';
 
 /**
  * Sums up what was done, by run, task, depth or kind of the task, version of the policy, environment or tool: only the parts that
@@ -91,9 +93,9 @@ export async function aggregate(
   const read = <Sums>(part: AggregatePart, statement: RawBuilder<GroupKey & Sums>) =>
     parts.has(part) ? statement.execute(db).then(({ rows }) => rows) : Promise.resolve([]);
   const asked = { by, filter };
-  // next to each other: the sums by tool or by policy version are the work of some 80 ms of one core
-  const [rollouts, steps, tools, components, images] = await Promise.all([
+  const [rollouts, counts, steps, tools, components, images] = await Promise.all([
     read<RolloutSums>('rollouts', rolloutSums(asked)),
+    read<RolloutSums>('counts', by === 'TOOL' ? rolloutSums(asked) : rolloutCounts(asked)),
     read<StepSums>('steps', stepSums(asked)),
     read<ToolSums>('tools', toolSums(asked)),
     read<ComponentSums>('components', componentSums(asked)),
@@ -107,6 +109,7 @@ export async function aggregate(
     groups.set(keyOf(key), known);
     return known;
   };
+  for (const row of counts) of(row).rollouts = { ...NOTHING.rollouts, ...row };
   for (const row of rollouts) of(row).rollouts = row;
   for (const row of steps) of(row).steps = row;
   for (const row of tools) of(row).tools = row;
@@ -176,9 +179,7 @@ function grouped(by: AggregateBy): RawBuilder<unknown> {
 
 function rolloutSums({ by, filter }: Asked): RawBuilder<GroupKey & RolloutSums> {
   const called = sql`join (
-      select c.rollout_id, c.tool from trees t cross join lateral (
-        select distinct s.rollout_id, k.tool from ${callsOfTree} k join ${stepsOfTree} s using (step_id) where s.rollout_id is not null offset 0
-      ) c where ${ofTrees(filter)}) k on k.rollout_id = o.rollout_id`;
+      select unnest(k.rollout_ids) as rollout_id, k.tool from ${ofTreesSummed('tree_tools', { by, filter })} k) k on k.rollout_id = o.rollout_id`;
   // returns are joined where the number of rollouts is known: behind the calls, of which Postgres expects few, it would look up
   // one after the other
   const valued = sql`(select o.*, v.value from (${rolloutsOf(filter)} offset 0) o left join ${factsOf('returns', filter)} v using (rollout_id) offset 0)`;
@@ -191,52 +192,47 @@ function rolloutSums({ by, filter }: Asked): RawBuilder<GroupKey & RolloutSums> 
     group by ${grouped(by)}`;
 }
 
-/** What is summed up of steps; each tree by itself, by rollout or tool, and then these sums. */
-const STEP_PARTS = sql`count(*) as steps, count(*) filter (where s.well_formatted) as well_formatted,
-    count(*) filter (where s.executable) as executable, coalesce(sum(s.prompt_tokens), 0) as prompt_tokens,
-    coalesce(sum(s.completion_tokens), 0) as completion_tokens, sum(s.policy_ms) as policy_ms, sum(s.environment_ms) as environment_ms`;
-
-/**
- * A rollout has some ten steps that lie together in the index of its tree: 36,000 steps by policy take 30 ms this way, and 64
- * when each is joined with its rollout.
- */
-function stepSums(asked: Asked): RawBuilder<GroupKey & StepSums> {
+function rolloutCounts(asked: Asked): RawBuilder<GroupKey & RolloutSums> {
   return sql`
-    select ${key(asked.by)}, sum(s.steps)::bigint as steps, sum(s.well_formatted)::bigint as well_formatted,
-           sum(s.executable)::bigint as executable, sum(s.prompt_tokens)::bigint as prompt_tokens,
-           sum(s.completion_tokens)::bigint as completion_tokens, sum(s.policy_ms) as policy_ms, sum(s.environment_ms) as environment_ms
-    from ${stepParts(asked)}
+    select ${key(asked.by)}, ${sum('rollouts')}, ${sum('finished')}, ${sum('successes')},
+           case when sum(g.judged) > 0 then sum(g.successes)::float8 / sum(g.finished)::float8 end as success_rate
+    from ${ofTreesSummed('tree_sums', asked)} g where ${ofSums(asked)} and g.rollouts > 0
     group by ${grouped(asked.by)}`;
 }
 
-function stepParts({ by, filter }: Asked): RawBuilder<unknown> {
-  const policy = ofPolicy(filter);
-  if (by === 'TOOL') {
-    const acted = policy ? sql`join (${rolloutsOf(filter)} offset 0) o on o.rollout_id = s.rollout_id` : sql``;
-    return sql`(
-      select p.* from (select t.tree_id from trees t where ${ofTrees(filter)} offset 0) t cross join lateral (
-        select k.tool, s.rollout_id, ${STEP_PARTS} from (select distinct k.step_id, k.tool from ${callsOfTree} k) k
-        join ${stepsOfTree} s using (step_id) where s.depth > 0 group by k.tool, s.rollout_id offset 0) p) s ${acted} cross join lateral (select s.tool) g`;
-  }
-  const parts = sql`cross join lateral (
-      select s.rollout_id, ${STEP_PARTS} from steps s where s.tree_id = t.tree_id and s.depth > 0 group by s.rollout_id offset 0) s`;
-  if (by === 'POLICY_VERSION' || policy)
-    return sql`trees t ${parts} join (${rolloutsOf(filter)} offset 0) g on g.rollout_id = s.rollout_id where ${ofTrees(filter)}`;
-  return sql`trees t ${parts} cross join lateral (select t.run_id, t.task_id, t.task_depth, t.kind as task_kind, t.environment) g
-    where ${ofTrees(filter)}`;
+/** Of the sums that the folds keep of each tree: a run of 36,000 steps has 450 trees, and a row or two of each. */
+function stepSums(asked: Asked): RawBuilder<GroupKey & StepSums> {
+  const sums = ofTreesSummed(asked.by === 'TOOL' ? 'tree_tools' : 'tree_sums', asked);
+  return sql`
+    select ${key(asked.by)}, ${sum('steps')}, ${sum('well_formatted')}, ${sum('executable')}, ${sum('prompt_tokens')},
+           ${sum('completion_tokens')}, sum(g.policy_ms) as policy_ms, sum(g.environment_ms) as environment_ms
+    from ${sums} g where ${ofSums(asked)} and g.steps > 0
+    group by ${grouped(asked.by)}`;
 }
-
-/** The steps, and the calls, of one tree `t`, read from its index (`offset 0`) and joined there: not looked up one by one. */
-const stepsOfTree = sql`(
-    select s.step_id, s.rollout_id, s.depth, s.well_formatted, s.executable, s.prompt_tokens, s.completion_tokens, s.policy_ms, s.environment_ms
-    from steps s where s.tree_id = t.tree_id offset 0)`;
-const callsOfTree = sql`(select c.step_id, c.tool, c.outcome, c.duration_ms from tool_calls c where c.tree_id = t.tree_id offset 0)`;
 
 function toolSums(asked: Asked): RawBuilder<GroupKey & ToolSums> {
   return sql`
-    select ${key(asked.by)}, count(*) as calls, count(*) filter (where s.outcome = 'error') as errors, sum(s.duration_ms) as duration_ms
-    from ${placed('tool_calls', asked)}
+    select ${key(asked.by)}, ${sum('calls')}, ${sum('errors')}, sum(g.duration_ms) as duration_ms
+    from ${ofTreesSummed('tree_tools', asked)} g where ${ofSums(asked)}
     group by ${grouped(asked.by)}`;
+}
+
+const FEW_RUNS = 4;
+
+/** The sums of the chosen trees: of some runs each is looked up, of many all are read. */
+function ofTreesSummed(table: TreeSumsTable, { filter }: Asked): RawBuilder<unknown> {
+  return sumsOf(table, ofTrees(filter), (filter.runIds?.length ?? 0) <= FEW_RUNS ? 'few' : 'many');
+}
+
+const sum = (column: string) => sql`sum(g.${sql.ref(column)})::bigint as ${sql.ref(column)}`;
+
+/** Those sums that belong to the chosen policies; what no rollout took is of no version. */
+function ofSums({ by, filter: { policyId, policyVersion } }: Asked): RawBuilder<unknown> {
+  const all: RawBuilder<unknown>[] = [sql`true`];
+  if (policyId !== undefined) all.push(sql`g.policy_id = ${policyId}`);
+  if (policyVersion !== undefined) all.push(sql`g.policy_version = ${policyVersion}`);
+  if (all.length > 1 || by === 'POLICY_VERSION') all.push(sql`g.policy_version >= 0`);
+  return sql.join(all, sql` and `);
 }
 
 function componentSums(asked: Asked): RawBuilder<GroupKey & ComponentSums> {
@@ -254,7 +250,7 @@ function ofImages(asked: Asked): RawBuilder<GroupKey & ImageSums> {
     group by ${grouped(asked.by)}`;
 }
 
-type Fact = 'steps' | 'tool_calls' | 'rewards' | 'history_images';
+type Fact = 'rewards' | 'history_images';
 
 /**
  * The facts `s` of a table, each in its groups `g`: those of its tree, the steps of a search that no rollout took included; those
@@ -265,7 +261,6 @@ function placed(fact: Fact, { by, filter }: Asked): RawBuilder<unknown> {
   if (by === 'TOOL') {
     const calls = sql`${factsOf('tool_calls', filter)} k`;
     const acted = ofPolicy(filter) ? sql`and k.step_id in (${stepsOfRollouts(filter)})` : sql``;
-    if (fact === 'tool_calls') return sql`(select k.* from ${calls} where true ${acted}) s cross join lateral (select s.tool) g`;
     return sql`(select distinct k.step_id, k.tool from ${calls} where true ${acted}) g join ${facts} s on s.step_id = g.step_id`;
   }
   if (by !== 'POLICY_VERSION' && ofPolicy(filter) === null)
@@ -273,14 +268,15 @@ function placed(fact: Fact, { by, filter }: Asked): RawBuilder<unknown> {
       join ${sql.table(fact)} s on s.tree_id = g.tree_id`;
   // by itself (`offset 0`): as a part of the join Postgres expects few rows of it, and reads all rollouts or one after the other
   const rollouts = sql`(${rolloutsOf(filter)} offset 0) g`;
-  if (fact === 'steps') return sql`${facts} s join ${rollouts} on g.rollout_id = s.rollout_id`;
-  if (fact === 'tool_calls')
-    return sql`(
-      select p.* from trees t cross join lateral (
-        select s.rollout_id, k.outcome, k.duration_ms from ${callsOfTree} k join ${stepsOfTree} s using (step_id) offset 0
-      ) p where ${ofTrees(filter)}) s join ${rollouts} on g.rollout_id = s.rollout_id`;
   if (fact === 'history_images')
-    return sql`${facts} s join ${factsOf('steps', filter)} o on o.step_id = s.step_id join ${rollouts} on g.rollout_id = o.rollout_id`;
+    // each tree that has any by itself
+    return sql`(
+      select p.* from (
+        select t.tree_id from trees t where ${ofTrees(filter)} and exists (select from history_images h where h.tree_id = t.tree_id) offset 0) t
+      cross join lateral (
+        select h.*, s.rollout_id from (select * from history_images h where h.tree_id = t.tree_id offset 0) h
+        join (select s.step_id, s.rollout_id from steps s where s.tree_id = t.tree_id offset 0) s using (step_id) offset 0
+      ) p) s join ${rollouts} on g.rollout_id = s.rollout_id`;
   // few rewards are of a step alone: their rollouts are looked up one by one, and not joined with all steps
   return sql`${facts} s join ${rollouts}
     on g.rollout_id = coalesce(s.rollout_id, (select o.rollout_id from steps o where o.step_id = s.step_id))`;
@@ -290,7 +286,7 @@ function placed(fact: Fact, { by, filter }: Asked): RawBuilder<unknown> {
  * The rows of a table that lie in the chosen trees. Both sides of a join are narrowed to these trees: an index holds what is
  * summed up of a tree, and nothing is looked up row by row.
  */
-function factsOf(table: Fact | 'returns', filter: AggregateFilter): RawBuilder<unknown> {
+function factsOf(table: Fact | 'returns' | 'steps' | 'tool_calls', filter: AggregateFilter): RawBuilder<unknown> {
   return sql`(select f.* from trees t join ${sql.table(table)} f on f.tree_id = t.tree_id where ${ofTrees(filter)})`;
 }
 

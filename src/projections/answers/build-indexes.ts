@@ -31,6 +31,7 @@ const ACTIONS = { projection: 'step-tree', table: 'steps', name: 'steps_action',
 const REPLACED: Readonly<Record<string, readonly string[]>> = {
   steps_of_tree: ['steps_sums', 'steps_tree'],
   rollouts_of_tree: ['rollouts_tree'],
+  rollouts_outcome: ['rollouts_failed'],
   tool_calls_of_tree: ['tool_calls_tree'],
   rewards_of_tree: ['rewards_tree'],
   returns_of_tree: ['returns_tree'],

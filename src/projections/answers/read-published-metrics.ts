@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { isAlfworldTaskType } from '../../domain/evaluation/alfworld-task-type.ts';
 import type { Db } from '../../postgres/database.ts';
 import { successRate } from '../step-tree/success-rate.ts';
+import { sumsOf } from '../step-tree/tree-sums.ts';
 import { aggregate } from './aggregate.ts';
 
 /** A metric of a run under the name that a published system has for it. */
@@ -76,10 +77,10 @@ const QUESTIONS = ['search-qa', 'tool-env'] as const;
 /** Success by kind of task of ALFWorld and by data source, as `aggregate` sums it up. */
 async function ofTasks(db: Db, runId: string): Promise<PublishedMetric[]> {
   const runIds = [runId];
-  const all = await aggregate(db, 'KIND', { runIds }, new Set(['rollouts']));
+  const all = await aggregate(db, 'KIND', { runIds }, new Set(['counts']));
   const games = all.filter(({ taskKind }) => isAlfworldTaskType(taskKind));
   const sources = await Promise.all(
-    QUESTIONS.map((environment) => aggregate(db, 'KIND', { runIds, environment }, new Set(['rollouts']))),
+    QUESTIONS.map((environment) => aggregate(db, 'KIND', { runIds, environment }, new Set(['counts']))),
   );
   return [...games, ...sources.flat()].flatMap(({ taskKind, rollouts: { successRate: rate, finished } }) =>
     taskKind === null ? [] : single(`episode/${taskKind}_success_rate`, rate, finished),
@@ -96,10 +97,11 @@ async function ofShops(db: Db, runId: string): Promise<PublishedMetric[]> {
 }
 
 /**
- * Of the actions that rollouts took, first tree by tree and rollout by rollout, as their index holds them: 36,000 steps take a
- * third of the time of one large sort. In the published loop an action is valid when it has the form that was asked for.
+ * Of the actions that rollouts took, from the sums that are kept of each tree. In the published loop an action is valid when it has
+ * the form that was asked for.
  */
 async function ofSteps(db: Db, runId: string): Promise<PublishedMetric[]> {
+  const ofRun = sql`t.run_id = ${runId}::uuid`;
   const { rows } = await sql<{
     episodes: number;
     steps: number;
@@ -114,28 +116,13 @@ async function ofSteps(db: Db, runId: string): Promise<PublishedMetric[]> {
     responseMax: number | null;
     cut: number;
   }>`
-    select count(*) as episodes, coalesce(sum(r.steps), 0)::bigint as steps, (sum(r.valid) / sum(r.steps))::float8 as valid,
-           coalesce(sum(r.calls), 0)::bigint as calls, coalesce(sum(r.prompts), 0)::bigint as prompts,
-           (sum(r.prompt_sum) / nullif(sum(r.prompts), 0))::float8 as prompt_mean, min(r.prompt_min) as prompt_min,
-           max(r.prompt_max) as prompt_max, (sum(r.response_sum) / nullif(sum(r.responses), 0))::float8 as response_mean,
-           min(r.response_min) as response_min, max(r.response_max) as response_max,
-           (select count(*) from trees t cross join lateral (
-             select from steps c where c.tree_id = t.tree_id and c.finish_reason = 'length' and c.depth > 0
-               and c.rollout_id is not null and c.completion_tokens is not null offset 0
-           ) k where t.run_id = ${runId}::uuid) as cut
-    from trees t cross join lateral (
-      select count(*) as steps, count(*) filter (where s.well_formatted) as valid, sum(k.calls) as calls,
-             count(s.prompt_tokens) as prompts, sum(s.prompt_tokens) as prompt_sum, min(s.prompt_tokens) as prompt_min,
-             max(s.prompt_tokens) as prompt_max, count(s.completion_tokens) as responses, sum(s.completion_tokens) as response_sum,
-             min(s.completion_tokens) as response_min, max(s.completion_tokens) as response_max
-      from (
-        select s.step_id, s.rollout_id, s.well_formatted, s.prompt_tokens, s.completion_tokens from steps s
-        where s.tree_id = t.tree_id and s.depth > 0 and s.rollout_id is not null offset 0) s
-      left join (
-        select c.step_id, count(*) as calls from tool_calls c where c.tree_id = t.tree_id group by c.step_id offset 0
-      ) k using (step_id)
-      group by s.rollout_id offset 0) r
-    where t.run_id = ${runId}::uuid`.execute(db);
+    select s.*, (select coalesce(sum(k.calls), 0)::bigint from ${sumsOf('tree_tools', ofRun)} k where k.policy_version >= 0) as calls from (
+      select coalesce(sum(s.walked), 0)::bigint as episodes, coalesce(sum(s.steps), 0)::bigint as steps,
+             (sum(s.well_formatted) / nullif(sum(s.steps), 0))::float8 as valid, coalesce(sum(s.prompts), 0)::bigint as prompts,
+             (sum(s.prompt_tokens) / nullif(sum(s.prompts), 0))::float8 as prompt_mean, min(s.prompt_min) as prompt_min,
+             max(s.prompt_max) as prompt_max, (sum(s.completion_tokens) / nullif(sum(s.responses), 0))::float8 as response_mean,
+             min(s.response_min) as response_min, max(s.response_max) as response_max, coalesce(sum(s.cut), 0)::bigint as cut
+      from ${sumsOf('tree_sums', ofRun)} s where s.policy_version >= 0) s`.execute(db);
   return rows.flatMap((row) => [
     ...single('episode/valid_action_ratio', row.valid, row.steps),
     ...single('episode/tool_call_count/mean', row.episodes === 0 ? null : row.calls / row.episodes, row.episodes),
@@ -155,11 +142,17 @@ async function ofImages(db: Db, runId: string): Promise<PublishedMetric[]> {
     ['ocr/image_width', sql`width`],
     ['ocr/image_size', sql`width::bigint * height`],
   ] as const;
+  const columns = kinds.map(([, of], i) => {
+    const named = (what: string) => sql.ref(`${what}_${i}`);
+    return sql`avg(${of})::float8 as ${named('mean')}, min(${of})::float8 as ${named('min')}, max(${of})::float8 as ${named('max')}`;
+  });
   const each = kinds.map(
-    ([name, of]) => sql`select ${sql.lit(name)} as name, count(*) as count, avg(${of})::float8 as mean, min(${of})::float8 as min,
-      max(${of})::float8 as max from history_images where run_id = ${runId}::uuid`,
+    ([name], i) => sql`(${sql.lit(name)}, h.${sql.ref(`mean_${i}`)}, h.${sql.ref(`min_${i}`)}, h.${sql.ref(`max_${i}`)})`,
   );
-  const { rows } = await sql<Spread & { name: string }>`${sql.join(each, sql` union all `)}`.execute(db);
+  const { rows } = await sql<Spread & { name: string }>`
+    select k.name, h.count, k.mean, k.min, k.max
+    from (select count(*) as count, ${sql.join(columns)} from history_images where run_id = ${runId}::uuid) h
+    cross join lateral (values ${sql.join(each)}) as k (name, mean, min, max)`.execute(db);
   const [tokens] = rows;
   return [
     ...single('memory_visual_token_count', tokens?.mean ?? null, tokens?.count ?? 0),

@@ -14,9 +14,9 @@ export class KeysRepeat extends Error {
 
 /**
  * Drops the plain indexes of a schema's empty tables, and the constraints that the load defers. Returns the statements that make
- * them again, and those that then analyze the tables, for the plans of the first readers, before autovacuum comes by.
+ * them again, those that count by them, and those that then analyze the tables, for the plans of the first readers, before autovacuum comes by.
  */
-export async function deferIndexes(trx: Trx, schema: string, { deferred }: Load): Promise<readonly string[]> {
+export async function deferIndexes(trx: Trx, schema: string, { deferred, afterwards }: Load): Promise<readonly string[]> {
   const { rows } = await sql<{ drop: string; make: string }>`
     select format('alter table %s drop constraint %I', c.conrelid::regclass, c.conname) as drop,
            format('alter table %s add constraint %I %s', c.conrelid::regclass, c.conname, pg_get_constraintdef(c.oid)) as make
@@ -31,7 +31,8 @@ export async function deferIndexes(trx: Trx, schema: string, { deferred }: Load)
     select format('analyze %I.%I', schemaname, tablename) as analyze from pg_tables where schemaname = ${schema} order by 1`.execute(
     trx,
   );
-  return [...rows.map(({ make }) => make), ...tables.rows.map(({ analyze }) => analyze)];
+  const counting = (afterwards?.(trx) ?? []).map((statement) => `set local search_path = ${schema}, public; ${statement}`);
+  return [...rows.map(({ make }) => make), ...counting, ...tables.rows.map(({ analyze }) => analyze)];
 }
 
 /**

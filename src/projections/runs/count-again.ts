@@ -1,6 +1,7 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Db, Trx } from '../../postgres/database.ts';
 import { EVENTS_OF_RUNS } from '../journal/events-of-runs.ts';
+import { CLOSED_TREES, columnsOf, counted, TREE_SUMS_TABLES, type TreeSumsTable, writing } from '../step-tree/tree-sums.ts';
 
 /** Counts that folds keep of runs: the table, and the full count that it stands for. A tree lies where its first event does. */
 const KEPT = [
@@ -8,7 +9,7 @@ const KEPT = [
     table: 'run_counts',
     columns: `run_id, partition, trees, closed_trees, rollouts, terminated, truncated, failed, cancelled, judged, successes, steps,
       prompt_tokens, completion_tokens`,
-    counted: `
+    full: `
       select t.run_id, coalesce(e.partition, -1) as partition, count(*) as trees, count(t.closed_at) as closed_trees,
              sum(coalesce(o.rollouts, 0))::bigint as rollouts, sum(coalesce(o.terminated, 0))::bigint as terminated,
              sum(coalesce(o.truncated, 0))::bigint as truncated, sum(coalesce(o.failed, 0))::bigint as failed,
@@ -32,14 +33,14 @@ const KEPT = [
   {
     table: 'run_returns',
     columns: 'run_id, partition, returns, total',
-    counted: `
+    full: `
       select v.run_id, coalesce(e.partition, -1) as partition, count(*) as returns, trim_scale(sum(v.value::text::numeric)) as total
       from returns v left join events e on e.stream = v.tree_id and e.position = 1 group by v.run_id, coalesce(e.partition, -1)`,
   },
   {
     table: 'run_events',
     columns: 'run_id, topic, partition, events, last_at, minute, in_minute, minute_before',
-    counted: EVENTS_OF_RUNS,
+    full: EVENTS_OF_RUNS,
   },
 ] as const;
 
@@ -56,18 +57,31 @@ export async function findMiscounted(db: Db): Promise<readonly Miscounted[]> {
     .setIsolationLevel('repeatable read')
     .execute(async (trx) => {
       const found: Miscounted[] = [];
-      for (const { table, columns, counted } of KEPT) {
+      for (const { table, columns, full } of KEPT) {
         const numbers = columns.split(',').map((name) => name.trim());
         const summed = numbers.filter((name) => SUMMED.has(name)).map((name) => `sum(${name}) as ${name}`);
         const { rows } = await sql<{ runId: string }>`
           select coalesce(k.run_id, f.run_id) as run_id
           from (select run_id, ${sql.raw(summed.join(', '))} from ${sql.raw(table)} group by run_id) k
-          full join (select run_id, ${sql.raw(summed.join(', '))} from (${sql.raw(counted)}) c group by run_id) f using (run_id)
+          full join (select run_id, ${sql.raw(summed.join(', '))} from (${sql.raw(full)}) c group by run_id) f using (run_id)
           where k is distinct from f order by 1`.execute(trx);
         found.push(...rows.map(({ runId }) => ({ table, runId })));
       }
+      for (const table of TREE_SUMS_TABLES) found.push(...(await findMissummed(trx, table)));
       return found;
     });
+}
+
+/** Compares the sums of closed trees with a full count; a tree that lacks them, or is not on record, differs too. */
+async function findMissummed(trx: Trx, table: TreeSumsTable): Promise<readonly Miscounted[]> {
+  const kept = sql`select ${sql.join(columnsOf(table).map((column) => sql.ref(column)))} from ${sql.table(table)}`;
+  const full = counted(table, CLOSED_TREES);
+  const { rows } = await sql<{ runId: string }>`
+    select distinct coalesce(t.run_id, d.tree_id) as run_id
+    from ((${kept} except ${full}) union all (${full} except ${kept})) d left join trees t using (tree_id) order by 1`.execute(
+    trx,
+  );
+  return rows.map(({ runId }) => ({ table, runId }));
 }
 
 const SUMMED: ReadonlySet<string> = new Set([
@@ -80,12 +94,22 @@ const SUMMED: ReadonlySet<string> = new Set([
  * migrated. Each table is locked against folds that write to it, which add what this count does not see behind it.
  */
 export async function countRunsAgain(db: Db): Promise<void> {
-  for (const { table, columns, counted } of KEPT)
-    await db.transaction().execute((trx) => countAgain(trx, table, columns, counted));
+  for (const { table, columns, full } of KEPT)
+    await db.transaction().execute((trx) => countAgain(trx, table, sql`(${sql.raw(columns)}) ${sql.raw(full)}`));
+  for (const table of TREE_SUMS_TABLES) await db.transaction().execute((trx) => sumAgain(trx, table));
 }
 
-async function countAgain(trx: Trx, table: string, columns: string, counted: string): Promise<void> {
+async function countAgain(trx: Trx, table: string, rows: RawBuilder<unknown>): Promise<void> {
+  await emptyLocked(trx, table);
+  await sql`insert into ${sql.raw(table)} ${rows}`.execute(trx);
+}
+
+async function sumAgain(trx: Trx, table: TreeSumsTable): Promise<void> {
+  await emptyLocked(trx, table);
+  await writing(table, CLOSED_TREES).execute(trx);
+}
+
+async function emptyLocked(trx: Trx, table: string): Promise<void> {
   await sql`lock table ${sql.raw(table)} in exclusive mode`.execute(trx);
   await sql`delete from ${sql.raw(table)}`.execute(trx);
-  await sql`insert into ${sql.raw(table)} (${sql.raw(columns)}) ${sql.raw(counted)}`.execute(trx);
 }

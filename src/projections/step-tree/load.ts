@@ -3,6 +3,7 @@ import { copyNew } from '../../postgres/bulk.ts';
 import { type Load, LoadEnds } from '../projection.ts';
 import { foldBatch } from './fold-batch.ts';
 import type { Known } from './known.ts';
+import { summingAll } from './sum-trees.ts';
 import { writeRows } from './write-rows.ts';
 
 // Steps in memory, some 200 bytes each. Above the first figure, and whenever their number has doubled, closed trees are
@@ -15,7 +16,7 @@ const STEPS_MOST = 4_000_000;
  * When one of those grows again, only the tables can say what fits it, and the load ends.
  */
 export function loadTrees({ forgetAbove: least, most } = { forgetAbove: FORGET_ABOVE, most: STEPS_MOST }): Load {
-  return { deferred: ['steps_pkey'], open };
+  return { deferred: ['steps_pkey'], afterwards: summingAll, open };
 
   function open(): ReturnType<Load['open']> {
     const known: Known = { trees: new Map(), steps: new Map(), rollouts: new Map(), ended: new Set(), closed: new Set() };
@@ -36,7 +37,8 @@ export function loadTrees({ forgetAbove: least, most } = { forgetAbove: FORGET_A
   }
 }
 
-function treeOf({ event }: Delivery): string {
+/** The tree that an event belongs to. */
+export function treeOf({ event }: Delivery): string {
   return (event.data as { treeId: string }).treeId; // every type that this projection handles names its tree
 }
 

@@ -202,7 +202,9 @@ export interface TreeSize {
 /** Measures trees: their steps with the root, their greatest depth, their leaves. */
 export async function readTreeSizes(db: Db, trees: readonly string[]): Promise<readonly TreeSize[]> {
   const { rows } = await sql<TreeSize>`
-    select tree_id, count(*) as steps, max(depth) as depth, count(*) - count(distinct parent_step_id) as leaves
-    from steps where tree_id = any(${[...trees]}::uuid[]) group by tree_id`.execute(db);
+    select t.tree_id, s.steps, s.depth, s.steps - p.parents as leaves from unnest(${[...trees]}::uuid[]) as t (tree_id)
+    cross join lateral (select count(*) as steps, max(s.depth) as depth from steps s where s.tree_id = t.tree_id) s
+    cross join lateral (select count(distinct s.parent_step_id) as parents from steps s where s.tree_id = t.tree_id) p
+    where s.steps > 0`.execute(db);
   return rows;
 }

@@ -5,7 +5,8 @@ import type { Trx } from '../../postgres/database.ts';
 import type { Poison, Projection } from '../projection.ts';
 import { foldBatch } from './fold-batch.ts';
 import { loadKnown } from './known.ts';
-import { loadTrees } from './load.ts';
+import { loadTrees, treeOf } from './load.ts';
+import { sumTrees } from './sum-trees.ts';
 import { writeRows } from './write-rows.ts';
 
 const HANDLES: readonly EventType[] = [
@@ -26,7 +27,12 @@ const HANDLES: readonly EventType[] = [
 export const stepTree: Projection = { name: 'step-tree', version: 1, handles: HANDLES, project, load: loadTrees() };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
-  const { rows, poison } = foldBatch(batch, await loadKnown(batch, trx));
+  const known = await loadKnown(batch, trx);
+  const { rows, poison } = foldBatch(batch, known);
   await writeRows(rows, trx, insertFresh);
+  await sumTrees(
+    trx,
+    [...new Set(batch.map(treeOf))].filter((treeId) => known.closed.has(treeId)),
+  );
   return poison;
 }

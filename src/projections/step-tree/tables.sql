@@ -111,7 +111,7 @@ create index rollouts_of_tree on rollouts (tree_id, ordinal)
   include (rollout_id, policy_id, policy_version, finished_at, success, steps);
 create index rollouts_run_finished on rollouts (run_id, finished_at, rollout_id);
 create index rollouts_finished on rollouts (finished_at, rollout_id);
-create index rollouts_failed on rollouts (run_id, finished_at, rollout_id) where outcome = 'failed';
+create index rollouts_outcome on rollouts (run_id, outcome, finished_at, rollout_id) include (success);
 
 create table tool_calls (
   tool_call_id uuid             not null primary key,
@@ -159,4 +159,54 @@ create table run_counts (
   prompt_tokens     bigint  not null,
   completion_tokens bigint  not null,
   primary key (run_id, partition)
+);
+
+-- Sums of trees that are closed, by the version of the policy that acted, counted from the tables above when a tree closes and
+-- whenever it grows behind its end. A tree without a row is counted by who reads. What no rollout took has the policy '' and the
+-- version -1; `walked` are rollouts that took a step, `cut` the steps whose reply was cut at its length.
+create table tree_sums (
+  tree_id           uuid             not null,
+  policy_id         text             not null,
+  policy_version    integer          not null,
+  rollouts          bigint           not null,
+  finished          bigint           not null,
+  judged            bigint           not null,
+  successes         bigint           not null,
+  walked            bigint           not null,
+  steps             bigint           not null,
+  well_formatted    bigint           not null,
+  executable        bigint           not null,
+  prompts           bigint           not null,
+  prompt_tokens     bigint           not null,
+  prompt_min        integer,
+  prompt_max        integer,
+  responses         bigint           not null,
+  completion_tokens bigint           not null,
+  response_min      integer,
+  response_max      integer,
+  cut               bigint           not null,
+  policy_ms         double precision not null,
+  environment_ms    double precision not null,
+  primary key (tree_id, policy_id, policy_version)
+);
+create index tree_sums_policy on tree_sums (policy_id, policy_version) include (tree_id, rollouts, finished, judged, successes);
+
+-- The same of calls of tools: the calls, the steps that made them and the rollouts of these.
+create table tree_tools (
+  tree_id           uuid             not null,
+  tool              text             not null,
+  policy_id         text             not null,
+  policy_version    integer          not null,
+  calls             bigint           not null,
+  errors            bigint           not null,
+  duration_ms       double precision not null,
+  steps             bigint           not null,
+  well_formatted    bigint           not null,
+  executable        bigint           not null,
+  prompt_tokens     bigint           not null,
+  completion_tokens bigint           not null,
+  policy_ms         double precision not null,
+  environment_ms    double precision not null,
+  rollout_ids       uuid[]           not null,
+  primary key (tree_id, tool, policy_id, policy_version)
 );

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: e99f637c0397b9ef
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: e1625c378a3952e0
 import type { Blobs, Defaulted, Instant, Json } from '../../postgres/column-types.ts';
 import { column, defaulted, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -109,6 +109,47 @@ export const tables = {
     steps: column<number>('bigint'),
     promptTokens: column<number>('bigint'),
     completionTokens: column<number>('bigint'),
+  }),
+  treeSums: table('tree_sums', ['treeId', 'policyId', 'policyVersion'], {
+    treeId: column<string>('uuid'),
+    policyId: column<string>('text'),
+    policyVersion: column<number>('integer'),
+    rollouts: column<number>('bigint'),
+    finished: column<number>('bigint'),
+    judged: column<number>('bigint'),
+    successes: column<number>('bigint'),
+    walked: column<number>('bigint'),
+    steps: column<number>('bigint'),
+    wellFormatted: column<number>('bigint'),
+    executable: column<number>('bigint'),
+    prompts: column<number>('bigint'),
+    promptTokens: column<number>('bigint'),
+    promptMin: column<number | null>('integer'),
+    promptMax: column<number | null>('integer'),
+    responses: column<number>('bigint'),
+    completionTokens: column<number>('bigint'),
+    responseMin: column<number | null>('integer'),
+    responseMax: column<number | null>('integer'),
+    cut: column<number>('bigint'),
+    policyMs: column<number>('double precision'),
+    environmentMs: column<number>('double precision'),
+  }),
+  treeTools: table('tree_tools', ['treeId', 'tool', 'policyId', 'policyVersion'], {
+    treeId: column<string>('uuid'),
+    tool: column<string>('text'),
+    policyId: column<string>('text'),
+    policyVersion: column<number>('integer'),
+    calls: column<number>('bigint'),
+    errors: column<number>('bigint'),
+    durationMs: column<number>('double precision'),
+    steps: column<number>('bigint'),
+    wellFormatted: column<number>('bigint'),
+    executable: column<number>('bigint'),
+    promptTokens: column<number>('bigint'),
+    completionTokens: column<number>('bigint'),
+    policyMs: column<number>('double precision'),
+    environmentMs: column<number>('double precision'),
+    rolloutIds: column<string[]>('uuid[]'),
   }),
 };
 

@@ -18,23 +18,28 @@ export interface GroupCounts {
 
 const MOST_GROUPS = 5_000; // of one batch
 
-/** Counts the groups of a policy in one statement. */
+/** Counts the groups of a policy in one statement, which reads the members of those that are open or had one rejected. */
 export async function readGroupCounts(db: Db, policyId: string): Promise<GroupCounts> {
   const { rows } = await sql<GroupCounts>`
     with runs as (select * from training_runs r where policy_id = ${policyId} and channel = 'train' and ${OF_ITS_PROJECT}),
-    mine as (
-      select g.tree_id, g.closed_at is not null or r.finished_at is not null as closed, g.planned_rollouts,
-             count(s.rollout_id) filter (where s.finished_at is not null) as finished,
-             count(x.rollout_id) as rejected, mode() within group (order by x.reason) as reason
+    mine as materialized (
+      select g.tree_id, g.closed_at is not null or r.finished_at is not null as closed, g.planned_rollouts
       from runs r join groups g using (run_id)
-      left join samples s using (tree_id) left join sample_rejections x on x.rollout_id = s.rollout_id
-      group by g.tree_id, g.closed_at, g.planned_rollouts, r.finished_at
     ),
     refused as (
-      select reason, count(*) as groups from mine where closed and finished > 0 and rejected >= finished group by 1
+      select c.reason, count(*) as groups
+      from (
+        select m.tree_id from mine m cross join lateral (select from sample_rejections x where x.tree_id = m.tree_id limit 1) x
+        where m.closed offset 0) m
+      cross join lateral (
+        select count(s.finished_at) as finished, count(x.rollout_id) as rejected, mode() within group (order by x.reason) as reason
+        from samples s left join sample_rejections x using (rollout_id) where s.tree_id = m.tree_id offset 0) c
+      where c.finished > 0 and c.rejected >= c.finished group by 1
     ),
     lacking as (
-      select greatest(coalesce(planned_rollouts, 1) - finished, 1) as members from mine where not closed order by 1 limit ${MOST_GROUPS}
+      select greatest(coalesce(m.planned_rollouts, 1) - c.finished, 1) as members from (select * from mine where not closed offset 0) m
+      cross join lateral (select count(s.finished_at) as finished from samples s where s.tree_id = m.tree_id offset 0) c
+      order by 1 limit ${MOST_GROUPS}
     )
     select (select count(*) from runs) as runs, (select count(*) from runs where finished_at is null) as open_runs,
            (select count(*) from mine where not closed) as open, (select count(*) from mine where closed) as closed,

@@ -2,6 +2,7 @@ import type { EventType } from '../../events/catalogue.ts';
 import type { Delivery } from '../../events/envelope.ts';
 import { insertFresh } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { sideBySide } from '../../postgres/side-by-side.ts';
 import type { Poison, Projection } from '../projection.ts';
 import { foldBatch } from './fold-batch.ts';
 import { loadKnown } from './known.ts';
@@ -29,10 +30,11 @@ export const stepTree: Projection = { name: 'step-tree', version: 1, handles: HA
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const known = await loadKnown(batch, trx);
   const { rows, poison } = foldBatch(batch, known);
-  await writeRows(rows, trx, insertFresh);
-  await sumTrees(
+  const closed = [...new Set(batch.map(treeOf))].filter((treeId) => known.closed.has(treeId));
+  await sideBySide(
     trx,
-    [...new Set(batch.map(treeOf))].filter((treeId) => known.closed.has(treeId)),
+    () => writeRows(rows, trx, insertFresh),
+    () => sumTrees(trx, closed), // it reads what is written before it
   );
   return poison;
 }

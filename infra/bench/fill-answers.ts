@@ -146,5 +146,16 @@ const TABLES = [
     'groups',
   ],
   ...['samples', 'sample_rejections', 'batches', 'batch_samples', 'batch_acks', 'leases', 'checkpoints', 'policy_versions'],
-  ...['runs', 'owners', 'annotations', 'history_images', 'segments', 'revisions', 'dataset_examples', 'backups', 'tree_sums', 'tree_tools'],
+  ...[
+    'runs',
+    'owners',
+    'annotations',
+    'history_images',
+    'segments',
+    'revisions',
+    'dataset_examples',
+    'backups',
+    'tree_sums',
+    'tree_tools',
+  ],
 ];

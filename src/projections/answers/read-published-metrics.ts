@@ -97,8 +97,8 @@ async function ofShops(db: Db, runId: string): Promise<PublishedMetric[]> {
 }
 
 /**
- * Of the actions that rollouts took, from the sums that are kept of each tree. In the published loop an action is valid when it has
- * the form that was asked for.
+ * Of the actions that rollouts took, from the sums that are kept of each tree. In the published loop an action is valid when
+ * it has the form that was asked for.
  */
 async function ofSteps(db: Db, runId: string): Promise<PublishedMetric[]> {
   const ofRun = sql`t.run_id = ${runId}::uuid`;

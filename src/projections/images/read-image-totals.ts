@@ -64,7 +64,7 @@ async function totals(db: Db, ids: readonly string[], shown: RawBuilder<unknown>
 }
 
 /**
- * What is summed up over rows of `history_images`, in one order, so that the same rows have the same bits. Ids are told apart by
+ * What is summed up over rows of `history_images`, in one order, so that the same rows have the same bits. Ids are compared by
  * their bytes: to compare 36,000 of them by the rules of a language is most of the time.
  */
 export function imageSums(table: string): RawBuilder<Omit<ImageTotals, 'ofId'>> {

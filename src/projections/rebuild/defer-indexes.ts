@@ -14,7 +14,8 @@ export class KeysRepeat extends Error {
 
 /**
  * Drops the plain indexes of a schema's empty tables, and the constraints that the load defers. Returns the statements that make
- * them again, those that count by them, and those that then analyze the tables, for the plans of the first readers, before autovacuum comes by.
+ * them again, those that count by them, and those that then analyze the tables, for the plans of the first readers, before
+ * autovacuum comes by.
  */
 export async function deferIndexes(trx: Trx, schema: string, { deferred, afterwards }: Load): Promise<readonly string[]> {
   const { rows } = await sql<{ drop: string; make: string }>`

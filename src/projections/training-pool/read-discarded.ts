@@ -19,7 +19,7 @@ export interface DiscardedPart {
   readonly reasons: Readonly<Record<string, number>>;
 }
 
-/** What samples are told apart by, and what that is counted as: lengths by powers of two, from the power up to the next. */
+/** What samples are grouped by, and what that is counted as: lengths by powers of two, from the power up to the next. */
 const KEYS = {
   task: { of: sql`g.task_id`, as: sql`c.part::text` },
   length: { of: sql`s.taken`, as: sql`case when c.part < 1 then 0 else power(2, floor(log(2, c.part)))::integer end` },

@@ -8,9 +8,9 @@ const RULES = JSON.stringify({ groupsPerBatch: BATCH.groups });
 const ESTIMATOR = JSON.stringify({ name: 'grpo', revision: '1', mode: {} });
 
 /**
- * Fills the training pool as a trainer leaves it: every other run feeds the policy, and its groups are taken in the
- * order in which they were opened. Of twenty groups two are rejected for their returns, one is stale, one loses a member, and the others are
- * trained in batches of whole groups; the last in a hundred wait.
+ * Fills the training pool as a trainer leaves it: every other run feeds the policy, and its groups are taken in the order
+ * in which they were opened. Of twenty groups two are rejected for their returns, one is stale, one loses a member, and
+ * the others are trained in batches of whole groups; the last in a hundred wait.
  */
 export async function fillTraining(db: Db, { trees, runs }: { readonly trees: number; readonly runs: number }): Promise<void> {
   await sql`

@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: b4227c1fec9997d7
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: ff48e488d3c3bec6
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 63a47e612cbe66c6
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 24ba951a4934bd33
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 

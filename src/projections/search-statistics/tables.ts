@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: dc30ae862d4cba62
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: e185248f338671b1
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
 export const tables = {

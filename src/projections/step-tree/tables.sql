@@ -189,7 +189,6 @@ create table tree_sums (
   environment_ms    double precision not null,
   primary key (tree_id, policy_id, policy_version)
 );
-create index tree_sums_policy on tree_sums (policy_id, policy_version) include (tree_id, rollouts, finished, judged, successes);
 
 -- The same of calls of tools: the calls, the steps that made them and the rollouts of these.
 create table tree_tools (

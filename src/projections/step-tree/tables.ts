@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: e1625c378a3952e0
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 7b6b196ae66d7227
 import type { Blobs, Defaulted, Instant, Json } from '../../postgres/column-types.ts';
 import { column, defaulted, type TypesOf, table } from '../../postgres/table.ts';
 

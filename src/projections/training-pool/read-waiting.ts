@@ -29,8 +29,7 @@ export async function readGroupCounts(db: Db, policyId: string): Promise<GroupCo
     refused as (
       select c.reason, count(*) as groups
       from (
-        select m.tree_id from mine m cross join lateral (select from sample_rejections x where x.tree_id = m.tree_id limit 1) x
-        where m.closed offset 0) m
+        select m.tree_id from mine m where m.closed and m.tree_id in (select tree_id from sample_rejections) offset 0) m
       cross join lateral (
         select count(s.finished_at) as finished, count(x.rollout_id) as rejected, mode() within group (order by x.reason) as reason
         from samples s left join sample_rejections x using (rollout_id) where s.tree_id = m.tree_id offset 0) c

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 3c083f97f6c41fec
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 213f3ed48ab0a691
 import type { Defaulted, Instant, Json } from '../../postgres/column-types.ts';
 import { column, defaulted, type TypesOf, table } from '../../postgres/table.ts';
 

@@ -41,7 +41,6 @@ begin
   environment_ms    double precision not null,
   primary key (tree_id, policy_id, policy_version)
 )$create$, found.nspname);
-    execute format('create index if not exists tree_sums_policy on %I.tree_sums (policy_id, policy_version) include (tree_id, rollouts, finished, judged, successes)', found.nspname);
     execute format($create$create table if not exists %I.tree_tools (
   tree_id           uuid             not null,
   tool              text             not null,

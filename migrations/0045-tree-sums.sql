@@ -96,7 +96,7 @@ begin
       execute $fill$insert into tree_tools (tree_id, tool, policy_id, policy_version, calls, errors, duration_ms, steps, well_formatted, executable,
   prompt_tokens, completion_tokens, policy_ms, environment_ms, rollout_ids) select t.tree_id, p.tool, p.policy_id, p.policy_version,
   p.calls, p.errors, p.duration_ms, p.steps, p.well_formatted, p.executable, p.prompt_tokens, p.completion_tokens, p.policy_ms,
-  p.environment_ms, p.rollout_ids from (select tree_id from trees where closed_at is not null) t
+  p.environment_ms, p.rollout_ids from (select distinct tree_id from tree_sums) t
     cross join lateral (
     select k.tool, coalesce(o.policy_id, '') as policy_id, coalesce(o.policy_version, -1) as policy_version,
       sum(k.calls)::bigint as calls, sum(k.errors)::bigint as errors,

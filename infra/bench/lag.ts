@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { TOPICS } from '../../src/events/catalogue.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
-import { runProjections } from '../../src/projections/runner.ts';
 import { waitUntilProjected } from '../../src/projections/wait-until.ts';
 import type { Figure, Outcome } from './outcome.ts';
 import { percentile } from './percentile.ts';
 import type { Size, Stage, StageDatabase } from './stage.ts';
+import { projectOnStage } from './stage-projector.ts';
 import { EVENTS_PER_GROUP, GROUP, interleave, recordsOf, recordTrajectories } from './trajectories.ts';
 import { watchCursors } from './watch-cursors.ts';
 
@@ -28,9 +28,15 @@ const PARTITIONS = 8;
 export async function benchLag(stage: Stage): Promise<Outcome> {
   const other = stage.another(); // a database of its own per log: cursors are offsets of one log
   const logs = [
-    { name: 'Kafka', database: await stage.database(), log: await stage.kafkaLog() },
-    { name: 'the embedded log', database: await other.database(), log: await other.embeddedLog() },
-  ];
+    { name: 'Kafka', kind: 'kafka', stage, database: await stage.database(), log: await stage.kafkaLog() },
+    {
+      name: 'the embedded log',
+      kind: 'embedded',
+      stage: other,
+      database: await other.database(),
+      log: await other.embeddedLog(),
+    },
+  ] as const;
   const figures: Figure[] = [];
   for (const on of logs) for (const rate of RATES) figures.push(...(await measureLag(stage.size, on, rate)));
   return {
@@ -41,7 +47,7 @@ export async function benchLag(stage: Stage): Promise<Outcome> {
       'append calls/s': 1_000 / TICK_MS,
       'trees at once': TREES_AT_ONCE,
       partitions: PARTITIONS,
-      'producer and projector': 'one process',
+      'producer and projector': 'threads of one process, as of `espalier up`',
       ...stage.conditions(),
     },
   };
@@ -49,11 +55,17 @@ export async function benchLag(stage: Stage): Promise<Outcome> {
 
 interface On {
   readonly name: string;
+  readonly kind: 'kafka' | 'embedded';
+  readonly stage: Stage;
   readonly database: StageDatabase;
   readonly log: EventLog;
 }
 
-async function measureLag(size: Size, { name, database, log }: On, { perSecond, ...goals }: Rate): Promise<readonly Figure[]> {
+async function measureLag(
+  size: Size,
+  { name, kind, stage, database, log }: On,
+  { perSecond, ...goals }: Rate,
+): Promise<readonly Figure[]> {
   await log.ensureTopics(TOPICS, PARTITIONS);
   const warmUp = WARM_UP_SECONDS[size] * perSecond;
   const count = warmUp + SECONDS[size] * perSecond;
@@ -63,7 +75,7 @@ async function measureLag(size: Size, { name, database, log }: On, { perSecond, 
       TREES_AT_ONCE,
     ),
   );
-  const projecting = await runProjections({ log, database });
+  const projecting = await projectOnStage(stage, kind);
   const watching = await watchCursors(database, ['journal', 'step-tree']);
 
   const queryable: number[] = [];

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
+import { projectInThread } from '../../src/app/project-in-thread.ts';
 import { serveApi } from '../../src/app/serve-api.ts';
 import { openPlatform } from '../../src/platform/open-platform.ts';
 import { eachCopied } from '../../src/postgres/copy-out.ts';
-import { runProjections } from '../../src/projections/runner.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
 import type { LeaseService } from '../../src/training/leases/lease-service.ts';
 import { encodeRows } from '../../src/training/rows/encode-rows.ts';
@@ -39,7 +39,7 @@ const SHORT = 16; // tokens of the samples that only wait: how many there are is
 export async function benchLeases(stage: Stage): Promise<Outcome> {
   const platform = await openStagePlatform(stage);
   const database = await stage.database();
-  const projector = await runProjections({ log: platform.log, database });
+  const projector = await projectInThread(platform, SILENT);
   stage.closing(() => projector.close());
   const service = openLeaseService(platform);
   const [batches, samples] = [BATCHES[stage.size], SAMPLES[stage.size]];

@@ -82,7 +82,7 @@ function bodiesOf(events: readonly Envelope[], requestBytes: number): readonly B
 if (process.argv[2] === 'clients') serve(process.argv[3] ?? '', process.argv[4] ?? '');
 
 function serve(url: string, key: string): void {
-  const agent = new Agent({ keepAlive: true });
+  let agent = new Agent();
   let waiting: readonly (readonly Buffer[])[] = [];
   process.on('message', (asked: Sending | 'send') => {
     void answer(asked).then(() => process.send?.('done'));
@@ -90,6 +90,8 @@ function serve(url: string, key: string): void {
   process.send?.('started');
 
   async function answer(asked: Sending | 'send'): Promise<void> {
+    agent.destroy(); // the server closes connections that rest between two rounds
+    agent = new Agent({ keepAlive: true });
     if (asked === 'send') {
       await Promise.all(waiting.map(postAll));
       return;

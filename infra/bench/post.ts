@@ -1,3 +1,4 @@
+import { projectInThread } from '../../src/app/project-in-thread.ts';
 import { serveApi } from '../../src/app/serve-api.ts';
 import { prepareEvents } from '../../src/append/prepare-events.ts';
 import { TOPICS } from '../../src/events/catalogue.ts';
@@ -5,7 +6,6 @@ import { DEFAULT_STAMP } from '../../src/events/envelope.ts';
 import type { LogRecord } from '../../src/log/event-log.ts';
 import type { Platform } from '../../src/platform/open-platform.ts';
 import { createKey } from '../../src/postgres/keys.ts';
-import { runProjections } from '../../src/projections/runner.ts';
 import { waitUntilProjected } from '../../src/projections/wait-until.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
 import type { Outcome } from './outcome.ts';
@@ -26,7 +26,7 @@ const WAIT_MS = 300_000;
 
 /**
  * Measures `POST /v1/events` with a key, as `espalier up` serves it: clients in a process of their own send steps of 1 kB with
- * what belongs to them, until they are in the embedded log, and until all projections of the same process hold them. The
+ * what belongs to them, until they are in the embedded log, and until all projections, in a thread of the server's process, hold them. The
  * baselines append the same records, prepared before, without HTTP. Ways take turns.
  */
 export async function benchPost(stage: Stage): Promise<Outcome> {
@@ -108,8 +108,8 @@ const WAYS: Record<Way, (platform: Platform, clients: Clients, sending: Sending)
   },
 };
 
-function project({ log, database }: Platform) {
-  return runProjections({ log, database });
+function project(platform: Platform) {
+  return projectInThread(platform, SILENT);
 }
 
 async function projected({ log, database }: Platform): Promise<void> {

@@ -28,6 +28,8 @@ export interface Stage {
   /** The Kafka log on that broker, under topic names of its own. */
   kafkaLog(): Promise<EventLog>;
   embeddedLog(): Promise<EventLog>;
+  /** What a process is configured with that uses the same servers: the database, and the log of that kind. */
+  settings(log: 'kafka' | 'embedded'): Promise<Readonly<Record<string, string>>>;
   /** A second stage next to this one, with a database of its own. It closes with this one. */
   another(): Stage;
   /** Makes a topic of the given name for raw clients, removed with the stage. */
@@ -103,6 +105,12 @@ export function openStage(size: Size, env: Readonly<Record<string, string | unde
       const log = await openEmbeddedLog({ url: (await stage.database()).url });
       closing(() => log.close());
       return log;
+    },
+    async settings(log) {
+      const { url } = await stage.database();
+      if (log === 'embedded') return { DATABASE_URL: url };
+      const brokers = (await stage.brokers()).join(',');
+      return { DATABASE_URL: url, KAFKA_BROKERS: brokers, ESPALIER_KAFKA_PREFIX: prefix };
     },
     another() {
       const other = openStage(size, env);

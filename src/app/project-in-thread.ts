@@ -11,6 +11,8 @@ const RUN = fileURLToPath(new URL('../../bin/run.js', import.meta.url));
 const PROGRAM = 'workers/projector.ts';
 const CLOSE_MS = 30_000; // the slice in flight is written first
 
+type Servers = Pick<Platform, 'config' | 'databaseUrl' | 'directUrl'>;
+
 /** The thread that projects ended by itself. */
 export class ProjectorEnded extends Error {
   override readonly name = 'ProjectorEnded';
@@ -21,7 +23,7 @@ export class ProjectorEnded extends Error {
  * that serves or collects. Resolves when the thread is a member of the projectors. @param program what it runs, for `bin/run.js`;
  * a test has programs of its own. @throws ProjectorEnded.
  */
-export async function projectInThread(platform: Platform, logger: Logger, program = PROGRAM): Promise<Subscription> {
+export async function projectInThread(platform: Servers, logger: Logger, program = PROGRAM): Promise<Subscription> {
   const { config, databaseUrl, directUrl } = platform;
   const data: ProjectorData = { config: { ...config, databaseUrl, databaseDirectUrl: directUrl } };
   const worker = new Worker(RUN, { argv: [program], execArgv: [], workerData: data });

@@ -143,7 +143,7 @@ export class Member {
       left.delete(owned);
       this.#inFlight.delete(owned);
       if (owned.unwanted) this.#members.ring();
-      else if (owned.pending || this.#options.together) this.#records.ring(); // others may have waited for it
+      if (owned.pending || this.#options.together) this.#records.ring(); // others may have waited for it
     };
     try {
       const fetched = await fetchRecords(this.#session, taken, this.#options.batchLimit ?? BATCH_LIMIT);

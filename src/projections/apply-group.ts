@@ -48,6 +48,7 @@ export async function applyGroup(db: Db, schemas: readonly string[], offered: re
 function settingOf(schemas: readonly string[]): string {
   const local = {
     ...{ synchronous_commit: 'off', idle_in_transaction_session_timeout: `'${SILENCE_MS}ms'` },
+    lock_timeout: `'1s'`, // who holds a table of one projection for long does not hold up the others
     ...{
       enable_seqscan: 'off',
       enable_hashjoin: 'off',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -70,6 +71,8 @@ def sample_batch(model: Any, requests: Sequence[Asked], done: Callable[[int, lis
 def _draw(logits: torch.Tensor, rows: Sequence[_Row]) -> tuple[list[int], list[float], list[float]]:
     """Draws a token of each row, where the logits are: a vocabulary is large to copy. Returns tokens, their log-probs and
     entropies."""
+    if not logits.is_cuda:
+        logits = logits.cpu()  # some devices have no float64
     logits = logits.float().double()
     temperatures = torch.tensor([row.asked.temperature for row in rows], dtype=torch.float64)[:, None].to(logits.device)
     log_probs = torch.log_softmax(logits / torch.where(temperatures > 0, temperatures, 1.0), -1)
@@ -80,6 +83,12 @@ def _draw(logits: torch.Tensor, rows: Sequence[_Row]) -> tuple[list[int], list[f
     drawn = (probs.cumsum(-1) <= draws).sum(-1).clamp(max=log_probs.shape[-1] - 1)
     chosen = torch.where(temperatures[:, 0] > 0, drawn, logits.argmax(-1))
     return chosen.tolist(), log_probs.gather(-1, chosen[:, None])[:, 0].tolist(), entropies.tolist()
+
+
+def _last_of(module: Any) -> dict[str, int]:
+    """Returns `LAST` where the model takes it; some classes of transformers make logits of every token."""
+    base = module.get_base_model() if hasattr(module, "get_base_model") else module
+    return LAST if "logits_to_keep" in inspect.signature(base.forward).parameters else {}
 
 
 def _mix(seed: int, place: int) -> int:
@@ -125,6 +134,7 @@ class _Stepper:
     def __init__(self, model: Any) -> None:
         self.model = model
         self.past: Any = None
+        self.last = {} if model.is_tiny else _last_of(model.module)
 
     def begin(self, prompts: Sequence[Sequence[int]]) -> torch.Tensor:
         self.rows = [list(prompt) for prompt in prompts]
@@ -160,7 +170,7 @@ class _Stepper:
     def _run(self, ids: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
         with torch.autocast(torch.device(self.model.device).type, torch.bfloat16, enabled=self.model.precision == "bfloat16"):
             output = self.model.module(
-                input_ids=ids, attention_mask=self.attention, position_ids=places, past_key_values=self.past, use_cache=True, **LAST
+                input_ids=ids, attention_mask=self.attention, position_ids=places, past_key_values=self.past, use_cache=True, **self.last
             )
         self.past = output.past_key_values
         return output.logits[:, -1]

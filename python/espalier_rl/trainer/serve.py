@@ -33,6 +33,7 @@ from .tensors import digest_tensors
 LONGEST_BODY = 16 * 2**20
 BATCH = 64  # replies that are drawn at once
 QUIET = 0.01  # seconds without a request after which no more are waited for
+GATHER = 0.05  # seconds for which requests are waited for at most
 
 
 class RequestRefused(Exception):
@@ -119,12 +120,16 @@ class Batches:
                 while not self.waiting:
                     self.arrived.wait()
                 # Clients that were answered together ask again together: the first of them does not go alone.
-                while len(self.waiting) < max(self.latest) and self.arrived.wait(QUIET):
+                until = time.monotonic() + GATHER
+                while self._is_gathering() and time.monotonic() < until and self.arrived.wait(QUIET):
                     pass
                 batch = self._next()
                 self.latest.append(len(batch))
             with self.server.lock:
                 self._draw(batch)
+
+    def _is_gathering(self) -> bool:
+        return len(self.waiting) < max(self.latest) and sum(asked.count for asked, _ in self.waiting) < self.size
 
     def _next(self) -> list[Any]:
         """Takes requests in the order in which they came, as far as they fit; at least one, and one with pictures alone."""

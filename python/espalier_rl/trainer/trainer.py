@@ -124,6 +124,8 @@ class Trainer:
 
         The denominators of a step are the trained tokens and rows of all its micro-batches, so how a step is cut into them changes nothing.
         """
+        if torch.are_deterministic_algorithms_enabled():  # a backward pass that failed may have left it strict
+            torch.use_deterministic_algorithms(True, warn_only=True)
         name = settings["loss"]["name"]
         options = losses.choose_options(name, settings["loss"].get("options", {}))
         check_columns(rows, settings, self)

@@ -114,16 +114,18 @@ export function sumsOf(table: TreeSumsTable, where: RawBuilder<unknown>, trees: 
         .slice(1)
         .map((column) => sql.ref(`${of}.${column}`)),
     );
+  const isKept = sql`exists (select from tree_sums k where k.tree_id = t.tree_id)`;
+  const chosen = table === 'tree_sums' ? where : sql`${where} and ${isKept}`; // a tree may have called tools at its root alone
   // of few each is looked up: a join reads the table of all
   const kept =
     trees === 'many'
-      ? sql`trees t join ${sql.table(table)} k on k.tree_id = t.tree_id where ${where}`
-      : sql`(select t.* from trees t where ${where} offset 0) t
+      ? sql`trees t join ${sql.table(table)} k on k.tree_id = t.tree_id where ${chosen}`
+      : sql`(select t.* from trees t where ${chosen} offset 0) t
         cross join lateral (select k.* from ${sql.table(table)} k where k.tree_id = t.tree_id offset 0) k`;
   return sql`(
     select ${OF_TREE}, ${columns('k')} from ${kept}
     union all
     select ${OF_TREE}, ${columns('p')} from (
-      select t.* from trees t where ${where} and not exists (select from tree_sums k where k.tree_id = t.tree_id) offset 0) t
+      select t.* from trees t where ${where} and not ${isKept} offset 0) t
     cross join lateral (${TREE_SUMS[table].of}) p)`;
 }

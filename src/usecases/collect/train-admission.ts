@@ -68,7 +68,9 @@ export function openAdmission(
       signal.throwIfAborted();
       const looked = performance.now();
       const count = moves?.count ?? 0;
-      if (spare.places > 0 && moves && spare.count === count && looked - spare.at < FRESH_MS && !spare.owed.has(treeId)) {
+      const isFresh =
+        spare.count === count && looked - spare.at < FRESH_MS && (untilVersion === null || spare.newest < untilVersion);
+      if (spare.places > 0 && moves && isFresh && !spare.owed.has(treeId)) {
         spare.places -= 1;
         return begin(treeId, spare.newest, spare.newest, signal);
       }

@@ -38,7 +38,7 @@ export interface BatcherWorld {
 
 /**
  * Whether anything follows for a lineage from what the read models hold now: asked without the lock and the waits of
- * `planLineage`, which decides. What they do not hold yet moves the cursor of the pool, and is asked about then. @throws
+ * `planLineage`, which decides. What they do not hold yet moves a cursor of `OF_POOL`, and is asked about then. @throws
  * TrainingRefused.
  */
 export async function isPlannable(db: Db, lineage: LineageRecord): Promise<boolean> {
@@ -142,7 +142,8 @@ interface PlanInput {
   readonly ends: Offsets;
 }
 
-const OF_POOL = [trainingPool, owners];
+/** Hold the samples of a policy, and in which project each is. */
+export const OF_POOL = [trainingPool, owners];
 /** Hold what `readRecordFaults` asks for. */
 const OF_RECORDS = [stepTree, prompts];
 

@@ -3,11 +3,10 @@ import { formatPosition } from '../../../log/position.ts';
 import type { Notices } from '../../../postgres/notices.ts';
 import { isDatabaseFault } from '../../../projections/fault.ts';
 import { readLineages } from '../../../projections/training-pool/read-lineages.ts';
-import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
 import { ProjectionsBehind, readCursor } from '../../../projections/wait-until.ts';
 import { rest } from '../../../runtime/retry.ts';
 import { TrainingRefused } from './declare-training.ts';
-import { type BatcherWorld, isPlannable, planLineage } from './plan-lineage.ts';
+import { type BatcherWorld, isPlannable, OF_POOL, planLineage } from './plan-lineage.ts';
 
 export type BatcherReport =
   | {
@@ -43,7 +42,7 @@ export async function runBatcher(options: BatcherOptions, signal: AbortSignal): 
   while (!signal.aborted) {
     const seen = options.notices.count;
     try {
-      const position = formatPosition(await readCursor(options.db, trainingPool));
+      const position = (await Promise.all(OF_POOL.map((each) => readCursor(options.db, each)))).map(formatPosition).join(' ');
       const settled: boolean = position === looked || (await planAll(options, report, signal));
       looked = settled ? position : null;
       if (settled) await options.notices.beyond(seen, LOOK_MS, signal);

@@ -16,9 +16,12 @@ export class CopyBinary {
   readonly take: (row: Buffer) => void;
   /** As `How` has it. */
   readonly opening: readonly string[] | undefined;
-  constructor(take: (row: Buffer) => void, opening?: readonly string[]) {
+  /** Whether a row that is refused ends the connection, as of a statement that is metered. */
+  readonly metered: boolean;
+  constructor(take: (row: Buffer) => void, opening?: readonly string[], metered = false) {
     this.take = take;
     this.opening = opening;
+    this.metered = metered;
   }
 }
 
@@ -73,12 +76,12 @@ export class CopyingClient extends pg.Client {
     });
   }
 
-  #copyBinary(statement: string, { take, opening }: CopyBinary): Promise<pg.QueryResult> {
+  #copyBinary(statement: string, { take, opening, metered }: CopyBinary): Promise<pg.QueryResult> {
     return new Promise((resolve, reject) => {
       const done = (error: unknown, result: unknown) => (error ? reject(error) : resolve(result as pg.QueryResult));
       const copy = `copy (${statement}) to stdout (format binary)`;
       const text = opening ? [...opening, copy, 'commit'].join('; ') : copy;
-      const query = new Copying({ text }, done, take);
+      const query = new Copying({ text }, done, take, metered);
       Reflect.apply(pg.Client.prototype.query, this, [query]);
     });
   }
@@ -172,16 +175,23 @@ class CopyingIn extends (pg.Query as unknown as new (config: pg.QueryConfig, don
 
 /**
  * COPY in its binary form: Postgres sends each row as a message of its own, which pg hands over as it lies in its buffer. Once a
- * row is refused, the others are read and dropped.
+ * row is refused, the others are read and dropped; of a metered one, where Postgres may have much to send, the connection ends.
  */
-class Copying extends (pg.Query as unknown as new (config: pg.QueryConfig, done: CopyDone) => object) {
+class Copying extends (pg.Query as unknown as new (config: pg.QueryConfig, done: CopyDone) => Described) {
   readonly #take: (row: Buffer) => void;
   readonly #refused: { error: unknown };
-  constructor(config: pg.QueryConfig, done: CopyDone, take: (row: Buffer) => void) {
+  readonly #metered: boolean;
+  #wire: Wire | undefined;
+  constructor(config: pg.QueryConfig, done: CopyDone, take: (row: Buffer) => void, metered: boolean) {
     const refused: { error: unknown } = { error: undefined };
-    super(config, (error, result) => done(error ?? refused.error, result));
+    super(config, (error, result) => done(refused.error ?? error, result));
     this.#take = take;
     this.#refused = refused;
+    this.#metered = metered;
+  }
+  override submit(connection: Wire): Error | null {
+    this.#wire = connection;
+    return super.submit(connection);
   }
   handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
     if (this.#refused.error !== undefined) return;
@@ -189,6 +199,7 @@ class Copying extends (pg.Query as unknown as new (config: pg.QueryConfig, done:
       this.#take(chunk);
     } catch (error) {
       this.#refused.error = error;
+      if (this.#metered) this.#wire?.stream.destroy();
     }
   }
 }

@@ -86,10 +86,11 @@ export class MeteredConnection implements DatabaseConnection {
 }
 
 function charged({ take }: CopyBinary, meter: StatementMeter, opening: How['opening']): CopyBinary {
-  return new CopyBinary((row) => {
+  const charge = (row: Buffer): void => {
     meter.row(row.length);
     take(row);
-  }, opening);
+  };
+  return new CopyBinary(charge, opening, true);
 }
 
 /** An error of the driver is made in its socket's handler; its stack alone says nothing of who sent the statement. */

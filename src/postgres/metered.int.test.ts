@@ -72,6 +72,19 @@ test('rows of a metered COPY end after its time, the limit ends with them, and i
   expect(rows).toEqual([{ limit: '0', xact: null }]);
 });
 
+test('rows of a metered COPY that are more than its meter takes end there, and the pool serves the next one', async () => {
+  const meter = meterOf(10);
+  let taken = 0;
+  const copy = (limit: StatementMeter, rows: number) =>
+    eachCopied(metered(database.db, limit), sql`select generate_series(1, ${sql.lit(rows)}::bigint) as n`, () => {
+      taken++;
+    });
+  await expect(copy(meter, 10_000_000_000)).rejects.toThrow('more than 10 rows'); // all of them would take an hour
+  expect(taken).toBeLessThanOrEqual(10);
+  await copy(meterOf(100), 12);
+  expect((await sql`select 1 as n`.execute(database.db)).rows).toEqual([{ n: 1 }]);
+});
+
 test('a metered statement has the transaction around it in the same go', async () => {
   const client = await database.pool.connect();
   const sent: string[] = [];

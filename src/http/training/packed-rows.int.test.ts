@@ -3,7 +3,9 @@ import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { MemoryBlobs } from '../../testing/memory-blobs.ts';
 import { recordBatches } from '../../testing/record-batches.ts';
+import { recordGroup } from '../../testing/record-training.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
+import { readRewardState } from '../../training/rows/reward-state.ts';
 import { createPackedRows } from './packed-rows.ts';
 
 const database = useTestDatabase({ emptied: 'never' });
@@ -35,6 +37,37 @@ test('packed rows are cached for the next reader until a reward is revised or th
   const kept = await small.get(second, 'step');
   await small.get(first, 'step');
   expect(await small.get(second, 'step')).not.toBe(kept);
+});
+
+test('packed rows are others when a reward of the greedy rollout that their group is compared with is revised', async () => {
+  const builder = new EventBuilder('compared');
+  const { batchIds, runId } = recordBatches(builder, { policyId: 'compared' });
+  const [batchId = ''] = batchIds;
+  await givenEvents(database.db, builder.events);
+  const before = await readRewardState(database.db, batchId);
+  const group = await database.db
+    .selectFrom('batchSamples as b')
+    .innerJoin('trees as t', 't.treeId', 'b.treeId')
+    .innerJoin('samples as s', 's.rolloutId', 'b.rolloutId')
+    .select(['t.alias', 's.oldestVersion'])
+    .where('b.batchId', '=', batchId)
+    .executeTakeFirstOrThrow();
+  const baseline = builder.run('baseline', { config: { training: { policyId: 'compared', channel: 'baseline' } } });
+  const from = builder.events.length;
+  const version = Number(group.oldestVersion);
+  recordGroup(builder, baseline, group.alias, { policyId: 'compared', version, rewards: [1] });
+  const greedy = builder.events.slice(from);
+  await givenEvents(database.db, [...builder.events.slice(0, from).filter(({ type }) => type === 'RunStarted'), ...greedy]);
+  const compared = await readRewardState(database.db, batchId);
+  expect(compared).not.toBe(before);
+  const reward = greedy.find((event) => event.type === 'RewardAssigned');
+  if (reward?.type !== 'RewardAssigned') throw new Error('a reward was recorded');
+  const { rewardId, treeId } = reward.data;
+  const scorer = { name: 'judge', revision: '2' };
+  await givenEvents(database.db, [
+    builder.record('RewardRevised', { rewardId, treeId, value: 7, scorer, reason: 'seen again' }, runId),
+  ]);
+  expect(await readRewardState(database.db, batchId)).not.toBe(compared);
 });
 
 test('rows that could not be read are requested again, and the failure is not cached', async () => {

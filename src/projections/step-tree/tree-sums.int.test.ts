@@ -53,6 +53,17 @@ async function summedTrees(): Promise<readonly string[]> {
   return rows.map(({ treeId }) => treeId);
 }
 
+test('a tool that a closed tree called at its root alone is counted once', async () => {
+  const builder = new EventBuilder('root alone');
+  const run = builder.run('root alone');
+  const tree = builder.tree(run, 'root alone');
+  call(builder, run, tree, tree.rootStepId, 0);
+  builder.closeTree(tree, 0);
+  await givenEvents(database.db, builder.events);
+  const counted = await aggregate(database.db, 'TOOL', { runIds: [run] }, PARTS);
+  expect(counted.map(({ tools }) => tools?.calls)).toEqual([1]);
+});
+
 test('sums are kept of closed trees, and every answer is the same where none are kept', async () => {
   const { builder, run, closed } = record();
   await givenEvents(database.db, builder.events);

@@ -26,8 +26,8 @@ const WAIT_MS = 300_000;
 
 /**
  * Measures `POST /v1/events` with a key, as `espalier up` serves it: clients in a process of their own send steps of 1 kB with
- * what belongs to them, until they are in the embedded log, and until all projections, in a thread of the server's process, hold them. The
- * baselines append the same records, prepared before, without HTTP. Ways take turns.
+ * what belongs to them, until they are in the embedded log, and until all projections, in a thread of the server's process, hold
+ * them. The baselines append the same records, prepared before, without HTTP. Ways take turns.
  */
 export async function benchPost(stage: Stage): Promise<Outcome> {
   const platform = await openStagePlatform(stage);

@@ -7,7 +7,9 @@ import { readConfig } from '../../src/runtime/config.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
 import type { Stage } from './stage.ts';
 
-/** Projects a stage's log as `espalier up` does: in a thread of the process, with connections of its own. Who starts it closes it. */
+/**
+ * Projects a stage's log as `espalier up` does: in a thread of the process, with connections of its own. Who starts it closes it.
+ */
 export async function projectOnStage(stage: Stage, log: 'kafka' | 'embedded'): Promise<Subscription> {
   const home = await mkdtemp(join(tmpdir(), 'espalier-bench-home-'));
   stage.closing(() => rm(home, { recursive: true, force: true }));

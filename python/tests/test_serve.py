@@ -196,7 +196,7 @@ class Protocol(unittest.TestCase):
             drawn(model, requests, done)
 
         self.model.batches.latest.extend([40, 40])  # as many were answered at once before
-        with ThreadPoolExecutor(40) as pool, mock.patch.multiple(serve, QUIET=30, sample_batch=counted):
+        with ThreadPoolExecutor(40) as pool, mock.patch.multiple(serve, QUIET=30, GATHER=30, sample_batch=counted):
             answers = list(pool.map(lambda i: self.post("/chat/completions", {"messages": CHAT, "max_tokens": 1, "seed": i}), range(40)))
         self.assertEqual(({status for status, _ in answers}, sizes), ({200}, [40]))
 

@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: ff48e488d3c3bec6
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: d831fc4198112817
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 

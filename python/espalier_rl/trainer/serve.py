@@ -33,7 +33,7 @@ from .tensors import digest_tensors
 LONGEST_BODY = 16 * 2**20
 BATCH = 64  # replies that are drawn at once
 QUIET = 0.01  # seconds without a request after which no more are waited for
-GATHER = 0.05  # seconds for which requests are waited for at most
+GATHER = 0.25  # seconds for which requests are waited for at most
 
 
 class RequestRefused(Exception):

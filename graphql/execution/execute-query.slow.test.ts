@@ -195,17 +195,37 @@ async function ask(execution: keyof typeof executions, query: string, root: () =
   return { status: answer.status, text: await answer.text(), counted };
 }
 
+/** Runs a test over yoga's executor, which leaves rejections that nobody handles where an item fails while others wait. */
+async function withoutRejectionsOfYoga(run: () => Promise<void>): Promise<void> {
+  const listeners = process.listeners('unhandledRejection');
+  const ours: unknown[] = [];
+  process.removeAllListeners('unhandledRejection');
+  process.on('unhandledRejection', (error) => {
+    if (!(error instanceof Error && error.stack?.includes('@graphql-tools/executor'))) ours.push(error);
+  });
+  try {
+    await run();
+    await new Promise((resolve) => setTimeout(resolve, 50)); // the last of them come behind the answer
+    expect(ours).toEqual([]);
+  } finally {
+    process.removeAllListeners('unhandledRejection');
+    for (const listener of listeners) process.on('unhandledRejection', listener);
+  }
+}
+
 test("a query is answered to the byte as by yoga's executor, errors and their places included, and as many fields are counted", async () => {
-  await fc.assert(
-    fc.asyncProperty(node, selection, fc.constantFrom('node', 'nodeSure'), async (root, below, field) => {
-      const query = `query ($times: Int! = 2, $yes: Boolean! = true, $no: Boolean! = false) { ${field} ${below} used: ${field} { said(times: $times) text @skip(if: $yes) odd @include(if: $no) ...Some } }
-        fragment Some on Node { text whole }`;
-      const answer = await ask('ours', query, root, {});
-      expect(answer).toEqual(await ask("yoga's", query, root, {}));
-      expect(answer.text).not.toContain('GRAPHQL_VALIDATION_FAILED');
-    }),
-    { numRuns: 100 },
-  );
+  await withoutRejectionsOfYoga(async () => {
+    await fc.assert(
+      fc.asyncProperty(node, selection, fc.constantFrom('node', 'nodeSure'), async (root, below, field) => {
+        const query = `query ($times: Int! = 2, $yes: Boolean! = true, $no: Boolean! = false) { ${field} ${below} used: ${field} { said(times: $times) text @skip(if: $yes) odd @include(if: $no) ...Some } }
+          fragment Some on Node { text whole }`;
+        const answer = await ask('ours', query, root, {});
+        expect(answer).toEqual(await ask("yoga's", query, root, {}));
+        expect(answer.text).not.toContain('GRAPHQL_VALIDATION_FAILED');
+      }),
+      { numRuns: 100 },
+    );
+  });
 });
 
 test.each([

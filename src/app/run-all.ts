@@ -1,4 +1,5 @@
 import type { Platform } from '../platform/open-platform.ts';
+import { type ClosingPart, closeInTurn } from '../runtime/close-in-turn.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { batch } from '../usecases/train/batch.ts';
@@ -10,41 +11,27 @@ import { serveApi } from './serve-api.ts';
 
 /**
  * Runs everything that waits for work in this process: projections, batcher, relay, retention and API. Projections fold in a
- * thread of their own where there is a second processor: they take as much of one as collecting does. `close` ends them; the
- * platform stays the caller's.
+ * thread of their own where there is a second processor: they take as much of one as collecting does. It resolves while that
+ * thread still starts; one that cannot ends `finished`. `close` ends them all; the platform stays the caller's.
  */
 export async function runAll(platform: Platform, logger: Logger): Promise<Running & { readonly url: string }> {
   const projecting = platform.config.cores > 1 ? projectInThread(platform, logger) : project(platform, logger);
-  projecting.catch(() => undefined); // it is awaited below
-  const server = await serveApi(platform, logger).catch(async (error: unknown) => {
-    await (await projecting.catch(() => null))?.close();
-    throw error;
-  });
+  projecting.catch(() => undefined); // `finished` says so
+  const opened: ClosingPart[] = [{ what: 'projections', close: async () => (await projecting.catch(() => null))?.close() }];
+  const closing = <T extends Pick<Running, 'close'>>(what: string, running: T): T => {
+    opened.push({ what, close: () => running.close() });
+    return running;
+  };
+  const close = () => closeInTurn(opened.splice(0).reverse());
   try {
-    const subscription = await projecting;
-    const relaying = await relay(platform, logger).catch(async (error: unknown) => {
-      await subscription.close();
-      throw error;
-    });
-    const batching = await batch(platform, logger).catch(async (error: unknown) => {
-      await relaying.close();
-      await subscription.close();
-      throw error;
-    });
-    const retaining = keepRetention(platform, logger);
-    return {
-      url: server.url,
-      finished: Promise.race([subscription.finished, relaying.finished, batching.finished]),
-      async close() {
-        await retaining.close();
-        await batching.close();
-        await relaying.close();
-        await subscription.close();
-        await server.close();
-      },
-    };
+    const server = closing('the API', await serveApi(platform, logger));
+    const relaying = closing('the relay', await relay(platform, logger));
+    const batching = closing('the batcher', await batch(platform, logger));
+    closing('retention', keepRetention(platform, logger));
+    const projected = projecting.then(({ finished }) => finished);
+    return { url: server.url, finished: Promise.race([projected, relaying.finished, batching.finished]), close };
   } catch (error) {
-    await server.close();
+    await close();
     throw error;
   }
 }

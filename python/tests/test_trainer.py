@@ -4,6 +4,7 @@ What is recorded is what is trained, and no cut, padding, kill or restart change
 """
 
 import copy
+import hashlib
 import tempfile
 import unittest
 from pathlib import Path
@@ -18,7 +19,7 @@ try:
     from espalier_rl.trainer.checkpoints import CheckpointDamaged, load_checkpoint, save_checkpoint
     from espalier_rl.trainer.language_model import ModelRefused, open_model
     from espalier_rl.trainer.rows import RowsRefused, read_rows
-    from espalier_rl.trainer.tensors import decode_tensors, digest_tensors, encode_tensors
+    from espalier_rl.trainer.tensors import TensorError, decode_tensors, digest_tensors, encode_tensors, read_tensors, write_tensors
     from espalier_rl.trainer.trainer import NotFinite, Trainer
 except ImportError:
     torch = None
@@ -225,6 +226,23 @@ class Tensors(unittest.TestCase):
         self.assertEqual(list(again), ["a", "b", "e"])
         for name, tensor in tensors.items():
             torch.testing.assert_close(again[name], tensor)
+
+    def test_a_file_of_tensors_has_the_same_bytes_and_does_not_follow_what_is_written_to_them(self):
+        tensors = {"b": torch.arange(6, dtype=torch.float32).reshape(2, 3), "a": torch.tensor([1], dtype=torch.int8), "e": torch.empty(0), "t": torch.ones(4, 2).T}
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "some.safetensors"
+            write_tensors(file, tensors)
+            self.assertEqual(file.read_bytes(), encode_tensors(tensors))
+            self.assertEqual(digest_tensors(tensors), hashlib.sha256(file.read_bytes()).hexdigest())
+            again = read_tensors(file)
+            for name, tensor in tensors.items():  # the one byte of "a" leaves "b" where no float may lie
+                torch.testing.assert_close(again[name], tensor)
+            again["t"].zero_()
+            self.assertEqual(file.read_bytes(), encode_tensors(tensors))
+            for damaged in (b"", b"short", file.read_bytes()[:-1]):
+                file.write_bytes(damaged)
+                with self.assertRaises(TensorError):
+                    read_tensors(file)
 
     def test_the_reference_implementation_reads_the_same_tensors(self):
         try:

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import torch
 
 from .language_model import ModelRefused
 from .sharding import like, whole
-from .tensors import TensorError, decode_tensors, digest_tensors, encode_tensors
+from .tensors import TensorError, digest_tensors, read_tensors, write_tensors
 
 FORMAT = "espalier-torch/1"
 
@@ -36,15 +37,18 @@ def save_checkpoint(trainer: Any, folder: str | Path) -> dict[str, Any]:
     if not first:  # it only took part in putting the tensors together
         return {}
     folder.mkdir(parents=True, exist_ok=True)
-    state = {"format": FORMAT, "weights": digest_tensors(weights), "steps": trainer.steps, "rest": digest_tensors(rest)}
-    state["checkpoint"] = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
-    target = folder / state["checkpoint"]
-    if target.exists():
-        return state
-    partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder))
+    partial, target = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder)), folder
     try:
-        trainer.model.save(partial, weights)
-        (partial / "trainer.safetensors").write_bytes(encode_tensors(rest))
+        with ThreadPoolExecutor() as threads:  # hashing, writing and waiting for the disk go on side by side
+            digests = [threads.submit(digest_tensors, each) for each in (weights, rest)]
+            written = threads.submit(write_tensors, partial / "trainer.safetensors", rest)
+            trainer.model.save(partial, weights)
+            written.result()
+            state = {"format": FORMAT, "weights": digests[0].result(), "steps": trainer.steps, "rest": digests[1].result()}
+        state["checkpoint"] = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
+        target = folder / state["checkpoint"]
+        if target.exists():
+            return state
         (partial / "state.json").write_text(json.dumps(state, sort_keys=True))
         for file in partial.iterdir():
             _sync(file)
@@ -53,7 +57,7 @@ def save_checkpoint(trainer: Any, folder: str | Path) -> dict[str, Any]:
         _sync(folder)
     except OSError:
         # Another process may have written the same checkpoint meanwhile: its bytes are these.
-        if not target.exists():
+        if target == folder or not target.exists():
             raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -65,13 +69,15 @@ def load_checkpoint(trainer: Any, folder: str | Path) -> dict[str, Any]:
     folder = Path(folder)
     try:
         state: dict[str, Any] = json.loads((folder / "state.json").read_text())
-        rest = decode_tensors((folder / "trainer.safetensors").read_bytes())
+        rest = read_tensors(folder / "trainer.safetensors")
         fresh = trainer.model.read(folder)
     except (OSError, ValueError, RuntimeError, TensorError, ModelRefused) as error:
         raise CheckpointDamaged(f"{folder} is no whole checkpoint: {error}") from error
     if state.get("format") != FORMAT:
         raise CheckpointDamaged(f"{folder} has the format {state.get('format')!r}, not {FORMAT!r}")
-    if digest_tensors(fresh) != state["weights"] or digest_tensors(rest) != state["rest"]:
+    with ThreadPoolExecutor() as threads:
+        found = list(threads.map(digest_tensors, (fresh, rest)))
+    if found != [state["weights"], state["rest"]]:
         raise CheckpointDamaged(f"the tensors of {folder} are not those that were written")
     try:
         trainer.model.put(fresh)
@@ -103,7 +109,8 @@ def _restore_optimiser(trainer: Any, rest: Any) -> None:
         if index >= len(parameters) or entry["exp_avg"].shape != parameters[index].shape:
             raise KeyError(f"moments of a parameter {index} that is not there or of another shape")
         for name in ("exp_avg", "exp_avg_sq"):
-            entry[name] = like(parameters[index], entry[name])
+            # A copy: what was read lies over the pages of the file.
+            entry[name] = like(parameters[index], entry[name].clone())
     trainer.optimiser.load_state_dict({**own, "state": state})
 
 

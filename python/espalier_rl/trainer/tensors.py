@@ -9,8 +9,11 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import json
+import mmap
+import os
 import struct
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -40,8 +43,32 @@ def encode_tensors(tensors: Mapping[str, torch.Tensor]) -> bytes:
     return b"".join([header, *parts])
 
 
+def write_tensors(path: str | Path, tensors: Mapping[str, torch.Tensor]) -> None:
+    """Writes the safetensors bytes of named tensors to a file, and syncs it. Nothing is copied in memory."""
+    header, parts = _lay_out(tensors)
+    with open(path, "wb", buffering=0) as file:
+        for part in (header, *parts):
+            rest = memoryview(part)
+            while rest:  # Linux writes 2 GiB at a time at most
+                rest = rest[file.write(rest) :]
+        os.fsync(file.fileno())
+
+
+def read_tensors(path: str | Path) -> dict[str, torch.Tensor]:
+    """Reads named tensors from a file. They lie over its pages, which are copied where a tensor is written to. Raises TensorError."""
+    with open(path, "rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            raise TensorError(f"{path} is empty")
+        return _read(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
+
+
 def decode_tensors(data: bytes) -> dict[str, torch.Tensor]:
     """Reads named tensors. Raises TensorError that says what is wrong."""
+    # A copy, because a tensor over bytes that Python owns must not be written to.
+    return _read(bytearray(data))
+
+
+def _read(data: bytearray | mmap.mmap) -> dict[str, torch.Tensor]:
     if len(data) < 8:
         raise TensorError(f"{len(data)} bytes are too few for a safetensors header")
     (length,) = struct.unpack_from("<Q", data)
@@ -61,9 +88,10 @@ def decode_tensors(data: bytes) -> dict[str, torch.Tensor]:
                 count *= side
             if begin < 0 or end - begin != count * dtype.itemsize or start + end > len(data):
                 raise TensorError(f"tensor {name} does not fit its bytes")
-            # A copy, because a tensor over bytes that Python owns must not be written to.
-            raw = bytearray(data[start + begin : start + end])
-            result[name] = torch.frombuffer(raw, dtype=dtype).reshape(shape) if count else torch.empty(shape, dtype=dtype)
+            aligned = data if (start + begin) % dtype.itemsize == 0 else bytearray(data[start + begin : start + end])
+            at = start + begin if aligned is data else 0
+            values = torch.frombuffer(aligned, dtype=dtype, count=count, offset=at) if count else torch.empty(0, dtype=dtype)
+            result[name] = values.reshape(shape)
         return result
     except (ValueError, KeyError, TypeError) as error:
         raise TensorError(f"the safetensors header cannot be read: {error!r}") from error
@@ -83,10 +111,16 @@ def _lay_out(tensors: Mapping[str, torch.Tensor]) -> tuple[bytes, list[Any]]:
     for name in sorted(tensors):
         tensor = tensors[name].detach().to("cpu").contiguous()
         size = tensor.numel() * tensor.element_size()
-        # string_at copies the memory in one piece; tolist or numpy would need a pass per value, or a package more.
-        parts.append(ctypes.string_at(tensor.data_ptr(), size) if size else b"")
+        parts.append(_memory(tensor, size) if size else b"")
         entries[name] = {"dtype": NAMES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [offset, offset + size]}
         offset += size
     text = json.dumps(entries, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     return struct.pack("<Q", len(text)) + text, parts
+
+
+def _memory(tensor: torch.Tensor, size: int) -> Any:
+    """Returns the memory of a tensor as a buffer, which keeps the tensor alive; numpy would need a package more."""
+    memory = (ctypes.c_char * size).from_address(tensor.data_ptr())
+    memory.tensor = tensor
+    return memory

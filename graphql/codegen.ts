@@ -20,6 +20,7 @@ const mappers = {
   ExperimentStage: '../../src/usecases/experiment/recorded-arms.ts#RecordedStage',
   ArmResult: '../../src/usecases/experiment/report.ts#ArmResult as ArmResultModel',
   Run: `${READ}/runs/read-runs.ts#RunRecord`,
+  ImageTotals: '../models.ts#ImageTotalsModel',
   RunEnvironment: '../models.ts#RunEnvironmentModel',
   ForkOrigin: `${READ}/runs/read-forks.ts#ForkOrigin as ForkOriginModel`,
   Evaluation: `${READ}/evaluations/read-evaluations.ts#EvaluationRecord`,

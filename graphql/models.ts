@@ -4,6 +4,7 @@ import type { FirstDivergence } from '../src/domain/tree/first-divergence.ts';
 import type { DataOf } from '../src/events/catalogue.ts';
 import type { Packed } from '../src/events/schemas/values.ts';
 import type { TextQuery } from '../src/projections/answers/text-query.ts';
+import type { ImageTotals } from '../src/projections/images/read-image-totals.ts';
 import type { SegmentRecord } from '../src/projections/images/read-segments.ts';
 import type { RecordedPrompt } from '../src/projections/prompts/read-prompts.ts';
 import type { RunRecord } from '../src/projections/runs/read-runs.ts';
@@ -21,6 +22,11 @@ export type RevisionTurnModel = RevisedTurn & { readonly leafStepId: string };
 export type CapturedChoiceModel = DataOf<'CallCaptured'>['choices'][number];
 
 /** A policy at a version, whether or not the record says what it was made of. */
+/** How many images of a run differ is read where it is asked for. */
+export interface ImageTotalsModel extends Omit<ImageTotals, 'ofId' | 'images'> {
+  readonly images: number | (() => Promise<number>);
+}
+
 export interface PolicyVersionModel {
   readonly id: string;
   readonly version: number;

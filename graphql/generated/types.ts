@@ -1,6 +1,6 @@
 // Written by graphql/codegen.ts from graphql/schema; `npm run codegen` writes it again.
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
-import type { Root, ReachedModel, RunEnvironmentModel, OutlineBackUpsModel, CapturedChoiceModel, RevisionTurnModel, HistorySegmentModel, PromptModel, PromptMessageModel, PromptPartModel, DiscardedSamplesModel, PolicyVersionModel, AnnotationsRecordedModel, FoundSteps, FoundStep, RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';
+import type { Root, ReachedModel, ImageTotalsModel, RunEnvironmentModel, OutlineBackUpsModel, CapturedChoiceModel, RevisionTurnModel, HistorySegmentModel, PromptModel, PromptMessageModel, PromptPartModel, DiscardedSamplesModel, PolicyVersionModel, AnnotationsRecordedModel, FoundSteps, FoundStep, RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';
 import type { LargeTextModel } from '../large-text.ts';
 import type { EventDeliveryModel } from '../live/event-delivery-model.ts';
 import type { ExperimentRecord } from '../../src/projections/runs/read-experiments.ts';
@@ -5172,7 +5172,7 @@ export type ResolversTypes = {
   HistoryKind: HistoryKind;
   HistorySegment: ResolverTypeWrapper<HistorySegmentModel>;
   RenderSpec: ResolverTypeWrapper<RenderSpecRecord>;
-  ImageTotals: ResolverTypeWrapper<ImageTotals>;
+  ImageTotals: ResolverTypeWrapper<ImageTotalsModel>;
   Trace: ResolverTypeWrapper<TraceModel>;
   TraceEvents: ResolverTypeWrapper<Omit<TraceEvents, 'first'> & { first: ReadonlyArray<ResolversTypes['TraceEvent']> }>;
   TraceEvent: ResolverTypeWrapper<EventPlace>;
@@ -5414,7 +5414,7 @@ export type ResolversParentTypes = {
   ImageSize: ImageSize;
   HistorySegment: HistorySegmentModel;
   RenderSpec: RenderSpecRecord;
-  ImageTotals: ImageTotals;
+  ImageTotals: ImageTotalsModel;
   Trace: TraceModel;
   TraceEvents: Omit<TraceEvents, 'first'> & { first: ReadonlyArray<ResolversParentTypes['TraceEvent']> };
   TraceEvent: EventPlace;

@@ -2,7 +2,7 @@ import type DataLoader from 'dataloader';
 import { readPublishedMetrics } from '../../src/projections/answers/read-published-metrics.ts';
 import { readEvaluations } from '../../src/projections/evaluations/read-evaluations.ts';
 import { HISTORY_IMAGE_ORDERINGS } from '../../src/projections/images/read-history-images.ts';
-import { readImageTotalsOfRuns } from '../../src/projections/images/read-image-totals.ts';
+import { countDifferingImages, readImageTotalsOfRuns } from '../../src/projections/images/read-image-totals.ts';
 import { readRenderSpecsOfRuns } from '../../src/projections/images/read-render-specs.ts';
 import { readOwners } from '../../src/projections/owners/read-owners.ts';
 import { readDrift } from '../../src/projections/prompts/read-drift.ts';
@@ -49,6 +49,7 @@ const imageTotals = loadedBy((db) =>
     ({ ofId }) => ofId,
   ),
 );
+const differingImages = loadedBy((db) => one((ids) => countDifferingImages(db, ids), runOf));
 const renderSpecs = loadedBy((db) => many((ids) => readRenderSpecsOfRuns(db, ids), runOf));
 const depthTotals = loadedBy((db) => many((ids) => readDepthTotals(db, ids), runOf));
 const evaluation = loadedBy((db) => one((ids) => readEvaluations(db, ids), runOf));
@@ -82,7 +83,10 @@ export const Run: RunResolvers = {
   failures: async ({ id }, { first }, context) => (await failures(context).load(id)).slice(0, bounded('first', first, FAILURES)),
   lastReturns: async ({ id }, { last }, context) =>
     (await lastReturns(context)(bounded('last', last, LAST_RETURNS)).load(id)).map(({ value }) => value),
-  imageTotals: async ({ id }, _, context) => known(await imageTotals(context).load(id), id),
+  imageTotals: async ({ id }, _, context) => ({
+    ...known(await imageTotals(context).load(id), id),
+    images: async () => known(await differingImages(context).load(id), id).images,
+  }),
   historyImages: ({ id }, args, { loaders }) =>
     connect(
       args,

@@ -36,7 +36,9 @@ export async function aggregateRollouts(
   const asked = selectedFields(info);
   const ofRollouts = selectedFields({ fieldNodes: asked.get('rollouts') ?? [], fragments: info.fragments });
   const counts = [...ofRollouts.keys()].every((field) => COUNTED.has(field));
+  const ofImages = selectedFields({ fieldNodes: asked.get('images') ?? [], fragments: info.fragments });
   const parts = PARTS.filter((part) => asked.has(part)).map((part) => (part === 'rollouts' && counts ? 'counts' : part));
+  if (ofImages.has('images')) parts.push('differing');
   const groups = await aggregate(
     db,
     by,

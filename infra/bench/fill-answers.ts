@@ -157,5 +157,8 @@ const TABLES = [
     'backups',
     'tree_sums',
     'tree_tools',
+    'tree_images',
+    'run_versions',
+    'label_counts',
   ],
 ];

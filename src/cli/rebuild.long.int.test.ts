@@ -85,6 +85,7 @@ test('a rebuild killed midway resumes, takes over, swaps back and is retired', a
       'divergences: 0',
       'rollouts: 8',
       'run_counts: 3',
+      'run_versions: 3',
       'steps: 40',
       'tool_calls: 0',
       'tree_sums: 0',
@@ -156,9 +157,9 @@ test('a replay of projections exits with 1 where a table differs, names the row,
   const replay = (...flags: string[]) =>
     startProcess('src/cli/main.ts', ['replay', 'projections', ...flags], environmentOf(platform));
   const equal = replay('--name', 'step-tree', 'runs', '--run', run.runId);
-  expect([await equal.ended, equal.stdout().split('\n').at(-2)]).toEqual([0, 'equal: projections, 11 compared']);
+  expect([await equal.ended, equal.stdout().split('\n').at(-2)]).toEqual([0, 'equal: projections, 12 compared']);
   const recorded = await db.selectFrom('replays').select(['runId', 'mode', 'outcome', 'compared']).execute();
-  expect(recorded).toEqual([{ runId: run.runId, mode: 'projections', outcome: 'equal', compared: 11 }]);
+  expect(recorded).toEqual([{ runId: run.runId, mode: 'projections', outcome: 'equal', compared: 12 }]);
 
   const step = await db.selectFrom('steps').select('stepId').where('depth', '=', 3).orderBy('stepId').executeTakeFirstOrThrow();
   await sql`update step_tree_v1.steps set observation = 'forged' where step_id = ${step.stepId}`.execute(db);

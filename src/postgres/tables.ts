@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: d831fc4198112817
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: c232b0640f226163
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 

@@ -27,7 +27,9 @@ export const INDEX_QUESTIONS: Readonly<Record<string, readonly [file: string, qu
   held_spans_rollout: ['held-spans/held-spans', `where rollout_id = ${U2}`],
   held_spans_waiting: ['held-spans/read-waiting', 'where not placed'],
   history_images_tree: ['images/read-history-images', `where tree_id = ${U} order by log_offset`],
-  history_images_run: ['images/read-history-images', `where run_id = ${U}`],
+  history_images_tokens: ['images/read-history-images', `where run_id = ${U} ${page('vision_tokens desc, step_id desc')}`],
+  history_images_differing: ['images/read-image-totals', `where run_id = ${U} order by image_id collate "C"`],
+  tree_images_run: ['images/read-image-totals', `where run_id = ${U}`],
   history_images_image: ['images/read-history-images', `where image_id = any(array['i'])`],
   events_stream: ['journal/read-captured-calls', `where stream = ${U} order by position`],
   events_correlation: [

@@ -2,7 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import type { DataOf } from '../../events/catalogue.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
+import { emptyReadModels } from '../../testing/read-models.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
+import { countRunsAgain, findMiscounted } from '../runs/count-again.ts';
 import { ANNOTATION_ORDERINGS, type AnnotationFilter, countLabels, readAnnotationPages } from './read-annotations.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
@@ -70,6 +72,32 @@ describe('the annotations projection', () => {
       { label: 'good', count: 1, meanScore: 0.5 },
       { label: 'odd', count: 1, meanScore: 2 },
     ]);
+    expect(await findMiscounted(database.db)).toEqual([]);
+  });
+
+  test('labels are counted the same in any batches, and counted again where the counts are wrong', async () => {
+    const { builder, runId, stepId, annotate, retract } = recorded();
+    const { annotationId } = annotate('a', { kind: 'step', stepId }, 'bad', 0.1);
+    annotate('b', { kind: 'step', stepId }, 'bad', 0.2);
+    annotate('c', { kind: 'tree' }, 'odd');
+    retract(annotationId);
+    retract(annotationId, 'twice');
+    retract(annotate('d', { kind: 'tree' }, 'taken back', 5).annotationId);
+    const expected = [
+      { label: 'bad', count: 1, meanScore: 0.2 },
+      { label: 'odd', count: 1, meanScore: null },
+    ];
+    await givenEvents(database.db, builder.events);
+    expect(await countLabels(database.db, null, 10)).toEqual(expected);
+    await emptyReadModels(database.db);
+    for (const event of builder.events) await givenEvents(database.db, [event]);
+    expect(await countLabels(database.db, null, 10)).toEqual(expected);
+    expect(await countLabels(database.db, builder.id('another run'), 10)).toEqual([]);
+    expect(await findMiscounted(database.db)).toEqual([]);
+    await database.db.updateTable('labelCounts').set({ annotations: 7 }).where('label', '=', 'bad').execute();
+    expect(await findMiscounted(database.db)).toEqual([{ table: 'label_counts', runId }]);
+    await countRunsAgain(database.db);
+    expect(await countLabels(database.db, runId, 10)).toEqual(expected);
   });
 
   test('an annotation of what is not on record yet is kept, and a retraction of none waits in quarantine', async () => {

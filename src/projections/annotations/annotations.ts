@@ -5,6 +5,7 @@ import type { Trx } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
 import type { Row } from '../../postgres/table.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
+import { countLabelled, type LabelChange } from './count-labels.ts';
 import { tables } from './tables.ts';
 
 /**
@@ -24,6 +25,7 @@ type Retraction = Pick<AnnotationRow, 'treeId' | 'annotationId' | 'retractedAt' 
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const known = await knownAnnotations(batch, trx);
+  const counted: LabelChange[] = [];
   const added: AnnotationRow[] = [];
   const retracted = new Map<string, Retraction>();
   const poison: Poison[] = [];
@@ -31,33 +33,47 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
     if (isOf(delivery, 'AnnotationAdded')) {
       const row = annotationRow(delivery.event);
       if (known.has(keyOf(row))) continue;
-      known.add(keyOf(row));
+      known.set(keyOf(row), { ...row, retracted: false });
       added.push(row);
+      count(delivery, row, 1);
     }
     if (isOf(delivery, 'AnnotationRetracted')) {
       const row = retractionOf(delivery.event);
-      if (!known.has(keyOf(row))) {
+      const before = known.get(keyOf(row));
+      if (!before) {
         const reason = `tree ${row.treeId} has no annotation ${row.annotationId}; append its AnnotationAdded first`;
         poison.push({ delivery, code: 'missing-annotation', field: 'data.annotationId', reason });
         continue;
       }
-      if (!retracted.has(keyOf(row))) retracted.set(keyOf(row), row);
+      if (before.retracted) continue;
+      known.set(keyOf(row), { ...before, retracted: true });
+      retracted.set(keyOf(row), row);
+      count(delivery, before, -1);
     }
   }
   await insertRows(trx, tables.annotations, added);
   await updateRows(trx, tables.annotations, [...retracted.values()], 'retractedAt');
+  await countLabelled(trx, counted);
   return poison;
+
+  function count({ partition }: Delivery, { runId, label, score }: Labelled, more: 1 | -1): void {
+    if (label !== null) counted.push({ runId, partition, label, score, more });
+  }
 }
 
 function keyOf({ treeId, annotationId }: Pick<AnnotationRow, 'treeId' | 'annotationId'>): string {
   return `${treeId} ${annotationId}`;
 }
 
-async function knownAnnotations(batch: readonly Delivery[], trx: Trx): Promise<Set<string>> {
+type Labelled = Pick<AnnotationRow, 'runId' | 'label' | 'score'>;
+type KnownAnnotation = Labelled & { readonly retracted: boolean };
+
+async function knownAnnotations(batch: readonly Delivery[], trx: Trx): Promise<Map<string, KnownAnnotation>> {
   const ids = batch.flatMap(({ event }) => ('annotationId' in event.data ? [event.data.annotationId] : []));
-  if (ids.length === 0) return new Set();
-  const rows = await rowsWhere(trx, 'annotations', { annotationId: ids }, ['treeId', 'annotationId']);
-  return new Set(rows.map(keyOf));
+  if (ids.length === 0) return new Map();
+  const columns = ['treeId', 'annotationId', 'runId', 'label', 'score', 'retractedAt'] as const;
+  const rows = await rowsWhere(trx, 'annotations', { annotationId: ids }, columns);
+  return new Map(rows.map(({ retractedAt, ...row }) => [keyOf(row), { ...row, retracted: retractedAt !== null }]));
 }
 
 /** Returns the row that an annotation becomes. */

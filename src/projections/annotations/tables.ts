@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: cceeb6f5ee4bc325
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 29c7b99459a02282
 import type { Instant } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -21,6 +21,14 @@ export const tables = {
     retractedAt: column<Instant | null>('timestamptz'),
     retractedBy: column<string | null>('text'),
     retractReason: column<string | null>('text'),
+  }),
+  labelCounts: table('label_counts', ['runId', 'partition', 'label'], {
+    runId: column<string>('uuid'),
+    partition: column<number>('integer'),
+    label: column<string>('text'),
+    annotations: column<number>('bigint'),
+    scored: column<number>('bigint'),
+    total: column<string>('numeric'),
   }),
 };
 

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { type ImageTotals, imageSums } from '../images/read-image-totals.ts';
+import { IMAGE_FACTS, IMAGE_TOTALS, IMAGE_VALUES, summedImages } from '../images/image-sums.ts';
+import type { ImageTotals } from '../images/read-image-totals.ts';
 import { successRate } from '../step-tree/success-rate.ts';
 import { sumsOf, type TreeSumsTable } from '../step-tree/tree-sums.ts';
 
@@ -77,8 +78,8 @@ export interface Aggregate extends GroupKey {
   readonly components: readonly ComponentSums[];
   readonly images: ImageSums;
 }
-/** `counts`: of the rollouts without what needs their returns and lengths. */
-export type AggregatePart = 'rollouts' | 'counts' | 'steps' | 'tools' | 'components' | 'images';
+/** `counts`: of the rollouts without what needs their returns and lengths. `differing`: how many images differ, of `images`. */
+export type AggregatePart = 'rollouts' | 'counts' | 'steps' | 'tools' | 'components' | 'images' | 'differing';
 
 /**
  * Sums up what was done, by run, task, depth or kind of the task, version of the policy, environment or tool: only the parts that
@@ -93,13 +94,14 @@ export async function aggregate(
   const read = <Sums>(part: AggregatePart, statement: RawBuilder<GroupKey & Sums>) =>
     parts.has(part) ? statement.execute(db).then(({ rows }) => rows) : Promise.resolve([]);
   const asked = { by, filter };
-  const [rollouts, counts, steps, tools, components, images] = await Promise.all([
+  const [rollouts, counts, steps, tools, components, images, differing] = await Promise.all([
     read<RolloutSums>('rollouts', rolloutSums(asked)),
     read<RolloutSums>('counts', by === 'TOOL' ? rolloutSums(asked) : rolloutCounts(asked)),
     read<StepSums>('steps', stepSums(asked)),
     read<ToolSums>('tools', toolSums(asked)),
     read<ComponentSums>('components', componentSums(asked)),
-    read<ImageSums>('images', ofImages(asked)),
+    read<Omit<ImageSums, 'images'>>('images', ofImages(asked)),
+    read<Pick<ImageSums, 'images'>>('differing', differingImages(asked)),
   ]);
   const groups = new Map<string, { -readonly [K in keyof Aggregate]: Aggregate[K] }>();
   const of = (row: GroupKey) => {
@@ -113,7 +115,11 @@ export async function aggregate(
   for (const row of rollouts) of(row).rollouts = row;
   for (const row of steps) of(row).steps = row;
   for (const row of tools) of(row).tools = row;
-  for (const row of images) of(row).images = row;
+  for (const row of images) of(row).images = { ...NOTHING.images, ...row };
+  for (const row of differing) {
+    const group = of(row);
+    group.images = { ...group.images, images: row.images };
+  }
   for (const row of components) {
     const group = of(row);
     group.components = [...group.components, row];
@@ -193,11 +199,19 @@ function rolloutSums({ by, filter }: Asked): RawBuilder<GroupKey & RolloutSums> 
 }
 
 function rolloutCounts(asked: Asked): RawBuilder<GroupKey & RolloutSums> {
+  const { runIds } = asked.filter;
+  const counts = isOfRuns(asked) && runIds ? sql`run_versions g where g.run_id = any(${[...runIds]}::uuid[])` : null;
   return sql`
     select ${key(asked.by)}, ${sum('rollouts')}, ${sum('finished')}, ${sum('successes')},
            case when sum(g.judged) > 0 then sum(g.successes)::float8 / sum(g.finished)::float8 end as success_rate
-    from ${ofTreesSummed('tree_sums', asked)} g where ${ofSums(asked)} and g.rollouts > 0
+    from ${counts ?? sql`${ofTreesSummed('tree_sums', asked)} g where true`} and ${ofSums(asked)} and g.rollouts > 0
     group by ${grouped(asked.by)}`;
+}
+
+/** Whether what is counted of whole runs answers. */
+function isOfRuns({ by, filter: { taskIds, environment, split, taskDepth, taskKind } }: Asked): boolean {
+  const ofTrees = [taskIds, environment, split, taskDepth, taskKind];
+  return (by === 'RUN' || by === 'POLICY_VERSION') && ofTrees.every((part) => part === undefined);
 }
 
 /** Of the sums that the folds keep of each tree: a run of 36,000 steps has 450 trees, and a row or two of each. */
@@ -218,20 +232,21 @@ function toolSums(asked: Asked): RawBuilder<GroupKey & ToolSums> {
 }
 
 const FEW_RUNS = 4;
+const isOfFew = ({ runIds }: AggregateFilter) => (runIds?.length ?? 0) <= FEW_RUNS;
 
 /** The sums of the chosen trees: of some runs each is looked up, of many all are read. */
 function ofTreesSummed(table: TreeSumsTable, { filter }: Asked): RawBuilder<unknown> {
-  return sumsOf(table, ofTrees(filter), (filter.runIds?.length ?? 0) <= FEW_RUNS ? 'few' : 'many');
+  return sumsOf(table, ofTrees(filter), isOfFew(filter) ? 'few' : 'many');
 }
 
 const sum = (column: string) => sql`sum(g.${sql.ref(column)})::bigint as ${sql.ref(column)}`;
 
 /** Those sums that belong to the chosen policies; what no rollout took is of no version. */
-function ofSums({ by, filter: { policyId, policyVersion } }: Asked): RawBuilder<unknown> {
+function ofSums({ by, filter: { policyId, policyVersion } }: Asked, g = 'g'): RawBuilder<unknown> {
   const all: RawBuilder<unknown>[] = [sql`true`];
-  if (policyId !== undefined) all.push(sql`g.policy_id = ${policyId}`);
-  if (policyVersion !== undefined) all.push(sql`g.policy_version = ${policyVersion}`);
-  if (all.length > 1 || by === 'POLICY_VERSION') all.push(sql`g.policy_version >= 0`);
+  if (policyId !== undefined) all.push(sql`${sql.ref(`${g}.policy_id`)} = ${policyId}`);
+  if (policyVersion !== undefined) all.push(sql`${sql.ref(`${g}.policy_version`)} = ${policyVersion}`);
+  if (all.length > 1 || by === 'POLICY_VERSION') all.push(sql`${sql.ref(`${g}.policy_version`)} >= 0`);
   return sql.join(all, sql` and `);
 }
 
@@ -243,11 +258,54 @@ function componentSums(asked: Asked): RawBuilder<GroupKey & ComponentSums> {
     order by s.component`;
 }
 
-function ofImages(asked: Asked): RawBuilder<GroupKey & ImageSums> {
+function differingImages(asked: Asked): RawBuilder<GroupKey & Pick<ImageSums, 'images'>> {
   return sql`
-    select ${key(asked.by)}, ${imageSums('s')}
+    select ${key(asked.by)}, count(distinct s.image_id collate "C") as images
     from ${placed('history_images', asked)}
     group by ${grouped(asked.by)}`;
+}
+
+function ofImages(asked: Asked): RawBuilder<GroupKey & Omit<ImageSums, 'images'>> {
+  const { by, filter } = asked;
+  const sums =
+    by === 'TOOL'
+      ? summedImages(sql`(select g.tool, ${named('s', IMAGE_FACTS)} from ${placed('history_images', asked)})`, ['tool'])
+      : imagesOfTrees(asked, by === 'POLICY_VERSION' || ofPolicy(filter) !== null);
+  return sql`
+    select ${key(by)}, ${IMAGE_TOTALS}
+    from ${sums} p cross join lateral (select ${named('p', KEYS[by])}) g
+    group by ${grouped(by)}`;
+}
+
+const OF_TREE = ['run_id', 'task_id', 'task_depth', 'task_kind', 'environment'];
+const OF_VERSION = [...OF_TREE, 'policy_id', 'policy_version'];
+const named = (of: string, columns: readonly string[]) => sql.join(columns.map((column) => sql.ref(`${of}.${column}`)));
+
+/**
+ * What is counted of the images of the chosen trees. Where the images of a tree are those of the steps of one version of a
+ * policy, by the sums of their ids, they are of that version; of others each is placed by the rollout that took its step.
+ */
+function imagesOfTrees({ filter }: Asked, byVersion: boolean): RawBuilder<unknown> {
+  const trees = sql`select t.tree_id, t.run_id, t.task_id, t.task_depth, t.kind as task_kind, t.environment from trees t where ${ofTrees(filter)}`;
+  const shown = isOfFew(filter)
+    ? sql`(${trees} offset 0) t cross join lateral (select i.* from tree_images i where i.tree_id = t.tree_id offset 0) p`
+    : sql`tree_images p cross join lateral (${trees} and t.tree_id = p.tree_id offset 0) t`;
+  if (!byVersion) return sql`(select ${named('t', OF_TREE)}, ${named('p', IMAGE_VALUES)} from ${shown})`;
+  const ofOne = sql`(select k.policy_id, k.policy_version from tree_sums k where k.tree_id = p.tree_id
+    and k.steps = p.steps and k.ids_one = p.ids_one and k.ids_other = p.ids_other offset 0)`;
+  const others = sql`(
+    select f.* from (
+      select p.tree_id, p.run_id from ${shown} left join lateral ${ofOne} k on true where k.policy_id is null offset 0) p
+    cross join lateral (
+      select ${named('o', OF_VERSION)}, ${named('h', IMAGE_FACTS)}
+      from (select * from history_images h where h.tree_id = p.tree_id and h.run_id = p.run_id offset 0) h
+      join (select s.step_id, s.rollout_id from steps s where s.tree_id = p.tree_id offset 0) s on s.step_id = h.step_id
+      join (${rolloutsOf(filter)} and o.tree_id = p.tree_id offset 0) o on o.rollout_id = s.rollout_id offset 0) f)`;
+  return sql`(
+    select ${named('t', OF_TREE)}, k.policy_id, k.policy_version, ${named('p', IMAGE_VALUES)}
+    from ${shown} cross join lateral ${ofOne} k where ${ofSums({ by: 'POLICY_VERSION', filter }, 'k')}
+    union all
+    select ${named('p', OF_VERSION)}, ${named('p', IMAGE_VALUES)} from ${summedImages(others, OF_VERSION)} p)`;
 }
 
 type Fact = 'rewards' | 'history_images';

@@ -32,6 +32,7 @@ const REPLACED: Readonly<Record<string, readonly string[]>> = {
   steps_of_tree: ['steps_sums', 'steps_tree'],
   rollouts_of_tree: ['rollouts_tree'],
   rollouts_outcome: ['rollouts_failed'],
+  history_images_tokens: ['history_images_run'],
   tool_calls_of_tree: ['tool_calls_tree'],
   rewards_of_tree: ['rewards_tree'],
   returns_of_tree: ['returns_tree'],

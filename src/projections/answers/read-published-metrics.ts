@@ -136,22 +136,23 @@ async function ofSteps(db: Db, runId: string): Promise<PublishedMetric[]> {
 /** `memory_visual_token_count` is what the loop sums per step, `prompt_length/memory_tokens` how it is reported. */
 async function ofImages(db: Db, runId: string): Promise<PublishedMetric[]> {
   const kinds = [
-    ['prompt_length/memory_tokens', sql`vision_tokens`],
-    ['ocr/compression_factor', sql`factor`],
-    ['ocr/image_height', sql`height`],
-    ['ocr/image_width', sql`width`],
-    ['ocr/image_size', sql`width::bigint * height`],
+    ['prompt_length/memory_tokens', 'vision', 'vision_tokens'],
+    ['ocr/compression_factor', 'factor', 'factors'],
+    ['ocr/image_height', 'height', 'heights'],
+    ['ocr/image_width', 'width', 'widths'],
+    ['ocr/image_size', 'pixels', 'pixels'],
   ] as const;
-  const columns = kinds.map(([, of], i) => {
+  const columns = kinds.map(([, of, total], i) => {
     const named = (what: string) => sql.ref(`${what}_${i}`);
-    return sql`avg(${of})::float8 as ${named('mean')}, min(${of})::float8 as ${named('min')}, max(${of})::float8 as ${named('max')}`;
+    return sql`(sum(${sql.ref(total)}) / nullif(sum(steps), 0))::float8 as ${named('mean')},
+      min(${sql.ref(`${of}_min`)})::float8 as ${named('min')}, max(${sql.ref(`${of}_max`)})::float8 as ${named('max')}`;
   });
   const each = kinds.map(
     ([name], i) => sql`(${sql.lit(name)}, h.${sql.ref(`mean_${i}`)}, h.${sql.ref(`min_${i}`)}, h.${sql.ref(`max_${i}`)})`,
   );
   const { rows } = await sql<Spread & { name: string }>`
     select k.name, h.count, k.mean, k.min, k.max
-    from (select count(*) as count, ${sql.join(columns)} from history_images where run_id = ${runId}::uuid) h
+    from (select coalesce(sum(steps), 0)::bigint as count, ${sql.join(columns)} from tree_images where run_id = ${runId}::uuid) h
     cross join lateral (values ${sql.join(each)}) as k (name, mean, min, max)`.execute(db);
   const [tokens] = rows;
   return [

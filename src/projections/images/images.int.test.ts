@@ -6,7 +6,7 @@ import { readModels } from '../../testing/read-models.ts';
 import { recordHistory, recordRenderSpec, recordSegment } from '../../testing/record-images.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { findHistoryImage, readHistoryImages, readHistoryImagesOfRun } from './read-history-images.ts';
-import { readImageTotalsOfRollouts, readImageTotalsOfRuns } from './read-image-totals.ts';
+import { countDifferingImages, readImageTotalsOfRollouts, readImageTotalsOfRuns } from './read-image-totals.ts';
 import { readRenderSpecs, readRenderSpecsOfRuns } from './read-render-specs.ts';
 import { findKnownSegments, readHistories, readSegments } from './read-segments.ts';
 
@@ -200,11 +200,11 @@ describe('totals', () => {
     const idle = builder.run('idle');
     await givenEvents(database.db, builder.events);
     const nothing = {
-      ...{ steps: 0, images: 0, visionTokens: 0, textTokens: 0, saved: 0, segments: 0, hits: 0, misses: 0, hitRate: null },
+      ...{ steps: 0, visionTokens: 0, textTokens: 0, saved: 0, segments: 0, hits: 0, misses: 0, hitRate: null },
       ...{ pixels: 0, meanFactor: null, cutSegments: 0, cutLines: 0, outside: 0, renderMs: 0 },
     };
     const shown = {
-      ...{ steps: 4, images: 4, visionTokens: 56, textTokens: 80, saved: 24, segments: 6, hits: 3, misses: 3, hitRate: 0.5 },
+      ...{ steps: 4, visionTokens: 56, textTokens: 80, saved: 24, segments: 6, hits: 3, misses: 3, hitRate: 0.5 },
       ...{ pixels: 392 * 12 * 3, meanFactor: expect.closeTo(1.15, 12), cutSegments: 0, cutLines: 0, outside: 0, renderMs: 4 },
     };
     const totals = await readImageTotalsOfRuns(database.db, [runId, idle]);
@@ -215,6 +215,9 @@ describe('totals', () => {
         { ofId: idle, ...nothing },
       ]),
     );
-    expect(await readImageTotalsOfRollouts(database.db, [tree.treeId], [rolloutId])).toEqual([{ ofId: rolloutId, ...shown }]);
+    expect(await readImageTotalsOfRollouts(database.db, [tree.treeId], [rolloutId])).toEqual([
+      { ofId: rolloutId, ...shown, images: 4 },
+    ]);
+    expect((await countDifferingImages(database.db, [runId, idle])).map(({ images }) => images).sort()).toEqual([0, 4]);
   });
 });

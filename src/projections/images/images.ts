@@ -7,6 +7,7 @@ import { insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
+import { addImages } from './image-sums.ts';
 import { historyRow, runSpecRow, segmentRow, specRow } from './rows.ts';
 import { tables } from './tables.ts';
 
@@ -58,6 +59,7 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   await insertRows(trx, tables.runRenderSpecs, [...runSpecs.values()]);
   await insertRows(trx, tables.segments, [...segments.values()]);
   await insertRows(trx, tables.historyImages, histories);
+  await addImages(trx, histories);
   return poison;
 }
 

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db, Trx } from '../../postgres/database.ts';
+import { countedImages, IMAGE_COLUMNS, summingImages } from '../images/image-sums.ts';
 import { EVENTS_OF_RUNS } from '../journal/events-of-runs.ts';
 import { CLOSED_TREES, columnsOf, counted, TREE_SUMS_TABLES, type TreeSumsTable, writing } from '../step-tree/tree-sums.ts';
 
@@ -7,6 +8,7 @@ import { CLOSED_TREES, columnsOf, counted, TREE_SUMS_TABLES, type TreeSumsTable,
 const KEPT = [
   {
     table: 'run_counts',
+    by: 'run_id',
     columns: `run_id, partition, trees, closed_trees, rollouts, terminated, truncated, failed, cancelled, judged, successes, steps,
       prompt_tokens, completion_tokens`,
     full: `
@@ -31,7 +33,27 @@ const KEPT = [
       group by t.run_id, coalesce(e.partition, -1)`,
   },
   {
+    table: 'run_versions',
+    by: 'run_id, policy_id, policy_version',
+    columns: 'run_id, policy_id, policy_version, partition, rollouts, finished, judged, successes',
+    full: `
+      select o.run_id, o.policy_id, o.policy_version, coalesce(e.partition, -1) as partition, count(*) as rollouts,
+             count(o.finished_at) as finished, count(o.success) as judged, count(*) filter (where o.success) as successes
+      from rollouts o left join events e on e.stream = o.tree_id and e.position = 1 group by 1, 2, 3, 4`,
+  },
+  {
+    table: 'label_counts',
+    by: 'run_id, label',
+    columns: 'run_id, partition, label, annotations, scored, total',
+    full: `
+      select a.run_id, coalesce(e.partition, -1) as partition, a.label, count(*) filter (where a.retracted_at is null) as annotations,
+             count(a.score) filter (where a.retracted_at is null) as scored,
+             trim_scale(coalesce(sum(a.score::text::numeric) filter (where a.retracted_at is null), 0)) as total
+      from annotations a left join events e on e.stream = a.tree_id and e.position = 1 where a.label is not null group by 1, 2, 3`,
+  },
+  {
     table: 'run_returns',
+    by: 'run_id',
     columns: 'run_id, partition, returns, total',
     full: `
       select v.run_id, coalesce(e.partition, -1) as partition, count(*) as returns, trim_scale(sum(v.value::text::numeric)) as total
@@ -39,6 +61,7 @@ const KEPT = [
   },
   {
     table: 'run_events',
+    by: 'run_id',
     columns: 'run_id, topic, partition, events, last_at, minute, in_minute, minute_before',
     full: EVENTS_OF_RUNS,
   },
@@ -57,25 +80,32 @@ export async function findMiscounted(db: Db): Promise<readonly Miscounted[]> {
     .setIsolationLevel('repeatable read')
     .execute(async (trx) => {
       const found: Miscounted[] = [];
-      for (const { table, columns, full } of KEPT) {
+      for (const { table, by, columns, full } of KEPT) {
         const numbers = columns.split(',').map((name) => name.trim());
         const summed = numbers.filter((name) => SUMMED.has(name)).map((name) => `sum(${name}) as ${name}`);
         const { rows } = await sql<{ runId: string }>`
-          select coalesce(k.run_id, f.run_id) as run_id
-          from (select run_id, ${sql.raw(summed.join(', '))} from ${sql.raw(table)} group by run_id) k
-          full join (select run_id, ${sql.raw(summed.join(', '))} from (${sql.raw(full)}) c group by run_id) f using (run_id)
+          select distinct run_id
+          from (select ${sql.raw(by)}, ${sql.raw(summed.join(', '))} from ${sql.raw(table)} group by ${sql.raw(by)}) k
+          full join (select ${sql.raw(by)}, ${sql.raw(summed.join(', '))} from (${sql.raw(full)}) c group by ${sql.raw(by)}) f
+            using (${sql.raw(by)})
           where k is distinct from f order by 1`.execute(trx);
         found.push(...rows.map(({ runId }) => ({ table, runId })));
       }
-      for (const table of TREE_SUMS_TABLES) found.push(...(await findMissummed(trx, table)));
+      for (const table of TREE_SUMS_TABLES)
+        found.push(...(await findMissummed(trx, table, columnsOf(table), counted(table, CLOSED_TREES))));
+      found.push(...(await findMissummed(trx, 'tree_images', IMAGE_COLUMNS, countedImages())));
       return found;
     });
 }
 
-/** Compares the sums of closed trees with a full count; a tree that lacks them, or is not on record, differs too. */
-async function findMissummed(trx: Trx, table: TreeSumsTable): Promise<readonly Miscounted[]> {
-  const kept = sql`select ${sql.join(columnsOf(table).map((column) => sql.ref(column)))} from ${sql.table(table)}`;
-  const full = counted(table, CLOSED_TREES);
+/** Compares what is kept of trees with a full count; a tree that lacks it, or is not on record, differs too. */
+async function findMissummed(
+  trx: Trx,
+  table: TreeSumsTable | 'tree_images',
+  columns: readonly string[],
+  full: RawBuilder<unknown>,
+): Promise<readonly Miscounted[]> {
+  const kept = sql`select ${sql.join(columns.map((column) => sql.ref(column)))} from ${sql.table(table)}`;
   const { rows } = await sql<{ runId: string }>`
     select distinct coalesce(t.run_id, d.tree_id) as run_id
     from ((${kept} except ${full}) union all (${full} except ${kept})) d left join trees t using (tree_id) order by 1`.execute(
@@ -86,7 +116,7 @@ async function findMissummed(trx: Trx, table: TreeSumsTable): Promise<readonly M
 
 const SUMMED: ReadonlySet<string> = new Set([
   ...['trees', 'closed_trees', 'rollouts', 'terminated', 'truncated', 'failed', 'cancelled', 'judged', 'successes', 'steps'],
-  ...['prompt_tokens', 'completion_tokens', 'returns', 'total', 'events'],
+  ...['prompt_tokens', 'completion_tokens', 'returns', 'total', 'events', 'finished', 'annotations', 'scored'],
 ]);
 
 /**
@@ -96,7 +126,9 @@ const SUMMED: ReadonlySet<string> = new Set([
 export async function countRunsAgain(db: Db): Promise<void> {
   for (const { table, columns, full } of KEPT)
     await db.transaction().execute((trx) => countAgain(trx, table, sql`(${sql.raw(columns)}) ${sql.raw(full)}`));
-  for (const table of TREE_SUMS_TABLES) await db.transaction().execute((trx) => sumAgain(trx, table));
+  for (const table of TREE_SUMS_TABLES)
+    await db.transaction().execute((trx) => sumAgain(trx, table, writing(table, CLOSED_TREES)));
+  await db.transaction().execute((trx) => sumAgain(trx, 'tree_images', summingImages()));
 }
 
 async function countAgain(trx: Trx, table: string, rows: RawBuilder<unknown>): Promise<void> {
@@ -104,9 +136,9 @@ async function countAgain(trx: Trx, table: string, rows: RawBuilder<unknown>): P
   await sql`insert into ${sql.raw(table)} ${rows}`.execute(trx);
 }
 
-async function sumAgain(trx: Trx, table: TreeSumsTable): Promise<void> {
+async function sumAgain(trx: Trx, table: string, all: RawBuilder<unknown>): Promise<void> {
   await emptyLocked(trx, table);
-  await writing(table, CLOSED_TREES).execute(trx);
+  await all.execute(trx);
 }
 
 async function emptyLocked(trx: Trx, table: string): Promise<void> {

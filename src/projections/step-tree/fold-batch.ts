@@ -1,6 +1,6 @@
 import type { Delivery } from '../../events/envelope.ts';
 import { isOf, type Poison } from '../projection.ts';
-import { RunCounts } from './count-runs.ts';
+import { RunCounts, VersionCounts } from './count-runs.ts';
 import type { Known } from './known.ts';
 import * as row from './rows.ts';
 
@@ -25,9 +25,13 @@ export interface Rows {
   readonly toolCalls: ReturnType<typeof row.toolCallRow>[];
   readonly divergences: ReturnType<typeof row.divergenceRow>[];
   readonly counts: RunCounts;
+  readonly versions: VersionCounts;
 }
 function emptyRows(): Rows {
-  return { trees: [], steps: [], rollouts: [], ends: [], closed: [], toolCalls: [], divergences: [], counts: new RunCounts() };
+  return {
+    ...{ trees: [], steps: [], rollouts: [], ends: [], closed: [], toolCalls: [], divergences: [] },
+    ...{ counts: new RunCounts(), versions: new VersionCounts() },
+  };
 }
 
 type Refused = Omit<Poison, 'delivery'>;
@@ -72,7 +76,8 @@ function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined
     if (parent?.treeId !== treeId) return missingStep('data.parentStepId', data.parentStepId, treeId);
     if (data.depth !== parent.depth + 1)
       return { code: 'depth', field: 'data.depth', reason: `must be ${parent.depth + 1}, one more than its parent's` };
-    if (data.rolloutId !== null && known.rollouts.get(data.rolloutId) !== treeId) return missingRollout(data.rolloutId, treeId);
+    if (data.rolloutId !== null && known.rollouts.get(data.rolloutId)?.treeId !== treeId)
+      return missingRollout(data.rolloutId, treeId);
     known.steps.set(data.stepId, { treeId, parentId: data.parentStepId, depth: data.depth });
     rows.steps.push(row.stepRow(delivery));
     const { promptTokens = 0, completionTokens = 0 } = data.usage ?? {};
@@ -82,19 +87,23 @@ function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined
     const { data } = delivery.event;
     if (known.steps.get(data.fromStepId)?.treeId !== treeId) return missingStep('data.fromStepId', data.fromStepId, treeId);
     if (known.rollouts.has(data.rolloutId)) return undefined;
-    known.rollouts.set(data.rolloutId, treeId);
+    const started = { treeId, policyId: data.policy.policyId, policyVersion: data.policy.version };
+    known.rollouts.set(data.rolloutId, started);
     rows.rollouts.push(row.rolloutRow(delivery.event, tree));
     rows.counts.add(delivery, tree.runId, { rollouts: 1 });
+    rows.versions.add(delivery, tree.runId, started, { rollouts: 1 });
   }
   if (isOf(delivery, 'RolloutFinished')) {
     const { data } = delivery.event;
-    if (known.rollouts.get(data.rolloutId) !== treeId) return missingRollout(data.rolloutId, treeId);
+    const started = known.rollouts.get(data.rolloutId);
+    if (started?.treeId !== treeId) return missingRollout(data.rolloutId, treeId);
     if (known.steps.get(data.leafStepId)?.treeId !== treeId) return missingStep('data.leafStepId', data.leafStepId, treeId);
     if (known.ended.has(data.rolloutId)) return undefined;
     known.ended.add(data.rolloutId);
     rows.ends.push(row.endRow(delivery.event));
-    const judged = data.success === null ? 0 : 1;
-    rows.counts.add(delivery, tree.runId, { [data.outcome]: 1, judged, successes: data.success === true ? 1 : 0 });
+    const judged = { judged: data.success === null ? 0 : 1, successes: data.success === true ? 1 : 0 };
+    rows.counts.add(delivery, tree.runId, { [data.outcome]: 1, ...judged });
+    rows.versions.add(delivery, tree.runId, started, { finished: 1, ...judged });
   }
   if (isOf(delivery, 'ToolCalled') || isOf(delivery, 'ReplayDiverged')) {
     const { stepId } = delivery.event.data;

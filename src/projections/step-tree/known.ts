@@ -10,8 +10,7 @@ import type { KnownTree } from './rows.ts';
 export interface Known {
   readonly trees: Map<string, KnownTree>;
   readonly steps: Map<string, { readonly treeId: string; readonly parentId: string | null; readonly depth: number }>;
-  /** Rollout id → tree id. */
-  readonly rollouts: Map<string, string>;
+  readonly rollouts: Map<string, { readonly treeId: string; readonly policyId: string; readonly policyVersion: number }>;
   readonly ended: Set<string>;
   readonly closed: Set<string>;
 }
@@ -40,17 +39,17 @@ export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<K
   }
   for (const step of steps) known.steps.set(step.stepId, { treeId: step.treeId, parentId: step.parentStepId, depth: step.depth });
   for (const rollout of rollouts) {
-    known.rollouts.set(rollout.rolloutId, rollout.treeId);
-    if (rollout.ended) known.ended.add(rollout.rolloutId);
+    const { rolloutId, ended, ...started } = rollout;
+    known.rollouts.set(rolloutId, started);
+    if (ended) known.ended.add(rolloutId);
   }
   return known;
 }
 
 async function rolloutsOf(ids: readonly string[], trx: Trx) {
-  const { rows } = await sql<{ rolloutId: string; treeId: string; ended: boolean }>`
-    select rollout_id, tree_id, finished_at is not null as ended from rollouts where rollout_id = any(${ids}::uuid[])`.execute(
-    trx,
-  );
+  const { rows } = await sql<{ rolloutId: string; treeId: string; policyId: string; policyVersion: number; ended: boolean }>`
+    select rollout_id, tree_id, policy_id, policy_version, finished_at is not null as ended
+    from rollouts where rollout_id = any(${ids}::uuid[])`.execute(trx);
   return rows;
 }
 

@@ -44,7 +44,7 @@ export function treeOf({ event }: Delivery): string {
 
 function forgetClosed({ trees, steps, rollouts, ended, closed }: Known, forgotten: Set<string>): void {
   for (const [stepId, { treeId }] of steps) if (closed.has(treeId)) steps.delete(stepId);
-  for (const [rolloutId, treeId] of rollouts) {
+  for (const [rolloutId, { treeId }] of rollouts) {
     if (!closed.has(treeId)) continue;
     rollouts.delete(rolloutId);
     ended.delete(rolloutId);

@@ -161,9 +161,23 @@ create table run_counts (
   primary key (run_id, partition)
 );
 
+-- The rollouts of a run by the version of the policy that acts, counted likewise.
+create table run_versions (
+  run_id         uuid    not null,
+  policy_id      text    not null,
+  policy_version integer not null,
+  partition      integer not null,
+  rollouts       bigint  not null,
+  finished       bigint  not null,
+  judged         bigint  not null,
+  successes      bigint  not null,
+  primary key (run_id, policy_id, policy_version, partition)
+);
+
 -- Sums of trees that are closed, by the version of the policy that acted, counted from the tables above when a tree closes and
 -- whenever it grows behind its end. A tree without a row is counted by who reads. What no rollout took has the policy '' and the
--- version -1; `walked` are rollouts that took a step, `cut` the steps whose reply was cut at its length.
+-- version -1; `walked` are rollouts that took a step, `cut` the steps whose reply was cut at its length. `ids_one` and
+-- `ids_other` are sums of two hashes of the ids of the steps; null where an older program summed up.
 create table tree_sums (
   tree_id           uuid             not null,
   policy_id         text             not null,
@@ -187,6 +201,8 @@ create table tree_sums (
   cut               bigint           not null,
   policy_ms         double precision not null,
   environment_ms    double precision not null,
+  ids_one           bigint,
+  ids_other         bigint,
   primary key (tree_id, policy_id, policy_version)
 );
 

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 7b6b196ae66d7227
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: d8c30ef4fcf34627
 import type { Blobs, Defaulted, Instant, Json } from '../../postgres/column-types.ts';
 import { column, defaulted, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -110,6 +110,16 @@ export const tables = {
     promptTokens: column<number>('bigint'),
     completionTokens: column<number>('bigint'),
   }),
+  runVersions: table('run_versions', ['runId', 'policyId', 'policyVersion', 'partition'], {
+    runId: column<string>('uuid'),
+    policyId: column<string>('text'),
+    policyVersion: column<number>('integer'),
+    partition: column<number>('integer'),
+    rollouts: column<number>('bigint'),
+    finished: column<number>('bigint'),
+    judged: column<number>('bigint'),
+    successes: column<number>('bigint'),
+  }),
   treeSums: table('tree_sums', ['treeId', 'policyId', 'policyVersion'], {
     treeId: column<string>('uuid'),
     policyId: column<string>('text'),
@@ -133,6 +143,8 @@ export const tables = {
     cut: column<number>('bigint'),
     policyMs: column<number>('double precision'),
     environmentMs: column<number>('double precision'),
+    idsOne: column<number | null>('bigint'),
+    idsOther: column<number | null>('bigint'),
   }),
   treeTools: table('tree_tools', ['treeId', 'tool', 'policyId', 'policyVersion'], {
     treeId: column<string>('uuid'),

@@ -91,6 +91,15 @@ test('the counts of rollouts are those of the sums with returns', async () => {
       });
     expect(await of('counts')).toEqual(await of('rollouts'));
   }
+  const [counted, ...others] = await aggregate(
+    database.db,
+    'RUN',
+    { runIds: [run], policyId: 'p', policyVersion: 0 },
+    new Set(['counts']),
+  );
+  expect([counted?.rollouts, others]).toMatchObject([{ rollouts: 4, finished: 4, successes: 2, successRate: 0.5 }, []]);
+  await sql`update run_versions set finished = finished + 1`.execute(database.db);
+  expect(await findMiscounted(database.db)).toEqual([{ table: 'run_versions', runId: run }]);
 });
 
 test('a step, a call and an end that come behind the close of their tree are summed up with it, in any batches', async () => {

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { idSums } from '../images/image-sums.ts';
 
 /** Stands for the policy of steps that no rollout took. */
 const NO_POLICY = sql`coalesce(o.policy_id, '') as policy_id, coalesce(o.policy_version, -1) as policy_version`;
@@ -12,7 +13,7 @@ const STEP_PARTS = sql`count(*) as steps, count(*) filter (where s.well_formatte
         min(s.prompt_tokens) as prompt_min, max(s.prompt_tokens) as prompt_max, count(s.completion_tokens) as responses,
         sum(s.completion_tokens) as completion_tokens, min(s.completion_tokens) as response_min,
         max(s.completion_tokens) as response_max, sum(s.policy_ms order by s.step_id) as policy_ms,
-        sum(s.environment_ms order by s.step_id) as environment_ms`;
+        sum(s.environment_ms order by s.step_id) as environment_ms, ${idSums(sql`s.step_id`)}`;
 
 const total = (column: string) => sql`coalesce(sum(s.${sql.ref(column)}), 0)::bigint as ${sql.ref(column)}`;
 
@@ -24,7 +25,7 @@ const ROLLOUTS_AND_STEPS = sql`
       min(s.prompt_min) as prompt_min, max(s.prompt_max) as prompt_max, ${total('responses')}, ${total('completion_tokens')},
       min(s.response_min) as response_min, max(s.response_max) as response_max, coalesce(sum(c.cut), 0)::bigint as cut,
       coalesce(sum(s.policy_ms order by s.rollout_id), 0) as policy_ms,
-      coalesce(sum(s.environment_ms order by s.rollout_id), 0) as environment_ms
+      coalesce(sum(s.environment_ms order by s.rollout_id), 0) as environment_ms, ${total('ids_one')}, ${total('ids_other')}
     from ${ROLLOUTS_OF_TREE} o
     full join (
       select s.rollout_id, ${STEP_PARTS} from steps s where s.tree_id = t.tree_id and s.depth > 0 group by s.rollout_id offset 0) s
@@ -74,7 +75,7 @@ const LENGTHS = [
   ...(['responses', 'completion_tokens', 'response_min', 'response_max', 'cut'] as const),
 ] as const;
 const COLUMNS: Readonly<Record<TreeSumsTable, readonly string[]>> = {
-  tree_sums: ['rollouts', 'finished', 'judged', 'successes', 'walked', ...STEPS, ...LENGTHS, ...TIMES],
+  tree_sums: ['rollouts', 'finished', 'judged', 'successes', 'walked', ...STEPS, ...LENGTHS, ...TIMES, 'ids_one', 'ids_other'],
   tree_tools: ['calls', 'errors', 'duration_ms', ...STEPS, 'prompt_tokens', 'completion_tokens', ...TIMES, 'rollout_ids'],
 };
 

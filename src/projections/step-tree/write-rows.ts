@@ -22,6 +22,7 @@ export async function writeRows(rows: Rows, trx: Trx, insert: typeof insertRows)
     () => insertRows(trx, tables.toolCalls, rows.toolCalls),
     () => insertRows(trx, tables.divergences, rows.divergences),
     () => addToRows(trx, tables.runCounts, rows.counts.rows()),
+    () => addToRows(trx, tables.runVersions, rows.versions.rows()),
   );
 }
 

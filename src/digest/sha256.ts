@@ -16,7 +16,8 @@ export function sha256Hex(...parts: readonly Hashable[]): string {
 
 /** Returns the SHA-256 of the parts as 32 bytes. */
 export function sha256Bytes(...parts: readonly Hashable[]): Buffer {
-  return sha256(parts).digest();
+  const [only] = parts;
+  return parts.length === 1 && only !== undefined ? hash('sha256', only, 'buffer') : sha256(parts).digest();
 }
 
 /** Returns the SHA-256 of a file, which is read in chunks. @throws as reading does. */

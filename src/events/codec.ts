@@ -17,9 +17,11 @@ export interface Refusal {
   readonly path: string;
   readonly message: string;
 }
-export type Decoded =
-  | { readonly kind: 'event'; readonly event: Envelope }
-  | { readonly kind: 'refused'; readonly refusal: Refusal };
+export interface Refused {
+  readonly kind: 'refused';
+  readonly refusal: Refusal;
+}
+export type Decoded = { readonly kind: 'event'; readonly event: Envelope } | Refused;
 
 /** Writes an envelope as UTF-8 JSON, the form of every record in the log. */
 export function encode(event: Envelope): Buffer {
@@ -35,13 +37,26 @@ export type Unseal = (sealed: Sealed, eventId: string) => Payload | 'forgotten';
  * @throws what `unseal` throws, and nothing else.
  */
 export function decode(bytes: Uint8Array, unseal: Unseal = leaveSealed): Decoded {
-  let text: string;
+  const text = textOf(bytes);
+  return typeof text === 'string' ? decodeText(text, unseal) : text;
+}
+
+/** Returns the text of a record, without the mark of its byte order; a refusal of what is no UTF-8. */
+export function textOf(bytes: Uint8Array): string | Refused {
+  try {
+    return utf8.decode(bytes);
+  } catch (error) {
+    return notJson(error);
+  }
+}
+
+/** As `decode`, of a text that `textOf` returned. */
+export function decodeText(text: string, unseal: Unseal = leaveSealed): Decoded {
   let value: unknown;
   try {
-    text = utf8.decode(bytes);
     value = JSON.parse(text);
   } catch (error) {
-    return refuse('malformed', '', `is not UTF-8 JSON: ${error instanceof Error ? error.message : String(error)}`);
+    return notJson(error);
   }
   const decoded = openAndParse(value, unseal);
   if (decoded.kind === 'refused' || !text.includes('\\u')) return decoded;
@@ -52,6 +67,10 @@ export function decode(bytes: Uint8Array, unseal: Unseal = leaveSealed): Decoded
   const [broken] = wellFormed(event).repaired;
   if (broken === undefined) return { kind: 'event', event };
   return refuse('invalid', broken, 'holds NUL or half a surrogate pair, which no store can keep; replace it by U+FFFD');
+}
+
+function notJson(error: unknown): Refused {
+  return refuse('malformed', '', `is not UTF-8 JSON: ${error instanceof Error ? error.message : String(error)}`);
 }
 
 const leaveSealed: Unseal = () => 'forgotten';
@@ -228,7 +247,7 @@ export function clearHash(event: Envelope): string {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-function refuse(code: Refusal['code'], path: string, message: string): Decoded {
+function refuse(code: Refusal['code'], path: string, message: string): Refused {
   return { kind: 'refused', refusal: { code, path, message } };
 }
 

@@ -16,6 +16,8 @@ const columns = {
   at: column<Instant>('timestamptz'),
   json: column<Json<unknown>>('jsonb'),
   path: column<string[] | null>('uuid[]'),
+  small: column<number | null>('integer'),
+  bytes: column<Buffer | null>('bytea'),
 };
 const few = table('few', ['id'], columns);
 const many = table('many', ['id'], columns);
@@ -38,6 +40,8 @@ const row = (n: number, parts: Partial<Row> = {}): Row => ({
   at: '2026-01-02T03:04:05.678Z',
   json: { n },
   path: [id(n), id(n + 1)],
+  small: -n,
+  bytes: '\\x00ff',
   ...parts,
 });
 const insert = (into: typeof few, rows: readonly Row[]): Promise<void> =>
@@ -58,6 +62,11 @@ describe('bulk inserts', () => {
       yes: fc.option(fc.boolean()),
       json: fc.option(fc.oneof(hostile, fc.boolean(), fc.integer(), fc.array(hostile), fc.dictionary(hostile, hostile))),
       path: fc.option(fc.array(fc.nat(99).map(id))),
+      at: fc
+        .date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
+        .map((at) => at.toISOString()),
+      small: fc.option(fc.integer()),
+      bytes: fc.option(fc.uint8Array().map((bytes) => `\\x${Buffer.from(bytes).toString('hex')}`)),
     });
     await fc.assert(
       fc.asyncProperty(fc.array(values, { minLength: 100, maxLength: 120 }), async (parts) => {
@@ -69,6 +78,38 @@ describe('bulk inserts', () => {
       }),
       { numRuns: 8 },
     );
+  });
+
+  test('a text longer than what one message of COPY holds arrives whole, with rows before and behind it', async () => {
+    await empty();
+    const long = 'ä\u{1F600}"\\'.repeat(60_000);
+    await insert(
+      many,
+      Array.from({ length: 150 }, (_, n) => row(n, n === 75 ? { "text'": long, json: { long } } : {})),
+    );
+    const rows = (await read('many')) as Row[];
+    expect(rows).toHaveLength(150);
+    expect(rows[75]).toMatchObject({ "text'": long, json: { long } });
+    expect(rows[76]?.["text'"]).toBe('row 76');
+  });
+
+  test('a value in another form than the usual one is read by Postgres as it reads a text', async () => {
+    await empty();
+    const other = { at: '2026-01-02 04:04:05.678901+01', bytes: '\\x0AfF', id: id(7).toUpperCase() };
+    await insert(
+      many,
+      Array.from({ length: 150 }, (_, n) => row(n, n === 7 ? other : {})),
+    );
+    const { rows } = await database.pool.query('select at::text, bytes, id from many order by id offset 7 limit 1');
+    expect(rows).toEqual([{ at: '2026-01-02 03:04:05.678901+00', bytes: Buffer.from([10, 255]), id: id(7) }]);
+  });
+
+  test('a day that there is not is refused with the words of Postgres', async () => {
+    await empty();
+    for (const at of ['2026-02-29T00:00:00.000Z', '2026-01-02T24:00:01.000Z', '0000-01-01T00:00:00.000Z']) {
+      const rows = Array.from({ length: 150 }, (_, n) => row(n, n === 99 ? { at } : {}));
+      await expect(insert(many, rows)).rejects.toMatchObject({ code: '22008' });
+    }
   });
 
   test('an existing key is skipped, and the first of two equal keys is kept', async () => {

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { camelCase } from './camel-case.ts';
+import { CopiedIn } from './copied-in.ts';
 import type { StatementMeter } from './statement-meter.ts';
 
 /** Rows in the text form of COPY. As the only parameter of `copy … from stdin` it is the data that Postgres reads. */
@@ -59,7 +60,11 @@ export class CopyingClient extends pg.Client {
   override query = ((...args: [unknown, unknown?, unknown?]): unknown => {
     const [statement, values] = args;
     if (this.pipeline) this.#gather();
-    if (typeof statement === 'string' && Array.isArray(values) && values[0] instanceof CopyText)
+    if (
+      typeof statement === 'string' &&
+      Array.isArray(values) &&
+      (values[0] instanceof CopyText || values[0] instanceof CopiedIn)
+    )
       return this.#copy(statement, values[0]);
     if (typeof statement === 'string' && Array.isArray(values) && values[0] instanceof CopyBinary)
       return this.#copyBinary(statement, values[0]);
@@ -86,10 +91,10 @@ export class CopyingClient extends pg.Client {
     });
   }
 
-  #copy(statement: string, { text }: CopyText): Promise<pg.QueryResult> {
+  #copy(statement: string, rows: CopyText | CopiedIn): Promise<pg.QueryResult> {
     return new Promise((resolve, reject) => {
       const done = (error: unknown, result: unknown) => (error ? reject(error) : resolve(result as pg.QueryResult));
-      Reflect.apply(pg.Client.prototype.query, this, [new CopyingIn({ text: statement }, done, text)]);
+      Reflect.apply(pg.Client.prototype.query, this, [new CopyingIn({ text: statement }, done, rows)]);
     });
   }
 
@@ -130,7 +135,7 @@ interface DataRow {
   readonly length: number;
 }
 interface Wire {
-  readonly stream: { destroy(): void; cork(): void; uncork(): void };
+  readonly stream: { destroy(): void; cork(): void; uncork(): void; write(bytes: Buffer): void };
   query(text: string): void;
   sendCopyFromChunk(chunk: Buffer): void;
   endCopyFrom(): void;
@@ -154,8 +159,8 @@ class Renaming extends (pg.Query as unknown as new (config: object, done: Done) 
  */
 class CopyingIn extends (pg.Query as unknown as new (config: pg.QueryConfig, done: CopyDone) => object) {
   readonly #statement: string;
-  readonly #rows: string;
-  constructor(config: { readonly text: string }, done: CopyDone, rows: string) {
+  readonly #rows: CopyText | CopiedIn;
+  constructor(config: { readonly text: string }, done: CopyDone, rows: CopyText | CopiedIn) {
     super(config, done);
     this.#statement = config.text;
     this.#rows = rows;
@@ -163,7 +168,8 @@ class CopyingIn extends (pg.Query as unknown as new (config: pg.QueryConfig, don
   submit(connection: Wire): null {
     connection.stream.cork();
     connection.query(this.#statement);
-    connection.sendCopyFromChunk(Buffer.from(this.#rows, 'utf8'));
+    if (this.#rows instanceof CopiedIn) for (const message of this.#rows.messages) connection.stream.write(message);
+    else connection.sendCopyFromChunk(Buffer.from(this.#rows.text, 'utf8'));
     connection.endCopyFrom();
     connection.stream.uncork();
     return null;

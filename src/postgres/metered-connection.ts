@@ -1,5 +1,6 @@
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
 import type pg from 'pg';
+import { CopiedIn } from './copied-in.ts';
 import { CamelCaseQuery, CopyBinary, type CopyingClient, CopyText, type How } from './copying-client.ts';
 import { preparingOf } from './preparing.ts';
 import { meterOf, type StatementMeter } from './statement-meter.ts';
@@ -76,7 +77,7 @@ export class MeteredConnection implements DatabaseConnection {
 
   async #send<Row>(text: string, values: readonly unknown[], how: How): Promise<QueryResult<Row>> {
     const [data] = values;
-    const answer = (await (data instanceof CopyText || data instanceof CopyBinary
+    const answer = (await (data instanceof CopyText || data instanceof CopiedIn || data instanceof CopyBinary
       ? this.#client.query(text, [how.meter && data instanceof CopyBinary ? charged(data, how.meter, how.opening) : data])
       : this.#client.query(new CamelCaseQuery(text, values, how) as unknown as string))) as unknown as pg.QueryResult; // known to `CopyingClient`, of which pools are
     const { command, rowCount, rows = [] } = answer; // of several, as COPY is with its transaction, none of these

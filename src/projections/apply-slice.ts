@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { catalogue, type EventType, isEventType } from '../events/catalogue.ts';
+import { catalogue, type EventType } from '../events/catalogue.ts';
 import type { Db, Trx } from '../postgres/database.ts';
 import { SILENCE } from '../postgres/hold-transaction.ts';
 import { type Projection, schemaNameOf } from './projection.ts';
@@ -114,15 +114,24 @@ function offsetOf(item: Item): number {
  * Returns whether an item is a projection's business: its types, and for the one that handles all also what is no event at all.
  */
 export function concerns(projection: Projection, item: Item): boolean {
-  if (item.kind === 'event') {
-    const { supersededBy, event } = item.delivery;
-    if (supersededBy !== undefined && !projection.keepsSuperseded) return false;
-    // A released event leaves the quarantine, whatever it changes.
-    if (!event.released && projection.skips?.(item.delivery)) return false;
+  if (projection.handles !== 'all') {
+    const type = item.kind === 'event' ? item.delivery.event.type : item.type;
+    if (type === null || !setOf(projection.handles).has(type)) return false;
   }
-  if (projection.handles === 'all') return true;
-  const type = item.kind === 'event' ? item.delivery.event.type : item.type;
-  return type !== null && isEventType(type) && projection.handles.includes(type);
+  if (item.kind === 'refused') return true;
+  const { supersededBy, event } = item.delivery;
+  if (supersededBy !== undefined && !projection.keepsSuperseded) return false;
+  // A released event leaves the quarantine, whatever it changes.
+  return event.released !== undefined || !projection.skips?.(item.delivery);
+}
+
+const sets = new WeakMap<readonly EventType[], ReadonlySet<string>>();
+function setOf(handles: readonly EventType[]): ReadonlySet<string> {
+  const known = sets.get(handles);
+  if (known) return known;
+  const set = new Set<string>(handles);
+  sets.set(handles, set);
+  return set;
 }
 
 /** Lists the topics on which a projection's types lie. */

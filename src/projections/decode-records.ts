@@ -1,8 +1,10 @@
-import { decode, type Unseal } from '../events/codec.ts';
+import { decodeText, textOf, type Unseal } from '../events/codec.ts';
 import type { LogBatch } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
 import { unsealerOf } from '../postgres/stream-keys.ts';
 import type { Item, Slice } from './slice.ts';
+
+const MARKED = 0xef; // the first byte of a mark of the byte order, which is kept with the record
 
 /** Decodes a batch once for all projections; sealed payload is opened by the keys of now. @throws KeyLost. */
 export async function decodeRecords(db: Db, batch: LogBatch): Promise<readonly Item[]> {
@@ -29,7 +31,8 @@ function decodeBatch(batch: LogBatch, unseal: Unseal): readonly Item[] {
     return last.iso;
   };
   return batch.records.map((record) => {
-    const decoded = decode(record.value, unseal);
+    const text = textOf(record.value);
+    const decoded = typeof text === 'string' ? decodeText(text, unseal) : text;
     if (decoded.kind === 'refused') {
       return {
         kind: 'refused',
@@ -40,7 +43,7 @@ function decodeBatch(batch: LogBatch, unseal: Unseal): readonly Item[] {
       };
     }
     const receivedAt = record.receivedAt === null ? null : isoOf(record.receivedAt);
-    const body = Buffer.from(record.value.buffer, record.value.byteOffset, record.value.byteLength).toString('utf8');
+    const body = typeof text === 'string' && record.value[0] !== MARKED ? text : Buffer.from(record.value).toString('utf8');
     return {
       kind: 'event',
       delivery: { topic: batch.topic, partition: batch.partition, offset: record.offset, receivedAt, event: decoded.event, body },

@@ -1,3 +1,5 @@
+import { isKeyTaken } from '../postgres/bulk.ts';
+import { isLostStatement } from '../postgres/preparing.ts';
 import { doubling, type RetryOptions } from '../runtime/retry.ts';
 
 /** SQLSTATE classes and codes of faults of the world (not of the program): the same transaction may succeed later. */
@@ -19,6 +21,14 @@ export function isDatabaseFault(error: unknown): boolean {
  */
 export function isDataFault(error: unknown): boolean {
   return /^(22|54)/.test(partsOf(error).code);
+}
+
+/**
+ * Returns whether slices that fail together by this are mended by folding them one by one: the world, one event, a key that
+ * another transaction took or a session that lost its statements was to blame. Anything else would come again each time.
+ */
+export function isMendedAlone(error: unknown): boolean {
+  return isDatabaseFault(error) || isDataFault(error) || isKeyTaken(error) || isLostStatement(partsOf(error).code);
 }
 
 /** Tries again what a fault of the database ended, or `others`, until the signal. @param onFault is called with each. */

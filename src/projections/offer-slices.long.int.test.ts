@@ -35,6 +35,7 @@ async function offer(offered: readonly Projection[], slices: readonly Slice[]): 
     ...{ db: database.db, projections: offered, slices, folding },
     alone: async (projection, slice) => (await applyIsolatingPoison(database.db, projection, slice)).cursor,
     quarantined: () => undefined,
+    failed: () => undefined,
   });
   return slices.map((slice) => Math.min(slice.next, ...(cursors.get(slice) ?? []).flatMap(({ cursor }) => cursor ?? [])));
 }

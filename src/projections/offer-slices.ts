@@ -2,7 +2,7 @@ import { groupBy } from '../domain/group-by.ts';
 import type { Db } from '../postgres/database.ts';
 import { applyGroup } from './apply-group.ts';
 import { concerns, topicsOf } from './apply-slice.ts';
-import { type AppliedTogether, applyTogether, type Pass, passCursors } from './apply-together.ts';
+import { applyTogether, type Pass, passCursors } from './apply-together.ts';
 import type { Folding } from './prepared-folds.ts';
 import { type Projection, schemaNameOf } from './projection.ts';
 import type { Slice } from './slice.ts';
@@ -22,6 +22,8 @@ export interface Offer {
   /** Folds one slice alone, until it is done or the projection is stopped. */
   readonly alone: (projection: Projection, slice: Slice) => Promise<number | undefined>;
   readonly quarantined: (projection: Projection, count: number) => void;
+  /** Called where slices that were folded together failed, and are folded again one by one. */
+  readonly failed: (error: unknown) => void;
 }
 
 // Records of slices up to which all projections share a transaction; above it, each folds on a connection of its own.
@@ -53,13 +55,14 @@ export async function offerSlices(offer: Offer): Promise<ReadonlyMap<Slice, read
 
 /** Returns what was folded, undefined where nothing was. */
 async function foldGrouped(
-  { folding, projections, quarantined }: Offer,
+  { folding, projections, quarantined, failed }: Offer,
   passes: readonly Pass[],
 ): Promise<ReadonlySet<Pass> | undefined> {
   const schemas = projections.map(schemaNameOf);
-  const group = await applyGroup(folding(schemas), schemas, passes).catch(() => undefined);
-  for (const [projection, count] of group?.quarantined ?? []) quarantined(projection, count);
-  return group?.applied;
+  const group = await applyGroup(folding(schemas), schemas, passes).catch(failed);
+  if (!group) return undefined;
+  for (const [projection, count] of group.quarantined) quarantined(projection, count);
+  return group.applied;
 }
 
 async function foldEach(
@@ -85,14 +88,12 @@ async function foldEach(
 }
 
 async function foldTogether(
-  { folding, quarantined }: Offer,
+  { folding, quarantined, failed }: Offer,
   projection: Projection,
   slices: readonly Slice[],
 ): Promise<ReadonlySet<Slice>> {
-  const together: AppliedTogether = await applyTogether(folding([schemaNameOf(projection)]), projection, slices).catch(() => ({
-    applied: new Set(),
-    quarantined: 0,
-  }));
+  const together = await applyTogether(folding([schemaNameOf(projection)]), projection, slices).catch(failed);
+  if (!together) return new Set();
   if (together.quarantined > 0) quarantined(projection, together.quarantined);
   return together.applied;
 }

@@ -4,6 +4,7 @@ import type { EventLog, Subscription } from '../log/event-log.ts';
 import { partitionForKey } from '../log/partition-for-key.ts';
 import { openDatabase } from '../postgres/database.ts';
 import { connect } from '../postgres/pool.ts';
+import { isAhead } from '../postgres/transaction-ahead.ts';
 import { startCuttableProxy } from '../testing/cuttable-proxy.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { openTestWorld, type TestWorld } from '../testing/open-test-log.ts';
@@ -131,6 +132,29 @@ describe('a bug in one projection', () => {
 async function finishedReturns(): Promise<number> {
   return (await world.database.db.selectFrom('returns').select('rolloutId').execute()).length;
 }
+
+describe('slices that fail together', () => {
+  test('what fails each time that projections share a transaction is said once, and each folds alone meanwhile', async () => {
+    const builder = new EventBuilder('ungrouped');
+    const alone: Projection = {
+      ...registered('rewards'),
+      project: async (batch, trx) => {
+        if (isAhead(trx)) throw new TypeError('cannot be sent ahead');
+        return registered('rewards').project(batch, trx);
+      },
+    };
+    const { reports } = await start({ projections: withProjection(alone) });
+    for (let i = 0; i < 3; i++) {
+      recordMore(builder);
+      await appendRest(builder);
+      await world.settled();
+    }
+    expect(reports.filter(({ kind }) => kind !== 'projected')).toEqual([
+      { kind: 'ungrouped', reason: 'TypeError: cannot be sent ahead' },
+    ]);
+    expect(await readModels(world.database.db, OF_ITS_LOG)).toEqual(await undisturbed(builder));
+  });
+});
 
 describe('the cursor in the database', () => {
   test('a cursor reset together with its rows leads to redelivery, which the projections that are ahead ignore', async () => {

@@ -7,7 +7,7 @@ import { retry } from '../runtime/retry.ts';
 import { topicsOf, VersionGone } from './apply-slice.ts';
 import { readSlices } from './decode-records.ts';
 import { markSuperseded } from './epochs/mark-superseded.ts';
-import { isDatabaseFault, reasonOf, whileDatabaseFaults } from './fault.ts';
+import { isDatabaseFault, isMendedAlone, reasonOf, whileDatabaseFaults } from './fault.ts';
 import { applyIsolatingPoison } from './isolate-poison.ts';
 import { keepAtCursors } from './keep-at-cursors.ts';
 import { liveStatusOf, readLiveVersions } from './live-versions.ts';
@@ -35,6 +35,7 @@ export type RunnerReport =
   | { readonly kind: 'stopped'; readonly projection: string; readonly reason: string }
   | { readonly kind: 'quarantined'; readonly projection: string; readonly count: number }
   | { readonly kind: 'retrying'; readonly projection: string; readonly reason: string }
+  | { readonly kind: 'ungrouped'; readonly reason: string }
   | { readonly kind: 'projected'; readonly topic: string; readonly events: number; readonly milliseconds: number };
 
 // 78 us of CPU per event, 89 at 2,000, 95 at 1,000; a full slice takes a quarter of a second (infra/bench/project)
@@ -62,6 +63,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
   let projections = wanted;
   const stopped = new Set<string>();
   const rewound = new Map<string, number>();
+  let isUngrouped = false;
   // as reported to the log
   const done = new Map<string, { readonly topic: string; readonly partition: number; readonly next: number }>();
   await database.db
@@ -94,6 +96,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
       slices,
       alone: (projection, slice) => applyUntilSettled(projection, slice, signal),
       quarantined: ({ name }, count) => report({ kind: 'quarantined', projection: name, count }),
+      failed: reportUngrouped,
     });
     const answers = await Promise.all(slices.map((slice) => answerTo(slice, reached.get(slice) ?? [])));
     const ended = slices.filter((_, i) => answers[i]?.kind === 'done');
@@ -104,6 +107,13 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
       report({ kind: 'projected', topic, events: items.length, milliseconds });
     }
     return new Map(answers.map((answer, i) => [batches[i] as LogBatch, answer])); // one for each
+  }
+
+  /** Once: what fails so each time doubles the work of every slice, and each of them would say it. */
+  function reportUngrouped(error: unknown): void {
+    if (isUngrouped || isMendedAlone(error)) return;
+    isUngrouped = true;
+    report({ kind: 'ungrouped', reason: reasonOf(error) });
   }
 
   async function answerTo({ topic, partition, from, next }: Slice, reached: readonly Reached[]): Promise<Answer> {

@@ -12,6 +12,7 @@ interface Counted {
   readonly partition: number;
   events: number;
   lastAt: string;
+  lastMs: number;
   /** Minute of the epoch → events. */
   readonly minutes: Map<number, number>;
 }
@@ -21,7 +22,7 @@ interface Counted {
  * the two newest ones of all events are the same.
  */
 export async function countOfRuns(events: readonly EventRow[], trx: Trx): Promise<void> {
-  const rows = [...countedOf(events).values()].map(({ minutes, ...counted }) => {
+  const rows = [...countedOf(events).values()].map(({ minutes, lastMs: _, ...counted }) => {
     const minute = Math.max(...minutes.keys());
     return { ...counted, minute, inMinute: minutes.get(minute), minuteBefore: minutes.get(minute - 1) ?? 0 };
   });
@@ -39,13 +40,16 @@ export async function countOfRuns(events: readonly EventRow[], trx: Trx): Promis
 
 function countedOf(events: readonly EventRow[]): ReadonlyMap<string, Counted> {
   const counted = new Map<string, Counted>();
+  let read = { at: '', ms: Number.NaN };
   for (const { correlationId: runId, topic, partition, receivedAt, occurredAt } of events) {
     const at = String(receivedAt ?? occurredAt);
-    const minute = Math.floor(Date.parse(at) / MINUTE_MS);
+    if (at !== read.at) read = { at, ms: Date.parse(at) }; // the log took most of them in the same few milliseconds
+    const { ms } = read;
+    const minute = Math.floor(ms / MINUTE_MS);
     const place = `${runId} ${topic} ${partition}`;
-    const of = counted.get(place) ?? { runId, topic, partition, events: 0, lastAt: at, minutes: new Map() };
+    const of = counted.get(place) ?? { runId, topic, partition, events: 0, lastAt: at, lastMs: ms, minutes: new Map() };
     of.events++;
-    if (Date.parse(at) > Date.parse(of.lastAt)) of.lastAt = at;
+    if (ms > of.lastMs) Object.assign(of, { lastAt: at, lastMs: ms });
     of.minutes.set(minute, (of.minutes.get(minute) ?? 0) + 1);
     counted.set(place, of);
   }

@@ -39,7 +39,7 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
 }
 
 function mayNamePayload(body: string): boolean {
-  return body.includes('"blob":');
+  return body.includes('blob":') && body.includes('"blob":'); // quotes are everywhere: a search that begins with one stops at each
 }
 
 const OPENING: ReadonlySet<EventType> = new Set<EventType>([

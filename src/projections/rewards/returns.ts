@@ -92,8 +92,9 @@ async function sumReturns(
       parts as (
         select kind, rollout_id, tree_id, run_id, written, null::uuid as reward_id, null::float8 as value from affected -- without rewards: 0
         union all
-        select u.kind, u.rollout_id, null, null, null, w.reward_id, w.value from up u
-        cross join lateral (select reward_id, value from rewards where step_id = u.step_id offset 0) w
+        select u.kind, u.rollout_id, null, null, null, w.reward_id, w.value
+        from (select kind, rollout_id, array_agg(step_id) as steps from up group by kind, rollout_id) u
+        cross join lateral (select reward_id, value from rewards where step_id = any(u.steps) offset 0) w
         union all
         select a.kind, a.rollout_id, null, null, null, w.reward_id, w.value from affected a
         cross join lateral (select reward_id, value from rewards where rollout_id = a.rollout_id and step_id is null offset 0) w

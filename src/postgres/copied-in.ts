@@ -245,10 +245,8 @@ function microsecondsOf(text: string): number | undefined {
   const from = month > 2 ? year : year - 1; // years begin with March here, so that the leap day is the last
   const days = 365 * from + Math.floor(from / 4) - Math.floor(from / 100) + Math.floor(from / 400);
   const ofYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1;
-  const ms = digits(text, 20, 23);
-  return Number.isNaN(ms)
-    ? undefined
-    : ((((days + ofYear - EPOCH_DAY) * 24 + hours) * 60 + minutes) * 60 + seconds) * 1e6 + ms * 1e3;
+  const at = ((((days + ofYear - EPOCH_DAY) * 24 + hours) * 60 + minutes) * 60 + seconds) * 1e6 + digits(text, 20, 23) * 1e3;
+  return Number.isSafeInteger(at) ? at : undefined; // not from the year 2285 on, nor of what is no digit
 }
 
 function digits(text: string, from: number, to: number): number {

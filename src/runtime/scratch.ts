@@ -1,6 +1,7 @@
 const LEAST = 65_536; // bytes
 const MOST = 4 * 1_048_576;
-const KEPT = 4; // of each size, and of small ones more
+const KEPT = 4; // of each size; of the least, of which a slice is copied in a hundred pieces, as many as the most holds four times
+const KEPT_OF_LEAST = (KEPT * MOST) / LEAST;
 
 /**
  * Memory for what is read or written piece by piece and then copied or dropped. It is used again: V8 counts what lies outside its
@@ -20,7 +21,7 @@ export function giveScratch(buffer: Buffer): void {
   if (size > MOST || size !== sizeOf(size)) return;
   const free = kept.get(size) ?? [];
   if (free.length === 0) kept.set(size, free);
-  if (free.length < KEPT || free.length * size < MOST) free.push(buffer);
+  if (free.length < (size === LEAST ? KEPT_OF_LEAST : KEPT)) free.push(buffer);
 }
 
 function sizeOf(bytes: number): number {

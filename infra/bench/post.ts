@@ -106,7 +106,7 @@ const WAYS: Record<Way, (platform: Platform, clients: Clients, sending: Sending)
   },
 };
 
-/** Does it twice by one thread that projects and returns what the second took: the first is slower by a third, as its code is compiled. */
+/** Does it twice by one thread that projects; returns what the second took: the first is slower, its code is compiled. */
 async function warm(platform: Platform, once: (turn: number) => Promise<number>): Promise<number> {
   const projecting = await project(platform);
   await projected(platform);

@@ -48,7 +48,7 @@ export class CopiedIn {
     return this.#messages;
   }
 
-  /** Gives the memory back: nothing of it may be on its way any more. */
+  /** Returns the memory to be used again: nothing of it may be on its way any more. */
   release(): void {
     for (const piece of [...this.#pieces, this.#bytes]) giveScratch(piece);
   }

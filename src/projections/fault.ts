@@ -24,10 +24,10 @@ export function isDataFault(error: unknown): boolean {
 }
 
 /**
- * Returns whether slices that fail together by this are mended by folding them one by one: the world, one event, a key that
+ * Returns whether slices that fail together by this are settled by folding them one by one: the world, one event, a key that
  * another transaction took or a session that lost its statements was to blame. Anything else would come again each time.
  */
-export function isMendedAlone(error: unknown): boolean {
+export function isSettledAlone(error: unknown): boolean {
   return isDatabaseFault(error) || isDataFault(error) || isKeyTaken(error) || isLostStatement(partsOf(error).code);
 }
 

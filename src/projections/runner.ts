@@ -7,7 +7,7 @@ import { retry } from '../runtime/retry.ts';
 import { topicsOf, VersionGone } from './apply-slice.ts';
 import { readSlices } from './decode-records.ts';
 import { markSuperseded } from './epochs/mark-superseded.ts';
-import { isDatabaseFault, isMendedAlone, reasonOf, whileDatabaseFaults } from './fault.ts';
+import { isDatabaseFault, isSettledAlone, reasonOf, whileDatabaseFaults } from './fault.ts';
 import { applyIsolatingPoison } from './isolate-poison.ts';
 import { keepAtCursors } from './keep-at-cursors.ts';
 import { liveStatusOf, readLiveVersions } from './live-versions.ts';
@@ -111,7 +111,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
 
   /** Once: what fails so each time doubles the work of every slice, and each of them would say it. */
   function reportUngrouped(error: unknown): void {
-    if (isUngrouped || isMendedAlone(error)) return;
+    if (isUngrouped || isSettledAlone(error)) return;
     isUngrouped = true;
     report({ kind: 'ungrouped', reason: reasonOf(error) });
   }

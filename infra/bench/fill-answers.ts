@@ -160,5 +160,6 @@ const TABLES = [
     'tree_images',
     'run_versions',
     'label_counts',
+    'settled_samples',
   ],
 ];

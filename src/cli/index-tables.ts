@@ -3,6 +3,7 @@ import { buildIndex, dropActionsIndex, readIndexes } from '../projections/answer
 import { buildTextIndexes, dropTextIndexes } from '../projections/answers/text-indexes.ts';
 import { projections } from '../projections/registry.ts';
 import { countRunsAgain, findMiscounted } from '../projections/runs/count-again.ts';
+import { settleRuns } from '../projections/training-pool/settled-samples.ts';
 import { say, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
@@ -47,6 +48,7 @@ export function addIndex(program: Command): void {
       }
       const miscounted = new Set((await findMiscounted(database.db)).map(({ runId }) => runId)).size;
       if (miscounted > 0) await countRunsAgain(database.db);
+      else await settleRuns(database.db, 'missing');
       if (wantsJson(command))
         return say(JSON.stringify({ indexes: indexes.length, built: built.map(([name]) => name), dropped, miscounted }));
       if (miscounted > 0) say(`counted again: ${miscounted} runs`);

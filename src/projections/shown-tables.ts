@@ -22,3 +22,9 @@ const AGAIN: Readonly<Record<string, readonly string[]>> = { steps: ['token_byte
 export function comparedColumns(table: string, columns: readonly string[]): readonly string[] {
   return columns.filter((column) => !AGAIN[table]?.includes(column));
 }
+
+/**
+ * Tables of counts that may lack some of what they could hold, which depends on which of two folds came first; what they hold is
+ * compared with a full count (`runs/count-again.ts`), and not with another fold.
+ */
+export const UNCOMPARED: readonly string[] = ['settled_samples'];

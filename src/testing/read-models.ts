@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../postgres/database.ts';
 import { schemaNameOf } from '../projections/projection.ts';
 import { projections } from '../projections/registry.ts';
-import { SHOWN } from '../projections/shown-tables.ts';
+import { SHOWN, UNCOMPARED } from '../projections/shown-tables.ts';
 import { forgetGivenEvents } from './given-events.ts';
 
 const SCHEMAS = projections.map(schemaNameOf);
@@ -11,7 +11,7 @@ const COUNTS_OF_PARTITIONS = ['run_counts', 'run_versions', 'label_counts', 'run
 const TIMES_OF_COUNTS = ['last_at', 'minute', 'in_minute', 'minute_before'];
 
 /**
- * Returns the rows of every table of every projection, as readers see them, as sorted text, with the columns named in `without`
+ * Returns the rows of every table of every projection that two folds hold alike, as readers see them, as sorted text, with the columns named in `without`
  * left out. Without the places of records what is made of them is left out too: without offsets the chain of the log, without
  * partitions the counts by partition, without the times of the log the last times of counts.
  */
@@ -23,6 +23,7 @@ export async function readModels(db: Db, without: readonly string[] = []): Promi
   const models: Record<string, string[]> = {};
   const columns = without.includes('received_at') ? [...without, ...TIMES_OF_COUNTS] : without;
   for (const { schemaname, tablename, shown } of tables.rows) {
+    if (UNCOMPARED.includes(tablename)) continue;
     if (tablename === 'chain_blocks' && without.includes('offset')) continue;
     if (COUNTS_OF_PARTITIONS.includes(tablename) && without.includes('partition')) continue;
     const { rows } = await sql<{ row: string }>`

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
-import { comparedColumns, shownOf } from '../shown-tables.ts';
+import { comparedColumns, shownOf, UNCOMPARED } from '../shown-tables.ts';
 
 /** The sums of one table in two schemas: of its rows as they are kept, where these are the same, else as readers see them. */
 export interface TableSums {
@@ -33,12 +33,13 @@ const NO_TABLE = 'no such table';
 const NO_COLUMN = 'no such column';
 
 /**
- * Computes the checksums of all tables of two schemas, in the snapshot of the transaction. A table that one lacks has no rows
- * there.
+ * Computes the checksums of the tables of two schemas that are compared, in the snapshot of the transaction. A table that one
+ * lacks has no rows there.
  */
 export async function sumTables(trx: Trx, live: string, anew: string): Promise<readonly TableSums[]> {
   const { rows } = await sql<{ table: string; schemas: string[] }>`
-    select tablename::text as "table", array_agg(schemaname::text) as schemas from pg_tables where schemaname in (${live}, ${anew})
+    select tablename::text as "table", array_agg(schemaname::text) as schemas from pg_tables
+    where schemaname in (${live}, ${anew}) and not tablename = any(${UNCOMPARED}::text[])
     group by tablename order by tablename`.execute(trx);
   const sums: TableSums[] = [];
   for (const { table, schemas } of rows) {

@@ -3,6 +3,7 @@ import type { Db, Trx } from '../../postgres/database.ts';
 import { countedImages, IMAGE_COLUMNS, summingImages } from '../images/image-sums.ts';
 import { EVENTS_OF_RUNS } from '../journal/events-of-runs.ts';
 import { CLOSED_TREES, columnsOf, counted, TREE_SUMS_TABLES, type TreeSumsTable, writing } from '../step-tree/tree-sums.ts';
+import { findMissettled, settleRuns } from '../training-pool/settled-samples.ts';
 
 /** Counts that folds keep of runs: the table, and the full count that it stands for. A tree lies where its first event does. */
 const KEPT = [
@@ -94,6 +95,7 @@ export async function findMiscounted(db: Db): Promise<readonly Miscounted[]> {
       for (const table of TREE_SUMS_TABLES)
         found.push(...(await findMissummed(trx, table, columnsOf(table), counted(table, CLOSED_TREES))));
       found.push(...(await findMissummed(trx, 'tree_images', IMAGE_COLUMNS, countedImages())));
+      found.push(...(await findMissettled(trx)).map((runId) => ({ table: 'settled_samples', runId })));
       return found;
     });
 }
@@ -129,6 +131,7 @@ export async function countRunsAgain(db: Db): Promise<void> {
   for (const table of TREE_SUMS_TABLES)
     await db.transaction().execute((trx) => sumAgain(trx, table, writing(table, CLOSED_TREES)));
   await db.transaction().execute((trx) => sumAgain(trx, 'tree_images', summingImages()));
+  await settleRuns(db, 'all');
 }
 
 async function countAgain(trx: Trx, table: string, rows: RawBuilder<unknown>): Promise<void> {

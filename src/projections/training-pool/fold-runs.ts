@@ -1,8 +1,10 @@
+import { sql } from 'kysely';
 import type { Delivery } from '../../events/envelope.ts';
 import { trainingChannel } from '../../events/schemas/training.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { isOf } from '../projection.ts';
 import { mergeRows, type Part } from './merge-rows.ts';
+import { lockClosed, settleGroups } from './settled-samples.ts';
 import { tables } from './tables.ts';
 
 /** Keeps the runs whose recorded configuration says `training: {policyId, channel}`, and which runs are over. */
@@ -23,6 +25,11 @@ export async function foldRuns(batch: readonly Delivery[], trx: Trx): Promise<vo
     }
   }
   await mergeRows(trx, tables.trainingRuns, found, PARTS);
+  const feeding = found.flatMap(({ part, key, values }) => (part === 'started' && values.channel === 'train' ? [key] : []));
+  if (feeding.length === 0) return;
+  // groups that were folded before their run
+  const trees = await lockClosed(trx, sql`array(select tree_id from groups where run_id = any(${feeding}::uuid[]))`);
+  await settleGroups(trx, trees);
 }
 
 const PARTS = { started: ['startedAt', 'policyId', 'channel'], finished: ['finishedAt'] } as const;

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { manifestHashOf } from '../../events/manifest-hash.ts';
@@ -7,6 +8,7 @@ import type { Row } from '../../postgres/table.ts';
 import { isOf, type Poison } from '../projection.ts';
 import { type KnownTraining, loadKnownTraining } from './known-training.ts';
 import { mergeRows } from './merge-rows.ts';
+import { lockClosed, settleGroups } from './settled-samples.ts';
 import { tables } from './tables.ts';
 import * as row from './training-rows.ts';
 
@@ -46,7 +48,22 @@ export async function foldTraining(batch: readonly Delivery[], trx: Trx): Promis
   await insertRows(trx, tables.batchAbandonments, rows.abandonments);
   await insertRows(trx, tables.checkpoints, rows.checkpoints);
   await insertRows(trx, tables.policyVersions, rows.versions);
+  await settle(rows, trx);
   return poison;
+}
+
+/** Counts the groups of samples that the slice plans, rejects, or says the end of. */
+async function settle({ samples, rejections, acks, abandonments }: Rows, trx: Trx): Promise<void> {
+  const rollouts = [...samples, ...rejections].map(({ rolloutId }) => rolloutId);
+  const batches = [...acks, ...abandonments].map(({ batchId }) => batchId);
+  if (rollouts.length + batches.length === 0) return;
+  const trees = await lockClosed(
+    trx,
+    sql`array(
+      select tree_id from samples where rollout_id = any(${rollouts}::uuid[])
+      union select s.tree_id from batch_samples b join samples s using (rollout_id) where b.batch_id = any(${batches}::uuid[]))`,
+  );
+  await settleGroups(trx, trees);
 }
 
 interface Rows {

@@ -16,17 +16,30 @@ export interface BatchOutcome {
   readonly trainedMs: number | null;
 }
 
-/** Sums up batches over their samples, in one statement, in no order; a batch without a finished sample is left out. */
+/** A sample comes once for each component of its scores, or once. */
+const ONCE = sql`coalesce(e.place, 1) = 1`;
+
+/**
+ * Sums up batches over their samples, in one statement, in no order; a batch without a finished sample is left out. Each sample is
+ * looked up: a join reads the table of all. Scores are decimals, whose sum is the same in any order.
+ */
 export async function readBatchOutcomes(db: Db, batches: readonly string[]): Promise<readonly BatchOutcome[]> {
   const { rows } = await sql<BatchOutcome>`
-    select b.batch_id,
-           case when count(s.success) > 0 then (count(*) filter (where s.success))::float8 / count(*) end as success_rate,
-           avg((select coalesce(sum(value::float8), 0) from jsonb_each_text(s.scores))) as mean_return,
-           avg(p.policy_version - s.oldest_version)::float8 as staleness, sum(s.sampled_tokens)::bigint as sampled_tokens,
+    select p.batch_id, o.*,
            (select extract(epoch from max(l.ended_at - l.leased_at)) * 1000 from leases l
-            where l.batch_id = b.batch_id and l.ended_by = 'acked')::float8 as trained_ms
-    from batches p join batch_samples b using (batch_id) join samples s using (rollout_id)
-    where b.batch_id = any(${[...batches]}::uuid[]) and s.finished_at is not null
-    group by b.batch_id`.execute(db);
+            where l.batch_id = p.batch_id and l.ended_by = 'acked')::float8 as trained_ms
+    from batches p cross join lateral (
+      select case when count(s.success) filter (where ${ONCE}) > 0
+               then (count(*) filter (where s.success and ${ONCE}))::float8 / count(*) filter (where ${ONCE}) end as success_rate,
+             (coalesce(sum(e.value::numeric), 0) / count(*) filter (where ${ONCE}))::float8 as mean_return,
+             (avg(p.policy_version - s.oldest_version) filter (where ${ONCE}))::float8 as staleness,
+             (sum(s.sampled_tokens) filter (where ${ONCE}))::bigint as sampled_tokens
+      from (
+        select s.success, s.oldest_version, s.sampled_tokens, s.scores
+        from batch_samples b cross join lateral (select * from samples s where s.rollout_id = b.rollout_id and s.finished_at is not null offset 0) s
+        where b.batch_id = p.batch_id offset 0) s
+      left join lateral jsonb_each_text(s.scores) with ordinality e (component, value, place) on true
+      having count(*) > 0) o
+    where p.batch_id = any(${[...batches]}::uuid[])`.execute(db);
   return rows;
 }

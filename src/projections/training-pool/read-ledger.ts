@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { OF_ITS_PROJECT } from './of-its-project.ts';
+import { KEPT_OF_OWN, LOOSE_OF_OWN } from './settled-samples.ts';
 
 /**
  * The account of a policy's samples: every finished rollout of a run of its channel `train` is trained, rejected, abandoned or
@@ -25,36 +26,46 @@ export interface Ledger {
 }
 
 /**
- * Reads the ledgers of the policies named, or of all, by policy, in one statement and so at one moment. Every sample looks up
- * what holds it by its id: joins of common table expressions are planned from guessed sizes, as nested loops over all pairs.
+ * Reads the ledgers of the policies named, or of all, by policy, in one statement and so at one moment. What is settled was
+ * counted by the folds; of the rest every sample looks up what holds it by its id: joins of common table expressions are planned
+ * from guessed sizes, as nested loops over all pairs, and joins of tables read them whole.
  */
 export async function readLedgers(db: Db, policies: readonly string[] | 'all'): Promise<readonly Ledger[]> {
   const named = policies === 'all' ? sql`true` : sql`policy_id = any(${[...policies]}::text[])`;
   const { rows } = await sql<Row>`
-    with own_runs as materialized (
+    with own as materialized (
       select r.run_id, r.policy_id from training_runs r
       where policy_id is not null and channel = 'train' and ${named} and ${OF_ITS_PROJECT}
     ),
     own_batches as materialized (
-      select b.batch_id, b.policy_id,
+      select b.batch_id, b.policy_id, i.samples,
              case when a.batch_id is not null then 'trained' when x.batch_id is not null then 'abandoned'
                   when exists (select from leases l where l.batch_id = b.batch_id and l.leased_at is not null and l.ended_at is null) then 'leased'
                   else 'planned' end as state
       from (select * from batches where ${named}) b
+      cross join lateral (select count(*) as samples from batch_samples i where i.batch_id = b.batch_id offset 0) i
       left join batch_acks a using (batch_id) left join batch_abandonments x using (batch_id)
     ),
     known as (
       select policy_id from lineages where ${named}
-      union select policy_id from own_runs union select policy_id from own_batches
+      union select policy_id from own union select policy_id from own_batches
       union select policy_id from sample_rejections where ${named}
     ),
+    ${KEPT_OF_OWN},
+    ${LOOSE_OF_OWN},
     pool as materialized (
-      select r.policy_id, s.finished_at is not null as finished, g.closed_at is not null as closed, b.state as held, j.reason, count(*) as samples
-      from own_runs r join groups g using (run_id) join samples s using (tree_id)
-      left join batch_samples i on i.rollout_id = s.rollout_id
-      left join own_batches b on b.batch_id = i.batch_id and b.policy_id = r.policy_id
-      left join sample_rejections j on j.rollout_id = s.rollout_id and j.policy_id = r.policy_id
+      select l.policy_id, s.finished_at is not null as finished, l.closed, b.state as held, j.reason, count(*) as samples
+      from loose l
+      cross join lateral (select s.rollout_id, s.finished_at from samples s where s.tree_id = l.tree_id offset 0) s
+      left join lateral (select i.batch_id from batch_samples i where i.rollout_id = s.rollout_id offset 0) i on true
+      left join own_batches b on b.batch_id = i.batch_id and b.policy_id = l.policy_id
+      left join lateral (
+        select j.reason from sample_rejections j where j.rollout_id = s.rollout_id and j.policy_id = l.policy_id offset 0) j on true
       group by 1, 2, 3, 4, 5
+      union all
+      select policy_id, fate <> 'running', true, case when fate in ('trained', 'abandoned') then fate end,
+             case when fate not in ('running', 'trained', 'abandoned') then fate end, sum(samples)
+      from kept group by policy_id, fate
     ),
     parts as (
       select policy_id, 'running' as state, samples from pool where not finished
@@ -66,7 +77,7 @@ export async function readLedgers(db: Db, policies: readonly string[] | 'all'): 
       union all
       select policy_id, 'ahead', -samples * (num_nonnulls(held, reason)) from pool where finished and num_nonnulls(held, reason) > 0
       union all
-      select b.policy_id, 'ahead', count(*) from own_batches b join batch_samples i using (batch_id) group by 1
+      select policy_id, 'ahead', sum(samples) from own_batches group by 1
       union all
       select policy_id, 'ahead', count(*) from sample_rejections where ${named} group by 1
     ),

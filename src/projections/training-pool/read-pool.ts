@@ -5,6 +5,7 @@ import type { PoolGroup, PoolSample } from '../../domain/training/planning/pool.
 import type { Rejection } from '../../domain/training/planning/rejection.ts';
 import type { Db } from '../../postgres/database.ts';
 import { OF_ITS_PROJECT } from './of-its-project.ts';
+import { LOOSE_OF_OWN } from './settled-samples.ts';
 
 export interface PoolQuery {
   readonly policyId: string;
@@ -62,19 +63,24 @@ interface Member extends Omit<PoolSample, 'scores' | 'scoredMs' | 'rejected' | '
 /** The finished members that no batch holds, of the groups in which one of them was not rejected either. */
 async function readMembers(db: Db, { policyId, rules: { metric } }: PoolQuery): Promise<readonly Member[]> {
   const { rows } = await sql<Member>`
-    with loose as materialized (
+    with own as materialized (
+      select r.run_id, r.policy_id from training_runs r where r.policy_id = ${policyId} and r.channel = 'train' and ${OF_ITS_PROJECT}
+    ),
+    ${LOOSE_OF_OWN},
+    unheld as materialized (
       select s.*, x.reason, x.rule, x.measured
-      from training_runs r join groups g using (run_id) join samples s using (tree_id)
-      left join batch_samples b using (rollout_id) left join sample_rejections x using (rollout_id)
-      where r.policy_id = ${policyId} and r.channel = 'train' and s.finished_at is not null and b.rollout_id is null
-        and ${OF_ITS_PROJECT}
+      from loose l
+      cross join lateral (
+        select s.* from samples s where s.tree_id = l.tree_id and s.finished_at is not null
+          and not exists (select from batch_samples b where b.rollout_id = s.rollout_id) offset 0) s
+      left join lateral (select * from sample_rejections x where x.rollout_id = s.rollout_id offset 0) x on true
     )
     select tree_id, rollout_id, coalesce(ordinal, 0) as ordinal, outcome, taken as steps,
            sampled_tokens, context_tokens, row_tokens,
            oldest_version, newest_version, policies, without_log_probs,
            without_anchor, scores ? ${metric} as scored, (scores ->> ${metric})::float8 as metric,
            ${msOf(sql`finished_at`)} as finished_ms, (scored_at ->> ${metric})::float8 as metric_at, reason, rule, measured
-    from loose where tree_id in (select tree_id from loose where reason is null)`.execute(db);
+    from unheld where tree_id in (select tree_id from unheld where reason is null)`.execute(db);
   return rows;
 }
 

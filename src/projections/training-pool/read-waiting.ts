@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { OF_ITS_PROJECT } from './of-its-project.ts';
+import { KEPT_OF_OWN, LOOSE_OF_OWN } from './settled-samples.ts';
 
 /** The groups of a policy's runs of the channel `train`, counted. */
 export interface GroupCounts {
@@ -18,30 +19,40 @@ export interface GroupCounts {
 
 const MOST_GROUPS = 5_000; // of one batch
 
-/** Counts the groups of a policy in one statement, which reads the members of those that are open or had one rejected. */
+/** Counts the groups of a policy in one statement, which reads the members of those that are open or owed. */
 export async function readGroupCounts(db: Db, policyId: string): Promise<GroupCounts> {
   const { rows } = await sql<GroupCounts>`
-    with runs as (select * from training_runs r where policy_id = ${policyId} and channel = 'train' and ${OF_ITS_PROJECT}),
-    mine as materialized (
-      select g.tree_id, g.closed_at is not null or r.finished_at is not null as closed, g.planned_rollouts
-      from runs r join groups g using (run_id)
+    with own as materialized (
+      select * from training_runs r where policy_id = ${policyId} and channel = 'train' and ${OF_ITS_PROJECT}
+    ),
+    ${KEPT_OF_OWN},
+    ${LOOSE_OF_OWN},
+    ended as (
+      select l.tree_id, l.closed or r.finished_at is not null as closed from loose l join groups g using (tree_id) join own r using (run_id)
     ),
     refused as (
-      select c.reason, count(*) as groups
-      from (
-        select m.tree_id from mine m where m.closed and m.tree_id in (select tree_id from sample_rejections) offset 0) m
-      cross join lateral (
-        select count(s.finished_at) as finished, count(x.rollout_id) as rejected, mode() within group (order by x.reason) as reason
-        from samples s left join sample_rejections x using (rollout_id) where s.tree_id = m.tree_id offset 0) c
-      where c.finished > 0 and c.rejected >= c.finished group by 1
+      select reason, count(*) as groups from (
+        select (array_agg(fate order by samples desc, fate))[1] as reason
+        from (select tree_id, fate, sum(samples) as samples from kept where fate <> 'running' group by 1, 2) k
+        group by tree_id having bool_and(fate not in ('trained', 'abandoned'))
+        union all
+        select c.reason from (select tree_id from ended where closed offset 0) m
+        cross join lateral (
+          select count(s.finished_at) as finished, count(x.rollout_id) as rejected, mode() within group (order by x.reason) as reason
+          from (select * from samples s where s.tree_id = m.tree_id offset 0) s
+          left join lateral (select * from sample_rejections x where x.rollout_id = s.rollout_id offset 0) x on true) c
+        where c.finished > 0 and c.rejected >= c.finished) each
+      group by 1
     ),
     lacking as (
-      select greatest(coalesce(m.planned_rollouts, 1) - c.finished, 1) as members from (select * from mine where not closed offset 0) m
-      cross join lateral (select count(s.finished_at) as finished from samples s where s.tree_id = m.tree_id offset 0) c
+      select greatest(coalesce(g.planned_rollouts, 1) - c.finished, 1) as members
+      from (select g.* from ended e join groups g using (tree_id) where not e.closed offset 0) g
+      cross join lateral (select count(s.finished_at) as finished from samples s where s.tree_id = g.tree_id offset 0) c
       order by 1 limit ${MOST_GROUPS}
     )
-    select (select count(*) from runs) as runs, (select count(*) from runs where finished_at is null) as open_runs,
-           (select count(*) from mine where not closed) as open, (select count(*) from mine where closed) as closed,
+    select (select count(*) from own) as runs, (select count(*) from own where finished_at is null) as open_runs,
+           (select count(*) from ended where not closed) as open,
+           (select count(distinct tree_id) from kept) + (select count(*) from ended where closed) as closed,
            (select coalesce(jsonb_object_agg(reason, groups), '{}') from refused) as rejected,
            (select coalesce(jsonb_agg(members order by members), '[]') from lacking) as missing`.execute(db);
   return rows[0] as GroupCounts; // a select of aggregates has one row

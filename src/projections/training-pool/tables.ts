@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 213f3ed48ab0a691
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 8a56e97cbcab427a
 import type { Defaulted, Instant, Json } from '../../postgres/column-types.ts';
 import { column, defaulted, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -42,6 +42,15 @@ export const tables = {
     withoutAnchor: defaulted<Defaulted<number>>('integer'),
     scores: defaulted<Defaulted<Json<Record<string, number>>>>('jsonb'),
     scoredAt: defaulted<Defaulted<Json<Record<string, number>>>>('jsonb'),
+  }),
+  settledSamples: table('settled_samples', ['runId', 'treeId', 'fate', 'length', 'version'], {
+    runId: column<string>('uuid'),
+    treeId: column<string>('uuid'),
+    taskId: column<string>('uuid'),
+    fate: column<'running' | 'trained' | 'abandoned' | string>('text'),
+    length: column<number>('integer'),
+    version: column<number>('integer'),
+    samples: column<number>('bigint'),
   }),
   sampleSteps: table('sample_steps', ['stepId'], {
     stepId: column<string>('uuid'),

@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: c232b0640f226163
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: f6548dd05f78ad1a
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 

@@ -11,9 +11,9 @@ const COUNTS_OF_PARTITIONS = ['run_counts', 'run_versions', 'label_counts', 'run
 const TIMES_OF_COUNTS = ['last_at', 'minute', 'in_minute', 'minute_before'];
 
 /**
- * Returns the rows of every table of every projection that two folds hold alike, as readers see them, as sorted text, with the columns named in `without`
- * left out. Without the places of records what is made of them is left out too: without offsets the chain of the log, without
- * partitions the counts by partition, without the times of the log the last times of counts.
+ * Returns the rows of every table of every projection that two folds hold alike, as readers see them, as sorted text, with the
+ * columns named in `without` left out. Without the places of records what is made of them is left out too: without offsets the
+ * chain of the log, without partitions the counts by partition, without the times of the log the last times of counts.
  */
 export async function readModels(db: Db, without: readonly string[] = []): Promise<Record<string, string[]>> {
   const tables = await sql<{ schemaname: string; tablename: string; shown: string }>`

@@ -20,8 +20,8 @@ export interface BatchOutcome {
 const ONCE = sql`coalesce(e.place, 1) = 1`;
 
 /**
- * Sums up batches over their samples, in one statement, in no order; a batch without a finished sample is left out. Each sample is
- * looked up: a join reads the table of all. Scores are decimals, whose sum is the same in any order.
+ * Sums up batches over their samples, in one statement, in no order; a batch without a finished sample is left out. Each sample
+ * is looked up: a join reads the table of all. Scores are decimals, whose sum is the same in any order.
  */
 export async function readBatchOutcomes(db: Db, batches: readonly string[]): Promise<readonly BatchOutcome[]> {
   const { rows } = await sql<BatchOutcome>`

@@ -40,8 +40,9 @@ export function countedSettled(trees: RawBuilder<unknown>): RawBuilder<unknown> 
 const listed = (trees: readonly string[]) => sql`(select tree_id from unnest(${[...trees]}::uuid[]) as u (tree_id))`;
 
 /**
- * Locks the closed ones among groups until the end of the transaction, and returns them: who changes the samples of a closed group
- * holds it as who counts them does, so that no count stands of what was changed beside it. @param trees an array of their ids.
+ * Locks the closed ones among groups until the end of the transaction, and returns them. Who changes the samples of a closed
+ * group holds it, as who counts them does: otherwise a count could miss what another transaction is about to commit. @param trees
+ * an array of their ids.
  */
 export async function lockClosed(trx: Trx, trees: RawBuilder<string[]>): Promise<readonly string[]> {
   const rows = await trx
@@ -68,8 +69,8 @@ export async function settleGroups(trx: Trx, trees: readonly string[]): Promise<
 }
 
 /**
- * Counts the closed groups of all runs, run by run, while folds go on. @param which `missing`: those alone that are not counted:
- * where a fold of training and one of trees each saw the half of a group, neither counted it.
+ * Counts the closed groups of all runs, run by run, while folds go on. @param which `missing`: those alone that are not counted.
+ * Where a fold of training and one of trees each saw the half of a group, neither counted it.
  */
 export async function settleRuns(db: Db, which: 'all' | 'missing'): Promise<void> {
   const runs = await db

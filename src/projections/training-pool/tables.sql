@@ -55,9 +55,9 @@ create table samples (
 );
 create index samples_tree on samples (tree_id, ordinal);
 
--- Groups that nothing is owed of any more: closed, of a run of the channel `train`, every finished sample of them rejected, or in a
--- batch that was trained or abandoned. They are counted once, by what their samples have in common (`settled-samples.ts`); a group
--- without rows is counted by who reads. `length`: the power of two up to the steps taken; `version`: the oldest one, or −1.
+-- Groups that nothing is owed of any more: closed, of a run of the channel `train`, every finished sample of them rejected, or in
+-- a batch that was trained or abandoned. They are counted once, by what their samples have in common (`settled-samples.ts`); a
+-- group without rows is counted by who reads. `length`: the power of two up to the steps taken; `version`: the oldest one, or −1.
 create table settled_samples (
   run_id  uuid    not null,
   tree_id uuid    not null,

@@ -102,7 +102,7 @@ export async function findMissettled(trx: Trx): Promise<readonly string[]> {
   return rows.map(({ runId }) => runId);
 }
 
-/** The counts that are kept of runs `own`, as a common table expression: each run is looked up, as a join would read the table. */
+/** The counts that are kept of runs `own`, as a common table expression: each run is looked up, a join would read the table. */
 export const KEPT_OF_OWN = sql`kept as materialized (
       select r.policy_id, k.* from own r cross join lateral (select k.* from settled_samples k where k.run_id = r.run_id offset 0) k
     )`;

@@ -160,7 +160,7 @@ test('a count that is wrong is found and counted again, and one that is missing 
   expect(await settledTrees()).toHaveLength(4);
 });
 
-test('who ends a group waits for who changes its samples, and counts what is there then', async () => {
+test('a fold that ends a group waits for one that changes its samples, and counts what is there then', async () => {
   const { builder, trained } = record();
   const acked = builder.events.filter(({ type }) => type === 'BatchAcked');
   await givenEvents(

@@ -28,6 +28,7 @@ const STATUS_MS = 500; // how soon the death of a member is noticed; who leaves 
 const RENEWALS = 5; // in the time of one lease: a busy machine may delay some
 const POLL_MS = 1_000; // the safety net under notices: who appended may be killed before it sends one
 const FETCHES_AT_ONCE = 8; // each of all partitions that have records and are not in flight: a slow handler holds up its own alone
+const FETCHES_TOGETHER = 3; // who takes deliveries together has two at work, and each ring wakes all that wait to fetch
 // Records with who takes them together, below which nothing more is fetched: half of the partitions would wait for the other
 // half, turn by turn, where both are one slice (2,000 events/s: docs/evidence/performance.md).
 const IN_FLIGHT = 1_000;
@@ -90,7 +91,8 @@ export class Member {
   async serve(closing: AbortSignal): Promise<void> {
     const stop = AbortSignal.any([closing, this.#lost.signal, this.#failed.signal]);
     setMaxListeners(0, stop); // each loop listens to it
-    const delivering = Array.from({ length: FETCHES_AT_ONCE }, () => this.#deliverAll(stop));
+    const length = this.#options.together ? FETCHES_TOGETHER : FETCHES_AT_ONCE;
+    const delivering = Array.from({ length }, () => this.#deliverAll(stop));
     const loops = [...delivering, this.#keepShare(stop), this.#keepLease(stop)];
     for (const loop of loops) loop.catch((error: unknown) => this.#failed.abort(error));
     const ends = await Promise.allSettled(loops);

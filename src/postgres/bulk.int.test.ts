@@ -17,6 +17,7 @@ const columns = {
   json: column<Json<unknown>>('jsonb'),
   path: column<string[] | null>('uuid[]'),
   small: column<number | null>('integer'),
+  ordinals: column<number[] | null>('bigint[]'),
   bytes: column<Buffer | null>('bytea'),
 };
 const few = table('few', ['id'], columns);
@@ -41,6 +42,7 @@ const row = (n: number, parts: Partial<Row> = {}): Row => ({
   json: { n },
   path: [id(n), id(n + 1)],
   small: -n,
+  ordinals: [n, -n, 2 ** 40],
   bytes: '\\x00ff',
   ...parts,
 });
@@ -66,6 +68,7 @@ describe('bulk inserts', () => {
         .date({ min: new Date('0001-01-01'), max: new Date('2284-12-31'), noInvalidDate: true })
         .map((at) => at.toISOString()),
       small: fc.option(fc.integer()),
+      ordinals: fc.option(fc.array(fc.maxSafeInteger())),
       bytes: fc.option(fc.uint8Array().map((bytes) => `\\x${Buffer.from(bytes).toString('hex')}`)),
     });
     await fc.assert(

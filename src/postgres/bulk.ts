@@ -172,7 +172,7 @@ function fieldText(value: unknown, type: string): string {
   if (value === null || value === undefined) return '\\N';
   if (typeof value === 'number' || typeof value === 'boolean') return type === 'jsonb' ? JSON.stringify(value) : String(value);
   if (type === 'jsonb') return escaped(JSON.stringify(value));
-  if (type === 'uuid[]' && Array.isArray(value)) return `{${value.join(',')}}`;
+  if ((type === 'uuid[]' || type === 'bigint[]') && Array.isArray(value)) return `{${value.join(',')}}`;
   if (typeof value !== 'string') throw new TypeError(`COPY cannot write ${typeof value} as ${type}`);
   if (type === 'bytea' && value.startsWith('\\x')) return `\\${value}`; // hex digits
   return type === 'uuid' ? value : escaped(value);

@@ -205,8 +205,10 @@ for (let i = 0; i < 16; i++) for (const digit of [i.toString(16), i.toString(16)
 
 type Write = (copied: CopiedIn, value: unknown) => boolean;
 const UUID_TYPE = 2950;
+const BIGINT_TYPE = 20;
 
 const uuid: Write = (copied, value) => typeof value === 'string' && copied.uuid(value);
+const bigint: Write = (copied, value) => Number.isSafeInteger(value) && copied.int64(value as number);
 
 /** Type → how a value of it is written; returns false where it is another. */
 const WRITERS: Readonly<Record<string, Write | undefined>> = {
@@ -214,7 +216,7 @@ const WRITERS: Readonly<Record<string, Write | undefined>> = {
   text: (copied, value) => typeof value === 'string' && copied.text(value),
   boolean: (copied, value) => typeof value === 'boolean' && copied.boolean(value),
   integer: (copied, value) => value === ((value as number) | 0) && copied.int32(value as number),
-  bigint: (copied, value) => Number.isSafeInteger(value) && copied.int64(value as number),
+  bigint,
   // +0 for -0, as its text has it
   'double precision': (copied, value) => Number.isFinite(value) && copied.float64((value as number) + 0),
   jsonb: (copied, value) => copied.text(JSON.stringify(value), 1),
@@ -223,6 +225,7 @@ const WRITERS: Readonly<Record<string, Write | undefined>> = {
     return at !== undefined && copied.int64(at);
   },
   bytea: (copied, value) => typeof value === 'string' && value.startsWith('\\x') && copied.hex(value.slice(2)),
+  'bigint[]': (copied, value) => Array.isArray(value) && copied.array(value, BIGINT_TYPE, 8, bigint),
   'uuid[]': (copied, value) => Array.isArray(value) && copied.array(value, UUID_TYPE, 16, uuid),
 };
 

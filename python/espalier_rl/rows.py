@@ -26,8 +26,8 @@ class RowsDamaged(ValueError):
 class Rows:
     """Columns by name. `rows["responses"]` is a flat typed view; `shape(name)` says how it is laid out.
 
-    `batch` is the manifest of the batch, `names` says what each row is, `rewards_at` the position of the rewards in it, which an
-    acknowledgement sends back.
+    `batch` is the manifest of the batch, `names` says what each row is, both parsed when they are first asked for; `rewards_at` is the
+    position of the rewards in it, which an acknowledgement sends back.
     """
 
     def __init__(self, body: "bytes | bytearray | memoryview") -> None:
@@ -35,8 +35,6 @@ class Rows:
         self._body = memoryview(body)
         self._entries, self.metadata, self._start = _header(self._body)
         self.layout = self.metadata.get("layout")
-        self.batch = json.loads(self.metadata.get("batch", "{}"))
-        self.names = json.loads(self.metadata.get("rows", "{}"))
         self.rewards_at = self.metadata.get("rewardsAt")
 
     def __contains__(self, name: str) -> bool:
@@ -65,6 +63,14 @@ class Rows:
         dtype = getattr(torch, DTYPES[self._entry(name)["dtype"]][1])
         raw = self._bytes(name)
         return torch.frombuffer(raw, dtype=dtype).reshape(self.shape(name)) if len(raw) else torch.empty(self.shape(name), dtype=dtype)
+
+    @cached_property
+    def batch(self) -> Any:
+        return json.loads(self.metadata.get("batch", "{}"))
+
+    @cached_property
+    def names(self) -> Any:
+        return json.loads(self.metadata.get("rows", "{}"))
 
     @cached_property
     def texts(self) -> Any:

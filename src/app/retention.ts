@@ -3,6 +3,7 @@ import { RebuildUnderWay } from '../projections/rebuild/hold-rebuild.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { rest } from '../runtime/retry.ts';
+import { untilClosed } from '../runtime/until-closed.ts';
 import { readRetention, retain } from '../usecases/forget/retain.ts';
 
 const EVERY_MS = 86_400_000; // the unit of retention: read models are folded again once a day at most
@@ -25,23 +26,14 @@ export function keepRetention(
   logger: Logger,
   { everyMs = EVERY_MS, lookMs = LOOK_MS }: RetentionTimes = {},
 ): Running {
-  const closing = new AbortController();
-  const { signal } = closing;
-  const finished = run();
-  return {
-    finished,
-    async close() {
-      closing.abort();
-      await finished;
-    },
-  };
+  return untilClosed(run);
 
-  async function run(): Promise<void> {
+  async function run(signal: AbortSignal): Promise<void> {
     let next = performance.now();
     while (!signal.aborted) {
       try {
         if (performance.now() >= next) {
-          await round();
+          await round(signal);
           next = performance.now() + everyMs;
         }
       } catch (error) {
@@ -52,7 +44,7 @@ export function keepRetention(
     }
   }
 
-  async function round(): Promise<void> {
+  async function round(signal: AbortSignal): Promise<void> {
     const due = await readRetention(platform, Date.now());
     for (const { project, days, clear } of due)
       if (clear.length > 0)

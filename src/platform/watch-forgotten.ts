@@ -1,6 +1,7 @@
 import { countDestroyedKeys } from '../postgres/stream-keys.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import { rest } from '../runtime/retry.ts';
+import { untilClosed } from '../runtime/until-closed.ts';
 import type { Platform } from './open-platform.ts';
 
 const LOOK_MS = 60_000; // as long as an appender goes on sealing by a destroyed key
@@ -14,18 +15,9 @@ export function watchForgotten(
   drop: () => void,
   { lookMs = LOOK_MS }: { readonly lookMs?: number } = {},
 ): Running {
-  const closing = new AbortController();
-  const { signal } = closing;
-  const finished = look();
-  return {
-    finished,
-    async close() {
-      closing.abort();
-      await finished;
-    },
-  };
+  return untilClosed(look);
 
-  async function look(): Promise<void> {
+  async function look(signal: AbortSignal): Promise<void> {
     let known = await count();
     while (!signal.aborted) {
       await rest(lookMs, signal);

@@ -24,3 +24,15 @@ test('how long nobody asked counts from the last request, and policies are forgo
   asking.touch();
   expect([asking.quietMs(), asking.within(100), asking.within(150)]).toEqual([0, ['second'], ['second', 'first']]);
 });
+
+test('the form that a lease names counts until rows of its policy are read, and that in which they are read from then on', () => {
+  let now = 0;
+  const asking = openAsking(() => now);
+  asking.leased('mine', { layout: 'padded', advantages: 'with' });
+  expect(asking.wantedBy('mine')).toEqual({ layout: 'padded', advantages: 'with' });
+  asking.note('mine', { layout: 'verl', advantages: 'without' });
+  now = 50;
+  asking.leased('mine', { layout: 'step', advantages: 'without' });
+  expect(asking.wantedBy('mine')).toEqual({ layout: 'verl', advantages: 'without' });
+  expect([asking.quietMs(), asking.within(10)]).toEqual([0, ['mine']]);
+});

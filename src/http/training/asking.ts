@@ -11,6 +11,8 @@ export interface Wanted {
 export interface Asking {
   /** Notes that the batches of a policy are read in this form, now. */
   note(policyId: string, wanted: Wanted): void;
+  /** Notes that one was leased, now; the form that the lease names counts until rows of the policy are read. */
+  leased(policyId: string, wanted: Wanted): void;
   /** Notes that something was asked for, now. */
   touch(): void;
   /** Returns the form in which the batches of a policy were read last; that of a trainer that says nothing of it otherwise. */
@@ -35,6 +37,10 @@ export function openAsking(now: () => number = () => performance.now()): Asking 
     note(policyId, wanted) {
       touch();
       asked.set(policyId, { ...wanted, at: last });
+    },
+    leased(policyId, wanted) {
+      touch();
+      asked.set(policyId, { ...(asked.get(policyId) ?? wanted), at: last });
     },
     touch,
     wantedBy(policyId) {

@@ -106,9 +106,10 @@ export function leaseBatch(world: TrainingWorld): Endpoint {
       if (answer.kind === 'nothing') return nothing(await waitingOn(body.policyId, answer.busyUntil), answer.busyUntil);
       if (answer.kind === 'refused') return refusedLease(world, body.policyId, answer, principal);
       const wanted = { layout: body.layout, advantages: body.advantages ? 'with' : 'without' } as const;
-      asking.note(body.policyId, wanted);
-      // Its rows are asked for next; who asks meets a fault.
-      void packed.get(answer.lease.batchId, wanted.layout, wanted.advantages).catch(() => undefined);
+      asking.leased(body.policyId, wanted);
+      // Its rows are asked for next, and compared with the rewards then; who asks meets a fault.
+      const { batchId } = answer.lease;
+      if (!packed.holds(batchId, wanted)) void packed.get(batchId, wanted.layout, wanted.advantages).catch(() => undefined);
       const asked = `layout=${body.layout}${body.advantages ? '&advantages=with' : ''}`;
       const rows = `/v1/training/leases/${answer.lease.leaseId}/rows?${asked}`;
       return json(200, { state: 'leased', ...answer.lease, deadline: answer.lease.deadline.toISOString(), rows });

@@ -3,6 +3,7 @@ import type { Notices } from '../../postgres/notices.ts';
 import { openCache } from '../../runtime/cache.ts';
 import type { Running } from '../../runtime/lifecycle.ts';
 import { rest } from '../../runtime/retry.ts';
+import { untilClosed } from '../../runtime/until-closed.ts';
 import { type AwaitedBatch, readAwaited } from '../../training/leases/read-awaited.ts';
 import type { Asking, Wanted } from './asking.ts';
 import type { PackedRows } from './packed-rows.ts';
@@ -12,14 +13,17 @@ const QUIET_MS = 100; // since a trainer asked for something: packing holds the 
 const RECENT_MS = 3_600_000; // how long a plan or a lease counts as that of a training that goes on
 const AGAIN_MS = 60_000; // until a batch that could not be read, or was evicted, is packed again
 const DEPTH = 64; // batches of a policy; there is room for fewer
-const TOKEN_BYTES = 16; // of a token until a batch of its policy was packed
+// What is expected of a body until one of its policy was packed.
+const TOKEN_BYTES = 13; // id, log-probability, mask and version
+const SAMPLE_BYTES = 1_024; // names and short texts
 
 /** A body that was packed here. */
 interface Body {
   readonly policyId: string;
   readonly form: Wanted;
   readonly bytes: number;
-  readonly tokens: number;
+  /** Bytes that were expected of it before any was packed. */
+  readonly guessed: number;
 }
 
 interface Options {
@@ -41,30 +45,22 @@ export function packAhead(
   }: { readonly db: Db; readonly packed: PackedRows; readonly asking: Asking; readonly notices: Notices },
   { lookMs = LOOK_MS, quietMs = QUIET_MS }: Options = {},
 ): Running {
-  const closing = new AbortController();
-  const { signal } = closing;
   const tried = openCache<AwaitedBatch>({ max: 10_000, ttl: AGAIN_MS });
   const ready = new Map<string, Body>();
-  const finished = run();
-  return {
-    finished,
-    async close() {
-      closing.abort();
-      await finished;
-    },
-  };
+  const last = openCache<Body>({ max: 1_000 }); // of a policy in the form in which it is read
+  return untilClosed(run);
 
-  async function run(): Promise<void> {
+  async function run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const seen = notices.count;
-      const found = await look().catch(() => 'done' as const); // a fault of the database: who leases meets it
+      const found = await look(signal).catch(() => 'done' as const); // a fault of the database: who leases meets it
       if (found === 'done') await notices.beyond(seen, RECENT_MS, signal);
       await rest(lookMs, signal);
     }
   }
 
   /** Packs what there is room for; `interrupted` where a trainer asked meanwhile: what is left comes after it. */
-  async function look(): Promise<'done' | 'interrupted'> {
+  async function look(signal: AbortSignal): Promise<'done' | 'interrupted'> {
     const since = new Date(Date.now() - RECENT_MS);
     const awaited = await readAwaited(db, { since, policies: asking.within(RECENT_MS), depth: DEPTH });
     const waiting = new Set(awaited.map(({ batchId }) => batchId));
@@ -84,20 +80,32 @@ export function packAhead(
     return 'done';
   }
 
-  function isRoomFor({ policyId, tokens }: AwaitedBatch, policies: number): boolean {
+  function isRoomFor(batch: AwaitedBatch, policies: number): boolean {
+    const { policyId } = batch;
     const own = [...ready.values()].filter((body) => body.policyId === policyId);
     const held = own.reduce((sum, { bytes }) => sum + bytes, 0);
-    const [like] = own;
-    const expected = tokens * (like ? like.bytes / Math.max(1, like.tokens) : TOKEN_BYTES);
+    const like = last.get(keyOf(policyId, asking.wantedBy(policyId)));
+    const expected = guessOf(batch) * (like ? like.bytes / like.guessed : 1);
     const { limit, free } = packed.room();
     return expected <= free && (held === 0 || held + expected <= limit / policies);
   }
 
   async function pack(batch: AwaitedBatch): Promise<void> {
-    const { batchId, policyId, tokens } = batch;
+    const { batchId, policyId } = batch;
     tried.set(batchId, batch);
     const form = asking.wantedBy(policyId);
     const body = await packed.get(batchId, form.layout, form.advantages).catch(() => undefined); // who asks meets the fault
-    if (body?.kind === 'encoded') ready.set(batchId, { policyId, form, bytes: body.bytes, tokens });
+    if (body?.kind !== 'encoded') return;
+    const packedBody = { policyId, form, bytes: body.bytes, guessed: guessOf(batch) };
+    ready.set(batchId, packedBody);
+    last.set(keyOf(policyId, form), packedBody);
   }
+}
+
+function guessOf({ tokens, samples }: AwaitedBatch): number {
+  return tokens * TOKEN_BYTES + samples * SAMPLE_BYTES;
+}
+
+function keyOf(policyId: string, { layout, advantages }: Wanted): string {
+  return `${layout} ${advantages} ${policyId}`;
 }

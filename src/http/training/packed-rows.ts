@@ -1,6 +1,5 @@
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { Db } from '../../postgres/database.ts';
-import { countDestroyedKeys } from '../../postgres/stream-keys.ts';
 import { openCache } from '../../runtime/cache.ts';
 import { type EncodedRows, encodeRows } from '../../training/rows/encode-rows.ts';
 import type { Layout, NotLaidOut } from '../../training/rows/layout.ts';
@@ -12,8 +11,13 @@ import type { Wanted } from './asking.ts';
 
 /** Packed bodies of batches, some kept: several readers of one lease share one, and batches are packed before they are leased. */
 export interface PackedRows {
-  /** Returns the rows of a batch as they are on record now, with their advantages or without. @throws RowsError. */
-  get(batchId: string, layout: Layout, advantages?: 'with' | 'without'): Promise<EncodedRows | NotLaidOut>;
+  /**
+   * Returns the rows of a batch as they are on record now, with their advantages or without. @param state what `readRewardState`
+   * returned a moment ago; it is asked for otherwise. @throws RowsError.
+   */
+  get(batchId: string, layout: Layout, advantages?: 'with' | 'without', state?: string): Promise<EncodedRows | NotLaidOut>;
+  /** Returns whether rows of a batch are kept, or being packed; without `state` a reward may have been revised since. */
+  holds(batchId: string, form: Wanted, state?: string): boolean;
   /** Returns how many bytes of bodies are kept at most, and how many more have room without one being evicted. */
   room(): { readonly limit: number; readonly free: number };
   /** Drops what is kept of a batch, in one form or in all: nobody will ask for it. */
@@ -42,9 +46,9 @@ export function createPackedRows(
   const kept = openCache<Kept>({ maxSize: keptBytes, ttl: KEPT_MS, updateAgeOnGet: true });
 
   return {
-    async get(batchId, layout, advantages = 'without') {
+    async get(batchId, layout, advantages = 'without', known = undefined) {
       // Tokens and texts are facts until they are forgotten; rewards may come late or be revised: then the rows are others.
-      const state = (await Promise.all([readRewardState(db, batchId), countDestroyedKeys(db)])).join(' ');
+      const state = known ?? (await readRewardState(db, batchId));
       const key = keyOf(batchId, { layout, advantages });
       const before = kept.get(key);
       if (before?.state === state) return before.packing;
@@ -61,6 +65,10 @@ export function createPackedRows(
         if (kept.peek(key) === entry) kept.delete(key);
         throw error;
       }
+    },
+    holds(batchId, form, state) {
+      const there = kept.peek(keyOf(batchId, form));
+      return there !== undefined && (state === undefined || there.state === state);
     },
     room() {
       kept.purgeStale();

@@ -5,7 +5,7 @@ import type { Db } from '../../postgres/database.ts';
 import { readBatchesById } from '../../projections/training-pool/read-batches.ts';
 import { isProjected } from '../../projections/wait-until.ts';
 import { createExclusive } from '../../runtime/exclusive.ts';
-import { findBatchBehind, findCurrentLease } from '../../training/leases/current-lease.ts';
+import { findBatchBehind, findStatedLease, type StatedBatch } from '../../training/leases/current-lease.ts';
 import { RowsError } from '../../training/rows/batch-rows.ts';
 import { LAYOUTS } from '../../training/rows/layout.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
@@ -82,18 +82,21 @@ export function rowsEndpoint({ db, packed, asking }: TrainingWorld): Endpoint {
       if (layout === undefined)
         return refuse(400, `layout is none of ${LAYOUTS.join(', ')}`, 'ask for ?layout=step or ?layout=verl');
       asking.touch();
-      const lease = await findCurrentLease(db, params.id);
+      const lease = await findStatedLease(db, params.id);
       if (lease.kind === 'refused') return decided(lease);
       const wanted = { layout, advantages: query.advantages };
-      const batchId = query.batch === 'leased' ? lease.batchId : await findBatchBehind(db, params.id);
-      if (batchId === undefined) return json(404, NONE_PLANNED);
+      asking.note(lease.policyId, wanted);
+      const batch = query.batch === 'leased' ? lease : await findBatchBehind(db, params.id);
+      if (batch === undefined) return json(404, NONE_PLANNED);
       // When these rows are sent and not before: packing would hold the event loop that sends them. While they are trained there
       // is time.
       if (query.batch === 'leased') req.once('close', () => void packBehind(params.id, wanted).catch(() => undefined));
+      const reply = () => rowsReply({ db, packed }, batch, wanted, req);
+      if (packed.holds(batch.batchId, wanted, batch.state)) return reply(); // nothing is read for it
       const ticket = gate.enter();
       if (!ticket) return refuse(503, 'too many batches are being read', 'ask again', { headers: { 'retry-after': '1' } });
       try {
-        return await lanes.run([`${asked++ % LANES}`], () => rowsReply({ db, packed }, batchId, wanted, req));
+        return await lanes.run([`${asked++ % LANES}`], reply);
       } finally {
         ticket.leave();
       }
@@ -102,19 +105,20 @@ export function rowsEndpoint({ db, packed, asking }: TrainingWorld): Endpoint {
 
   /** Packs the next batch, if it is planned; who asks for its rows meets a fault. */
   async function packBehind(id: string, { layout, advantages }: Wanted): Promise<void> {
-    const batchId = await findBatchBehind(db, id);
-    if (batchId !== undefined) await lanes.run([`${asked++ % LANES}`], () => packed.get(batchId, layout, advantages));
+    const behind = await findBatchBehind(db, id);
+    if (behind === undefined || packed.holds(behind.batchId, { layout, advantages }, behind.state)) return;
+    await lanes.run([`${asked++ % LANES}`], () => packed.get(behind.batchId, layout, advantages, behind.state));
   }
 }
 
 async function rowsReply(
   { db, packed }: { readonly db: Db; readonly packed: PackedRows },
-  batchId: string,
+  { batchId, state }: StatedBatch,
   { layout, advantages }: Wanted,
   req: IncomingMessage,
 ): Promise<Reply> {
   try {
-    const encoded = await packed.get(batchId, layout, advantages);
+    const encoded = await packed.get(batchId, layout, advantages, state);
     if (encoded.kind === 'refused')
       return json(422, { error: { code: 'layout', message: encoded.message, remedy: encoded.remedy } });
     const headers = { 'content-type': SAFETENSORS, etag: `"${encoded.digest}"` };

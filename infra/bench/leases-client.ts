@@ -2,7 +2,6 @@ import { execFile, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { childEnvironment, readConfig } from '../../src/runtime/config.ts';
@@ -14,8 +13,6 @@ export interface Training {
   readonly url: string;
   readonly policyId: string;
   readonly batches: number;
-  /** How long training takes between the rows and the acknowledgement, ms. */
-  readonly trainMs: number;
 }
 export interface TrainedThere {
   /** From asking for the lease to the last token decoded, per batch. */
@@ -24,7 +21,7 @@ export interface TrainedThere {
   readonly bytes: number;
 }
 
-/** Trains from a process of its own over HTTP, as trainers do: leases, reads and decodes the rows, acknowledges. */
+/** Trains from a process of its own by node:http: leases, reads the rows, looks at every token, acknowledges. */
 export async function trainFromOutside(training: Training): Promise<TrainedThere> {
   const child = fork(fileURLToPath(import.meta.url), ['train'], { execArgv: ['--import', 'tsx'] });
   const answer = new Promise<TrainedThere>((resolve, reject) => {
@@ -37,14 +34,22 @@ export async function trainFromOutside(training: Training): Promise<TrainedThere
   return trained;
 }
 
-/** Does the same by the Python client, with the standard library alone. */
-export async function trainInPython({
-  url,
-  policyId,
-  batches,
-}: Omit<Training, 'trainMs'>): Promise<Pick<TrainedThere, 'seconds' | 'bytes'>> {
+/**
+ * Trains by the Python client, the one that users have, with the standard library alone.
+ * @param trainMs how long training takes between the rows and the acknowledgement.
+ */
+export async function trainInPython(
+  { url, policyId, batches }: Training,
+  trainMs: number,
+): Promise<Pick<TrainedThere, 'seconds' | 'bytes'>> {
   const env = childEnvironment({ PYTHONPATH: PYTHON_PACKAGE, PYTHONDONTWRITEBYTECODE: '1', ESPALIER_TOKEN: LOCAL_TOKEN });
-  const asked = [fileURLToPath(new URL('./leases_client.py', import.meta.url)), url, policyId, String(batches)];
+  const asked = [
+    fileURLToPath(new URL('./leases_client.py', import.meta.url)),
+    url,
+    policyId,
+    `${batches}`,
+    `${trainMs / 1_000}`,
+  ];
   const { stdout } = await promisify(execFile)(readConfig().python ?? 'python3', asked, { env });
   return JSON.parse(stdout) as Pick<TrainedThere, 'seconds' | 'bytes'>; // printed by it
 }
@@ -52,7 +57,7 @@ export async function trainInPython({
 // sent by `trainFromOutside`
 if (process.argv[2] === 'train') process.once('message', (training) => void main(training as Training));
 
-async function main({ url, policyId, batches, trainMs }: Training): Promise<void> {
+async function main({ url, policyId, batches }: Training): Promise<void> {
   const agent = new Agent({ keepAlive: true });
   const seconds: number[] = [];
   let samples = 0;
@@ -65,7 +70,6 @@ async function main({ url, policyId, batches, trainMs }: Training): Promise<void
     seconds.push((performance.now() - began) / 1_000);
     samples += lease.samples;
     bytes += body.byteLength;
-    await delay(trainMs);
     const made = { version: lease.base.version + 1, checkpointId: randomUUID(), weights: 'b'.repeat(64), backend: 'bench' };
     await post(agent, `${url}/v1/training/leases/${lease.leaseId}/ack`, { fence: lease.fence, ...made });
   }

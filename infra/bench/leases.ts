@@ -32,8 +32,8 @@ const SHORT = 16; // tokens of the samples that only wait: how many there are is
 /**
  * Measures what a trainer gets: batches of 1,024 samples of 1,000 tokens over HTTP, from asking for the lease until every column
  * is a typed view, by the Python client in a process of its own, compared with COPY BINARY of the same token arrays. They were
- * planned before, and the server had time to pack them; `in process` is what packing takes. Then the time of a claim (transaction,
- * outbox, append to the log) by one trainer and by many at once, and that of a start with many untrained samples.
+ * planned before, and the server had time to pack them; `in process` is what packing takes. Then the time of a claim
+ * (transaction, outbox, append to the log) by one trainer and by many at once, and that of a start with many untrained samples.
  */
 export async function benchLeases(stage: Stage): Promise<Outcome> {
   const platform = await openStagePlatform(stage);

@@ -15,6 +15,7 @@ import type { Progress } from '../usecases/collect/collect-run.ts';
 import { exportTrajectories } from '../usecases/datasets/export/export-trajectories.ts';
 import type { ExportFormat } from '../usecases/datasets/export/format.ts';
 import { runDigest } from '../usecases/datasets/run-digest.ts';
+import type { Batching } from '../usecases/train/batch.ts';
 import { progressText } from './collect.ts';
 import { trainThroughCrashes } from './demo/crash.ts';
 import { type DemoSize, planDemo, planDemoImages, planDemoSearch } from './demo/plan.ts';
@@ -88,9 +89,9 @@ async function demo(flags: DemoFlags): Promise<void> {
       signal.throwIfAborted();
       await waitUntilProjected(database.db, await platform.log.ends(TOPICS), { timeoutMs: 60_000, signal });
       await showImages(platform, imagesId, workers.url);
-      await trainPictures(platform, flags.seed, signal);
+      await trainPictures(platform, flags.seed, workers, signal);
       signal.throwIfAborted();
-      await trainFew(platform, flags.seed, signal);
+      await trainFew(platform, flags.seed, workers, signal);
       signal.throwIfAborted();
       await exportAll(platform, runId, signal);
       say();
@@ -115,6 +116,8 @@ interface Planned {
 }
 interface Workers {
   readonly url: string;
+  /** Plans batches, where that is this process. */
+  readonly batcher?: Batching;
   readonly finished: Promise<unknown>;
   collect(planned: Planned, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;

@@ -5,13 +5,14 @@ import { countNotices, type Notices } from '../postgres/notices.ts';
 export const CURSOR_CHANNEL = 'espalier_cursor';
 
 /**
- * Counts notices of cursors that moved in topics, until closed; one that names no topic may mean any of them. @throws as
- * `listen`.
+ * Counts notices of cursors that moved in topics, until closed; one that names no topic may mean any of them. @param topics those
+ * that count, asked at each notice where they change. @throws as `listen`.
  */
-export function countMoves(url: string, topics: readonly string[]): Promise<Notices> {
+export function countMoves(url: string, topics: readonly string[] | (() => readonly string[])): Promise<Notices> {
+  const counted = typeof topics === 'function' ? topics : () => topics;
   return countNotices(
     url,
     [CURSOR_CHANNEL],
-    ({ payload }) => topics.includes(payload) || !TOPICS.includes(payload as Topic), // compared with any text
+    ({ payload }) => counted().includes(payload) || !TOPICS.includes(payload as Topic), // compared with any text
   );
 }

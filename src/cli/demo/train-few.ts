@@ -3,6 +3,7 @@ import { createLogger } from '../../runtime/logger.ts';
 import { LINEAR_SETTINGS } from '../../training/backends/training-settings.ts';
 import { train } from '../../usecases/train/train.ts';
 import { trainPlan } from '../../usecases/train/train-plan.ts';
+import type { Training } from '../../usecases/train/training.ts';
 import { writeLedger } from '../ledger.ts';
 import { progressLine, say } from '../terminal.ts';
 
@@ -10,7 +11,12 @@ import { progressLine, say } from '../terminal.ts';
  * Trains the linear policy for a few updates on the search world and shows the result on questions that it was not trained
  * on.
  */
-export async function trainFew(platform: Platform, seed: number, signal: AbortSignal): Promise<void> {
+export async function trainFew(
+  platform: Platform,
+  seed: number,
+  by: Pick<Training, 'batcher'>,
+  signal: AbortSignal,
+): Promise<void> {
   const line = progressLine();
   const updates = 6;
   const began = Date.now();
@@ -30,6 +36,7 @@ export async function trainFew(platform: Platform, seed: number, signal: AbortSi
       evaluation: { split: 'test', tasks: 18, rollouts: 4, every: updates },
     }),
     ...{ concurrency: 8, signal, logger: createLogger({ level: 'error' }) },
+    ...(by.batcher ? { batcher: by.batcher } : {}),
     onCollect: ({ rollouts, steps }) => line.show(`training: ${rollouts} rollouts, ${steps} steps`),
   });
   line.end();

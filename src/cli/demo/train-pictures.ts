@@ -10,6 +10,7 @@ import { parseDeclaration } from '../../usecases/train/declaration/parse-declara
 import { settingsOf } from '../../usecases/train/declaration/trainer-of.ts';
 import { train } from '../../usecases/train/train.ts';
 import { planOfDeclaration, trainPlan } from '../../usecases/train/train-plan.ts';
+import type { Training } from '../../usecases/train/training.ts';
 import { progressLine, say } from '../terminal.ts';
 
 const UPDATES = 2;
@@ -19,7 +20,12 @@ const VENV = '~/espalier-python';
  * Trains a tiny vision-language model of random weights on prompts with history images, where a Python with torch is there; says
  * how to get one where not. @throws Error when the training does not come to its end.
  */
-export async function trainPictures(platform: Platform, seed: number, signal: AbortSignal): Promise<void> {
+export async function trainPictures(
+  platform: Platform,
+  seed: number,
+  by: Pick<Training, 'batcher'>,
+  signal: AbortSignal,
+): Promise<void> {
   const found = await findPython(platform.config.python);
   if (found.kind === 'none') return sayHow(found.reason);
   const folder = join(platform.config.home, 'tiny-vision');
@@ -34,6 +40,7 @@ export async function trainPictures(platform: Platform, seed: number, signal: Ab
   const trained = await train(platform, {
     plan: planOf(folder, seed),
     ...{ concurrency: 2, signal, logger: createLogger({ level: 'error' }) },
+    ...(by.batcher ? { batcher: by.batcher } : {}),
     onCollect: ({ rollouts, steps }) => line.show(`training on images: ${rollouts} rollouts, ${steps} steps`),
   });
   line.end();

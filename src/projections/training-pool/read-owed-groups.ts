@@ -6,6 +6,7 @@ import { trainingPool } from './training-pool.ts';
 export interface OwedGroup {
   readonly treeId: string;
   readonly owed: boolean;
+  readonly closed: boolean;
   /** The version that its first rollout began with; null before one began. */
   readonly version: number | null;
 }
@@ -26,7 +27,7 @@ export interface Owed {
 export async function readOwedGroups(db: Db, policyId: string, also: readonly string[]): Promise<Owed> {
   const { rows } = await sql<Row>`
     with own as (
-      select g.tree_id, g.closed_at is null or exists (
+      select g.tree_id, g.closed_at is not null as closed, g.closed_at is null or exists (
           select from samples s
           where s.tree_id = g.tree_id
             and not exists (select from sample_rejections j where j.rollout_id = s.rollout_id)
@@ -41,10 +42,12 @@ export async function readOwedGroups(db: Db, policyId: string, also: readonly st
     select coalesce((select max(version) from policy_versions where policy_id = ${policyId}), 0)::int as newest,
            (select coalesce(jsonb_object_agg(c.topic || '.' || c.partition, c.next_offset), '{}') from cursors c
             join projections p on p.name = c.projection and p.version = c.version where c.projection = ${trainingPool.name}) as cursors,
-           o.tree_id, coalesce(o.owed, false) as owed,
+           o.tree_id, coalesce(o.owed, false) as owed, coalesce(o.closed, false) as closed,
            (select min(policy_version) from samples s where s.tree_id = o.tree_id) as version
     from (select 1) one left join own o on o.owed or o.tree_id = any(${[...also]}::uuid[])`.execute(db);
-  const groups = rows.flatMap(({ treeId, owed, version }) => (treeId === null ? [] : [{ treeId, owed, version }]));
+  const groups = rows.flatMap(({ treeId, owed, closed, version }) =>
+    treeId === null ? [] : [{ treeId, owed, closed, version }],
+  );
   return { newest: rows[0]?.newest ?? 0, groups, cursors: rows[0]?.cursors ?? {} };
 }
 
@@ -54,5 +57,6 @@ interface Row {
   readonly cursors: Readonly<Record<string, number>>;
   readonly treeId: string | null;
   readonly owed: boolean;
+  readonly closed: boolean;
   readonly version: number | null;
 }

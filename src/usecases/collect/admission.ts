@@ -9,5 +9,7 @@ export interface Admission {
    * @throws the signal's reason.
    */
   admit(treeId: string, signal: AbortSignal): Promise<Policy | null>;
+  /** Says that a group is about to be closed: its place may be free before anything is recorded of its samples. */
+  closing(treeId: string): void;
   close(): Promise<void>;
 }

@@ -119,6 +119,7 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
     await collectTree({
       ...options,
       ...(admitted ? { policy: admitted } : {}),
+      onClosing: () => options.admission?.closing(treeIdOf(runId, task, index)),
       signal,
       task,
       tree,

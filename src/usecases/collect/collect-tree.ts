@@ -65,6 +65,7 @@ export async function collectTree(options: TreeOptions): Promise<void> {
 
 async function closeTree(tree: GrowingTree, reason: 'completed' | 'exhausted'): Promise<void> {
   const failed = tree.openedOtherwise.size > 0;
+  tree.onClosing?.();
   await tree.appender.append([closing(tree, failed ? 'failed' : reason)]);
   if (failed) tree.onFailed(failedAt(tree));
 }

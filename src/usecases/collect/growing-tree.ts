@@ -29,6 +29,8 @@ export interface TreeOptions {
   readonly appender: Appender;
   readonly clock: () => number;
   readonly signal: AbortSignal;
+  /** The tree is about to be closed. */
+  readonly onClosing?: () => void;
   readonly onStep: () => void;
   readonly onRollout: (success: boolean) => void;
   /** The tree was closed as failed: the environment did not repeat what was recorded in it. */

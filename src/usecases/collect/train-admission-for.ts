@@ -6,9 +6,10 @@ import { topicsOf } from '../../projections/apply-slice.ts';
 import { countMoves } from '../../projections/moved-cursors.ts';
 import { readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { trainingPool } from '../../projections/training-pool/training-pool.ts';
+import { readRefusedGroups } from '../../training/planning/read-plan-request.ts';
 import type { Admission } from './admission.ts';
 import type { CollectPlan } from './plan.ts';
-import { openAdmission } from './train-admission.ts';
+import { type Gate, openAdmission } from './train-admission.ts';
 
 /** The plan names a training that cannot be served so. */
 export class TrainingRefused extends Error {
@@ -40,7 +41,9 @@ export async function admissionFor(
     );
   const atLeast = pin ?? (() => Promise.reject(new TypeError('bounded groups follow the newest version')));
   const from = await log.ends(topicsOf(trainingPool));
-  const moves = await countMoves(directUrl, ['training']);
+  let gate: Gate | undefined;
+  const moves = await countMoves(directUrl, () => (gate?.expecting() ? ['training', 'trees'] : ['training']));
   const rules = { policyId, groupsPerBatch, mode, maxStaleness, untilVersion };
-  return { ...openAdmission({ db, live: policy, atLeast, from, moves }, rules), close: () => moves.close() };
+  gate = openAdmission({ db, live: policy, atLeast, from, refused: readRefusedGroups, moves }, rules);
+  return { ...gate, close: () => moves.close() };
 }

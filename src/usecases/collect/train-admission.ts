@@ -31,8 +31,22 @@ export interface AdmissionWorld {
    * Where the log ended when the record was read: a pool that lies before it, of a database that crashed since, admits nobody.
    */
   readonly from?: Offsets;
-  /** Word of moved cursors in the topic of training, where groups are refused and versions appear; looks alone without it. */
+  /**
+   * The closed groups of which no member will be trained, whether the planner said so already or not; without it they are owed
+   * until it does.
+   */
+  readonly refused?: (db: Db, policyId: string) => Promise<readonly string[]>;
+  /**
+   * Word of moved cursors in the topic of training, where groups are refused and versions appear, and in that of trees while the
+   * gate is `expecting`; looks alone without it.
+   */
   readonly moves?: Pick<Notices, 'count' | 'beyond'>;
+}
+
+/** The gate of one run. */
+export interface Gate extends Pick<Admission, 'admit' | 'closing'> {
+  /** Whether a group of this process is closed, and the read models do not hold it yet. */
+  expecting(): boolean;
 }
 
 const POLL_MS = 20; // a look is one statement over the groups of the policy
@@ -42,19 +56,21 @@ const LOOK_MS = 250; // a notice wakes it; this is for those that are lost, and 
 /**
  * Holds groups back so that none grows older than it may: with B groups per batch and staleness s, a group may begin while owed +
  * B·(newest version − version that the oldest owed group began with) < B·(1 + s). Every group that is owed then fits into the
- * next s + 1 batches, so nothing needs to be dropped; a rejected group frees its place at once. Groups that this process
- * admitted count from that moment, those of others when they are in the read models.
+ * next s + 1 batches, so nothing needs to be dropped; a group that will be rejected frees its place as soon as its end is folded.
+ * Groups that this process admitted count from that moment, those of others when they are in the read models.
  */
 export function openAdmission(
-  { db, live, atLeast, from = new Map(), moves }: AdmissionWorld,
+  { db, live, atLeast, from = new Map(), refused, moves }: AdmissionWorld,
   rules: AdmissionRules,
-): Pick<Admission, 'admit'> {
+): Gate {
   const { groupsPerBatch, maxStaleness, mode, policyId, untilVersion } = rules;
   // tree → the version it began with, until the read models say that nothing of it is owed
   const admitted = new Map<string, number>();
   // place → how far the pool has folded it at least
   const seen = new Map([...from].flatMap(([topic, ends]) => [...ends].map(([partition, end]) => [`${topic}.${partition}`, end])));
 
+  // groups of this process that are closed, or about to be, as long as the read models do not hold that
+  const closing = new Set<string>();
   // places that the last look found free besides the one that was taken then
   let spare = { places: 0, newest: 0, owed: new Map<string, number>(), count: 0, at: 0 };
 
@@ -81,15 +97,16 @@ export function openAdmission(
         continue;
       }
       for (const [place, next] of Object.entries(cursors)) seen.set(place, next);
-      for (const { treeId: known, owed } of groups) if (!owed) admitted.delete(known);
+      for (const { treeId: known, owed, closed } of groups) {
+        if (!owed) admitted.delete(known);
+        if (closed) closing.delete(known);
+      }
       const owed = new Map(groups.filter((group) => group.owed).map((group) => [group.treeId, group.version ?? newest]));
       for (const [own, version] of admitted) owed.set(own, version);
       const begun = owed.has(treeId);
       if (!begun && untilVersion !== null && newest >= untilVersion) return null;
-      const oldest = Math.min(newest, ...owed.values());
-      const outstanding = owed.size + groupsPerBatch * (newest - oldest);
-      const rule = { miniBatchSize: groupsPerBatch, requireBatches: 1, trigger: 1, staleness: maxStaleness };
-      const { left } = admissionBudget(rule, outstanding);
+      if (!begun && refused && placesLeft(owed, newest) <= 0) for (const out of await refused(db, policyId)) owed.delete(out);
+      const left = placesLeft(owed, newest);
       spare = { places: begun ? left : left - 1, newest, owed, count, at: looked };
       if (begun || left > 0) return begin(treeId, owed.get(treeId) ?? newest, newest, signal);
       // A look takes longer the more groups there were; half of the time at most goes to looking.
@@ -98,5 +115,13 @@ export function openAdmission(
       await moves?.beyond(count, LOOK_MS, signal);
     }
   }
-  return { admit };
+
+  function placesLeft(owed: ReadonlyMap<string, number>, newest: number): number {
+    const oldest = Math.min(newest, ...owed.values());
+    const outstanding = owed.size + groupsPerBatch * (newest - oldest);
+    const rule = { miniBatchSize: groupsPerBatch, requireBatches: 1, trigger: 1, staleness: maxStaleness };
+    return admissionBudget(rule, outstanding).left;
+  }
+
+  return { admit, closing: (treeId) => void (refused && closing.add(treeId)), expecting: () => closing.size > 0 };
 }

@@ -80,7 +80,7 @@ async function collectAndTrain(
 ): Promise<{ readonly failure: string | null; readonly failures: string }> {
   const { policyId, updates } = training.plan;
   const done = new AbortController();
-  const batcher = await batch(platform, training.logger);
+  const batcher = training.batcher ?? (await batch(platform, training.logger));
   try {
     let collected: Collected | undefined;
     let drained = false;
@@ -128,7 +128,7 @@ async function collectAndTrain(
     const { state, failed = 0, message = '' } = collected ?? {};
     return { failure: state === 'failed' ? message : null, failures: failed > 0 ? message : '' };
   } finally {
-    await batcher.close();
+    if (batcher !== training.batcher) await batcher.close();
   }
 }
 

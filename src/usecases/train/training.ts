@@ -2,6 +2,7 @@ import type { EvaluationRecord } from '../../projections/evaluations/read-evalua
 import type { Ledger } from '../../projections/training-pool/read-ledger.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Progress } from '../collect/collect-run.ts';
+import type { Batching } from './batch.ts';
 import type { Trained, Trouble } from './train-loop.ts';
 import type { TrainPlan } from './train-plan.ts';
 
@@ -16,6 +17,8 @@ export interface Training {
   readonly concurrency: number;
   readonly signal: AbortSignal;
   readonly logger: Logger;
+  /** What plans batches in this process already; without it the training has a batcher of its own. */
+  readonly batcher?: Batching;
   readonly onCollect?: (progress: Progress) => void;
   readonly onUpdate?: (trained: Trained) => void;
   readonly onTrouble?: (trouble: Trouble) => void;

@@ -4,6 +4,7 @@ import type { PlanRules } from '../../../domain/training/planning/plan-rules.ts'
 import { weightOf } from '../../../domain/training/planning/reward-weights.ts';
 import type { DataOf } from '../../../events/catalogue.ts';
 import { derivedId } from '../../../events/derived-id.ts';
+import { TrainingRefused } from '../../../training/planning/training-refused.ts';
 
 export interface TrainingDeclaration {
   readonly policyId: string;
@@ -13,11 +14,6 @@ export interface TrainingDeclaration {
   readonly seed: number;
   /** What trainers receive besides: any JSON. */
   readonly trainer: unknown;
-}
-
-/** The declaration names no estimator, an option that it does not have, or rewards without the metric. */
-export class TrainingRefused extends Error {
-  override readonly name = 'TrainingRefused';
 }
 
 /** Returns the id of a policy's stream of training events. */

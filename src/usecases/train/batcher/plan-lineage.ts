@@ -15,13 +15,13 @@ import { prompts } from '../../../projections/prompts/prompts.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
 import { holdLineage } from '../../../projections/training-pool/hold-lineage.ts';
 import { type LineageRecord, readLineages } from '../../../projections/training-pool/read-lineages.ts';
-import { readFinishedRuns, readPool } from '../../../projections/training-pool/read-pool.ts';
+import { readFinishedRuns } from '../../../projections/training-pool/read-pool.ts';
 import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
 import { only, readCursor, readProjected, waitUntilProjected } from '../../../projections/wait-until.ts';
 import { stampOfPolicy } from '../../../training/outbox/stamp-of-policy.ts';
+import { readPlanRequest } from '../../../training/planning/read-plan-request.ts';
 import { type Learner, readRecordFaults } from '../../../training/rows/read-record-faults.ts';
 import { lineageIdOf } from './declare-training.ts';
-import { understandLineage } from './understand-lineage.ts';
 import { writePlan } from './write-plan.ts';
 
 export interface BatcherWorld {
@@ -42,7 +42,7 @@ export interface BatcherWorld {
  * TrainingRefused.
  */
 export async function isPlannable(db: Db, lineage: LineageRecord): Promise<boolean> {
-  const request = await readRequest(db, lineage, await readFinishedRuns(db, lineage.policyId));
+  const request = await readPlanRequest(db, lineage, await readFinishedRuns(db, lineage.policyId));
   return request !== null && planBatches(request).length > 0;
 }
 
@@ -107,7 +107,7 @@ async function decide(
     ends,
     async (trx) => {
       const [lineage] = await readLineages(trx, [policyId]);
-      const request = lineage === undefined ? null : await readRequest(trx, lineage, finishedRuns);
+      const request = lineage === undefined ? null : await readPlanRequest(trx, lineage, finishedRuns);
       return lineage && request && { lineage, request, cursors: await readCursor(trx, trainingPool) };
     },
     OF_POOL,
@@ -123,16 +123,6 @@ async function decide(
     decisions = await readProjected(db, cursors, (trx) => planReadable({ db: trx, blobs }, request, learner), OF_RECORDS);
   }
   return writePlan(decisions, { ...lineage, rules, position: formatPosition(cursors), previousHash: lineage.lastManifest });
-}
-
-/** Reads what batches of a lineage are planned from; null while nobody trains it. */
-async function readRequest(db: Db, lineage: LineageRecord, finishedRuns: readonly string[]): Promise<PlanRequest | null> {
-  const { policyId, planned, trained, abandoned, newestVersion, seed } = lineage;
-  if (newestVersion === null) return null;
-  const { rules, estimator } = understandLineage(lineage);
-  const { readiness } = estimator;
-  const groups = await readPool(db, { policyId, rules, waitsFor: readiness.waitsFor, finishedRuns });
-  return { state: { policyId, newestVersion, planned, trained, abandoned }, rules, readiness, seed, groups };
 }
 
 interface PlanInput {

@@ -5,7 +5,7 @@ import { isDatabaseFault } from '../../../projections/fault.ts';
 import { readLineages } from '../../../projections/training-pool/read-lineages.ts';
 import { ProjectionsBehind, readCursor } from '../../../projections/wait-until.ts';
 import { rest } from '../../../runtime/retry.ts';
-import { TrainingRefused } from './declare-training.ts';
+import { TrainingRefused } from '../../../training/planning/training-refused.ts';
 import { type BatcherWorld, isPlannable, OF_POOL, planLineage } from './plan-lineage.ts';
 
 export type BatcherReport =

@@ -3,8 +3,8 @@ import type { Db } from '../../../postgres/database.ts';
 import { type LineageRecord, readLineages } from '../../../projections/training-pool/read-lineages.ts';
 import { readFinishedRuns, readPool } from '../../../projections/training-pool/read-pool.ts';
 import { type GroupCounts, readGroupCounts, readNextLease } from '../../../projections/training-pool/read-waiting.ts';
-import { TrainingRefused } from '../batcher/declare-training.ts';
-import { understandLineage } from '../batcher/understand-lineage.ts';
+import { TrainingRefused } from '../../../training/planning/training-refused.ts';
+import { understandLineage } from '../../../training/planning/understand-lineage.ts';
 
 /**
  * What a trainer without a batch waits for. `declaration`: nobody declared how the policy is trained. `first-version`: its

@@ -1,7 +1,7 @@
-import { configureEstimator } from '../../../domain/training/advantages/estimators.ts';
-import { planRules } from '../../../events/schemas/training.ts';
-import type { LineageRecord } from '../../../projections/training-pool/read-lineages.ts';
-import { TrainingRefused } from './declare-training.ts';
+import { configureEstimator } from '../../domain/training/advantages/estimators.ts';
+import { planRules } from '../../events/schemas/training.ts';
+import type { LineageRecord } from '../../projections/training-pool/read-lineages.ts';
+import { TrainingRefused } from './training-refused.ts';
 
 /**
  * Configures the estimator that was declared. One of another revision would be ready at other times: its batches are not planned.

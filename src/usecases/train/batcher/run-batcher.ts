@@ -1,5 +1,6 @@
 import { LogError } from '../../../log/event-log.ts';
 import { formatPosition } from '../../../log/position.ts';
+import { askPrepared } from '../../../postgres/ask-prepared.ts';
 import type { Notices } from '../../../postgres/notices.ts';
 import { isDatabaseFault } from '../../../projections/fault.ts';
 import { readLineages } from '../../../projections/training-pool/read-lineages.ts';
@@ -42,7 +43,8 @@ export async function runBatcher(options: BatcherOptions, signal: AbortSignal): 
   while (!signal.aborted) {
     const seen = options.notices.count;
     try {
-      const position = (await Promise.all(OF_POOL.map((each) => readCursor(options.db, each)))).map(formatPosition).join(' ');
+      const cursors = await askPrepared(options.db, (db) => Promise.all(OF_POOL.map((each) => readCursor(db, each))));
+      const position = cursors.map(formatPosition).join(' ');
       const settled: boolean = position === looked || (await planAll(options, report, signal));
       looked = settled ? position : null;
       if (settled) await options.notices.beyond(seen, LOOK_MS, signal);
@@ -63,7 +65,7 @@ async function planAll(
   signal: AbortSignal,
 ): Promise<boolean> {
   let settled = true;
-  for (const lineage of await readLineages(options.db, 'all')) {
+  for (const lineage of await askPrepared(options.db, (db) => readLineages(db, 'all'))) {
     const { policyId } = lineage;
     try {
       if (!(await isPlannable(options.db, lineage))) continue; // most moves of the pool lead to nothing

@@ -9,7 +9,7 @@ export interface Admission {
    * @throws the signal's reason.
    */
   admit(treeId: string, signal: AbortSignal): Promise<Policy | null>;
-  /** Says that a group is about to be closed: its place may be free before anything is recorded of its samples. */
+  /** Takes note of a group that is about to be closed: its place may be free before anything is recorded of its samples. */
   closing(treeId: string): void;
   close(): Promise<void>;
 }

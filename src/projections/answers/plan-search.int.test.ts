@@ -63,6 +63,12 @@ test('texts are looked through where they are few, or where too many hold the wo
   expect(planOf(size, taken, 50)).toEqual({ kind: 'look-through' });
   expect(planOf(size, tree, 50)).toEqual({ kind: 'index', exact: true, share: 0.01, spared: [] });
   expect(planOf({ ...size, exact: false }, tree, 50)).toEqual({ kind: 'index', exact: false, share: 0.0512, spared: ['oak'] });
+  expect(planOf({ ...size, matches: 4_000, within: 4_000 }, tree, 50)).toEqual({
+    kind: 'index',
+    exact: true,
+    share: 1,
+    spared: [],
+  });
   const few = planOf({ ...size, matches: 100, within: 100 }, taken, 50);
   expect(few).toEqual({ kind: 'index', exact: true, share: 1, spared: [] });
 });

@@ -1,19 +1,12 @@
-import { fileURLToPath } from 'node:url';
-import { serveApi } from '../../src/app/serve-api.ts';
-import { createKey } from '../../src/postgres/keys.ts';
-import { runProjections } from '../../src/projections/runner.ts';
-import { readConfig } from '../../src/runtime/config.ts';
-import { SILENT } from '../../src/runtime/logger.ts';
-import { PYTHON_PACKAGE } from '../../src/runtime/python-server.ts';
 import type { Figure, Goal, Outcome, Unit } from './outcome.ts';
 import { installedPython, installPython } from './side-by-side/install.ts';
-import { type Measured, measureSystem, runScript } from './side-by-side/measure-system.ts';
+import { type Measured, measureSystem } from './side-by-side/measure-system.ts';
+import { recordOwn } from './side-by-side/record-own.ts';
 import { SYSTEMS } from './side-by-side/systems.ts';
 import type { Size, Stage } from './stage.ts';
 import { openStagePlatform } from './stage-platform.ts';
 
 const EPISODES: Record<Size, number> = { full: 500, quick: 10 }; // of 20 steps
-const FOLDER = fileURLToPath(new URL('./side-by-side', import.meta.url));
 
 /** A column of the table: its unit, what of a measurement it shows, and whether more is better. */
 const COLUMNS: readonly { name: string; unit: Unit; of: (found: Measured) => number | null; best: 'most' | 'least' }[] = [
@@ -30,7 +23,7 @@ const COLUMNS: readonly { name: string; unit: Unit; of: (found: Measured) => num
  */
 export async function benchSideBySide(stage: Stage): Promise<Outcome> {
   const episodes = EPISODES[stage.size];
-  const own = await measureOwn(stage, episodes);
+  const own = await recordOwn(stage, await openStagePlatform(stage), episodes);
   const others: { name: string; keeps: string; found: Measured }[] = [];
   for (const system of SYSTEMS) {
     const python = stage.size === 'full' ? await installPython(system.packages) : installedPython(system.packages);
@@ -63,24 +56,4 @@ export async function benchSideBySide(stage: Stage): Promise<Outcome> {
       ...Object.fromEntries(others.map(({ name, keeps, found }) => [name, `${keeps}; ${found.batch} spans at a time`])),
     },
   };
-}
-
-async function measureOwn(stage: Stage, episodes: number): Promise<Measured> {
-  const platform = await openStagePlatform(stage);
-  const database = await stage.database();
-  const projector = await runProjections({ log: platform.log, database });
-  stage.closing(() => projector.close());
-  const server = await serveApi(platform, SILENT);
-  stage.closing(() => server.close());
-  const { key } = await createKey(database.db, { name: 'bench', scopes: ['ingest', 'read'], projects: 'all' });
-  const { consumersPython, python } = readConfig();
-  const size = async () => {
-    const { rows } = await database.pool.query<{ bytes: string }>('select pg_database_size(current_database()) as bytes');
-    return Number(rows[0]?.bytes);
-  };
-  const before = await size();
-  const env = { PYTHONPATH: `${PYTHON_PACKAGE}:${FOLDER}`, TOKEN: key };
-  const interpreter = consumersPython ?? python ?? 'python3';
-  const said = await runScript(interpreter, 'record_espalier.py', [server.url, `${episodes}`, '1'], env);
-  return { ...said, batch: 0, bytes: (await size()) - before };
 }

@@ -25,6 +25,8 @@ export interface Stage {
   database(): Promise<StageDatabase>;
   /** A broker. @throws Error that says what to install. */
   brokers(): Promise<readonly string[]>;
+  /** Where the stage's own broker keeps its topics; null where it uses a given one. */
+  topicsFolder(): Promise<string | null>;
   /** The Kafka log on that broker, under topic names of its own. */
   kafkaLog(): Promise<EventLog>;
   embeddedLog(): Promise<EventLog>;
@@ -50,6 +52,7 @@ export function openStage(size: Size, env: Readonly<Record<string, string | unde
   const closing = (closer: () => Promise<unknown>): void => void closers.push(closer);
   let database: Promise<StageDatabase> | undefined;
   let brokers: Promise<readonly string[]> | undefined;
+  let topicsFolder: string | null = null;
 
   async function openOwnDatabase(): Promise<StageDatabase> {
     const url = env.DATABASE_URL ? await createOn(env.DATABASE_URL) : await startOwnPostgres();
@@ -89,6 +92,7 @@ export function openStage(size: Size, env: Readonly<Record<string, string | unde
     const kafka = await startKafka();
     known.Kafka = 'one broker of infra/kafka, acks=all, flushed by the operating system';
     closing(() => kafka.stop());
+    topicsFolder = join(kafka.folder, 'data');
     return kafka.brokers;
   }
 
@@ -96,6 +100,10 @@ export function openStage(size: Size, env: Readonly<Record<string, string | unde
     size,
     database: () => (database ??= openOwnDatabase()),
     brokers: () => (brokers ??= openBrokers()),
+    async topicsFolder() {
+      await stage.brokers();
+      return topicsFolder;
+    },
     async kafkaLog() {
       const log = await openKafkaLog({ brokers: await stage.brokers(), clientId: 'espalier-bench' });
       closing(() => log.close());

@@ -10,6 +10,7 @@ import { collect } from '../../src/usecases/collect/collect.ts';
 import type { Figure, Outcome } from './outcome.ts';
 import type { Size, Stage, StageDatabase } from './stage.ts';
 import { openStagePlatform } from './stage-platform.ts';
+import { storageOfSteps } from './storage-of-steps.ts';
 
 const TASKS: Record<Size, number> = { full: 64, quick: 3 };
 const ROLLOUTS: Record<Size, number> = { full: 8, quick: 2 };
@@ -63,6 +64,7 @@ export async function benchStorage(stage: Stage): Promise<Outcome> {
         baseline: null,
         goal: null,
       },
+      ...(await storageOfSteps(stage)),
     ],
     conditions: {
       steps: text.steps,
@@ -127,7 +129,7 @@ async function measureStored(database: StageDatabase): Promise<StoredSizes> {
     rows.filter(({ schema }) => chosen(schema)).reduce((total, { bytes }) => total + bytes, 0);
   const log = await database.pool.query<{ events: number; records: number; log: number }>(
     `select count(*) as events, sum(octet_length(key) + octet_length(value))::bigint as records,
-            pg_total_relation_size('log_records') as log from log_records`,
+            pg_total_relation_size('log_rows') + pg_total_relation_size('log_blocks') as log from log_records`,
   );
   const [measured] = log.rows;
   if (!measured) throw new TypeError('an aggregate returns a row');

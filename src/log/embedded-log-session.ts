@@ -213,21 +213,29 @@ export async function fetchRecords(
   const most = wholeNumber(Math.min(limit, Math.max(LEAST_EACH, Math.ceil(limit / runs.length))));
   const bytes = wholeNumber(Math.min(PARTITION_BYTES, Math.floor(FETCH_BYTES / runs.length)));
   const asked = runs.map(({ partitionId, next }) => `(${wholeNumber(partitionId)}, ${wholeNumber(next)}::bigint)`).join(', ');
-  // octet_length reads the size of a large value without fetching it.
+  // octet_length reads the size of a large value without fetching it. A block comes with the first of its records that is asked for.
   const rows = await ask((client) =>
     copyOut(
       client,
-      `select p.id, r."offset", r.key, r.value, (extract(epoch from r.received_at) * 1000)::bigint
+      `select p.id, r."offset", r.key, r.value, (extract(epoch from r.received_at) * 1000)::bigint, r.start, r.length, r.opened, (
+         select b.value from log_blocks b where b.partition_id = p.id and b.first_offset = r.opened)
      from (values ${asked}) as p (id, next) cross join lateral (
-       select "offset", key, value, received_at, sum(octet_length(value)) over (order by "offset") - octet_length(value) as before
-       from (select "offset", key, value, received_at from log_records
-             where partition_id = p.id and "offset" >= p.next order by "offset" limit ${most}) as run
+       select "offset", key, value, received_at, start, length,
+              case when block is distinct from lag(block) over run_order then block end as opened,
+              sum(bytes) over run_order - bytes as before
+       from (
+         select "offset", key, value, received_at, block, start, length, coalesce(length, octet_length(value)) as bytes
+         from log_rows where partition_id = p.id and "offset" >= p.next order by "offset" limit ${most}) as run
+       window run_order as (order by "offset")
      ) as r where r.before < ${bytes}`,
     ),
   );
   const fetched = new Map<number, StoredRecord[]>();
-  for (const [id, offset, key, value, received] of rows) {
-    if (!id || !offset || !key || !value) throw new TypeError('a column of log_records is null'); // the table forbids it
+  let block: Buffer | null = null;
+  for (const [id, offset, key, alone, received, start, length, opened, opens] of rows) {
+    if (opened) block = opens ?? null; // rows of a partition come in order
+    const value = alone ?? (block && start && length && sliceOf(block, start.readInt32BE(), length.readInt32BE()));
+    if (!id || !offset || !key || !value) throw new TypeError('a record of the log is not whole'); // it is written so
     const receivedAt = received ? Number(received.readBigInt64BE()) : null;
     const record = { offset: Number(offset.readBigInt64BE()), receivedAt, key: key.toString('utf8'), value };
     const partitionId = id.readInt32BE();
@@ -238,6 +246,10 @@ export async function fetchRecords(
   // They come in order; to have Postgres sort what is in order took half of its time, as it copies each value.
   for (const records of fetched.values()) records.sort((a, b) => a.offset - b.offset);
   return fetched;
+}
+
+function sliceOf(block: Buffer, start: number, length: number): Buffer | null {
+  return start + length <= block.length ? block.subarray(start, start + length) : null;
 }
 
 /** Proves that a number of ours can stand in a statement. */

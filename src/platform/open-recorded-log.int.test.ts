@@ -208,11 +208,11 @@ describe('a log by its recorded partitions', () => {
     const first = await partitionOf((await open()).log, early);
     const { log } = await open(); // which notes what holds records
     await pool.query("update log_partitions_seen set seen_at = seen_at - interval '2 hours'");
-    await pool.query("update log_records set received_at = received_at - interval '2 hours'");
+    await pool.query("update log_rows set received_at = received_at - interval '2 hours'");
     expect(await partitionOf(log, late)).not.toBe(first);
     expect((await open()).faults).toEqual([]);
     await pool.query("update log_partitions_seen set seen_at = seen_at - interval '2 hours'");
-    await pool.query("update log_records set received_at = now() + interval '1 minute'");
+    await pool.query("update log_rows set received_at = now() + interval '1 minute'");
     await expect(open()).rejects.toThrow(/every record of trees\.\d is younger than the ones that were folded from it/);
   });
 

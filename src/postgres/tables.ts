@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: f6548dd05f78ad1a
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 3ad833ea629faf36
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 
@@ -60,12 +60,15 @@ export const tables = {
     nextOffset: defaulted<Defaulted<number>>('bigint'),
     receivedAt: column<Instant | null>('timestamptz'),
   }),
-  logRecords: table('log_records', ['partitionId', 'offset'], {
+  logRows: table('log_rows', ['partitionId', 'offset'], {
     partitionId: column<number>('integer'),
     offset: column<number>('bigint'),
     key: column<string>('text'),
-    value: column<Buffer>('bytea'),
+    value: column<Buffer | null>('bytea'),
     receivedAt: column<Instant | null>('timestamptz'),
+    block: column<number | null>('bigint'),
+    start: column<number | null>('integer'),
+    length: column<number | null>('integer'),
   }),
   logGroups: table('log_groups', ['groupId'], {
     groupId: defaulted<Defaulted<number>>('integer'),
@@ -234,6 +237,11 @@ export const tables = {
     codeVersion: column<string>('text'),
     faulty: column<number>('bigint'),
     report: column<Json<Record<string, unknown>>>('jsonb'),
+  }),
+  logBlocks: table('log_blocks', ['partitionId', 'firstOffset'], {
+    partitionId: column<number>('integer'),
+    firstOffset: column<number>('bigint'),
+    value: column<Buffer>('bytea'),
   }),
 };
 

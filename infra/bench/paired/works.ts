@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { createRandom } from '../../../src/domain/random/random.ts';
 import type { EventLog } from '../../../src/log/event-log.ts';
 import type { Size, Stage, StageDatabase } from '../stage.ts';
 import { type CpuSeconds, cpuSeconds, serverOf } from './cpu-seconds.ts';
@@ -72,12 +73,14 @@ const WAIT_MS = 300_000;
 /** The works by which two checkouts are compared. */
 export const WORKS = {
   'append to the embedded log': async (ground) => openAppend(ground, await ground.stage.embeddedLog()),
+  'append large steps to the embedded log': async (ground) => openAppend(ground, await ground.stage.embeddedLog(), enlarged),
   'append to Kafka': async (ground) => openAppend(ground, await ground.stage.kafkaLog()),
   'append drafts on the platform': openDrafts,
   'POST until durable': openPost,
   'collect with the linear policy': openCollect,
   'Kafka to queryable': async (ground) => openProject(ground, await ground.stage.kafkaLog()),
   'embedded log to queryable': async (ground) => openProject(ground, await ground.stage.embeddedLog()),
+  'embedded log to queryable, large steps': async (ground) => openProject(ground, await ground.stage.embeddedLog(), enlarged),
   '2,000 events/s on Kafka': async (ground) => openSteady(ground, await ground.stage.kafkaLog(), 2_000),
   '2,000 events/s on the embedded log': async (ground) => openSteady(ground, await ground.stage.embeddedLog(), 2_000),
   '500 events/s on Kafka': async (ground) => openSteady(ground, await ground.stage.kafkaLog(), 500),
@@ -101,15 +104,27 @@ export async function openWork(folder: string, work: Work, size: Size, trees: nu
   return { round, close: () => stage.close() };
 }
 
-async function openAppend({ checkout, trees, server }: Ground, log: EventLog): Promise<() => Promise<Round>> {
+async function openAppend({ checkout, trees, server }: Ground, log: EventLog, change = asTheyAre): Promise<() => Promise<Round>> {
   await log.ensureTopics(checkout.TOPICS, PARTITIONS);
   return async () => {
-    const events = checkout.recordTrajectories({ ...checkout.GROUP, trees, name: 'append' });
+    const events = change(checkout.recordTrajectories({ ...checkout.GROUP, trees, name: 'append' }));
     const records = checkout.recordsOf(events).filter(({ topic }) => topic === 'trees');
     return measured(server, records.length, async () => {
       for (let from = 0; from < records.length; from += BATCH) await log.append(records.slice(from, from + BATCH));
     });
   };
+}
+
+type Events = ReturnType<Checkout['recordTrajectories']>;
+const asTheyAre = (events: Events): Events => events;
+
+const SEEN = 'desk lamp opens drawer finds nothing goes north puts key down asks why map door says red box shelf'.split(' ');
+const MORE_WORDS = 240; // of each step: its record is above 2 KB, which Postgres compresses
+
+function enlarged(events: Events): Events {
+  const random = createRandom('enlarged');
+  const more = () => Array.from({ length: MORE_WORDS }, () => random.choice(SEEN)).join(' ');
+  return events.map((event) => (event.type === 'StepTaken' ? { ...event, data: { ...event.data, observation: more() } } : event));
 }
 
 /** As a collector appends: by an appender, to the log as the platform opens it. */
@@ -209,7 +224,11 @@ async function openRows({ checkout, stage, database, server }: Ground, layout: '
 }
 
 /** From the topics to the rows of all projections, in tables that each round finds empty. */
-async function openProject({ checkout, database, server, trees }: Ground, log: EventLog): Promise<() => Promise<Round>> {
+async function openProject(
+  { checkout, database, server, trees }: Ground,
+  log: EventLog,
+  change = asTheyAre,
+): Promise<() => Promise<Round>> {
   const { TOPICS, projections, schemaNameOf } = checkout;
   await log.ensureTopics(TOPICS, PARTITIONS);
   const tables = await database.pool.query<{ name: string }>(
@@ -218,7 +237,7 @@ async function openProject({ checkout, database, server, trees }: Ground, log: E
   );
   let round = 0;
   return async () => {
-    const events = checkout.recordTrajectories({ ...checkout.GROUP, trees, name: `round ${round++}` });
+    const events = change(checkout.recordTrajectories({ ...checkout.GROUP, trees, name: `round ${round++}` }));
     const records = checkout.recordsOf(events);
     for (let from = 0; from < records.length; from += SEND) await log.append(records.slice(from, from + SEND));
     await database.pool.query(`truncate ${tables.rows.map(({ name }) => name).join(', ')}`);

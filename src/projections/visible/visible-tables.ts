@@ -120,7 +120,8 @@ const RULES: Readonly<Record<Unnamed, Rule> & Partial<Record<keyof Tables, Rule>
   apiKeys: 'none',
   logTopics: 'none',
   logPartitions: 'none',
-  logRecords: 'none',
+  logRows: 'none',
+  logBlocks: 'none',
   logGroups: 'none',
   logCursors: 'none',
   logIdentity: 'none',
@@ -157,7 +158,8 @@ const CURSORS = `select t.projection, t.version, t.topic, t.partition,
 /** Returns, for each table that is not open to everyone, the rows of some projects (a literal of Postgres) as a query. */
 export function visibleTables(projects: string): ReadonlyMap<string, string> {
   const written = Object.entries(RULES).map(([name, rule]) => [snakeCase(name), rule] as const);
-  const rows = [...new Map([...usual(), ...written])].flatMap(([table, rule]): [string, string][] => {
+  const views = [['log_records', 'none']] as const;
+  const rows = [...new Map([...usual(), ...written, ...views])].flatMap(([table, rule]): [string, string][] => {
     if (table === 'cursors') return [[table, CURSORS]];
     if (rule === 'all') return [];
     return [[table, `select t.* from ${table} t where ${rule === 'none' ? 'false' : rule(projects)}`]];

@@ -14,8 +14,8 @@ const EMBEDDED = 2_200;
 const OF_GZIP_LOG = 1.5;
 
 /**
- * Measures what the steps of the side by side (1,000 bytes of text each, sent by the Python client) take on disk: with the embedded
- * log what the database grew by, and its tables; with Kafka the topics as they were sent, in gzip, and the database next to them.
+ * Measures what the steps of the side by side (1,000 bytes of text each, sent by the Python client) take on disk: with the
+ * embedded log what the database grew by, and its tables; with Kafka the topics as they were sent, in gzip, and the database.
  */
 export async function storageOfSteps(stage: Stage): Promise<readonly Figure[]> {
   const embedded = await record(stage.another(), 'embedded');

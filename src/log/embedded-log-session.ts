@@ -213,7 +213,8 @@ export async function fetchRecords(
   const most = wholeNumber(Math.min(limit, Math.max(LEAST_EACH, Math.ceil(limit / runs.length))));
   const bytes = wholeNumber(Math.min(PARTITION_BYTES, Math.floor(FETCH_BYTES / runs.length)));
   const asked = runs.map(({ partitionId, next }) => `(${wholeNumber(partitionId)}, ${wholeNumber(next)}::bigint)`).join(', ');
-  // octet_length reads the size of a large value without fetching it. A block comes with the first of its records that is asked for.
+  // octet_length reads the size of a large value without fetching it. A block comes with the first of its records that is
+  // asked for.
   const rows = await ask((client) =>
     copyOut(
       client,

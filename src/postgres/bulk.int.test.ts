@@ -6,6 +6,7 @@ import { useTestDatabase } from '../testing/use-test-database.ts';
 import { insertRows } from './bulk.ts';
 import type { Instant, Json } from './column-types.ts';
 import { column, type NewRow, table } from './table.ts';
+import { WrittenBytes } from './written-bytes.ts';
 
 const columns = {
   id: column<string>('uuid'),
@@ -69,7 +70,11 @@ describe('bulk inserts', () => {
         .map((at) => at.toISOString()),
       small: fc.option(fc.integer()),
       ordinals: fc.option(fc.array(fc.maxSafeInteger())),
-      bytes: fc.option(fc.uint8Array().map((bytes) => `\\x${Buffer.from(bytes).toString('hex')}`)),
+      bytes: fc.option(
+        fc
+          .tuple(fc.uint8Array(), fc.boolean())
+          .map(([bytes, isHex]) => (isHex ? `\\x${Buffer.from(bytes).toString('hex')}` : new WrittenBytes(Buffer.from(bytes)))),
+      ),
     });
     await fc.assert(
       fc.asyncProperty(fc.array(values, { minLength: 100, maxLength: 120 }), async (parts) => {
@@ -98,7 +103,11 @@ describe('bulk inserts', () => {
 
   test('a value in another form than the usual one is read by Postgres as it reads a text', async () => {
     await empty();
-    const other = { at: '2026-01-02 04:04:05.678901+01', bytes: '\\x0AfF', id: id(7).toUpperCase() };
+    const other = {
+      at: '2026-01-02 04:04:05.678901+01',
+      bytes: new WrittenBytes(Buffer.from([10, 255])),
+      id: id(7).toUpperCase(),
+    };
     await insert(
       many,
       Array.from({ length: 150 }, (_, n) => row(n, n === 7 ? other : {})),

@@ -5,6 +5,7 @@ import { CopyText } from './copying-client.ts';
 import type { Trx } from './database.ts';
 import type { NewRow, Row, Table } from './table.ts';
 import { isAhead } from './transaction-ahead.ts';
+import { WrittenBytes } from './written-bytes.ts';
 
 /**
  * Writes rows as a relation `r`: many rows in one parameter. Of the ways to insert in bulk inside a transaction,
@@ -173,6 +174,7 @@ function fieldText(value: unknown, type: string): string {
   if (typeof value === 'number' || typeof value === 'boolean') return type === 'jsonb' ? JSON.stringify(value) : String(value);
   if (type === 'jsonb') return escaped(JSON.stringify(value));
   if ((type === 'uuid[]' || type === 'bigint[]') && Array.isArray(value)) return `{${value.join(',')}}`;
+  if (value instanceof WrittenBytes) return `\\${value.toJSON()}`;
   if (typeof value !== 'string') throw new TypeError(`COPY cannot write ${typeof value} as ${type}`);
   if (type === 'bytea' && value.startsWith('\\x')) return `\\${value}`; // hex digits
   return type === 'uuid' ? value : escaped(value);

@@ -1,4 +1,5 @@
 import { giveScratch, takeScratch } from '../runtime/scratch.ts';
+import { WrittenBytes } from './written-bytes.ts';
 
 /**
  * Returns rows in the binary form of COPY, which Postgres reads without parsing; undefined where a value is not one of its
@@ -134,6 +135,13 @@ export class CopiedIn {
     return true;
   }
 
+  bytes(bytes: Buffer): true {
+    this.#reserve(4 + bytes.length);
+    this.#setInt32(bytes.length);
+    this.#end += bytes.copy(this.#bytes, this.#end);
+    return true;
+  }
+
   /** @param hex digits only, an even number of them. */
   hex(hex: string): boolean {
     const length = hex.length / 2;
@@ -224,7 +232,10 @@ const WRITERS: Readonly<Record<string, Write | undefined>> = {
     const at = typeof value === 'string' ? microsecondsOf(value) : undefined;
     return at !== undefined && copied.int64(at);
   },
-  bytea: (copied, value) => typeof value === 'string' && value.startsWith('\\x') && copied.hex(value.slice(2)),
+  bytea: (copied, value) =>
+    value instanceof WrittenBytes
+      ? copied.bytes(value.bytes)
+      : typeof value === 'string' && value.startsWith('\\x') && copied.hex(value.slice(2)),
   'bigint[]': (copied, value) => Array.isArray(value) && copied.array(value, BIGINT_TYPE, 8, bigint),
   'uuid[]': (copied, value) => Array.isArray(value) && copied.array(value, UUID_TYPE, 16, uuid),
 };

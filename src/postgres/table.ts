@@ -1,4 +1,5 @@
 import type { Insertable, Selectable } from 'kysely';
+import type { WrittenBytes } from './written-bytes.ts';
 
 /** A column: its type in Postgres, and in TypeScript as the query builder reads and writes it. */
 export interface Column<T> {
@@ -42,12 +43,18 @@ type TypesIn<T extends Table> = {
   [Name in keyof T['columns']]: T['columns'][Name] extends Column<infer Type> ? Type : never;
 };
 
-/** A row as bulk writes take it: JSON as a value, instants and bytes as text. */
+/** A row as bulk writes take it: JSON as a value, instants and bytes as text, or bytes as `WrittenBytes`. */
 export type Row<T extends Table> = { readonly [Name in keyof Selectable<TypesIn<T>>]: Written<Selectable<TypesIn<T>>[Name]> };
 
 /** One to be inserted: a column may be left out where it may be null or has a default. */
 export type NewRow<T extends Table> = {
   readonly [Name in keyof Insertable<TypesIn<T>>]: Row<T>[Name & keyof Row<T>];
 };
-type Written<T> = T extends Date | Buffer ? string : Record<string, unknown> extends T ? unknown : DeepReadonly<T>;
+type Written<T> = T extends Date
+  ? string
+  : T extends Buffer
+    ? string | WrittenBytes
+    : Record<string, unknown> extends T
+      ? unknown
+      : DeepReadonly<T>;
 type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T;

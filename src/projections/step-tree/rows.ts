@@ -3,6 +3,7 @@ import type { DataOf } from '../../events/catalogue.ts';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import type { BlobRef, Text } from '../../events/schemas/values.ts';
 import type { Row } from '../../postgres/table.ts';
+import { WrittenBytes } from '../../postgres/written-bytes.ts';
 import type { tables } from './tables.ts';
 import { tokenBytesOf } from './token-bytes.ts';
 
@@ -88,7 +89,7 @@ export function stepRow({ event, offset }: Delivery<Envelope<'StepTaken'>>): Ste
 
 function tokensOf(tokens: DataOf<'StepTaken'>['tokens']): Pick<StepRow, 'tokens' | 'tokenBytes'> {
   const bytes = tokens && tokenBytesOf(tokens);
-  return bytes ? { tokens: null, tokenBytes: `\\x${bytes.toString('hex')}` } : { tokens, tokenBytes: null };
+  return bytes ? { tokens: null, tokenBytes: new WrittenBytes(bytes) } : { tokens, tokenBytes: null };
 }
 
 /** The root of a tree as a step of depth 0: no action led to it, its observation is the task's first. */

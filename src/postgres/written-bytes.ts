@@ -1,0 +1,11 @@
+/** Bytes as bulk writes take them: COPY's binary form copies them, a text and JSON hold them in hex. */
+export class WrittenBytes {
+  readonly bytes: Buffer;
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  toJSON(): string {
+    return `\\x${this.bytes.toString('hex')}`;
+  }
+}

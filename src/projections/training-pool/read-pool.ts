@@ -102,17 +102,24 @@ async function readGroups(db: Db, query: PoolQuery, trees: readonly string[]): P
     select m.tree_id, m.planned_rollouts as planned,
            exists (select from batch_samples b where b.tree_id = m.tree_id) as taken,
            ${msOf(sql`m.ended_at`)} as closed_ms, ${msOf(sql`w.since`)} as greedy_ms
-    from mine m
-    left join lateral (
-      select min(s.finished_at) as since
-      from training_runs r join groups g using (run_id) join samples s using (tree_id)
-      where ${query.waitsFor === 'greedy-sibling'} and r.policy_id = ${query.policyId} and r.channel = 'baseline' and g.task_id = m.task_id
-        and ${OF_ITS_PROJECT}
-        and s.finished_at is not null and s.oldest_version = s.newest_version
-        and s.oldest_version in (select oldest_version from samples where tree_id = m.tree_id and finished_at is not null)
-    ) w on true`.execute(db);
+    from mine m left join lateral (${query.waitsFor === 'greedy-sibling' ? greedyOf(query.policyId) : NO_GREEDY}) w on true`.execute(
+    db,
+  );
   return rows;
 }
+
+/** When the first greedy rollout of the task of a group `m` by one of its versions finished. */
+function greedyOf(policyId: string): RawBuilder<unknown> {
+  return sql`
+      select min(s.finished_at) as since
+      from training_runs r join groups g using (run_id) join samples s using (tree_id)
+      where r.policy_id = ${policyId} and r.channel = 'baseline' and g.task_id = m.task_id
+        and ${OF_ITS_PROJECT}
+        and s.finished_at is not null and s.oldest_version = s.newest_version
+        and s.oldest_version in (select oldest_version from samples where tree_id = m.tree_id and finished_at is not null)`;
+}
+
+const NO_GREEDY = sql`select null::timestamptz as since`; // planning the look-up takes longer than the rest of the statement
 
 /** Reads the runs of a policy's channel `train` that are over. */
 export async function readFinishedRuns(db: Db, policyId: string): Promise<readonly string[]> {

@@ -195,6 +195,20 @@ describe('what belongs to another project', () => {
   });
 });
 
+test('a label that another project gave in the name of a run of the own one is not counted among its labels', async () => {
+  const builder = new EventBuilder('smuggled');
+  const { treeId } = builder.tree(builder.run('theirs too'));
+  const subject = { kind: 'tree' } as const;
+  const annotationId = builder.id('annotation');
+  builder.record('AnnotationAdded', { annotationId, treeId, subject, label: 'smuggled', score: null, note: '' }, run);
+  await givenEvents(api.database.db, stamped(builder.events, 'theirs'));
+  const asked = `{ annotationLabels(run: "${run}") { label count } }`;
+  expect((await everyone.ask(asked)).data).toEqual({ annotationLabels: [{ label: 'smuggled', count: 1 }] });
+  expect((await me.ask(asked)).data).toEqual({ annotationLabels: [] });
+  const theirOwn = await api.create({ limits: UNBOUNDED }, of('theirs'));
+  expect((await theirOwn.ask(asked)).data).toEqual({ annotationLabels: [{ label: 'smuggled', count: 1 }] });
+});
+
 test('what belongs to the own project is all there', async () => {
   const { data, errors } = await me.ask(
     `{ runs { totalCount nodes { id project owner trees { nodes { id steps { id } } } } } path(leaf: "${tree.rootStepId}") { id }

@@ -17,7 +17,8 @@ function owned(id: string, topic: string, projects: string): string {
 }
 
 const run = stream('run_id', "'runs'");
-const tree = stream('tree_id', "'trees'");
+const ofTree = (projects: string) => owned('t.tree_id', "'trees'", projects);
+const tree: Rule = ofTree;
 const dataset = stream('dataset_id', "'datasets'");
 const lineage = stream('lineage_id', "'training'");
 /** Where a row names a rollout alone, the tree of that decides. */
@@ -155,12 +156,21 @@ const CURSORS = `select t.projection, t.version, t.topic, t.partition,
       and p.version = c.version where p.name = 'owners' and (c.topic, c.partition) = (t.topic, t.partition)), 0))
     else t.next_offset end as next_offset, t.updated_at from cursors t`;
 
+/**
+ * Labels are counted by the run that an event names, which may be one of another project: they are counted again by what belongs
+ * to the trees of the projects, as annotations do.
+ */
+const labelCounts = (projects: string) => `select t.run_id, -1 as partition, t.label, count(*) as annotations,
+  count(t.score) as scored, sum(t.score::text::numeric) as total from annotations t
+  where t.label is not null and t.retracted_at is null and ${ofTree(projects)} group by t.run_id, t.label`;
+
 /** Returns, for each table that is not open to everyone, the rows of some projects (a literal of Postgres) as a query. */
 export function visibleTables(projects: string): ReadonlyMap<string, string> {
   const written = Object.entries(RULES).map(([name, rule]) => [snakeCase(name), rule] as const);
   const views = [['log_records', 'none']] as const;
   const rows = [...new Map([...usual(), ...written, ...views])].flatMap(([table, rule]): [string, string][] => {
     if (table === 'cursors') return [[table, CURSORS]];
+    if (table === 'label_counts') return [[table, labelCounts(projects)]];
     if (rule === 'all') return [];
     return [[table, `select t.* from ${table} t where ${rule === 'none' ? 'false' : rule(projects)}`]];
   });

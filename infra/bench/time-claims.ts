@@ -5,15 +5,18 @@ import type { StageDatabase } from './stage.ts';
 export interface Claimed {
   /** Milliseconds of each claim: from asking for a batch until it is leased and the log says so. */
   readonly claims: readonly number[];
-  /** Milliseconds of each plain UPDATE of a row, by as many at once. */
+  /** Milliseconds of each plain UPDATE of a row, by as many at once, while nothing else happens. */
   readonly updates: readonly number[];
+  /** The same of one behind each claim, which meets what a claim meets: the events of those before are folded meanwhile. */
+  readonly between: readonly number[];
 }
 const CONSUMER = 'bench';
 const [SAMPLES, TOKENS] = [8, 16]; // of a batch that nobody reads
 
 /**
  * Times claims of so many trainers at once, each of a policy of its own (a policy has one lease at a time), compared with as many
- * clients that each update a row of their own. Claimed batches are given back outside the clock.
+ * clients that each update a row of their own, behind each claim and afterwards. Claimed batches are given back outside the
+ * clock.
  */
 export async function timeClaims(
   service: LeaseService,
@@ -28,6 +31,12 @@ export async function timeClaims(
   }
   await pool.query('create table if not exists bench_update (name text primary key, n integer not null)');
   await pool.query('insert into bench_update select name, 0 from unnest($1::text[]) as of(name)', [policies]);
+  const update = async (name: string) => {
+    const began = performance.now();
+    await pool.query('update bench_update set n = n + 1 where name = $1', [name]);
+    return performance.now() - began;
+  };
+  const between: number[] = [];
   const claims = await allOf(policies, rounds, async (policyId) => {
     const began = performance.now();
     const answer = await service.lease({ policyId, consumer: CONSUMER, ttlMs: 600_000 });
@@ -35,14 +44,11 @@ export async function timeClaims(
     if (answer.kind !== 'leased') throw new Error(`no batch of ${policyId}: ${JSON.stringify(answer)}`);
     const { leaseId, fence } = answer.lease;
     await service.nack({ leaseId, fence, reason: 'bench' });
+    between.push(await update(policyId));
     return ms;
   });
-  const updates = await allOf(policies, rounds, async (name) => {
-    const began = performance.now();
-    await pool.query('update bench_update set n = n + 1 where name = $1', [name]);
-    return performance.now() - began;
-  });
-  return { claims, updates };
+  const updates = await allOf(policies, rounds, update);
+  return { claims, updates, between };
 }
 
 /** Does something in rounds for each name, all names at once. */

@@ -20,6 +20,8 @@ begin
   samples bigint  not null,
   primary key (run_id, tree_id, fate, length, version)
 )$create$, found.nspname);
+    -- The first version of the pool knows no abandonments; it is folded again before anyone trains.
+    continue when to_regclass(format('%I.batch_abandonments', found.nspname)) is null;
     perform set_config('search_path', quote_ident(found.nspname) || ', public', true);
     execute $fill$insert into settled_samples (run_id, tree_id, task_id, fate, length, version, samples)
     select t.run_id, t.tree_id, t.task_id, p.fate, p.length, p.version, p.samples from (

@@ -1,4 +1,4 @@
-import { type Bootstrap, bootstrapInterval, type Interval } from './bootstrap-interval.ts';
+import { type Bootstrap, bootstrapIntervals, type Interval } from './bootstrap-interval.ts';
 
 /** What two runs achieved on one task: the mean over the rollouts of each. */
 export interface Pair {
@@ -27,22 +27,33 @@ export interface PairedComparison {
  * RangeError without a pair.
  */
 export function comparePaired(given: readonly Pair[], bootstrap: Bootstrap): PairedComparison {
-  const pairs = [...given].sort((a, b) => (a.taskId < b.taskId ? -1 : 1)); // a sum of floating-point numbers has an order
-  const differences = pairs.map(({ baseline, other }) => other - baseline);
-  const interval = bootstrapInterval(
-    differences.map((difference) => [difference]),
+  const [compared] = compareAllPaired([given], bootstrap);
+  if (!compared) throw new Error('one list of pairs is compared once');
+  return compared;
+}
+
+/** Compares each list of pairs, as `comparePaired` does: what lists of as many pairs draw is drawn once. */
+export function compareAllPaired(given: readonly (readonly Pair[])[], bootstrap: Bootstrap): readonly PairedComparison[] {
+  const sorted = given.map((pairs) => [...pairs].sort((a, b) => (a.taskId < b.taskId ? -1 : 1))); // a sum of floating-point numbers has an order
+  const differences = sorted.map((pairs) => pairs.map(({ baseline, other }) => other - baseline));
+  const intervals = bootstrapIntervals(
+    differences.map((each) => each.map((difference) => [difference])),
     bootstrap,
   );
-  return {
-    tasks: pairs.length,
-    baselineMean: mean(pairs.map(({ baseline }) => baseline)),
-    otherMean: mean(pairs.map(({ other }) => other)),
-    difference: mean(differences),
-    interval,
-    better: differences.filter((difference) => difference > 0).length,
-    worse: differences.filter((difference) => difference < 0).length,
-    equal: differences.filter((difference) => difference === 0).length,
-  };
+  return sorted.map((pairs, i) => {
+    const [own = [], interval] = [differences[i], intervals[i]];
+    if (!interval) throw new Error('each list of pairs has an interval');
+    return {
+      tasks: pairs.length,
+      baselineMean: mean(pairs.map(({ baseline }) => baseline)),
+      otherMean: mean(pairs.map(({ other }) => other)),
+      difference: mean(own),
+      interval,
+      better: own.filter((difference) => difference > 0).length,
+      worse: own.filter((difference) => difference < 0).length,
+      equal: own.filter((difference) => difference === 0).length,
+    };
+  });
 }
 
 function mean(values: readonly number[]): number {

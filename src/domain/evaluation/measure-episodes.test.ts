@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createRandom } from '../random/random.ts';
-import { bootstrapInterval } from './bootstrap-interval.ts';
+import { bootstrapInterval, bootstrapIntervals } from './bootstrap-interval.ts';
 import { type Episode, measureEpisodes } from './measure-episodes.ts';
 
 const bootstrap = { confidence: 0.95, resamples: 500, seed: 1 };
@@ -45,6 +45,17 @@ describe('bootstrapInterval', () => {
     expect(bootstrapInterval(values, bootstrap)).toEqual(bootstrapInterval(values, bootstrap));
     const tenfold = values.map(([value = 0]) => Array.from({ length: 10 }, () => value));
     expect(bootstrapInterval(tenfold, bootstrap)).toEqual(bootstrapInterval(values, bootstrap));
+  });
+
+  test('intervals of several series at once are those of each by itself, whatever the numbers of their groups', () => {
+    const random = createRandom('series');
+    const series = [7, 3, 7, 7, 1].map((groups) =>
+      Array.from({ length: groups }, () => Array.from({ length: random.int(3) + 1 }, () => random.next())),
+    );
+    const bounds = { ...bootstrap, resamples: 50 };
+    expect(bootstrapIntervals(series, bounds)).toEqual(series.map((groups) => bootstrapInterval(groups, bounds)));
+    expect(bootstrapIntervals([], bounds)).toEqual([]);
+    expect(() => bootstrapIntervals([[[1]], [[]]], bounds)).toThrow('nothing to resample');
   });
 
   test('a sample without an interval is refused', () => {

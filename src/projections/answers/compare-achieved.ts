@@ -1,5 +1,5 @@
 import type { Bootstrap } from '../../domain/evaluation/bootstrap-interval.ts';
-import { comparePaired, type Pair, type PairedComparison } from '../../domain/evaluation/compare-paired.ts';
+import { compareAllPaired, type Pair, type PairedComparison } from '../../domain/evaluation/compare-paired.ts';
 import type { Db } from '../../postgres/database.ts';
 import { type Achieved, readAchieved } from './read-achieved.ts';
 
@@ -33,12 +33,18 @@ export async function compareAchieved(
         const [left, right] = [of(before), of(other)];
         return left === null || right === null ? [] : [{ taskId: other.taskId, baseline: left, other: right }];
       });
-      return pairs.length === 0 ? null : comparePaired(pairs, bootstrap);
+      return pairs;
     };
+    const parts = [by(({ successRate }) => successRate), by(({ meanReturn }) => meanReturn)];
+    const compared = compareAllPaired(
+      parts.filter(({ length }) => length > 0),
+      bootstrap,
+    ).values();
+    const [success = null, returned = null] = parts.map(({ length }) => (length > 0 ? (compared.next().value ?? null) : null));
     return {
       ...{ runId, baselineId, tasks: both.length, unpaired: own.length - both.length },
-      success: by(({ successRate }) => successRate),
-      return: by(({ meanReturn }) => meanReturn),
+      success,
+      return: returned,
     };
   });
 }

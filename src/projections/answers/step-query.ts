@@ -111,6 +111,11 @@ export function stepConditions(filter: StepFilter): RawBuilder<unknown>[] {
     add(sql`exists (select from judgements j where j.step_id = steps.step_id and j.verdict = ${filter.verdict})`);
   if (filter.returnFrom !== undefined || filter.returnUntil !== undefined) add(returned(filter));
   if (filter.annotated !== undefined) add(stepAnnotated(filter.annotated));
+  // looked up first, of each step: as a part of the join Postgres asks for the sample, its group and its run of every step
+  if (filter.sampleReason !== undefined)
+    add(
+      sql`(select true from sample_rejections x where x.rollout_id = steps.rollout_id and x.reason = ${filter.sampleReason} limit 1)`,
+    );
   if (filter.sampleState !== undefined || filter.sampleReason !== undefined)
     add(sql`exists (select from samples s join groups g using (tree_id) join training_runs r using (run_id)
       where s.rollout_id = steps.rollout_id and s.finished_at is not null and r.channel = 'train'

@@ -194,6 +194,16 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual(save_checkpoint(resumed, self.folder), save_checkpoint(steady, self.folder))
         self.assertEqual(resumed.steps, 4)
 
+    @unittest.skipUnless(Path("/proc/self/maps").exists(), "the system does not list what is mapped")
+    def test_a_checkpoint_that_was_loaded_is_not_held_open_so_that_one_that_is_removed_frees_its_disk(self):
+        before = opened(valueHead=True)
+        before.update(read(rows_of(*ROWS), before), SETTINGS)
+        folder = self.folder / save_checkpoint(before, self.folder)["checkpoint"]
+        resumed = opened(valueHead=True, seed=99)
+        load_checkpoint(resumed, folder)
+        self.assertFalse(str(folder) in Path("/proc/self/maps").read_text())
+        self.assertEqual(resumed.steps, before.steps)
+
     def test_equal_states_share_a_folder_and_nothing_partial_is_left(self):
         states = [save_checkpoint(opened(), self.folder) for _ in range(2)]
         self.assertEqual(states[0], states[1])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from .sharding import like, whole
-from .tensors import decode_tensors, encode_tensors
+from .tensors import decode_tensors, write_tensors
 
 if TYPE_CHECKING:
     from .language_model import LanguageModel
@@ -99,7 +99,7 @@ def save_adapter(config: Any, tensors: Mapping[str, Any], folder: str | Path) ->
     # peft writes sets in an order that changes from process to process.
     kept = {name: sorted(value) if isinstance(value, list) else value for name, value in sorted(written.items())}
     (folder / CONFIG).write_text(json.dumps({**kept, "inference_mode": True}, indent=2))
-    (folder / WEIGHTS).write_bytes(encode_tensors(tensors))
+    write_tensors(folder / WEIGHTS, tensors)
 
 
 def _inject(peft: Any, module: Any, config: Any) -> Any:

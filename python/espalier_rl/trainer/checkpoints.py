@@ -108,9 +108,10 @@ def _restore_optimiser(trainer: Any, rest: Any) -> None:
     for index, entry in state.items():  # a parameter that no loss has reached yet has no moments
         if index >= len(parameters) or entry["exp_avg"].shape != parameters[index].shape:
             raise KeyError(f"moments of a parameter {index} that is not there or of another shape")
+        # Copies, of the counts of steps too: what was read lies over the pages of the file, which would stay open.
+        state[index] = {name: value.clone() for name, value in entry.items()}
         for name in ("exp_avg", "exp_avg_sq"):
-            # A copy: what was read lies over the pages of the file.
-            entry[name] = like(parameters[index], entry[name].clone())
+            state[index][name] = like(parameters[index], state[index][name])
     trainer.optimiser.load_state_dict({**own, "state": state})
 
 

@@ -16,7 +16,7 @@ from .adapters import CONFIG as ADAPTER_CONFIG
 from .adapters import adapter_tensors, add_adapter, open_adapter, put_adapter, read_adapter, save_adapter
 from .packing import PackedRows, pack_attention
 from .sharding import put_tensors, whole_tensors
-from .tensors import decode_tensors, encode_tensors
+from .tensors import read_tensors, write_tensors
 from .tiny_model import END, MODEL_TYPE, TinyConfig, TinyModel, decode_reply, encode_chat
 
 # Weights and optimiser are always float32: steps of 1e-6 vanish in the 8 bits of a bfloat16 weight. bfloat16 is how the passes
@@ -176,7 +176,7 @@ class LanguageModel:
         folder = Path(folder)
         if self.is_tiny:
             (folder / "config.json").write_text(json.dumps(self.module.config.to_json()))
-            (folder / "model.safetensors").write_bytes(encode_tensors(tensors))
+            write_tensors(folder / "model.safetensors", tensors)
             return
         if self.adapter:
             save_adapter(self.adapter, tensors, folder)
@@ -215,7 +215,7 @@ def _open_folder(folder: Path, device: Any, precision: str) -> LanguageModel:
     if config.get("model_type") == MODEL_TYPE:
         sizes = {name: value for name, value in config.items() if name != "model_type"}
         module = TinyModel(TinyConfig(**sizes))
-        module.load_state_dict(decode_tensors((folder / "model.safetensors").read_bytes()))
+        module.load_state_dict(read_tensors(folder / "model.safetensors"))
         return LanguageModel(module, None, device, precision)
     try:
         import transformers

@@ -21,12 +21,12 @@ export type RevisionTurnModel = RevisedTurn & { readonly leafStepId: string };
 /** A reply to a captured call. */
 export type CapturedChoiceModel = DataOf<'CallCaptured'>['choices'][number];
 
-/** A policy at a version, whether or not the record says what it was made of. */
 /** How many images of a run differ is read where it is asked for. */
 export interface ImageTotalsModel extends Omit<ImageTotals, 'ofId' | 'images'> {
   readonly images: number | (() => Promise<number>);
 }
 
+/** A policy at a version, whether or not the record says what it was made of. */
 export interface PolicyVersionModel {
   readonly id: string;
   readonly version: number;

@@ -34,20 +34,39 @@ function rowsOf(
   return own.map((step, i): StepRow => {
     const chat = prompts ? chatOf(trajectory, step, from + i, prompts.get(step.stepId), pictureOf) : undefined;
     const isLast = i === own.length - 1;
-    return {
-      ...{ groupId: trajectory.treeId, rolloutId: trajectory.rolloutId, step: i },
+    // field by field: objects put together of others were most of what a batch cost to lay out
+    const row: Laid = {
+      groupId: trajectory.treeId,
+      rolloutId: trajectory.rolloutId,
+      step: i,
       situation: { goal, firstObservation, history: history.slice(0, from + i) },
-      ...{ candidates: step.candidates, tokens: sampledTokens(step.tokens), temperature: trajectory.temperature ?? 1 },
+      candidates: step.candidates,
+      tokens: sampledTokens(step.tokens),
+      temperature: trajectory.temperature ?? 1,
       reward: totalOf(step.rewards) + (isLast ? totalOf(trajectory.rewards) : 0),
-      parts: [...step.rewards.map(partOf('step')), ...(isLast ? trajectory.rewards.map(partOf('rollout')) : [])],
-      ...{ stateHash: step.anchor, action: step.action, observation: step.observation },
+      parts: isLast
+        ? [...step.rewards.map(partOf('step')), ...trajectory.rewards.map(partOf('rollout'))]
+        : step.rewards.map(partOf('step')),
+      stateHash: step.anchor,
+      action: step.action,
+      observation: step.observation,
       end: !isLast ? 'none' : outcome === 'terminated' ? 'terminated' : 'truncated',
-      version: Math.min(...step.spans.map(({ version }) => version)),
-      ...(isLast && trajectory.after !== null ? { after: trajectory.after } : {}),
-      ...(chat ? { chat } : {}),
-      ...(trajectory.greedyScore === undefined ? {} : { greedyScore: trajectory.greedyScore }),
+      version: oldestOf(step.spans),
     };
+    if (isLast && trajectory.after !== null) row.after = trajectory.after;
+    if (chat) row.chat = chat;
+    if (trajectory.greedyScore !== undefined) row.greedyScore = trajectory.greedyScore;
+    return row;
   });
+}
+
+type Laid = { -readonly [Name in keyof StepRow]: StepRow[Name] };
+
+/** The oldest version of spans; Infinity where there are none. */
+function oldestOf(spans: BatchStep['spans']): number {
+  let oldest = Number.POSITIVE_INFINITY;
+  for (const { version } of spans) oldest = Math.min(oldest, version);
+  return oldest;
 }
 
 function partOf(of: RewardPart['of']): (reward: BatchReward) => RewardPart {

@@ -16,7 +16,7 @@ import type { BlobReader } from './read-blob.ts';
 import { readGreedyScores } from './read-greedy-scores.ts';
 import { readManifest } from './read-manifest.ts';
 import { type RolloutRow, readRewards, readRewardsAt, readRolloutsOfBatch } from './read-record.ts';
-import { type RecordedStep, readRecordedSteps } from './read-recorded-steps.ts';
+import { type RecordedStep, readRecordedSteps, type TextsOfSteps } from './read-recorded-steps.ts';
 
 /**
  * Reads a planned batch with all that its trajectories recorded: paths, texts, token arrays as sampled, spans, and the rewards in
@@ -29,6 +29,7 @@ export async function readBatchRows(
   blobs: BlobReader,
   batchId: string,
   rewardsAt: Offsets | 'now' = 'now',
+  texts: TextsOfSteps = 'texts',
 ): Promise<BatchRows> {
   const batch = await readManifest(db, batchId);
   const ids = batch.groups.flatMap(({ rolloutIds }) => rolloutIds);
@@ -36,7 +37,7 @@ export async function readBatchRows(
   const rollouts = new Map((await readRolloutsOfBatch(db, blobs, ids)).map((row) => [row.rolloutId, row]));
   const leaves = [...rollouts.values()].map(({ leafStepId }) => leafStepId);
   const paths = await readPaths(db, leaves);
-  const steps = await readRecordedSteps(db, blobs, [...new Set([...paths.values()].flat())]);
+  const steps = await readRecordedSteps(db, blobs, [...new Set([...paths.values()].flat())], texts);
   const trees = batch.groups.map(({ treeId }) => treeId);
   const weights = batch.rules.rewards;
   const rewardsOf = (of: readonly string[]) =>

@@ -22,6 +22,9 @@ export interface RecordedStep
 
 const SLICE = 256; // rows of one answer: some 2 MB with tokens, texts that die young
 
+/** Whether texts are read: what steps said and saw, and what could be done. Without, they are empty, and null. */
+export type TextsOfSteps = 'texts' | 'no-texts';
+
 /**
  * Reads steps by their ids, roots too. @throws RowsError when token arrays do not fit, or a part lies in the blob store and
  * cannot be read.
@@ -30,10 +33,11 @@ export async function readRecordedSteps(
   db: Db,
   blobs: BlobReader,
   ids: readonly string[],
+  texts: TextsOfSteps = 'texts',
 ): Promise<ReadonlyMap<string, RecordedStep>> {
   const steps = new Map<string, RecordedStep>();
   for (let from = 0; from < ids.length; from += SLICE) {
-    const rows = await readSlice(db, blobs, ids.slice(from, from + SLICE));
+    const rows = await readSlice(db, blobs, ids.slice(from, from + SLICE), texts);
     const asBytes = await readTokenBytes(
       db,
       rows.flatMap(({ stepId, inBytes }) => (inBytes ? [stepId] : [])),
@@ -77,11 +81,16 @@ async function tokensFromJson({ stepId, tokenIds, logProbs, mask }: StepRow, blo
   return ids && recordedTokens({ ids, logProbs: packedFrom(logProbs), mask: packedFrom(mask) }, blobs, stepId);
 }
 
-async function readSlice(db: Db, blobs: BlobReader, ids: readonly string[]): Promise<readonly StepRow[]> {
+const TEXTS = {
+  texts: sql`response, action, observation, admissible, blobs`,
+  'no-texts': sql`'' as response, '' as action, '' as observation, null as admissible, null as blobs`,
+} as const;
+
+async function readSlice(db: Db, blobs: BlobReader, ids: readonly string[], texts: TextsOfSteps): Promise<readonly StepRow[]> {
   const { rows } = await sql<StepRow>`
-    select step_id, response, action, observation, well_formatted, executable, termination,
+    select step_id, ${TEXTS[texts]}, well_formatted, executable, termination,
       coalesce(jsonb_typeof(call -> 'trimmed'), 'null') <> 'null' as trimmed,
-      policy_spans as spans, state_hash, admissible, blobs, token_bytes is not null as in_bytes,
+      policy_spans as spans, state_hash, token_bytes is not null as in_bytes,
       ${packedText('ids')} as token_ids, ${packedText('logProbs')} as log_probs, ${packedText('mask')} as mask
     from steps left join lateral jsonb_to_record(case when token_bytes is null then tokens end) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
     where step_id = any(${[...ids]}::uuid[])`.execute(db);

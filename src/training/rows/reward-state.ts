@@ -12,7 +12,8 @@ export interface RewardStateRow {
 export function rewardStateOf(batchId: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     (select concat(count(*), ' ', coalesce(sum(r.revisions), 0), ' ', (select count(*) from public.stream_keys where secret is null))
-      from (select distinct tree_id from batch_samples where batch_id = ${batchId}) trees join rewards r on r.tree_id = trees.tree_id) as state,
+      from (select distinct tree_id from batch_samples where batch_id = ${batchId}) trees
+      cross join lateral (select revisions from rewards where tree_id = trees.tree_id offset 0) r) as state, -- a join reads all rewards
     (select c.policy_id from batches c where c.batch_id = ${batchId}
       and exists (select from training_runs t where t.policy_id = c.policy_id and t.channel = 'baseline')) as compared_by`;
 }

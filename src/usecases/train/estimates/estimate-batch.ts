@@ -10,6 +10,7 @@ import type { BatchRows } from '../../../training/rows/batch-rows.ts';
 import { RowsError } from '../../../training/rows/batch-rows.ts';
 import { readBatchRows } from '../../../training/rows/read-batch-rows.ts';
 import type { BlobReader } from '../../../training/rows/read-blob.ts';
+import type { TextsOfSteps } from '../../../training/rows/read-recorded-steps.ts';
 import { readRowsOfNow } from '../../../training/rows/read-rows-of-now.ts';
 import { type BatchUpdate, readBatchUpdate } from '../../../training/versions/read-batch-update.ts';
 import { agreesWith } from './agrees-with.ts';
@@ -30,6 +31,7 @@ export async function estimateBatch(db: Db, blobs: BlobReader, batchId: string, 
     blobs,
     batchId,
     rewards === 'now' ? null : (update.rewardsAt ?? update.plannedAt),
+    update.backend === 'linear' ? 'texts' : 'no-texts', // its weights read them; estimators do not
   );
   const stepRows = stepRowsOf(rows);
   const found = await advantagesOf(stepRows, update, blobs);
@@ -48,9 +50,10 @@ async function readRows(
   blobs: BlobReader,
   batchId: string,
   at: string | null,
+  texts: TextsOfSteps,
 ): Promise<{ readonly rows: BatchRows; readonly rewardsAt: string }> {
-  if (at === null) return readRowsOfNow(db, blobs, batchId);
-  return { rewardsAt: at, rows: await readBatchRows(db, blobs, batchId, parsePosition(at)) };
+  if (at === null) return readRowsOfNow(db, blobs, batchId, new Map(), texts);
+  return { rewardsAt: at, rows: await readBatchRows(db, blobs, batchId, parsePosition(at), texts) };
 }
 
 /** Asks the estimator of an update, with what its training was declared with. @throws what reading the checkpoint throws. */

@@ -26,8 +26,13 @@ export function samplesOf(
     });
     const oldest = Math.min(...ofOwn.map(({ version }) => version));
     return {
-      ...{ batchId: batch.batchId, rolloutId: trajectory.rolloutId, treeId: trajectory.treeId, place },
-      ...{ rewards: trajectory.rewards, return: ofOwn.reduce((sum, { reward }) => sum + reward, 0), steps },
+      batchId: batch.batchId,
+      rolloutId: trajectory.rolloutId,
+      treeId: trajectory.treeId,
+      place,
+      rewards: trajectory.rewards,
+      return: ofOwn.reduce((sum, { reward }) => sum + reward, 0),
+      steps,
       advantage: found && mean(ofOwn.flatMap((row) => [...(found.ofRow.get(row)?.advantages ?? [])])),
       staleness: finite(batch.policyVersion - oldest),
     };
@@ -42,12 +47,22 @@ function stepOf(
   found: Recomputed | null,
 ): StepEstimate {
   const estimate = (row && found?.ofRow.get(row)) ?? null;
+  // field by field, as rows are laid out
   return {
-    ...{ batchId, treeId, stepId, rewards, anchor, number: row?.step ?? 0, reward: row?.reward ?? 0 },
-    ...{ tokenCount: tokens?.ids.length ?? null, maskLength: row?.tokens?.ids.length ?? null, sampled },
+    batchId,
+    treeId,
+    stepId,
+    rewards,
+    anchor,
+    number: row?.step ?? 0,
+    reward: row?.reward ?? 0,
+    tokenCount: tokens?.ids.length ?? null,
+    maskLength: row?.tokens?.ids.length ?? null,
+    sampled,
     logProb: row?.tokens?.logProbs ? finite(row.tokens.logProbs.reduce((sum, value) => sum + value, 0)) : null,
     staleness: row ? finite(policyVersion - row.version) : null,
-    ...{ value: estimate?.value ?? null, bootstrap: estimate?.bootstrap ?? null },
+    value: estimate?.value ?? null,
+    bootstrap: estimate?.bootstrap ?? null,
     target: estimate && finite(estimate.returns[0]),
     advantage: estimate && mean(estimate.advantages),
     tokenAdvantages: estimate && apart(estimate),

@@ -8,6 +8,10 @@ declare
   wanted record;
   found record;
 begin
+  -- The view before its table, as readers lock them: the other way round both would wait for each other.
+  if to_regclass('public.tree_sums') is not null then
+    lock table public.tree_sums in access exclusive mode;
+  end if;
   for found in
     select n.nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname ~ '^step_tree_v[0-9]+(_b[0-9]+)?$' and c.relname = 'tree_sums' and c.relkind = 'r'

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -50,6 +50,38 @@ test('a migration that a deadlock with a writer ends is tried again and applied 
   }
   const { rows } = await pool.query('select n from one order by n');
   expect(rows).toEqual([{ n: 1 }, { n: 2 }]);
+});
+
+test('who reads sums of trees while the kept counts are added waits for them, and ends no migration', async () => {
+  const file = (await readdir(folder)).find((name) => name.endsWith('-kept-counts.sql')) ?? '';
+  await pool.query('delete from migrations where name = $1', [file]); // it adds what is not there
+  await pool.query('create sequence tries'); // a rollback does not take back
+  await writeFile(join(folder, file), `select nextval('tries'); ${await readFile(join(folder, file), 'utf8')}`);
+  const writer = await pool.connect();
+  const reader = await pool.connect();
+  try {
+    await writer.query('begin; lock table annotations_v1.annotations in access exclusive mode');
+    const migrated = migrate(pool, folder);
+    const waiting = async (query: string) => {
+      await writer.query('select pg_stat_clear_snapshot()');
+      const { rows } = await writer.query(
+        "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database() and query like $1",
+        [query],
+      );
+      return rows.length > 0;
+    };
+    await until(() => waiting('%nextval%'));
+    await reader.query("set deadlock_timeout = '60s'"); // the migration is the one that is ended
+    const read = reader.query('select count(*)::int as count from tree_sums');
+    await until(() => waiting('select count(*)::int%'));
+    await writer.query('commit');
+    const [{ rows }] = await Promise.all([read, migrated]);
+    expect([rows, await migrated]).toEqual([[{ count: 0 }], [file]]);
+    expect((await pool.query("select nextval('tries')::int as tries")).rows).toEqual([{ tries: 2 }]); // of one before this
+  } finally {
+    writer.release(true);
+    reader.release(true);
+  }
 });
 
 test('a migration that fails otherwise is not tried again, and names its file', async () => {

@@ -52,7 +52,7 @@ test('a migration that a deadlock with a writer ends is tried again and applied 
   expect(rows).toEqual([{ n: 1 }, { n: 2 }]);
 });
 
-test('who reads sums of trees while the kept counts are added waits for them, and ends no migration', async () => {
+test('a reading of sums of trees waits while the kept counts are added, and ends no migration', async () => {
   const file = (await readdir(folder)).find((name) => name.endsWith('-kept-counts.sql')) ?? '';
   await pool.query('delete from migrations where name = $1', [file]); // it adds what is not there
   await pool.query('create sequence tries'); // a rollback does not take back

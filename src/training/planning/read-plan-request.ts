@@ -23,7 +23,8 @@ export async function readPlanRequest(
 
 /**
  * Reads the closed groups of a policy of which no member will be trained, by the rules that its planner follows: it says so of
- * each behind this, unless a reward is revised before. None where this version cannot plan for the policy.
+ * each behind this, unless a reward is revised before, or a sample is unreadable and the batch before it is planned without. None
+ * where this version cannot plan for the policy.
  */
 export async function readRefusedGroups(db: Db, policyId: string): Promise<readonly string[]> {
   const request = await askPrepared(db, (prepared) => readRequestOf(prepared, policyId));

@@ -322,6 +322,32 @@ test('the position that a trainer returns determines the shown advantages of its
   expect(await returns('now')).toEqual([14, 14]);
 });
 
+test('rows of a lease are packed again when a reward is revised, those of the batch behind it too, and else are as they were', async () => {
+  const { runId } = await given('judged again', { batches: 2 });
+  const { body: lease } = await post('/leases', asking('judged again'));
+  const tags = async () =>
+    Promise.all(['', '&batch=next'].map(async (batch) => (await fetch(`${url}${lease.rows}${batch}`)).headers.get('etag')));
+  const before = await tags();
+  expect(before).toEqual([expect.any(String), expect.any(String)]);
+  expect(await tags()).toEqual(before);
+  const { db } = api.database;
+  const rewards = await db
+    .selectFrom('rewards as r')
+    .innerJoin('trees as t', 't.treeId', 'r.treeId')
+    .select(['r.rewardId', 'r.treeId'])
+    .where('t.runId', '=', runId)
+    .execute();
+  const builder = new EventBuilder('judged again, once more');
+  const scorer = { name: 'judge', revision: '2' };
+  for (const { rewardId, treeId } of rewards)
+    builder.record('RewardRevised', { rewardId, treeId, value: 7, scorer, reason: 'seen again' }, runId);
+  await appendRecorded(api.log, builder.events);
+  await settle(api as unknown as Parameters<typeof settle>[0]); // as in the test before
+  const after = await tags();
+  for (const [i, tag] of after.entries()) expect(tag).not.toBe(before[i]);
+  expect(await tags()).toEqual(after);
+});
+
 const python = spawnSync('python3', ['--version']).status === 0;
 (python ? describe : describe.skip)('the trainer of the examples, in Python', () => {
   slowTest(

@@ -11,7 +11,7 @@ import { fetchRecords, type Session } from './embedded-log-session.ts';
 import type { EventLog } from './event-log.ts';
 
 const BEFORE = new URL('../../migrations/0044-lease-decisions.sql', import.meta.url);
-const MIGRATION = new URL('../../migrations/0056-record-blocks.sql', import.meta.url);
+const MIGRATION = new URL('../../migrations/0049-record-blocks.sql', import.meta.url);
 
 let database: TestDatabase;
 let client: Awaited<ReturnType<typeof connect>>;

@@ -51,3 +51,11 @@ test('a text of several statements is carried out whole', async () => {
   await sql.raw('create temporary table a_a (b_b int); insert into a_a values (1)').execute(database.db);
   expect((await sql`select count(*) as n from cursors`.execute(database.db)).rows).toEqual([{ n: 0 }]);
 });
+
+test('a connection whose session the server ends is never handed out again', async () => {
+  for (let i = 0; i < 20; i++) {
+    const ended = sql`select pg_terminate_backend(pg_backend_pid())`.execute(database.db);
+    await expect(ended).rejects.toMatchObject({ code: '57P01' });
+    expect((await sql<{ n: number }>`select 1 as n`.execute(database.db)).rows).toEqual([{ n: 1 }]);
+  }
+});

@@ -15,6 +15,7 @@ const COUNTED = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
 export class MeteredConnection implements DatabaseConnection {
   readonly #client: pg.PoolClient;
   #transaction: 'none' | 'open' | 'limited' = 'none';
+  #ended = false;
 
   constructor(client: pg.PoolClient) {
     this.#client = client;
@@ -28,6 +29,7 @@ export class MeteredConnection implements DatabaseConnection {
         ? await this.#metered<Row>(sql, parameters, meter)
         : await this.#send<Row>(sql, parameters, { name: preparing?.nameOf(sql) });
     } catch (error) {
+      this.#ended ||= endsSession(error);
       preparing?.failed(codeOf(error));
       throw withCallers(error);
     }
@@ -56,8 +58,9 @@ export class MeteredConnection implements DatabaseConnection {
     }
   }
 
+  /** Gives the connection back. One whose session the server has ended is dropped: the socket closes a moment later only. */
   release(): void {
-    this.#client.release();
+    this.#client.release(this.#ended);
   }
 
   async #metered<Row>(sql: string, parameters: readonly unknown[], meter: StatementMeter): Promise<QueryResult<Row>> {
@@ -99,6 +102,11 @@ function withCallers(error: unknown): unknown {
   if (error instanceof Error && error.stack !== undefined)
     error.stack += `\n${(new Error().stack ?? '').split('\n').slice(1).join('\n')}`;
   return error;
+}
+
+/** Returns whether the server ends the session with this error, as where it is shut down or an administrator ends it. */
+function endsSession(error: unknown): boolean {
+  return error instanceof Error && 'severity' in error && (error.severity === 'FATAL' || error.severity === 'PANIC');
 }
 
 function codeOf(error: unknown): unknown {

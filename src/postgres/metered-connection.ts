@@ -58,7 +58,7 @@ export class MeteredConnection implements DatabaseConnection {
     }
   }
 
-  /** Gives the connection back. One whose session the server has ended is dropped: the socket closes a moment later only. */
+  /** Returns the connection to its pool. One whose session the server has ended is dropped: its socket closes a moment later. */
   release(): void {
     this.#client.release(this.#ended);
   }

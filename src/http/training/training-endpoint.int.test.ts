@@ -297,22 +297,27 @@ describe('a remote trainer', () => {
   });
 });
 
-test('the position that a trainer returns determines the shown advantages of its update, whatever is revised later', async () => {
-  const { runId, batchIds } = await given('positioned', { batches: 1 });
-  const { body: lease } = await post('/leases', asking('positioned'));
-  const { metadata } = readSafetensors(new Uint8Array(await (await fetch(`${url}${lease.rows}`)).arrayBuffer()));
-  const { db } = api.database;
-  const rewards = await db
+/** Revises each reward of a run to 7. */
+async function reviseRewards(runId: string, named: string): Promise<void> {
+  const rewards = await api.database.db
     .selectFrom('rewards as r')
     .innerJoin('trees as t', 't.treeId', 'r.treeId')
     .select(['r.rewardId', 'r.treeId'])
     .where('t.runId', '=', runId)
     .execute();
-  const builder = new EventBuilder('positioned, judged again');
+  const builder = new EventBuilder(named);
   const scorer = { name: 'judge', revision: '2' };
   for (const { rewardId, treeId } of rewards)
     builder.record('RewardRevised', { rewardId, treeId, value: 7, scorer, reason: 'seen again' }, runId);
   await appendRecorded(api.log, builder.events);
+}
+
+test('the position that a trainer returns determines the shown advantages of its update, whatever is revised later', async () => {
+  const { runId, batchIds } = await given('positioned', { batches: 1 });
+  const { body: lease } = await post('/leases', asking('positioned'));
+  const { metadata } = readSafetensors(new Uint8Array(await (await fetch(`${url}${lease.rows}`)).arrayBuffer()));
+  const { db } = api.database;
+  await reviseRewards(runId, 'positioned, judged again');
   await post(`/leases/${lease.leaseId}/ack`, { fence: 1, ...result(1), rewardsAt: metadata.rewardsAt });
   await settle(api as unknown as Parameters<typeof settle>[0]); // it looks at the log and the database, which both have
   await until(async () => (await readBatchUpdate(db, batchIds[0] ?? ''))?.rewardsAt !== null);
@@ -330,18 +335,7 @@ test('rows of a lease are packed again when a reward is revised, those of the ba
   const before = await tags();
   expect(before).toEqual([expect.any(String), expect.any(String)]);
   expect(await tags()).toEqual(before);
-  const { db } = api.database;
-  const rewards = await db
-    .selectFrom('rewards as r')
-    .innerJoin('trees as t', 't.treeId', 'r.treeId')
-    .select(['r.rewardId', 'r.treeId'])
-    .where('t.runId', '=', runId)
-    .execute();
-  const builder = new EventBuilder('judged again, once more');
-  const scorer = { name: 'judge', revision: '2' };
-  for (const { rewardId, treeId } of rewards)
-    builder.record('RewardRevised', { rewardId, treeId, value: 7, scorer, reason: 'seen again' }, runId);
-  await appendRecorded(api.log, builder.events);
+  await reviseRewards(runId, 'judged again, once more');
   await settle(api as unknown as Parameters<typeof settle>[0]); // as in the test before
   const after = await tags();
   for (const [i, tag] of after.entries()) expect(tag).not.toBe(before[i]);

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { idSums } from '../images/image-sums.ts';
+import { idSums } from '../id-sums.ts';
 
 /** Stands for the policy of steps that no rollout took. */
 const NO_POLICY = sql`coalesce(o.policy_id, '') as policy_id, coalesce(o.policy_version, -1) as policy_version`;

@@ -9,22 +9,24 @@ export interface Answered {
   readonly json: Readonly<Record<string, unknown>> | undefined;
 }
 
-const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+interface Asked {
+  readonly method: string;
+  readonly body?: string | Buffer;
+  readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** In place of the path of `url`, and sent as it is. */
+  readonly path?: string;
+  /** Ends the connection when so much was read: of a stream that has no end. */
+  readonly until?: (text: string) => boolean;
+}
 
-/** Sends one request and reads its answer. @throws Broken when none comes in time, or the connection breaks without one. */
-export function request(
-  url: string,
-  asked: {
-    readonly method: string;
-    readonly body?: string | Buffer;
-    readonly type?: string;
-    readonly headers?: Readonly<Record<string, string>>;
-    /** In place of the path of `url`, and sent as it is. */
-    readonly path?: string;
-    /** Ends the connection when so much was read: of a stream that has no end. */
-    readonly until?: (text: string) => boolean;
-  },
-): Promise<Answered> {
+const kept = new Agent({ keepAlive: true, maxSockets: 64 });
+
+/**
+ * Sends one request and reads its answer; once more on a new connection where the server had closed the kept one in the meantime, as
+ * HTTP allows it to. @throws Broken when no answer comes in time, or the connection breaks without one.
+ */
+export function request(url: string, asked: Asked, agent: Agent | false = kept): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const body = typeof asked.body === 'string' ? Buffer.from(asked.body) : (asked.body ?? Buffer.alloc(0));
     const headers = {
@@ -47,7 +49,11 @@ export function request(
       res.once('end', end).once('error', (error) => fail(`the answer broke off: ${error.message}`));
     });
     req.once('timeout', () => req.destroy(new Error(`stuck: no answer after ${LIMIT_MS} ms`)));
-    req.once('error', (error) => fail(error.message));
+    req.once('error', (error: NodeJS.ErrnoException) => {
+      const closed = req.reusedSocket && error.code === 'ECONNRESET';
+      if (closed) request(url, asked, false).then(resolve, reject);
+      else fail(error.message);
+    });
     req.end(body);
   });
 }

@@ -121,6 +121,6 @@ def _lay_out(tensors: Mapping[str, torch.Tensor]) -> tuple[bytes, list[Any]]:
 
 def _memory(tensor: torch.Tensor, size: int) -> Any:
     """Returns the memory of a tensor as a buffer, which keeps the tensor alive; numpy would need a package more."""
-    memory = (ctypes.c_char * size).from_address(tensor.data_ptr())
+    memory: Any = (ctypes.c_char * size).from_address(tensor.data_ptr())
     memory.tensor = tensor
     return memory

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { slowTest } from '../testing/long-test.ts';
 import { useTestDatabase } from '../testing/use-test-database.ts';
-import { insertRows } from './bulk.ts';
+import { insertMissing, insertRows, isKeyTaken } from './bulk.ts';
 import type { Instant, Json } from './column-types.ts';
 import { column, type NewRow, table } from './table.ts';
 import { WrittenBytes } from './written-bytes.ts';
@@ -143,6 +143,17 @@ describe('bulk inserts', () => {
     expect(rows).toHaveLength(150);
     expect(rows[7]?.["text'"]).toBe('before');
     expect(rows[9]?.["text'"]).toBe('row 9');
+  });
+
+  test.each([2, 150])('%i rows that no look-up found fail where one of them is there, and nothing is written', async (number) => {
+    await empty();
+    const rows = Array.from({ length: number }, (_, n) => row(n));
+    const missing = (those: readonly Row[]) => database.db.transaction().execute((trx) => insertMissing(trx, many, those));
+    await insert(many, [row(1)]);
+    expect(isKeyTaken(await missing(rows).catch((error: unknown) => error))).toBe(true);
+    expect(await read('many')).toHaveLength(1);
+    await missing(rows.filter((_, n) => n !== 1));
+    expect(await read('many')).toHaveLength(number);
   });
 
   test('a value that Postgres cannot store fails the whole insert with a data error, and the connection survives', async () => {

@@ -39,14 +39,20 @@ const AHEAD_ROWS = 4; // sent ahead it has none: 20 steps take half of the CPU o
  * @throws the error of Postgres (`isKeyTaken`) when a row clashes on another constraint than the primary key.
  */
 export async function insertRows<T extends Table>(trx: Trx, table: T, rows: readonly NewRow<T>[]): Promise<void> {
-  if (rows.length === 0) return;
+  await insertAbsent(trx, table, rows);
+}
+
+/** Returns how many rows were written. */
+async function insertAbsent<T extends Table>(trx: Trx, table: T, rows: readonly NewRow<T>[]): Promise<number> {
+  if (rows.length === 0) return 0;
   // ahead, a savepoint would take back what others write meanwhile
-  if (rows.length >= COPY_ROWS && !isAhead(trx) && (await copyRows(trx, table, rows))) return;
+  if (rows.length >= COPY_ROWS && !isAhead(trx) && (await copyRows(trx, table, rows))) return rows.length;
   const types = typesOf(table, namesOf(table, rows));
   const names = sql.raw(quoted(Object.keys(types)));
-  await sql`
+  const { numAffectedRows } = await sql`
     insert into ${sql.raw(table.name)} (${names}) select ${names} from ${recordset(rows, types)}
     on conflict (${sql.raw(quoted(table.key))}) do nothing`.execute(trx);
+  return Number(numAffectedRows);
 }
 
 /**
@@ -55,6 +61,28 @@ export async function insertRows<T extends Table>(trx: Trx, table: T, rows: read
  */
 export async function insertFresh<T extends Table>(trx: Trx, table: T, rows: readonly NewRow<T>[]): Promise<void> {
   return rows.length >= AHEAD_ROWS && isAhead(trx) ? copyNew(trx, table, rows) : insertRows(trx, table, rows);
+}
+
+/**
+ * As `insertFresh`, of rows whose keys this transaction looked up and did not find: one that is there after all was written by
+ * another transaction meanwhile, and what was counted of the row here is wrong. @throws KeyTaken, or the error of Postgres
+ * (`isKeyTaken` of both): folded again, the look-up finds it.
+ */
+export async function insertMissing<T extends Table>(trx: Trx, table: T, rows: readonly NewRow<T>[]): Promise<void> {
+  if (rows.length >= AHEAD_ROWS && isAhead(trx)) return copyNew(trx, table, rows);
+  const written = await insertAbsent(trx, table, rows);
+  if (written < rows.length) throw new KeyTaken(table.name, rows.length - written);
+}
+
+const UNIQUE_VIOLATION = '23505';
+
+/** Keys that a look-up did not find were written by another transaction since. */
+class KeyTaken extends Error {
+  override readonly name = 'KeyTaken';
+  readonly code = UNIQUE_VIOLATION;
+  constructor(table: string, keys: number) {
+    super(`another transaction wrote ${keys} of the keys of ${table} meanwhile`);
+  }
 }
 
 /**
@@ -151,7 +179,7 @@ function exceptKey({ key }: Table, names: readonly string[]): readonly string[] 
 
 /** Returns whether Postgres refused a key because it is there. */
 export function isKeyTaken(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === '23505';
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === UNIQUE_VIOLATION;
 }
 
 /** Writes rows as COPY's text form: a line per row, tabs between fields, `\N` for null. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Delivery } from '../events/envelope.ts';
+import { isKeyTaken } from '../postgres/bulk.ts';
 import type { Db, Trx } from '../postgres/database.ts';
 import { isDataFault } from './fault.ts';
 import { liveStatusOf, readLiveVersions } from './live-versions.ts';
@@ -29,7 +30,7 @@ export async function offerAgain(
     );
     const together = await attempt(trx, live, deliveries);
     if (together instanceof Map) return together;
-    // Postgres refused a value of one of them: which one is found by asking one after the other
+    // Postgres refused a value of one of them, or a key was taken meanwhile: asked one after the other, each has its answer
     const refused = new Map<Delivery, string>();
     for (const delivery of deliveries) {
       const said = await attempt(trx, live, [delivery]);
@@ -42,7 +43,7 @@ export async function offerAgain(
   }
 }
 
-/** Folds deliveries behind those before, or leaves the tables as they were where Postgres refuses a value. */
+/** Folds deliveries behind those before, or leaves the tables as they were where Postgres refuses a value or a key. */
 async function attempt(
   trx: Trx,
   projection: Projection,
@@ -53,7 +54,7 @@ async function attempt(
     const poison = await projection.project(deliveries, trx);
     return new Map(poison.map(({ delivery, field, reason }) => [delivery, `${field} ${reason}`]));
   } catch (fault) {
-    if (!isDataFault(fault)) throw fault;
+    if (!isDataFault(fault) && !isKeyTaken(fault)) throw fault;
     await sql`rollback to savepoint offer`.execute(trx);
     return { fault };
   }

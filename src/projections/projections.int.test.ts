@@ -52,6 +52,23 @@ describe('read models', () => {
     );
   }, 300_000);
 
+  test('a tree whose root is a step of another tree leads to the same rows in any batches', async () => {
+    const builder = new EventBuilder('root elsewhere');
+    const run = builder.run();
+    const { treeId, rootStepId } = builder.tree(run, 'first');
+    const step = builder.step({ treeId, runId: run }, null, rootStepId, 1);
+    const other = builder.tree(run, 'other', { rootStepId: step });
+    builder.step(other, null, step, 1);
+    const folded: unknown[] = [];
+    for (const length of [1, 2, 3, builder.events.length]) {
+      await emptyReadModels(database.db);
+      for (let at = 0; at < builder.events.length; at += length)
+        await givenEvents(database.db, builder.events.slice(at, at + length));
+      folded.push({ ...(await readModels(database.db)), quarantine: await quarantined() });
+    }
+    for (const each of folded) expect(each).toEqual(folded[0]);
+  });
+
   test('repeated events change nothing except the note of the repetition', async () => {
     await fc.assert(
       fc.asyncProperty(choices, fc.array(fc.nat(100), { minLength: 1, maxLength: 20 }), async (recorded, again) => {

@@ -50,9 +50,11 @@ function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined
       taskId: event.data.task.taskId,
       environment: event.data.task.environment,
     });
-    known.steps.set(event.data.rootStepId, { treeId: event.data.treeId, parentId: null, depth: 0 });
     rows.trees.push(opened);
-    rows.steps.push(row.rootRow(delivery));
+    if (!known.steps.has(event.data.rootStepId)) {
+      known.steps.set(event.data.rootStepId, { treeId: event.data.treeId, parentId: null, depth: 0 });
+      rows.steps.push(row.rootRow(delivery)); // a root that is a step elsewhere stays there, whatever the batches
+    }
     rows.counts.add(delivery, event.data.runId, { trees: 1 });
     return undefined;
   }

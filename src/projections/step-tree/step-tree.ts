@@ -1,6 +1,6 @@
 import type { EventType } from '../../events/catalogue.ts';
 import type { Delivery } from '../../events/envelope.ts';
-import { insertFresh } from '../../postgres/bulk.ts';
+import { insertMissing } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
 import type { Poison, Projection } from '../projection.ts';
@@ -33,7 +33,7 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   const closed = [...new Set(batch.map(treeOf))].filter((treeId) => known.closed.has(treeId));
   await sideBySide(
     trx,
-    () => writeRows(rows, trx, insertFresh),
+    () => writeRows(rows, trx, insertMissing),
     () => sumTrees(trx, closed), // it reads what is written before it
   );
   return poison;

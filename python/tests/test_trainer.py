@@ -209,6 +209,15 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual(states[0], states[1])
         self.assertEqual([path.name for path in self.folder.iterdir()], [states[0]["checkpoint"]])
 
+    def test_a_checkpoint_that_is_there_is_not_written_again_and_another_of_as_many_steps_is(self):
+        state = save_checkpoint(opened(valueHead=True), self.folder)
+        again, other = opened(valueHead=True), opened(valueHead=True, seed=8)
+        with mock.patch.object(again.model, "save", side_effect=AssertionError("it is there")):
+            self.assertEqual(save_checkpoint(again, self.folder), state)
+        (self.folder / "a folder of something else").mkdir()
+        self.assertTrue((self.folder / save_checkpoint(other, self.folder)["checkpoint"] / "trainer.safetensors").is_file())
+        self.assertEqual(len(list(self.folder.iterdir())), 3)
+
     def test_a_folder_opens_as_a_model_of_the_same_digest(self):
         state = save_checkpoint(opened(), self.folder)
         model = open_model({"kind": "folder", "path": str(self.folder / state["checkpoint"])}, 0, DEVICE)

@@ -41,16 +41,17 @@ export async function checkOwners(events: readonly Sent[], principal: Principal,
   return checked.kind === 'forbidden' || checked.kind === 'unknown' ? checkEach(events, principal, world) : checked;
 }
 
-/** The first event of each type in each stream, to whose others the same rules apply; what opens a stream each by itself. */
+/** The first event of each type and run in each stream, to whose others the same rules apply; what opens a stream each by itself. */
 function firstOfEach(events: readonly Sent[]): readonly Sent[] {
   const seen = new Map<string, Set<string>>();
   return events.filter(({ event }) => {
-    const { stream, type } = event;
+    const { stream, type, correlationId } = event;
     if (opens(event) || type === 'PromptShown') return true; // whose rule lies in its data
-    const types = seen.get(stream);
-    if (types?.has(type)) return false;
-    if (types) types.add(type);
-    else seen.set(stream, new Set([type]));
+    const said = `${type} ${correlationId}`;
+    const before = seen.get(stream);
+    if (before?.has(said)) return false;
+    if (before) before.add(said);
+    else seen.set(stream, new Set([said]));
     return true;
   });
 }
@@ -67,9 +68,10 @@ async function checkEach(events: readonly Sent[], principal: Principal, world: O
   if (principal.keyId === null) return { kind: 'owned', claim };
 
   const opened = new Set(events.filter(({ event }) => claims(event)).map(({ event }) => keyOf(event)));
-  const needed = events.flatMap(({ event }) =>
-    isSegment(event) ? [drawnForOf(event)] : [placeOf(event), ...rootPlaceOf(event)],
-  );
+  const needed = events.flatMap(({ event }) => [
+    ...(isSegment(event) ? [] : [placeOf(event), ...rootPlaceOf(event)]),
+    runPlaceOf(event),
+  ]);
   let known = await find(needed, world);
   // A stream that is opened here could have been opened a moment ago by another: trees follow from their run, the others wait.
   const open = needed.filter(
@@ -81,7 +83,9 @@ async function checkEach(events: readonly Sent[], principal: Principal, world: O
   }
   const judged = events.flatMap((sent) => {
     const { event } = sent;
-    if (isSegment(event)) return [judgeScope(sent, principal), judgeSegment(sent, principal, known.get(drawnForOf(event).key))];
+    const scope = judgeScope(sent, principal);
+    const run = judgeRun(sent, principal, known.get(runPlaceOf(event).key));
+    if (isSegment(event)) return [scope, run];
     const own = {
       what: `stream ${event.stream}`,
       owner: known.get(keyOf(event)) ?? (opened.has(keyOf(event)) ? mine : undefined),
@@ -89,7 +93,8 @@ async function checkEach(events: readonly Sent[], principal: Principal, world: O
     const root = rootOf(event);
     const rootKey = `runs ${root}`;
     const above = { what: `run ${root}`, owner: known.get(rootKey) ?? (opened.has(rootKey) ? mine : undefined) };
-    return [judgeScope(sent, principal), ...(root === null ? [own] : [above, own]).map((place) => judge(sent, principal, place))];
+    const places = (root === null ? [own] : [above, own]).map((place) => judge(sent, principal, place));
+    return [scope, ...(places.some((found) => found !== undefined) ? places : [run])];
   });
   const forbidden = judged.flatMap((found) => (found?.kind === 'forbidden' ? [found.problem] : []));
   if (forbidden.length > 0) return { kind: 'forbidden', problems: forbidden };
@@ -151,11 +156,14 @@ function judge(sent: Sent, principal: Principal, { what, owner }: Held): Found |
   return forbidden(`the ${what} belongs to another key, and ${type} of others needs the scope ${scope}`, withScope(scope));
 }
 
-/** A segment is named by its content, and nobody owns it. It is shown with the run that it was drawn for. */
-function judgeSegment(sent: Sent, { project }: Principal, run: KnownOwner | undefined): Found | undefined {
+/**
+ * An event is shown and counted with the run that it names, which is never one of another project. Of a segment, which is named by
+ * its content and which nobody owns, it is the run that it was drawn for. One that is no run, or that nobody began, is let pass.
+ */
+function judgeRun(sent: Sent, { project }: Principal, run: KnownOwner | undefined): Found | undefined {
   if (run === undefined || run.project === project) return undefined;
   const { correlationId } = sent.event;
-  const remedy = 'name the run that it was drawn for as correlationId';
+  const remedy = `name the run that it ${isSegment(sent.event) ? 'was drawn for' : 'belongs to'} as correlationId`;
   return { kind: 'unknown', problem: problemOf(sent, `no run ${correlationId} is on record`, remedy, 'correlationId') };
 }
 
@@ -184,7 +192,7 @@ function rootPlaceOf(event: Envelope): readonly Place[] {
   return root === null ? [] : [{ key: `runs ${root}`, topic: 'runs', stream: root }];
 }
 
-function drawnForOf({ correlationId }: Envelope): Place {
+function runPlaceOf({ correlationId }: Envelope): Place {
   return { key: `runs ${correlationId}`, topic: 'runs', stream: correlationId, needs: 'nothing' };
 }
 

@@ -186,6 +186,33 @@ export function describeOwners(open: (given?: { readonly api: ServeOptions['api'
       });
     });
 
+    test('none of its runs can be named as the run that an event belongs to, and one of the own project can', async () => {
+      const { runId } = await givenVictim({ projects: ['atlas'] });
+      const other = await keyOf({ projects: ['borealis'] });
+      const builder = new PrivateBuilder();
+      const tree = builder.tree(builder.run());
+      const step = builder.step(tree, null, tree.rootStepId, 1);
+      expect((await api.post(builder.events, other)).status).toBe(200);
+      const say = (correlationId: string) => {
+        const seen = builder.events.length;
+        builder.reward(tree, step, 1);
+        builder.reward({ ...tree, runId: correlationId }, step, 1); // the second of its type in its stream
+        const subject = { kind: 'step', stepId: step } as const;
+        const annotationId = builder.id('annotation', correlationId);
+        const said = { annotationId, treeId: tree.treeId, subject, label: 'bad', score: null, note: '' };
+        builder.record('AnnotationAdded', said, correlationId);
+        return builder.events.slice(seen);
+      };
+      const foreign = say(runId);
+      for (const events of [foreign, foreign.slice(2)])
+        await refused(api, () => api.post(events, other), 422, {
+          ...{ path: 'correlationId', message: `no run ${runId} is on record` },
+        });
+      const second = builder.run('second');
+      expect((await api.post([last(builder), ...say(second)], other)).status).toBe(200);
+      expect((await api.post(say(builder.id('a run that nobody began')), other)).status).toBe(200);
+    });
+
     test('a dataset cannot be released from its runs', async () => {
       const { runId } = await givenVictim({ projects: ['atlas'] });
       const builder = new PrivateBuilder();

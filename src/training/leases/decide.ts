@@ -94,7 +94,7 @@ type Encoded = Awaited<ReturnType<typeof encodeEvents>> & { readonly partition: 
 
 /** The statement is `lease_service_decide` in migrations/0044-lease-decisions.sql. @throws NotCompared. */
 async function sendChange(
-  { db, producer, relayWaitMs = RELAY_WAIT_MS }: LeaseServiceOptions,
+  { db, producer, relayWaitMs = RELAY_WAIT_MS, leftMs = () => relayWaitMs }: LeaseServiceOptions,
   { service, numbering }: Seen,
   { after, note }: Change,
   { ids, starts, lengths, bodies, partition }: Encoded,
@@ -106,7 +106,7 @@ async function sendChange(
         ${after.lineageId}::uuid, ${service?.seen ?? null}::xid,
         ${noted('grant')}::jsonb, ${noted('ack')}::jsonb, ${noted('abandonment')}::jsonb, ${JSON.stringify(columnsOf(after))}::jsonb,
         ${producer.name}, ${numbering.sequence}, ${TOPIC}, ${ids}::uuid[], ${starts}::integer[], ${lengths}::integer[], ${bodies}::bytea,
-        ${partition ?? null}::integer, ${Math.max(1, relayWaitMs)}::integer) end as outcome
+        ${partition ?? null}::integer, ${Math.max(1, Math.round(leftMs()))}::integer) end as outcome
       from (select ${COMPARED} as compared) asked`.execute(db);
     const [row] = rows;
     checkCompared(row);

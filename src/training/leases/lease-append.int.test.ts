@@ -10,7 +10,7 @@ import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { appendRecorded, recordBatches } from '../../testing/record-batches.ts';
 import { until } from '../../testing/until.ts';
 import { openLeaseService } from '../../usecases/train/open-lease-service.ts';
-import { createRelay } from '../outbox/relay.ts';
+import { createRelay, type Relay } from '../outbox/relay.ts';
 import { createLeaseService } from './lease-service.ts';
 import { lineageIdOf } from './lineage-id.ts';
 
@@ -34,13 +34,14 @@ async function given(policyId: string, batches = 2): Promise<void> {
   await settle(platform);
 }
 /** A lease service that appends to the log by its own transactions, and leaves to nobody what it could not. */
-function serviceOf(options: { relayWaitMs?: number; log?: 'out of reach' } = {}) {
+function serviceOf(options: { relayWaitMs?: number; log?: 'out of reach'; relay?: Relay } = {}) {
   const { database, blobs, stamp, log } = platform;
   const { whilePlaced } = log;
   if (!whilePlaced) throw new Error('the log lies in the database');
   return createLeaseService({
     ...{ db: database.db, blobs, stamp, producer: { name: 'lease-desk', version: '1' } },
     ...(options.log ? {} : { whilePlaced }),
+    ...(options.relay ? { relay: options.relay } : {}),
     ...(options.relayWaitMs === undefined ? {} : { relayWaitMs: options.relayWaitMs }),
   });
 }
@@ -110,6 +111,19 @@ test('an append that waits longer than a call may is left to the relay, and the 
   await appends.release();
   await createRelay({ db: platform.database.db, log: platform.log }).flush();
   expect(await journalled('slow')).toEqual(['CheckpointSaved', 'PolicyUpdated', 'BatchLeased']);
+});
+
+test('a call waits for the log once, whether it appends by itself or the relay does it', async () => {
+  await given('waits once');
+  const flushed: number[] = [];
+  const relay = { flush: () => new Promise<void>(() => flushed.push(performance.now())) }; // its log never answers
+  await serviceOf().registerPolicy(policyOf('waits once'));
+  const appends = await holdAppends(platform, 0);
+  const answer = await serviceOf({ relayWaitMs: 2_000, relay }).lease(claim('waits once'));
+  expect(answer).toMatchObject({ kind: 'leased' });
+  expect(flushed).toHaveLength(1);
+  expect(performance.now() - (flushed[0] ?? 0)).toBeLessThan(1_000); // the whole time went by before
+  await appends.release();
 });
 
 test('a batch is leased once where two processes decide about the same policies at once, and its events keep their order', async () => {

@@ -67,8 +67,9 @@ export function createLeaseService(options: LeaseServiceOptions): LeaseService {
     const onRecorded = () => {
       recorded = true;
     };
-    const given = await work({ ...options, onRecorded });
-    if (!recorded && given.kind !== 'nothing') await relayed(options);
+    const leftMs = limitFromFirstAsked(options.relayWaitMs ?? RELAY_WAIT_MS);
+    const given = await work({ ...options, onRecorded, leftMs });
+    if (!recorded && given.kind !== 'nothing') await relayed(options, leftMs());
     return given;
   };
   return {
@@ -82,12 +83,21 @@ export function createLeaseService(options: LeaseServiceOptions): LeaseService {
   };
 }
 
+/** Returns how much of a time is left, ms; it begins when that is asked first, since decisions queue before they wait for the log. */
+function limitFromFirstAsked(limitMs: number): () => number {
+  let until: number | undefined;
+  return () => {
+    until ??= performance.now() + limitMs;
+    return Math.max(0, until - performance.now());
+  };
+}
+
 /** Waits until the outbox is in the log, for a bounded time. The relay reports a fault of the log and waits it out. */
-async function relayed({ relay, relayWaitMs = RELAY_WAIT_MS }: LeaseServiceOptions): Promise<void> {
+async function relayed({ relay }: LeaseServiceOptions, limitMs: number): Promise<void> {
   if (!relay) return;
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, relayWaitMs);
+    timer = setTimeout(resolve, limitMs);
   });
   await Promise.race([relay.flush().catch(() => undefined), limit]);
   clearTimeout(timer);

@@ -21,8 +21,10 @@ export interface LeaseServiceOptions {
    * Postgres.
    */
   readonly relay?: Relay;
-  /** How long, ms; after that the relay goes on without the caller. */
+  /** How long a call waits for the log, ms; after that the relay goes on without the caller. */
   readonly relayWaitMs?: number;
+  /** What is left of it in this call, ms, which begins with the first wait; set by the service. */
+  readonly leftMs?: () => number;
   /** Of a log that lies in the database: events are appended by the transaction that decides them, where it can. */
   readonly whilePlaced?: EventLog['whilePlaced'];
   /** Called when what was decided needs no relay. */

@@ -23,8 +23,8 @@ interface Asked {
 const kept = new Agent({ keepAlive: true, maxSockets: 64 });
 
 /**
- * Sends one request and reads its answer; once more on a new connection where the server had closed the kept one in the meantime, as
- * HTTP allows it to. @throws Broken when no answer comes in time, or the connection breaks without one.
+ * Sends one request and reads its answer; once more on a new connection where the server had closed the kept one in the
+ * meantime, as HTTP allows it to. @throws Broken when no answer comes in time, or the connection breaks without one.
  */
 export function request(url: string, asked: Asked, agent: Agent | false = kept): Promise<Answered> {
   return new Promise((resolve, reject) => {

@@ -118,7 +118,7 @@ const TWICE = [
   },
 ];
 
-test.each(TWICE)('$what that two trees tell of is counted once where two transactions fold it at once', async ({ name, say }) => {
+test.each(TWICE)('$what that two trees record is counted once where two transactions fold it at once', async ({ name, say }) => {
   const { before, all } = record(say);
   const others = projections.filter((projection) => projection.name !== name);
   const fold = async (events: readonly Envelope[], by = projections) =>

@@ -41,7 +41,9 @@ export async function checkOwners(events: readonly Sent[], principal: Principal,
   return checked.kind === 'forbidden' || checked.kind === 'unknown' ? checkEach(events, principal, world) : checked;
 }
 
-/** The first event of each type and run in each stream, to whose others the same rules apply; what opens a stream each by itself. */
+/**
+ * The first event of each type and run in each stream, to whose others the same rules apply; what opens a stream each by itself.
+ */
 function firstOfEach(events: readonly Sent[]): readonly Sent[] {
   const seen = new Map<string, Set<string>>();
   return events.filter(({ event }) => {
@@ -157,8 +159,9 @@ function judge(sent: Sent, principal: Principal, { what, owner }: Held): Found |
 }
 
 /**
- * An event is shown and counted with the run that it names, which is never one of another project. Of a segment, which is named by
- * its content and which nobody owns, it is the run that it was drawn for. One that is no run, or that nobody began, is let pass.
+ * An event is shown and counted with the run that it names, which is never one of another project. Of a segment, which is named
+ * by its content and which nobody owns, it is the run that it was drawn for. One that is no run, or that nobody began, is let
+ * pass.
  */
 function judgeRun(sent: Sent, { project }: Principal, run: KnownOwner | undefined): Found | undefined {
   if (run === undefined || run.project === project) return undefined;

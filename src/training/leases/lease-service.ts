@@ -83,7 +83,7 @@ export function createLeaseService(options: LeaseServiceOptions): LeaseService {
   };
 }
 
-/** Returns how much of a time is left, ms; it begins when that is asked first, since decisions queue before they wait for the log. */
+/** Returns how much of a time is left, ms. It begins when that is asked first: decisions queue before they wait for the log. */
 function limitFromFirstAsked(limitMs: number): () => number {
   let until: number | undefined;
   return () => {

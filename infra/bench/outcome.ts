@@ -16,7 +16,7 @@ export interface Figure {
   readonly baseline: { readonly name: string; readonly value: number; readonly unit: Unit } | null;
   readonly goal: Goal | null;
 }
-export type Unit = 'events/s' | 'steps/s' | 'samples/s' | 'tokens/s' | 'MB/s' | 'ms' | 'bytes' | 'times' | 'steps';
+export type Unit = 'events/s' | 'min' | 'steps/s' | 'samples/s' | 'tokens/s' | 'MB/s' | 'ms' | 'bytes' | 'times' | 'steps';
 
 /**
  * `ratio`: figure / baseline at least this; `share`: at most. `below`, `at-least`: the figure itself under this, or not under it.
@@ -75,6 +75,6 @@ function wanted(goal: Goal, unit: Unit): string {
 }
 
 function amount(value: number, unit: Unit): string {
-  const digits = unit === 'ms' ? 1 : unit === 'times' ? 2 : 0;
+  const digits = unit === 'ms' ? 1 : unit === 'times' || unit === 'min' ? 2 : 0;
   return `${value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })} ${unit}`;
 }

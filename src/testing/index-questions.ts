@@ -32,9 +32,9 @@ export const INDEX_QUESTIONS: Readonly<Record<string, readonly [file: string, qu
   tree_images_run: ['images/read-image-totals', `where run_id = ${U}`],
   history_images_image: ['images/read-history-images', `where image_id = any(array['i'])`],
   events_stream: ['journal/read-captured-calls', `where stream = ${U} order by position`],
-  events_correlation: [
+  events_of_run: [
     'journal/read-events',
-    `where correlation_id = ${U} and topic = 'trees' and partition = 1 and "offset" >= 5 ${page('"offset"')}`,
+    `where uuid_hash(correlation_id) = uuid_hash(${U}) and partition = 1 and "offset" >= 5 ${page('"offset"')}`,
   ],
   quarantine_releases_stream: ['rewards/read-judged', `where stream = ${U2}`],
   owners_project: ['training-pool/of-its-project', `where project = 'p' and topic = 'training'`],

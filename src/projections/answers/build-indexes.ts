@@ -29,6 +29,7 @@ const ACTIONS = { projection: 'step-tree', table: 'steps', name: 'steps_action',
 
 /** Indexes that another one has replaced: dropped when that is there. */
 const REPLACED: Readonly<Record<string, readonly string[]>> = {
+  events_of_run: ['events_correlation'],
   steps_of_tree: ['steps_sums', 'steps_tree'],
   rollouts_of_tree: ['rollouts_tree'],
   rollouts_outcome: ['rollouts_failed'],

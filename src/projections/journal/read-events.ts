@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Offsets } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
 import { unsealerOf } from '../../postgres/stream-keys.ts';
+import { ofRun } from './of-run.ts';
 import { openBody } from './open-body.ts';
 
 export interface JournalRecord {
@@ -48,7 +49,7 @@ export async function readTail(db: Db, from: Offsets, filter: TailFilter, limit:
   );
   const conditions = [
     ...(filter.types ? [sql`and e.type = any(${[...filter.types]}::text[])`] : []),
-    ...(filter.runId ? [sql`and e.correlation_id = ${filter.runId}::uuid`] : []),
+    ...(filter.runId ? [sql`and ${ofRun('e', filter.runId)}`] : []),
     ...(filter.treeId ? [sql`and e.stream = ${filter.treeId}::uuid`] : []),
   ];
   const chosen = sql.join(conditions, sql` `);

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { ofRun } from '../journal/of-run.ts';
 import type { Finder, MadeBy } from './trace-links.ts';
 
 /** An event and where it lies in the log. */
@@ -52,8 +53,8 @@ export const findEvent: Finder = async (db, id) => {
     select stream as id, type || ' at ' || ${PLACE} as text from events
     where event_id = ${id} and stream <> ${found.stream} order by topic, partition, "offset"`;
   const caused = sql`
-    select event_id as id, type || ' at ' || ${PLACE} as text from events
-    where correlation_id = ${found.correlation} and position(${id} in body) > 0 and body::jsonb ->> 'causationId' = ${id}
+    select event_id as id, type || ' at ' || ${PLACE} as text from events e
+    where ${ofRun('e', found.correlation)} and position(${id} in body) > 0 and body::jsonb ->> 'causationId' = ${id}
     order by topic, partition, "offset"`;
   return {
     kind: 'event',

@@ -85,7 +85,7 @@ async function sumReturns(
       ),
       up as (
         select kind, rollout_id, leaf_step_id as step_id from affected
-        union
+        union all -- no walk comes back: a step is added behind its parent
         select u.kind, u.rollout_id, e.parent_step_id from up u
         cross join lateral (select parent_step_id from reward_edges where step_id = u.step_id and parent_step_id is not null offset 0) e
       ),

@@ -25,7 +25,7 @@ export async function sumSamples(trx: Trx, rollouts: readonly string[], steps: r
       select count(*) as taken, coalesce(sum(sampled_tokens), 0) as sampled_tokens, coalesce(max(context_tokens), 0) as context_tokens,
              coalesce(sum(context_tokens), 0) as row_tokens, min(oldest_version) as oldest_version, max(newest_version) as newest_version,
              count(*) filter (where not has_tokens) as without_tokens, count(*) filter (where not has_log_probs) as without_log_probs,
-             count(*) filter (where not has_anchor) as without_anchor, array_agg(step_id) as steps, array_agg(distinct policies) as named
+             count(*) filter (where not has_anchor) as without_anchor, array_agg(step_id) as steps, array_agg(policies) as named
       from (select * from sample_steps where rollout_id = touched.id offset 0) each
     ) t
     cross join lateral (

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 06f30459a7c67c52
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 759947828b3e301a
 import type { Instant } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 

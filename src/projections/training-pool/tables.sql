@@ -52,7 +52,7 @@ create table samples (
   without_anchor    integer     not null default 0,
   scores            jsonb       not null default '{}', --: Record<string, number>
   scored_at         jsonb       not null default '{}' --: Record<string, number>
-);
+) with (fillfactor = 50); -- it is written again when it ends, which leaves its indexes alone where its page has room
 create index samples_tree on samples (tree_id, ordinal);
 
 -- Groups that nothing is owed of any more: closed, of a run of the channel `train`, every finished sample of them rejected, or in

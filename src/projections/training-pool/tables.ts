@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 2c8cec2295c91fa9
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 772970e14cc54639
 import type { Defaulted, Instant, Json } from '../../postgres/column-types.ts';
 import { column, defaulted, type TypesOf, table } from '../../postgres/table.ts';
 

@@ -15,4 +15,11 @@ begin
     execute format('alter table %I.chain_blocks alter column offsets set storage external, alter column event_ids set storage external,
       alter column digests set storage external', found.nspname);
   end loop;
+  -- A sample is written when it begins and again when it ends: with room in its page the second time leaves its indexes alone.
+  for found in
+    select n.nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname ~ '^training_pool_v[0-9]+(_b[0-9]+)?$' and c.relname = 'samples' and c.relkind = 'r'
+  loop
+    execute format('alter table %I.samples set (fillfactor = 50)', found.nspname);
+  end loop;
 end $$;

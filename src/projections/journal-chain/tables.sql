@@ -10,6 +10,7 @@ create table chain_blocks (
   digests   bytea     not null,
   primary key (topic, partition, block)
 );
--- Compressing offsets takes longer than all else that a block costs, each time that it is lengthened; digests and ids do not shrink.
+-- Compressing offsets takes longer than all else that a block costs, each time that it is lengthened; digests and ids do not
+-- shrink.
 alter table chain_blocks alter column offsets set storage external, alter column event_ids set storage external,
   alter column digests set storage external;

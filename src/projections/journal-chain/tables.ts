@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: f191f7ca070f8ce4
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: bb1866af4aab2caf
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
 export const tables = {

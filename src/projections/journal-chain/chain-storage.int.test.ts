@@ -6,7 +6,7 @@ const database = useTestDatabase({ emptied: 'never' });
 
 async function storage(): Promise<unknown> {
   const { rows } = await database.pool.query(
-    `select (select string_agg(attname || ' ' || attstorage, ', ' order by attnum) from pg_attribute
+    `select (select string_agg(attname || ' ' || attstorage::text, ', ' order by attnum) from pg_attribute
              where attrelid = 'journal_chain_v1.chain_blocks'::regclass and attnum > 3) as blocks,
             (select reloptions from pg_class where oid = 'training_pool_v2.samples'::regclass) as samples`,
   );

@@ -20,8 +20,8 @@ export interface BatchOutcome {
 const ONCE = sql`coalesce(e.place, 1) = 1`;
 
 /**
- * Sums up batches over their samples, in one statement, in no order; a batch without a finished sample is left out. Each sample
- * is looked up: a join reads the table of all. Scores are decimals, whose sum is the same in any order.
+ * Sums up batches over their samples, in one statement, in no order; a batch without a finished sample is left out.
+ * Samples are looked up tree by tree, all of a group at once: a join reads the table of all. Scores are decimals, whose sum is the same in any order.
  */
 export async function readBatchOutcomes(db: Db, batches: readonly string[]): Promise<readonly BatchOutcome[]> {
   const { rows } = await sql<BatchOutcome>`
@@ -36,8 +36,10 @@ export async function readBatchOutcomes(db: Db, batches: readonly string[]): Pro
              (sum(s.sampled_tokens) filter (where ${ONCE}))::bigint as sampled_tokens
       from (
         select s.success, s.oldest_version, s.sampled_tokens, s.scores
-        from batch_samples b cross join lateral (select * from samples s where s.rollout_id = b.rollout_id and s.finished_at is not null offset 0) s
-        where b.batch_id = p.batch_id offset 0) s
+        from (select i.tree_id, array_agg(i.rollout_id) as ids from batch_samples i where i.batch_id = p.batch_id group by 1 offset 0) b
+        cross join lateral (
+          select * from samples s where s.tree_id = b.tree_id and s.rollout_id = any(b.ids) and s.finished_at is not null offset 0) s
+        offset 0) s
       left join lateral jsonb_each_text(s.scores) with ordinality e (component, value, place) on true
       having count(*) > 0) o
     where p.batch_id = any(${[...batches]}::uuid[])`.execute(db);

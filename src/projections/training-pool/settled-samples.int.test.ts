@@ -13,7 +13,7 @@ import { readDiscarded } from './read-discarded.ts';
 import { readLedgers } from './read-ledger.ts';
 import { readPool } from './read-pool.ts';
 import { readGroupCounts } from './read-waiting.ts';
-import { lockClosed, settleGroups, settleRuns } from './settled-samples.ts';
+import { lengthOf, lockClosed, settleGroups, settleRuns } from './settled-samples.ts';
 import { trainingPool } from './training-pool.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
@@ -184,4 +184,13 @@ test('a fold that ends a group waits for one that changes its samples, and count
   await settling;
   expect(await settledTrees()).toContain(trained.treeId);
   expect(await findMiscounted(database.db)).toEqual([]);
+});
+
+test('samples are counted by the largest power of two that their actions reach, and by 0 without actions', async () => {
+  const lengths = [0, 1, 2, 3, 4, 7, 8, 1_023, 1_024, 1_025, 2 ** 30 - 1, 2 ** 30, 2 ** 31 - 1];
+  const { rows } = await sql<{ length: number }>`
+    select ${lengthOf(sql`t`)} as length from unnest(${lengths}::integer[]) with ordinality u (t, place) order by place`.execute(
+    database.db,
+  );
+  expect(rows.map(({ length }) => length)).toEqual(lengths.map((n) => (n < 1 ? 0 : 2 ** Math.floor(Math.log2(n)))));
 });

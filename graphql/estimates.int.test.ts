@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { catalogue } from '../src/events/catalogue.ts';
 import type { Envelope } from '../src/events/envelope.ts';
+import { readBatchesById } from '../src/projections/training-pool/read-batches.ts';
 import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
 import { type RecordedBatches, recordBatches } from '../src/testing/record-batches.ts';
 import { EstimateBudget } from './loaders/estimate-budget.ts';
-import { createEstimateLoader } from './loaders/estimate-loader.ts';
+import { createEstimateLoaders } from './loaders/estimate-loader.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 let api: TestGraphql;
@@ -142,13 +143,22 @@ test('a batch shows a histogram of staleness and the versions that acted in it; 
 });
 
 test('one request estimates a bounded number of samples, however few of them it shows', async () => {
-  const loader = createEstimateLoader(api.database.db, api.blobs, new EstimateBudget({ samples: 10, tokens: 1_000 }));
-  const batchId = recorded.batchIds[0] ?? '';
-  expect((await loader.load({ batchId, rewards: 'now' })).batch.samples).toHaveLength(8);
-  await expect(loader.load({ batchId, rewards: 'trained' })).rejects.toMatchObject({
-    message: expect.stringContaining('more than 10 samples'),
-    extensions: { code: 'LIMIT_EXCEEDED' },
+  const { db } = api.database;
+  const { estimates, estimatesOfGroup } = createEstimateLoaders({
+    ...{ db, blobs: api.blobs, budget: new EstimateBudget({ samples: 10, tokens: 1_000 }) },
+    batchOf: async (id) => (await readBatchesById(db, [id]))[0] ?? null,
   });
+  const batchId = recorded.batchIds[0] ?? '';
+  const { samples } = (await estimates.load({ batchId, rewards: 'now' })).batch;
+  expect(samples).toHaveLength(8);
+  const trees = [...new Set(samples.map(({ treeId }) => treeId))];
+  expect(trees).toHaveLength(GROUPS);
+  for (const treeId of trees)
+    expect((await estimatesOfGroup.load({ batchId, treeId, rewards: 'now' })).ofRollout.size).toBeGreaterThan(0);
+  const refused = { message: expect.stringContaining('more than 10 samples'), extensions: { code: 'LIMIT_EXCEEDED' } };
+  await expect(estimates.load({ batchId, rewards: 'trained' })).rejects.toMatchObject(refused);
+  const [treeId = ''] = trees;
+  await expect(estimatesOfGroup.load({ batchId, treeId, rewards: 'trained' })).rejects.toMatchObject(refused);
 });
 
 test('512 samples with their steps and rewards stay within the cost limit and take only a few statements more than eight', async () => {

@@ -34,7 +34,7 @@ import type { BlobReader } from '../../src/training/rows/read-blob.ts';
 import { explainWaiting, type Waiting } from '../../src/usecases/train/waiting/why-waiting.ts';
 import { many, manyOfTree, one } from './batch.ts';
 import type { EstimateBudget } from './estimate-budget.ts';
-import { createEstimateLoader } from './estimate-loader.ts';
+import { createEstimateLoaders } from './estimate-loader.ts';
 import { createListLoader } from './list-loader.ts';
 
 interface VersionKey {
@@ -44,6 +44,10 @@ interface VersionKey {
 
 /** The loaders of what is trained: policies, their versions and batches, and samples. */
 export function createTrainingLoaders(db: Db, blobs: BlobReader, estimateBudget: EstimateBudget) {
+  const batch = one(
+    (ids) => readBatchesById(db, ids),
+    (b) => b.id,
+  );
   return {
     ledger: one(
       (policies) => readLedgers(db, policies),
@@ -79,10 +83,7 @@ export function createTrainingLoaders(db: Db, blobs: BlobReader, estimateBudget:
       (filters: readonly BatchFilter[], _ordering, page) => readBatchPages(db, filters, page),
       (filters) => countBatches(db, filters),
     ),
-    batch: one(
-      (ids) => readBatchesById(db, ids),
-      (b) => b.id,
-    ),
+    batch,
     abandonmentOfBatch: one(
       (ids) => readAbandonments(db, ids),
       (a) => a.batchId,
@@ -103,7 +104,7 @@ export function createTrainingLoaders(db: Db, blobs: BlobReader, estimateBudget:
       cacheKeyFn: ({ policyId, version, first }) => `${first} ${version} ${policyId}`,
     }),
     estimateBudget,
-    estimates: createEstimateLoader(db, blobs, estimateBudget),
+    ...createEstimateLoaders({ db, blobs, budget: estimateBudget, batchOf: (id) => batch.load(id) }),
     leasesOfBatch: many(
       (ids) => readLeasesOfBatches(db, ids),
       (l) => l.batchId,

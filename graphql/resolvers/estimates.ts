@@ -9,6 +9,7 @@ import type {
   SampleEstimateResolvers,
   StepEstimateResolvers,
 } from '../generated/types.ts';
+import type { GroupKey } from '../loaders/estimate-loader.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
 
 export const BatchEstimates: BatchEstimatesResolvers = {
@@ -31,17 +32,24 @@ export const StepEstimate: StepEstimateResolvers = {
     const found = maskLength === null ? null : await logProbsAfter(context).load(batchId);
     return found && [...ofStep(found, sampled.sample, sampled.from, maskLength ?? 0)];
   },
-  readAgain: async ({ stepId, batchId }, _, context) => (await choicesAgain(context).load(batchId)).get(stepId) ?? null,
+  readAgain: async ({ stepId, batchId, treeId }, _, context) =>
+    (await choicesAgain(context).load({ batchId, treeId })).get(stepId) ?? null,
 };
 
-/** A batch is read whole, once in a request: `estimate` has counted it before. */
+/** The groups of a batch that are shown are read together: `estimate` has counted it before. */
 const choicesAgain = loadedBy(
   (db, { sources: { blobs } }) =>
-    new DataLoader<string, ReadonlyMap<string, ReadAgain>>(async (ids) => {
-      const found: ReadonlyMap<string, ReadAgain>[] = [];
-      for (const id of ids) found.push(await readChoicesAgain(db, blobs, id));
-      return found;
-    }),
+    new DataLoader<Pick<GroupKey, 'batchId' | 'treeId'>, ReadonlyMap<string, ReadAgain>, string>(
+      async (keys) => {
+        const found = new Map<string, ReadonlyMap<string, ReadAgain>>();
+        for (const batchId of new Set(keys.map((key) => key.batchId))) {
+          const trees = new Set(keys.flatMap((key) => (key.batchId === batchId ? [key.treeId] : [])));
+          found.set(batchId, await readChoicesAgain(db, blobs, batchId, trees));
+        }
+        return keys.map(({ batchId }) => found.get(batchId) ?? new Map());
+      },
+      { cacheKeyFn: ({ batchId, treeId }) => `${treeId} ${batchId}` },
+    ),
 );
 
 /** The log-probs of a batch are one file, read once in a request. */

@@ -45,10 +45,10 @@ export const Step: StepResolvers = {
   prompt: ({ id }, _, context) => promptOf(context, id),
   hasPrompt: ({ id }, _, context) => hasPrompt(context, id),
   annotations: ({ id, treeId }, _, context) => annotationsOf(context, 'step', id, treeId),
-  estimate: async ({ id, rolloutId }, { rewards }, { loaders }) => {
+  estimate: async ({ id, treeId, rolloutId }, { rewards }, { loaders }) => {
     const sample = rolloutId === null ? null : await loaders.sample.load(rolloutId);
     if (sample?.batchId == null) return null;
-    return (await loaders.estimates.load({ batchId: sample.batchId, rewards })).ofStep.get(id) ?? null;
+    return (await loaders.estimatesOfGroup.load({ batchId: sample.batchId, treeId, rewards })).ofStep.get(id) ?? null;
   },
   captured: ({ id, treeId }, _, context) => callOfStep({ id, treeId }, context),
   tokenTexts: (step, _, context) => tokenTexts(step, context),

@@ -152,8 +152,8 @@ export const TrainingSample: TrainingSampleResolvers = {
   batch: ({ batchId }, _, { loaders }) => (batchId === null ? null : loaders.batch.load(batchId)),
   actors: async ({ rolloutId: id, treeId }, _, { loaders }) =>
     (await loaders.actorsOfRollout.load({ id, treeId })).map(({ policyId, version }) => ({ id: policyId, version })),
-  estimate: async ({ rolloutId, batchId }, { rewards }, { loaders }) => {
+  estimate: async ({ rolloutId, treeId, batchId }, { rewards }, { loaders }) => {
     if (batchId === null) return null;
-    return (await loaders.estimates.load({ batchId, rewards })).ofRollout.get(rolloutId) ?? null;
+    return (await loaders.estimatesOfGroup.load({ batchId, treeId, rewards })).ofRollout.get(rolloutId) ?? null;
   },
 };

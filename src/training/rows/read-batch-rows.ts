@@ -18,10 +18,18 @@ import { readManifest } from './read-manifest.ts';
 import { type RolloutRow, readRewards, readRewardsAt, readRolloutsOfBatch } from './read-record.ts';
 import { type RecordedStep, readRecordedSteps, type TextsOfSteps } from './read-recorded-steps.ts';
 
+/** What of a batch is read. */
+export interface BatchPart {
+  /** Groups, by their trees; left out, all of them. */
+  readonly trees?: ReadonlySet<string>;
+  /** Left out, texts are read. */
+  readonly texts?: TextsOfSteps;
+}
+
 /**
  * Reads a planned batch with all that its trajectories recorded: paths, texts, token arrays as sampled, spans, and the rewards in
  * force of the components that it is trained on, now or as of a position of the log, revisions that came later left
- * out.
+ * out. @param part of a batch that is read in part the trajectories of some groups; its manifest is whole.
  * @throws RowsError when the batch is unknown, or a part of the record is missing or damaged.
  */
 export async function readBatchRows(
@@ -29,23 +37,50 @@ export async function readBatchRows(
   blobs: BlobReader,
   batchId: string,
   rewardsAt: Offsets | 'now' = 'now',
-  texts: TextsOfSteps = 'texts',
+  part: BatchPart = {},
 ): Promise<BatchRows> {
+  return withRewards(db, await readBatchRecord(db, blobs, batchId, part), rewardsAt);
+}
+
+/** What is recorded of a batch, or a part of it, but for its rewards. */
+export interface BatchRecord {
+  readonly batch: BatchManifest;
+  /** Those that are read, with their places in the batch. */
+  readonly groups: readonly (readonly [place: number, group: BatchManifest['groups'][number]])[];
+  readonly rollouts: ReadonlyMap<string, RolloutRow>;
+  readonly paths: ReadonlyMap<string, readonly string[]>;
+  readonly steps: ReadonlyMap<string, RecordedStep>;
+}
+
+/** Reads what `readBatchRows` reads but for the rewards: for who wants rows with those of several moments. */
+export async function readBatchRecord(
+  db: Db,
+  blobs: BlobReader,
+  batchId: string,
+  { trees: wanted, texts = 'texts' }: BatchPart = {},
+): Promise<BatchRecord> {
   const batch = await readManifest(db, batchId);
-  const ids = batch.groups.flatMap(({ rolloutIds }) => rolloutIds);
+  const groups = [...batch.groups.entries()].filter(([, { treeId }]) => wanted?.has(treeId) ?? true);
+  const ids = groups.flatMap(([, { rolloutIds }]) => rolloutIds);
   await refuseForgotten(db, batch);
   const rollouts = new Map((await readRolloutsOfBatch(db, blobs, ids)).map((row) => [row.rolloutId, row]));
   const leaves = [...rollouts.values()].map(({ leafStepId }) => leafStepId);
   const paths = await readPaths(db, leaves);
   const steps = await readRecordedSteps(db, blobs, [...new Set([...paths.values()].flat())], texts);
-  const trees = batch.groups.map(({ treeId }) => treeId);
+  return { batch, groups, rollouts, paths, steps };
+}
+
+/** Reads the rewards of a recorded batch, and puts its rows together with them. */
+export async function withRewards(db: Db, record: BatchRecord, rewardsAt: Offsets | 'now'): Promise<BatchRows> {
+  const { batch, groups } = record;
+  const trees = groups.map(([, { treeId }]) => treeId);
   const weights = batch.rules.rewards;
   const rewardsOf = (of: readonly string[]) =>
     rewardsAt === 'now' ? readRewards(db, of, weights) : readRewardsAt(db, of, rewardsAt, weights);
   const rewards = await rewardsOf(trees);
   const greedy = comparesWithGreedy(batch) ? await readGreedyScores(db, batch.policyId, trees, rewardsOf) : NO_SCORES;
-  const world: World = { batch, rollouts, paths, steps, rewards, greedy, unpacked: new Map() };
-  const trajectories = batch.groups.flatMap(({ rolloutIds }, group) =>
+  const world: World = { ...record, rewards, greedy, unpacked: new Map() };
+  const trajectories = groups.flatMap(([group, { rolloutIds }]) =>
     rolloutIds.map((rolloutId) => trajectoryOf(world, group, rolloutId)),
   );
   return { batch, trajectories };
@@ -71,11 +106,7 @@ function comparesWithGreedy({ estimator: { name, mode } }: BatchManifest): boole
   return configured.kind === 'configured' && configured.estimator.readiness.waitsFor === 'greedy-sibling';
 }
 
-interface World {
-  readonly batch: BatchManifest;
-  readonly rollouts: ReadonlyMap<string, RolloutRow>;
-  readonly paths: ReadonlyMap<string, readonly string[]>;
-  readonly steps: ReadonlyMap<string, RecordedStep>;
+interface World extends BatchRecord {
   readonly rewards: ReadonlyMap<string, readonly BatchReward[]>;
   /** Tree of a group → score of the greedy rollout of its task. */
   readonly greedy: ReadonlyMap<string, number>;

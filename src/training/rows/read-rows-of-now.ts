@@ -3,9 +3,8 @@ import type { Db } from '../../postgres/database.ts';
 import { readRewardsPosition } from '../../projections/rewards/rewards-at.ts';
 import { readProjected } from '../../projections/wait-until.ts';
 import type { BatchRows } from './batch-rows.ts';
-import { readBatchRows } from './read-batch-rows.ts';
+import { type BatchPart, readBatchRows } from './read-batch-rows.ts';
 import type { BlobReader } from './read-blob.ts';
-import type { TextsOfSteps } from './read-recorded-steps.ts';
 
 /**
  * Reads a planned batch with the rewards in force, and their position: both in one snapshot, so that the same rows can be read
@@ -17,10 +16,10 @@ export async function readRowsOfNow(
   blobs: BlobReader,
   batchId: string,
   position: Offsets = new Map(),
-  texts: TextsOfSteps = 'texts',
+  part: BatchPart = {},
 ): Promise<{ readonly rows: BatchRows; readonly rewardsAt: string }> {
   return readProjected(db, position, async (trx) => ({
     rewardsAt: await readRewardsPosition(trx),
-    rows: await readBatchRows(trx, blobs, batchId, 'now', texts),
+    rows: await readBatchRows(trx, blobs, batchId, 'now', part),
   }));
 }

@@ -52,6 +52,9 @@ export interface StepPart {
   readonly values: ArrayLike<number>;
 }
 
+/** Which rows the advantages of a row follow from: those of its group, or all of its batch. */
+export type Reach = 'group' | 'batch';
+
 /** What a batch must have before it can be planned for an estimator. */
 export interface Readiness {
   /**
@@ -95,6 +98,7 @@ export interface ConfiguredEstimator {
   readonly revision: string;
   readonly mode: Mode;
   readonly readiness: Readiness;
+  readonly reach: Reach;
   /** Computes advantages and returns per token; refuses a batch that does not have what the estimator needs. */
   estimate(batch: EstimatorBatch): Estimated | Refused;
 }
@@ -114,6 +118,7 @@ interface Definition<R extends OptionRules> {
   readonly revision: string;
   readonly options: R;
   readiness(options: Chosen<R>): Readiness;
+  reach(options: Chosen<R>): Reach;
   estimate(batch: EstimatorBatch, options: Chosen<R>): Omit<Estimated, 'kind'> | Refused;
 }
 
@@ -127,14 +132,14 @@ export function defineEstimator<const R extends OptionRules>(definition: Definit
     configure(given) {
       const chosen = chooseOptions(rules, given);
       if (chosen.kind === 'refused') return refused(`estimator ${name}: ${chosen.reason}`);
-      const readiness = definition.readiness(chosen.options);
+      const [readiness, reach] = [definition.readiness(chosen.options), definition.reach(chosen.options)];
       const estimate = (batch: EstimatorBatch): Estimated | Refused => {
         const unready = findMalformed(batch) ?? findUnready(batch, readiness);
         if (unready !== null) return refused(`${name} cannot take this batch: ${unready}`);
         const found = definition.estimate(batch, chosen.options);
         return 'kind' in found ? found : { kind: 'estimated', ...found };
       };
-      return { kind: 'configured', estimator: { name, revision, mode: chosen.mode, readiness, estimate } };
+      return { kind: 'configured', estimator: { name, revision, mode: chosen.mode, readiness, reach, estimate } };
     },
   };
 }

@@ -25,6 +25,7 @@ export const gaeEstimator = defineEstimator({
     const least = variant === 'step' ? { trainedSteps: 2 } : { trainedTokens: 2 };
     return { ...ANY_ROWS, columns: ['values'], ...least, ends: 'needed' };
   },
+  reach: () => 'batch',
   estimate({ rewards, masks, values, bootstraps, trajectories, steps }, { variant, ...decay }) {
     if (values === null) return refused('gae needs values');
     const split = ONE_ROW.has(variant) ? findSplitTrajectory(trajectories) : null;

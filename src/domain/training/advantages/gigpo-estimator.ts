@@ -26,6 +26,7 @@ export const gigpoEstimator = defineEstimator({
     waitsFor: 'closed-groups',
     columns: episode === 'trajectory-sums' ? ['anchors'] : ['anchors', 'stepRewards'],
   }),
+  reach: () => 'group',
   estimate({ rewards, masks, groups, trajectories, steps, anchors, stepRewards }, options) {
     if (anchors === null) return refused('gigpo needs anchors');
     const scores = scoreRows(rewards, masks, 'all-tokens');

@@ -24,6 +24,7 @@ export const grpoEstimator = defineEstimator({
     singleton: KEEPING_SINGLETONS,
   },
   readiness: ({ singleton }) => closedGroups(singleton),
+  reach: () => 'group',
   estimate({ rewards, masks, groups, trajectories }, options) {
     return spreadAll(groupRelative({ scores: scoreRows(rewards, masks, options.scores), groups, trajectories }, options), masks);
   },
@@ -35,6 +36,7 @@ export const passAtKEstimator = defineEstimator({
   revision: '1',
   options: { over: OVER, scale: choiceOption('std', 'none') },
   readiness: () => closedGroups('forbidden'),
+  reach: () => 'group',
   estimate: (batch, { over, scale }) => compareMembers(batch, over, ({ scores, groups }) => passAtK(scores, groups, scale)),
 });
 
@@ -47,6 +49,7 @@ export const rlooEstimator = defineEstimator({
   revision: '1',
   options: { over: OVER, singleton: choiceOption('forbidden', 'raw', 'zero') },
   readiness: ({ singleton }) => closedGroups(singleton),
+  reach: () => 'group',
   estimate: (batch, { over, singleton }) =>
     compareMembers(batch, over, ({ scores, groups }) => leaveOneOut(scores, groups, singleton)),
 });
@@ -57,6 +60,7 @@ export const opoEstimator = defineEstimator({
   revision: '1',
   options: { over: OVER, singleton: KEEPING_SINGLETONS },
   readiness: ({ singleton }) => closedGroups(singleton),
+  reach: () => 'group',
   estimate: (batch, { over, singleton }) =>
     compareMembers(batch, over, ({ scores, groups, lengths }) => lengthWeighted(scores, groups, lengths, singleton)),
 });
@@ -67,6 +71,7 @@ export const gpgEstimator = defineEstimator({
   revision: '1',
   options: { over: OVER, fNorm: numberOption(1, 1e-6, 1e6), singleton: KEEPING_SINGLETONS },
   readiness: ({ singleton }) => closedGroups(singleton),
+  reach: () => 'batch',
   estimate: (batch, { over, ...options }) =>
     compareMembers(batch, over, ({ scores, groups }) => groupPolicyGradient(scores, groups, options)),
 });

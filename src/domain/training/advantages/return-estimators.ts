@@ -23,6 +23,7 @@ export const reinforcePlusPlusEstimator = defineEstimator({
     over: choiceOption('trajectories', 'rows'),
   },
   readiness: () => ({ ...ANY_ROWS, trainedTokens: 2 }),
+  reach: () => 'batch',
   estimate({ rewards, masks, trajectories, steps }, { variant, gamma, over }) {
     const split = variant === 'shipped' && over === 'trajectories' ? findSplitTrajectory(trajectories) : null;
     if (split !== null)
@@ -45,6 +46,7 @@ export const reinforcePlusPlusBaselineEstimator = defineEstimator({
     singleton: choiceOption('raw', 'zero', 'forbidden'),
   },
   readiness: ({ singleton }) => ({ ...closedGroups(singleton), trainedTokens: 2 }),
+  reach: () => 'batch',
   estimate(batch, { output, over, singleton }) {
     const { masks } = batch;
     const members = gatherMembers(over, scoreRows(batch.rewards, masks, 'all-tokens'), batch);
@@ -61,6 +63,7 @@ export const reinforceStepEstimator = defineEstimator({
   revision: '1',
   options: { gamma: numberOption(1, 0, 1) },
   readiness: () => ({ ...ANY_ROWS, trainedSteps: 2 }),
+  reach: () => 'batch',
   estimate({ rewards, masks, trajectories, steps }, { gamma }) {
     const returns = stepReturns(scoreRows(rewards, masks, 'trained-tokens'), { trajectories, steps }, gamma);
     return { advantages: spreadScalars(standardise(returns), masks), returns: spreadScalars(returns, masks) };
@@ -73,6 +76,7 @@ export const remaxEstimator = defineEstimator({
   revision: '1',
   options: { over: choiceOption('trajectories', 'rows') },
   readiness: () => ({ ...ANY_ROWS, waitsFor: 'greedy-sibling', columns: ['greedyScores'] }),
+  reach: () => 'group',
   estimate({ rewards, masks, greedyScores, trajectories, steps }, { over }) {
     if (greedyScores === null) return refused('remax needs greedyScores');
     return greedyBaseline(rewards, masks, greedyScores, over === 'rows' ? null : { trajectories, steps });
@@ -88,6 +92,7 @@ export const optimalBaselineEstimator = defineEstimator({
   revision: '1',
   options: {},
   readiness: () => ({ ...closedGroups('raw'), columns: ['oldLogProbs', 'squaredProbs'] }),
+  reach: () => 'group',
   estimate({ rewards, masks, groups, trajectories, oldLogProbs, squaredProbs, rolloutWeights }) {
     const split = findSplitTrajectory(trajectories);
     if (split !== null) return refused(`trajectory ${split} has several rows: its places in the response cannot be compared`);

@@ -24,6 +24,7 @@ export const stepPartsEstimator = defineEstimator({
     whiten: choiceOption('none', 'batch'),
   },
   readiness: () => ({ ...closedGroups('raw'), columns: ['stepParts'] }),
+  reach: ({ whiten }) => (whiten === 'batch' ? 'batch' : 'group'),
   estimate(batch, { parts, scale, epsilon, floor, whiten }) {
     if (batch.stepParts === null) return refused('it needs stepParts');
     const scaling: Scaling = scale === 'none' ? { kind: scale } : { kind: scale, epsilon, floor };

@@ -1,12 +1,14 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
+import { emptyReadModels } from '../../../testing/read-models.ts';
+import { recordBatches } from '../../../testing/record-batches.ts';
 import { recordBatch, recordGroup, recordLineage } from '../../../testing/record-training.ts';
 import { useTestDatabase } from '../../../testing/use-test-database.ts';
 import { stepRowsOf } from '../../../training/backends/step-rows-of.ts';
 import { readBatchRows } from '../../../training/rows/read-batch-rows.ts';
 import { readBatchUpdate } from '../../../training/versions/read-batch-update.ts';
-import { advantagesOf, estimateBatch } from './estimate-batch.ts';
+import { advantagesOf, estimateBatch, estimateBothWays, estimateGroups } from './estimate-batch.ts';
 import { samplesOf } from './samples-of.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
@@ -30,4 +32,60 @@ test('the estimates of a batch are those of its rows with every text, which no e
   const estimates = await estimateBatch(database.db, noBlobs, batchId, 'now');
   expect(estimates.samples).toEqual(samplesOf(rows, stepRows, found));
   expect(estimates.samples.map(({ advantage }) => advantage?.toFixed(3))).toEqual(['-1.000', '1.000', '0.000', '0.000', '0.000']);
+});
+
+describe('groups of a batch', () => {
+  const given = async (tokens = 3) => {
+    const builder = new EventBuilder('estimates');
+    const { batchIds } = recordBatches(builder, { policyId: POLICY, groups: 3, members: 3, steps: 2, tokens });
+    await givenEvents(database.db, builder.events);
+    await database.pool.query('update rewards set value = value + hashtext(reward_id::text) / 1e9'); // groups with returns of their own
+    const { rows } = await database.pool.query<{ tree: string }>('select tree_id as tree from batch_samples order by place');
+    return { batchId: batchIds[0] ?? '', trees: [...new Set(rows.map(({ tree }) => tree))] };
+  };
+
+  test('any of them have the estimates that they have in their batch, with the rewards of now and with those trained on', async () => {
+    const { batchId, trees } = await given();
+    for (const rewards of ['now', 'trained'] as const) {
+      const { samples, grain } = await estimateBatch(database.db, noBlobs, batchId, rewards);
+      expect([grain, ...samples.map(({ place }) => place)]).toEqual(['token', 0, 1, 2, 3, 4, 5, 6, 7, 8]);
+      for (const some of [...trees.map((tree) => [tree]), trees.slice(1), trees]) {
+        const wanted = new Set(some);
+        const found = await estimateGroups(database.db, noBlobs, batchId, { rewards, trees: wanted });
+        expect(found).toEqual(samples.filter(({ treeId }) => wanted.has(treeId)));
+      }
+    }
+  });
+
+  test('what is read once for the rewards of now and for those trained on is what each of them is by itself', async () => {
+    const { batchId } = await given();
+    const [now, trained] = [
+      await estimateBatch(database.db, noBlobs, batchId, 'now'),
+      await estimateBatch(database.db, noBlobs, batchId, 'trained'),
+    ];
+    expect(now.samples).not.toEqual(trained.samples);
+    expect(await estimateBothWays(database.db, noBlobs, batchId)).toEqual({ now, trained });
+  });
+
+  test('a group is estimated where another of its batch is not in the read models', async () => {
+    const { batchId, trees } = await given();
+    const [one = '', other = ''] = trees;
+    const { samples } = await estimateBatch(database.db, noBlobs, batchId, 'now');
+    await database.pool.query('delete from rollouts where tree_id = $1', [other]);
+    const ask = (tree: string) => estimateGroups(database.db, noBlobs, batchId, { rewards: 'now', trees: new Set([tree]) });
+    expect(await ask(one)).toEqual(samples.slice(0, 3));
+    await expect(ask(other)).rejects.toMatchObject({ code: 'incomplete' });
+    await expect(estimateBatch(database.db, noBlobs, batchId, 'now')).rejects.toMatchObject({ code: 'incomplete' });
+  });
+
+  test('no group is estimated alone by what whitens over its batch, or where the batch says whether steps are taken by tokens', async () => {
+    const askAll = ({ batchId, trees }: Awaited<ReturnType<typeof given>>) =>
+      estimateGroups(database.db, noBlobs, batchId, { rewards: 'now', trees: new Set(trees) });
+    expect(await askAll(await given(1))).toBeNull();
+    await emptyReadModels(database.db);
+    const several = await given(2);
+    expect(await askAll(several)).toHaveLength(9);
+    await database.pool.query(`update batches set estimator = '{"name": "reinforce_plus_plus", "revision": "1", "mode": {}}'`);
+    expect(await askAll(several)).toBeNull();
+  });
 });

@@ -21,14 +21,19 @@ export interface ReadAgain {
 }
 
 /**
- * Reads the steps of a batch again by the weights before its update and after it, by step. Empty for other policies than linear
+ * Reads the steps of some groups of a batch again by the weights before its update and after it, by step. Empty for other policies than linear
  * ones: those are read by the model that their trainer has.
  */
-export async function readChoicesAgain(db: Db, blobs: BlobReader, batchId: string): Promise<ReadonlyMap<string, ReadAgain>> {
+export async function readChoicesAgain(
+  db: Db,
+  blobs: BlobReader,
+  batchId: string,
+  trees: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, ReadAgain>> {
   const update = await readBatchUpdate(db, batchId);
   if (update?.backend !== 'linear') return new Map();
   const [before, after] = [await weightsOf(blobs, update.base), await weightsOf(blobs, update.made)];
-  const { rows } = await readRowsOfNow(db, blobs, batchId);
+  const { rows } = await readRowsOfNow(db, blobs, batchId, new Map(), { trees });
   const stepRows = stepRowsOf(rows);
   const ids = rows.trajectories.flatMap((trajectory) => ownSteps(trajectory).map(({ stepId }) => stepId)); // in their order
   const idOf = new Map(stepRows.map((row, i) => [row, ids[i] ?? '']));

@@ -5,16 +5,18 @@ import type { SampleEstimate, StepEstimate } from './batch-estimates.ts';
 import type { Recomputed, RowEstimate } from './recompute-advantages.ts';
 
 /**
- * Puts together what is recorded of the samples of a batch and what an estimator made of them. @param rows of `stepRowsOf`: own
- * steps in the order of the batch.
+ * Puts together what is recorded of the samples of a batch, or of some of its groups, and what an estimator made of them. @param
+ * rows of `stepRowsOf`: own steps in the order of the batch.
  */
 export function samplesOf(
   { batch, trajectories }: BatchRows,
   rows: readonly StepRow[],
   found: Recomputed | null,
 ): readonly SampleEstimate[] {
+  const places = new Map(batch.groups.flatMap(({ rolloutIds }) => rolloutIds).map((id, place) => [id, place]));
   let first = 0;
-  return trajectories.map((trajectory, place): SampleEstimate => {
+  return trajectories.map((trajectory): SampleEstimate => {
+    const place = places.get(trajectory.rolloutId) ?? 0; // the manifest names every trajectory
     const own = ownSteps(trajectory);
     const ofOwn = rows.slice(first, first + own.length);
     first += own.length;

@@ -21,7 +21,8 @@ const ONCE = sql`coalesce(e.place, 1) = 1`;
 
 /**
  * Sums up batches over their samples, in one statement, in no order; a batch without a finished sample is left out.
- * Samples are looked up tree by tree, all of a group at once: a join reads the table of all. Scores are decimals, whose sum is the same in any order.
+ * Samples are looked up tree by tree, all of a group at once: a join reads the table of all. Scores are decimals, whose sum is
+ * the same in any order.
  */
 export async function readBatchOutcomes(db: Db, batches: readonly string[]): Promise<readonly BatchOutcome[]> {
   const { rows } = await sql<BatchOutcome>`

@@ -25,7 +25,7 @@ function someOptions(rules: OptionRules): fc.Arbitrary<Readonly<Record<string, s
   );
 }
 
-/** Batches whose sums are rounded: of steps of trajectories, or of whole trajectories, with tokens of tools between or without. */
+/** Batches whose sums are rounded: of steps of trajectories, or of whole ones, with tokens of tools between or without. */
 const someRoundedBatch: fc.Arbitrary<EstimatorBatch> = fc
   .record({ batch: someBatch, unit: fc.double({ min: 0.01, max: 9, noNaN: true }), split: fc.boolean(), tools: fc.boolean() })
   .map(({ batch, unit, split, tools }) => ({

@@ -7,8 +7,8 @@ import { trainingSettings } from '../../../training/backends/training-settings.t
 import type { BatchUpdate } from '../../../training/versions/read-batch-update.ts';
 
 /**
- * Says whether the advantages that `advantagesOf` computes of a group follow from its rows alone. @param rows of the group, once
- * they are read.
+ * Returns whether the advantages that `advantagesOf` computes of a group follow from its rows alone, or from the batch.
+ * @param rows of the group, once they are read.
  */
 export function reachOf(
   { method, backend, settings }: Pick<BatchUpdate, 'method' | 'backend' | 'settings'>,
@@ -23,8 +23,8 @@ export function reachOf(
   // what reads weights is refused outside linear policies, whatever the rows; there KL and corrections look at whole batches
   if (needsWeights(estimator) || (declared && penalisesRewards(declared))) return backend === 'linear' ? 'batch' : 'group';
   if ((declared?.processRewards?.normalisation ?? 'none') !== 'none') return 'batch';
-  const told = backend === 'linear' || backend === 'torch';
+  const isKnown = backend === 'linear' || backend === 'torch';
   // otherwise steps are taken by their tokens where one step of the batch has several
-  if (!told && rows?.every(({ tokens }) => (tokens?.ids.length ?? 0) <= 1)) return 'batch';
+  if (!isKnown && rows?.every(({ tokens }) => (tokens?.ids.length ?? 0) <= 1)) return 'batch';
   return estimator.reach;
 }

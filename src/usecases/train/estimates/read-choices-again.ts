@@ -21,8 +21,8 @@ export interface ReadAgain {
 }
 
 /**
- * Reads the steps of some groups of a batch again by the weights before its update and after it, by step. Empty for other policies than linear
- * ones: those are read by the model that their trainer has.
+ * Reads the steps of some groups of a batch again by the weights before its update and after it, by step. Empty for other
+ * policies than linear ones: those are read by the model that their trainer has.
  */
 export async function readChoicesAgain(
   db: Db,

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { TOPICS } from '../../events/catalogue.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { openTestWorld, type TestWorld } from '../../testing/open-test-log.ts';
 import { readModels } from '../../testing/read-models.ts';
+import { recordBushyRun } from '../../testing/record-bushy-run.ts';
 import { rebuildProjection, retireVersions } from '../../usecases/rebuild/rebuild-projection.ts';
 import { projections } from '../registry.ts';
 import { runProjections } from '../runner.ts';
@@ -10,7 +12,7 @@ import { FoldThreadEnded, type Threads } from './fold-in-threads.ts';
 import { readBuilds } from './read-builds.ts';
 
 const PARTITIONS = 4;
-const NAMES = ['step-tree', 'rewards', 'journal', 'runs', 'search-statistics', 'pictures', 'owners'];
+const CHOICES = Array.from({ length: 30 }, (_, i) => (i * 7) % 60);
 let world: TestWorld;
 const quiet = { signal: new AbortController().signal, progress: () => undefined, limitMs: 60_000, differing: 'refuse' } as const;
 
@@ -32,7 +34,10 @@ function threads(program?: string): Threads {
   return { ...source, threads: 2, from: 1, ...(program ? { program } : {}) };
 }
 
-/** Trees in every partition; on the way events came twice, never, or changed, and bytes that are none. */
+/**
+ * Trees in every partition, and a run with events of most other types; on the way events came twice, never, too late for their
+ * epoch, or changed, and bytes that are none, or events of a type or version that nobody knows.
+ */
 async function givenRecord(): Promise<void> {
   const builder = new EventBuilder('threads');
   const runId = builder.run();
@@ -43,9 +48,19 @@ async function givenRecord(): Promise<void> {
   const lost = builder.events.findIndex(({ type }) => type === 'StepTaken');
   const changed = builder.events.filter(({ type }) => type === 'StepTaken').at(-1) as Envelope<'StepTaken'>;
   const other = { ...changed, data: { ...changed.data, parentStepId: changed.data.stepId } };
-  await world.append([...builder.events.filter((_, i) => i !== lost), ...builder.events.slice(20, 30), other]);
-  for (let partition = 0; partition < PARTITIONS; partition++)
-    await world.log.append([{ topic: 'trees', key: 'raw', partition, value: Buffer.from('{"type":"StepTaken"') }]);
+  const { stream, sequence } = changed;
+  const resumed = builder.record('TreeResumed', { treeId: stream, runId, epoch: 2 }, runId);
+  const late = { ...changed, epoch: 1, id: builder.id('late', stream), sequence: sequence + 1 };
+  await world.append([
+    ...builder.events.filter((event, i) => i !== lost && event !== resumed),
+    ...builder.events.slice(20, 30),
+    other,
+  ]);
+  await world.append([resumed, late, ...recordBushyRun(CHOICES).events]);
+  const unreadable = ['{"type":"StepTaken"', '{"type":"NeverRecorded"}', '{"type":"StepTaken","schemaVersion":99}'];
+  for (const topic of TOPICS)
+    for (let partition = 0; partition < PARTITIONS; partition++)
+      await world.log.append(unreadable.map((text) => ({ topic, key: 'raw', partition, value: Buffer.from(text) })));
   const running = await runProjections({ log: world.log, database: world.database });
   await world.settled();
   await running.close();
@@ -59,8 +74,8 @@ async function foldingSessions(): Promise<number> {
 }
 
 describe('a rebuild by threads', () => {
-  test('a rebuild by threads comes to the rows and the quarantine of the live tables, which hold poison of every partition', async () => {
-    for (const projection of NAMES.map(named)) {
+  test('a rebuild by threads of each projection comes to the rows and the quarantine of its live tables, with poison in every partition', async () => {
+    for (const projection of projections) {
       const sessions: Promise<number>[] = [];
       const progress = () => void sessions.push(foldingSessions());
       const rebuilt = await rebuildProjection({ ...world, threads: threads() }, projection, { ...quiet, progress });

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Platform } from '../platform/open-platform.ts';
 import { buildOf, codeVersionOf, type Projection, schemaNameOf } from '../projections/projection.ts';
+import { onlyCountsDiffer } from '../projections/rebuild/compare-build.ts';
 import { isSame } from '../projections/rebuild/compare-tables.ts';
 import {
   type Rebuilding,
@@ -102,10 +103,13 @@ function versionAndBuild(version: number): { readonly version: number; readonly 
 }
 
 function reportRebuilt(rebuilt: Rebuilt): unknown {
-  return rebuilt.kind === 'swapped'
-    ? { ...rebuilt, from: versionAndBuild(rebuilt.from), to: versionAndBuild(rebuilt.to) }
-    : { ...rebuilt, build: versionAndBuild(rebuilt.build) };
+  if (rebuilt.kind === 'swapped') return { ...rebuilt, from: versionAndBuild(rebuilt.from), to: versionAndBuild(rebuilt.to) };
+  const remedy = onlyCountsDiffer(rebuilt.comparison) ? { remedy: COUNTS_DIFFER } : {};
+  return { ...rebuilt, build: versionAndBuild(rebuilt.build), ...remedy };
 }
+
+const COUNTS_DIFFER =
+  'only counts differ, as behind an upgrade next to projectors of the release before: `espalier index` counts again, rebuild then';
 
 function describeSwap({ name }: Projection, from: number, to: number): string {
   return `${name} is live from ${schemaNameOf({ name, version: to })}; ${schemaNameOf({ name, version: from })} is kept: --back returns to it, --retire drops it`;
@@ -127,6 +131,6 @@ function describeRebuilt(projection: Projection, rebuilt: Rebuilt): Lines {
   const end =
     rebuilt.kind === 'swapped'
       ? describeSwap(projection, rebuilt.from, rebuilt.to)
-      : `nothing was swapped; \`espalier rebuild ${projection.name} --repair\` lets ${schemaNameOf({ ...projection, version: rebuilt.build })} take over`;
+      : `nothing was swapped; ${onlyCountsDiffer(rebuilt.comparison) ? `${COUNTS_DIFFER}; ` : ''}\`espalier rebuild ${projection.name} --repair\` lets ${schemaNameOf({ ...projection, version: rebuilt.build })} take over`;
   return [...sums, ...differences, end];
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Database, Trx } from '../../postgres/database.ts';
 import { readLiveVersions } from '../live-versions.ts';
 import { schemaNameOf } from '../projection.ts';
+import { KEPT_COUNTS } from '../runs/count-again.ts';
 import type { Build } from './build.ts';
 import { type FieldDifference, findDifferences, isSame, sumTables, type TableSums } from './compare-tables.ts';
 import { whileEqual } from './while-equal.ts';
@@ -46,6 +47,12 @@ export async function compareBuild(
 /** Returns whether both hold the same. The sums decide: a row that differs may have no key by which it could be named. */
 export function agrees({ tables, differences }: BuildComparison): boolean {
   return tables.every(isSame) && differences.length === 0;
+}
+
+/** Returns whether counts that folds keep differ and nothing else does: `espalier index` counts them again. */
+export function onlyCountsDiffer({ tables, differences }: BuildComparison): boolean {
+  const differing = [...tables.filter((sums) => !isSame(sums)), ...differences].map(({ table }) => table);
+  return differing.length > 0 && differing.every((table) => KEPT_COUNTS.has(table));
 }
 
 /** What one version set aside and the other did not, or for another reason. */

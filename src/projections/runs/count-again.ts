@@ -68,6 +68,13 @@ const KEPT = [
   },
 ] as const;
 
+/** The tables of counts and sums that folds keep, which a program of a release before them leaves as they are. */
+export const KEPT_COUNTS: ReadonlySet<string> = new Set([
+  ...KEPT.map(({ table }) => table),
+  ...TREE_SUMS_TABLES,
+  ...['tree_images', 'settled_samples'],
+]);
+
 /** A run of which a fold counted something else than a full count finds. */
 export interface Miscounted {
   readonly table: string;

@@ -124,7 +124,7 @@ describe('rebuilds', () => {
     expect(forged).toEqual([]);
   });
 
-  test('where only counts differ, as a program of an earlier release leaves them, that is told, and counting again mends it', async () => {
+  test('where only counts differ, as a program of an earlier release leaves them, that is reported, and counting again settles it', async () => {
     const record = teller();
     await record();
     await project();

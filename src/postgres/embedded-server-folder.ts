@@ -93,11 +93,17 @@ async function initialise(
     '--auth=scram-sha-256',
     '--encoding=UTF8',
     '--locale=C',
-    ...(durability === 'none' ? ['--no-sync'] : []),
+    ...syncOf(durability),
   ]);
   await promisify(execFile)(command, args, options).catch((error: Error & { stdout?: string; stderr?: string }) => {
     throw outputError(folder, 'initdb', `${error.stdout ?? ''}\n${error.stderr || error.message}`);
   });
+}
+
+/** One call for the whole file system where the kernel has it, in place of one for each of a thousand small files. */
+function syncOf(durability: Durability): readonly string[] {
+  if (durability === 'none') return ['--no-sync'];
+  return process.platform === 'linux' ? ['--sync-method=syncfs'] : [];
 }
 
 /** Reads a text file; undefined when it is not there. Anything else that goes wrong is thrown. */

@@ -58,7 +58,8 @@ async function readApplied(pool: pg.Pool): Promise<ReadonlyMap<string, string>> 
 async function apply(pool: pg.Pool, name: string, sql: string): Promise<boolean> {
   const client = await pool.connect();
   try {
-    await client.query('begin');
+    // Not waited for: a later commit that waits has this one on disk as well, and where there was none the file is applied again.
+    await client.query('begin; set local synchronous_commit = off');
     await client.query('select pg_advisory_xact_lock($1)', [LOCK]);
     await client.query(
       'create table if not exists migrations (name text primary key, sql text not null, applied_at timestamptz not null default now())',

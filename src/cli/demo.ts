@@ -205,8 +205,7 @@ async function exportAll({ config, database, blobs }: Platform, runId: string, s
     ['openai.jsonl', { kind: 'openai', weights: 'own', metadata: 'include', context: 'drop' }], // shared steps are context
     ['parquet', { kind: 'parquet', weights: 'own' }],
   ];
-  say();
-  for (const [ending, format] of formats) {
+  const written = formats.map(async ([ending, format]) => {
     const out = join(folder, `${runId}.${ending}`);
     const manifest = await exportTrajectories({
       ...{ db: database.db, blobs, format, out, signal, codeVersion: CODE_VERSION, waitMs: 60_000 },
@@ -215,8 +214,10 @@ async function exportAll({ config, database, blobs }: Platform, runId: string, s
       empty: 'refuse',
       onProgress: () => undefined,
     });
-    say(describeManifest(shownPath(out), manifest));
-  }
+    return describeManifest(shownPath(out), manifest);
+  });
+  say();
+  say(await Promise.all(written));
 }
 
 function seconds(since: number): string {

@@ -20,6 +20,6 @@ test('tables from before keep blocks of the chain as they are, and room in the p
     alter table journal_chain_v1.chain_blocks alter offsets set storage default, alter event_ids set storage default,
       alter digests set storage default`);
   expect(await storage()).toEqual({ blocks: 'offsets x, event_ids x, digests x', samples: null });
-  await database.pool.query(readFileSync(new URL('../../../migrations/0052-storage.sql', import.meta.url), 'utf8'));
+  await database.pool.query(readFileSync(new URL('../../../migrations/0051-storage.sql', import.meta.url), 'utf8'));
   expect(await storage()).toEqual(made);
 });

@@ -29,7 +29,7 @@ test('the index of the events of a run takes the place of the one before, by the
     create index events_correlation on journal_v1.events (correlation_id, topic, partition, "offset")`;
   await database.pool.query(asBefore);
   expect(await indexes()).toEqual(['events_correlation']);
-  const migration = new URL('../../../migrations/0051-events-of-run.sql', import.meta.url);
+  const migration = new URL('../../../migrations/0050-events-of-run.sql', import.meta.url);
   await database.pool.query(readFileSync(migration, 'utf8'));
   expect(await indexes()).toEqual(['events_of_run']);
   await database.pool.query(asBefore);

@@ -114,20 +114,25 @@ function recordFits({ keyType, valueType }: Def): Fits | undefined {
     isObject(value) && Object.entries(value).every(([name, held]) => name !== '__proto__' && key(name) && item(held));
 }
 
-/** Its fields, and no others, in the order of the schema: parsing returns an object in that order, and its bytes are kept. */
+/**
+ * Its fields, and no others, in the order of the schema: parsing returns an object in that order, and its bytes are kept. The
+ * loop makes no list of their names, which took half of the time.
+ */
 function objectFits({ shape, catchall }: Def): Fits | undefined {
   if ((catchall?._zod.def as unknown as Def | undefined)?.type !== 'never') return undefined;
-  const fields = Object.entries(shape).map(([name, field]) => ({ name, fits: compileFits(field) }));
+  const names = Object.keys(shape);
+  const fits = Object.values(shape).map(compileFits);
+  const isOptional = fits.map((field) => field(undefined));
   return (value) => {
     if (!isObject(value)) return false;
-    const names = Object.keys(value);
-    let present = 0;
-    for (const { name, fits } of fields) {
+    let at = 0;
+    for (const name in value) {
+      while (names[at] !== name) if (!isOptional[at++]) return false; // also behind the last of them
       const held = value[name];
-      if (!fits(held)) return false;
-      if (held !== undefined && names[present++] !== name) return false;
+      if (held === undefined || !fits[at++]?.(held)) return false;
     }
-    return present === names.length;
+    while (at < names.length) if (!isOptional[at++]) return false;
+    return true;
   };
 }
 

@@ -250,8 +250,12 @@ const DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 function microsecondsOf(text: string): number | undefined {
   if (text.length !== 24 || text[4] !== '-' || text[7] !== '-' || text[10] !== 'T') return undefined;
   if (text[13] !== ':' || text[16] !== ':' || text[19] !== '.' || text[23] !== 'Z') return undefined;
-  const [year, month, day] = [digits(text, 0, 4), digits(text, 5, 7), digits(text, 8, 10)];
-  const [hours, minutes, seconds] = [digits(text, 11, 13), digits(text, 14, 16), digits(text, 17, 19)];
+  const year = digits(text, 0, 4);
+  const month = digits(text, 5, 7);
+  const day = digits(text, 8, 10);
+  const hours = digits(text, 11, 13);
+  const minutes = digits(text, 14, 16);
+  const seconds = digits(text, 17, 19);
   const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   const most = month === 2 && !leap ? 28 : (DAYS[month - 1] ?? 0);
   const isInstant = year > 0 && day > 0 && day <= most && hours < 24 && minutes < 60 && seconds < 60; // false of what is no digit

@@ -3,7 +3,7 @@ import type { Db, Trx } from '../postgres/database.ts';
 import { SILENCE_MS } from '../postgres/hold-transaction.ts';
 import { settled } from '../postgres/side-by-side.ts';
 import { transactionAhead } from '../postgres/transaction-ahead.ts';
-import { CursorMoved, concerns, foldAndWrite } from './apply-slice.ts';
+import { CursorMoved, concerning, foldAndWrite } from './apply-slice.ts';
 import type { Pass } from './apply-together.ts';
 import type { Projection } from './projection.ts';
 
@@ -28,7 +28,7 @@ export async function applyGroup(db: Db, schemas: readonly string[], offered: re
     await settled(
       projections.map(async (projection) => {
         const mine = taken.flatMap((pass) => (pass.projection === projection ? [pass.slice] : []));
-        const parts = mine.map((slice) => ({ ...slice, items: slice.items.filter((item) => concerns(projection, item)) }));
+        const parts = mine.map((slice) => ({ ...slice, items: concerning(projection, slice) }));
         const refused = await foldAndWrite(
           trx,
           projection,

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { catalogue, type EventType } from '../events/catalogue.ts';
+import type { Delivery } from '../events/envelope.ts';
 import type { Db, Trx } from '../postgres/database.ts';
 import { SILENCE } from '../postgres/hold-transaction.ts';
 import { type Projection, schemaNameOf } from './projection.ts';
@@ -19,7 +20,7 @@ export async function applySlice(db: Db, projection: Projection, slice: Slice, w
     const cursor = await lockCursor(trx, projection, slice);
     if (cursor >= slice.next) return { cursor, quarantined: 0 };
     if (cursor < slice.from) return { cursor, quarantined: 0 };
-    const mine = slice.items.filter((item) => offsetOf(item) >= cursor && concerns(projection, item));
+    const mine = concerning(projection, slice).filter((item) => offsetOf(item) >= cursor);
     const quarantined = await write(trx, projection, slice, mine);
     await moveCursor(trx, projection, slice, cursor);
     return { cursor: slice.next, quarantined };
@@ -41,11 +42,14 @@ export class CursorMoved extends Error {
  * quarantine, those that are released leave the place where they waited. Returns how many went to quarantine.
  */
 export async function foldAndWrite(trx: Trx, projection: Projection, slices: readonly Slice[]): Promise<number> {
-  const parts = slices.map((slice) => ({
-    slice,
-    deliveries: slice.items.flatMap((item) => (item.kind === 'event' ? [item.delivery] : [])),
-    refused: slice.items.filter((item) => item.kind === 'refused'),
-  }));
+  const parts = slices.map((slice) => {
+    const deliveries: Delivery[] = [];
+    const refused: Extract<Item, { kind: 'refused' }>[] = [];
+    for (const item of slice.items)
+      if (item.kind === 'event') deliveries.push(item.delivery);
+      else refused.push(item);
+    return { slice, deliveries, refused };
+  });
   const deliveries = parts.length === 1 ? (parts[0]?.deliveries ?? []) : parts.flatMap((part) => part.deliveries);
   const poison = deliveries.length > 0 ? await projection.project(deliveries, trx) : [];
   let quarantined = 0;
@@ -113,7 +117,7 @@ function offsetOf(item: Item): number {
 /**
  * Returns whether an item is a projection's business: its types, and for the one that handles all also what is no event at all.
  */
-export function concerns(projection: Projection, item: Item): boolean {
+function concerns(projection: Projection, item: Item): boolean {
   if (projection.handles !== 'all') {
     const type = item.kind === 'event' ? item.delivery.event.type : item.type;
     if (type === null || !setOf(projection.handles).has(type)) return false;
@@ -122,7 +126,24 @@ export function concerns(projection: Projection, item: Item): boolean {
   const { supersededBy, event } = item.delivery;
   if (supersededBy !== undefined && !projection.keepsSuperseded) return false;
   // A released event leaves the quarantine, whatever it changes.
-  return event.released !== undefined || !projection.skips?.(item.delivery);
+  return !projection.skips || event.released !== undefined || !projection.skips(item.delivery);
+}
+
+/** Returns the items of a slice that are a projection's business. */
+export function concerning(projection: Projection, { items }: Slice): readonly Item[] {
+  return hasTypesOf(projection, items) ? items.filter((item) => concerns(projection, item)) : [];
+}
+
+/** Returns whether anything in a slice is a projection's business. */
+export function isConcerned(projection: Projection, { items }: Slice): boolean {
+  return hasTypesOf(projection, items) && items.some((item) => concerns(projection, item));
+}
+
+/** Asked first: most projections fold types that a slice has none of. */
+function hasTypesOf({ handles }: Projection, items: readonly Item[]): boolean {
+  if (handles === 'all') return true;
+  const set = setOf(handles);
+  return typesIn(items).some((type) => set.has(type));
 }
 
 const sets = new WeakMap<readonly EventType[], ReadonlySet<string>>();
@@ -132,6 +153,15 @@ function setOf(handles: readonly EventType[]): ReadonlySet<string> {
   const set = new Set<string>(handles);
   sets.set(handles, set);
   return set;
+}
+
+const types = new WeakMap<readonly Item[], readonly string[]>();
+function typesIn(items: readonly Item[]): readonly string[] {
+  const known = types.get(items);
+  if (known) return known;
+  const all = new Set(items.map((item) => (item.kind === 'event' ? item.delivery.event.type : (item.type ?? ''))));
+  types.set(items, [...all]);
+  return [...all];
 }
 
 /** Lists the topics on which a projection's types lie. */

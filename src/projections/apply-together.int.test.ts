@@ -9,7 +9,7 @@ import { foldEachAlone, foldedState, type Partition, partitionsOf, sliceOf } fro
 import { emptyReadModels } from '../testing/read-models.ts';
 import { choices, lates, recordBushyRun, recordedLate } from '../testing/record-bushy-run.ts';
 import { useTestDatabase } from '../testing/use-test-database.ts';
-import { concerns, topicsOf } from './apply-slice.ts';
+import { isConcerned, topicsOf } from './apply-slice.ts';
 import { applyTogether, passCursors } from './apply-together.ts';
 import { applyIsolatingPoison } from './isolate-poison.ts';
 import type { Projection } from './projection.ts';
@@ -122,7 +122,7 @@ test('nothing is written and no cursor moves when one of the slices is refused b
 test('cursors pass slices that do not concern their projection, but one that is elsewhere or held', async () => {
   const { partitions, second } = await halves();
   const [one] = second as [Slice];
-  expect(one.items.some((item) => concerns(runsProjection, item))).toBe(false);
+  expect(isConcerned(runsProjection, one)).toBe(false);
   const cursorOf = () =>
     database.db.selectFrom('cursors').select('nextOffset').where('projection', '=', 'runs').where('topic', '=', 'trees');
   for (const { topic, partition } of partitions)

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db, Trx } from '../postgres/database.ts';
 import { SILENCE } from '../postgres/hold-transaction.ts';
 import { KEYED_PLANS } from '../postgres/preparing.ts';
-import { CursorMoved, concerns, foldAndWrite } from './apply-slice.ts';
+import { CursorMoved, concerning, foldAndWrite } from './apply-slice.ts';
 import { type Projection, schemaNameOf } from './projection.ts';
 import type { Slice } from './slice.ts';
 
@@ -22,7 +22,7 @@ export async function applyTogether(db: Db, projection: Projection, slices: read
   return db.transaction().execute(async (trx) => {
     const taken = await lockCursors(trx, projection, slices);
     if (taken.length === 0) return { applied: new Set(), quarantined: 0 };
-    const parts = taken.map((slice) => ({ ...slice, items: slice.items.filter((item) => concerns(projection, item)) }));
+    const parts = taken.map((slice) => ({ ...slice, items: concerning(projection, slice) }));
     const quarantined = await foldAndWrite(trx, projection, parts);
     await moveCursors(trx, projection, taken);
     return { applied: new Set(taken), quarantined };

@@ -1,7 +1,7 @@
 import { groupBy } from '../domain/group-by.ts';
 import type { Db } from '../postgres/database.ts';
 import { applyGroup } from './apply-group.ts';
-import { concerns, topicsOf } from './apply-slice.ts';
+import { isConcerned, topicsOf } from './apply-slice.ts';
 import { applyTogether, type Pass, passCursors } from './apply-together.ts';
 import type { Folding } from './prepared-folds.ts';
 import { type Projection, schemaNameOf } from './projection.ts';
@@ -70,9 +70,9 @@ async function foldEach(
   passes: readonly Pass[],
   settle: (pass: Pass, isDone: boolean) => Promise<void>,
 ): Promise<void> {
-  const isConcerned = ({ projection, slice }: Pass) => slice.items.some((item) => concerns(projection, item));
-  const concerned = groupBy(passes.filter(isConcerned), ({ projection }) => projection);
-  const others = passes.filter((pass) => !isConcerned(pass));
+  const toFold = new Set(passes.filter(({ projection, slice }) => isConcerned(projection, slice)));
+  const concerned = groupBy(toFold, ({ projection }) => projection);
+  const others = passes.filter((pass) => !toFold.has(pass));
   const passing = others.length === 0 ? new Set() : passCursors(offer.db, others).catch(() => new Set());
   await Promise.all([
     ...[...concerned].map(async ([projection, mine]) => {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { LogBatch, Offsets } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
-import { concerns, foldAndWrite, topicsOf } from '../apply-slice.ts';
+import { concerning, foldAndWrite, isConcerned, topicsOf } from '../apply-slice.ts';
 import { decodeRecords } from '../decode-records.ts';
 import { isDataFault } from '../fault.ts';
 import type { Projection } from '../projection.ts';
@@ -27,9 +27,7 @@ export async function foldSnapshot(
   for await (const batch of readRecords(from, position, scope)) {
     signal.throwIfAborted();
     const slice = await sliceOf(from, batch);
-    const concerned = folded.filter(
-      (projection) => topicsOf(projection).includes(slice.topic) && slice.items.some((item) => concerns(projection, item)),
-    );
+    const concerned = folded.filter((projection) => topicsOf(projection).includes(slice.topic) && isConcerned(projection, slice));
     const settled = await Promise.allSettled(
       concerned.map(async (projection) => {
         const items = await asFirstRead(from, projection.name, slice, slice.items);
@@ -52,7 +50,7 @@ async function sliceOf(db: Db, batch: LogBatch): Promise<Slice> {
  */
 async function foldSlice(into: Db, projection: Projection, slice: Slice, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
-  const items = slice.items.filter((item) => concerns(projection, item));
+  const items = concerning(projection, slice);
   try {
     await into.transaction().execute((trx) => foldAndWrite(trx, projection, [{ ...slice, items }]));
   } catch (error) {

@@ -11,7 +11,7 @@ export const pictures: Projection = {
   name: 'pictures',
   version: 1,
   handles: ['TreeOpened', 'StepTaken', 'CallCaptured'],
-  skips: (delivery) => rowsOf(delivery).length === 0,
+  skips: ({ event }) => !('pictures' in event.data) || !event.data.pictures?.length,
   project,
 };
 

@@ -18,7 +18,7 @@ export class RunCounts {
   add({ partition }: Delivery, runId: string, brought: Partial<Counted>): void {
     const place = `${runId} ${partition}`;
     const counts = this.byPlace.get(place) ?? { runId, partition, ...NONE };
-    for (const [name, more] of Object.entries(brought) as [keyof Counted, number][]) counts[name] += more;
+    for (const name in brought) counts[name as keyof Counted] += brought[name as keyof Counted] ?? 0; // no others
     this.byPlace.set(place, counts);
   }
 

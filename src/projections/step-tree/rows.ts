@@ -14,13 +14,13 @@ function texts<Name extends string>(
   fields: Readonly<Record<Name, Text>>,
 ): Record<Name, string> & { blobs: Record<string, BlobRef> | null } {
   const inline: Record<string, string> = {};
-  const blobs: Record<string, BlobRef> = {};
-  for (const [name, text] of Object.entries<Text>(fields)) {
+  let blobs: Record<string, BlobRef> | null = null;
+  for (const name in fields) {
+    const text: Text = fields[name];
     inline[name] = typeof text === 'string' ? text : '';
-    if (typeof text !== 'string') blobs[name] = text;
+    if (typeof text !== 'string') blobs = Object.assign(blobs ?? {}, { [name]: text });
   }
-  const references = Object.keys(blobs).length > 0 ? blobs : null;
-  return Object.assign(inline as Record<Name, string>, { blobs: references }); // one inline entry per field
+  return Object.assign(inline as Record<Name, string>, { blobs }); // one inline entry per field
 }
 
 export function treeRow({
@@ -59,6 +59,7 @@ export type StepRow = Row<typeof tables.steps>;
 export function stepRow({ event, offset }: Delivery<Envelope<'StepTaken'>>): StepRow {
   const { data } = event;
   const said = texts({ response: data.response, thought: data.thought, action: data.action, observation: data.observation });
+  const { tokens, tokenBytes } = tokensOf(data.tokens);
   const responseIsAction = said.response !== '' && said.response === said.action;
   return {
     stepId: data.stepId,
@@ -71,7 +72,8 @@ export function stepRow({ event, offset }: Delivery<Envelope<'StepTaken'>>): Ste
     executable: data.executable,
     termination: data.termination,
     policySpans: data.policySpans,
-    ...tokensOf(data.tokens),
+    tokens,
+    tokenBytes,
     promptTokens: data.usage?.promptTokens ?? null,
     completionTokens: data.usage?.completionTokens ?? null,
     finishReason: data.finishReason,
@@ -81,8 +83,11 @@ export function stepRow({ event, offset }: Delivery<Envelope<'StepTaken'>>): Ste
     stateHash: data.stateHash,
     admissible: data.admissibleActions,
     occurredAt: event.occurredAt,
-    ...said,
-    ...(responseIsAction ? { response: '' } : {}),
+    response: responseIsAction ? '' : said.response,
+    thought: said.thought,
+    action: said.action,
+    observation: said.observation,
+    blobs: said.blobs,
     responseIsAction,
   };
 }

@@ -5,11 +5,23 @@ do $$
 declare
   found record;
 begin
+  -- The view before its tables, as readers lock them, and the tables at once for good: a fold that has read one and waits to write it
+  -- would be waited for by `drop index`.
+  if to_regclass('public.events') is not null then
+    lock table public.events in access exclusive mode;
+  end if;
+  for found in
+    select n.nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname ~ '^journal_v[0-9]+(_b[0-9]+)?$' and c.relname = 'events_shown' and c.relkind = 'v' order by 1
+  loop
+    execute format('lock table %I.events_shown in access exclusive mode', found.nspname);
+  end loop;
   for found in
     select n.nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname ~ '^journal_v[0-9]+(_b[0-9]+)?$' and c.relname = 'events' and c.relkind = 'r'
       and pg_table_size(c.oid) <= 256 * 1024 * 1024
   loop
+    execute format('lock table %I.events in access exclusive mode', found.nspname);
     execute format('create index if not exists events_of_run on %I.events (uuid_hash(correlation_id), partition, "offset")', found.nspname);
     execute format('drop index if exists %I.events_correlation', found.nspname);
   end loop;

@@ -58,9 +58,18 @@ async function insertAbsent<T extends Table>(trx: Trx, table: T, rows: readonly 
 /**
  * As `insertRows`, of rows that are hardly ever there already: a transaction that sends ahead copies many of them, and fails
  * where one is there (`isKeyTaken`); all is folded again then in a transaction that does not.
+ * @param isMissing whether a row is one that `insertMissing` is for. @throws as that does.
  */
-export async function insertFresh<T extends Table>(trx: Trx, table: T, rows: readonly NewRow<T>[]): Promise<void> {
-  return rows.length >= AHEAD_ROWS && isAhead(trx) ? copyNew(trx, table, rows) : insertRows(trx, table, rows);
+export async function insertFresh<T extends Table>(
+  trx: Trx,
+  table: T,
+  rows: readonly NewRow<T>[],
+  isMissing: (row: NewRow<T>) => boolean = () => false,
+): Promise<void> {
+  if (rows.length >= AHEAD_ROWS && isAhead(trx)) return copyNew(trx, table, rows);
+  const missing = rows.filter(isMissing);
+  await insertMissing(trx, table, missing);
+  await insertRows(trx, table, missing.length === 0 ? rows : rows.filter((row) => !isMissing(row)));
 }
 
 /**

@@ -113,6 +113,15 @@ const TWICE = [
     say: (builder: EventBuilder, tree: Tree, _run: string, rolloutId: string) => rollout(builder, tree, rolloutId),
   },
   {
+    ...{ what: 'a step that a rollout ends at', name: 'rewards' },
+    say: (builder: EventBuilder, tree: Tree, _run: string, stepId: string) => {
+      const rolloutId = builder.rollout(tree, 0);
+      builder.step(tree, rolloutId, tree.rootStepId, 1, { stepId });
+      builder.reward(tree, stepId, 1);
+      builder.finishRollout(tree, rolloutId, stepId, { steps: 1 });
+    },
+  },
+  {
     ...{ what: 'the end of a rollout', name: 'rewards' },
     say: (builder: EventBuilder, tree: Tree, _run: string, rolloutId: string) => rollout(builder, tree, rolloutId),
   },

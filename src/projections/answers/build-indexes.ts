@@ -77,10 +77,9 @@ export async function buildIndex(
   { pool }: Pick<Database, 'pool'>,
   { schema, table, name, columns, state }: IndexState,
 ): Promise<void> {
-  if (state === 'there') return;
   // one statement each, outside of a transaction: that is what `concurrently` asks for
   if (state === 'broken') await pool.query(`drop index concurrently if exists ${schema}.${name}`);
-  await pool.query(`create index concurrently if not exists ${name} on ${schema}.${table} ${columns}`);
+  if (state !== 'there') await pool.query(`create index concurrently if not exists ${name} on ${schema}.${table} ${columns}`);
   for (const replaced of REPLACED[name] ?? []) await pool.query(`drop index concurrently if exists ${schema}.${replaced}`);
 }
 

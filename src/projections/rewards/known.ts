@@ -40,9 +40,8 @@ function noFacts(): Facts {
 }
 
 /** Loads what the events of a batch refer to, in at most four look-ups by primary key; a batch without revisions needs two. */
-export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<Known> {
+export async function loadKnown(wanted: ReturnType<typeof references>, trx: Trx): Promise<Known> {
   const known = noFacts();
-  const wanted = references(batch);
   const [trees, steps] = await sideBySide(
     trx,
     () => rowsWhere(trx, 'rewardTrees', { treeId: wanted.trees }, ['treeId', 'runId']),
@@ -61,8 +60,11 @@ export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<K
   return knownFacts(known);
 }
 
-/** Steps are asked for where something hangs on them: that a step is recorded again changes nothing, whatever the tables hold. */
-function references(batch: readonly Delivery[]) {
+/**
+ * Returns the ids that the events of a batch refer to. Steps are asked for where something hangs on them: that a step is recorded
+ * again changes nothing, whatever the tables hold.
+ */
+export function references(batch: readonly Delivery[]) {
   const trees = new Set<string>();
   const steps = new Set<string>();
   const rewards = new Set<string>();

@@ -15,8 +15,9 @@ export interface FinishedRollout {
 
 /**
  * Writes the returns of rollouts that finished, and sums again those that a changed reward touches: of the rollouts whose path
- * holds its step (found by walking down from it), and of the rollout that carries it itself. The order of each sum is fixed
- * (reward id): floating-point sums in another order would differ in the last bit between a live and a rebuilt table.
+ * holds its step (found by walking down from it), and of the rollout that carries it itself; a reward counts in its own tree
+ * alone, whatever it names. The order of each sum is fixed (reward id): floating-point sums in another order would differ in the
+ * last bit between a live and a rebuilt table.
  */
 export async function writeReturns(
   finished: readonly FinishedRollout[],
@@ -62,19 +63,19 @@ async function sumReturns(
   const { rows } = await sql<Sum>`
     with recursive
       changed as (
-        select step_id, rollout_id from rewards where reward_id = any(${changedRewardIds}::uuid[])
+        select tree_id, step_id, rollout_id from rewards where reward_id = any(${changedRewardIds}::uuid[])
       ),
       down as (
-        select step_id from changed where step_id is not null
+        select tree_id, step_id from changed where step_id is not null
         union
-        select e.step_id from down d cross join lateral (select step_id from reward_edges where parent_step_id = d.step_id offset 0) e
+        select d.tree_id, e.step_id from down d cross join lateral (select step_id from reward_edges where parent_step_id = d.step_id offset 0) e
       ),
       touched as (
         select t.* from down d
-        cross join lateral (select rollout_id, tree_id, run_id, leaf_step_id, value from returns where leaf_step_id = d.step_id offset 0) t
+        cross join lateral (select rollout_id, tree_id, run_id, leaf_step_id, value from returns where leaf_step_id = d.step_id and tree_id = d.tree_id offset 0) t
         union
         select t.* from changed c
-        cross join lateral (select rollout_id, tree_id, run_id, leaf_step_id, value from returns where rollout_id = c.rollout_id offset 0) t where c.step_id is null
+        cross join lateral (select rollout_id, tree_id, run_id, leaf_step_id, value from returns where rollout_id = c.rollout_id and tree_id = c.tree_id offset 0) t where c.step_id is null
       ),
       affected as (
         select 'existing' as kind, rollout_id, tree_id, run_id, leaf_step_id, value as written from touched
@@ -84,20 +85,20 @@ async function sumReturns(
         where not exists (select from returns t where t.rollout_id = r.rollout_id)
       ),
       up as (
-        select kind, rollout_id, leaf_step_id as step_id from affected
+        select kind, rollout_id, tree_id, leaf_step_id as step_id from affected
         union all -- no walk comes back: a step is added behind its parent
-        select u.kind, u.rollout_id, e.parent_step_id from up u
+        select u.kind, u.rollout_id, u.tree_id, e.parent_step_id from up u
         cross join lateral (select parent_step_id from reward_edges where step_id = u.step_id and parent_step_id is not null offset 0) e
       ),
       parts as (
         select kind, rollout_id, tree_id, run_id, written, null::uuid as reward_id, null::float8 as value from affected -- without rewards: 0
         union all
         select u.kind, u.rollout_id, null, null, null, w.reward_id, w.value
-        from (select kind, rollout_id, array_agg(step_id) as steps from up group by kind, rollout_id) u
-        cross join lateral (select reward_id, value from rewards where step_id = any(u.steps) offset 0) w
+        from (select kind, rollout_id, tree_id, array_agg(step_id) as steps from up group by kind, rollout_id, tree_id) u
+        cross join lateral (select reward_id, value from rewards where step_id = any(u.steps) and tree_id = u.tree_id offset 0) w
         union all
         select a.kind, a.rollout_id, null, null, null, w.reward_id, w.value from affected a
-        cross join lateral (select reward_id, value from rewards where rollout_id = a.rollout_id and step_id is null offset 0) w
+        cross join lateral (select reward_id, value from rewards where rollout_id = a.rollout_id and step_id is null and tree_id = a.tree_id offset 0) w
       )
     select kind, rollout_id, (array_agg(tree_id) filter (where tree_id is not null))[1] as tree_id,
            (array_agg(run_id) filter (where run_id is not null))[1] as run_id, max(written) as written,

@@ -6,7 +6,7 @@ import { sideBySide } from '../../postgres/side-by-side.ts';
 import type { Poison, Projection } from '../projection.ts';
 import { partitionsIn } from './count-returns.ts';
 import { foldBatch } from './fold-batch.ts';
-import { loadKnown } from './known.ts';
+import { loadKnown, references } from './known.ts';
 import { rewardsLoad } from './load.ts';
 import { writeReturns } from './returns.ts';
 import { latestRows, revisionRow, rewardRow } from './rows.ts';
@@ -23,13 +23,14 @@ const HANDLES: readonly EventType[] = ['TreeOpened', 'StepTaken', 'RolloutFinish
 export const rewards: Projection = { name: 'rewards', version: 1, handles: HANDLES, project, load: rewardsLoad() };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
-  const { trees, edges, assigned, revised, finished, poison } = foldBatch(batch, await loadKnown(batch, trx));
+  const wanted = references(batch);
+  const { trees, edges, assigned, revised, finished, poison } = foldBatch(batch, await loadKnown(wanted, trx));
   const changed = [...assigned, ...revised.map(({ event }) => event)].map(({ data }) => data.rewardId);
   await sideBySide(
     trx,
     () => insertRows(trx, tables.rewardTrees, trees),
-    () => insertFresh(trx, tables.rewardEdges, edges),
-    () => insertFresh(trx, tables.rewards, assigned.map(rewardRow)),
+    () => insertFresh(trx, tables.rewardEdges, edges, ({ stepId }) => wanted.steps.has(stepId)),
+    () => insertFresh(trx, tables.rewards, assigned.map(rewardRow), ({ rewardId }) => wanted.rewards.has(rewardId)),
     () => insertRows(trx, tables.rewardRevisions, revised.map(revisionRow)),
     () => updateRows(trx, tables.rewards, latestRows(revised)),
     () => writeReturns(finished, changed, partitionsIn(batch), trx), // it reads what is written before it

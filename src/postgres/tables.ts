@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 96ce5b241870613c
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: de949daf1bc9867e
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 

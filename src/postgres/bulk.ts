@@ -3,6 +3,7 @@ import { camelCase, snakeCase } from './camel-case.ts';
 import { copiedIn } from './copied-in.ts';
 import { CopyText } from './copying-client.ts';
 import type { Trx } from './database.ts';
+import { sideBySide } from './side-by-side.ts';
 import type { NewRow, Row, Table } from './table.ts';
 import { isAhead } from './transaction-ahead.ts';
 import { WrittenBytes } from './written-bytes.ts';
@@ -68,8 +69,12 @@ export async function insertFresh<T extends Table>(
 ): Promise<void> {
   if (rows.length >= AHEAD_ROWS && isAhead(trx)) return copyNew(trx, table, rows);
   const missing = rows.filter(isMissing);
-  await insertMissing(trx, table, missing);
-  await insertRows(trx, table, missing.length === 0 ? rows : rows.filter((row) => !isMissing(row)));
+  const others = missing.length === 0 ? rows : rows.filter((row) => !isMissing(row));
+  await sideBySide(
+    trx, // both are sent at once: the statements behind this one may read what it writes
+    () => insertMissing(trx, table, missing),
+    () => insertRows(trx, table, others),
+  );
 }
 
 /**

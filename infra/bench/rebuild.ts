@@ -36,10 +36,10 @@ export async function benchRebuild(stage: Stage): Promise<Outcome> {
   const wanted = Number(process.env.ESPALIER_BENCH_EVENTS ?? EVENTS[stage.size]);
   let events = countOf(await log.ends(TOPICS));
   const stepBytes = meanStepBytes(recordTrajectories({ ...GROUP, trees: 100, name: 'rebuild' }));
-  for (let part = 0; events < wanted; part++) {
-    // a part at a time: a million events do not fit at once
+  while (events < wanted) {
+    // a part at a time: a million events do not fit at once; a kept log holds the first ones
     const trees = Math.min(500, Math.ceil((wanted - events) / EVENTS_PER_GROUP));
-    const records = recordsOf(recordTrajectories({ ...GROUP, trees, name: `rebuild ${part}` }));
+    const records = recordsOf(recordTrajectories({ ...GROUP, trees, name: `rebuild ${events}` }));
     for (let from = 0; from < records.length; from += APPENDED) await log.append(records.slice(from, from + APPENDED));
     events += records.length;
   }

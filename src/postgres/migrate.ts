@@ -31,13 +31,14 @@ export async function migrate(pool: pg.Pool, folder = FOLDER): Promise<readonly 
   const unknown = [...seen.keys()].filter((name) => !names.includes(name)).sort();
   if (unknown.length > 0) throw new SchemaNewer(`the database has the migration ${unknown.at(-1)}, which is not known here`);
   const applied: string[] = [];
+  const last = names.findLast((name) => !seen.has(name));
   for (const name of names) {
     const sql = await readFile(`${folder}/${name}`, 'utf8');
     const before = seen.get(name);
     if (before === sql) continue;
     if (before !== undefined)
       throw new Error(`migration ${name} was changed after it was applied; restore it and add a new file instead`);
-    const done = await retry(() => apply(pool, name, sql), {
+    const done = await retry(() => apply(pool, name, sql, name === last ? 'on disk' : 'in turn'), {
       again: ({ error, tries }) => tries < TRIES && codeOfCause(error) === DEADLOCK,
       pauseMs: doubling(100, 3_000),
     });
@@ -55,11 +56,11 @@ async function readApplied(pool: pg.Pool): Promise<ReadonlyMap<string, string>> 
 }
 
 /** Returns false where another process applied the file meanwhile. */
-async function apply(pool: pg.Pool, name: string, sql: string): Promise<boolean> {
+async function apply(pool: pg.Pool, name: string, sql: string, commit: 'on disk' | 'in turn'): Promise<boolean> {
   const client = await pool.connect();
   try {
-    // Not waited for: a later commit that waits has this one on disk as well, and where there was none the file is applied again.
-    await client.query('begin; set local synchronous_commit = off');
+    // the last one is waited for, and has those before it on disk as well
+    await client.query(commit === 'on disk' ? 'begin' : 'begin; set local synchronous_commit = off');
     await client.query('select pg_advisory_xact_lock($1)', [LOCK]);
     await client.query(
       'create table if not exists migrations (name text primary key, sql text not null, applied_at timestamptz not null default now())',

@@ -7,8 +7,8 @@ import type { Projection } from './projection.ts';
 import { setAsideUnstorable } from './quarantine.ts';
 import type { Applied, Item, Slice } from './slice.ts';
 
-// the first that meets a key of another transaction folds again with its row there; a second time means a third writer
-const KEY_TRIES = 3;
+// each try that meets a key follows the commit of another slice, which may be followed by the next of its partition
+const KEY_TRIES = 100;
 
 /**
  * Applies a slice, and when Postgres refuses a value in it (which the schemas should have caught) halves it until the one event

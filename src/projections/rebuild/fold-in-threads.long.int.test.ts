@@ -80,8 +80,8 @@ describe('a rebuild by threads', () => {
       const progress = () => void sessions.push(foldingSessions());
       const rebuilt = await rebuildProjection({ ...world, threads: threads() }, projection, { ...quiet, progress });
       expect(rebuilt).toMatchObject({ kind: 'swapped', comparison: { differences: [] } });
-      expect([projection.name, Math.max(...(await Promise.all(sessions)))]).toEqual([projection.name, expect.any(Number)]);
-      expect(Math.max(...(await Promise.all(sessions)))).toBeGreaterThan(0);
+      const inThreads = Math.max(...(await Promise.all(sessions))) > 0;
+      expect([projection.name, inThreads]).toEqual([projection.name, true]);
       await retireVersions(world, projection);
     }
     expect(await foldingSessions()).toBe(0);

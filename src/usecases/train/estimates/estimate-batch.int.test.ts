@@ -34,11 +34,27 @@ test('the estimates of a batch are those of its rows with every text, which no e
   expect(estimates.samples.map(({ advantage }) => advantage?.toFixed(3))).toEqual(['-1.000', '1.000', '0.000', '0.000', '0.000']);
 });
 
+/** Records of each batch that a trainer made an update of it. */
+async function taken(backend: string): Promise<void> {
+  await database.pool.query(
+    `insert into checkpoints (checkpoint_id, lineage_id, policy_id, version, backend, weights, saved_at, said)
+     select batch_id, lineage_id, policy_id, 0, $1, '', now(), '' from batches`,
+    [backend],
+  );
+  await database.pool.query(
+    `insert into policy_versions (lineage_id, version, policy_id, parent_version, batch_id, checkpoint_id, weights, estimator, samples,
+       metrics, updated_at, said)
+     select lineage_id, v, policy_id, case v when 1 then 0 end, case v when 1 then batch_id end, batch_id, '',
+       case v when 1 then estimator end, samples, '{"loss": 0}', now(), '' from batches, generate_series(0, 1) v`,
+  );
+}
+
 describe('groups of a batch', () => {
-  const given = async (tokens = 3) => {
+  const given = async (backend: 'torch' | 'another' = 'torch') => {
     const builder = new EventBuilder('estimates');
-    const { batchIds } = recordBatches(builder, { policyId: POLICY, groups: 3, members: 3, steps: 2, tokens });
+    const { batchIds } = recordBatches(builder, { policyId: POLICY, groups: 3, members: 3, steps: 2 });
     await givenEvents(database.db, builder.events);
+    await taken(backend);
     await database.pool.query('update rewards set value = value + hashtext(reward_id::text) / 1e9'); // groups with returns of their own
     const { rows } = await database.pool.query<{ tree: string }>('select tree_id as tree from batch_samples order by place');
     return { batchId: batchIds[0] ?? '', trees: [...new Set(rows.map(({ tree }) => tree))] };
@@ -78,14 +94,18 @@ describe('groups of a batch', () => {
     await expect(estimateBatch(database.db, noBlobs, batchId, 'now')).rejects.toMatchObject({ code: 'incomplete' });
   });
 
-  test('no group is estimated alone by what whitens over its batch, or where the batch says whether steps are taken by tokens', async () => {
+  test('no group is estimated alone by what whitens over its batch, nor of a batch that no trainer of ours has taken', async () => {
     const askAll = ({ batchId, trees }: Awaited<ReturnType<typeof given>>) =>
       estimateGroups(database.db, noBlobs, batchId, { rewards: 'now', trees: new Set(trees) });
-    expect(await askAll(await given(1))).toBeNull();
+    expect(await askAll(await given('another'))).toBeNull();
     await emptyReadModels(database.db);
-    const several = await given(2);
-    expect(await askAll(several)).toHaveLength(9);
-    await database.pool.query(`update batches set estimator = '{"name": "reinforce_plus_plus", "revision": "1", "mode": {}}'`);
-    expect(await askAll(several)).toBeNull();
+    const own = await given();
+    expect(await askAll(own)).toHaveLength(9);
+    await database.pool.query(
+      `update policy_versions set estimator = '{"name": "reinforce_plus_plus", "revision": "1", "mode": {}}' where version = 1`,
+    );
+    expect(await askAll(own)).toBeNull();
+    await database.pool.query('delete from policy_versions where version = 1'); // it waits for its update
+    expect(await askAll(own)).toBeNull();
   });
 });

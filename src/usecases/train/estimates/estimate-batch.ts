@@ -67,7 +67,6 @@ export async function estimateGroups(
   if (reachOf(update) === 'batch') return null;
   const [{ rows }] = await readRows(db, blobs, batchId, update, { rewards: [rewards], trees });
   const stepRows = stepRowsOf(rows);
-  if (reachOf(update, stepRows) === 'batch') return null;
   const found = await advantagesOf(stepRows, update, blobs);
   return samplesOf(rows, stepRows, found.kind === 'recomputed' ? found : null);
 }

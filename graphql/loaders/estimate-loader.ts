@@ -51,7 +51,8 @@ export function createEstimateLoaders({ db, blobs, budget, batchOf }: World) {
       return inTurn(keys, async (key) => {
         const { batchId, rewards } = key;
         await count(key);
-        const isBoth = OF.every((of) => asked.has(keyOf({ batchId, rewards: of })));
+        const other = { batchId, rewards: rewards === 'now' ? 'trained' : 'now' } as const;
+        const isBoth = asked.has(keyOf(other)) && (await isCounted(other)); // nothing is read before it is counted
         const together = isBoth ? (both.get(batchId) ?? estimateBothWays(db, blobs, batchId)) : null;
         if (together) both.set(batchId, together);
         // where one of them cannot be read, the other by itself may be
@@ -85,9 +86,15 @@ export function createEstimateLoaders({ db, blobs, budget, batchOf }: World) {
     if (record && !counted.has(keyOf(key))) budget.spend(record);
     counted.add(keyOf(key));
   }
+
+  function isCounted(key: EstimateKey): Promise<boolean> {
+    return count(key).then(
+      () => true,
+      () => false,
+    );
+  }
 }
 
-const OF: readonly RewardsOf[] = ['now', 'trained'];
 const keyOf = ({ batchId, rewards }: EstimateKey) => `${rewards} ${batchId}`;
 
 /** Reads one after the other; what one of them throws is its own. */

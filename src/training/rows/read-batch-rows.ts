@@ -43,7 +43,7 @@ export async function readBatchRows(
 }
 
 /** What is recorded of a batch, or a part of it, but for its rewards. */
-export interface BatchRecord {
+export interface RecordedBatch {
   readonly batch: BatchManifest;
   /** Those that are read, with their places in the batch. */
   readonly groups: readonly (readonly [place: number, group: BatchManifest['groups'][number]])[];
@@ -58,7 +58,7 @@ export async function readBatchRecord(
   blobs: BlobReader,
   batchId: string,
   { trees: wanted, texts = 'texts' }: BatchPart = {},
-): Promise<BatchRecord> {
+): Promise<RecordedBatch> {
   const batch = await readManifest(db, batchId);
   const groups = [...batch.groups.entries()].filter(([, { treeId }]) => wanted?.has(treeId) ?? true);
   const ids = groups.flatMap(([, { rolloutIds }]) => rolloutIds);
@@ -71,7 +71,7 @@ export async function readBatchRecord(
 }
 
 /** Reads the rewards of a recorded batch, and puts its rows together with them. */
-export async function withRewards(db: Db, record: BatchRecord, rewardsAt: Offsets | 'now'): Promise<BatchRows> {
+export async function withRewards(db: Db, record: RecordedBatch, rewardsAt: Offsets | 'now'): Promise<BatchRows> {
   const { batch, groups } = record;
   const trees = groups.map(([, { treeId }]) => treeId);
   const weights = batch.rules.rewards;
@@ -106,7 +106,7 @@ function comparesWithGreedy({ estimator: { name, mode } }: BatchManifest): boole
   return configured.kind === 'configured' && configured.estimator.readiness.waitsFor === 'greedy-sibling';
 }
 
-interface World extends BatchRecord {
+interface World extends RecordedBatch {
   readonly rewards: ReadonlyMap<string, readonly BatchReward[]>;
   /** Tree of a group → score of the greedy rollout of its task. */
   readonly greedy: ReadonlyMap<string, number>;

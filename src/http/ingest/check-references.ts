@@ -7,9 +7,7 @@ import { declarationsOf, type Reference, referencesOf } from './references.ts';
 
 export type ReferencesChecked =
   | { readonly kind: 'known' }
-  /**
-   * Something was not found, and the read models are too far behind to say that it does not exist: their quarantine will judge.
-   */
+  /** Something was not found, and the read models are too far behind to say that it does not exist. */
   | { readonly kind: 'undecided' }
   | { readonly kind: 'wrong'; readonly problems: readonly Problem[] };
 

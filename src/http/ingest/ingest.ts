@@ -77,7 +77,7 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
   const duplicatesTotal = metrics.counter('events_duplicate_total', 'Events accepted again through POST /v1/events');
   const undecidedTotal = metrics.counter(
     'events_undecided_total',
-    'Requests accepted although the read models lagged too far to check',
+    'Requests without a key accepted although the read models lagged too far to check',
   );
 
   return endpoint({
@@ -109,7 +109,7 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
         415: 'Another Content-Type or Content-Encoding.',
         422: 'Events refer to what is not on record.',
         429: 'Too many requests, or too many bytes of bodies: send again after Retry-After seconds.',
-        503: 'The log does not answer, and some of the events may be durable; or the projections are too far behind to say who owns a stream: send all again.',
+        503: 'The log does not answer, and some of the events may be durable; or the projections are too far behind to say who owns a stream, or whether what the events of a key refer to is on record: send all again.',
       }),
     },
     components: eventSchemas,
@@ -129,16 +129,20 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     const owned = await checkOwners(distinct.events, principal, owners);
     if (owned.kind === 'forbidden') return notOwned(owned.problems);
     if (owned.kind === 'unknown') return unknownReferences(owned.problems);
-    if (owned.kind === 'undecided') return undecidedOwners();
+    if (owned.kind === 'undecided') return undecided(OWNS);
     const elsewhere = await foreignPolicies(distinct.events, principal, db);
     if (elsewhere.length > 0) return notOwned(elsewhere);
     const references = await checkReferences(distinct.events, worldOf(principal));
     if (references.kind === 'wrong') return unknownReferences(references.problems);
-    if (references.kind === 'undecided') undecidedTotal.add(1, {});
+    if (references.kind === 'undecided') {
+      // what a key names may be another's, and not every projection asks which tree it is of
+      if (principal.keyId !== null) return undecided('whether what the events refer to is on record');
+      undecidedTotal.add(1, {});
+    }
     const retracted = await foreignAnnotations(distinct.events, principal, db, () =>
       folded([{ projection: 'annotations', topic: 'trees' }]),
     );
-    if (retracted === null) return undecidedOwners();
+    if (retracted === null) return undecided(OWNS);
     if (retracted.length > 0) return notOwned(retracted);
     const missing = await missingBlobs(distinct.events, blobs, (named) => foreignPayloads(named, principal));
     if (missing.length > 0) return unknownReferences(missing);
@@ -146,7 +150,7 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     if (prepared.kind === 'refused') return prepared.reply;
     const misplaced = await checkStreamTopics(distinct.events, db, recentStreams); // the last check: what passes is claimed
     if (misplaced.length > 0) return taken(misplaced);
-    if (!owned.claim()) return undecidedOwners();
+    if (!owned.claim()) return undecided(OWNS);
     const ids = prepared.records.map(({ identity }) => identity);
     return exclusive.run(ids, () => appendNew(prepared.records, checked.events.length, principal));
   }
@@ -342,10 +346,12 @@ function notOwned(problems: readonly Problem[]): Reply {
   return refuse(403, message, first?.remedy ?? 'send it with the key that opened the stream', { problems });
 }
 
-function undecidedOwners(): Reply {
+const OWNS = 'who owns a stream';
+
+function undecided(what: string): Reply {
   return refuse(
     503,
-    'the projections are behind the log, and who owns a stream is not decided yet; nothing was appended',
+    `the projections are behind the log, and ${what} is not decided yet; nothing was appended`,
     'send all again; GET /readyz says how far the projections are',
     { headers: { 'retry-after': '1' } },
   );

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Platform } from '../platform/open-platform.ts';
 import { buildOf, codeVersionOf, type Projection, schemaNameOf } from '../projections/projection.ts';
-import { onlyCountsDiffer } from '../projections/rebuild/compare-build.ts';
+import { COUNTS_DIFFER, onlyCountsDiffer } from '../projections/rebuild/compare-build.ts';
 import { isSame } from '../projections/rebuild/compare-tables.ts';
 import {
   type Rebuilding,
@@ -104,12 +104,9 @@ function versionAndBuild(version: number): { readonly version: number; readonly 
 
 function reportRebuilt(rebuilt: Rebuilt): unknown {
   if (rebuilt.kind === 'swapped') return { ...rebuilt, from: versionAndBuild(rebuilt.from), to: versionAndBuild(rebuilt.to) };
-  const remedy = onlyCountsDiffer(rebuilt.comparison) ? { remedy: COUNTS_DIFFER } : {};
+  const remedy = onlyCountsDiffer(rebuilt.comparison) ? { remedy: `${COUNTS_DIFFER}, rebuild then` } : {};
   return { ...rebuilt, build: versionAndBuild(rebuilt.build), ...remedy };
 }
-
-const COUNTS_DIFFER =
-  'only counts differ, as behind an upgrade next to projectors of the release before: `espalier index` counts again, rebuild then';
 
 function describeSwap({ name }: Projection, from: number, to: number): string {
   return `${name} is live from ${schemaNameOf({ name, version: to })}; ${schemaNameOf({ name, version: from })} is kept: --back returns to it, --retire drops it`;
@@ -131,6 +128,6 @@ function describeRebuilt(projection: Projection, rebuilt: Rebuilt): Lines {
   const end =
     rebuilt.kind === 'swapped'
       ? describeSwap(projection, rebuilt.from, rebuilt.to)
-      : `nothing was swapped; ${onlyCountsDiffer(rebuilt.comparison) ? `${COUNTS_DIFFER}; ` : ''}\`espalier rebuild ${projection.name} --repair\` lets ${schemaNameOf({ ...projection, version: rebuilt.build })} take over`;
+      : `nothing was swapped; ${onlyCountsDiffer(rebuilt.comparison) ? `${COUNTS_DIFFER}, rebuild then; ` : ''}\`espalier rebuild ${projection.name} --repair\` lets ${schemaNameOf({ ...projection, version: rebuilt.build })} take over`;
   return [...sums, ...differences, end];
 }

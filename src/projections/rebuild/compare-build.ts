@@ -55,6 +55,10 @@ export function onlyCountsDiffer({ tables, differences }: BuildComparison): bool
   return differing.length > 0 && differing.every((table) => KEPT_COUNTS.has(table));
 }
 
+/** What makes up for counts that differ where nothing else does. */
+export const COUNTS_DIFFER =
+  'only counts differ, as behind an upgrade next to projectors of the release before: `espalier index` counts again';
+
 /** What one version set aside and the other did not, or for another reason. */
 async function compareQuarantine(trx: Trx, { projection, shadow }: Build): Promise<FieldDifference[]> {
   const { rows } = await sql<{ topic: string; partition: number; offset: number; live: string | null; anew: string | null }>`

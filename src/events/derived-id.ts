@@ -9,3 +9,8 @@ export function derivedId<Id extends ReturnType<typeof parseId>>(kind: string, .
   const texts = [kind, ...parts].map(String);
   return parseId<Id>(uuidOfHex(sha256Hex(texts.map((text) => `${Buffer.byteLength(text)}:${text};`).join('')), 8));
 }
+
+/** Whether an id has the form of derived ones: no random one has. */
+export function isDerived(id: string): boolean {
+  return id[14] === '8';
+}

@@ -1,4 +1,4 @@
-import { derivedId } from '../../events/derived-id.ts';
+import { derivedId, isDerived } from '../../events/derived-id.ts';
 import { DEFAULT_STAMP, type Envelope, type Stamp } from '../../events/envelope.ts';
 import type { Problem } from '../reply.ts';
 import type { Sent } from './check-events.ts';
@@ -121,6 +121,11 @@ function givenBy(event: Envelope): readonly Given[] {
       const forms = subjects.map((id) => () => derivedId('reward', id, component));
       return [{ field: 'rewardId', id: rewardId, from: 'step or rollout, and component', forms }];
     }
+    case 'CallCaptured': {
+      const { stepId, parentStepId, rolloutId, ordinal } = event.data;
+      const forms = [() => derivedId('candidate', parentStepId, `${rolloutId} ${ordinal}`)];
+      return stepId === null ? [] : [{ field: 'stepId', id: stepId, from: 'parent, rollout and ordinal of the call', forms }];
+    }
     case 'ToolCalled': {
       const { toolCallId, stepId, ordinal } = event.data;
       return [
@@ -147,8 +152,4 @@ function givenBy(event: Envelope): readonly Given[] {
 /** An id that the platform's programs derive from more than the event holds. */
 function unknown(field: string, id: string): Given {
   return { field, id, from: null, forms: [] };
-}
-
-function isDerived(id: string): boolean {
-  return id[14] === '8';
 }

@@ -16,20 +16,22 @@ export async function foreignAnnotations(
 ): Promise<readonly Problem[] | null> {
   if (principal.keyId === null || may(principal, 'admin')) return [];
   if (!events.some(({ event }) => event.type === 'AnnotationRetracted')) return [];
-  const added = new Set(events.flatMap(({ event }) => (event.type === 'AnnotationAdded' ? [event.data.annotationId] : [])));
-  const retractions = events.flatMap(({ index, event }) =>
-    event.type === 'AnnotationRetracted' && !added.has(event.data.annotationId) ? [{ index, event }] : [],
-  );
+  const retractions = events.flatMap(({ index, event }) => (event.type === 'AnnotationRetracted' ? [{ index, event }] : []));
   if (retractions.length === 0) return [];
-  if (!(await folded())) return null;
+  if (!(await folded())) return null; // one that is added in the same request may be on record already
   const ids = retractions.map(({ event }) => event.data.annotationId);
-  const authors = new Map((await readAnnotationsById(db, ids)).map((row) => [row.id, row.principal]));
+  const authors = new Map((await readAnnotationsById(db, ids)).map((row) => [keyOf(row.treeId, row.id), row.principal]));
   return retractions.flatMap(({ index, event }): Problem[] => {
-    const author = authors.get(event.data.annotationId);
+    const author = authors.get(keyOf(event.data.treeId, event.data.annotationId));
     if (author === undefined || owns(principal, author)) return [];
     const message = `annotation ${event.data.annotationId} was added by ${author}`;
     return [
       { index, id: event.id, path: 'data.annotationId', message, remedy: 'retract it with that key, or one of the scope admin' },
     ];
   });
+}
+
+/** The same id in another tree is another annotation. */
+function keyOf(treeId: string, annotationId: string): string {
+  return `${treeId} ${annotationId}`;
 }

@@ -1,21 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { newId } from '../../events/new-id.ts';
 import { createKey, type NewKey } from '../../postgres/keys.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
-import { EventBuilder } from '../../testing/event-builder.ts';
 import { openTestApi, type TestApi } from '../http-testing.ts';
-import { refused } from './ingest-testing.ts';
-
-/** Ids that nobody can compute, so that a key may send them. */
-class DrawnBuilder extends EventBuilder {
-  readonly #ids = new Map<string, string>();
-  override id(...parts: (string | number)[]): string {
-    const key = JSON.stringify(parts);
-    const id = this.#ids.get(key) ?? newId();
-    this.#ids.set(key, id);
-    return id;
-  }
-}
+import { DrawnBuilder, refused } from './ingest-testing.ts';
 
 let api: TestApi;
 beforeAll(async () => {

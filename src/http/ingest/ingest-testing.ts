@@ -1,7 +1,19 @@
 import { expect } from '@jest/globals';
 import type { Envelope } from '../../events/envelope.ts';
+import { newId } from '../../events/new-id.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import type { Answer, TestApi } from '../http-testing.ts';
+
+/** A builder whose ids nobody can compute, so that a key may send them. */
+export class DrawnBuilder extends EventBuilder {
+  readonly #ids = new Map<string, string>();
+  override id(...parts: (string | number)[]): string {
+    const key = JSON.stringify(parts);
+    const id = this.#ids.get(key) ?? newId();
+    this.#ids.set(key, id);
+    return id;
+  }
+}
 
 let builders = 0;
 /** Returns a run with one open tree, under ids that no other test of the file has. */

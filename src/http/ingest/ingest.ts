@@ -36,6 +36,7 @@ import { busy } from './read-body.ts';
 import { declarationsOf } from './references.ts';
 import { staleEpochs } from './stale-epochs.ts';
 import { checkStreamTopics } from './stream-topics.ts';
+import { takenIds } from './taken-ids.ts';
 import { wrongDigests } from './wrong-digests.ts';
 
 export interface IngestOptions {
@@ -130,6 +131,8 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     if (owned.kind === 'forbidden') return notOwned(owned.problems);
     if (owned.kind === 'unknown') return unknownReferences(owned.problems);
     if (owned.kind === 'undecided') return undecided(OWNS);
+    const given = await takenIds(distinct.events, principal, { db, recent: recentOf(null) });
+    if (given.length > 0) return conflict(given);
     const elsewhere = await foreignPolicies(distinct.events, principal, db);
     if (elsewhere.length > 0) return notOwned(elsewhere);
     const references = await checkReferences(distinct.events, worldOf(principal));
@@ -157,12 +160,18 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
 
   /** What events may refer to: a key's belong to the project that it writes, and so does what they name. */
   function worldOf({ keyId, project }: Principal): ReferenceWorld {
-    const visible = keyId === null ? db : asSeenBy(db, { projects: [project] });
-    const get: Known['get'] = (kind, id) => {
-      const recent = recentDeclarations.get(`${kind} ${id}`);
-      return recent && (keyId === null || recent.project === project) ? recent.declaration : undefined;
+    if (keyId === null) return { db, recent: recentOf(null), caughtUp };
+    return { db: asSeenBy(db, { projects: [project] }), recent: recentOf(project), caughtUp };
+  }
+
+  /** What was appended lately in a project; null: in all of them. */
+  function recentOf(project: string | null): Known {
+    return {
+      get(kind, id) {
+        const recent = recentDeclarations.get(`${kind} ${id}`);
+        return recent && (project === null || recent.project === project) ? recent.declaration : undefined;
+      },
     };
-    return { db: visible, recent: { get }, caughtUp };
   }
 
   async function foreignPayloads(sha256s: readonly string[], { keyId, project }: Principal): Promise<ReadonlySet<string>> {

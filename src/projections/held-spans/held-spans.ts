@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { stampOf } from '../../events/envelope.ts';
 import { insertRows } from '../../postgres/bulk.ts';
@@ -14,19 +14,38 @@ export const heldSpans: Projection = {
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const received: Row<typeof tables.heldSpans>[] = [];
-  const [calls, rollouts]: [string[], string[]] = [[], []];
+  const calls: Placed = { ids: [], trees: [] };
+  const rollouts: Placed = { ids: [], trees: [] };
   for (const delivery of batch) {
     if (isOf(delivery, 'SpanReceived')) received.push(rowOf(delivery.event));
-    if (isOf(delivery, 'CallCaptured') && delivery.event.data.source === 'trace') calls.push(delivery.event.data.callId);
-    if (isOf(delivery, 'RolloutFinished')) rollouts.push(delivery.event.data.rolloutId);
+    if (isOf(delivery, 'CallCaptured') && delivery.event.data.source === 'trace')
+      add(calls, delivery.event.data.callId, delivery.event.data);
+    if (isOf(delivery, 'RolloutFinished')) add(rollouts, delivery.event.data.rolloutId, delivery.event.data);
   }
   // what places a span comes behind it in the stream that they share, and a span that is received again changes nothing
   await insertRows(trx, tables.heldSpans, received);
-  if (calls.length > 0)
-    await sql`update held_spans set placed = true where span_id = any(${calls}::uuid[]) and not ends`.execute(trx);
-  if (rollouts.length > 0)
-    await sql`update held_spans set placed = true where rollout_id = any(${rollouts}::uuid[])`.execute(trx);
+  if (calls.ids.length > 0)
+    await sql`update held_spans h set placed = true from ${listed(calls)} where h.span_id = e.id and h.tree_id = e.tree_id
+      and not h.ends`.execute(trx);
+  if (rollouts.ids.length > 0)
+    await sql`update held_spans h set placed = true from ${listed(rollouts)}
+      where h.rollout_id = e.id and h.tree_id = e.tree_id`.execute(trx);
   return [];
+}
+
+/** Calls or rollouts, each of its tree: what another tree says under the same id places nothing. */
+interface Placed {
+  readonly ids: string[];
+  readonly trees: string[];
+}
+
+function add({ ids, trees }: Placed, id: string, { treeId }: { readonly treeId: string }): void {
+  ids.push(id);
+  trees.push(treeId);
+}
+
+function listed({ ids, trees }: Placed): RawBuilder<unknown> {
+  return sql`unnest(${ids}::uuid[], ${trees}::uuid[]) as e (id, tree_id)`;
 }
 
 function rowOf(event: Envelope<'SpanReceived'>): Row<typeof tables.heldSpans> {

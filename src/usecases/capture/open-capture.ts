@@ -1,6 +1,6 @@
 import type { Appender, Draft } from '../../append/appender.ts';
 import type { Topic } from '../../events/catalogue.ts';
-import { derivedId } from '../../events/derived-id.ts';
+import { derivedId, isDerived } from '../../events/derived-id.ts';
 import { type AppendingWorld, openAppender } from '../../platform/open-appender.ts';
 import { may, owns, type Principal, sees } from '../../postgres/principal.ts';
 import { heldSpans } from '../../projections/held-spans/held-spans.ts';
@@ -73,6 +73,7 @@ export function openCapture(world: CaptureWorld): Capture {
   const names = openCache<string>({ max: OPEN }); // keys of those rollouts, by their ids
   const appenders = openCache<Appender>({ max: 100 });
   const opened = openCache<Pick<Owner, 'principal' | 'project'>>({ max: 50_000 }); // runs by this process, before they are folded
+  const senders = new WeakMap<CapturedRollout, string>(); // the principals that rollouts append for
   const places = openCache<Partial<Held>>({ max: 50_000 }); // what was opened here of runs and trees, by their ids
   const readPictures = openPictureReader();
   const exclusive = createExclusive();
@@ -93,7 +94,15 @@ export function openCapture(world: CaptureWorld): Capture {
   async function projectOf(run: string, principal: Principal): Promise<string> {
     const runId = runIdOf(run, principal.project);
     const owner = opened.get(runId) ?? (await readOwners(db, 'runs', [runId])).get(runId);
-    if (!owner) return principal.project;
+    if (!owner) {
+      if (principal.keyId === null || run !== runId || !isDerived(run)) return principal.project;
+      // it is what another project's name of a run comes to, or what a collector will derive
+      throw new CaptureRefused(
+        'unknown',
+        `there is no run ${run}, and an id of version 8 follows from what it names`,
+        'name a run of your own by a text, or by a random UUID',
+      );
+    }
     opened.set(runId, owner);
     if (principal.keyId === null) return owner.project;
     if (owner.project !== principal.project) {
@@ -120,6 +129,11 @@ export function openCapture(world: CaptureWorld): Capture {
     return found;
   }
 
+  /** Whether a rollout in memory appends for who asks. One that is not open may be of who asked before another opened the run. */
+  function isFor(rollout: CapturedRollout, principal: Principal): boolean {
+    return rollout.state.isOpen || senders.get(rollout) === principal.principal;
+  }
+
   async function find(named: Named, principal: Principal): Promise<CapturedRollout> {
     checkNames(named);
     const runId = runIdOf(named.run, principal.project);
@@ -128,7 +142,7 @@ export function openCapture(world: CaptureWorld): Capture {
       const known = rollouts.get(key);
       if (!known || opened.get(runId) === undefined) await folded(['runs', 'trees']);
       const project = await projectOf(named.run, principal);
-      if (known) return known;
+      if (known && isFor(known, principal)) return known;
       const { place, state, held } = await recoverRollout(db, named, runId, { bytes: (sha256) => blobs.get(sha256) });
       // of rollouts that are opened at once each is to see what the others opened
       state.open = (request, policy, append) =>
@@ -145,8 +159,9 @@ export function openCapture(world: CaptureWorld): Capture {
         });
       // one that is named by ids is that which its names opened
       const same = rollouts.get(names.get(place.rolloutId) ?? '');
-      if (same) return same;
+      if (same && isFor(same, principal)) return same;
       const rollout = new CapturedRollout(place, state, appenderOf(principal.principal, project), readPictures);
+      senders.set(rollout, principal.principal);
       rollouts.set(key, rollout);
       names.set(place.rolloutId, key);
       return rollout;
@@ -171,7 +186,7 @@ export function openCapture(world: CaptureWorld): Capture {
   /** Finds a rollout that is on record. */
   function recorded<T>(named: Named, principal: Principal, work: (rollout: CapturedRollout) => Promise<T>): Promise<T> {
     return using(named, principal, async (rollout) => {
-      await place(rollout);
+      await place(rollout, principal);
       if (rollout.state.isOpen) return work(rollout);
       letGo(rollout);
       throw new CaptureRefused(
@@ -182,11 +197,13 @@ export function openCapture(world: CaptureWorld): Capture {
     });
   }
 
-  function place(rollout: CapturedRollout): Promise<void> {
-    return exclusive.run([`spans ${rollout.place.rolloutId}`], async () => {
+  function place(rollout: CapturedRollout, principal: Principal): Promise<void> {
+    const { runId, rolloutId } = rollout.place;
+    return exclusive.run([`spans ${rolloutId}`], async () => {
       if (!rollout.state.hasSpans) return;
-      await folded(['trees']);
-      await placeSpans(rollout, db, blobs);
+      await folded(['runs', 'trees']);
+      const holder = opened.get(runId) ?? (await readOwners(db, 'runs', [runId])).get(runId) ?? principal;
+      await placeSpans(rollout, holder, db, blobs);
     });
   }
 
@@ -194,9 +211,9 @@ export function openCapture(world: CaptureWorld): Capture {
   async function placeAll({ run, task }: ClosedPlace, principal: Principal): Promise<void> {
     await folded(['trees']);
     const runId = runIdOf(run, principal.project);
-    for (const waiting of await readWaitingRollouts(db))
+    for (const waiting of await readWaitingRollouts(db, { limit: null }))
       if (runIdOf(waiting.run, waiting.project) === runId && (task === null || task === waiting.task))
-        await using(waiting, principal, place);
+        await using(waiting, principal, (rollout) => place(rollout, principal));
   }
 
   async function held({ treeId }: Place, rewardId: string) {
@@ -206,7 +223,7 @@ export function openCapture(world: CaptureWorld): Capture {
   }
 
   return {
-    placeSpans: (named, principal) => using(named, principal, place),
+    placeSpans: (named, principal) => using(named, principal, (rollout) => place(rollout, principal)),
     using,
     letGo,
     reward: (named, principal, given) =>

@@ -1,9 +1,9 @@
 import type { Db } from '../../../postgres/database.ts';
-import { localPrincipal, type Principal } from '../../../postgres/principal.ts';
-import { readWaitingRollouts, type WaitingRollout } from '../../../projections/held-spans/read-waiting.ts';
+import { nameOfWaiting, readWaitingRollouts } from '../../../projections/held-spans/read-waiting.ts';
 import { createExclusive } from '../../../runtime/exclusive.ts';
 import { CaptureRefused } from '../capture-errors.ts';
 import type { Capture } from '../open-capture.ts';
+import { readSenders } from '../senders.ts';
 
 export interface TracesWorld {
   readonly db: Db;
@@ -32,14 +32,17 @@ export function openTraces({ db, capture }: TracesWorld): Traces {
     place: (quiet) =>
       exclusive.run(['place'], async () => {
         const said: string[] = [];
-        for (const waiting of await readWaitingRollouts(db)) {
+        const waitingNow = await readWaitingRollouts(db, { except: [...refused] });
+        const senderOf = await readSenders(db, waitingNow);
+        for (const waiting of waitingNow) {
           const quietMs = Date.now() - waiting.lastAt.getTime();
-          if (refused.has(waiting.rolloutId) || quietMs < (waiting.ends ? quiet.endedMs : quiet.openMs)) continue;
+          if (quietMs < (waiting.ends ? quiet.endedMs : quiet.openMs)) continue;
           try {
-            await capture.placeSpans(waiting, principalOf(waiting));
+            // the run may have been opened by another since the spans arrived
+            await capture.placeSpans(waiting, senderOf(waiting));
           } catch (error) {
             if (!(error instanceof CaptureRefused)) throw error;
-            refused.add(waiting.rolloutId); // until the server is started again
+            refused.add(nameOfWaiting(waiting)); // until the server is started again
             said.push(
               `the spans of rollout ${waiting.rollout} of run ${waiting.run} are no steps: ${error.message}; ${error.remedy}`,
             );
@@ -48,9 +51,4 @@ export function openTraces({ db, capture }: TracesWorld): Traces {
         return said;
       }),
   };
-}
-
-/** Who sent the spans: what they may not record was refused when they arrived. */
-function principalOf({ principal, project }: WaitingRollout): Principal {
-  return { ...localPrincipal(project), principal: principal as Principal['principal'] }; // as the stamp of an event has it
 }

@@ -1,9 +1,10 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { sha256Hex } from '../../../digest/sha256.ts';
-import type { Envelope } from '../../../events/envelope.ts';
+import { type Envelope, stampOf } from '../../../events/envelope.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { readEventsOfTypes } from '../../../projections/journal/read-events-of-types.ts';
 import type { Asked, CapturedRollout } from '../captured-rollout.ts';
+import { isHeard, readSenders, type Sender } from '../senders.ts';
 import { readModelSpan } from './read-model-span.ts';
 import { type Span, spanOfText } from './read-spans.ts';
 import { agentName, agentsOf, MISSING, spanIdOf, toolSpanOf } from './span-kinds.ts';
@@ -19,16 +20,21 @@ interface Call {
 /**
  * Records the calls of models among the received spans of a rollout as its calls, in the order of their times, and its end where
  * its trace says that. Killed in between, it is done again and goes on. What is late is decided by the order of the log alone.
+ * Spans are kept before their run is opened, by anyone: only those count whose sender may add to it. @param holder who opened the
+ * run, or is about to.
  * @throws NotRecorded; CaptureRefused where the task or the run is over.
  */
-export async function placeSpans(rollout: CapturedRollout, db: Db, blobs: BlobStore): Promise<void> {
+export async function placeSpans(rollout: CapturedRollout, holder: Sender, db: Db, blobs: BlobStore): Promise<void> {
   const { treeId, rolloutId } = rollout.place;
   const events = await readEventsOfTypes(db, treeId, ['SpanReceived', 'CallCaptured']);
+  const senderOf = await readSenders(db, [holder, ...events.map(stampOf)]);
+  const counts = (event: Envelope) => isHeard(senderOf(stampOf(event)), senderOf(holder));
   const starts = new Map<string, number>();
   const spans: { readonly span: Span; readonly data: Envelope<'SpanReceived'>['data']; readonly isLate: boolean }[] = [];
   let placedUntil = 0; // when the last of the calls began that were placed before
-  for (const { type, data } of events) {
-    if (data.rolloutId !== rolloutId) continue;
+  for (const event of events) {
+    const { type, data } = event;
+    if (data.rolloutId !== rolloutId || (type === 'SpanReceived' && !counts(event))) continue;
     if (type === 'CallCaptured') placedUntil = Math.max(placedUntil, starts.get(data.callId) ?? 0);
     if (type !== 'SpanReceived' || starts.has(data.spanId)) continue;
     starts.set(data.spanId, data.startMs);

@@ -1,4 +1,5 @@
 import { catalogue, type Topic } from '../../events/catalogue.ts';
+import { isDerived } from '../../events/derived-id.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import type { Db } from '../../postgres/database.ts';
 import { may, owns, type Principal, sees } from '../../postgres/principal.ts';
@@ -86,7 +87,8 @@ async function checkEach(events: readonly Sent[], principal: Principal, world: O
   const judged = events.flatMap((sent) => {
     const { event } = sent;
     const scope = judgeScope(sent, principal);
-    const run = judgeRun(sent, principal, known.get(runPlaceOf(event).key));
+    const runKey = runPlaceOf(event).key;
+    const run = judgeRun(sent, principal, known.get(runKey) ?? (opened.has(runKey) ? mine : undefined));
     if (isSegment(event)) return [scope, run];
     const own = {
       what: `stream ${event.stream}`,
@@ -161,10 +163,10 @@ function judge(sent: Sent, principal: Principal, { what, owner }: Held): Found |
 /**
  * An event is shown and counted with the run that it names, which is never one of another project. Of a segment, which is named
  * by its content and which nobody owns, it is the run that it was drawn for. One that is no run, or that nobody began, is let
- * pass.
+ * pass where nobody can know the id that a run will have.
  */
 function judgeRun(sent: Sent, { project }: Principal, run: KnownOwner | undefined): Found | undefined {
-  if (run === undefined || run.project === project) return undefined;
+  if (run === undefined ? !mayBegin(sent.event) : run.project === project) return undefined;
   const { correlationId } = sent.event;
   const remedy = `name the run that it ${isSegment(sent.event) ? 'was drawn for' : 'belongs to'} as correlationId`;
   return { kind: 'unknown', problem: problemOf(sent, `no run ${correlationId} is on record`, remedy, 'correlationId') };
@@ -195,8 +197,15 @@ function rootPlaceOf(event: Envelope): readonly Place[] {
   return root === null ? [] : [{ key: `runs ${root}`, topic: 'runs', stream: root }];
 }
 
-function runPlaceOf({ correlationId }: Envelope): Place {
-  return { key: `runs ${correlationId}`, topic: 'runs', stream: correlationId, needs: 'nothing' };
+function runPlaceOf(event: Envelope): Place {
+  const { correlationId } = event;
+  const place = { key: `runs ${correlationId}`, topic: 'runs', stream: correlationId } as const;
+  return mayBegin(event) ? place : { ...place, needs: 'nothing' };
+}
+
+/** Whether the id of the run that an event names follows from what is known before the run begins, of whatever project. */
+function mayBegin({ correlationId, stream }: Envelope): boolean {
+  return isDerived(correlationId) && correlationId !== stream;
 }
 
 function keyOf(event: Envelope): string {

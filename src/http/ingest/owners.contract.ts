@@ -211,6 +211,8 @@ export function describeOwners(open: (given?: { readonly api: ServeOptions['api'
       const second = builder.run('second');
       expect((await api.post([last(builder), ...say(second)], other)).status).toBe(200);
       expect((await api.post(say(builder.id('a run that nobody began')), other)).status).toBe(200);
+      const next = derivedId('captured-run', 'atlas', 'nightly'); // the id that a run of the other project will have
+      await refused(api, () => api.post(say(next), other), 422, { path: 'correlationId' });
     });
 
     test('a dataset cannot be released from its runs', async () => {

@@ -19,6 +19,7 @@ import { checkNames, type Named, type Place, runIdOf } from './place.ts';
 import type { Json } from './read-request.ts';
 import { type Held, openingDrafts, recoverRollout } from './recover-rollout.ts';
 import { rewardDraft, type Scorer, sameReward } from './reward.ts';
+import { isHeard } from './senders.ts';
 import { openPictureReader } from './shown-pictures.ts';
 import { placeSpans } from './traces/place-spans.ts';
 
@@ -73,7 +74,7 @@ export function openCapture(world: CaptureWorld): Capture {
   const names = openCache<string>({ max: OPEN }); // keys of those rollouts, by their ids
   const appenders = openCache<Appender>({ max: 100 });
   const opened = openCache<Pick<Owner, 'principal' | 'project'>>({ max: 50_000 }); // runs by this process, before they are folded
-  const senders = new WeakMap<CapturedRollout, string>(); // the principals that rollouts append for
+  const senders = new WeakMap<CapturedRollout, Principal>(); // who rollouts append for
   const places = openCache<Partial<Held>>({ max: 50_000 }); // what was opened here of runs and trees, by their ids
   const readPictures = openPictureReader();
   const exclusive = createExclusive();
@@ -129,9 +130,12 @@ export function openCapture(world: CaptureWorld): Capture {
     return found;
   }
 
-  /** Whether a rollout in memory appends for who asks. One that is not open may be of who asked before another opened the run. */
-  function isFor(rollout: CapturedRollout, principal: Principal): boolean {
-    return rollout.state.isOpen || senders.get(rollout) === principal.principal;
+  /** Whether a rollout in memory appends for who may. One that is not open may be of who asked before another opened the run. */
+  function isUsable(rollout: CapturedRollout, principal: Principal): boolean {
+    const sender = senders.get(rollout);
+    if (rollout.state.isOpen || sender?.principal === principal.principal) return true;
+    const owner = opened.get(rollout.place.runId);
+    return owner !== undefined && sender !== undefined && isHeard(sender, owner);
   }
 
   async function find(named: Named, principal: Principal): Promise<CapturedRollout> {
@@ -142,7 +146,7 @@ export function openCapture(world: CaptureWorld): Capture {
       const known = rollouts.get(key);
       if (!known || opened.get(runId) === undefined) await folded(['runs', 'trees']);
       const project = await projectOf(named.run, principal);
-      if (known && isFor(known, principal)) return known;
+      if (known && isUsable(known, principal)) return known;
       const { place, state, held } = await recoverRollout(db, named, runId, { bytes: (sha256) => blobs.get(sha256) });
       // of rollouts that are opened at once each is to see what the others opened
       state.open = (request, policy, append) =>
@@ -159,9 +163,9 @@ export function openCapture(world: CaptureWorld): Capture {
         });
       // one that is named by ids is that which its names opened
       const same = rollouts.get(names.get(place.rolloutId) ?? '');
-      if (same && isFor(same, principal)) return same;
+      if (same && isUsable(same, principal)) return same;
       const rollout = new CapturedRollout(place, state, appenderOf(principal.principal, project), readPictures);
-      senders.set(rollout, principal.principal);
+      senders.set(rollout, principal);
       rollouts.set(key, rollout);
       names.set(place.rolloutId, key);
       return rollout;

@@ -24,8 +24,8 @@ export async function readSenders(db: Db, senders: readonly Sender[]): Promise<(
 }
 
 /** Whether what a sender says of a run counts, whose holder opened it or is about to. */
-export function isHeard(sender: Principal, holder: Principal): boolean {
+export function isHeard(sender: Principal, holder: Sender & Pick<Principal, 'replaces'>): boolean {
   if (sender.keyId === null) return true;
   if (sender.project !== holder.project) return false;
-  return owns(sender, holder.principal) || owns(holder, sender.principal) || may(sender, 'admin');
+  return owns(sender, holder.principal) || (holder.replaces ?? []).includes(sender.principal) || may(sender, 'admin');
 }

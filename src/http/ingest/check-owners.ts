@@ -74,6 +74,7 @@ async function checkEach(events: readonly Sent[], principal: Principal, world: O
   const needed = events.flatMap(({ event }) => [
     ...(isSegment(event) ? [] : [placeOf(event), ...rootPlaceOf(event)]),
     runPlaceOf(event),
+    ...experimentPlaceOf(event),
   ]);
   let known = await find(needed, world);
   // A stream that is opened here could have been opened a moment ago by another: trees follow from their run, the others wait.
@@ -90,6 +91,9 @@ async function checkEach(events: readonly Sent[], principal: Principal, world: O
     const runKey = runPlaceOf(event).key;
     const run = judgeRun(sent, principal, known.get(runKey) ?? (opened.has(runKey) ? mine : undefined));
     if (isSegment(event)) return [scope, run];
+    const [experiment] = experimentPlaceOf(event);
+    const of = experiment && (known.get(experiment.key) ?? (opened.has(experiment.key) ? mine : undefined));
+    const within = experiment && judgeExperiment(sent, principal, experiment, of);
     const own = {
       what: `stream ${event.stream}`,
       owner: known.get(keyOf(event)) ?? (opened.has(keyOf(event)) ? mine : undefined),
@@ -98,7 +102,7 @@ async function checkEach(events: readonly Sent[], principal: Principal, world: O
     const rootKey = `runs ${root}`;
     const above = { what: `run ${root}`, owner: known.get(rootKey) ?? (opened.has(rootKey) ? mine : undefined) };
     const places = (root === null ? [own] : [above, own]).map((place) => judge(sent, principal, place));
-    return [scope, ...(places.some((found) => found !== undefined) ? places : [run])];
+    return [scope, ...(places.some((found) => found !== undefined) ? places : [run, within])];
   });
   const forbidden = judged.flatMap((found) => (found?.kind === 'forbidden' ? [found.problem] : []));
   if (forbidden.length > 0) return { kind: 'forbidden', problems: forbidden };
@@ -172,6 +176,13 @@ function judgeRun(sent: Sent, { project }: Principal, run: KnownOwner | undefine
   return { kind: 'unknown', problem: problemOf(sent, `no run ${correlationId} is on record`, remedy, 'correlationId') };
 }
 
+/** A run is listed with the experiment that it names, which is of its project and on record where others can know its id. */
+function judgeExperiment(sent: Sent, { project }: Principal, place: Place, of: KnownOwner | undefined): Found | undefined {
+  if (of === undefined ? place.needs === 'nothing' : of.project === project) return undefined;
+  const message = `no experiment ${place.stream} is on record`;
+  return { kind: 'unknown', problem: problemOf(sent, message, 'append its ExperimentDeclared first', 'data.experimentId') };
+}
+
 function isSegment(event: Envelope): boolean {
   return event.type === 'SegmentRendered';
 }
@@ -201,6 +212,13 @@ function runPlaceOf(event: Envelope): Place {
   const { correlationId } = event;
   const place = { key: `runs ${correlationId}`, topic: 'runs', stream: correlationId } as const;
   return mayBegin(event) ? place : { ...place, needs: 'nothing' };
+}
+
+function experimentPlaceOf({ type, data }: Envelope): readonly Place[] {
+  const id = type === 'RunStarted' ? data.experimentId : null;
+  if (id === null) return [];
+  const place = { key: `runs ${id}`, topic: 'runs', stream: id } as const;
+  return [isDerived(id) ? place : { ...place, needs: 'nothing' }];
 }
 
 /** Whether the id of the run that an event names follows from what is known before the run begins, of whatever project. */

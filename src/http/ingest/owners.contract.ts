@@ -215,6 +215,27 @@ export function describeOwners(open: (given?: { readonly api: ServeOptions['api'
       await refused(api, () => api.post(say(next), other), 422, { path: 'correlationId' });
     });
 
+    test('none of its experiments takes up a run, and one of the own project does', async () => {
+      const owner = new PrivateBuilder();
+      const declare = (builder: PrivateBuilder) => {
+        const experimentId = builder.id('experiment');
+        builder.record('ExperimentDeclared', { experimentId, name: 'sweep', question: '' }, experimentId);
+        return experimentId;
+      };
+      const theirs = declare(owner);
+      expect((await api.post(owner.events, await keyOf({ projects: ['atlas'] }))).status).toBe(200);
+      const other = await keyOf({ projects: ['borealis'] });
+      for (const experimentId of [theirs, derivedId('experiment', 'sweep', '')]) {
+        const builder = new PrivateBuilder();
+        builder.run('run', { experimentId });
+        await refused(api, () => api.post(builder.events, other), 422, { path: 'data.experimentId' });
+      }
+      const own = new PrivateBuilder();
+      own.run('run', { experimentId: declare(own) });
+      own.run('second', { experimentId: own.id('of another system') });
+      expect((await api.post(own.events, other)).status).toBe(200);
+    });
+
     test('a dataset cannot be released from its runs', async () => {
       const { runId } = await givenVictim({ projects: ['atlas'] });
       const builder = new PrivateBuilder();

@@ -4,6 +4,7 @@ import { newId } from '../events/new-id.ts';
 import { createKey } from '../postgres/keys.ts';
 import { nameOfWaiting, readWaitingRollouts } from '../projections/held-spans/read-waiting.ts';
 import { readOwners } from '../projections/owners/read-owners.ts';
+import { completion } from '../testing/upstream.ts';
 import { DrawnBuilder } from './ingest/ingest-testing.ts';
 import { openTestProxy, postTo, type TestProxy, user } from './proxy/proxy-testing.ts';
 
@@ -115,4 +116,19 @@ test('a span waits until its own tree has its call, whatever other trees say und
   await proxy.place();
   await postTo(url, '/nightly/close', {}, { headers: theirs });
   expect(await saidIn(derivedId('captured-run', 'theirs', 'nightly'))).toEqual(['own']);
+});
+
+test('a request that is refused with what the record asks for takes the tokens of no other key', async () => {
+  const [mine, theirs] = [await keyOf('mine'), await keyOf('theirs')];
+  proxy.answer((body, res) => {
+    if (body.top_k !== -7 || body.logprobs !== true) return completion('a', body);
+    res.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{"message":"top_k"}}');
+    return undefined;
+  });
+  const ask = (headers: object, more: object) =>
+    postTo(url, '/run/task/0/chat/completions', { model: 'served', messages: [user('Go.')], ...more }, { headers });
+  expect((await ask(mine, { top_k: -7 })).status).toBe(200);
+  expect((await ask(theirs, {})).status).toBe(200);
+  const { requests } = proxy.upstream;
+  expect(requests.map(({ body }) => body.return_token_ids === true)).toEqual([true, false, false, true]);
 });

@@ -24,7 +24,10 @@ export interface Forwarding {
   readonly whenUnrecorded: 'fail' | 'pass';
   /** Bytes of one reply. */
   readonly replyBytes: number;
-  /** What models were seen to refuse, by their names. */
+  /**
+   * What models were seen to refuse, by their names and who asked: a request can be made so that it is refused with what the
+   * record asks for, and others would be recorded without their tokens.
+   */
   readonly refusing: Map<string, Ask>;
 }
 
@@ -218,12 +221,13 @@ interface Sent {
 /** Sends a call with what the record asks for besides; where the model server refuses that, without it. */
 async function send(
   { upstream, refusing }: Forwarding,
-  { api, body }: ForwardedCall,
+  { api, body, principal }: ForwardedCall,
   model: string | null,
   signal: AbortSignal,
 ): Promise<Sent> {
   const asks: readonly Ask[] = ['all', 'log-probs', 'none'];
-  const first = refusing.get(model ?? '') ?? upstream.ask;
+  const asked = `${principal.principal} ${model ?? ''}`;
+  const first = refusing.get(asked) ?? upstream.ask;
   const once = async (ask: Ask, attempts: number): Promise<Sent> => {
     const extended = withExtras(api, body, ask);
     const text = JSON.stringify(extended.body);
@@ -235,7 +239,7 @@ async function send(
     if (!(sent.added.logProbs || sent.added.tokenIds) || ![400, 422].includes(sent.response.status)) return sent;
     const fewer = await once(ask, sent.attempts + 1);
     // what was refused may have been another field: then every form is refused, and the first refusal is as good
-    if (fewer.response.ok && refusing.size < 1_000) refusing.set(model ?? '', ask);
+    if (fewer.response.ok && refusing.size < 1_000) refusing.set(asked, ask);
     await sent.response.body?.cancel();
     sent = fewer;
   }

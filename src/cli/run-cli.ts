@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { CODE_VERSION } from '../platform/code-version.ts';
 import { COMMANDS } from './commands.ts';
 import { exitStopped, Stopped } from './stoppable.ts';
-import { hasSpoken, note, say } from './terminal.ts';
+import { hasSpoken, note, noteError, say } from './terminal.ts';
 
 const EXIT_CODES = `
 Exit codes: 0 done; 1 an error, a check that failed, a run of which every rollout failed, or a training that came to fewer
@@ -42,8 +42,7 @@ export async function runCli(words: readonly string[]): Promise<void> {
       else note('espalier: stopped');
       exitStopped();
     } else {
-      note(`espalier: ${error instanceof Error ? error.message : String(error)}`);
-      if (program.opts<{ debug?: boolean }>().debug && error instanceof Error) note(`${error.stack}`);
+      noteError(error, program);
       process.exitCode = 1;
     }
   }

@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { escapeControls, escapeMessage } from '../runtime/escape-controls.ts';
 
 /**
@@ -31,6 +32,12 @@ export function note(lines: Lines): void {
       .map((line) => `${escapeMessage(line)}\n`)
       .join(''),
   );
+}
+
+/** Writes why a command failed; its stack where `--debug` asks for it, a flag of the whole program. */
+export function noteError(error: unknown, command: Command): void {
+  note(`espalier: ${error instanceof Error ? error.message : String(error)}`);
+  if (command.optsWithGlobals<{ debug?: boolean }>().debug && error instanceof Error) note(`${error.stack}`);
 }
 
 /** Writes lines with two spaces in front. */

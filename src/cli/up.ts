@@ -5,14 +5,14 @@ import { readConfig } from '../runtime/config.ts';
 import { runUntilStopped } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { pageLink } from './page-link.ts';
-import { say } from './terminal.ts';
+import { noteError, say } from './terminal.ts';
 import { wantsJson } from './with-platform.ts';
 
 /** `espalier up`: database, log, projections and API in one process, until Ctrl-C, which is how it ends: with exit code 0. */
 export function addUp(program: Command): void {
   const command = program.command('up');
-  command.action(() =>
-    runUntilStopped(async () => {
+  command.action(() => {
+    const start = async () => {
       const config = readConfig();
       const platform = await openPlatform(config, 'up');
       const all = await runAll(platform, createLogger({ level: config.logLevel })).catch(async (error: unknown) => {
@@ -23,7 +23,7 @@ export function addUp(program: Command): void {
       if (wantsJson(command)) say(JSON.stringify({ state: 'serving', url: all.url, log, database, home: config.home }));
       else {
         say(`log ${log}, database ${database}, data in ${config.home}`);
-        say(`GraphQL ${all.url}/graphql   events in: POST ${all.url}/v1/events   health ${all.url}/readyz`);
+        say(`GraphQL ${all.url}/graphql   events in: POST ${all.url}/v1/events   health ${all.url}/healthz`);
         say(`studio ${await pageLink(config, all.url, '/')}`);
       }
       return {
@@ -33,6 +33,7 @@ export function addUp(program: Command): void {
           await platform.close();
         },
       };
-    }),
-  );
+    };
+    return runUntilStopped(start, { sayStartFault: (error) => noteError(error, command) });
+  });
 }

@@ -15,6 +15,8 @@ export interface LifecycleOptions {
   /** Where signals and unhandled errors arrive; the process itself but for tests. */
   readonly process?: Pick<EventEmitter, 'on' | 'off'>;
   readonly exit?: (code: number) => void;
+  /** Says why it could not start; the logger does where it is left out. */
+  readonly sayStartFault?: (error: unknown) => void;
 }
 
 /**
@@ -51,13 +53,20 @@ export async function runUntilStopped(
   for (const event of FAULTS) source.on(event, onFault);
 
   const started = start(stopping.signal);
+  let isStarted = false;
   started
-    .then((running) => running.finished)
+    .then((running) => {
+      isStarted = true;
+      return running.finished;
+    })
     .then(() => end({ kind: 'finished' }))
     .catch(onFault);
   const why = await ending;
   // Logged here and nowhere else: what fails after this is a consequence, and a fault that the stop itself caused lost the race.
-  if (why.kind === 'fault') logger.error(messageOf(why.error), { error: why.error });
+  if (why.kind === 'fault') {
+    if (options.sayStartFault && !isStarted) options.sayStartFault(why.error);
+    else logger.error(messageOf(why.error), { error: why.error });
+  }
   stopping.abort();
   const closed = await withinLimit(closeStarted(started, why, logger), closeMs);
   if (closed === 'late') logger.error(`did not close within ${closeMs / 1_000} s; ending anyway`);

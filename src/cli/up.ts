@@ -34,6 +34,6 @@ export function addUp(program: Command): void {
         },
       };
     };
-    return runUntilStopped(start, { sayStartFault: (error) => noteError(error, command) });
+    return runUntilStopped(start, { reportStartFault: (error) => noteError(error, command) });
   });
 }

@@ -15,8 +15,8 @@ export interface LifecycleOptions {
   /** Where signals and unhandled errors arrive; the process itself but for tests. */
   readonly process?: Pick<EventEmitter, 'on' | 'off'>;
   readonly exit?: (code: number) => void;
-  /** Says why it could not start; the logger does where it is left out. */
-  readonly sayStartFault?: (error: unknown) => void;
+  /** Reports why it could not start; the logger does where it is left out. */
+  readonly reportStartFault?: (error: unknown) => void;
 }
 
 /**
@@ -64,7 +64,7 @@ export async function runUntilStopped(
   const why = await ending;
   // Logged here and nowhere else: what fails after this is a consequence, and a fault that the stop itself caused lost the race.
   if (why.kind === 'fault') {
-    if (options.sayStartFault && !isStarted) options.sayStartFault(why.error);
+    if (options.reportStartFault && !isStarted) options.reportStartFault(why.error);
     else logger.error(messageOf(why.error), { error: why.error });
   }
   stopping.abort();

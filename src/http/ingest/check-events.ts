@@ -8,6 +8,7 @@ import { PROBLEM_LIMIT, type Problem, type Reply, refuse } from '../reply.ts';
 import { fittingRecord } from './fitting-record.ts';
 import { unsafePart } from './unsafe-part.ts';
 import { wrongPictures } from './wrong-pictures.ts';
+import { wrongReward } from './wrong-reward.ts';
 import { wrongTokens } from './wrong-tokens.ts';
 
 /** An event of a request and its place in it. */
@@ -178,7 +179,7 @@ function wrongMark(event: Envelope): Wrong | undefined {
 }
 
 function wrongContent(event: Envelope): Wrong | undefined {
-  return wrongTokens(event) ?? wrongPictures(event) ?? undefined;
+  return wrongTokens(event) ?? wrongPictures(event) ?? wrongReward(event) ?? undefined;
 }
 
 function wordsOf({ code, path, message }: Refusal): Pick<Problem, 'path' | 'message' | 'remedy'> {

@@ -4,7 +4,6 @@ import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { EventType } from '../../events/catalogue.ts';
 import { clearHash, contentHash } from '../../events/codec.ts';
 import { type Envelope, identityOf, type Stamp } from '../../events/envelope.ts';
-import { jsonSchemas } from '../../events/json-schema.ts';
 import { type EventLog, LogError, type LogRecord, RECORD_LIMIT, type Receipt, RecordTooLarge } from '../../log/event-log.ts';
 import { formatPosition, positionAfter } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
@@ -17,15 +16,17 @@ import { openCache } from '../../runtime/cache.ts';
 import type { RequestLimits } from '../../runtime/config.ts';
 import { createExclusive } from '../../runtime/exclusive.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
-import { type Endpoint, endpoint, type JsonSchema } from '../endpoint.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
 import { refusals } from '../openapi.ts';
 import { json, type Problem, type Reply, refuse } from '../reply.ts';
+import { type AssignedAgain, type Assignment, assignedAgain } from './assigned-again.ts';
 import { createBodyBudget } from './body-budget.ts';
 import { createCaughtUp, createFolded } from './caught-up.ts';
 import { underivableIds } from './check-derived-ids.ts';
 import { checkEvents, conflictOf, dropRepetitions, type Sent } from './check-events.ts';
 import { checkOwners, type KnownOwner, type OwnersWorld } from './check-owners.ts';
 import { checkReferences, type ReferenceWorld } from './check-references.ts';
+import { eventSchemas } from './event-schemas.ts';
 import { foreignAnnotations } from './foreign-annotations.ts';
 import { foreignPolicies } from './foreign-policies.ts';
 import { createGate } from './gate.ts';
@@ -66,6 +67,7 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
   const exclusive = createExclusive();
   const recentEvents = openCache<Appended>({ max: RECENT });
   const recentDeclarations = openCache<{ readonly declaration: Declaration; readonly project: string }>({ max: RECENT });
+  const recentRewards = openCache<Assignment>({ max: RECENT });
   const recentStreams = openCache<string>({ max: RECENT }); // their topics
   const caughtUp = createCaughtUp(db, log, options.catchUpMs);
   const folded = createFolded(db, log, options.catchUpMs);
@@ -105,7 +107,7 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
         400: 'The body is no UTF-8, no JSON or empty, or an event does not fit its schema.',
         403: 'An event is sent to a stream that belongs to another key or project, or the key lacks its scope.',
         408: 'The body arrived too slowly while the request bodies take too much memory.',
-        409: 'An id belongs to another event, or names a stream of another topic; or the epoch of an event is over.',
+        409: 'An id belongs to another event, or names a stream of another topic; a reward was assigned by another event; or the epoch of an event is over.',
         413: 'The body, the number of events, or one event is over its limit.',
         415: 'Another Content-Type or Content-Encoding.',
         422: 'Events refer to what is not on record.',
@@ -155,7 +157,8 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     if (misplaced.length > 0) return taken(misplaced);
     if (!owned.claim()) return undecided(OWNS);
     const ids = prepared.records.map(({ identity }) => identity);
-    return exclusive.run(ids, () => appendNew(prepared.records, checked.events.length, principal));
+    const rewards = distinct.events.flatMap(({ event }) => (event.type === 'RewardAssigned' ? [event.data.rewardId] : []));
+    return exclusive.run([...ids, ...rewards], () => appendNew(prepared.records, checked.events.length, principal));
   }
 
   /** What events may refer to: a key's belong to the project that it writes, and so does what they name. */
@@ -187,12 +190,22 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
       );
     const over = await stale(); // as late as can be: what is appended behind a taken run has no effect
     if (over.length > 0) return replaced(over);
-    const before = await findBefore(prepared);
+    let before = await findBefore(prepared);
+    let again = await findAgain(prepared, before);
+    if (again.kind === 'unless-repeated') {
+      // the journal has a repetition and no second event; while it is behind, both are appended without a key, to no effect
+      const settled = await folded([{ projection: 'journal', topic: 'trees' }]);
+      if (!settled && principal.keyId !== null) return undecided('by which event a reward was assigned');
+      before = await findBefore(prepared);
+      again = settled ? await findAgain(prepared, before) : { kind: 'none' };
+      if (!settled) undecidedTotal.add(1, {});
+    }
     const conflicts = prepared.filter(({ identity, hash, event }) => {
       const found = before.get(identity);
       return found && found.hash !== (found.forgotten ? clearHash(event) : hash);
     });
     if (conflicts.length > 0) return conflict(conflicts.map(({ sent }) => conflictOf(sent)));
+    if (again.kind !== 'none') return assigned(again.problems);
     const fresh = prepared.filter(({ identity }) => !before.has(identity));
     let receipts: readonly Receipt[];
     try {
@@ -209,6 +222,8 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
       recentEvents.set(recentKey(identity, sent.event), { hash, forgotten: false, receipt });
       for (const declared of declarationsOf(sent.event))
         recentDeclarations.set(`${declared.kind} ${declared.id}`, { declaration: declared, project: principal.project });
+      if (sent.event.type === 'RewardAssigned')
+        recentRewards.set(sent.event.data.rewardId, { identity, epoch: sent.event.epoch });
       counts.set(sent.event.type, (counts.get(sent.event.type) ?? 0) + 1);
     }
     for (const [type, count] of counts) appendedTotal.add(count, { type });
@@ -216,6 +231,13 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     duplicatesTotal.add(duplicates, {});
     const position = formatPosition(positionAfter([...receipts, ...[...before.values()].map(({ receipt }) => receipt)]));
     return json(200, { accepted, appended: fresh.length, duplicates, position });
+  }
+
+  function findAgain(prepared: readonly Prepared[], before: ReadonlyMap<string, Appended>): Promise<AssignedAgain> {
+    return assignedAgain(
+      prepared.map(({ sent }) => sent),
+      { db, recent: recentRewards, isOnRecord: (identity) => before.has(identity) },
+    );
   }
 
   async function findBefore(prepared: readonly Prepared[]): Promise<ReadonlyMap<string, Appended>> {
@@ -247,14 +269,6 @@ const accepted = z.object({
   duplicates: z.int().describe('Those that were on record, or twice in the request.'),
   position: z.string().describe('Next offsets behind the events, as `runs.0:3,trees.2:41`.'),
 });
-
-/** Returns the schema of every event type, and `Event`, which is any of them. */
-function eventSchemas(): Readonly<Record<string, JsonSchema>> {
-  const schemas = jsonSchemas() as Readonly<Record<string, JsonSchema>>; // JSON Schemas, as it is named
-  const mapping = Object.fromEntries(Object.keys(schemas).map((type) => [type, `#/components/schemas/${type}`]));
-  const oneOf = Object.values(mapping).map(($ref) => ({ $ref }));
-  return { Event: { oneOf, discriminator: { propertyName: 'type', mapping } }, ...schemas };
-}
 
 interface Prepared {
   readonly sent: Sent;
@@ -335,6 +349,10 @@ function wrongNames(problems: readonly Problem[]): Reply {
 
 function conflict(problems: readonly Problem[]): Reply {
   return refuse(409, 'an id belongs to another event; nothing was appended', 'give a new fact a new id', { problems });
+}
+
+function assigned(problems: readonly Problem[]): Reply {
+  return refuse(409, 'a reward is assigned once; nothing was appended', 'change its value by RewardRevised', { problems });
 }
 
 function replaced(problems: readonly Problem[]): Reply {

@@ -26,9 +26,11 @@ from typing import Any
 from .errors import EspalierError, Unreachable
 from .installation import find_token, find_url
 from .log_probs import packed, sampled_only
+from .metrics import checked_json, checked_numbers
 from .rows import Rows
 
 BUSY = (429, 502, 503, 504)  # the server or a proxy before it asks for another try
+LOST = (0, 408, *BUSY)  # and any other of 500 or more: nobody knows whether a request that was answered so had its effect
 LONGEST_PAUSE_S = 30
 
 
@@ -187,7 +189,10 @@ class Lease:
         self.lost: LeaseLost | None = None  # the error that said so
         self._over = False  # acknowledged, returned or abandoned
         self._rows: Rows | None = None
-        self._made: dict[str, Any] | None = None
+        self._read: Rows | None = None  # last, in any layout
+        self._made: dict[str, Any] | None = None  # by an acknowledgement that is on record or may be
+        self._acked = False
+        self._checkpoints: dict[str, str] = {}  # by weights: those that are on record unnoticed keep their id, and are no second result
         self._stop = threading.Event()
         self._renewing: threading.Thread | None = None
 
@@ -200,9 +205,11 @@ class Lease:
 
     def read_rows(self, layout: str | None = None) -> Rows:
         """Reads the rows, in the layout that was asked for or another one (`step`, `verl`, `padded`). Raises RowsUnreadable when nobody
-        gets them, EspalierError `layout` when the record does not hold what the layout needs."""
+        gets them, EspalierError `layout` when the record does not hold what the layout needs. Rows that are read again have the rewards of that
+        moment; `ack` names the rewards of those that were read last."""
         path = self.said["rows"] if layout is None else f"/v1/training/leases/{self.id}/rows?layout={layout}"
-        return Rows(self._client._request("GET", path)[2])
+        self._read = Rows(self._client._request("GET", path)[2])
+        return self._read
 
     def read_ahead(self) -> "RowsAhead | None":
         """Reads the rows of the batch that is planned behind this one, as those of this one are asked for; None where there is none yet,
@@ -218,7 +225,7 @@ class Lease:
         if ahead.rows.batch.get("batchId") != self.batch_id:
             return False
         status, _, body = self._client._request("GET", self.said["rows"], unless=ahead.tag)
-        self._rows = ahead.rows if status == 304 else Rows(body)
+        self._rows = self._read = ahead.rows if status == 304 else Rows(body)
         return status == 304
 
     def check(self) -> None:
@@ -242,24 +249,50 @@ class Lease:
         logprobs: Any = None,
         sampled_logprobs: "array[float] | None" = None,
     ) -> dict[str, Any]:
-        """Acknowledges the batch with the SHA-256 of the weights that it produced; they are the next version. `logprobs` are those of its
-        tokens by these weights, shaped as `response_mask` of the rows; what was not sampled counts for nothing (`sampled_logprobs`: of the sampled
-        tokens alone). Returns what the server says. Raises LeaseLost when the lease is over: the weights are no version then. Called again after Unreachable it sends
-        the same, which the server takes once."""
+        """Acknowledges the batch with the SHA-256 of the weights that it produced; they are the next version. `metrics` are finite numbers.
+        `logprobs` are those of its tokens by these weights, shaped as `response_mask` of the rows that were read last; what was not sampled counts
+        for nothing (`sampled_logprobs`: of the sampled tokens alone). The rewards that it names as trained on are those of the rows that were
+        read last, by `rows` or `read_rows`; where none were read, it names none: read again only what is trained on.
+
+        Returns what the server says. Raises LeaseLost when the lease is over: the weights are no version then. After another refusal the next call
+        sends what it is given. An acknowledgement that is on record, or whose answer was lost (Unreachable, a busy server), is sent as it was when it is called
+        again with its weights, and the server takes it once; other weights raise EspalierError, `already-acked` or `answer-lost`."""
         self.check()
         if self._made is None:
-            made = {"version": self.base["version"] + 1, "checkpointId": str(uuid.uuid4()), "weights": weights}
-            made |= {"backend": backend or self.base["backend"], "kept": kept, "loss": loss, "metrics": dict(metrics or {})}
-            if estimator is not None:
-                made["estimator"] = estimator
-            if self.rows.rewards_at is not None:
-                made["rewardsAt"] = self.rows.rewards_at
+            given = {"loss": loss, "kept": kept, "estimator": estimator, "weights": weights, "backend": backend or self.base["backend"]}
+            given = {name: checked_json(name, value) for name, value in given.items() if name != "estimator" or value is not None}
+            checkpoint = self._checkpoints.setdefault(str(weights), str(uuid.uuid4()))
+            made = {"version": self.base["version"] + 1, "checkpointId": checkpoint, **given, "metrics": checked_numbers(metrics or {})}
+            if self._read is not None and self._read.rewards_at is not None:
+                made["rewardsAt"] = self._read.rewards_at
             if logprobs is not None:
-                sampled_logprobs = sampled_only(logprobs, self.rows["response_mask"], self.rows.shape("response_mask"))
+                rows = self._read or Rows(self._client._request("GET", self.said["rows"])[2])  # for the mask: nothing was trained on them
+                sampled_logprobs = sampled_only(logprobs, rows["response_mask"], rows.shape("response_mask"))
             if sampled_logprobs is not None:
                 made["logProbs"] = packed(sampled_logprobs)
             self._made = made
-        return self._settle("ack", self._made)
+        elif self._made["weights"] != weights:
+            raise self._made_before(weights)
+        try:
+            said = self._settle("ack", self._made)
+        except EspalierError as error:
+            if not self._acked and error.status not in LOST and error.status < 500:
+                self._made = None  # refused: what is corrected must not be kept from the server
+            raise
+        self._acked = True
+        return said
+
+    def _made_before(self, weights: str) -> EspalierError:
+        assert self._made is not None
+        before = self._made["weights"]
+        if self._acked:
+            message, remedy = f"was acknowledged with the weights {before}, not {weights}", "keep that version: a batch makes one"
+        else:
+            message = f"was acknowledged with the weights {before}, not {weights}, and the answer was lost: they may be on record"
+            remedy = "call ack again with those weights"
+        return EspalierError(
+            f"batch {self.ordinal} {message}", remedy=remedy, field="weights", code="already-acked" if self._acked else "answer-lost"
+        )
 
     def give_back(self, reason: str) -> dict[str, Any]:
         """Returns the batch for another trainer to lease."""

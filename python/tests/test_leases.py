@@ -136,6 +136,94 @@ class Leases(unittest.TestCase):
         self.assertEqual(first, second)
         self.assertEqual(len(self.installation.bodies("rows")), 3)
 
+    def test_an_acknowledgement_names_the_rewards_of_the_rows_that_were_read_last(self):
+        first, later, last = (bytes(write_body({"responses": [1]}, rewards_at=f"trees.0:{at}")) for at in (7, 8, 9))
+        for reads, wanted in ((("read_rows",), "trees.0:7"), (("rows", "read_rows"), "trees.0:8"), (("read_rows", "rows", "rows"), "trees.0:8"), ((), None)):
+            with self.subTest(reads=reads):
+                self.installation.batches, self.installation.seen = 1, []
+                self.installation.scripts["rows"] = [(200, {}, body) for body in (first, later, last)]
+                with self.client.lease("p", layout="verl") as lease:
+                    for read in reads:
+                        lease.read_rows("verl") if read == "read_rows" else lease.rows
+                    lease.ack(weights="b" * 64)
+                [made] = self.installation.bodies("ack")
+                self.assertEqual(made.get("rewardsAt"), wanted)
+
+    def test_rows_that_are_read_for_their_mask_alone_are_not_named_as_trained_on(self):
+        with self.client.lease("p", layout="verl") as lease:
+            lease.ack(weights="b" * 64, logprobs=[-1.0, 0.0, -2.0])
+        [made] = self.installation.bodies("ack")
+        self.assertEqual((made["logProbs"]["length"], "rewardsAt" in made), (2, False))
+
+    def test_an_acknowledgement_that_is_corrected_after_a_refusal_is_sent_as_it_is_given(self):
+        self.installation.script("ack", refusal(400, "invalid", "metrics.loss does not fit"), refusal(413, "too-large"))
+        with self.client.lease("p", layout="verl") as lease:
+            for weights, metrics in (("b" * 64, {"loss": 1e300}), ("c" * 64, {"loss": 0.5})):
+                with self.assertRaises(EspalierError):
+                    lease.ack(weights=weights, metrics=metrics)
+            with self.assertRaisesRegex(EspalierError, "logprobs have the shape"):
+                lease.ack(weights="d" * 64, logprobs=[0.0])
+            lease.ack(weights="e" * 64, metrics={"loss": 0.25})
+        made = [(body["weights"], body["metrics"]["loss"]) for body in self.installation.bodies("ack")]
+        self.assertEqual(made, [("b" * 64, 1e300), ("c" * 64, 0.5), ("e" * 64, 0.25)])
+
+    def test_an_acknowledgement_whose_answer_was_lost_is_repeated_with_the_same_body_and_takes_no_other_weights(self):
+        self.client = Client(self.installation.url, retry_s=0, timeout_s=20, api_key="key")
+        self.installation.script("ack", (200, {"cut": 3}, {"kind": "acked"}), refusal(503, "busy"), refusal(500, "fault"))
+        with self.client.lease("p", layout="verl") as lease:
+            for metrics in ({"loss": 0.5}, {"loss": 0.25}, {}):
+                with self.assertRaises(EspalierError):
+                    lease.ack(weights="b" * 64, metrics=metrics)
+            with self.assertRaisesRegex(EspalierError, f"with the weights {'b' * 64}, not {'c' * 64}, and the answer was lost.*; call ack again with those") as lost:
+                lease.ack(weights="c" * 64)
+            self.assertEqual((lost.exception.code, lost.exception.field), ("answer-lost", "weights"))
+            lease.ack(weights="b" * 64)
+        made = self.installation.bodies("ack")
+        self.assertEqual((len(made), made.count(made[0]), made[0]["metrics"]), (4, 4, {"loss": 0.5}))
+
+    def test_weights_whose_answer_was_lost_keep_their_checkpoint_behind_a_refusal_of_the_key(self):
+        self.client = Client(self.installation.url, retry_s=0, timeout_s=20, api_key="key")
+        self.installation.script("ack", (200, {"cut": 3}, {"kind": "acked"}), refusal(401, "unauthorized"))
+        with self.client.lease("p", layout="verl") as lease:
+            for _ in range(2):
+                with self.assertRaises(EspalierError):
+                    lease.ack(weights="b" * 64)
+            lease.ack(weights="b" * 64, metrics={"loss": 0.5})
+        made = self.installation.bodies("ack")
+        self.assertEqual(([body["metrics"] for body in made], len({body["checkpointId"] for body in made})), ([{}, {}, {"loss": 0.5}], 1))
+
+    def test_a_batch_that_is_acknowledged_takes_the_same_weights_again_and_no_others(self):
+        with self.client.lease("p", layout="verl") as lease:
+            lease.ack(weights="b" * 64)
+            with self.assertRaisesRegex(EspalierError, f"batch 3 was acknowledged with the weights {'b' * 64}, not {'c' * 64}; keep that version") as other:
+                lease.ack(weights="c" * 64)
+            lease.ack(weights="b" * 64)
+            self.installation.script("ack", refusal(401, "unauthorized"))
+            with self.assertRaisesRegex(EspalierError, "no; do otherwise"):
+                lease.ack(weights="b" * 64)
+            with self.assertRaisesRegex(EspalierError, "batch 3 was acknowledged with"):
+                lease.ack(weights="c" * 64)
+        self.assertEqual((other.exception.code, other.exception.field), ("already-acked", "weights"))
+        made = self.installation.bodies("ack")
+        self.assertEqual((len(made), made.count(made[0])), (3, 3))
+
+    def test_numbers_that_are_not_finite_are_refused_by_their_place_before_anything_is_sent(self):
+        nan, loss = float("nan"), {"name": "ppo", "options": {"clip": [0.2, float("inf")]}}
+        wrong = (
+            ({"metrics": {"kl": nan}}, "metrics.kl", "the metric kl is nan"),
+            ({"loss": loss}, "loss.options.clip[1]", "is inf"),
+            ({"estimator": {"name": "grpo", "options": {"a": -float("inf")}}}, "estimator.options.a", "is -inf"),
+            ({"loss": {"name": object()}}, "loss.name", "is no JSON"),
+        )
+        with self.client.lease("p", layout="verl") as lease:
+            for given, field, why in wrong:
+                with self.assertRaisesRegex(EspalierError, why) as refused:
+                    lease.ack(weights="b" * 64, **given)
+                self.assertEqual((refused.exception.field, bool(refused.exception.remedy)), (field, True))
+            self.assertEqual(self.installation.bodies("ack"), [])
+            lease.ack(weights="b" * 64, metrics={"kl": 0.5})
+        self.assertEqual([made["metrics"] for made in self.installation.bodies("ack")], [{"kl": 0.5}])
+
     def test_a_refusal_has_its_code_and_remedy_and_is_not_repeated(self):
         self.installation.script("declare", refusal(409, "declared-otherwise", "p is declared otherwise", "send the same"))
         with self.assertRaises(EspalierError) as refused:

@@ -89,6 +89,52 @@ for episode in run.group("t", n=4):
                 episode.finish()
         self.assertEqual(len(self.installation.of("StepTaken")), 5)
 
+    def test_lines_that_are_longer_than_what_is_read_at_once_are_sent_with_what_is_recorded_behind_them(self):
+        sizes = (2_200_000, 11_000_000)
+        with self.db.run("r", policy="p", wait_s=60) as run:
+            for size in sizes:
+                episode = run.episode("t")
+                episode.step("x", "y" * size)
+                episode.step("behind")
+                episode.finish(success=True)
+        self.assertEqual([len(step["observation"]) for step in self.installation.of("StepTaken")], [sizes[0], 0, sizes[1], 0])
+        self.assertEqual(([each["outcome"] for each in self.installation.of("RunFinished")], self.spools()), (["completed"], []))
+
+    def test_long_lines_that_an_earlier_process_left_are_sent_by_the_next_connection(self):
+        port = self.installation.port
+        self.installation.close()
+        with self.assertRaises(er.Unreachable), self.db.run("left", policy="p", wait_s=0.1) as run:
+            for size in (2_200_000, 11_000_000):
+                run.episode("t").step("x", "y" * size)
+        self.installation = Installation(port)
+        self.connect().wait_for_spools(60)
+        self.assertEqual([len(step["observation"]) for step in self.installation.of("StepTaken")], [2_200_000, 11_000_000])
+        self.assertEqual(self.spools(), [])
+
+    def test_an_event_that_is_too_large_alone_is_named_with_the_limit_to_raise_and_sent_when_it_is_raised(self):
+        run = self.db.run("r", policy="p")
+        run.flush(30)
+        self.installation.refuses = [(413, {}, "too-large")] * 20
+        episode = run.episode("t")
+        episode.step("x", "y" * 3_000_000)
+        episode.finish()
+        with self.assertRaisesRegex(er.EspalierError, r"TreeOpened \S+ takes \d+ bytes: it is too-large; raise ESPALIER_MAX_BODY_BYTES .* sends it again") as refused:
+            run.close()
+        self.assertEqual((refused.exception.status, refused.exception.code), (413, "too-large"))
+        self.installation.refuses = []
+        self.connect().wait_for_spools(30)
+        self.assertEqual((len(self.installation.of("StepTaken")), self.spools()), (1, []))
+
+    def test_a_step_over_the_limit_of_a_line_is_refused_as_it_is_recorded_and_the_episode_goes_on(self):
+        with self.db.run("r", policy="p") as run:
+            episode = run.episode("t")
+            self.refused("observation", "StepTaken takes .* bytes, over", lambda: episode.step("x", "y" * 25_200_000))
+            episode.step("x", "y")
+            self.refused("observation", "StepTaken takes .* bytes, over", lambda: episode.step("x", "y" * 25_200_000))
+            episode.finish(success=True)
+        self.assertEqual([step["observation"] for step in self.installation.of("StepTaken")], ["y"])
+        self.assertEqual(self.spools(), [])
+
     def test_the_spool_is_bounded_and_waits_or_raises_by_choice(self):
         self.installation.refuses = [(503, {"retry-after": "0"}, "unavailable")]
         run = self.db.run("r", policy="p", spool_bytes=4_000, full="raise", wait_s=30)

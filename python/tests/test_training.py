@@ -3,18 +3,22 @@
 import json
 import math
 import struct
+import sys
 import tempfile
+import types
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import espalier_rl
+import espalier_rl.adapters
 from espalier_rl.database import connect
 from espalier_rl.leases import LeaseLost
+from espalier_rl.metrics import checked_numbers
 from espalier_rl.training import NoBatch, publish_folder
 from espalier_rl.training.declaration import declaration_of, option_of
-from espalier_rl.training.metrics import checked_numbers
 
-from .rows_body import body_of
+from .rows_body import body_of, write_body
 from .test_leases import Installation, refusal
 
 ROW = {"group": 0, "prompt": [7, 8], "tokens": [(1, 1, -0.5), (2, 0, 0.0), (3, 1, -0.25)], "score": 1.0}
@@ -174,6 +178,18 @@ class Loops(unittest.TestCase):
             batch.ack(weights="b" * 64, metrics={"loss": [1, 2]})
         self.assertEqual([made["metrics"] for made in self.installation.bodies("ack")], [{"loss": 1.5}])
         self.assertEqual(checked_numbers({"a": 1}), {"a": 1.0})
+
+    def test_rows_that_are_read_again_for_verl_are_read_once_and_their_rewards_are_those_acknowledged(self):
+        padded, verl, later = (bytes(write_body({"responses": [1]}, layout=layout, rewards_at=f"trees.0:{at}")) for layout, at in (("padded", 7), ("verl", 8), ("verl", 9)))
+        self.installation.script("rows", *((200, {}, body) for body in (padded, verl, later)))
+        adapter = types.ModuleType("espalier_rl.adapters.verl")
+        adapter.data_proto = lambda rows: rows.rewards_at  # verl is a large package
+        with mock.patch.dict(sys.modules, {adapter.__name__: adapter}), mock.patch.object(espalier_rl.adapters, "verl", adapter, create=True):
+            for batch in self.training().batches(updates=1):
+                self.assertEqual((batch.rows.rewards_at, batch.data_proto(), batch.data_proto()), ("trees.0:7", "trees.0:8", "trees.0:8"))
+                batch.ack(weights="b" * 64)
+        [made] = self.installation.bodies("ack")
+        self.assertEqual(made["rewardsAt"], "trees.0:8")
 
     def test_wrong_arguments_of_a_loop_are_refused_by_their_names(self):
         pol = self.training()

@@ -83,6 +83,39 @@ describe('a program that records by the Python client', () => {
     expect(await ask(asked)).toEqual({ runs: { nodes: [{ name: 'guesser', outcome: 'completed', totals }] } });
   }, 240_000);
 
+  test('a step of megabytes is on record whole, whether in a text, a picture or tokens, and so is what is recorded behind it', async () => {
+    await startServer();
+    const script = `import os, struct, zlib, espalier_rl as er
+def chunk(kind, data): return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+rows = b"".join(b"\\0" + os.urandom(2_700) for _ in range(900))
+picture = b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 900, 900, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows, 1)) + chunk(b"IEND", b"")
+with er.connect().run("long", policy="q@1", wait_s=120) as run:
+    episode = run.episode("t")
+    episode.step("text", "y" * 2_200_000)
+    episode.step("longer", "y" * 11_000_000)
+    episode.step("ideographs", "\u6f22" * 200_000)
+    episode.step("picture", images=[picture])
+    episode.step("tokens", ids=[7] * 400_000, logprobs=[-0.5] * 400_000)
+    episode.step("behind")
+    episode.finish(success=True)`;
+    const [, stderr, code] = await record(script).said;
+    expect([code, stderr]).toEqual([0, '']);
+    const asked = `{ runs { nodes { outcome trees { nodes { steps(first: 9) {
+      response largeTexts { field size } tokens { ids { length } } pictures { width height } } } } } } }`;
+    const none = { largeTexts: [], tokens: null, pictures: [] };
+    const long = (size: number) => ({ ...none, largeTexts: [{ field: 'observation', size }] });
+    const steps = [
+      { ...none, response: '' }, // the root
+      { ...long(2_200_000), response: 'text' },
+      { ...long(11_000_000), response: 'longer' },
+      { ...long(600_000), response: 'ideographs' },
+      { ...none, response: 'picture', pictures: [{ width: 900, height: 900 }] },
+      { ...none, response: 'tokens', tokens: { ids: { length: 400_000 } } },
+      { ...none, response: 'behind' },
+    ];
+    expect(await ask(asked)).toEqual({ runs: { nodes: [{ outcome: 'completed', trees: { nodes: [{ steps }] } }] } });
+  }, 240_000);
+
   test('what the client takes the server takes: odd values of every argument are refused by the client with field and remedy, or are on record', async () => {
     await startServer();
     const [stdout, stderr, code] = await record('from tests.odd_values import main; main()').said;

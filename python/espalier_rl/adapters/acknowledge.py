@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..trainer.tensors import digest_tensors
-from ..training.metrics import finite_numbers
+from ..metrics import finite_numbers
 
 __all__ = ["digest_weights", "finite_numbers"]
 

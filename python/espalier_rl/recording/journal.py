@@ -16,6 +16,8 @@ from .sender import Sender
 from .spool import LINE_LIMIT, Spool
 from .values import LONGEST_REASON, Json, cut, now
 
+ENVELOPE_BYTES = 16 * 2**10  # at most, of what a line has around its data: above all the producer
+
 
 class Draft(NamedTuple):
     """An event before it has a number. `key` is what its id is derived from, besides its type."""
@@ -144,7 +146,7 @@ class Journal:
         """Keeps drafts in the spool until `settle` says how they end: the first is a step that may be the last of its rollout."""
         with self.lock:
             self._fresh()
-            encoded = [*map(_encoded, drafts)]
+            encoded = [*map(_to_hold, drafts)]
             self.spool.append(b"".join(map(_held_line, encoded)))
             self._held[rollout_id] = encoded
 
@@ -156,7 +158,7 @@ class Journal:
                 held[0].draft.data["termination"] = termination
                 held[0] = _encoded(held[0].draft)
             lines, sequences = self._lines([*held, *map(_encoded, drafts)])
-            kept = [*map(_encoded, hold or ())]
+            kept = [*map(_to_hold, hold or ())]
             lines.extend(map(_held_line, kept))
             if not lines:
                 return
@@ -199,9 +201,7 @@ class Journal:
                 f'"occurredAt":"{at}","correlationId":"{run or stream}","causationId":null,"producer":{self._producer},'
                 f'"data":{data}}}\n'
             ).encode("ascii")
-            if len(line) > LINE_LIMIT:
-                remedy = "shorten its texts; the server keeps long ones, up to 24 MiB in one step"
-                raise EspalierError(f"{kind} takes {len(line)} bytes, over {LINE_LIMIT}", remedy=remedy, field="observation")
+            _check_size(kind, len(line), LINE_LIMIT)
             lines.append(line)
         return lines, sequences
 
@@ -221,6 +221,18 @@ class Journal:
         head = b"#" + json.dumps(self.state.to_json(), separators=(",", ":")).encode("ascii") + b"\n"
         held = b"".join(_held_line(each) for held in self._held.values() for each in held)
         self.spool.begin_segment(head + held)
+
+
+def _to_hold(draft: Draft) -> Encoded:
+    encoded = _encoded(draft)
+    _check_size(draft.type, len(encoded.data), LINE_LIMIT - ENVELOPE_BYTES)  # now: what is held back must fit when it is sent
+    return encoded
+
+
+def _check_size(kind: str, size: int, limit: int) -> None:
+    if size > limit:
+        remedy = "shorten its texts; the server keeps long ones, up to 24 MiB in one step"
+        raise EspalierError(f"{kind} takes {size} bytes, over {limit}", remedy=remedy, field="observation")
 
 
 def _held_line(encoded: Encoded) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import threading
 import time
 from typing import Any
@@ -88,8 +89,6 @@ class Sender:
             return False
         number = spool.segments[0]
         raw, later = spool.read(number, self._offset, READ_BYTES)
-        if raw and b"\n" not in raw:
-            raw, later = spool.read(number, self._offset, 2**40)  # a line longer than a batch
         whole = raw[: raw.rfind(b"\n") + 1]
         if not whole:
             if not later or raw:
@@ -129,12 +128,21 @@ class Sender:
                 self._most = max(1, len(lines) // 2)
                 return False
             if not isinstance(error, Unreachable) and error.status not in (408, 429, 502, 503, 504):
-                raise _kept(error, self.spool) from None
+                raise _kept(_of_event(error, lines[0]) if error.status == 413 else error, self.spool) from None
             self.away = error
             self._stopping.wait(max(PAUSE_S, error.retry_after))
             return False
         self.away, self.position = None, answer.get("position") or self.position
         return True
+
+
+def _of_event(error: EspalierError, line: bytes) -> EspalierError:
+    """Names the event that is too large alone. It is not left out: what its stream has behind it follows from it and from its number."""
+    event: dict[str, Any] = json.loads(line)
+    message = f"{event['type']} {event['id']} takes {len(line)} bytes: {error.message}"
+    limit = "raise ESPALIER_MAX_BODY_BYTES of the server, or the limit of a proxy before it"
+    remedy = error.remedy if error.problems else limit  # the log's limit is another one
+    return EspalierError(message, remedy=remedy, field=error.field, status=413, code=error.code, problems=error.problems)
 
 
 def _kept(error: EspalierError, spool: Spool) -> EspalierError:

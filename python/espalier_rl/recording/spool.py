@@ -31,6 +31,7 @@ LIMIT_BYTES = 2**30
 LINE_LIMIT = 24 * 2**20  # a request has at most 32 MiB by default
 BUFFER_BYTES = 256 * 1024  # of `durable="none"`
 BUFFER_S = 0.2
+LINE_BUFFER = 2**20  # of a line that is longer than what is read at once
 SUFFIX = ".ndjson"
 
 
@@ -158,11 +159,15 @@ class Spool:
     # ---- reading
 
     def read(self, number: int, offset: int, most: int) -> tuple[bytes, bool]:
-        """Reads bytes of a segment, and whether a later segment is there (then the segment is whole)."""
+        """Reads bytes of a segment, of a line that is longer than `most` all that is there, and whether a later segment is there (then the
+        segment is whole)."""
         later = number != self.segments[-1]
-        with open(self._path(number), "rb") as file:
+        with open(self._path(number), "rb", LINE_BUFFER) as file:
             file.seek(offset)
-            return file.read(most), later
+            raw = file.read(most)
+            if len(raw) == most and b"\n" not in raw:
+                raw += file.readline()  # which grows as it finds bytes; `read` takes memory for what it is asked for
+            return raw, later
 
     def drop_segment(self, number: int) -> None:
         """Deletes a segment that the server has, which is not the last."""

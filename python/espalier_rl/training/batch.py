@@ -11,7 +11,7 @@ from ..errors import EspalierError
 from ..leases import Lease
 from ..log_probs import sampled_only
 from ..rows import Rows
-from .metrics import checked_numbers
+from ..metrics import checked_numbers
 from .processes import Alone
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class Batch:
         self.samples, self.tokens, self.estimator = int(lease.samples), int(lease.tokens), lease.estimator
         self._processes, self._acknowledged = processes, acknowledged
         self._columns: dict[str, torch.Tensor] | None = None
+        self._verl: Rows | None = None  # read once, so that all that is trained has the rewards of one moment
 
     def __repr__(self) -> str:
         return f"Batch({self.policy!r}, {self.ordinal}, {self.samples} samples)"
@@ -69,11 +70,13 @@ class Batch:
         return RowDataset(self.rows, *self._own_rows())
 
     def data_proto(self, **options: Any) -> DataProto:
-        """Returns the whole batch as verl's DataProto; `options` are those of `adapters.verl.data_proto`."""
+        """Returns the whole batch as verl's DataProto; `options` are those of `adapters.verl.data_proto`. Where `batches` was asked for another
+        layout than `verl`, the rows are read once more, with the rewards of that moment; `ack` then names these as trained on."""
         from ..adapters import verl
 
-        rows = self.rows if self.rows.layout == "verl" else self.lease.read_rows("verl")
-        return verl.data_proto(rows, **options)
+        if self._verl is None:
+            self._verl = self.rows if self.rows.layout == "verl" else self.lease.read_rows("verl")
+        return verl.data_proto(self._verl, **options)
 
     def log_probs(self, model: Any, *, temperature: float | None = None) -> torch.Tensor:
         """Returns the log-probs of this process's responses under a causal model of transformers, at the temperature of the record unless

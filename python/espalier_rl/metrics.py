@@ -1,12 +1,13 @@
-"""What the record takes of a trainer's measurements: finite numbers by name."""
+"""What the record takes of a trainer's measurements: finite numbers by name, and JSON."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import EspalierError
+from .errors import EspalierError
 
 
 def number_of(value: Any) -> float | None:
@@ -38,7 +39,24 @@ def checked_numbers(metrics: Mapping[str, Any]) -> dict[str, float]:
         number = number_of(value)
         if number is None or not math.isfinite(number):
             what = f"is {value!r}" if number is None else f"is {number}"
-            remedy = "leave it out, or return the batch (batch.give_back) where the update diverged"
+            remedy = "leave it out, or return the batch (give_back) where the update diverged"
             raise EspalierError(f"the metric {name} {what}, and the record holds finite numbers", remedy=remedy, field=f"metrics.{name}")
         numbers[str(name)] = number
     return numbers
+
+
+def checked_json(field: str, value: Any) -> Any:
+    """Returns what a request can hold. Raises EspalierError for a number that is not finite, named by its place (`loss.options.clip`), and for
+    what is no JSON: an acknowledgement that cannot be written must not pass for one that was sent."""
+    if isinstance(value, Mapping):
+        return {key: checked_json(f"{field}.{key}", each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [checked_json(f"{field}[{place}]", each) for place, each in enumerate(value)]
+    if isinstance(value, float) and not math.isfinite(value):
+        remedy = "leave it out, or return the batch (give_back) where the update diverged"
+        raise EspalierError(f"{field} is {value}, and the record holds finite numbers", remedy=remedy, field=field)
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError) as error:
+        raise EspalierError(f"{field} is no JSON: {error}", remedy="give texts, numbers, lists and dicts", field=field) from None
+    return value

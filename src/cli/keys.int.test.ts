@@ -72,3 +72,8 @@ test.each([
   const { code, stderr } = await espalier('keys', 'replace', id);
   expect([code, stderr]).toEqual([1, expect.stringContaining(reason)]);
 });
+
+test('a key without a name is refused', async () => {
+  const { code, stderr } = await espalier('keys', 'create', '--name', ' ', '--scopes', 'read');
+  expect([code, stderr]).toEqual([1, 'espalier: --name is empty: name who or what will use the key\n']);
+});

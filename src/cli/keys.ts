@@ -57,6 +57,7 @@ function addCreate(keys: Command): void {
     async ({ name, scopes, project: projects, expires: expiresAt = undefined, rate, bytes, rowsPerMinute }: CreateFlags) => {
       const quota = { requestsPerMinute: rate ?? null, bytesPerMinute: bytes ?? null, rowsPerMinute: rowsPerMinute ?? null };
       await withPlatform('keys', async ({ database }) => {
+        if (name.trim() === '') throw new Error('--name is empty: name who or what will use the key');
         const { key, apiKey } = await createKey(database.db, { name, scopes, projects, expiresAt: expiresAt ?? null, quota });
         if (wantsJson(create)) return say(JSON.stringify({ key, ...apiKey, scopes }));
         say(key);

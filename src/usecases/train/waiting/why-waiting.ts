@@ -71,7 +71,7 @@ export async function explainWaiting(db: Db, policyId: string, busyUntil: Date |
   if (lineage.newestVersion === null)
     return say(
       'first-version',
-      'it has no version yet: its trainer makes version 0 (workers/train.ts), or POST /v1/training/policies registers it',
+      'it has no version yet: its trainer makes version 0 (workers/train.ts), or one elsewhere registers it (`register` of the Python client, POST /v1/training/policies)',
     );
   if (counts.runs === 0)
     return say(

@@ -261,6 +261,23 @@ class Recording(RecordingCase):
         self.assertEqual((third["tokens"]["before"], third["tokens"]["keep"]), (5, 2))
         self.assertEqual([message["role"] for message in third["messages"]], ["user", "assistant", "user"])
 
+    def test_an_empty_observation_is_an_empty_message_of_the_conversation_as_the_server_composes_it(self):
+        with self.db.run("r", policy="p") as run:
+            episode = run.episode(er.Task("question", instruction="be brief"))
+            episode.step("one", "", prompt_ids=[1], ids=[2])
+            episode.step("two", "", prompt_ids=[1, 2], ids=[3])
+            episode.step("three", prompt_ids=[1, 2, 3], ids=[4])
+            episode.finish()
+            blank = run.episode(er.Task("", alias="t", instruction="be brief"))
+            blank.step("one", prompt_ids=[1], ids=[2])
+            blank.finish()
+        *of_one, last = self.installation.of("PromptShown")
+        roles = [(prompt["base"] and prompt["base"]["messages"], [message["role"] for message in prompt["messages"]]) for prompt in of_one]
+        self.assertEqual(roles, [(None, ["system", "user"]), (2, ["assistant", "user"]), (4, ["assistant", "user"])])
+        empty = {"role": "user", "parts": [{"kind": "text", "blocks": []}]}
+        self.assertEqual([prompt["messages"][1] for prompt in of_one[1:]], [empty, empty])
+        self.assertEqual(last["messages"][1:], [empty])
+
     def test_the_renderer_of_a_run_is_kept_with_it_and_a_file_that_is_none_is_refused(self):
         file = Path(self.folder, "gauge-view.js")
         source = "export const render = ({ steps, at }) => `é ${steps[at].observation}`;\n"

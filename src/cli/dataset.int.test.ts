@@ -149,13 +149,23 @@ test('espalier import reads a search tree of the published program, and pairs ar
   ]);
 }, 60_000);
 
-test('an import of a file of others names, on stderr, what its form does not keep, and one of events names nothing', async () => {
+test('an import of a file of others names, on stderr and in --json, what it does not keep, and one of events names nothing', async () => {
   const [chat, events] = [file('chat.json'), file('events.jsonl')];
   writeFileSync(chat, '{"messages":[{"role":"user","content":"1+1?"},{"role":"assistant","content":"2"}]}\n');
   const imported = await runEspalier(['import', chat], env);
   expect(imported.stdout).toContain('1 trees, 1 rollouts, 1 steps');
   expect(imported.stderr).toContain('note: not kept, where the file was made of a record: token ids, rewards of single steps');
   expect((await runEspalier(['export', '--run', runId, '--format', 'jsonl', '--out', events], env)).code).toBe(0);
+  const noted = file('noted.jsonl');
+  const messages = [
+    { role: 'user', content: '1+2?' },
+    { role: 'assistant', content: '3' },
+  ];
+  writeFileSync(noted, `${JSON.stringify({ messages, tools: [{ name: 'look' }] })}\n`);
+  const { code, stderr } = await runEspalier(['import', noted], env);
+  expect([code, stderr]).toEqual([0, expect.stringContaining('note: 1 row (line 1): tools is not read and not kept')]);
+  const { notes } = JSON.parse(await done('--json', 'import', noted));
+  expect(notes).toMatchObject([{ kind: 'field-not-read', field: 'tools', rows: 1, firstLine: 1 }]);
   expect((await runEspalier(['import', events], env)).stderr).not.toContain('not kept');
 });
 

@@ -91,6 +91,9 @@ export function addImport(program: Command): void {
           `${file}: ${report.trees} trees, ${report.rollouts} rollouts, ${report.steps} steps in ${report.events} events${again}`,
         );
         say(`run ${report.runs.join(', ')}`);
+        if (report.withoutConversation > 0)
+          note(`note: ${report.withoutConversation} items name a task and hold no conversation; they are passed over`);
+        for (const { message } of report.notes) note(`note: ${message}`);
         const notKept = NOT_KEPT[report.source];
         if (notKept !== null)
           note(`note: not kept, where the file was made of a record: ${notKept}; events (jsonl) hold everything`);

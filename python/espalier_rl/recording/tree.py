@@ -51,16 +51,17 @@ class Place:
         return {name: image_id for place in self.path() for name, image_id in place.images.items()}
 
     def conversation(self) -> list[Message]:
-        """Returns the conversation up to here: the instruction, the first observation, then what was said and what followed."""
+        """Returns the conversation up to here: the instruction, the first observation, then what was said and what followed. An empty
+        observation is an empty message of the user, as the server composes it: no reply follows a reply. An empty instruction is none."""
         messages: list[Message] = []
         for place in self.path():
             if place.parent is not None or place.response:
                 role = "assistant" if place.parent else "system"
                 messages.append({"role": role, "parts": [{"kind": "text", "text": storable(place.response)}]})
-            if place.observation or place.pictures:
-                parts: list[Json] = [{"kind": "text", "text": storable(place.observation)}] if place.observation else []
-                parts += [{"kind": "image", "imageId": picture["imageId"]} for picture in place.pictures]
-                messages.append({"role": "user", "parts": parts})
+            parts: list[Json] = [{"kind": "image", "imageId": picture["imageId"]} for picture in place.pictures]
+            if place.observation or not parts:
+                parts.insert(0, {"kind": "text", "text": storable(place.observation)})
+            messages.append({"role": "user", "parts": parts})
         return messages
 
 

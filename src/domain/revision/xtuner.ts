@@ -15,6 +15,11 @@ export interface XtunerConversation {
   readonly conversation: readonly XtunerTurn[];
 }
 
+/** Finds the first reply that follows no message of the user, which xtuner has no turn for; -1 where there is none. */
+export function replyWithoutUser(messages: readonly LossMessage[]): number {
+  return messages.findIndex(({ role }, i) => role === 'assistant' && messages[i - 1]?.role !== 'user');
+}
+
 /**
  * Converts the messages of a row for xtuner (specification of Agent-R, §2.8): the first turn holds the system text, then every
  * reply is the output to the message before it. An observation that nothing answers is left out.

@@ -1,6 +1,7 @@
 import { pictureIds, type ShownMessage } from '../../../domain/dataset/shown-rows.ts';
 import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
 import type { LossMessage } from '../../../domain/revision/splice.ts';
+import { replyWithoutUser, toXtuner, type XtunerConversation } from '../../../domain/revision/xtuner.ts';
 import type { Picture } from '../../../projections/images/draw-picture.ts';
 import { DatasetError } from '../dataset-error.ts';
 
@@ -52,6 +53,18 @@ export function lossMessages(messages: readonly ShownMessage[], place: string): 
     const message = { role: role === 'tool' ? ('user' as const) : role, content: textOf(parts) };
     return weight === undefined ? message : { ...message, loss: weight === 1 };
   });
+}
+
+/** Writes messages as xtuner takes them. @throws DatasetError `picture`, `no-turn`: there is no place for it. */
+export function xtunerConversation(shown: readonly ShownMessage[], place: string): XtunerConversation {
+  const messages = lossMessages(shown, place);
+  const reply = replyWithoutUser(messages);
+  if (reply >= 0)
+    throw new DatasetError(
+      'no-turn',
+      `${place}: message ${reply} of its prompt is a reply that follows no message of the user, and xtuner has turns of a message and its reply alone; export --format openai or trl, or leave the run out by a filter`,
+    );
+  return toXtuner(messages, 'keep');
 }
 
 const MARK = '<image>';

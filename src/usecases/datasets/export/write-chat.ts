@@ -1,9 +1,8 @@
 import { pictureIds } from '../../../domain/dataset/shown-rows.ts';
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
-import { toXtuner } from '../../../domain/revision/xtuner.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
-import { lossMessages, partMessages } from './message-forms.ts';
+import { partMessages, xtunerConversation } from './message-forms.ts';
 import { picturesNamed } from './row-metadata.ts';
 import { imagesColumn, type PictureShelf, picturesIn, type ShownExample, shownExamples } from './shown-examples.ts';
 
@@ -27,7 +26,7 @@ export async function chatBodies(
     if (kind === 'trl') bodies.push(...(await completionBodies(example, says, shelf)));
     else
       bodies.push({
-        ...toXtuner(lossMessages(example.row.messages, place), 'keep'),
+        ...xtunerConversation(example.row.messages, place),
         ...(says ? { metadata: example.metadata } : {}),
       });
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { wellFormed } from '../../../events/well-formed.ts';
+import type { RowNote } from './row-note.ts';
 
 /** One episode of an AgentTraj file, in our words. */
 export interface Episode {
@@ -31,7 +32,7 @@ export interface EpisodeTurn {
 }
 
 export type ParsedItem =
-  | { readonly kind: 'episode'; readonly episode: Episode }
+  | { readonly kind: 'episode'; readonly episode: Episode; readonly notes?: readonly RowNote[] }
   | { readonly kind: 'no-conversation' } // items of AgentEval name a task and hold no trajectory
   | { readonly kind: 'refused'; readonly reason: string };
 

@@ -14,6 +14,7 @@ import { detectForm, itemFormOf } from './forms/item-form.ts';
 import type { ItemFormName } from './forms/item-of-file.ts';
 import { readObjects } from './forms/read-objects.ts';
 import { isParquet } from './forms/verl-steps.ts';
+import type { ImportNote } from './import-notes.ts';
 import { chunkDrafts, type LinedDraft } from './lined-draft.ts';
 import { surveyAgentTraj } from './survey-agent-traj.ts';
 
@@ -50,6 +51,8 @@ export interface ImportReport {
   readonly alreadyThere: number;
   /** Items that name a task without a conversation (AgentEval): passed over. */
   readonly withoutConversation: number;
+  /** What of files of others is not kept as it is, by what it is. */
+  readonly notes: readonly ImportNote[];
   /** The last record appended in each partition: wait for them to read what was imported. */
   readonly receipts: readonly Receipt[];
 }
@@ -95,18 +98,19 @@ export async function importTrajectories(options: ImportOptions): Promise<Import
 interface ImportPlan {
   readonly source: ImportReport['source'];
   readonly withoutConversation: number;
+  readonly notes: readonly ImportNote[];
   /** Reads the file from its beginning. */
   drafts(): AsyncGenerator<LinedDraft>;
 }
 
 async function planSearches({ source, agentTraj }: ImportOptions): Promise<ImportPlan> {
   const survey = await surveyAgentR(source, agentTraj);
-  return { source: 'agent-r', withoutConversation: 0, drafts: () => agentRDrafts(survey, agentTraj) };
+  return { source: 'agent-r', withoutConversation: 0, notes: [], drafts: () => agentRDrafts(survey, agentTraj) };
 }
 
 async function planImport({ source, form: asked, agentTraj, blobs }: ImportOptions): Promise<ImportPlan> {
   if (asked === 'detect' && !(await isParquet(source)) && isEventFile(await firstObject(source)))
-    return { source: 'events', withoutConversation: 0, drafts: () => eventFileDrafts(source, blobs) };
+    return { source: 'events', withoutConversation: 0, notes: [], drafts: () => eventFileDrafts(source, blobs) };
   const form = asked === 'detect' || asked === 'agent-r' ? await detectForm(source) : itemFormOf(asked);
   const survey = await surveyAgentTraj(form, source, agentTraj);
   if (survey.episodes.size === 0)
@@ -115,9 +119,9 @@ async function planImport({ source, form: asked, agentTraj, blobs }: ImportOptio
       `${source} holds no conversation (${survey.withoutConversation} items without one); nothing to import`,
     );
   const options = { ...agentTraj, runId: agentTrajRunId(form, survey, agentTraj) };
-  const { withoutConversation } = survey;
+  const { withoutConversation, notes } = survey;
   const name = form.name === 'sharegpt' ? 'agent-traj' : form.name;
-  return { source: name, withoutConversation, drafts: () => agentTrajDrafts(form, source, survey, options) };
+  return { source: name, withoutConversation, notes, drafts: () => agentTrajDrafts(form, source, survey, options) };
 }
 
 async function firstObject(path: string): Promise<unknown> {
@@ -167,6 +171,7 @@ class Counter {
       events: this.events,
       alreadyThere: this.events - this.#appended,
       withoutConversation: this.#plan.withoutConversation,
+      notes: this.#plan.notes,
       receipts: [...this.#receipts.values()],
     };
   }

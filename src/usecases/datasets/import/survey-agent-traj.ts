@@ -3,6 +3,7 @@ import { derivedId } from '../../../events/derived-id.ts';
 import type { Episode } from './agent-traj-item.ts';
 import type { AgentTrajOptions } from './agent-traj-options.ts';
 import type { ItemForm } from './forms/item-of-file.ts';
+import { type ImportNote, NoteCounter } from './import-notes.ts';
 import { badRow } from './read-rows.ts';
 
 /** What the whole file says, before any event is made of it. Held in memory: one entry per task. */
@@ -14,6 +15,8 @@ export interface Survey {
   readonly withoutConversation: number;
   /** The one acknowledgement of the file; null when it has none or several. */
   readonly acknowledgement: string | null;
+  /** What of its rows is not kept as it is. */
+  readonly notes: readonly ImportNote[];
 }
 
 /** Reads the file once and checks every row. @throws DatasetError `bad-row` with the line; `cannot-read`. */
@@ -22,6 +25,7 @@ export async function surveyAgentTraj(form: ItemForm, path: string, options: Age
   const episodes = new Map<string, number>();
   const environments = new Set<string>();
   const acknowledgements = new Set<string | null>();
+  const notes = new NoteCounter();
   let withoutConversation = 0;
   for await (const { line, parsed } of form.items(path, options, hash)) {
     if (parsed.kind === 'refused') throw badRow(path, line, parsed.reason);
@@ -30,6 +34,7 @@ export async function surveyAgentTraj(form: ItemForm, path: string, options: Age
       continue;
     }
     const { episode } = parsed;
+    notes.add(line, parsed.notes ?? []);
     const key = taskKey(episode);
     episodes.set(key, (episodes.get(key) ?? 0) + 1);
     environments.add(episode.environment);
@@ -42,6 +47,7 @@ export async function surveyAgentTraj(form: ItemForm, path: string, options: Age
     episodes,
     withoutConversation,
     acknowledgement: acknowledgements.size === 1 ? only : null,
+    notes: notes.finish(),
   };
 }
 

@@ -1,11 +1,10 @@
 import { shareGptTurns, weightedChat } from '../../../domain/dataset/chat.ts';
 import { type PromptSource, type ShownMessage, shownRows } from '../../../domain/dataset/shown-rows.ts';
 import { textMessage } from '../../../domain/prompts/same-message.ts';
-import { toXtuner } from '../../../domain/revision/xtuner.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { ChatTokenizer } from '../export/chat-tokenizer.ts';
-import { lossMessages, openaiMessages, partMessages } from '../export/message-forms.ts';
+import { openaiMessages, partMessages, xtunerConversation } from '../export/message-forms.ts';
 import { partOf, picturesNamed, type RowSaid } from '../export/row-metadata.ts';
 import { imagesColumn, type PictureShelf, picturesIn, type ShownExample } from '../export/shown-examples.ts';
 import { refuseUnsaid, shownSteps } from '../export/shown-steps.ts';
@@ -122,7 +121,7 @@ async function bodyOf(
   shelf: PictureShelf,
 ): Promise<ExampleBody> {
   const place = placeOf({ source });
-  if (kind === 'xtuner') return { body: toXtuner(lossMessages(row.messages, place), 'keep'), said: metadata };
+  if (kind === 'xtuner') return { body: xtunerConversation(row.messages, place), said: metadata };
   const pictures = await picturesIn(row.messages, stepIds, shelf);
   const said = { ...metadata, ...picturesNamed(pictures, shelf.pictures) };
   if (kind === 'openai') return { body: { messages: openaiMessages(row.messages, pictures, shelf.pictures.any) }, said };

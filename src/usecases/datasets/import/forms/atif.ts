@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { openSha256 } from '../../../../digest/sha256.ts';
 import { wellFormed } from '../../../../events/well-formed.ts';
 import type { EpisodeTurn, ParsedItem } from '../agent-traj-item.ts';
-import { callText, chatEpisode, refusedShape } from './chat-episode.ts';
+import { characterNotes } from '../row-note.ts';
+import { withNotes } from '../with-notes.ts';
+import { callText, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
 import type { ItemForm } from './item-of-file.ts';
 import { readObjects } from './read-objects.ts';
 
@@ -46,7 +48,9 @@ type Step = z.infer<typeof step>;
 
 /** Reads trajectories of ATIF 1.x: one per line, or the file that Harbor writes (`trajectory.json`). */
 export const readAtif: ItemForm['items'] = async function* items(path, { environment }, hash = openSha256()) {
-  for await (const { line, value } of readObjects(path, hash)) yield { line, parsed: parseAtif(value, environment) };
+  for await (const { line, value } of readObjects(path, hash)) {
+    yield { line, parsed: withNotes(parseAtif(value, environment), characterNotes(value)) };
+  }
 };
 
 /**
@@ -86,11 +90,12 @@ export function parseAtif(value: unknown, environment: string | null): ParsedIte
   const policy = said
     ? { policyId: said.policy.id, version: said.policy.version }
     : { policyId: agent.model_name ?? agent.name, version: 0 };
-  const read = chatEpisode(messages, {
+  const facts = {
     ...{ environment: environment ?? said?.environment ?? agent.name, reward: said ? null : (extra?.reward ?? null), policy },
     ...(said ? { alias: said.alias, success: said.success, outcome: said.outcome } : {}),
     ...(said ? { rewards: said.rewards.map(({ component, value, step: at }) => ({ component, value, turn: at })) } : {}),
-  });
+  };
+  const read = chatEpisode(messages, facts, namesIn('steps'));
   if (read.kind !== 'episode') return read;
   const turns = read.episode.turns.map((turn, i): EpisodeTurn => ({ ...turn, ...tokensOf(replies[i]) }));
   return { kind: 'episode', episode: { ...read.episode, turns } };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { sha256Hex } from '../../../../digest/sha256.ts';
+import { cutText } from '../../../../domain/text/cut-text.ts';
 import type { Episode, EpisodeTurn, ParsedItem } from '../agent-traj-item.ts';
 
 const part = z.union([z.string(), z.looseObject({ type: z.string().optional(), text: z.string().nullish() })]);
@@ -23,21 +24,53 @@ export type ChatFacts = Partial<Omit<Episode, 'instruction' | 'acknowledgement' 
 
 const FIRST = ['system', 'developer'];
 
+/** What chats call who speaks: people, the model, and tools (by the templates of OpenAI, Llama, GLM and OLMo). */
+export const CHAT_ROLES: readonly string[] = [
+  ...FIRST,
+  'user',
+  'assistant',
+  'tool',
+  'function',
+  'ipython',
+  'observation',
+  'environment',
+];
+
+/** How a file names its messages, and the one with a place among those given: a refusal says it. */
+export interface ChatNames {
+  readonly all: string;
+  at(place: number): string;
+}
+const MESSAGES = namesIn('messages');
+
 /**
  * Reads a chat as a trajectory: what the system says is the instruction, what comes before the first reply the first observation,
  * each reply of the assistant a step, what people and tools say behind it its observation. A call of a tool is written into the
- * reply as chat templates do (`<tool_call>`). A reply with weight 0 is context.
+ * reply as chat templates do (`<tool_call>`). A reply with weight 0 is context. Refused are a chat without a reply and a role
+ * that nobody knows: who imports would miss the one, and train on the other as on what a person said.
  */
-export function chatEpisode(messages: Chat, facts: ChatFacts): ParsedItem {
+export function chatEpisode(messages: Chat, facts: ChatFacts, names = MESSAGES): ParsedItem {
   const opening = messages.findIndex(({ role }) => role === 'assistant');
-  if (opening < 0) return { kind: 'no-conversation' };
+  const stranger = messages.findIndex(({ role }) => !CHAT_ROLES.includes(role));
+  if (stranger >= 0) {
+    const role = JSON.stringify(cutText(messages[stranger]?.role ?? '', 50));
+    return {
+      kind: 'refused',
+      reason: `${names.at(stranger)}.role: ${role} is none of ${CHAT_ROLES.join(', ')}; write it as one of them, or leave the row out`,
+    };
+  }
+  if (opening < 0)
+    return {
+      kind: 'refused',
+      reason: `${names.all}: holds no reply of an assistant, and a trajectory is made of replies; add what was answered, or leave the row out`,
+    };
   const shown = messages.findIndex(
     ({ content }) => typeof content !== 'string' && content?.some((each) => textIn(each) === null),
   );
   if (shown >= 0)
     return {
       kind: 'refused',
-      reason: `messages.${shown}.content: holds a part that is no text; an import takes texts alone, so leave the row out, or export events (jsonl)`,
+      reason: `${names.at(shown)}.content: holds a part that is no text; an import takes texts alone, so leave the row out, or export events (jsonl)`,
     };
   const before = messages.slice(0, opening);
   const said = (some: Chat) =>
@@ -48,13 +81,13 @@ export function chatEpisode(messages: Chat, facts: ChatFacts): ParsedItem {
   const instruction = said(before.filter(({ role }) => FIRST.includes(role)));
   const firstObservation = said(before.filter(({ role }) => !FIRST.includes(role)));
   if (firstObservation === '' && instruction === '')
-    return { kind: 'refused', reason: 'messages: nothing precedes the first reply; a trajectory begins with what was asked' };
+    return { kind: 'refused', reason: `${names.all}: nothing precedes the first reply; a trajectory begins with what was asked` };
   const turns: (Omit<EpisodeTurn, 'observation'> & { observation: Chat })[] = [];
   for (const [i, each] of messages.slice(opening).entries()) {
     if (FIRST.includes(each.role))
       return {
         kind: 'refused',
-        reason: `messages.${opening + i}: a ${each.role} message follows a reply; put it first, or make it a user message`,
+        reason: `${names.at(opening + i)}: a ${each.role} message follows a reply; put it first, or make it a user message`,
       };
     if (each.role === 'assistant') turns.push({ response: textOf(each), observation: [], trained: each.weight !== 0 });
     else turns.at(-1)?.observation.push(each);
@@ -95,6 +128,11 @@ function argumentsOf(given: unknown): unknown {
   } catch {
     return given;
   }
+}
+
+/** Names messages by a field that holds them all. */
+export function namesIn(all: string): ChatNames {
+  return { all, at: (place) => `${all}.${place}` };
 }
 
 /** Makes the refusal of a row that does not have its shape. */

@@ -23,6 +23,13 @@ async function exported(name: string, format: ExportFormat) {
 }
 const steps = () => shop.db.selectFrom('steps').selectAll().where('depth', '>', 0).orderBy('depth').execute();
 
+const asked = (reply: string) => ({
+  messages: [
+    { role: 'user', content: 'q' },
+    { role: 'assistant', content: reply },
+  ],
+});
+
 /** Two rollouts of a task: one of a guide's step and two of its own with tokens, and one that fails. */
 function recorded(): EventBuilder {
   const builder = new EventBuilder('forms');
@@ -97,6 +104,7 @@ describe('files of others', () => {
       await shop.startAgain();
       const report = await shop.importing({ source: shop.path('before') });
       expect(report.source).toBe(form === 'sharegpt' ? 'agent-traj' : form);
+      expect(report.notes).toEqual([]);
       const after = await exported('after', format);
       expect(after.map(withoutIds)).toEqual(before.map(withoutIds));
       expect(after).toHaveLength(2);
@@ -113,7 +121,9 @@ describe('files of others', () => {
       const before = await exported('before', format);
       expect(before).toHaveLength(count);
       await shop.startAgain();
-      expect(await shop.importing({ source: shop.path('before') })).toMatchObject({ source: 'verifiers', rollouts: count });
+      expect(await shop.importing({ source: shop.path('before') })).toMatchObject({
+        ...{ source: 'verifiers', rollouts: count, notes: [] },
+      });
       const after = await exported('after', format);
       expect(after.map(withoutIds)).toEqual(before.map(withoutIds));
     },
@@ -292,7 +302,12 @@ describe('files of others', () => {
     [
       'a picture in a chat',
       [
-        { messages: [] },
+        {
+          messages: [
+            { role: 'user', content: 'q' },
+            { role: 'assistant', content: 'a' },
+          ],
+        },
         {
           messages: [
             { role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] },
@@ -314,6 +329,36 @@ describe('files of others', () => {
         },
       ],
       'source line 1: step 2: 2 completion_token_ids and 1 logprobs; give one of each',
+    ],
+    [
+      'a chat without a reply',
+      [asked('a'), { messages: [{ role: 'user', content: 'q' }] }],
+      'source line 2: messages: holds no reply of an assistant, and a trajectory is made of replies; add what was answered, or leave the row out; nothing was imported',
+    ],
+    ['a chat without a message', [asked('a'), { messages: [] }], 'source line 2: messages: holds no reply of an assistant'],
+    [
+      'a role that nobody knows',
+      [
+        asked('a'),
+        {
+          messages: [
+            { role: 'user', content: 'q' },
+            { role: 'assistant', content: 'a' },
+            { role: 'robot', content: 'b' },
+          ],
+        },
+      ],
+      'source line 2: messages.2.role: "robot" is none of system, developer, user, assistant, tool,',
+    ],
+    [
+      'a conversation of ShareGPT without a reply',
+      [{ system: 's', conversations: [{ from: 'human', value: 'q' }] }],
+      'source line 1: conversations: holds no reply of an assistant',
+    ],
+    [
+      'a completion without a reply',
+      [{ prompt: 'q', completion: [{ role: 'robot', content: 'a' }] }],
+      'source line 1: completion.0.role: "robot" is none of',
     ],
     ['an unknown form', [{ text: 'x', label: 1 }], 'its first row has text, label; name one by --format'],
   ])('%s is refused with its line and the remedy, and nothing is imported', async (_, rows, message) => {

@@ -1,7 +1,9 @@
 import { openSha256 } from '../../../../digest/sha256.ts';
 import { wellFormed } from '../../../../events/well-formed.ts';
 import { readRows } from '../read-rows.ts';
-import { type Chat, callText, chat, chatEpisode, refusedShape } from './chat-episode.ts';
+import { characterNotes, type RowNote } from '../row-note.ts';
+import { withNotes } from '../with-notes.ts';
+import { CHAT_ROLES, type Chat, callText, chat, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
 import type { ItemForm } from './item-of-file.ts';
 import { isObject } from './read-objects.ts';
 
@@ -30,9 +32,11 @@ export function isTraceLine(first: Readonly<Record<string, unknown>>): boolean {
  */
 export const readTrace: ItemForm['items'] = async function* items(path, { environment }, hash = openSha256()) {
   const messages: unknown[] = [];
+  const notes: RowNote[] = [];
   let session = '';
   for await (const { value } of readRows(path, hash)) {
     const line = wellFormed(value).value;
+    if (notes.length === 0) notes.push(...characterNotes(value));
     if (!isObject(line)) continue;
     session ||= sessionOf(line);
     const said = messageOf(line);
@@ -50,10 +54,8 @@ export const readTrace: ItemForm['items'] = async function* items(path, { enviro
     yield { line: 1, parsed: refusedShape(parsed.error) };
     return;
   }
-  yield {
-    line: 1,
-    parsed: chatEpisode(parsed.data as Chat, { environment: environment ?? 'trace', ...(session ? { alias: session } : {}) }),
-  };
+  const facts = { environment: environment ?? 'trace', ...(session ? { alias: session } : {}) };
+  yield { line: 1, parsed: withNotes(chatEpisode(parsed.data as Chat, facts, namesIn('the session')), notes) };
 };
 
 function sessionOf(line: Readonly<Record<string, unknown>>): string {
@@ -82,14 +84,17 @@ function said(message: Readonly<Record<string, unknown>>): Said | null {
   const { role, content } = message;
   if (typeof role !== 'string') return null;
   const text = contentOf(content);
-  return text === '' ? null : { role: role === 'toolResult' ? 'tool' : role, content: text };
+  if (text === '') return null;
+  // Pi has roles for its own commands and summaries (`bashExecution`, `branchSummary`); its model is shown them as the user's
+  const shown = CHAT_ROLES.includes(role) ? role : 'user';
+  return { role: role === 'toolResult' ? 'tool' : shown, content: text };
 }
 
 function saidByCodex(payload: Readonly<Record<string, unknown>>): Said | null {
   const { type, role, content, name, output } = payload;
   if (type === 'message' && typeof role === 'string') {
     const text = contentOf(content);
-    return text === '' || role === 'developer' ? null : { role, content: text };
+    return text === '' || role === 'developer' ? null : { role: CHAT_ROLES.includes(role) ? role : 'user', content: text };
   }
   if (type === 'function_call' && typeof name === 'string')
     return { role: 'assistant', content: callText(name, payload.arguments) };

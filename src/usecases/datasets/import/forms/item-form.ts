@@ -3,6 +3,8 @@ import { DatasetError } from '../../dataset-error.ts';
 import type { ParsedItem } from '../agent-traj-item.ts';
 import type { AgentTrajOptions } from '../agent-traj-options.ts';
 import { readRows } from '../read-rows.ts';
+import { characterNotes } from '../row-note.ts';
+import { withNotes } from '../with-notes.ts';
 import { readAtif } from './atif.ts';
 import { isTraceLine, readTrace } from './hf-trace.ts';
 import { ITEM_FORMS, type ItemForm, type ItemFormName, type ItemOfFile } from './item-of-file.ts';
@@ -16,7 +18,8 @@ type ParseRow = (value: unknown, environment: string | null) => ParsedItem;
 
 function rowsBy(parse: ParseRow): ItemForm['items'] {
   return async function* items(path, { environment }, hash) {
-    for await (const { line, value } of readRows(path, hash)) yield { line, parsed: parse(value, environment) };
+    for await (const { line, value } of readRows(path, hash))
+      yield { line, parsed: withNotes(parse(value, environment), characterNotes(value)) };
   };
 }
 
@@ -78,7 +81,7 @@ async function* readShareGpt(path: string, { environment }: AgentTrajOptions, ha
   for await (const { line, value } of readRows(path, hash)) {
     items ??= isObject(value) && 'item_id' in value;
     const parse = items && !opensWithSystem(value) ? parseAgentTrajRow : parseShareGptRow;
-    yield { line, parsed: parse(value, environment) };
+    yield { line, parsed: withNotes(parse(value, environment), characterNotes(value)) };
   }
 }
 

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { wellFormed } from '../../../../events/well-formed.ts';
 import { type ParsedItem, parseAgentTrajItem } from '../agent-traj-item.ts';
+import { type RowNote, unreadNotes } from '../row-note.ts';
+import { withNotes } from '../with-notes.ts';
 import { type ChatFacts, chat, chatEpisode, refusedShape } from './chat-episode.ts';
+import { chatNotes } from './chat-notes.ts';
 import { isObject } from './read-objects.ts';
 
 /** `metadata` of our own files, of this version (`scores`, `result`) and of those before (`return`, `success`). */
@@ -27,11 +30,15 @@ const shared = z.looseObject({
   metadata: z.unknown().optional(),
 });
 
-/** Reads `{"messages": […]}`: our own file, one of OpenAI's fine-tuning, or any chat. Other fields are passed over. */
+/** Reads `{"messages": […]}`: our own file, one of OpenAI's fine-tuning, or any chat. Other fields are passed over, and noted. */
 export function parseMessagesRow(value: unknown, environment: string | null): ParsedItem {
   const parsed = row.safeParse(wellFormed(value).value);
   if (!parsed.success) return refusedShape(parsed.error);
-  return chatEpisode(parsed.data.messages, factsOf(parsed.data.metadata, parsed.data.id, environment));
+  const { messages, metadata, id } = parsed.data;
+  return withNotes(chatEpisode(messages, factsOf(metadata, id, environment)), [
+    ...chatNotes(messages),
+    ...unreadNotes(parsed.data, ['messages', 'id', ...readMetadata(metadata)]),
+  ]);
 }
 
 const ROLES: Readonly<Record<string, string>> = {
@@ -45,6 +52,9 @@ const ROLES: Readonly<Record<string, string>> = {
     function_call: 'assistant',
   },
 };
+
+const SHARED = ['conversations', 'item_id', 'id', 'system', 'reward', 'success'];
+const FUNCTION_CALL: RowNote = { kind: 'role-not-kept', field: 'function_call' };
 
 /** Reads a ShareGPT conversation, `loss: false` on replies that are context. */
 export function parseShareGptRow(value: unknown, environment: string | null): ParsedItem {
@@ -63,10 +73,18 @@ export function parseShareGptRow(value: unknown, environment: string | null): Pa
     content,
     ...(loss === false ? { weight: 0 } : {}),
   }));
+  const before = system ? 1 : 0;
   const said = system ? [{ role: 'system', content: system }, ...messages] : messages;
+  const names = { all: 'conversations', at: (place: number) => `conversations.${place - before}` };
   const facts = factsOf(metadata, item ?? id, environment);
   const known = success === null || success === undefined ? {} : { success: Boolean(success) };
-  return chatEpisode(said, { ...facts, ...known, ...(typeof reward === 'number' ? { reward } : {}) });
+  const scored = typeof reward === 'number' ? { reward } : {};
+  return withNotes(chatEpisode(said, { ...facts, ...known, ...scored }, names), [
+    ...(conversations.some(({ from }) => from === 'function_call') ? [FUNCTION_CALL] : []),
+    ...conversations.flatMap((each) => unreadNotes(each, ['from', 'value', 'loss'], 'conversations[].')),
+    ...chatNotes(said),
+    ...unreadNotes(parsed.data, [...SHARED, ...readMetadata(metadata)]),
+  ]);
 }
 
 /**
@@ -75,12 +93,14 @@ export function parseShareGptRow(value: unknown, environment: string | null): Pa
  */
 export function parseAgentTrajRow(value: unknown, environment: string | null): ParsedItem {
   const own = isObject(value) ? ours.safeParse(value.metadata) : null;
-  if (!own?.success || own.data.scores === undefined) return parseAgentTrajItem(value, environment);
+  if (!own?.success || own.data.scores === undefined)
+    return withNotes(parseAgentTrajItem(value, environment), unreadNotes(value, SHARED));
   const parsed = parseAgentTrajItem(value, environment ?? own.data.environment.name);
   if (parsed.kind !== 'episode') return parsed;
   const { policy, result } = own.data;
   const success = parsed.episode.success ?? successOf(result);
-  return { kind: 'episode', episode: { ...parsed.episode, success, policy: { policyId: policy.id, version: policy.version } } };
+  const episode = { ...parsed.episode, success, policy: { policyId: policy.id, version: policy.version } };
+  return withNotes({ kind: 'episode', episode }, unreadNotes(value, [...SHARED, 'metadata']));
 }
 
 /** What a row says of its task and policy: in `metadata` where it is one of ours. */
@@ -98,6 +118,11 @@ export function factsOf(metadata: unknown, id: string | number | undefined, envi
     policy: { policyId: policy.id, version: policy.version },
     ...named,
   };
+}
+
+/** `metadata` of ours is read; another's may be anything. */
+export function readMetadata(metadata: unknown): readonly string[] {
+  return ours.safeParse(metadata).success ? ['metadata'] : [];
 }
 
 function successOf(result: 'success' | 'failure' | 'unknown' | undefined): boolean | null {

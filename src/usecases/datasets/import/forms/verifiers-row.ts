@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { wellFormed } from '../../../../events/well-formed.ts';
 import type { ParsedItem } from '../agent-traj-item.ts';
+import { unreadNotes } from '../row-note.ts';
+import { withNotes } from '../with-notes.ts';
 import { type Chat, chat, chatEpisode, refusedShape } from './chat-episode.ts';
+import { chatNotes } from './chat-notes.ts';
 import { factsOf } from './messages-row.ts';
 
 const said = z.union([z.string(), chat]);
@@ -18,6 +21,10 @@ const row = z.looseObject({
   metadata: z.unknown().optional(),
 });
 
+const READ = ['prompt', 'completion', 'reward', 'example_id', 'task'];
+/** What `trl` and `trl-grpo` have besides; the group, the trajectory and the part are of the record that they are made of. */
+const OURS = ['rewards', 'metadata', 'group', 'trajectory', 'part'];
+
 /**
  * Reads a line of `results.jsonl` as verifiers saves evaluations: `prompt` and `completion` as chats or texts, `reward`,
  * `example_id`; `prompt`, `completion` of other files alike: of TRL, and our own `trl` and `trl-grpo` with what their metadata
@@ -29,17 +36,24 @@ export function parseVerifiersRow(value: unknown, environment: string | null): P
   const { prompt, completion, reward, rewards, example_id: id, task, metadata } = parsed.data;
   const shown = chatOf(prompt, 'user').map((each) => (each.role === 'assistant' ? { ...each, weight: 0 } : each));
   const messages = [...shown, ...chatOf(completion, 'assistant')];
+  const names = {
+    all: 'completion',
+    at: (place: number) => (place < shown.length ? `prompt.${place}` : `completion.${place - shown.length}`),
+  };
+  const notes = chatNotes(messages);
   const own = factsOf(metadata, undefined, environment);
   if (own.policy)
-    return chatEpisode(messages, {
-      ...own,
-      ...(rewards ? { reward: null, rewards: rewards.map((each) => ({ ...each, turn: null })) } : {}),
-    });
+    return withNotes(
+      chatEpisode(
+        messages,
+        { ...own, ...(rewards ? { reward: null, rewards: rewards.map((each) => ({ ...each, turn: null })) } : {}) },
+        names,
+      ),
+      [...notes, ...unreadNotes(parsed.data, [...READ, ...OURS])],
+    );
   const named = environment ?? (typeof task === 'string' && task !== '' && task.length <= 100 ? task : 'verifiers');
-  return chatEpisode(messages, {
-    ...{ environment: named, reward: reward ?? null },
-    ...(id === undefined ? {} : { alias: String(id) }),
-  });
+  const facts = { environment: named, reward: reward ?? null, ...(id === undefined ? {} : { alias: String(id) }) };
+  return withNotes(chatEpisode(messages, facts, names), [...notes, ...unreadNotes(parsed.data, READ)]);
 }
 
 function chatOf(given: string | Chat, role: string): Chat {

@@ -6,7 +6,9 @@ import { wellFormed } from '../../../../events/well-formed.ts';
 import { DatasetError } from '../../dataset-error.ts';
 import { readParquet } from '../../prepare/read-parquet.ts';
 import type { EpisodeTurn, ParsedItem } from '../agent-traj-item.ts';
-import { type Chat, chatEpisode, refusedShape } from './chat-episode.ts';
+import { characterNotes, type RowNote } from '../row-note.ts';
+import { withNotes } from '../with-notes.ts';
+import { type Chat, type ChatFacts, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
 import type { ItemForm } from './item-of-file.ts';
 
 const numbers = z.array(z.number()).nullish();
@@ -52,7 +54,7 @@ export async function isParquet(path: string): Promise<boolean> {
  */
 export const readVerlSteps: ItemForm['items'] = async function* items(path, { environment }, hash = openSha256()) {
   for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
-  let [first, steps]: [number, Row[]] = [1, []];
+  let [first, steps, notes]: [number, Row[], readonly RowNote[]] = [1, [], []];
   let at = 0;
   for await (const value of readParquet(path, COLUMNS)) {
     at += 1;
@@ -63,12 +65,13 @@ export const readVerlSteps: ItemForm['items'] = async function* items(path, { en
       continue;
     }
     if (steps.length > 0 && steps[0]?.traj_uid !== parsed.data.traj_uid) {
-      yield { line: first, parsed: episodeOf(steps, environment) };
-      [first, steps] = [at, []];
+      yield { line: first, parsed: withNotes(episodeOf(steps, environment), notes) };
+      [first, steps, notes] = [at, [], []];
     }
+    notes = [...notes, ...characterNotes(value)];
     steps.push(parsed.data);
   }
-  if (steps.length > 0) yield { line: first, parsed: episodeOf(steps, environment) };
+  if (steps.length > 0) yield { line: first, parsed: withNotes(episodeOf(steps, environment), notes) };
 };
 
 /** @throws DatasetError: files of ours that hold no texts, and of others. */
@@ -104,7 +107,7 @@ function episodeOf(steps: readonly Row[], environment: string | null): ParsedIte
       };
     messages.push(...step.raw_prompt.slice(messages.length), replyOf(step));
   }
-  const read = chatEpisode(messages, {
+  const facts: ChatFacts = {
     ...{ environment: environment ?? last.data_source, alias: last.extra_info.task_alias, reward: null },
     ...{ success: last.success ?? null, outcome: last.outcome },
     policy: { policyId: last.policy_id, version: last.param_version_start },
@@ -112,7 +115,8 @@ function episodeOf(steps: readonly Row[], environment: string | null): ParsedIte
       ...steps.flatMap((step, i) => step.rewards.map((each) => ({ ...each, turn: context + i }))),
       ...last.trajectory_rewards.map((each) => ({ ...each, turn: null })),
     ],
-  });
+  };
+  const read = chatEpisode(messages, facts, namesIn('raw_prompt'));
   if (read.kind !== 'episode') return read;
   const turns = read.episode.turns.map((turn, i) => ({ ...turn, ...tokensOf(steps[i - context]) }));
   return { kind: 'episode', episode: { ...read.episode, turns } };

@@ -1,0 +1,48 @@
+import { type RowNote, unreadNotes } from '../row-note.ts';
+import type { Chat } from './chat-episode.ts';
+
+const READ = ['role', 'content', 'weight', 'tool_calls'];
+const SYSTEM = ['system', 'developer'];
+const KEPT = ['system', 'user', 'assistant'];
+
+/**
+ * Notes what a chat loses as a trajectory, which is replies and one text between them. Tool calls and their results are such a
+ * loss and no fault: data sets are full of them, and the texts are what a model is shown.
+ */
+export function chatNotes(messages: Chat): readonly RowNote[] {
+  const notes: RowNote[] = [];
+  const say = (kind: RowNote['kind'], field: string | null = null) => notes.push({ kind, field });
+  for (const each of messages) {
+    if (each.tool_calls && each.tool_calls.length > 0) say('tool-calls-as-text');
+    if (!KEPT.includes(each.role)) say('role-not-kept', each.role);
+    if (typeof each.weight === 'number' && each.weight !== 0 && each.weight !== 1) say('weight-read-as-1');
+    notes.push(...unreadNotes(each, READ, 'messages[].'));
+  }
+  const blocks = blocksOf(messages);
+  const [opening = [], ...between] = blocks;
+  const system = opening.filter(({ role }) => SYSTEM.includes(role));
+  const shown = opening.filter(({ role }) => !SYSTEM.includes(role));
+  if ([system, shown, ...between].some((block) => block.filter(({ content }) => hasText(content)).length > 1))
+    say('messages-joined');
+  if (
+    opening.findLastIndex(({ role }) => SYSTEM.includes(role)) > opening.findIndex(({ role }) => !SYSTEM.includes(role)) &&
+    shown.length > 0
+  )
+    say('instruction-first');
+  if ([shown, ...between.slice(0, -1)].some((block) => block.length === 0)) say('empty-message-added');
+  return notes;
+}
+
+/** The messages before the first reply, then those behind each. */
+function blocksOf(messages: Chat): readonly Chat[] {
+  const blocks: Chat[number][][] = [[]];
+  for (const each of messages) {
+    if (each.role === 'assistant') blocks.push([]);
+    else blocks.at(-1)?.push(each);
+  }
+  return blocks;
+}
+
+function hasText(content: Chat[number]['content']): boolean {
+  return content !== null && content !== undefined && content.length > 0;
+}

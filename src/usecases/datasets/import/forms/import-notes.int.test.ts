@@ -1,0 +1,122 @@
+import { writeFile } from 'node:fs/promises';
+import { expect, test } from '@jest/globals';
+import { datasetWorkshop } from '../../../../testing/dataset-workshop.ts';
+
+const shop = datasetWorkshop();
+
+const write = (...rows: readonly object[]) =>
+  writeFile(shop.path('source'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+const user = (content: string) => ({ role: 'user', content });
+const reply = (content: string) => ({ role: 'assistant', content });
+const call = { id: 'c1', type: 'function', function: { name: 'look', arguments: '{}' } };
+
+test('a chat with calls of tools is imported, and what it loses is counted by kind with the line of the first', async () => {
+  const messages = [
+    user('q'),
+    { role: 'assistant', content: null, tool_calls: [call] },
+    { role: 'tool', content: 'one', tool_call_id: 'c1' },
+    { role: 'tool', content: 'two', tool_call_id: 'c2' },
+    reply('done'),
+  ];
+  const plain = { messages: [user('other'), reply('a')] };
+  await write(plain, { messages, tools: [{ type: 'function' }] }, { messages, tools: [] });
+  const { notes, rollouts } = await shop.importing();
+  expect(rollouts).toBe(3);
+  expect(notes.map(({ message: _, ...note }) => note)).toEqual([
+    { kind: 'tool-calls-as-text', field: null, rows: 2, firstLine: 2 },
+    { kind: 'role-not-kept', field: 'tool', rows: 2, firstLine: 2 },
+    { kind: 'field-not-read', field: 'messages[].tool_call_id', rows: 2, firstLine: 2 },
+    { kind: 'messages-joined', field: null, rows: 2, firstLine: 2 },
+    { kind: 'field-not-read', field: 'tools', rows: 1, firstLine: 2 },
+  ]);
+  expect(notes[0]?.message).toBe(
+    '2 rows (line 2 is the first): tool_calls are written into the text of the reply as <tool_call>, without their ids',
+  );
+  expect(notes[4]?.message).toBe('1 row (line 2): tools is not read and not kept');
+  expect((await shop.importing()).notes).toEqual(notes);
+});
+
+test.each<[string, object, object]>([
+  ['two messages of the user', { messages: [user('a'), user('b'), reply('c')] }, { kind: 'messages-joined' }],
+  ['two replies in a row', { messages: [user('a'), reply('b'), reply('c')] }, { kind: 'empty-message-added' }],
+  ['a reply to the system alone', { messages: [{ role: 'system', content: 'a' }, reply('b')] }, { kind: 'empty-message-added' }],
+  [
+    'a system message behind one of the user',
+    { messages: [user('a'), { role: 'system', content: 'b' }, reply('c')] },
+    { kind: 'instruction-first' },
+  ],
+  ['a weight of a half', { messages: [user('a'), { ...reply('b'), weight: 0.5 }] }, { kind: 'weight-read-as-1' }],
+  ['a reward', { messages: [user('a'), reply('b')], reward: 1 }, { kind: 'field-not-read', field: 'reward' }],
+  [
+    'metadata of others',
+    { messages: [user('a'), reply('b')], metadata: { a: 1 } },
+    { kind: 'field-not-read', field: 'metadata' },
+  ],
+  ['half a surrogate', { messages: [user('a\ud800'), reply('b')] }, { kind: 'characters-replaced' }],
+  [
+    'a NUL',
+    {
+      conversations: [
+        { from: 'human', value: 'a' },
+        { from: 'gpt', value: 'b\0' },
+      ],
+    },
+    { kind: 'characters-replaced' },
+  ],
+  [
+    'a call of a function in ShareGPT',
+    {
+      conversations: [
+        { from: 'human', value: 'a' },
+        { from: 'function_call', value: '{}' },
+      ],
+    },
+    { kind: 'role-not-kept', field: 'function_call' },
+  ],
+  [
+    'a metric of verifiers',
+    { prompt: 'a', completion: 'b', reward: 1, metrics: { exact: 1 } },
+    { kind: 'field-not-read', field: 'metrics' },
+  ],
+  [
+    'a field of an item of AgentGym',
+    {
+      item_id: 'world_1',
+      conversations: [
+        { from: 'human', value: 'a' },
+        { from: 'gpt', value: 'b' },
+      ],
+      level: 3,
+    },
+    { kind: 'field-not-read', field: 'level' },
+  ],
+])('%s is imported with a note', async (_, row, note) => {
+  await write(row);
+  const { notes } = await shop.importing();
+  expect(notes).toEqual([{ field: null, rows: 1, firstLine: 1, message: expect.stringContaining('1 row (line 1): '), ...note }]);
+});
+
+test('a reward that is not read says which form reads one', async () => {
+  await write({ messages: [user('a'), reply('b')], reward: 1 });
+  const { notes } = await shop.importing();
+  expect(notes[0]?.message).toContain(
+    'so the rollout has no reward from it; --format verifiers reads prompt, completion and reward',
+  );
+  expect(await shop.db.selectFrom('rewards').selectAll().execute()).toEqual([]);
+});
+
+test('a chat that is kept whole has no note', async () => {
+  await write({
+    id: 'a',
+    messages: [{ role: 'system', content: 's' }, user('a'), { ...reply('b'), weight: 0 }, user(''), reply('c')],
+  });
+  expect((await shop.importing()).notes).toEqual([]);
+});
+
+test('a row with any number of fields makes a bounded number of notes', async () => {
+  const many = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`f${i}`, 1]));
+  await write({ messages: [user('a'), reply('b')], ...many });
+  const { notes } = await shop.importing();
+  expect(notes).toHaveLength(101);
+  expect(notes.at(-1)?.message).toBe('1 row (line 1): one of further fields is not read and not kept');
+});

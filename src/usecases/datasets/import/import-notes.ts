@@ -1,0 +1,58 @@
+import type { RowNote, RowNoteKind } from './row-note.ts';
+
+/** What an import of a file changed or left out, in how many rows. */
+export interface ImportNote extends RowNote {
+  readonly rows: number;
+  /** The line of the first of them. */
+  readonly firstLine: number;
+  /** The same as a sentence. */
+  readonly message: string;
+}
+
+const MOST = 100; // names of fields come from the file: a row may have any number of them
+
+/** Counts the notes of rows by what they say. */
+export class NoteCounter {
+  readonly #counts = new Map<string, { readonly note: RowNote; readonly firstLine: number; rows: number }>();
+
+  add(line: number, notes: readonly RowNote[]): void {
+    const seen = new Set<string>(); // one row counts once for each
+    for (const note of notes) {
+      const named = `${note.kind} ${note.field}`;
+      const known = this.#counts.has(named) || this.#counts.size < MOST;
+      const key = known ? named : note.kind;
+      if (seen.has(key)) continue;
+      seen.add(key);
+      const count = this.#counts.get(key);
+      if (count) count.rows += 1;
+      else this.#counts.set(key, { note: known ? note : { ...note, field: null }, firstLine: line, rows: 1 });
+    }
+  }
+
+  finish(): readonly ImportNote[] {
+    return [...this.#counts.values()].map(({ note, rows, firstLine }) => ({
+      ...{ kind: note.kind, field: note.field, rows, firstLine },
+      message: `${rows} ${rows === 1 ? 'row' : 'rows'} (line ${firstLine}${rows === 1 ? '' : ' is the first'}): ${saysOf(note)}`,
+    }));
+  }
+}
+
+function saysOf({ kind, field }: RowNote): string {
+  if (kind === 'field-not-read' && field !== null && REWARDS.has(field))
+    return `${field} is not read here, so the rollout has no reward from it; --format verifiers reads prompt, completion and reward, sharegpt reads reward, and metadata.scores of our own files holds return`;
+  if (kind === 'field-not-read') return `${field ?? 'one of further fields'} is not read and not kept`;
+  if (kind === 'role-not-kept')
+    return `messages of the role ${field} lose their role: exports write what the system says as system, everything else between replies as user`;
+  return SAYS[kind];
+}
+
+const REWARDS = new Set(['reward', 'rewards', 'score', 'scores', 'success']);
+
+const SAYS: Readonly<Record<Exclude<RowNoteKind, 'field-not-read' | 'role-not-kept'>, string>> = {
+  'tool-calls-as-text': 'tool_calls are written into the text of the reply as <tool_call>, without their ids',
+  'messages-joined': 'several messages in a row are one text now, an empty line between them',
+  'instruction-first': 'a system message behind another is put in front',
+  'empty-message-added': 'a reply follows no message of user or tool: exports write an empty message of the user before it',
+  'weight-read-as-1': 'a weight other than 0 and 1 is read as 1',
+  'characters-replaced': 'half surrogates and NUL became U+FFFD, since the record is UTF-8 in Postgres, which holds neither',
+};

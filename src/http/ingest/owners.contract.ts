@@ -4,20 +4,9 @@ import { newId } from '../../events/new-id.ts';
 import { createKey, type NewKey } from '../../postgres/keys.ts';
 import { replaceKey } from '../../postgres/replace-key.ts';
 import { readOwners } from '../../projections/owners/read-owners.ts';
-import { EventBuilder } from '../../testing/event-builder.ts';
+import type { EventBuilder } from '../../testing/event-builder.ts';
 import type { ServeOptions, TestApi } from '../http-testing.ts';
-import { refused } from './ingest-testing.ts';
-
-/** A builder whose ids nobody can compute. */
-class PrivateBuilder extends EventBuilder {
-  readonly #ids = new Map<string, string>();
-  override id(...parts: (string | number)[]): string {
-    const key = JSON.stringify(parts);
-    const id = this.#ids.get(key) ?? newId();
-    this.#ids.set(key, id);
-    return id;
-  }
-}
+import { DrawnBuilder, refused } from './ingest-testing.ts';
 
 /** Describes who may append where, over a log. @param open opens a server with the given options over a log of its own. */
 export function describeOwners(open: (given?: { readonly api: ServeOptions['api'] }) => Promise<TestApi>): void {
@@ -37,7 +26,7 @@ export function describeOwners(open: (given?: { readonly api: ServeOptions['api'
   /** A run of a key of its own, with a tree whose rollout failed, as the read models have it. */
   async function givenVictim(key?: Partial<NewKey>) {
     const { keyId, headers: owner } = await makeKey(key);
-    const builder = new PrivateBuilder();
+    const builder = new DrawnBuilder();
     const runId = builder.run();
     const tree = builder.tree(runId);
     const { rolloutId, steps } = builder.walk(tree, 0, 2, 0);
@@ -89,7 +78,7 @@ export function describeOwners(open: (given?: { readonly api: ServeOptions['api'
       const tree = victim.builder.tree(victim.runId, 'future');
       const opened = last(victim.builder);
       const other = await keyOf();
-      const mine = new PrivateBuilder();
+      const mine = new DrawnBuilder();
       const step = mine.step({ ...tree, runId: mine.run() }, null, tree.rootStepId, 1);
       expect(step).toEqual(expect.any(String));
       await refused(api, () => api.post([mine.events.at(-1) ?? opened], other), 422);
@@ -123,7 +112,7 @@ export function describeOwners(open: (given?: { readonly api: ServeOptions['api'
       const successor = { authorization: `Bearer ${replaced.key}` };
       victim.builder.tree(victim.runId, 'behind');
       expect((await api.post([last(victim.builder)], successor)).status).toBe(200);
-      const own = new PrivateBuilder();
+      const own = new DrawnBuilder();
       const runId = own.run();
       expect((await api.post(own.events, successor)).status).toBe(200);
       own.finishRun(runId);
@@ -176,7 +165,7 @@ export function describeOwners(open: (given?: { readonly api: ServeOptions['api'
 
     test('its ids cannot be computed and taken: an id of version 8 follows from the data of its event', async () => {
       const victim = await givenVictim({ projects: ['atlas'] });
-      const builder = new PrivateBuilder();
+      const builder = new DrawnBuilder();
       const runId = builder.run();
       const tree = { treeId: derivedId('tree', victim.runId, 0, 'a'), rootStepId: builder.id('root') };
       builder.tree(runId, 'a', tree);
@@ -189,7 +178,7 @@ export function describeOwners(open: (given?: { readonly api: ServeOptions['api'
     test('none of its runs can be named as the run that an event belongs to, and one of the own project can', async () => {
       const { runId } = await givenVictim({ projects: ['atlas'] });
       const other = await keyOf({ projects: ['borealis'] });
-      const builder = new PrivateBuilder();
+      const builder = new DrawnBuilder();
       const tree = builder.tree(builder.run());
       const step = builder.step(tree, null, tree.rootStepId, 1);
       expect((await api.post(builder.events, other)).status).toBe(200);
@@ -216,8 +205,8 @@ export function describeOwners(open: (given?: { readonly api: ServeOptions['api'
     });
 
     test('none of its experiments takes up a run, and one of the own project does', async () => {
-      const owner = new PrivateBuilder();
-      const declare = (builder: PrivateBuilder) => {
+      const owner = new DrawnBuilder();
+      const declare = (builder: DrawnBuilder) => {
         const experimentId = builder.id('experiment');
         builder.record('ExperimentDeclared', { experimentId, name: 'sweep', question: '' }, experimentId);
         return experimentId;
@@ -226,11 +215,11 @@ export function describeOwners(open: (given?: { readonly api: ServeOptions['api'
       expect((await api.post(owner.events, await keyOf({ projects: ['atlas'] }))).status).toBe(200);
       const other = await keyOf({ projects: ['borealis'] });
       for (const experimentId of [theirs, derivedId('experiment', 'sweep', '')]) {
-        const builder = new PrivateBuilder();
+        const builder = new DrawnBuilder();
         builder.run('run', { experimentId });
         await refused(api, () => api.post(builder.events, other), 422, { path: 'data.experimentId' });
       }
-      const own = new PrivateBuilder();
+      const own = new DrawnBuilder();
       own.run('run', { experimentId: declare(own) });
       own.run('second', { experimentId: own.id('of another system') });
       expect((await api.post(own.events, other)).status).toBe(200);
@@ -238,7 +227,7 @@ export function describeOwners(open: (given?: { readonly api: ServeOptions['api'
 
     test('a dataset cannot be released from its runs', async () => {
       const { runId } = await givenVictim({ projects: ['atlas'] });
-      const builder = new PrivateBuilder();
+      const builder = new DrawnBuilder();
       const datasetId = builder.id('dataset');
       const release = builder.record(
         'DatasetReleased',
@@ -255,7 +244,7 @@ export function describeOwners(open: (given?: { readonly api: ServeOptions['api'
     test('a payload of its events cannot be named, and one of the own project can', async () => {
       const text = 'secret '.repeat(20_000);
       const owner = await keyOf({ projects: ['atlas'] });
-      const builder = new PrivateBuilder();
+      const builder = new DrawnBuilder();
       const tree = builder.tree(builder.run());
       builder.step(tree, null, tree.rootStepId, 1, { observation: text });
       const { body } = await api.post(builder.events, owner);
@@ -268,7 +257,7 @@ export function describeOwners(open: (given?: { readonly api: ServeOptions['api'
         .executeTakeFirstOrThrow();
       const observation = blobs?.observation;
       if (!observation) throw new Error('a text over 64 KiB is a payload');
-      const reader = new PrivateBuilder();
+      const reader = new DrawnBuilder();
       const mine = reader.tree(reader.run());
       reader.step(mine, null, mine.rootStepId, 1, { observation });
       const other = await keyOf({ projects: ['borealis'] });
@@ -282,7 +271,7 @@ export function describeOwners(open: (given?: { readonly api: ServeOptions['api'
     try {
       const { url } = await idle.serve({ api: { catchUpMs: 50 } });
       const { key } = await createKey(idle.database.db, { name: 'early', scopes: ['ingest'] });
-      const builder = new PrivateBuilder();
+      const builder = new DrawnBuilder();
       builder.run();
       await idle.post(builder.events);
       builder.run('second');

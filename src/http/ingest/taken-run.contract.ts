@@ -2,20 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Envelope } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import { createKey } from '../../postgres/keys.ts';
-import { EventBuilder } from '../../testing/event-builder.ts';
 import type { TestApi } from '../http-testing.ts';
-import { appended, givenRun, refused } from './ingest-testing.ts';
-
-/** A builder whose ids nobody can compute, as those of keys are. */
-class PrivateBuilder extends EventBuilder {
-  readonly #ids = new Map<string, string>();
-  override id(...parts: (string | number)[]): string {
-    const key = JSON.stringify(parts);
-    const id = this.#ids.get(key) ?? newId();
-    this.#ids.set(key, id);
-    return id;
-  }
-}
+import { appended, DrawnBuilder, givenRun, refused } from './ingest-testing.ts';
 
 /**
  * Describes what holds of producers over HTTP that take a run one after the other, over one event log.
@@ -98,7 +86,7 @@ export function describeTakenRuns(open: () => Promise<TestApi>, late: 'refused' 
   });
 
   test('a run is taken by its owner alone, and one that is not on record by nobody', async () => {
-    const builder = new PrivateBuilder('taken');
+    const builder = new DrawnBuilder('taken');
     const runId = builder.run();
     const mine = await createKey(api.database.db, { name: 'mine', scopes: ['ingest'] });
     const other = await createKey(api.database.db, { name: 'other', scopes: ['ingest'] });

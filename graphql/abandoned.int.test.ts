@@ -36,7 +36,9 @@ test('an abandoned batch shows who abandoned it and why, and the account counts 
     batches: {
       nodes: [
         {
-          ...{ id: batchId, state: 'abandoned', update: null },
+          id: batchId,
+          state: 'abandoned',
+          update: null,
           abandonment: { by: 'trainer', reason, abandonedAt: expect.stringMatching(/Z$/) },
           leases: [{ fence: 1, endedBy: 'abandoned', endReason: reason }],
           samples: [{ state: 'abandoned' }, { state: 'abandoned' }],

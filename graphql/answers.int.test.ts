@@ -38,20 +38,33 @@ afterAll(() => api.close());
 function grown(run: string, alias: string, rewards: readonly number[]) {
   const tree = builder.tree(run, alias, {
     task: {
-      ...{ taskId: builder.id('task', alias), environment: 'textcraft', serverFingerprint: 'w', observationHash: 'a'.repeat(64) },
-      ...{ alias, goal: `craft a ${alias}`, depth: alias === 'stick' ? 1 : 2, split: 'test' },
+      taskId: builder.id('task', alias),
+      environment: 'textcraft',
+      serverFingerprint: 'w',
+      observationHash: 'a'.repeat(64),
+      alias,
+      goal: `craft a ${alias}`,
+      depth: alias === 'stick' ? 1 : 2,
+      split: 'test',
     },
   });
   const walks = rewards.map((value, ordinal) => {
     const rolloutId = builder.rollout(tree, ordinal, { policy: { policyId: 'linear', version: run === one ? 0 : 1 } });
     const usage = { promptTokens: 10, completionTokens: 2 };
     const get = builder.step(tree, rolloutId, tree.rootStepId, 1, {
-      ...{ action: 'get 1 oak log', thought: 'I need wood.', observation: `Got 1 oak log for the ${alias}`, usage },
+      action: 'get 1 oak log',
+      thought: 'I need wood.',
+      observation: `Got 1 oak log for the ${alias}`,
+      usage,
       policySpans: [{ from: 0, to: 1, policyId: 'linear', version: run === one ? 0 : 1 }],
     });
     const craft = builder.step(tree, rolloutId, get, 2, {
-      ...{ action: value === 1 ? `craft 1 ${alias}` : 'inventory', thought: 'Crafting next.', usage, termination: 'terminated' },
-      ...{ observation: value === 1 ? `Crafted 1 ${alias}` : 'You carry 1 oak log', executable: value === 1 },
+      action: value === 1 ? `craft 1 ${alias}` : 'inventory',
+      thought: 'Crafting next.',
+      usage,
+      termination: 'terminated',
+      observation: value === 1 ? `Crafted 1 ${alias}` : 'You carry 1 oak log',
+      executable: value === 1,
     });
     builder.reward(tree, craft, value, { rolloutId });
     builder.finishRollout(tree, rolloutId, craft, { steps: 2, success: value === 1 });
@@ -300,7 +313,10 @@ test('runs are compared on the tasks that both have, with an interval', async ()
   );
   expect(compare).toEqual([
     {
-      ...{ run: { name: 'one' }, baseline: { name: 'two' }, tasks: 1, unpaired: 1 },
+      run: { name: 'one' },
+      baseline: { name: 'two' },
+      tasks: 1,
+      unpaired: 1,
       success: {
         tasks: 1,
         baselineMean: 1,
@@ -389,10 +405,20 @@ test('what published systems report of a run comes under their names, computed f
   );
   expect(metrics).toEqual({
     'episode/success_rate': run.totals.successRate,
-    ...{ 'episode/reward/mean': 0.3125, 'episode/reward/max': 1.25, 'episode/reward/min': 0 },
-    ...{ 'episode/length/mean': 2, 'episode/length/max': 2, 'episode/length/min': 2 },
-    ...{ 'episode/valid_action_ratio': 1, 'episode/tool_call_count/mean': 0.5 },
-    ...{ 'prompt_length/mean': 10, 'prompt_length/max': 10, 'prompt_length/min': 10 },
-    ...{ 'response_length/mean': 2, 'response_length/max': 2, 'response_length/min': 2, 'response_length/clip_ratio': 0 },
+    'episode/reward/mean': 0.3125,
+    'episode/reward/max': 1.25,
+    'episode/reward/min': 0,
+    'episode/length/mean': 2,
+    'episode/length/max': 2,
+    'episode/length/min': 2,
+    'episode/valid_action_ratio': 1,
+    'episode/tool_call_count/mean': 0.5,
+    'prompt_length/mean': 10,
+    'prompt_length/max': 10,
+    'prompt_length/min': 10,
+    'response_length/mean': 2,
+    'response_length/max': 2,
+    'response_length/min': 2,
+    'response_length/clip_ratio': 0,
   });
 });

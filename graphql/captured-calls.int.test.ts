@@ -29,7 +29,8 @@ describe('calls that the proxy captured', () => {
     const graphql = await createGraphql({ db: database.db, log, blobs, notices: unused, snapshots: unused });
     const response = await graphql.fetch(
       new Request('http://api/graphql', {
-        ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ query, variables }),
       }),
       { principal: localPrincipal() },
@@ -63,10 +64,25 @@ describe('calls that the proxy captured', () => {
     const { nodes, totalCount } = data.tree.calls;
     expect(totalCount).toBe(3);
     expect(nodes[0]).toMatchObject({
-      ...{ treeId: trees[0]?.treeId, rolloutId: rollouts[0]?.rolloutId, rollout: { id: rollouts[0]?.rolloutId }, ordinal: 0 },
-      ...{ stepId: north?.stepId, step: { response: 'go north' }, parentStepId: steps[0]?.stepId },
-      ...{ place: 'path', source: 'proxy', api: 'chat.completions', outcome: 'answered', status: 200, message: '' },
-      ...{ call: { model: 'served' }, agents: [], attributes: null, pictures: [], firstMs: null, totalMs: expect.any(Number) },
+      treeId: trees[0]?.treeId,
+      rolloutId: rollouts[0]?.rolloutId,
+      rollout: { id: rollouts[0]?.rolloutId },
+      ordinal: 0,
+      stepId: north?.stepId,
+      step: { response: 'go north' },
+      parentStepId: steps[0]?.stepId,
+      place: 'path',
+      source: 'proxy',
+      api: 'chat.completions',
+      outcome: 'answered',
+      status: 200,
+      message: '',
+      call: { model: 'served' },
+      agents: [],
+      attributes: null,
+      pictures: [],
+      firstMs: null,
+      totalMs: expect.any(Number),
     });
     const ids = pack('int32', [...Buffer.from('go north')]).bytes;
     expect(nodes[0].choices).toMatchObject([
@@ -87,18 +103,27 @@ describe('calls that the proxy captured', () => {
     const attributes = (given: object) =>
       Object.entries(given).map(([key, value]) => ({ key, value: { stringValue: String(value) } }));
     const span = (spanId: string, parent: string | undefined, given: object) => ({
-      ...{ traceId: 'a'.repeat(32), spanId: spanId.repeat(16), parentSpanId: parent?.repeat(16), name: 'span' },
-      ...{ startTimeUnixNano: '1700000000000000000', endTimeUnixNano: '1700000000010000000', attributes: attributes(given) },
+      traceId: 'a'.repeat(32),
+      spanId: spanId.repeat(16),
+      parentSpanId: parent?.repeat(16),
+      name: 'span',
+      startTimeUnixNano: '1700000000000000000',
+      endTimeUnixNano: '1700000000010000000',
+      attributes: attributes(given),
     });
     const said = (role: string, content: string) => JSON.stringify([{ role, parts: [{ type: 'text', content }] }]);
     const asked = {
-      ...{ 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm', 'custom.team': 'red' },
-      ...{ 'gen_ai.input.messages': said('user', 'go'), 'gen_ai.output.messages': said('assistant', 'gone') },
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.request.model': 'm',
+      'custom.team': 'red',
+      'gen_ai.input.messages': said('user', 'go'),
+      'gen_ai.output.messages': said('assistant', 'gone'),
     };
     const agent = (name: string) => ({ 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': name });
     const spans = [span('1', '2', asked), span('2', '3', agent('helper')), span('3', undefined, agent('main'))];
     await fetch(`${url}/v1/traces`, {
-      ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }),
     });
     await proxy.place();

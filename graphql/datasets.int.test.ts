@@ -118,27 +118,41 @@ describe('a dataset release', () => {
       examples { totalCount nodes { line lines kind tree { id } trajectory { id return } badTrajectory { id return } revision { id state } } } } }`;
     expect(await data(query, { id: both })).toEqual({
       dataset: {
-        ...{
-          name: 'mined',
-          version: 1,
-          format: 'xtuner',
-          formatVersion: 1,
-          query: { runs: [run] },
-          parameters: { data: 'both' },
-        },
-        ...{ position: { 'step-tree@1': 'trees.0:41' }, counts: { lines: 8 }, bytes: 10, sha256, codeVersion: '1' },
-        ...{ withdrawnAt: null, withdrawReason: null, runs: [{ id: run }] },
+        name: 'mined',
+        version: 1,
+        format: 'xtuner',
+        formatVersion: 1,
+        query: { runs: [run] },
+        parameters: { data: 'both' },
+        position: { 'step-tree@1': 'trees.0:41' },
+        counts: { lines: 8 },
+        bytes: 10,
+        sha256,
+        codeVersion: '1',
+        withdrawnAt: null,
+        withdrawReason: null,
+        runs: [{ id: run }],
         policies: [3, 4].map((version) => ({ id: 'linear', version })),
         examples: {
           totalCount: 4,
           nodes: trees.flatMap(({ treeId, good, bad, revision }, i) => [
             {
-              ...{ line: 1 + 4 * i, lines: 2, kind: 'good', tree: { id: treeId }, trajectory: { id: good, return: 1 } },
-              ...{ badTrajectory: null, revision: null },
+              line: 1 + 4 * i,
+              lines: 2,
+              kind: 'good',
+              tree: { id: treeId },
+              trajectory: { id: good, return: 1 },
+              badTrajectory: null,
+              revision: null,
             },
             {
-              ...{ line: 3 + 4 * i, lines: 2, kind: 'revision', tree: { id: treeId }, trajectory: { id: good, return: 1 } },
-              ...{ badTrajectory: { id: bad, return: 0 }, revision: { id: revision, state: 'composed' } },
+              line: 3 + 4 * i,
+              lines: 2,
+              kind: 'revision',
+              tree: { id: treeId },
+              trajectory: { id: good, return: 1 },
+              badTrajectory: { id: bad, return: 0 },
+              revision: { id: revision, state: 'composed' },
             },
           ]),
         },
@@ -199,8 +213,11 @@ describe('the list of releases', () => {
     const got = await data(query, { tree: first?.treeId, good: first?.good, bad: first?.bad, revision: first?.revision, run });
     const of = (...names: string[]) => ({ datasets: { totalCount: names.length, nodes: named(...names) } });
     expect(got).toEqual({
-      ...{ tree: of('mined@1', 'mined@2'), good: of('mined@1', 'mined@2'), bad: of('mined@1') },
-      ...{ revision: of('mined@1'), run: of('mined@1', 'mined@2', 'older@1') },
+      tree: of('mined@1', 'mined@2'),
+      good: of('mined@1', 'mined@2'),
+      bad: of('mined@1'),
+      revision: of('mined@1'),
+      run: of('mined@1', 'mined@2', 'older@1'),
     });
     expect(got.tree.datasets.nodes[1].withdrawReason).toBe('a leak');
   });

@@ -45,7 +45,11 @@ test('a batch shows what its estimator sees of every step, and the advantages th
   expect(errors).toBeUndefined();
   const { samples, ...about } = data.batch.estimates;
   expect(about).toMatchObject({
-    ...{ estimator: { name: 'grpo', revision: '1', mode: {} }, grain: 'token', reason: null, agrees: null, sampleCount: 8 },
+    estimator: { name: 'grpo', revision: '1', mode: {} },
+    grain: 'token',
+    reason: null,
+    agrees: null,
+    sampleCount: 8,
     rewardsAt: expect.stringMatching(/^trees\.0:\d+$/),
   });
   const returns = [0.25, 0.75, 1.25, 1.75]; // member / 2 on the last step, 0.25 on the whole
@@ -53,19 +57,36 @@ test('a batch shows what its estimator sees of every step, and the advantages th
   for (const [place, sample] of samples.entries()) {
     const member = place % MEMBERS;
     expect(sample).toMatchObject({
-      ...{ place, return: returns[member], staleness: 0, rollout: { id: recorded.rollouts[0]?.[place] } },
+      place,
+      return: returns[member],
+      staleness: 0,
+      rollout: { id: recorded.rollouts[0]?.[place] },
       rewards: [{ component: 'format', value: 0.25, scorer: { name: 'environment', revision: '1' } }],
     });
     expect(sample.advantage).toBeCloseTo(advantages[member] ?? Number.NaN, 12);
     expect(sample.group.id).toBe(samples[place - member].group.id);
     const [first, last] = sample.steps;
     expect(first).toMatchObject({
-      ...{ number: 0, reward: 0, tokenCount: 5, maskLength: 3, logProb: -3, staleness: 0, value: null, rewards: [] },
+      number: 0,
+      reward: 0,
+      tokenCount: 5,
+      maskLength: 3,
+      logProb: -3,
+      staleness: 0,
+      value: null,
+      rewards: [],
       step: { depth: 1 },
     });
     expect(last).toMatchObject({
-      ...{ number: 1, reward: returns[member], tokenCount: 3, maskLength: 3, staleness: -1, step: { depth: 2 } },
-      ...{ anchor: '1'.padStart(64, '0'), rewards: [{ component: 'environment', value: member / 2 }], tokenAdvantages: null },
+      number: 1,
+      reward: returns[member],
+      tokenCount: 3,
+      maskLength: 3,
+      staleness: -1,
+      step: { depth: 2 },
+      anchor: '1'.padStart(64, '0'),
+      rewards: [{ component: 'environment', value: member / 2 }],
+      tokenAdvantages: null,
     });
     expect([first.advantage, last.advantage]).toEqual([sample.advantage, sample.advantage]);
   }
@@ -145,7 +166,9 @@ test('a batch shows a histogram of staleness and the versions that acted in it; 
 test('one request estimates a bounded number of samples, however few of them it shows', async () => {
   const { db } = api.database;
   const { estimates, estimatesOfGroup } = createEstimateLoaders({
-    ...{ db, blobs: api.blobs, budget: new EstimateBudget({ samples: 10, tokens: 1_000 }) },
+    db,
+    blobs: api.blobs,
+    budget: new EstimateBudget({ samples: 10, tokens: 1_000 }),
     batchOf: async (id) => (await readBatchesById(db, [id]))[0] ?? null,
   });
   const batchId = recorded.batchIds[0] ?? '';

@@ -10,7 +10,9 @@ import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.t
 const builder = new EventBuilder('experiments');
 const [first, rerun, plain, unreadable] = ['first', 'rerun', 'plain', 'unreadable'].map((name) => builder.id(name));
 const declaration = {
-  ...{ name: 'planners', environment: 'textcraft', seeds: [1, 2] },
+  name: 'planners',
+  environment: 'textcraft',
+  seeds: [1, 2],
   stages: { evaluate: { policy: 'planner', tasks: 2 } },
   arms: { base: { evaluate: { policy: 'random' } }, planner: {} },
   order: { stages: ['evaluate'], arms: ['base', 'planner'] },
@@ -88,25 +90,41 @@ describe('an experiment in GraphQL', () => {
       await asked(`{ experiment(id: "${first}") { name declaration refused completedStages failedStages rerunOf { id }
       arms { name isBaseline overrides repetitions stages { name kind seed state message key digest reusedFrom { id } runs { id kind } dataset { id } values { name value } } } } }`);
     expect(experiment).toMatchObject({
-      ...{ name: 'planners', refused: null, completedStages: 2, failedStages: 1, rerunOf: null },
+      name: 'planners',
+      refused: null,
+      completedStages: 2,
+      failedStages: 1,
+      rerunOf: null,
       declaration: { seeds: [1, 2], stages: { evaluate: { policy: 'planner' } } },
     });
     const stage = { name: 'evaluate', kind: 'evaluate', reusedFrom: null, dataset: null };
     const done = (arm: string) => ({
-      ...{ ...stage, seed: 1, state: 'completed', message: '', key: keyOf(`${arm} 1`), digest: keyOf(arm) },
-      ...{ runs: [{ id: expect.any(String), kind: 'evaluate' }], values: [{ name: 'steps', value: 2 }] },
+      ...stage,
+      seed: 1,
+      state: 'completed',
+      message: '',
+      key: keyOf(`${arm} 1`),
+      digest: keyOf(arm),
+      runs: [{ id: expect.any(String), kind: 'evaluate' }],
+      values: [{ name: 'steps', value: 2 }],
     });
     const nothing = { digest: null, runs: [], values: [] };
     expect(experiment.arms).toEqual([
       {
-        ...{ name: 'base', isBaseline: true, overrides: { evaluate: { policy: 'random' } }, repetitions: [1, 2] },
+        name: 'base',
+        isBaseline: true,
+        overrides: { evaluate: { policy: 'random' } },
+        repetitions: [1, 2],
         stages: [
           done('base'),
           { ...stage, ...nothing, seed: 2, state: 'failed', message: 'the server is away', key: keyOf('base 2') },
         ],
       },
       {
-        ...{ name: 'planner', isBaseline: false, overrides: {}, repetitions: [1, 2] },
+        name: 'planner',
+        isBaseline: false,
+        overrides: {},
+        repetitions: [1, 2],
         stages: [done('planner'), { ...stage, ...nothing, seed: 2, state: 'planned', message: '', key: null }],
       },
     ]);

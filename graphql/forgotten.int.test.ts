@@ -12,7 +12,11 @@ import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.t
 
 const RECORDS = ['[Observation]: a hall [Action]: north', '[Observation]: a garden [Action]: look'];
 const owner: Principal = {
-  ...{ principal: 'key:atlas', keyId: 'atlas', name: 'atlas', scopes: ['read'], project: 'atlas' },
+  principal: 'key:atlas',
+  keyId: 'atlas',
+  name: 'atlas',
+  scopes: ['read'],
+  project: 'atlas',
   projects: ['atlas'],
 };
 
@@ -45,7 +49,8 @@ const FORGOTTEN = `runs { nodes { id forgotten trees { nodes { id forgotten } } 
 const RUNS = {
   nodes: expect.arrayContaining([
     {
-      ...{ id: runId, forgotten: true },
+      id: runId,
+      forgotten: true,
       trees: {
         nodes: expect.arrayContaining([
           { id: gone.treeId, forgotten: true },

@@ -20,7 +20,8 @@ beforeAll(async () => {
   const { runId, treeId, rootStepId: stepId } = origin;
   fork = builder.run('fork', { kind: 'fork', config: { fork: { runId, treeId, stepId } } });
   other = builder.run('fork of nothing that is here', {
-    ...{ kind: 'fork', config: { fork: { runId: NOWHERE, treeId: NOWHERE, stepId: NOWHERE } } },
+    kind: 'fork',
+    config: { fork: { runId: NOWHERE, treeId: NOWHERE, stepId: NOWHERE } },
   });
   const found = {
     outcome: 'equal' as const,
@@ -51,14 +52,15 @@ test('a fork shows the step it continues from, and the step and its run show the
   expect(errors).toBeUndefined();
   expect(data).toEqual({
     run: {
-      ...{ forkOf: null, forks: [{ id: fork, kind: 'fork' }] },
+      forkOf: null,
+      forks: [{ id: fork, kind: 'fork' }],
       replays: [
         { mode: 'training', outcome: 'equal' },
         { mode: 'fork', outcome: 'equal' },
       ],
     },
     fork: {
-      ...{ forks: [] },
+      forks: [],
       forkOf: { run: { id: origin.runId }, tree: { id: origin.treeId }, step: { id: origin.rootStepId, depth: 0 } },
     },
     other: { forkOf: { run: null, tree: null, step: null } },

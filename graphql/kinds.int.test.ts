@@ -27,8 +27,15 @@ beforeAll(async () => {
   for (const { environment, alias, success, of, ...named } of tasks) {
     const tree = builder.tree(of, alias, {
       task: {
-        ...{ taskId: builder.id('task', alias), environment, serverFingerprint: 'w', observationHash: 'a'.repeat(64), alias },
-        ...{ goal: 'do it', depth: null, split: null, ...named },
+        taskId: builder.id('task', alias),
+        environment,
+        serverFingerprint: 'w',
+        observationHash: 'a'.repeat(64),
+        alias,
+        goal: 'do it',
+        depth: null,
+        split: null,
+        ...named,
       },
     });
     const rolloutId = builder.rollout(tree, 0);
@@ -53,7 +60,10 @@ test('success is summed up by the kind of task: as the environment names it, of 
     `{ aggregate(by: KIND, filter: { runs: ["${run}"] }) { taskKind rollouts { finished successRate } steps { steps } tools { calls } } }`,
   );
   const one = (taskKind: string | null, finished: number, successRate: number) => ({
-    ...{ taskKind, rollouts: { finished, successRate }, steps: { steps: finished }, tools: { calls: finished } },
+    taskKind,
+    rollouts: { finished, successRate },
+    steps: { steps: finished },
+    tools: { calls: finished },
   });
   expect(aggregate).toEqual([
     one('boil', 1, 0),

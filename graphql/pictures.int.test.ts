@@ -53,7 +53,11 @@ test('the pictures of a step are listed in their order, and a prompt names the p
 
 test('a key of another project sees neither the steps nor their pictures', async () => {
   const other: Principal = {
-    ...{ principal: 'key:other', keyId: 'other', name: 'other', scopes: ['read'], project: 'other' },
+    principal: 'key:other',
+    keyId: 'other',
+    name: 'other',
+    scopes: ['read'],
+    project: 'other',
     projects: ['other'],
   };
   const { ask } = await api.create({}, other);

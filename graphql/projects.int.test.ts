@@ -21,7 +21,11 @@ import { readEvents } from './testing/read-events.ts';
 
 type Asking = Pick<TestGraphql, 'fetch' | 'ask'>;
 const of = (project: string): Principal => ({
-  ...{ principal: `key:${project}`, keyId: project, name: project, scopes: ['read'], project },
+  principal: `key:${project}`,
+  keyId: project,
+  name: project,
+  scopes: ['read'],
+  project,
   projects: [project],
 });
 const stamped = (events: readonly Envelope[], project: string) =>
@@ -220,7 +224,9 @@ test('what belongs to the own project is all there', async () => {
       totalCount: 1,
       nodes: [
         {
-          ...{ id: run, project: 'mine', owner: 'key:mine' },
+          id: run,
+          project: 'mine',
+          owner: 'key:mine',
           trees: { nodes: [{ id: tree.treeId, steps: [0, 1, 2].map(() => ({ id: expect.any(String) })) }] },
         },
       ],

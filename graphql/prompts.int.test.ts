@@ -45,7 +45,11 @@ async function given(name: string, change: { readonly sha256?: string } = {}) {
   builder.record(
     'PromptShown',
     {
-      ...{ ...shown, stepId: first, base: null, blocks: ['Act é🌳.\n'], sha256: promptDigest(begin) },
+      ...shown,
+      stepId: first,
+      base: null,
+      blocks: ['Act é🌳.\n'],
+      sha256: promptDigest(begin),
       messages: [{ role: 'user', parts: [{ kind: 'image', imageId }, of('Act é🌳.\n')] }],
       tokens: { before: 0, keep: 0, ids: pack('int32', [1, 2, 3]) },
     },
@@ -54,7 +58,10 @@ async function given(name: string, change: { readonly sha256?: string } = {}) {
   builder.record(
     'PromptShown',
     {
-      ...{ ...shown, stepId: second, base: { stepId: first, messages: 1 }, blocks: ['Go on.'] },
+      ...shown,
+      stepId: second,
+      base: { stepId: first, messages: 1 },
+      blocks: ['Go on.'],
       sha256: change.sha256 ?? promptDigest(next),
       messages: [
         { role: 'assistant', parts: [{ kind: 'step', stepId: first, field: 'response' }] },
@@ -67,7 +74,11 @@ async function given(name: string, change: { readonly sha256?: string } = {}) {
   builder.record(
     'PromptShown',
     {
-      ...{ ...shown, stepId: third, base: { stepId: second, messages: 3 }, sha256: promptDigest(next), messages: [] },
+      ...shown,
+      stepId: third,
+      base: { stepId: second, messages: 3 },
+      sha256: promptDigest(next),
+      messages: [],
       tokens: { before: 8, keep: 6, ids: pack('int32', [7, 7]) },
     },
     runId,
@@ -125,7 +136,8 @@ test('a step without a recorded prompt has none', async () => {
   const found = await api.ask(
     'query ($none: ID!, $some: ID!) { none: step(id: $none) { hasPrompt } some: step(id: $some) { hasPrompt } }',
     {
-      ...{ none: steps[0], some: asked[0] },
+      none: steps[0],
+      some: asked[0],
     },
   );
   expect(found.data).toEqual({ none: { hasPrompt: false }, some: { hasPrompt: true } });
@@ -143,7 +155,9 @@ test('a judgement shows what the model was asked with, also where it repeats the
   const call = { responseId: 'r1', model: 'm-0613', requestHash: 'b'.repeat(64), attempts: 1, latencyMs: 5, usage: null };
   const answer = { finishReason: 'stop', usage: { promptTokens: 7, completionTokens: 2 }, tokens: null };
   recordMessages(builder, tree, stepId, [text('user', 'Judge this.')], {
-    ...{ judgementId, model: 'm', answer: { ...answer, call: { ...call, trimmed: null } } },
+    judgementId,
+    model: 'm',
+    answer: { ...answer, call: { ...call, trimmed: null } },
   });
   builder.record('StepJudged', { ...said, index: 1 }, tree.runId);
   const repeated = builder.events.at(-1);
@@ -155,7 +169,8 @@ test('a judgement shows what the model was asked with, also where it repeats the
   const { data: found, errors } = await api.ask(query, { id: tree.treeId });
   expect(errors).toBeUndefined();
   const prompt = {
-    ...{ model: 'm', messages: [{ role: 'user', parts: [{ text: 'Judge this.' }] }] },
+    model: 'm',
+    messages: [{ role: 'user', parts: [{ text: 'Judge this.' }] }],
     answer: { ...answer, tokens: undefined, call: { model: 'm-0613', requestHash: call.requestHash } },
   };
   expect(found.tree.judgements).toEqual([

@@ -57,14 +57,27 @@ describe('runs', () => {
     expect(found.run).toEqual({
       evaluation: {
         policy: { id: 'linear', version: 3 },
-        ...{ environment: 'textcraft', split: 'test', tasks: 2, episodes: 4, meanReturn: 0.5 },
-        ...{ returnInterval: { low: 0.25, high: 0.75 }, successRate: 0.25, successInterval: { low: 0, high: 0.5 } },
-        ...{ confidence: 0.95, meanSteps: 6.5, repeatedActions: [{ length: 2, perEpisode: 1.5 }] },
+        environment: 'textcraft',
+        split: 'test',
+        tasks: 2,
+        episodes: 4,
+        meanReturn: 0.5,
+        returnInterval: { low: 0.25, high: 0.75 },
+        successRate: 0.25,
+        successInterval: { low: 0, high: 0.5 },
+        confidence: 0.95,
+        meanSteps: 6.5,
+        repeatedActions: [{ length: 2, perEpisode: 1.5 }],
         byDepth: [{ taskDepth: null, episodes: 4, successes: 1 }],
         recoveredFrom: { id: run },
         trained: {
-          ...{ method: 'agent-r', iteration: 2, weights: 'a'.repeat(64), runs: [{ id: run }] },
-          ...{ good: 1, revisions: 2, actions: 9 },
+          method: 'agent-r',
+          iteration: 2,
+          weights: 'a'.repeat(64),
+          runs: [{ id: run }],
+          good: 1,
+          revisions: 2,
+          actions: 9,
         },
         finishedAt: expect.stringMatching(/^2026-01-01T00:00:\d\d\.000Z$/),
       },
@@ -123,7 +136,8 @@ describe('runs', () => {
       {
         totals: { steps: 2, promptTokens: 7, completionTokens: 3 },
         activity: { events: 4, lastEventAt: expect.stringMatching(/^2026-01-01T/), eventsPerSecond: 0 },
-        ...{ failures: [], lastReturns: [] },
+        failures: [],
+        lastReturns: [],
       },
     ]);
     const first = await data('query ($id: ID!) { run(id: $id) { lastReturns(last: 1) activity { eventsPerSecond } } }', {

@@ -52,7 +52,12 @@ beforeAll(async () => {
   const [first = '', second = '', , leafStepId = ''] = bad;
   const recorded = { treeId, leafStepId, judge };
   const of = (index: number, verdict: 'good' | 'bad', stepId: string): DataOf<'StepJudged'> => ({
-    ...{ ...recorded, index, verdict, stepId, reply: `reply ${index}`, promptHash: `${index}`.repeat(64) },
+    ...recorded,
+    index,
+    verdict,
+    stepId,
+    reply: `reply ${index}`,
+    promptHash: `${index}`.repeat(64),
   });
   builder.record('StepJudged', of(0, 'good', first), run);
   builder.record('StepJudged', of(1, 'bad', second), run);
@@ -102,8 +107,19 @@ describe('one revision', () => {
       turns { part response observation loss stepId } } }`;
     expect(await data(query, { id: revisionId })).toEqual({
       revision: {
-        ...{ state: 'verified', cause: 'bad', judged: 2, reflection: 'I erred.', signal: 'thought', alpha: 0.5, beta: 0.25 },
-        ...{ judge: 'planner@1', contentHash: 'c'.repeat(64), reached: 1, threshold: 0.5, reason: null, detail: null },
+        state: 'verified',
+        cause: 'bad',
+        judged: 2,
+        reflection: 'I erred.',
+        signal: 'thought',
+        alpha: 0.5,
+        beta: 0.25,
+        judge: 'planner@1',
+        contentHash: 'c'.repeat(64),
+        reached: 1,
+        threshold: 0.5,
+        reason: null,
+        detail: null,
         checkedAt: expect.any(String),
         tree: { id: tree.treeId },
         runId: run,
@@ -155,7 +171,10 @@ describe('one revision', () => {
     const query = 'query ($id: ID!) { revision(id: $id) { state reason detail reached rejectedAt { action } } }';
     expect(await data(query, { id: builder.id('revision', 1) })).toEqual({
       revision: {
-        ...{ state: 'rejected', reason: 'impossible', detail: 'the environment answered "no"', reached: null },
+        state: 'rejected',
+        reason: 'impossible',
+        detail: 'the environment answered "no"',
+        reached: null,
         rejectedAt: { action: 'b' },
       },
     });

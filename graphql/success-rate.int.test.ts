@@ -22,13 +22,14 @@ const RATE = 0.2;
 function grown(runId: string): void {
   const tree = builder.tree(runId, 'shelf', {
     task: {
-      ...{
-        taskId: builder.id('task', 'shelf'),
-        environment: 'alfworld',
-        serverFingerprint: 'w',
-        observationHash: 'a'.repeat(64),
-      },
-      ...{ alias: 'train/pick_and_place_simple/0', goal: 'put some pen on shelf.', depth: 2, split: 'train' },
+      taskId: builder.id('task', 'shelf'),
+      environment: 'alfworld',
+      serverFingerprint: 'w',
+      observationHash: 'a'.repeat(64),
+      alias: 'train/pick_and_place_simple/0',
+      goal: 'put some pen on shelf.',
+      depth: 2,
+      split: 'train',
     },
   });
   for (const [ordinal, end] of ENDS.entries()) {
@@ -102,7 +103,8 @@ test('a task that was only cut off counts as 0 next to tasks that were judged, a
     unjudged: run(id: "${unjudged}") { totals { successRate } }
     compare(runs: ["${again}", "${partly}"]) { success { tasks baselineMean mean } } }`);
   expect(found).toEqual({
-    ...{ partly: { totals: { successRate: 0.5 } }, unjudged: { totals: { successRate: null } } },
+    partly: { totals: { successRate: 0.5 } },
+    unjudged: { totals: { successRate: null } },
     compare: [{ success: { tasks: 2, baselineMean: 0.5, mean: 0.5 } }],
   });
 });
@@ -123,6 +125,8 @@ test('a run, its depths, its tasks, what it is compared by, what published table
   expect(await achievedIn(run)).toEqual([RATE]);
   const episodes = await readEpisodes(api.database.db, run);
   expect(measureEpisodes(episodes, { confidence: 0.95, resamples: 10, seed: 1 })).toMatchObject({
-    ...{ episodes: 5, successRate: RATE, byDepth: [{ taskDepth: 2, episodes: 5, successes: 1 }] },
+    episodes: 5,
+    successRate: RATE,
+    byDepth: [{ taskDepth: 2, episodes: 5, successes: 1 }],
   });
 });

@@ -57,9 +57,16 @@ test('a policy shows its account, whose lines add up', async () => {
   expect(data.policy).toBeNull();
   expect(data.policies).toEqual([
     {
-      ...{ id: POLICY, seed: 7, estimator: { name: 'grpo' }, newest: { version: 1 } },
+      id: POLICY,
+      seed: 7,
+      estimator: { name: 'grpo' },
+      newest: { version: 1 },
       ledger: {
-        ...{ produced: 6, trained: 2, rejected: [{ reason: 'singleton', samples: 1 }], difference: 0, running: 0 },
+        produced: 6,
+        trained: 2,
+        rejected: [{ reason: 'singleton', samples: 1 }],
+        difference: 0,
+        running: 0,
         owed: { group: 0, ready: 3, planned: 0, leased: 0 },
       },
       staleness: [{ staleness: 0, samples: 2 }],
@@ -75,17 +82,32 @@ test('a policy shows how it was declared, and what its next batch waits for', as
   const rules = { ...TEST_RULES };
   expect(data.policy).toEqual({
     declaration: {
-      ...{ backend: 'example', preset: 'agent-r1-grpo', estimator: { name: 'grpo', options: {} }, prompt: null, rules, seed: 7 },
-      ...{ loss: { name: 'gspo', options: { clipLow: 0.1 } }, optimiser: { learningRate: 1e-6 } },
+      backend: 'example',
+      preset: 'agent-r1-grpo',
+      estimator: { name: 'grpo', options: {} },
+      prompt: null,
+      rules,
+      seed: 7,
+      loss: { name: 'gspo', options: { clipLow: 0.1 } },
+      optimiser: { learningRate: 1e-6 },
       source: {
-        ...{ backend: 'example', preset: 'agent-r1-grpo', estimator: { name: 'grpo', options: {} }, rules, seed: 7 },
-        ...{ loss: { name: 'gspo', options: { clipLow: 0.1 } }, optimiser: { learningRate: 1e-6 } },
+        backend: 'example',
+        preset: 'agent-r1-grpo',
+        estimator: { name: 'grpo', options: {} },
+        rules,
+        seed: 7,
+        loss: { name: 'gspo', options: { clipLow: 0.1 } },
+        optimiser: { learningRate: 1e-6 },
       },
     },
     waiting: {
       // those of the third group are too old for the next batch, and no planner has said so yet
-      ...{ for: 'planner', next: '3 samples can be judged, and no planner did yet: `espalier up` runs one, or workers/batch.ts' },
-      ...{ openGroups: 0, closedGroups: 3, readyGroups: 0, rejectedGroups: [{ reason: 'singleton', groups: 1 }] },
+      for: 'planner',
+      next: '3 samples can be judged, and no planner did yet: `espalier up` runs one, or workers/batch.ts',
+      openGroups: 0,
+      closedGroups: 3,
+      readyGroups: 0,
+      rejectedGroups: [{ reason: 'singleton', groups: 1 }],
     },
   });
 });
@@ -109,7 +131,10 @@ test('the lineage of a version leads to its batch, its rollouts, and the version
           version: 1,
           parent: { version: 0, batch: null },
           batch: {
-            ...{ ordinal: 0, state: 'trained', base: { version: 0 }, update: { version: 1 } },
+            ordinal: 0,
+            state: 'trained',
+            base: { version: 0 },
+            update: { version: 1 },
             leases: [
               { fence: 1, consumer: 'a', endedBy: 'returned', endReason: 'out of memory' },
               { fence: 2, consumer: 'b', endedBy: 'acked', endReason: null },
@@ -148,7 +173,11 @@ test('a page of a batch begins at its place, and a rejected rollout names the ru
   expect(errors).toBeUndefined();
   expect(data.batch.samples).toEqual([{ place: 1 }]);
   expect(data.rollout.sample).toEqual({
-    ...{ state: 'rejected', reason: 'singleton', rule: 'two are compared', measured: 1, batch: null },
+    state: 'rejected',
+    reason: 'singleton',
+    rule: 'two are compared',
+    measured: 1,
+    batch: null,
   });
 });
 
@@ -248,7 +277,12 @@ test('samples are counted by task, length and version with those that were rejec
   const none = { task: null, length: null, version: null };
   expect(task[0]).toEqual({
     ...none,
-    ...{ task: { alias: expect.any(String) }, tree: { id: refused.treeId }, produced: 1, discarded: 1, groups: 1, reasons },
+    task: { alias: expect.any(String) },
+    tree: { id: refused.treeId },
+    produced: 1,
+    discarded: 1,
+    groups: 1,
+    reasons,
   });
   expect(task.map(({ produced, discarded }: { produced: number; discarded: number }) => [produced, discarded])).toEqual(
     expect.arrayContaining([

@@ -19,8 +19,18 @@ interface Entry {
 }
 
 const SYSTEMS: Readonly<Record<string, string>> = {
-  ...{ android: 'android', darwin: 'darwin', linux: 'linux', linuxmusl: 'linux', win32: 'win32', windows: 'win32' },
-  ...{ freebsd: 'freebsd', openbsd: 'openbsd', netbsd: 'netbsd', sunos: 'sunos', aix: 'aix', openharmony: 'openharmony' },
+  android: 'android',
+  darwin: 'darwin',
+  linux: 'linux',
+  linuxmusl: 'linux',
+  win32: 'win32',
+  windows: 'win32',
+  freebsd: 'freebsd',
+  openbsd: 'openbsd',
+  netbsd: 'netbsd',
+  sunos: 'sunos',
+  aix: 'aix',
+  openharmony: 'openharmony',
 };
 const PROCESSORS = ['arm64', 'x64', 'ia32', 'arm', 'ppc64', 's390x', 'riscv64', 'loong64', 'mips64el', 'wasm32'];
 

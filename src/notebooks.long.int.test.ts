@@ -30,8 +30,14 @@ beforeAll(async () => {
   };
   await Promise.race([listening(), up.ended.then((code) => Promise.reject(new Error(`up ended with ${code}:\n${up.stderr()}`)))]);
   env = {
-    ...{ PATH: process.env.PATH, HOME: home, ...installation, ESPALIER_URL: `http://127.0.0.1:${port}` },
-    ...{ ESPALIER_SPOOL: join(home, 'spool'), PYTHONPATH: PYTHON_PACKAGE, HF_HUB_OFFLINE: '1', PYTHONWARNINGS: 'ignore' },
+    PATH: process.env.PATH,
+    HOME: home,
+    ...installation,
+    ESPALIER_URL: `http://127.0.0.1:${port}`,
+    ESPALIER_SPOOL: join(home, 'spool'),
+    PYTHONPATH: PYTHON_PACKAGE,
+    HF_HUB_OFFLINE: '1',
+    PYTHONWARNINGS: 'ignore',
   };
 }, 240_000);
 afterAll(async () => {

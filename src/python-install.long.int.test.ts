@@ -45,9 +45,13 @@ describe(reachable ? 'a fresh machine' : 'a fresh machine: skipped, PyPI does no
     }
     port = await freePort();
     up = spawn('npm', ['run', 'up'], {
-      ...{ cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'], detached: true }, // npm starts processes of its own
+      cwd: ROOT,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true, // npm starts processes of its own
       env: childEnvironment({
-        ...{ ESPALIER_HOME: join(folder, 'home'), ESPALIER_PORT: `${port}`, ESPALIER_LOG_LEVEL: 'error' },
+        ESPALIER_HOME: join(folder, 'home'),
+        ESPALIER_PORT: `${port}`,
+        ESPALIER_LOG_LEVEL: 'error',
         ...(model ? { ESPALIER_UPSTREAM: model.url } : {}),
       }),
     });
@@ -78,8 +82,11 @@ describe(reachable ? 'a fresh machine' : 'a fresh machine: skipped, PyPI does no
   /** Runs a program in the folder, with nothing of this package's sources in sight. @throws Error with what it said. */
   async function execute(script: string): Promise<string> {
     const env = childEnvironment({
-      ...{ ESPALIER_HOME: join(folder, 'home'), ESPALIER_URL: `http://127.0.0.1:${port}` },
-      ...{ ESPALIER_SPOOL: join(folder, 'spool'), OPENAI_API_KEY: 'unused', HF_HUB_OFFLINE: '1' },
+      ESPALIER_HOME: join(folder, 'home'),
+      ESPALIER_URL: `http://127.0.0.1:${port}`,
+      ESPALIER_SPOOL: join(folder, 'spool'),
+      OPENAI_API_KEY: 'unused',
+      HF_HUB_OFFLINE: '1',
     });
     const file = join(folder, 'program.py');
     await writeFile(file, script);

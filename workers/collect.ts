@@ -13,7 +13,9 @@ await runUntilStopped(async (signal) => {
   const platform = await openPlatform(config, 'collect');
   logger.info('collecting', { run: planned.runId });
   const finished = collectWithRetry(platform, {
-    ...{ ...planned, concurrency: 8, signal },
+    ...planned,
+    concurrency: 8,
+    signal,
     onFault: (error) => logger.warn('collecting waits; it goes on from the record', { error }),
   });
   return {

@@ -16,7 +16,10 @@ await runUntilStopped(async (signal) => {
   const platform = await openPlatform(config, 'train');
   logger.info('training', { policy: policyId, consumer });
   const finished = trainPolicy(platform, {
-    ...{ policyId, consumer, untilVersion: null, signal },
+    policyId,
+    consumer,
+    untilVersion: null,
+    signal,
     onUpdate: ({ version, samples, meanReturn, ms }) => logger.info('trained', { version, samples, meanReturn, ms }),
     onTrouble: (trouble) => logger.warn('batch not trained', { ...trouble }),
     onFault: (error) => logger.warn('training waits; it goes on from the record', { error }),

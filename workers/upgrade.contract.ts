@@ -40,7 +40,10 @@ export function describeUpgrade(brokers?: () => Promise<readonly string[]>): voi
     home = await mkdtemp(join(tmpdir(), 'espalier-home-'));
     await writeLocalToken(home);
     env = {
-      ...{ DATABASE_URL: database.url, ESPALIER_HOME: home, ESPALIER_PARTITIONS: '4', ESPALIER_PORT: '0' },
+      DATABASE_URL: database.url,
+      ESPALIER_HOME: home,
+      ESPALIER_PARTITIONS: '4',
+      ESPALIER_PORT: '0',
       ...(brokers ? { KAFKA_BROKERS: (await brokers()).join(','), ESPALIER_KAFKA_PREFIX: `${database.name}.` } : {}),
     };
     pool = openPool(database.url, { max: 2 });

@@ -87,19 +87,17 @@ const NEAR = { depthSize: 'small', maxDepth: 3 } as const;
 const { node } = fc.letrec<{ node: () => Record<string, Value>; nodes: () => Value }>((tie) => ({
   node: fc
     .record({
-      ...{
-        text: leaf,
-        whole: leaf,
-        sure: leaf,
-        kind: fc.oneof(
-          leaf,
-          fc.constantFrom(
-            () => 'GOOD',
-            () => 'BAD',
-          ),
+      text: leaf,
+      whole: leaf,
+      sure: leaf,
+      kind: fc.oneof(
+        leaf,
+        fc.constantFrom(
+          () => 'GOOD',
+          () => 'BAD',
         ),
-        odd: leaf,
-      },
+      ),
+      odd: leaf,
       words: fc.oneof(
         leaf,
         fc.array(leaf, { maxLength: 3 }).map((items) => () => items.map((make) => make())),
@@ -175,7 +173,10 @@ const fieldResolver: GraphQLFieldResolver<Record<string, Value>, unknown> = (sou
 };
 const yogaWith = (plugins: readonly Plugin<Context>[]) =>
   createYoga<{ root: unknown }, Context>({
-    ...{ schema, logging: false, maskedErrors: false, context: ({ root }) => ({ meter, root }) as never },
+    schema,
+    logging: false,
+    maskedErrors: false,
+    context: ({ root }) => ({ meter, root }) as never,
     plugins: [
       ...plugins,
       {

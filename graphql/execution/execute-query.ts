@@ -36,7 +36,14 @@ export function executeQuery(args: ExecutionArgs, otherwise: Execute): unknown {
   const written: Written[] = [];
   const copied = new Set<CopiedRows<unknown>>();
   const execution = {
-    ...{ schema, rootValue, operation, errors, written, copied, fragments: fragmentsOf(args), variables: given.coerced },
+    schema,
+    rootValue,
+    operation,
+    errors,
+    written,
+    copied,
+    fragments: fragmentsOf(args),
+    variables: given.coerced,
     context: args.contextValue as Context, // as createGraphql makes it
     resolve: args.fieldResolver,
   };

@@ -26,7 +26,8 @@ beforeAll(async () => {
     schema: await createExecutableSchema(),
     context: ({ request: { signal }, ...given }) =>
       createContext(sources, BUDGETS, callers, () => undefined, { ...given, signal }) as Context, // as createGraphql does
-    ...{ logging: false, maskedErrors: { maskError: createMaskError(SILENT) } },
+    logging: false,
+    maskedErrors: { maskError: createMaskError(SILENT) },
     plugins: [useMetering(), useMoments()],
   });
   reference = async (query, variables) => {

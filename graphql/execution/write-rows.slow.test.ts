@@ -97,7 +97,9 @@ const fieldResolver: GraphQLFieldResolver<unknown, unknown> = (source, args, con
 let size = 0;
 const yoga = createYoga<{ root: unknown }, Context>({
   schema: createSchema<Context & { root: unknown }>({ typeDefs, resolvers: { SafeInt } }),
-  ...{ logging: false, maskedErrors: false, context: ({ root }) => ({ meter, root }) as never },
+  logging: false,
+  maskedErrors: false,
+  context: ({ root }) => ({ meter, root }) as never,
   plugins: [
     useQueryExecution(),
     {

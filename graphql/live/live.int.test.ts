@@ -128,7 +128,9 @@ describe('waitFor(position)', () => {
       const fields = 'version build state phase done of rate secondsLeft toldAt';
       const { lag } = (await api.ask(`{ lag { projection version build builds { ${fields} } } }`)).data;
       expect(lag.find(({ projection }: { projection: string }) => projection === 'rewards')).toEqual({
-        ...{ projection: 'rewards', version: 1, build: 1 },
+        projection: 'rewards',
+        version: 1,
+        build: 1,
         builds: [{ version: 1, build: 3, state: 'building', ...progress, secondsLeft: 2, toldAt: '2026-01-01T00:00:00.000Z' }],
       });
     } finally {
@@ -290,7 +292,8 @@ describe('the live tail', () => {
     const at = '2026-06-01T00:00:00.000Z';
     await api.log.append(
       [early, reward].map((event, i) => ({
-        ...{ topic: 'trees', key: tree.treeId },
+        topic: 'trees',
+        key: tree.treeId,
         value: Buffer.from(withRelease(JSON.stringify(event), { offset: places[i] ?? 0, at, reason: null })),
       })),
     );

@@ -125,7 +125,8 @@ describe('the budget of a caller', () => {
   test('queries that wait for a position hold no turn, and no more of them are open than the budget of the key', async () => {
     const waits = heldNotices(3);
     const { ask } = await api.create({
-      ...{ budgets: { key: { queries: 3, running: 1 }, server: { running: 1 } }, clock: () => 0 },
+      budgets: { key: { queries: 3, running: 1 }, server: { running: 1 } },
+      clock: () => 0,
       notices: waits.notices,
     });
     await api.log.append([{ topic: 'runs', key: 'k', partition: 1, value: Buffer.from('{}') }]); // no projector runs

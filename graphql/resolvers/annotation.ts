@@ -50,7 +50,10 @@ function newAnnotation(given: input.NewAnnotation, argument: string): NewAnnotat
   const { id, label, score, note } = given;
   return {
     ...(id == null ? {} : { id: argumentId(`${argument}.id`, id) }),
-    ...{ subject: subjectOf(given, argument), label: label ?? null, score: score ?? null, note: note ?? '' },
+    subject: subjectOf(given, argument),
+    label: label ?? null,
+    score: score ?? null,
+    note: note ?? '',
   };
 }
 

@@ -107,7 +107,11 @@ export const Query: QueryResolvers = {
     );
   },
   viewer: (_, _args, { principal: { principal, name, scopes, project, projects, replaces = [] } }) => ({
-    ...{ principal, name, scopes: [...scopes], project, replaces: [...replaces] },
+    principal,
+    name,
+    scopes: [...scopes],
+    project,
+    replaces: [...replaces],
     projects: projects === 'all' ? null : [...projects],
   }),
   projects: async (_, _args, { sources: { db } }) =>

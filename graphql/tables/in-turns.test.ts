@@ -15,7 +15,11 @@ function options(overrides: Partial<TurnOptions> = {}): TurnOptions & { closed: 
   const budgets = budgetsWith({ server: { running: 1 } });
   const callers = new Callers(budgets, Date.now);
   const of = {
-    ...{ callers, asking: callers.accountsOf(caller), meter: new QueryMeter(budgets.query), waitMs: 30_000, closed: 0 },
+    callers,
+    asking: callers.accountsOf(caller),
+    meter: new QueryMeter(budgets.query),
+    waitMs: 30_000,
+    closed: 0,
     close: async () => {
       of.closed++;
     },

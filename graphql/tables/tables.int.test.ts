@@ -29,7 +29,11 @@ const tokens = { ids: pack('int32', [7, 8, 9]), logProbs: pack('float32', [-0.5,
 const sampled = builder.tree(other, 'sampled');
 const sampledStep = builder.step(sampled, builder.rollout(sampled), sampled.rootStepId, 1, { tokens, observation: LARGE });
 const mine: Principal = {
-  ...{ principal: 'key:atlas', keyId: 'atlas', name: 'atlas', scopes: ['read'], project: 'atlas' },
+  principal: 'key:atlas',
+  keyId: 'atlas',
+  name: 'atlas',
+  scopes: ['read'],
+  project: 'atlas',
   projects: ['atlas'],
 };
 
@@ -88,9 +92,16 @@ describe('tables as Arrow streams', () => {
       const { rows } = await read('trajectories', query);
       const { data } = await api.ask(`{ trajectories(first: 500, filter: ${filter}) { ${FIELDS} } }`);
       const listed = data.trajectories.nodes.map((node: Listed) => ({
-        ...{ rollout_id: node.id, tree_id: node.treeId, return: node.return, length: node.length, run_id: node.rollout.runId },
-        ...{ outcome: node.rollout.outcome, success: node.rollout.success, policy_id: node.rollout.policy.id },
-        ...{ policy_version: node.rollout.policy.version, finished_at: Date.parse(node.rollout.finishedAt) },
+        rollout_id: node.id,
+        tree_id: node.treeId,
+        return: node.return,
+        length: node.length,
+        run_id: node.rollout.runId,
+        outcome: node.rollout.outcome,
+        success: node.rollout.success,
+        policy_id: node.rollout.policy.id,
+        policy_version: node.rollout.policy.version,
+        finished_at: Date.parse(node.rollout.finishedAt),
       }));
       const picked = rows.map((row) => Object.fromEntries(Object.keys(listed[0] ?? {}).map((name) => [name, row[name]])));
       expect(sorted(picked)).toEqual(sorted(listed));

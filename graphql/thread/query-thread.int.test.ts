@@ -29,7 +29,8 @@ afterAll(async () => {
 
 async function ask(query: string, init: RequestInit = {}) {
   return fetch(`${server.url}/graphql`, {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json', ...LOCAL } },
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...LOCAL },
     body: JSON.stringify({ query }),
     ...init,
   });
@@ -102,7 +103,9 @@ test('subscriptions of one client over the budget of its key are refused, each o
 test('a thread that ends fails what it was answering with 503 and the remedy, and the next query starts another one', async () => {
   const queries = openQueryThread({
     data: { config: { blobs: '', asOfLimit: 1, masterKeyFile: null, tokenizers: {} }, databaseUrl: '', directUrl: '' },
-    ...{ log: platform.log, logger: SILENT, program: 'graphql/testing/dying-thread.ts' },
+    log: platform.log,
+    logger: SILENT,
+    program: 'graphql/testing/dying-thread.ts',
   });
   const dying = createServer((req, res) => void queries.listener(req, res, { principal: localPrincipal() })).listen(0);
   await once(dying, 'listening');

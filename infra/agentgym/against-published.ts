@@ -124,9 +124,16 @@ async function searchAsPublished(published: Published, url: string, style: Style
   const ties = await startTieServer(drawnBy(seed, aliases));
   const folder = await mkdtemp(join(tmpdir(), 'agent-r-'));
   const env = {
-    ...{ MODEL_SERVER: model.url, TIES: ties.url, MODEL_DIR: 'scripted', MODEL_NAME: 'scripted' },
-    ...{ ITERA: values.iterations, N_GEN: values.candidates, MAX_DEPTH: values['max-depth'] },
-    ...{ MAX_TOKEN_LENGTH: '1000000000', ALPHA: THRESHOLDS.alpha, BETA: THRESHOLDS.beta },
+    MODEL_SERVER: model.url,
+    TIES: ties.url,
+    MODEL_DIR: 'scripted',
+    MODEL_NAME: 'scripted',
+    ITERA: values.iterations,
+    N_GEN: values.candidates,
+    MAX_DEPTH: values['max-depth'],
+    MAX_TOKEN_LENGTH: '1000000000',
+    ALPHA: THRESHOLDS.alpha,
+    BETA: THRESHOLDS.beta,
   };
   try {
     const results = join(folder, 'mcts_result', 'textcraft', 'scripted');

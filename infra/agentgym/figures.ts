@@ -95,15 +95,13 @@ async function measure(stage: Stage, published: Published): Promise<Outcome> {
   };
   const runOf = (environment: string, compat: boolean, how = sizes, runId = randomUUID()) =>
     searchMeasured({
-      ...{
-        runId,
-        environment,
-        compat,
-        policy: `openai:scripted@${model.url}`,
-        databaseUrl: platform.databaseUrl,
-        aliases,
-        ...how,
-      },
+      runId,
+      environment,
+      compat,
+      policy: `openai:scripted@${model.url}`,
+      databaseUrl: platform.databaseUrl,
+      aliases,
+      ...how,
     });
   // the first search of a server and of a database takes longer, whoever searches
   for (const environment of [plain, copying]) await runOf(environment, false, { ...sizes, iterations: 1 });
@@ -132,8 +130,13 @@ async function measure(stage: Stage, published: Published): Promise<Outcome> {
       perRevisions('sidecar', onCopying),
     ],
     conditions: {
-      ...{ ...stage.conditions(), tasks: values.tasks, ...sizes, nodes: theirs.nodes, "nodes by Agent-R's rules": compat.nodes },
-      ...{ revisions: onPlain.revisions, verified: onPlain.verified },
+      ...stage.conditions(),
+      tasks: values.tasks,
+      ...sizes,
+      nodes: theirs.nodes,
+      "nodes by Agent-R's rules": compat.nodes,
+      revisions: onPlain.revisions,
+      verified: onPlain.verified,
     },
   };
 }
@@ -147,7 +150,9 @@ function sharesOf(
   most: { readonly steps: number; readonly wall: number; readonly cpu: number } | null,
 ): readonly Figure[] {
   const figure = (what: string, unit: Figure['unit'], of: (run: Counted) => number, share: number | undefined): Figure => ({
-    ...{ name: `${name}: ${what}`, value: of(ours), unit },
+    name: `${name}: ${what}`,
+    value: of(ours),
+    unit,
     baseline: { name: "Agent-R's program", value: of(theirs), unit },
     goal: share === undefined ? null : { kind: 'share', most: share },
   });

@@ -54,13 +54,26 @@ export async function benchAgentGymRevise(stage: Stage): Promise<Outcome> {
   const signal = new AbortController().signal;
   const runId = randomUUID();
   await collectRun({
-    ...{ runId, name: 'bench', seed: 1, codeVersion: 'bench', kind, policy: answering, appender: appenderOf('collector') },
+    runId,
+    name: 'bench',
+    seed: 1,
+    codeVersion: 'bench',
+    kind,
+    policy: answering,
+    appender: appenderOf('collector'),
     plan: {
       environment: 'agentgym',
       tasks: aliases.map((alias) => ({ alias, rollouts: 1, branching: 'root' as const })),
-      ...{ taskSeed: 0, policy: 'answering', temperature: 1, maxSteps: 100, search: { ...sizes, exploration: EXPLORATION } },
+      taskSeed: 0,
+      policy: 'answering',
+      temperature: 1,
+      maxSteps: 100,
+      search: { ...sizes, exploration: EXPLORATION },
     },
-    ...{ recorded: nothingRecorded, concurrency: 8, clock: Date.now, signal },
+    recorded: nothingRecorded,
+    concurrency: 8,
+    clock: Date.now,
+    signal,
   });
   await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: WAIT_MS });
   await projecting.close();
@@ -71,9 +84,18 @@ export async function benchAgentGymRevise(stage: Stage): Promise<Outcome> {
     const cpu = process.cpuUsage();
     const began = performance.now();
     const { revisions, verified } = await reviseRun({
-      ...{ db: database.db, runId, plannedTrees: null, judge: null, kind: world, read: null, checking: 'execute' },
+      db: database.db,
+      runId,
+      plannedTrees: null,
+      judge: null,
+      kind: world,
+      read: null,
+      checking: 'execute',
       plan: { alpha, beta: 0.2, seed: 1, signal: 'thought', beforeBranch: 'clamp', unparsed: 'continue' },
-      ...{ appender: appenderOf(name), resolve: async () => '', concurrency: 8, signal },
+      appender: appenderOf(name),
+      resolve: async () => '',
+      concurrency: 8,
+      signal,
     });
     const ms = performance.now() - began;
     const { user, system } = process.cpuUsage(cpu);

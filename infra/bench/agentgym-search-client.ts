@@ -72,20 +72,24 @@ async function searchRecorded(work: SearchWork, rules: 'own' | 'agent-r'): Promi
   try {
     return await measured(async () => {
       const { steps } = await collectRun({
-        ...{
-          runId: randomUUID(),
-          name: 'bench',
-          seed: 1,
-          plan: planOf(work, rules),
-          codeVersion: 'bench',
-          kind,
-          policy: answering,
-        },
+        runId: randomUUID(),
+        name: 'bench',
+        seed: 1,
+        plan: planOf(work, rules),
+        codeVersion: 'bench',
+        kind,
+        policy: answering,
         appender: createAppender({
-          ...{ log, blobs: new MemoryBlobs(), stamp: DEFAULT_STAMP, clock: Date.now },
+          log,
+          blobs: new MemoryBlobs(),
+          stamp: DEFAULT_STAMP,
+          clock: Date.now,
           producer: { name: 'collector', version: 'bench' },
         }),
-        ...{ recorded: nothingRecorded, concurrency: 8, clock: Date.now, signal: new AbortController().signal },
+        recorded: nothingRecorded,
+        concurrency: 8,
+        clock: Date.now,
+        signal: new AbortController().signal,
       });
       return steps;
     });
@@ -100,7 +104,10 @@ function planOf({ aliases, iterations, candidates, maxDepth }: SearchWork, rules
   return {
     environment: 'agentgym',
     tasks: aliases.map((alias) => ({ alias, rollouts: 1, branching: 'root' as const })),
-    ...{ taskSeed: 0, policy: 'answering', temperature: 1, maxSteps: 100 },
+    taskSeed: 0,
+    policy: 'answering',
+    temperature: 1,
+    maxSteps: 100,
     search: { iterations, candidates, maxDepth, exploration: EXPLORATION, ...(rules === 'agent-r' ? { compat } : {}) },
   };
 }

@@ -85,8 +85,18 @@ function packed(dtype: Packed['dtype'], length: number, width: number, write: (b
 }
 
 const COLUMNS: Record<keyof SampleRow, string> = {
-  ...{ tree_id: 'uuid', first: 'boolean', run_id: 'uuid', root: 'uuid', rollout_id: 'uuid', step_id: 'uuid', reward_id: 'uuid' },
-  ...{ batch_id: 'uuid', group_ordinal: 'integer', place: 'integer', token_bytes: 'bytea', spans: 'jsonb' },
+  tree_id: 'uuid',
+  first: 'boolean',
+  run_id: 'uuid',
+  root: 'uuid',
+  rollout_id: 'uuid',
+  step_id: 'uuid',
+  reward_id: 'uuid',
+  batch_id: 'uuid',
+  group_ordinal: 'integer',
+  place: 'integer',
+  token_bytes: 'bytea',
+  spans: 'jsonb',
 };
 const SLICE = 1_000;
 
@@ -122,10 +132,25 @@ async function insertPrompts(db: Db, rows: readonly SampleRow[], tokens: number)
     const text = `${row.tree_id} `.repeat(Math.ceil((4 * tokens) / 37));
     const [digest, role] = [blockDigest(text), 'user'] as const;
     return {
-      ...{ prompt_id: row.step_id, step_id: row.step_id, tree_id: row.tree_id, run_id: row.run_id, block: digest, text },
-      ...{ base_messages: 0, messages: [{ role, parts: [{ kind: 'text', blocks: [digest] }] }], length: 1, with_images: false },
-      ...{ sha256: promptDigest([{ role, parts: [{ kind: 'text', text }] }]), sampling: {}, drifted: false, log_offset: place },
-      ...{ tokens_before: 0, tokens_kept: 0, tokens: tokenIds(tokens), token_count: tokens, shown_at: new Date().toISOString() },
+      prompt_id: row.step_id,
+      step_id: row.step_id,
+      tree_id: row.tree_id,
+      run_id: row.run_id,
+      block: digest,
+      text,
+      base_messages: 0,
+      messages: [{ role, parts: [{ kind: 'text', blocks: [digest] }] }],
+      length: 1,
+      with_images: false,
+      sha256: promptDigest([{ role, parts: [{ kind: 'text', text }] }]),
+      sampling: {},
+      drifted: false,
+      log_offset: place,
+      tokens_before: 0,
+      tokens_kept: 0,
+      tokens: tokenIds(tokens),
+      token_count: tokens,
+      shown_at: new Date().toISOString(),
     };
   });
   const columns = { ...PROMPT_COLUMNS, block: 'text', text: 'text' };
@@ -139,7 +164,21 @@ async function insertPrompts(db: Db, rows: readonly SampleRow[], tokens: number)
   }
 }
 const PROMPT_COLUMNS = {
-  ...{ prompt_id: 'uuid', step_id: 'uuid', tree_id: 'uuid', run_id: 'uuid', base_messages: 'integer', messages: 'jsonb' },
-  ...{ length: 'integer', with_images: 'boolean', sha256: 'text', sampling: 'jsonb', drifted: 'boolean', log_offset: 'bigint' },
-  ...{ tokens_before: 'integer', tokens_kept: 'integer', tokens: 'jsonb', token_count: 'integer', shown_at: 'timestamptz' },
+  prompt_id: 'uuid',
+  step_id: 'uuid',
+  tree_id: 'uuid',
+  run_id: 'uuid',
+  base_messages: 'integer',
+  messages: 'jsonb',
+  length: 'integer',
+  with_images: 'boolean',
+  sha256: 'text',
+  sampling: 'jsonb',
+  drifted: 'boolean',
+  log_offset: 'bigint',
+  tokens_before: 'integer',
+  tokens_kept: 'integer',
+  tokens: 'jsonb',
+  token_count: 'integer',
+  shown_at: 'timestamptz',
 } as const;

@@ -62,7 +62,10 @@ export async function benchHealthzUnderQueries(stage: Stage): Promise<Outcome> {
     (leaf, i) => `p${i}: path(leaf: "${leaf}") { id depth action observation response rewards { value } }`,
   );
   const loaded = await loadFromOutside({
-    ...{ url: server.url, key, probes, subscriptions: SUBSCRIPTIONS[stage.size] },
+    url: server.url,
+    key,
+    probes,
+    subscriptions: SUBSCRIPTIONS[stage.size],
     queries: Array.from({ length: ASKING }, () => JSON.stringify({ query: `{ ${paths.join(' ')} }` })),
     subscription: JSON.stringify({ query: 'subscription { events { id data } }' }),
   });

@@ -127,14 +127,15 @@ async function answerAll(
     const opening = await environment.reset(task);
     const acts = await policy.act(
       {
-        ...{ goal: opening.goal, instruction: opening.instruction, firstObservation: opening.observation, history: [] },
-        ...{
-          admissibleActions: null,
-          expertAction: async () => null,
-          seed: seedFrom('task', seed, alias),
-          n: group,
-          temperature: 1,
-        },
+        goal: opening.goal,
+        instruction: opening.instruction,
+        firstObservation: opening.observation,
+        history: [],
+        admissibleActions: null,
+        expertAction: async () => null,
+        seed: seedFrom('task', seed, alias),
+        n: group,
+        temperature: 1,
       },
       new AbortController().signal,
     );
@@ -144,18 +145,20 @@ async function answerAll(
       const { action } = environment.parse(response);
       const { reward, observation } = await environment.step(action);
       rows.push({
-        ...{
-          groupId: alias,
-          rolloutId: `${alias}/${i}`,
-          step: 0,
-          reward: reward.value,
-          action,
-          observation,
-          end: 'terminated',
-          version,
-        },
+        groupId: alias,
+        rolloutId: `${alias}/${i}`,
+        step: 0,
+        reward: reward.value,
+        action,
+        observation,
+        end: 'terminated',
+        version,
         situation: { goal: opening.goal, firstObservation: opening.observation, history: [] },
-        ...{ candidates: null, stateHash: opening.stateHash, temperature: 1, tokens, chat: { messages, response } },
+        candidates: null,
+        stateHash: opening.stateHash,
+        temperature: 1,
+        tokens,
+        chat: { messages, response },
       });
     }
     await environment.close();

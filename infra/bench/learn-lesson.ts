@@ -62,10 +62,18 @@ export function planOf({ world, estimator, seed }: Lesson, { quick, measuredOn, 
   const { updates, every, testTasks, ...sizes } = WORLDS[world];
   const few = quick ? 2 : updates;
   return trainPlan.parse({
-    ...{ policyId: `${world}-${estimator}-${seed}`, environment: world, split: 'train', tasks: null },
+    policyId: `${world}-${estimator}-${seed}`,
+    environment: world,
+    split: 'train',
+    tasks: null,
     settings: { ...LINEAR_SETTINGS[estimator], ...settings },
-    ...{ ...sizes, updates: few, mode: 'strict', maxStaleness: 0, temperature: 1 },
-    ...{ taskSeed: 0, seed },
+    ...sizes,
+    updates: few,
+    mode: 'strict',
+    maxStaleness: 0,
+    temperature: 1,
+    taskSeed: 0,
+    seed,
     evaluation: { split: measuredOn, tasks: testTasks, rollouts: 2, every: Math.min(few, every) },
   });
 }
@@ -83,6 +91,7 @@ export function trainedOf(
     plan,
     measured: evaluations.map(({ version, evaluation }) => ({ version, success: evaluation.successRate })),
     ledger: { produced, trained, difference },
-    ...{ weights, seconds },
+    weights,
+    seconds,
   };
 }

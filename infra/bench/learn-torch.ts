@@ -50,7 +50,9 @@ async function run(): Promise<void> {
   try {
     process.stdout.write(`torch ${found.torch}, ${values.model ?? 'a tiny transformer of random weights'}\n`);
     const outcome = await learnEcho({
-      ...{ python: found.python, folder, model },
+      python: found.python,
+      folder,
+      model,
       updates: Number(values.updates),
       group: Number(values.group),
       seed: Number(values.seed),

@@ -16,7 +16,8 @@ const learned = (success: number, own: Partial<Lesson> = {}): Trained => ({
     { version: 8, success },
   ],
   ledger: { produced: 512, trained: 500, difference: 0 },
-  ...{ weights: 'a'.repeat(64), seconds: 1 },
+  weights: 'a'.repeat(64),
+  seconds: 1,
 });
 
 let folder: string;

@@ -28,11 +28,18 @@ Ctrl-C ends it with the table and the drawings of what is done.
 
 const { values } = parseArgs({
   options: {
-    ...{ seeds: { type: 'string', default: '5' }, 'first-seed': { type: 'string', default: '1' } },
-    ...{ processes: { type: 'string' }, 'at-once': { type: 'string', default: '2' }, only: { type: 'string' } },
-    ...{ measure: { type: 'string', default: 'test' }, settings: { type: 'string', default: '{}' } },
-    ...{ quick: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
-    ...{ plot: { type: 'string' }, keep: { type: 'string' }, help: { type: 'boolean', default: false } },
+    seeds: { type: 'string', default: '5' },
+    'first-seed': { type: 'string', default: '1' },
+    processes: { type: 'string' },
+    'at-once': { type: 'string', default: '2' },
+    only: { type: 'string' },
+    measure: { type: 'string', default: 'test' },
+    settings: { type: 'string', default: '{}' },
+    quick: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    plot: { type: 'string' },
+    keep: { type: 'string' },
+    help: { type: 'boolean', default: false },
   },
 });
 if (values.help) process.stdout.write(HELP);
@@ -55,7 +62,8 @@ async function learn(): Promise<number> {
     teachAll({
       lessons: wanted.filter(({ plan }) => !done.has(plan.policyId)),
       processes: values.processes === undefined ? Math.min(2, availableParallelism()) : whole('--processes', values.processes),
-      ...{ atOnce: whole('--at-once', values['at-once']), signal },
+      atOnce: whole('--at-once', values['at-once']),
+      signal,
       async onTrained(each) {
         learned.push(each);
         process.stderr.write(`${seconds().toFixed(0)} s: ${learned.length} of ${wanted.length}: ${lineOf(each)}\n`);

@@ -57,8 +57,13 @@ export async function benchLeaseTensors(stage: Stage, python: string): Promise<O
       { ...figure('tensors to rectangles of four columns', found.padded), goal: null },
     ],
     conditions: {
-      ...{ bytes: found.bytes, columns: found.columns, rows: found.rows, 'tokens per row': TOKENS },
-      ...{ rounds: `${ROUNDS}, medians`, torch: found.torch, ...stage.conditions() },
+      bytes: found.bytes,
+      columns: found.columns,
+      rows: found.rows,
+      'tokens per row': TOKENS,
+      rounds: `${ROUNDS}, medians`,
+      torch: found.torch,
+      ...stage.conditions(),
     },
   };
 }

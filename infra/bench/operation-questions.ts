@@ -14,11 +14,19 @@ const FIRST = 50;
 
 /** Operations that are not asked: each with what it reads in place of a list. */
 export const NOT_ASKED: Readonly<Record<string, string>> = {
-  ...{ Annotate: 'a command', RetractAnnotations: 'a command', ReleaseQuarantined: 'a command' },
-  ...{ Live: 'the log as it grows', 'live-events': 'the log as it grows', 'read-your-writes': 'waits for a position' },
+  Annotate: 'a command',
+  RetractAnnotations: 'a command',
+  ReleaseQuarantined: 'a command',
+  Live: 'the log as it grows',
+  'live-events': 'the log as it grows',
+  'read-your-writes': 'waits for a position',
   'tree-as-of': 'folds the journal, which this record has none of: `npm run bench -- as-of`',
-  ...{ StepText: 'the blob store', TreeText: 'the blob store', ToolCallTexts: 'the blob store' },
-  ...{ SegmentTexts: 'the blob store', JudgementTexts: 'the blob store', ImageAtFactors: 'draws images' },
+  StepText: 'the blob store',
+  TreeText: 'the blob store',
+  ToolCallTexts: 'the blob store',
+  SegmentTexts: 'the blob store',
+  JudgementTexts: 'the blob store',
+  ImageAtFactors: 'draws images',
   DatasetRow: 'makes a line of a release again',
 };
 
@@ -51,7 +59,12 @@ export function askedOperations({
     );
   const none: Variables = () => ({});
   return {
-    ...{ Runs: [page], RunFilters: [page], RunPage: [run], RunFailures: [run], RunLengths: [run], RunRevisions: [run] },
+    Runs: [page],
+    RunFilters: [page],
+    RunPage: [run],
+    RunFailures: [run],
+    RunLengths: [run],
+    RunRevisions: [run],
     RunTrees: ['OPENED_DESC', 'RETURN_VARIANCE_DESC'].map(
       (orderBy): Variables =>
         (n) => ({ ...run(n), orderBy }),
@@ -61,17 +74,29 @@ export function askedOperations({
       (orderBy): Variables =>
         (n) => ({ ...drawn(n), orderBy }),
     ),
-    ...{ ImagesPage: [run, drawn], CompressionOfPolicy: [() => ({ policy: 'bench' })] },
+    ImagesPage: [run, drawn],
+    CompressionOfPolicy: [() => ({ policy: 'bench' })],
     ComparePage: [(n) => ({ runs: runsOf(n) })],
-    ...{ TreePage: [tree], TreeOutline: [tree], TreeNode: [step], GroupPage: [tree], GroupLeaves: [tree] },
+    TreePage: [tree],
+    TreeOutline: [tree],
+    TreeNode: [step],
+    GroupPage: [tree],
+    GroupLeaves: [tree],
     DiffReplays: [(n) => ({ tree: tree(n).id })],
-    ...{ Parting: [pair], Divergence: [pair], RenderedTask: [(n) => ({ tree: tree(n).id })] },
-    ...{ RenderedPath: [(n) => ({ leaf: leaf(n) })], DiffPath: [(n) => ({ leaf: leaf(n) })] },
-    ...{ DiffSide: [(n) => ({ id: rollout(n) })], TrajectoryPage: [(n) => ({ id: rollout(n) })] },
+    Parting: [pair],
+    Divergence: [pair],
+    RenderedTask: [(n) => ({ tree: tree(n).id })],
+    RenderedPath: [(n) => ({ leaf: leaf(n) })],
+    DiffPath: [(n) => ({ leaf: leaf(n) })],
+    DiffSide: [(n) => ({ id: rollout(n) })],
+    TrajectoryPage: [(n) => ({ id: rollout(n) })],
     DiffCandidates: [(n) => ({ task: idOf(`task${n % tasks}`), first: FIRST })],
     TrajectorySteps: [(n) => ({ rollout: rollout(n), first: FIRST })],
     RolloutSteps: [(n) => ({ rollout: rollout(n), first: FIRST })],
-    ...{ StepPrompt: [step], StepTokens: [step], StepReadAgain: [step], StepEvents: [step] },
+    StepPrompt: [step],
+    StepTokens: [step],
+    StepReadAgain: [step],
+    StepEvents: [step],
     FindSteps: filters(
       (n) => ({ text: { words: `word${(n * 3) % 500}` } }),
       (n) => ({ run: run(n).id }),
@@ -81,20 +106,38 @@ export function askedOperations({
       () => ({}),
       () => ({ label: 'loop' }),
     ),
-    ...{ Labels: [page], Viewer: [none], State: [none], BehindTheLog: [none], OperationsPage: [none] },
+    Labels: [page],
+    Viewer: [none],
+    State: [none],
+    BehindTheLog: [none],
+    OperationsPage: [none],
     RevisionPage: [(n) => ({ id: idOf(`revision${idOf(`tree${(n * 10 + 2) % trees}`)}`) })],
     DiscardedPage: ['TASK', 'LENGTH', 'VERSION'].map(
       (by): Variables =>
         () => ({ ...policy(0), by }),
     ),
     DiscardedSamples: [() => ({ policy: 'bench', state: 'rejected', reason: 'stale', first: FIRST })],
-    ...{ Policies: [page], PolicyPage: [policy], PolicyOutcomes: [policy], PolicyWaiting: [policy], PolicyLedger: [policy] },
+    Policies: [page],
+    PolicyPage: [policy],
+    PolicyOutcomes: [policy],
+    PolicyWaiting: [policy],
+    PolicyLedger: [policy],
     VersionBatch: [(n) => ({ id: idOf(`batch${n}`) })],
-    ...{ Leases: [page], Replays: [page], Verifications: [page], Datasets: [page], DatasetPage: [dataset] },
+    Leases: [page],
+    Replays: [page],
+    Verifications: [page],
+    Datasets: [page],
+    DatasetPage: [dataset],
     LineageNode: [(n) => ({ id: rollout(n), whole: true })],
     LineagePage: [(n) => ({ id: rollout(n) }), (n) => ({ id: idOf(`batch${n}`) })],
-    ...{ 'best-trajectories': [none], 'dataset-lineage': [none], 'latest-trees': [none], 'recent-runs': [none], health: [none] },
-    ...{ 'whole-tree': [tree], 'history-images': [drawn], 'last-batch': [() => ({ policy: 'bench' })] },
+    'best-trajectories': [none],
+    'dataset-lineage': [none],
+    'latest-trees': [none],
+    'recent-runs': [none],
+    health: [none],
+    'whole-tree': [tree],
+    'history-images': [drawn],
+    'last-batch': [() => ({ policy: 'bench' })],
   };
 }
 
@@ -133,7 +176,7 @@ function graphqlOver(db: Db, log: EventLog): Promise<Graphql> {
   const known = opened.get(db);
   if (known) return known;
   const nothing = undefined as never; // blobs, notices and moments: these operations read tables alone
-  const graphql = createGraphql({ ...{ db, log, blobs: nothing, notices: nothing, snapshots: nothing } });
+  const graphql = createGraphql({ db, log, blobs: nothing, notices: nothing, snapshots: nothing });
   opened.set(db, graphql);
   return graphql;
 }

@@ -48,8 +48,15 @@ export async function benchPacking(python: string, sizes: { readonly rows: numbe
     bench: 'packing',
     figures: [figure],
     conditions: {
-      ...{ cores: availableParallelism(), torch, device: 'cpu, one thread', parameters, rows, tokens },
-      ...{ 'padded to': paddedTokens, loss: packed.loss, 'difference of the losses': Math.abs(packed.loss - padded.loss) },
+      cores: availableParallelism(),
+      torch,
+      device: 'cpu, one thread',
+      parameters,
+      rows,
+      tokens,
+      'padded to': paddedTokens,
+      loss: packed.loss,
+      'difference of the losses': Math.abs(packed.loss - padded.loss),
     },
   };
 }

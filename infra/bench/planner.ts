@@ -65,8 +65,18 @@ export async function benchPlanner(stage: Stage): Promise<Outcome> {
 
 async function declare(platform: Platform, policyId: string, groupsPerBatch: number): Promise<void> {
   const rules: PlanRules = {
-    ...{ groupsPerBatch, group: { kind: 'all' }, maxStaleness: null, offPolicy: 'any', metric: 'environment', unscored: 'wait' },
-    ...{ zeroVariance: 'reject', band: null, truncated: 'keep', maxTokens: null, layout: 'step', tokenBudget: 32_000 },
+    groupsPerBatch,
+    group: { kind: 'all' },
+    maxStaleness: null,
+    offPolicy: 'any',
+    metric: 'environment',
+    unscored: 'wait',
+    zeroVariance: 'reject',
+    band: null,
+    truncated: 'keep',
+    maxTokens: null,
+    layout: 'step',
+    tokenBudget: 32_000,
   };
   const appender = createAppender({ ...platform, producer: PRODUCER, clock: Date.now });
   await declareTraining(appender, { policyId, estimator: { name: 'grpo', options: {} }, rules, seed: 1, trainer: {} });

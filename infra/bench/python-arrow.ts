@@ -52,17 +52,24 @@ export async function benchPythonArrow(stage: Stage): Promise<Outcome> {
     bench: 'python-arrow',
     figures: [
       {
-        ...{ name: `${found.rows.toLocaleString('en')} trajectories into pandas`, value: ms(found.seconds), unit: 'ms' },
+        name: `${found.rows.toLocaleString('en')} trajectories into pandas`,
+        value: ms(found.seconds),
+        unit: 'ms',
         baseline: { name: 'pandas.read_parquet', value: ms(found.parquet), unit: 'ms' },
         goal: { kind: 'below', limit: LIMIT_MS[stage.size] },
       },
       {
-        ...{ name: 'processor time of Python', value: ms(found.cpu), unit: 'ms' },
+        name: 'processor time of Python',
+        value: ms(found.cpu),
+        unit: 'ms',
         baseline: { name: 'pandas.read_parquet', value: ms(found.parquetCpu), unit: 'ms' },
         goal: null,
       },
       {
-        ...{ name: 'processor time of the server, a reading', unit: 'ms', baseline: null, goal: null },
+        name: 'processor time of the server, a reading',
+        unit: 'ms',
+        baseline: null,
+        goal: null,
         value: (used.user + used.system) / 1_000 / (ROUNDS[stage.size] + 1), // one more writes the file
       },
     ],

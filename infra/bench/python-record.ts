@@ -54,7 +54,10 @@ export async function benchPythonRecord(stage: Stage): Promise<Outcome> {
     figures: [
       ...spools,
       {
-        ...{ name: 'from episode.step to the log', value: rate('client', 'wall_s'), unit: 'steps/s', baseline: raw },
+        name: 'from episode.step to the log',
+        value: rate('client', 'wall_s'),
+        unit: 'steps/s',
+        baseline: raw,
         goal: { kind: 'ratio', least: LEAST_OF_RAW },
       },
     ],

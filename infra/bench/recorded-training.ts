@@ -58,7 +58,9 @@ export async function benchRecordedTraining(python: string, updates: number): Pr
     });
     const settings = trainingSettings.parse({
       objective: { kind: 'policy-gradient', estimator: { name: 'grpo' }, loss: { name: 'dual_clip' } },
-      ...{ learningRate: 1e-6, epochs: 1, entropyCoefficient: 0.01 },
+      learningRate: 1e-6,
+      epochs: 1,
+      entropyCoefficient: 0.01,
     });
     const loop = { python, environment: 'textcraft', alias: await onlyTask('textcraft'), model, updates, settings, ...SHAPE };
     const samples = updates * SHAPE.groups * SHAPE.group;

@@ -90,13 +90,26 @@ async function search(
   const kind = await openTextCraft();
   try {
     await collectRun({
-      ...{ runId, name: 'search', seed: SEED, codeVersion: 'bench', kind, policy: wordy(randomPolicy(), words) },
+      runId,
+      name: 'search',
+      seed: SEED,
+      codeVersion: 'bench',
+      kind,
+      policy: wordy(randomPolicy(), words),
       plan: {
-        ...{ environment: 'textcraft', tasks: [TASK], taskSeed: 0, policy: 'random', temperature: 1, maxSteps: 30 },
+        environment: 'textcraft',
+        tasks: [TASK],
+        taskSeed: 0,
+        policy: 'random',
+        temperature: 1,
+        maxSteps: 30,
         search: sizes,
       },
       appender: createAppender({ log, blobs, stamp, producer: { name: 'collector', version: 'bench' }, clock: Date.now }),
-      ...{ recorded: nothingRecorded, concurrency: 1, clock: Date.now, signal: new AbortController().signal },
+      recorded: nothingRecorded,
+      concurrency: 1,
+      clock: Date.now,
+      signal: new AbortController().signal,
     });
   } finally {
     await kind.close();

@@ -2,13 +2,18 @@ import { expect, test } from '@jest/globals';
 import { sequentialReads } from './sequential-reads.ts';
 
 const scan = (table: string, rows: number, removed: number, loops: number) => ({
-  ...{ 'Node Type': 'Seq Scan', 'Relation Name': table },
-  ...{ 'Actual Rows': rows, 'Rows Removed by Filter': removed, 'Actual Loops': loops },
+  'Node Type': 'Seq Scan',
+  'Relation Name': table,
+  'Actual Rows': rows,
+  'Rows Removed by Filter': removed,
+  'Actual Loops': loops,
 });
 
 test('the rows of a scan are those of all its workers, and of all scans of the table', () => {
   const plan = {
-    ...{ 'Node Type': 'Append', 'Actual Rows': 3, 'Actual Loops': 1 },
+    'Node Type': 'Append',
+    'Actual Rows': 3,
+    'Actual Loops': 1,
     Plans: [
       { 'Node Type': 'Gather', 'Actual Rows': 3, 'Actual Loops': 1, Plans: [scan('samples', 0.33, 399.67, 3)] },
       {

@@ -57,7 +57,10 @@ export async function benchStudio(stage: Stage): Promise<Outcome> {
   const { page } = await openStudioPage(browser, linkTo(many.url, '/', LOCAL_TOKEN));
   const chosen = await choosePoints(page, many.url, stage.size);
   const figure = (name: string, value: number, unit: 'ms' | 'bytes', limit: number): Figure => ({
-    ...{ name, value, unit, baseline: null },
+    name,
+    value,
+    unit,
+    baseline: null,
     goal: { kind: 'below', limit },
   });
   const figures = [

@@ -98,8 +98,13 @@ async function walk(
       const shown = { instruction: opening.instruction, firstObservation: opening.observation, history: [...history] };
       const [act] = await policy.act(
         {
-          ...{ goal: opening.goal, ...shown, admissibleActions: admissible, expertAction: async () => null },
-          ...{ seed: seedFrom('walk', update, i, rows.length), n: 1, temperature: 1 },
+          goal: opening.goal,
+          ...shown,
+          admissibleActions: admissible,
+          expertAction: async () => null,
+          seed: seedFrom('walk', update, i, rows.length),
+          n: 1,
+          temperature: 1,
         },
         signal,
       );
@@ -107,10 +112,18 @@ async function walk(
       const { action } = environment.parse(act.response);
       const answer = await environment.step(action);
       rows.push({
-        ...{ groupId: `${update}/${task}`, rolloutId: `${update}/${i}`, step: rows.length, version: update - 1, temperature: 1 },
+        groupId: `${update}/${task}`,
+        rolloutId: `${update}/${i}`,
+        step: rows.length,
+        version: update - 1,
+        temperature: 1,
         situation: { goal: opening.goal, firstObservation: opening.observation, history: shown.history },
         chat: { messages: promptMessages(shown), response: act.response },
-        ...{ tokens: act.tokens, candidates: admissible, stateHash, reward: answer.reward.value, action },
+        tokens: act.tokens,
+        candidates: admissible,
+        stateHash,
+        reward: answer.reward.value,
+        action,
         observation: answer.observation,
         end: answer.terminated ? 'terminated' : rows.length + 1 === maxSteps ? 'truncated' : 'none',
       });

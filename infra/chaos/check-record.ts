@@ -130,7 +130,9 @@ async function nothingMisplaced({ database }: Platform): Promise<Check> {
 
 async function foldsEqual(platform: Platform): Promise<Check> {
   const { report, comparisons } = await replayProjections(platform, projections, {
-    ...{ signal: AbortSignal.timeout(300_000), limitMs: 60_000, progress: () => undefined },
+    signal: AbortSignal.timeout(300_000),
+    limitMs: 60_000,
+    progress: () => undefined,
   });
   const tables = comparisons.flatMap((comparison) => comparison.tables);
   return {

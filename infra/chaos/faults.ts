@@ -35,7 +35,8 @@ export interface Means {
 
 /** Servers that are shared with others: processes and connections are all that can be disturbed. */
 export const NO_MEANS: Means = {
-  ...{ postgres: null, broker: null },
+  postgres: null,
+  broker: null,
   databaseDisk: { reason: 'the server is not the own' },
   homeDisk: { reason: 'the folder is not on a disk of its own' },
 };

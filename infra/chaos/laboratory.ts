@@ -58,7 +58,10 @@ export async function openLaboratory(env: Readonly<Record<string, string | undef
         await mkdir(home);
         await writeLocalToken(home);
         const config = readConfig({
-          ...{ ESPALIER_HOME: home, DATABASE_URL: database.url, ESPALIER_PARTITIONS: '2', ESPALIER_PORT: '0' },
+          ESPALIER_HOME: home,
+          DATABASE_URL: database.url,
+          ESPALIER_PARTITIONS: '2',
+          ESPALIER_PORT: '0',
           ...(brokers ? { KAFKA_BROKERS: brokers, ESPALIER_KAFKA_PREFIX: `${database.name}.` } : {}),
         });
         const platform = await openPlatform(config, 'chaos');

@@ -72,8 +72,12 @@ interface Member {
 }
 
 const READY: Readonly<Record<Role, RegExp>> = {
-  ...{ collector: /"collecting"/, projector: /"projecting"/, batcher: /"batching"/ },
-  ...{ trainer: /"training"/, relay: /"relaying"/, api: /"serving"/ },
+  collector: /"collecting"/,
+  projector: /"projecting"/,
+  batcher: /"batching"/,
+  trainer: /"training"/,
+  relay: /"relaying"/,
+  api: /"serving"/,
 };
 
 /** Starts everybody. */

@@ -67,7 +67,9 @@ function walkOf(name: string): readonly Envelope[] {
 /** Sends once. Returns null when it was taken, or why it has to come again. @throws Error for a refusal. */
 async function send(url: string, events: readonly Envelope[]): Promise<string | null> {
   const request = {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json', ...LOCAL }, body: JSON.stringify(events) },
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...LOCAL },
+    body: JSON.stringify(events),
     signal: AbortSignal.timeout(10_000), // a process that is paused holds the connection
   };
   try {

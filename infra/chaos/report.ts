@@ -57,7 +57,11 @@ export function reportOf(findings: readonly Findings[]): Report {
       return { promise, trainings: of.length, held: of.filter(({ broken }) => broken === 0).length, violations };
     });
     return {
-      ...{ log, seconds, failures, skipped, promises },
+      log,
+      seconds,
+      failures,
+      skipped,
+      promises,
       kills: done.filter(({ fault }) => fault === 'kill').length,
       faults: done.length,
       trainings: trainings.length,

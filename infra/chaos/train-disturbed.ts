@@ -29,7 +29,10 @@ export async function trainUndisturbed(platform: Home, plan: TrainPlan): Promise
   const projector = await runProjections({ log: platform.log, database: platform.database });
   try {
     const { runId } = await train(platform, {
-      ...{ plan, concurrency: plan.groupsPerBatch, signal: new AbortController().signal, logger: SILENT },
+      plan,
+      concurrency: plan.groupsPerBatch,
+      signal: new AbortController().signal,
+      logger: SILENT,
     });
     return await outcomeOf(platform, plan.policyId, runId);
   } finally {
@@ -74,7 +77,7 @@ export async function trainDisturbed(
     await group.dismiss();
     const { acknowledged } = producer;
     const checks: Check[] = [
-      ...(await checkRecord(platform, { ...{ policyId, acknowledged, expected }, runId: run.runId })),
+      ...(await checkRecord(platform, { policyId, acknowledged, expected, runId: run.runId })),
       released,
       noneExited(group),
     ];

@@ -96,7 +96,11 @@ function typeOf(schema: Schema, named: string, classes: string[]): string {
   if (typeof additionalProperties === 'object') return `dict[str, ${typeOf(additionalProperties, named, classes)}]`;
   if (items) return `list[${typeOf(items, named, classes)}]`;
   const plain: Readonly<Record<string, string>> = {
-    ...{ string: 'str', number: 'float', integer: 'int', boolean: 'bool', null: 'None' },
+    string: 'str',
+    number: 'float',
+    integer: 'int',
+    boolean: 'bool',
+    null: 'None',
   };
   return plain[schema.type ?? ''] ?? 'Any';
 }

@@ -70,8 +70,14 @@ const NOTHING = new Proxy({} as never, {
 const METRICS = createMetrics();
 const API = {
   studio: { page: '', frame: '', asset: async () => undefined },
-  ...{ db: NOTHING, log: NOTHING, blobs: NOTHING, metrics: METRICS, limits: DEFAULT_LIMITS },
-  ...{ graphql: () => undefined, tables: () => undefined, training: { service: NOTHING, declare: NOTHING } },
+  db: NOTHING,
+  log: NOTHING,
+  blobs: NOTHING,
+  metrics: METRICS,
+  limits: DEFAULT_LIMITS,
+  graphql: () => undefined,
+  tables: () => undefined,
+  training: { service: NOTHING, declare: NOTHING },
   proxy: { capture: NOTHING, upstream: null, whenUnrecorded: 'fail' as const },
 };
 

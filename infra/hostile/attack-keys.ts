@@ -25,7 +25,9 @@ async function make(stage: Stage, held: Exclude<Held, 'unknown' | 'malformed'>, 
   const { db } = stage.platform.database;
   const scopes: readonly Scope[] = held === 'quota' ? ['read'] : held === 'expired' || held === 'revoked' ? ['admin'] : [held];
   const { key, apiKey } = await createKey(db, {
-    ...{ name: `${held} of the campaign`, scopes, projects: [project] },
+    name: `${held} of the campaign`,
+    scopes,
+    projects: [project],
     expiresAt: held === 'expired' ? new Date(0) : null,
     ...(held === 'quota' ? { quota: { requestsPerMinute: QUOTA } } : {}),
   });

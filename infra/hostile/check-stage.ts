@@ -38,12 +38,17 @@ export async function checkStage({ platform }: Pick<Stage, 'platform'>): Promise
   );
   const anomalies = await count('select kind as what, count(*)::int as count from anomalies group by 1 order by 1');
   const { report, comparisons } = await replayProjections(platform, projections, {
-    ...{ signal: AbortSignal.timeout(300_000), limitMs: 120_000, progress: () => undefined },
+    signal: AbortSignal.timeout(300_000),
+    limitMs: 120_000,
+    progress: () => undefined,
   });
   const journalled = kept?.count ?? 0;
   const without = unexplained[0]?.count ?? 0;
   return {
-    ...{ records: all, journalled, quarantined: tally(quarantine), anomalies: tally(anomalies) },
+    records: all,
+    journalled,
+    quarantined: tally(quarantine),
+    anomalies: tally(anomalies),
     tables: comparisons.flatMap(({ tables }) => tables).length,
     broken: [
       ...(journalled === all ? [] : [`${all} records in the log, ${journalled} in journal and quarantine`]),

@@ -9,6 +9,8 @@ const CASES: Readonly<Record<string, number>> = { principal: 40, projects: 40 };
 describeWithKafka('over Kafka', () =>
   describeHostileInput({
     open: async () => openTestPlatform((await kafkaForTests()).brokers),
-    ...{ casesOf: (target) => CASES[target] ?? 0, seed: 8, inside: 'left' },
+    casesOf: (target) => CASES[target] ?? 0,
+    seed: 8,
+    inside: 'left',
   }),
 );

@@ -20,8 +20,11 @@ crashed, hung or grew without bound, that what was refused has its reason and le
 
 const { values } = parseArgs({
   options: {
-    ...{ cases: { type: 'string', default: '10000' }, seed: { type: 'string', default: '1' }, target: { type: 'string' } },
-    ...{ log: { type: 'string', default: 'embedded' }, help: { type: 'boolean', default: false } },
+    cases: { type: 'string', default: '10000' },
+    seed: { type: 'string', default: '1' },
+    target: { type: 'string' },
+    log: { type: 'string', default: 'embedded' },
+    help: { type: 'boolean', default: false },
   },
 });
 if (values.help) process.stdout.write(HELP);

@@ -76,17 +76,16 @@ export async function tryTarget(stage: Stage, target: Target, { cases, seed, alw
     ...complaints(stage, said),
   ];
   return {
-    ...{
-      target: target.name,
-      cases: done,
-      accepted,
-      appended,
-      refused: Object.fromEntries([...refused].sort()),
-      slowestMs,
-      goodMs,
-      peakMb,
-    },
-    ...{ leftMb: after.resident - before, broken: faults.length === 0 ? undefined : faults.join('; ') },
+    target: target.name,
+    cases: done,
+    accepted,
+    appended,
+    refused: Object.fromEntries([...refused].sort()),
+    slowestMs,
+    goodMs,
+    peakMb,
+    leftMb: after.resident - before,
+    broken: faults.length === 0 ? undefined : faults.join('; '),
   };
 }
 

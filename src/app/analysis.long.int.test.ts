@@ -79,15 +79,18 @@ print(json.dumps({
 }))
 `);
       expect(JSON.parse(said)).toEqual({
-        ...{
-          rollouts: walks.map(({ rolloutId }) => rolloutId),
-          returns: [1, 0],
-          steps: 7,
-          tokens: [[7, 8]],
-          rewards: [0, 1],
-          batches: 0,
-        },
-        ...{ tree: 7, heat: [7, 8], parts: 3, html: true, tail: ['RolloutFinished', true], query: 1 },
+        rollouts: walks.map(({ rolloutId }) => rolloutId),
+        returns: [1, 0],
+        steps: 7,
+        tokens: [[7, 8]],
+        rewards: [0, 1],
+        batches: 0,
+        tree: 7,
+        heat: [7, 8],
+        parts: 3,
+        html: true,
+        tail: ['RolloutFinished', true],
+        query: 1,
       });
     }, 300_000);
   },

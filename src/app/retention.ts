@@ -49,7 +49,9 @@ export function keepRetention(
     for (const { project, days, clear } of due)
       if (clear.length > 0)
         logger.warn('runs that are older than their project keeps them lie in the clear and cannot be forgotten', {
-          ...{ project, days, runs: clear.length },
+          project,
+          days,
+          runs: clear.length,
         });
     try {
       const done = await retain(platform, due, { signal, limitMs: LIMIT_MS, progress: () => undefined });

@@ -182,7 +182,11 @@ export const RULES: Readonly<Record<string, Rule>> = {
   ),
   'POST /v1/training/leases/{id}/renew': onLease('renew', (fence) => ({ fence, ttlMs: 60_000 })),
   'POST /v1/training/leases/{id}/ack': onLease('ack', (fence) => ({
-    ...{ fence, version: 1, checkpointId: newId(), backend: 'test', weights: WEIGHTS },
+    fence,
+    version: 1,
+    checkpointId: newId(),
+    backend: 'test',
+    weights: WEIGHTS,
   })),
   'POST /v1/training/leases/{id}/nack': onLease('nack', (fence) => ({ fence, reason: 'of another' })),
   'POST /v1/training/leases/{id}/abandon': onLease('abandon', (fence) => ({ fence, reason: 'of another' })),

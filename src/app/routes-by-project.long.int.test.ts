@@ -78,7 +78,10 @@ describe('a confined key', () => {
     const [{ key } = { key: '' }] = keys;
     const named = { lease: newId(), batch: newId(), policy: 'policy of theirz', image: 'b'.repeat(64) };
     const unknown: Tenant = {
-      ...{ ...theirs, policyId: named.policy, batchIds: [named.batch], imageIds: [named.image] },
+      ...theirs,
+      policyId: named.policy,
+      batchIds: [named.batch],
+      imageIds: [named.image],
       lease: { leaseId: named.lease, fence: 1 },
     };
     const names = (tenant: Tenant) => [tenant.lease.leaseId, tenant.batchIds[0], tenant.policyId, tenant.imageIds[0]];
@@ -104,7 +107,9 @@ describe('a confined key', () => {
     const follow = `subscription { events(after: "", run: "${ids[0]}") { id data } }`;
     const controller = new AbortController();
     const stream = await fetch(`${server.url}/graphql`, {
-      ...{ method: 'POST', body: JSON.stringify({ query: follow }), signal: controller.signal },
+      method: 'POST',
+      body: JSON.stringify({ query: follow }),
+      signal: controller.signal,
       headers: { ...bearer(keys[0]?.key ?? ''), accept: 'text/event-stream', 'content-type': 'application/json' },
     });
     const own = `subscription { events(after: "") { id data } }`;
@@ -144,7 +149,8 @@ function bearer(key: string) {
 
 async function ask({ path, method = 'GET', body, headers = {} }: Asked, key: string) {
   const answer = await fetch(`${server.url}${path}`, {
-    ...{ method, headers: { ...(body ? { 'content-type': 'application/json' } : {}), ...headers, ...bearer(key) } },
+    method,
+    headers: { ...(body ? { 'content-type': 'application/json' } : {}), ...headers, ...bearer(key) },
     ...(body ? { body: JSON.stringify(body) } : {}),
   });
   return { status: answer.status, text: Buffer.from(await answer.arrayBuffer()).toString('latin1') };
@@ -154,7 +160,9 @@ async function ask({ path, method = 'GET', body, headers = {} }: Asked, key: str
 async function firstEvent(query: string): Promise<string> {
   const controller = new AbortController();
   const stream = await fetch(`${server.url}/graphql`, {
-    ...{ method: 'POST', body: JSON.stringify({ query }), signal: controller.signal },
+    method: 'POST',
+    body: JSON.stringify({ query }),
+    signal: controller.signal,
     headers: { ...bearer(keys[0]?.key ?? ''), accept: 'text/event-stream', 'content-type': 'application/json' },
   });
   let text = '';
@@ -205,7 +213,11 @@ async function givenTenant(project: string, more: readonly Envelope[]): Promise<
   expect(leased.status).toBe(200);
   await settled();
   return {
-    ...{ builder, policyId, batchIds, key, imageIds: imageIds.slice(1) },
+    builder,
+    policyId,
+    batchIds,
+    key,
+    imageIds: imageIds.slice(1),
     lease: JSON.parse(leased.text) as Tenant['lease'],
   };
 }

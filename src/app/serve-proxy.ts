@@ -17,8 +17,16 @@ export async function serveProxy(platform: Platform, logger: Logger): Promise<Ru
   const proxy = proxyOf(platform);
   const routes = proxyRoutes(proxy, limits);
   const server = await startHttp({
-    ...{ host, port, project: config.project, db: database.db, metrics: createMetrics({ process: true }), logger, routes },
-    ...{ ...limits, hosts, token: () => installationToken(home) },
+    host,
+    port,
+    project: config.project,
+    db: database.db,
+    metrics: createMetrics({ process: true }),
+    logger,
+    routes,
+    ...limits,
+    hosts,
+    token: () => installationToken(home),
   });
   try {
     const subscription = await project(platform, logger);

@@ -11,7 +11,14 @@ const task = { environment: 'e', alias: '1', goal: 'the goal', instruction: '' }
 function given(turns: readonly (readonly [action: string, observation: string])[], at = turns.length - 1, reward = 0): Given {
   const steps = turns.map(
     ([action, observation], depth): GivenStep => ({
-      ...{ depth, action, observation, thought: '', executable: true, termination: 'none', stateHash: null, toolCalls: [] },
+      depth,
+      action,
+      observation,
+      thought: '',
+      executable: true,
+      termination: 'none',
+      stateHash: null,
+      toolCalls: [],
       rewards: depth === turns.length - 1 ? [{ component: 'environment', value: reward }] : [],
     }),
   );

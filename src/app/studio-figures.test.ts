@@ -42,7 +42,11 @@ describe('the flow of the ledger', () => {
 describe('curves', () => {
   const outcome = { successRate: 0.5, meanReturn: 0.25, staleness: 1, tokensPerSecond: 9 };
   const version = (metrics: object) => ({
-    ...{ version: 1, updatedAt: '', samples: 1, weights: '', batch: null },
+    version: 1,
+    updatedAt: '',
+    samples: 1,
+    weights: '',
+    batch: null,
     metrics: metrics as Readonly<Record<string, number>>,
   });
 
@@ -74,8 +78,14 @@ describe('a subtree', () => {
 
   test('it is summed up with the steps of collapsed chains', () => {
     expect(subtreeOf(root, rollouts)).toEqual({
-      ...{ steps: 4, leaves: 2, depth: 3, rollouts: 2, judged: 2, successes: 1 },
-      ...{ meanReturn: 0.5, bestReturn: 1 },
+      steps: 4,
+      leaves: 2,
+      depth: 3,
+      rollouts: 2,
+      judged: 2,
+      successes: 1,
+      meanReturn: 0.5,
+      bestReturn: 1,
     });
     expect(subtreeOf(a, rollouts)).toMatchObject({ steps: 0, leaves: 1, rollouts: 1, successes: 1, meanReturn: 1 });
   });
@@ -87,11 +97,29 @@ describe('a subtree', () => {
 
 describe('segments of a history image', () => {
   const segment = (place: number, height: number | null) => ({
-    ...{ id: String(place), place, hit: place === 0, text: '', height, forgotten: false, largeTexts: [] },
+    id: String(place),
+    place,
+    hit: place === 0,
+    text: '',
+    height,
+    forgotten: false,
+    largeTexts: [],
   });
   const image = {
-    ...{ id: '', url: '', factor: 4, visionTokens: 1, textTokens: 2, saved: 1, hits: 1, misses: 1, cutLines: 0, cutSegments: 0 },
-    ...{ width: 110, height: 80, raw: { width: 200, height: 100 }, resized: { width: 100, height: 50 } },
+    id: '',
+    url: '',
+    factor: 4,
+    visionTokens: 1,
+    textTokens: 2,
+    saved: 1,
+    hits: 1,
+    misses: 1,
+    cutLines: 0,
+    cutSegments: 0,
+    width: 110,
+    height: 80,
+    raw: { width: 200, height: 100 },
+    resized: { width: 100, height: 50 },
     renderSpec: { spec: { border: 5 } },
   };
 
@@ -113,12 +141,16 @@ describe('segments of a history image', () => {
 });
 
 const packed = (dtype: string, values: Int32Array | Float32Array | Uint8Array) => ({
-  ...{ dtype, length: values.length, base64: Buffer.from(values.buffer).toString('base64') },
+  dtype,
+  length: values.length,
+  base64: Buffer.from(values.buffer).toString('base64'),
 });
 
 test('a token has the advantage and the new log-prob of its own, which those that the policy did not sample have not', () => {
   const rows = tokenRows({
-    ...{ id: 's', tokenTexts: ['a', 'b', 'c'], policySpans: [] },
+    id: 's',
+    tokenTexts: ['a', 'b', 'c'],
+    policySpans: [],
     tokens: {
       ids: packed('int32', Int32Array.of(1, 2, 3)),
       logProbs: packed('float32', Float32Array.of(-0.5, 0, -1)),
@@ -170,7 +202,8 @@ test('a trajectory is shown next to what the last replay showed of each step', (
   );
   expect(pairs.map(({ equal }) => equal)).toEqual([false, true]);
   expect(pairs[0]?.b).toMatchObject({
-    ...{ observation: 'nowhere', notes: ['reward 1 → 0'] },
+    observation: 'nowhere',
+    notes: ['reward 1 → 0'],
     rewards: [{ component: 'as replayed', value: 0 }],
   });
   expect(pairs[0]?.a).toMatchObject({ observation: 'here', notes: [], rewards: [] });
@@ -180,11 +213,22 @@ describe('what an earlier replay showed otherwise', () => {
   const step: Step = { id: 's', depth: 1, thought: '', action: 'go', observation: 'here', largeTexts: [], rewards: [] };
   const path = [{ ...step, id: 'root', depth: 0 }, step, { ...step, id: 't', depth: 2 }];
   const divergence = {
-    ...{ id: '1', stepId: 's', field: 'observation', recorded: 'here', replayed: 'there', largeTexts: [] },
+    id: '1',
+    stepId: 's',
+    field: 'observation',
+    recorded: 'here',
+    replayed: 'there',
+    largeTexts: [],
     occurredAt: '2026-01-01T00:00:00.000Z',
   };
   const replay: Replay = {
-    ...{ id: 'r', mode: 'environment', outcome: 'equal', compared: 3, differing: 0, notes: [], differences: [] },
+    id: 'r',
+    mode: 'environment',
+    outcome: 'equal',
+    compared: 3,
+    differing: 0,
+    notes: [],
+    differences: [],
     finishedAt: '2026-01-02T00:00:00.000Z',
   };
   const seen = (divergences: readonly Divergence[], last: Replay) =>
@@ -192,7 +236,9 @@ describe('what an earlier replay showed otherwise', () => {
   const other = { stepId: 't', field: 'observation', recorded: 'here', replayed: 'gone' };
   const differing = (...differences: Replay['differences']) => ({
     ...replay,
-    ...{ outcome: 'differs' as const, differing: differences.length, differences },
+    outcome: 'differs' as const,
+    differing: differences.length,
+    differences,
   });
 
   test('it is no difference any more where the last replay of the run came out equal, or otherwise elsewhere alone', () => {

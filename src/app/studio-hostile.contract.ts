@@ -58,7 +58,9 @@ function recordHostile(): void {
   const policy = { policyId: NAME, version: 0 };
   ids.run = builder.run('hostile', { name: NAME, codeVersion: NAME, config: { [HOSTILE]: HOSTILE }, policy });
   const tree = builder.tree(ids.run, 'hostile', {
-    ...{ instruction: HOSTILE, observation: HOSTILE, plannedRollouts: 2 },
+    instruction: HOSTILE,
+    observation: HOSTILE,
+    plannedRollouts: 2,
     task: { ...task, alias: NAME, goal: HOSTILE, depth: 1, split: null },
   });
   ids.tree = tree.treeId;

@@ -3,11 +3,17 @@ import { gatherGraph, type Traced } from '../../studio/src/lineage/graph.ts';
 import { layOutGraph } from '../../studio/src/lineage/graph-layout.ts';
 
 const links = (relation: string, ...ids: readonly string[]) => ({
-  ...{ relation, total: ids.length },
+  relation,
+  total: ids.length,
   first: ids.slice(0, 10).map((id) => ({ id, text: `about ${id}` })),
 });
 const thing = (id: string, kind: string, part: Partial<Traced> = {}): Traced => ({
-  ...{ id, kind, title: id, from: [], usedBy: [], madeBy: { total: 0, first: [] } },
+  id,
+  kind,
+  title: id,
+  from: [],
+  usedBy: [],
+  madeBy: { total: 0, first: [] },
   ...part,
 });
 const NOTHING = { datasetsTotal: 0, batchesTotal: 0, versionsTotal: 0, evaluationsTotal: 0 };
@@ -18,7 +24,11 @@ const TRACES: Readonly<Record<string, Traced>> = {
     from: [links('run', 'run'), links('policy version that acted', 'p@0')],
     usedBy: [links('rollouts', ...MANY), links('revisions', 'revision')],
     touched: {
-      ...{ ...NOTHING, datasetsTotal: 1, batchesTotal: 1, versionsTotal: 2, evaluationsTotal: 1 },
+      ...NOTHING,
+      datasetsTotal: 1,
+      batchesTotal: 1,
+      versionsTotal: 2,
+      evaluationsTotal: 1,
       datasets: [{ datasetId: 'release', name: 'rows', version: 1 }],
       batches: [{ batchId: 'batch', policyId: 'p', ordinal: 0 }],
       versions: [1, 2].map((version) => ({ policyId: 'p', version })),

@@ -166,15 +166,17 @@ export const operationsFlows = (brokers?: () => Promise<readonly string[]>) => (
     builder.record(
       'ReplayFinished',
       {
-        ...{
-          replayId: builder.id('replay'),
-          runId: replayed,
-          mode: 'environment',
-          outcome: 'differs',
-          compared: 12,
-          differing: 1,
-        },
-        ...{ differences: [differs], notes: [HOSTILE], parameters: { said: HOSTILE }, codeVersion: '1', seconds: 3 },
+        replayId: builder.id('replay'),
+        runId: replayed,
+        mode: 'environment',
+        outcome: 'differs',
+        compared: 12,
+        differing: 1,
+        differences: [differs],
+        notes: [HOSTILE],
+        parameters: { said: HOSTILE },
+        codeVersion: '1',
+        seconds: 3,
       },
       replayed,
     );

@@ -86,7 +86,9 @@ export const projectFlows = (brokers?: () => Promise<readonly string[]>) => () =
     server = await runAll(platform, SILENT);
     [mine, theirs] = [await recordProject('mine'), await recordProject('theirs')];
     const { apiKey, key } = await createKey(platform.database.db, {
-      ...{ name: 'reviewer', scopes: ['read', 'annotate'], projects: ['mine'] },
+      name: 'reviewer',
+      scopes: ['read', 'annotate'],
+      projects: ['mine'],
     });
     keyId = key;
     await append(mine, { principal: `key:${apiKey.keyId}`, project: 'mine' });

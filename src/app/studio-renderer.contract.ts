@@ -178,7 +178,9 @@ function recordTurns(environment: string, turns: readonly (readonly [string, str
   const run = builder.run(environment, { name: environment, environments: [{ environment, fingerprint: 'f' }], policy });
   const task = { taskId: builder.id('task', environment), environment, serverFingerprint: 'f', observationHash: '0'.repeat(64) };
   const tree = builder.tree(run, environment, {
-    ...{ observation: turns[0]?.[1] ?? '', instruction: '', plannedRollouts: 1 },
+    observation: turns[0]?.[1] ?? '',
+    instruction: '',
+    plannedRollouts: 1,
     task: { ...task, alias: '0', goal: `a task of ${environment}`, depth: 1, split: null },
   });
   const rollout = builder.rollout(tree, 0, { policy });
@@ -197,7 +199,9 @@ function record(name: string, renderer: string | undefined, environment = 'gauge
   const run = builder.run(name, { name: name.slice(0, 200), environments: [{ environment, fingerprint: 'f', ...own }], policy });
   const task = { taskId: builder.id('task', name), environment, serverFingerprint: 'f', observationHash: '0'.repeat(64) };
   const tree = builder.tree(run, name, {
-    ...{ observation: 'at the start', instruction: 'Read the gauge.', plannedRollouts: 1 },
+    observation: 'at the start',
+    instruction: 'Read the gauge.',
+    plannedRollouts: 1,
     task: { ...task, alias: name.slice(0, 100), goal: `goal <b>of</b> ${name}`, depth: 1, split: null },
   });
   const rollout = builder.rollout(tree, 0, { policy });

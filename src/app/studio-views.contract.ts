@@ -20,7 +20,8 @@ const policy = { policyId: 'p', version: 0 };
 const runId = builder.run('gauges', { environments: [{ environment: 'gauge', fingerprint: 'f', renderer: RENDERER }], policy });
 const task = { taskId: builder.id('task'), environment: 'gauge', serverFingerprint: 'f', observationHash: '0'.repeat(64) };
 const tree = builder.tree(runId, 'gauge', {
-  ...{ observation: 'at the start', plannedRollouts: 2 },
+  observation: 'at the start',
+  plannedRollouts: 2,
   task: { ...task, alias: '0', goal: '<b>goal</b>', depth: 1, split: null },
 });
 const walked = OBSERVATIONS.map((observations, ordinal) => {
@@ -40,15 +41,20 @@ const [bad, good] = walked as [(typeof walked)[0], (typeof walked)[0]]; // of tw
 builder.record(
   'RevisionComposed',
   {
-    ...{ revisionId, treeId: tree.treeId, goodLeafStepId: good.leaf, badLeafStepId: bad.leaf, branchStepId: tree.rootStepId },
-    ...{
-      transitionStepId: bad.steps[1] ?? '',
-      transitionCause: 'bad',
-      judged: 1,
-      reflection: 'I read it wrong',
-      signal: 'thought',
-    },
-    ...{ alpha: 0.5, beta: 0.2, judge: { name: 'j', revision: '1' }, contentHash: 'e'.repeat(64) },
+    revisionId,
+    treeId: tree.treeId,
+    goodLeafStepId: good.leaf,
+    badLeafStepId: bad.leaf,
+    branchStepId: tree.rootStepId,
+    transitionStepId: bad.steps[1] ?? '',
+    transitionCause: 'bad',
+    judged: 1,
+    reflection: 'I read it wrong',
+    signal: 'thought',
+    alpha: 0.5,
+    beta: 0.2,
+    judge: { name: 'j', revision: '1' },
+    contentHash: 'e'.repeat(64),
   },
   runId,
 );

@@ -40,7 +40,8 @@ test('a server with ESPALIER_TOKENIZERS answers the texts of ids alone by policy
     ]);
     const asked = async (id: string) => {
       const response = await fetch(`${server.url}/graphql`, {
-        ...{ method: 'POST', headers: { 'content-type': 'application/json', ...LOCAL } },
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...LOCAL },
         body: JSON.stringify({
           query: 'query ($id: ID!) { step(id: $id) { tokenTexts tokens { ids { length } } } }',
           variables: { id },

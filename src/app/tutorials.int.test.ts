@@ -40,7 +40,8 @@ async function python(example: string, ...args: readonly string[]) {
 
 async function declare(policy: string, body: object) {
   const response = await fetch(`${server.url}/v1/training/policies/${encodeURIComponent(policy)}`, {
-    ...{ method: 'PUT', headers: { 'content-type': 'application/json', ...LOCAL } },
+    method: 'PUT',
+    headers: { 'content-type': 'application/json', ...LOCAL },
     body: JSON.stringify({ backend: 'test', weights: WEIGHTS, ...body }),
   });
   return { status: response.status, body: await response.json() };
@@ -105,7 +106,8 @@ describe('a declaration of a training over HTTP', () => {
     const [lineage] = await readLineages(platform.database.db, ['older']);
     expect(lineage?.trainer).toEqual({ backend: 'first-name' });
     expect(await declare('older', { backend: 'first-name', loss: { name: 'gspo' } })).toMatchObject({
-      ...{ status: 409, body: { error: { message: 'the policy older is declared with another settings (none)' } } },
+      status: 409,
+      body: { error: { message: 'the policy older is declared with another settings (none)' } },
     });
   });
 
@@ -131,7 +133,9 @@ describe('a declaration of a training over HTTP', () => {
     });
     const asked = { policyId: 'torched', consumer: 'c', ttlMs: 1_000 };
     const response = await fetch(`${server.url}/v1/training/leases`, {
-      ...{ method: 'POST', headers: { 'content-type': 'application/json', ...LOCAL }, body: JSON.stringify(asked) },
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...LOCAL },
+      body: JSON.stringify(asked),
     });
     expect([response.status, await response.json()]).toMatchObject([202, { state: 'waiting', waitingFor: 'first-version' }]);
   });
@@ -144,7 +148,9 @@ describe('a declaration of a training over HTTP', () => {
     });
     const first = { policyId: 'nameless', backend: 'test', weights: WEIGHTS };
     const registered = await fetch(`${server.url}/v1/training/policies`, {
-      ...{ method: 'POST', headers: { 'content-type': 'application/json', ...LOCAL }, body: JSON.stringify(first) },
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...LOCAL },
+      body: JSON.stringify(first),
     });
     expect(registered.status).toBe(200);
     await waitUntilProjected(platform.database.db, await platform.log.ends(['training']), { timeoutMs: 60_000 });

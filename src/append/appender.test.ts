@@ -182,8 +182,15 @@ describe('free-form JSON', () => {
     type: 'RunStarted',
     correlationId: runId,
     data: {
-      ...{ runId, experimentId: null, name: 'run', kind: 'collect', seed: 1, codeVersion: '1' },
-      ...{ config, environments: [], policy: null },
+      runId,
+      experimentId: null,
+      name: 'run',
+      kind: 'collect',
+      seed: 1,
+      codeVersion: '1',
+      config,
+      environments: [],
+      policy: null,
     },
   });
   const configOf = (event: Envelope | undefined) => (event?.type === 'RunStarted' ? event.data.config : undefined);
@@ -336,8 +343,15 @@ describe('a refused draft', () => {
       type: 'RunStarted',
       correlationId: runId,
       data: {
-        ...{ runId, experimentId: null, name: 'deep', kind: 'collect', seed: 1, codeVersion: '1' },
-        ...{ config, environments: [], policy: null },
+        runId,
+        experimentId: null,
+        name: 'deep',
+        kind: 'collect',
+        seed: 1,
+        codeVersion: '1',
+        config,
+        environments: [],
+        policy: null,
       },
     };
     await expect(open().append([draft])).rejects.toThrow(EventRefused);

@@ -75,9 +75,11 @@ function inShell(command: string): Promise<{ code: number | string; stdout: stri
     .replaceAll('MODEL@URL', `gpt@${model.url}`)
     .replace(/; kill \$!$/, '; code=$?; kill $!; exit $code');
   const env = {
-    ...{ PATH: process.env.PATH, HOME: process.env.HOME },
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
     ...environmentOf(platform),
-    ...{ ESPALIER_PYTHON: python, PYTHONPATH: [`${ROOT}python`, process.env.PYTHONPATH].filter(Boolean).join(delimiter) },
+    ESPALIER_PYTHON: python,
+    PYTHONPATH: [`${ROOT}python`, process.env.PYTHONPATH].filter(Boolean).join(delimiter),
   };
   return new Promise((resolve) => {
     execFile('sh', ['-c', line], { cwd: folder, env }, (error, stdout, stderr) =>

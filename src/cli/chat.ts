@@ -164,7 +164,14 @@ async function plannedChat({ config }: Platform, flags: ChatFlags): Promise<Plan
     const { taskSeed, policy, temperature, maxSteps, seed, name } = flags;
     const tasks = [{ alias, rollouts: 1, branching: 'root' }];
     const plan = collectPlan.parse({
-      ...{ environment, tasks, taskSeed, policy, temperature, maxSteps, search: null, chat: true },
+      environment,
+      tasks,
+      taskSeed,
+      policy,
+      temperature,
+      maxSteps,
+      search: null,
+      chat: true,
       ...(prompt ? { prompt } : {}),
     });
     return { runId: flags.run ? checkedId('--run', flags.run) : newId(), name, seed, plan };

@@ -33,7 +33,9 @@ describe('the options of a training that name its computation', () => {
         estimator: { name: 'gae', options: { variant: 'step', gamma: 0.9, lambda: 0.95 } },
         loss: { name: 'gspo', options: { clipLow: 0.01 } },
       },
-      ...{ aggregation: 'seq-mean-token-sum-norm', lossScale: 100, critic: { factor: 1 } },
+      aggregation: 'seq-mean-token-sum-norm',
+      lossScale: 100,
+      critic: { factor: 1 },
       kl: { kind: 'k1', coefficient: 0.01, in: 'reward', controller: { kind: 'adaptive', target: 0.2, horizon: 10_000 } },
       correction: {
         weights: { level: 'token', threshold: 3, normalise: 'batch' },

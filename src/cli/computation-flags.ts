@@ -111,7 +111,9 @@ export function computationOf(flags: ComputationFlags): TrainingSettings {
     objective: { kind: 'policy-gradient', estimator, loss },
     ...(aggregation === undefined ? {} : { aggregation }),
     ...(lossScale === undefined ? {} : { lossScale }),
-    ...{ ...klOf(flags), ...correctionOf(flags), ...processOf(flags) },
+    ...klOf(flags),
+    ...correctionOf(flags),
+    ...processOf(flags),
     ...(valueFactor === undefined ? {} : { critic: { ...base.critic, factor: valueFactor } }),
   };
   const parsed = trainingSettings.safeParse(settings);
@@ -157,7 +159,8 @@ function klOf(flags: ComputationFlags): Partial<Record<'kl', unknown>> {
     throw new Error('--kl-controller adaptive goes with --kl reward: a coefficient in the loss is fixed');
   return {
     kl: {
-      ...{ kind: klKind ?? 'k3', coefficient: klCoefficient ?? 0.001 },
+      kind: klKind ?? 'k3',
+      coefficient: klCoefficient ?? 0.001,
       ...(place === 'reward' ? { in: place } : {}),
       ...(klLogRatios === undefined ? {} : { logRatios: klLogRatios }),
       ...(adaptive ? { controller: { kind: 'adaptive', target: klTarget ?? 0.1, horizon: klHorizon ?? 10_000 } } : {}),

@@ -77,7 +77,8 @@ function addRelease(dataset: Command): void {
     const query = parseTrajectoryQuery(queryTexts(flags));
     const format = rowFormatOf(flags);
     const parameters = parametersOf(flags, {
-      ...{ duplicates: 'remove', testTasks: 'remove' },
+      duplicates: 'remove',
+      testTasks: 'remove',
       evaluations: flags.includeEvaluations ? 'keep' : 'remove',
     });
     return withWriting(async (writing, platform, signal) => {
@@ -88,8 +89,16 @@ function addRelease(dataset: Command): void {
         manifest,
       } = await atMoment(platform, flags.asOf, 'all', signal, (source) =>
         releaseDataset({
-          ...{ ...writing, source, blobs: platform.blobs, query, format, parameters, general: generalOf(flags) },
-          ...{ name: flags.name, out: flags.out, signal },
+          ...writing,
+          source,
+          blobs: platform.blobs,
+          query,
+          format,
+          parameters,
+          general: generalOf(flags),
+          name: flags.name,
+          out: flags.out,
+          signal,
           existing: flags.force ? 'replace' : 'same',
           codeVersion: CODE_VERSION,
           waitMs: WAIT_MS,

@@ -208,7 +208,13 @@ async function exportAll({ config, database, blobs }: Platform, runId: string, s
   const written = formats.map(async ([ending, format]) => {
     const out = join(folder, `${runId}.${ending}`);
     const manifest = await exportTrajectories({
-      ...{ db: database.db, blobs, format, out, signal, codeVersion: CODE_VERSION, waitMs: 60_000 },
+      db: database.db,
+      blobs,
+      format,
+      out,
+      signal,
+      codeVersion: CODE_VERSION,
+      waitMs: 60_000,
       query: { ...everyTrajectory, runs: [runId] },
       existing: 'replace',
       empty: 'refuse',

@@ -37,7 +37,9 @@ test('evaluate measures the test split, plots it, and continues past failures', 
   const recovered = await runEspalier(['--json', 'evaluate', '--policy', 'planner', '--recover-from', runId], env);
   expect(recovered.code).toBe(0);
   expect(JSON.parse(recovered.stdout)).toMatchObject({
-    ...{ recovery: { fromRunId: runId }, successRate: 1, episodes: Math.round(15 * (1 - result.successRate)) },
+    recovery: { fromRunId: runId },
+    successRate: 1,
+    episodes: Math.round(15 * (1 - result.successRate)),
   });
 
   const table = await runEspalier(['evaluate', '--resume', runId], env);

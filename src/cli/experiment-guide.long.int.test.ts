@@ -38,7 +38,8 @@ test('the experiment of the guide runs by the commands of the guide, at a size o
   const declared = experimentOf((await readYaml(blockOf('yaml'))).declared).declared;
   const stages = declared.stages as Record<string, object>; // the declaration was checked
   const small = {
-    ...{ ...declared, seeds: 1 },
+    ...declared,
+    seeds: 1,
     stages: {
       ...stages,
       search: { ...stages.search, tasks: 2, iterations: 2, candidates: 2, maxDepth: 6, maxSteps: 6 },

@@ -62,7 +62,10 @@ export function reportPlot(title: string, arms: readonly ArmResult[]): string {
   const compared = arms.some(({ difference }) => difference !== null);
   const other = arms.some(({ arm, difference }) => difference?.to === `${arm} (before)`) ? 'before' : 'baseline';
   const panel = (label: string, values: Panel['values'], holds: readonly number[] = [0], isDifference = false) => ({
-    ...{ label, values, holds, isDifference },
+    label,
+    values,
+    holds,
+    isDifference,
   });
   const differences = [
     panel(

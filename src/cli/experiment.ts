@@ -154,7 +154,9 @@ async function runAndReport(
   const place = ({ arm, seed, stage }: Pick<StageState, 'arm' | 'seed' | 'stage'>) => `${arm}, seed ${seed}, ${stage}`;
   let at = '';
   const result = await runExperiment(platform, {
-    ...{ declared, signal, parallel: flags.parallel },
+    declared,
+    signal,
+    parallel: flags.parallel,
     onBegin: (begun) => line.show(`${at}${place(begun)}`),
     onProgress: (begun, text) => line.show(`${at}${place(begun)}: ${text}`),
     onStage: (ended, done, planned) => {

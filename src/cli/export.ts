@@ -128,7 +128,11 @@ export function addExport(program: Command): void {
       if (format === null) {
         const rows = rowFormatWith(flags, tokenizer);
         const options = {
-          ...{ ...common, existing, tokenizer, format: rows, general: generalOf(flags) },
+          ...common,
+          existing,
+          tokenizer,
+          format: rows,
+          general: generalOf(flags),
           parameters: parametersOf(flags, { duplicates: 'remove', testTasks: 'keep', evaluations: 'keep' }),
           onProgress: (lines: number) => line.show(`exporting: ${lines} lines`),
         } as const;
@@ -146,7 +150,11 @@ export function addExport(program: Command): void {
       if (isFolder(flags)) {
         const made = await exportFolder({
           ...common,
-          ...{ existing, format, tokenizer, truths, empty: 'refuse' },
+          existing,
+          format,
+          tokenizer,
+          truths,
+          empty: 'refuse',
           onProgress: ({ done, total }) => line.show(`exporting: ${done}/${total} trajectories`),
         });
         line.end();
@@ -155,7 +163,10 @@ export function addExport(program: Command): void {
       }
       const manifest = await exportTrajectories({
         ...common,
-        ...{ existing, format, tokenizer, truths },
+        existing,
+        format,
+        tokenizer,
+        truths,
         empty: flags.allowEmpty ? 'allow' : 'refuse',
         onProgress: ({ done, total }) => line.show(`exporting: ${done}/${total} trajectories`),
       });

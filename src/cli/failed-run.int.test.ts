@@ -49,7 +49,11 @@ describe('a run without any usable rollout', () => {
     expect([code, said]).toEqual([
       1,
       expect.objectContaining({
-        ...{ run, state: 'failed', rollouts: 2, failed: 2, steps: 0 },
+        run,
+        state: 'failed',
+        rollouts: 2,
+        failed: 2,
+        steps: 0,
         message: expect.stringMatching(/^2 of 2 rollouts failed: .*choices/),
         reasons: [{ count: 2, reason: expect.stringContaining('choices') }],
       }),

@@ -47,7 +47,10 @@ export function addForget(program: Command): void {
         if (plan.clear === 0 && !flags.yes && !(await confirmed(plan)))
           throw new Error('nothing was forgotten: not confirmed; --yes forgets without asking');
         const done = await forget(platform, plan, {
-          ...{ by: flags.by ?? userInfo().username, reason: flags.reason ?? '', signal, limitMs: 300_000 },
+          by: flags.by ?? userInfo().username,
+          reason: flags.reason ?? '',
+          signal,
+          limitMs: 300_000,
           progress: (state) => line.show(describeBuildProgress(state)),
         });
         line.end();

@@ -38,7 +38,8 @@ async function example(file: string, ...args: readonly string[]) {
 (hasPython ? describe : describe.skip)('a fresh installation', () => {
   test('the example trainer says within seconds what it waits for, and trains as soon as that is there', async () => {
     expect(await example('trainer.py', 'my-policy')).toEqual({
-      ...{ stdout: '', code: 1 },
+      stdout: '',
+      code: 1,
       stderr:
         'no batch: no run feeds it: record rollouts of a run whose config.training is {"policyId": "my-policy", "channel": "train"}\n',
     });

@@ -53,7 +53,10 @@ const FORMS: Readonly<Record<string, { readonly rows: readonly object[]; readonl
   verl: { rows: each((i) => ({ input: `What is ${i}?`, output: `first ${i}`, score: i % 2, step: 3 })), steps: ITEMS },
   verifiers: {
     rows: each((i) => ({
-      ...{ example_id: i, prompt: [{ role: 'user', content: `What is ${i}?` }], reward: 0.5, task: 'sums' },
+      example_id: i,
+      prompt: [{ role: 'user', content: `What is ${i}?` }],
+      reward: 0.5,
+      task: 'sums',
       completion: [{ role: 'assistant', content: `first ${i}` }],
     })),
     steps: ITEMS,

@@ -36,7 +36,11 @@ test('keys replace makes a successor with the rights of a key, which is revoked,
 
   const successor = await keyOf('replace', made.keyId);
   expect(successor).toMatchObject({
-    ...{ name: 'recorder', scopes: ['ingest', 'read'], projects: ['atlas', 'lab'], project: 'atlas', replaces: [made.keyId] },
+    name: 'recorder',
+    scopes: ['ingest', 'read'],
+    projects: ['atlas', 'lab'],
+    project: 'atlas',
+    replaces: [made.keyId],
     quota: { requestsPerMinute: 90 },
     predecessor: { keyId: made.keyId, revokedAt: expect.any(String) },
   });

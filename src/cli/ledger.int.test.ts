@@ -42,8 +42,13 @@ test('ledger shows an account whose lines add up, and fails when a batch names s
     .map((line) => line.trim().split(/ {2,}/));
   expect(lines[0]).toEqual([POLICY, 'samples']);
   expect(Object.fromEntries(lines.slice(2))).toEqual({
-    ...{ produced: '5', trained: '0', 'owed: waits for its group': '0', 'owed: ready': '3', 'owed: planned': '2' },
-    ...{ 'owed: leased': '0', difference: '0' },
+    produced: '5',
+    trained: '0',
+    'owed: waits for its group': '0',
+    'owed: ready': '3',
+    'owed: planned': '2',
+    'owed: leased': '0',
+    difference: '0',
   });
 
   const invented = new EventBuilder('invented');

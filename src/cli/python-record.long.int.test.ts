@@ -47,12 +47,10 @@ async function startServer() {
 function record(script: string) {
   const env = {
     ...process.env,
-    ...{
-      ESPALIER_HOME: home,
-      ESPALIER_URL: `http://127.0.0.1:${port}`,
-      ESPALIER_SPOOL: join(home, 'spool'),
-      PYTHONPATH: 'python',
-    },
+    ESPALIER_HOME: home,
+    ESPALIER_URL: `http://127.0.0.1:${port}`,
+    ESPALIER_SPOOL: join(home, 'spool'),
+    PYTHONPATH: 'python',
   };
   const child = spawn(interpreter, ['-c', script], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<number | string | null>((resolve) => child.once('close', (code, signal) => resolve(code ?? signal)));

@@ -73,7 +73,11 @@ test('a rebuild killed midway resumes, takes over, swaps back and is retired', a
 
   const [unfinished] = (await status()).builds;
   expect(unfinished).toMatchObject({
-    ...{ projection: 'step-tree', version: 1, build: 2, schema: 'step_tree_v1_b2', state: 'building' },
+    projection: 'step-tree',
+    version: 1,
+    build: 2,
+    schema: 'step_tree_v1_b2',
+    state: 'building',
     progress: { phase: 'loading', of: expect.any(Number), rate: expect.any(Number) },
   });
 

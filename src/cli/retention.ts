@@ -73,7 +73,8 @@ function addRun(retention: Command): void {
         const done = flags.dryRun
           ? null
           : await retain(platform, due, {
-              ...{ signal, limitMs: 300_000 },
+              signal,
+              limitMs: 300_000,
               progress: (state) => line.show(describeBuildProgress(state)),
             });
         line.end();

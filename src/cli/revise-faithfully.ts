@@ -55,7 +55,10 @@ export async function reviseFaithfullyByFlags(command: Command, flags: Flags): P
     const line = progressLine();
     try {
       const revised = await reviseFaithfully(platform, {
-        ...{ runId, out, xtuner, existing: flags.force ? 'replace' : 'refuse' },
+        runId,
+        out,
+        xtuner,
+        existing: flags.force ? 'replace' : 'refuse',
         plan: { alpha, beta, dataType, revise, seed: flags.seed ?? PUBLISHED_SEED, maxTokenLength },
         judge: flags.judge ?? 'self',
         environment: flags.environment ?? null,

@@ -118,7 +118,10 @@ export function addSelfTrain(program: Command): void {
         note(`experiment ${selfTrainId}; begun again with the same options it goes on where the record ends`);
         const began = Date.now();
         const results = await selfTrain(platform, {
-          ...{ selfTrainId, plan, concurrency: flags.concurrency, signal },
+          selfTrainId,
+          plan,
+          concurrency: flags.concurrency,
+          signal,
           ...trainerOf(flags),
           onResult: (result) => note(`${resultText(result, Date.now() - began)}`),
         }).catch((error: unknown) => {
@@ -156,13 +159,21 @@ function planOf(flags: SelfTrainFlags): SelfTrainPlan {
   return {
     environment: flags.environment,
     methods: flags.method === 'all' ? METHODS : [flags.method],
-    ...{ alphas, beta: flags.beta, policy: flags.policy, judge: flags.judge, epochs, perTask, learningRate: flags.learningRate },
+    alphas,
+    beta: flags.beta,
+    policy: flags.policy,
+    judge: flags.judge,
+    epochs,
+    perTask,
+    learningRate: flags.learningRate,
     trainer: flags.trainCommand === undefined ? null : { format: flags.trainFormat },
     taskSeed,
     seeds: Array.from({ length: flags.seeds }, (_, i) => i + 1),
     trainTasks: flags.tasks,
     search: { ...search, iterations: flags.searchIterations, candidates: flags.candidates, maxDepth: flags.maxDepth },
-    ...{ testTasks: flags.testTasks, testRollouts: flags.rollouts, maxSteps: flags.maxSteps },
+    testTasks: flags.testTasks,
+    testRollouts: flags.rollouts,
+    maxSteps: flags.maxSteps,
     ...(prompt ? { prompt } : {}),
   };
 }

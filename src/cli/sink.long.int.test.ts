@@ -48,7 +48,8 @@ const python = found.kind === 'found' ? found.python : '';
 
     test('the command posts the versions of a policy of a running server, and none of them again', async () => {
       const declared = await fetch(`${server.url}/v1/training/policies/plotted`, {
-        ...{ method: 'PUT', headers: { 'content-type': 'application/json', ...LOCAL } },
+        method: 'PUT',
+        headers: { 'content-type': 'application/json', ...LOCAL },
         body: JSON.stringify({ backend: 'test', weights: 'a'.repeat(64) }),
       });
       expect(declared.status).toBe(200);
@@ -133,7 +134,9 @@ const python = found.kind === 'found' ? found.python : '';
         '1',
       ];
       const mlflow = spawn(python, args, {
-        ...{ cwd: folder, stdio: 'ignore', detached: true },
+        cwd: folder,
+        stdio: 'ignore',
+        detached: true,
         env: { ...process.env, MLFLOW_SERVER_ENABLE_JOB_EXECUTION: 'false' }, // its workers would be left behind
       });
       try {
@@ -186,7 +189,9 @@ const python = found.kind === 'found' ? found.python : '';
     async function sink(system: string, policy = 'plotted') {
       const args = ['sink', system, '--policy', policy, '--to', folder, '--server', server.url];
       const { code, stdout, stderr } = await runEspalier(args, {
-        ...{ ...environmentOf(platform), ESPALIER_SINKS_PYTHON: python, XDG_STATE_HOME: folder },
+        ...environmentOf(platform),
+        ESPALIER_SINKS_PYTHON: python,
+        XDG_STATE_HOME: folder,
       });
       return { code, stdout, stderr };
     }

@@ -91,7 +91,12 @@ print(json.dumps({
       );
       const rows = [walks.map(({ rolloutId }) => rolloutId), [1, 0.25]];
       expect(read).toEqual({
-        ...{ pyarrow: rows, pandas: rows, polars: rows, duckdb: rows, tokens: [[7, 8]], steps: 6 },
+        pyarrow: rows,
+        pandas: rows,
+        polars: rows,
+        duckdb: rows,
+        tokens: [[7, 8]],
+        steps: 6,
         types: { rollout_id: 'string', return: 'double', success: 'bool', finished_at: 'timestamp[us, tz=UTC]' },
       });
     },

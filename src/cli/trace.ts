@@ -48,8 +48,13 @@ function cutTouched({ trees, rollouts, ...lists }: Touched) {
   const cut = <T>(list: readonly T[]) => ({ total: list.length, first: list.slice(0, SHOWN) });
   const { runs, datasets, batches, versions, evaluations } = lists;
   return {
-    ...{ trees, rollouts, runs: cut(runs), datasets: cut(datasets), batches: cut(batches) },
-    ...{ versions: cut(versions), evaluations: cut(evaluations) },
+    trees,
+    rollouts,
+    runs: cut(runs),
+    datasets: cut(datasets),
+    batches: cut(batches),
+    versions: cut(versions),
+    evaluations: cut(evaluations),
   };
 }
 

@@ -41,7 +41,9 @@ describe('the plan of a training from the command line', () => {
       '0.5',
     );
     expect(plan).toMatchObject({
-      ...{ groupSize: 3, groupsPerBatch: 128, settings: { learningRate: 0.5, kl: { in: 'loss', kind: 'k3' } } },
+      groupSize: 3,
+      groupsPerBatch: 128,
+      settings: { learningRate: 0.5, kl: { in: 'loss', kind: 'k3' } },
       declaration: { preset: 'agent-r1-grpo', torch: { model: { kind: 'folder', path: expect.stringMatching(/^\/.*\/x$/) } } },
     });
   });

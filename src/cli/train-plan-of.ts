@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { z } from 'zod';
 import { sha256Hex } from '../digest/sha256.ts';
 import { canonicalJson } from '../events/canonical-json.ts';
 import { isOwn, settingsOf } from '../usecases/train/declaration/trainer-of.ts';
@@ -7,6 +8,9 @@ import { computationOf } from './computation-flags.ts';
 import { declarationOf, isDeclared, refuseOthers } from './declared-training.ts';
 import { promptFieldsOf } from './prompt-flags.ts';
 import { LINEAR_DEFAULTS, type TrainFlags } from './train-options.ts';
+
+/** What a plan says of how the policy learns. */
+type LearningFields = Omit<z.input<typeof trainPlan>, 'policyId' | keyof ReturnType<typeof besides>>;
 
 /** Makes the plan of a training out of the command line. @throws Error naming the option or the field of the declaration. */
 export async function trainPlanOf(command: Command, flags: TrainFlags): Promise<TrainPlan> {
@@ -24,29 +28,35 @@ function besides(flags: TrainFlags) {
   const { environment, updates, temperature, maxSteps, seed, testTasks: tasks } = flags;
   const named = (split: string) => (split === 'all' ? null : split);
   return {
-    ...{ environment, split: named(flags.split), tasks: flags.tasks ?? null },
-    ...{ updates, temperature, maxSteps, seed, taskSeed: 0 },
+    environment,
+    split: named(flags.split),
+    tasks: flags.tasks ?? null,
+    updates,
+    temperature,
+    maxSteps,
+    seed,
+    taskSeed: 0,
     evaluation:
       tasks === 0 ? null : { split: named(flags.testSplit), tasks, rollouts: flags.rollouts, every: flags.every ?? updates },
   };
 }
 
-function linear(flags: TrainFlags, given: Partial<TrainFlags>): Pick<TrainPlan, 'settings' | 'declaration'> & object {
+function linear(flags: TrainFlags, given: Partial<TrainFlags>): LearningFields {
   refuseOthers(given, 'linear');
   promptFieldsOf(given, undefined); // refuses those that mean nothing without --prompt
   const { learningRate, epochs, entropy } = { ...LINEAR_DEFAULTS, ...defined(flags) };
   return {
     settings: { ...computationOf(flags), learningRate, epochs, entropyCoefficient: entropy },
-    ...{ groupsPerBatch: flags.groups, groupSize: flags.group, zeroVariance: flags.keepZeroVariance ? 'keep' : 'reject' },
+    groupsPerBatch: flags.groups,
+    groupSize: flags.group,
+    zeroVariance: flags.keepZeroVariance ? 'keep' : 'reject',
     ...(flags.rewards === undefined ? {} : { rewards: flags.rewards }),
-    ...{ mode: flags.staleness === 0 ? 'strict' : 'bounded', maxStaleness: flags.staleness },
+    mode: flags.staleness === 0 ? 'strict' : 'bounded',
+    maxStaleness: flags.staleness,
   };
 }
 
-async function declared(
-  flags: TrainFlags,
-  given: Partial<TrainFlags>,
-): Promise<Pick<TrainPlan, 'settings' | 'declaration'> & object> {
+async function declared(flags: TrainFlags, given: Partial<TrainFlags>): Promise<LearningFields> {
   const declaration = await declarationOf(flags, given);
   const { by, server } = flags;
   if (!isOwn(declaration.backend) && by === undefined)

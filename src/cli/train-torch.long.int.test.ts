@@ -82,7 +82,9 @@ const SMALL = [
       expect([await again.ended, again.stderr()]).toEqual([0, expect.not.stringContaining('espalier:')]);
       const samples = UPDATES * 4;
       expect(JSON.parse(again.stdout())).toMatchObject({
-        ...{ state: 'completed', version: UPDATES, ledger: { produced: samples, trained: samples, difference: 0 } },
+        state: 'completed',
+        version: UPDATES,
+        ledger: { produced: samples, trained: samples, difference: 0 },
         evaluations: [{ version: 0 }, { version: UPDATES }],
       });
     }, 600_000);

@@ -188,7 +188,8 @@ async function serverOf({ pid }: ChildProcess, others: readonly number[]): Promi
 /** Reads over HTTP what each step of a run was shown, pictures as they are served. */
 async function shownIn(url: string, runId: string): Promise<readonly Shown[]> {
   const response = await fetch(`${url}/graphql`, {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json', ...LOCAL } },
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...LOCAL },
     body: JSON.stringify({ query: QUERY, variables: { id: runId } }),
   });
   const { data, errors } = (await response.json()) as { readonly data: Answered; readonly errors?: unknown };

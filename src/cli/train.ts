@@ -54,7 +54,9 @@ async function trainAndReport(platform: Platform, plan: TrainPlan, signal: Abort
   note(`policy ${plan.policyId}; killed, it goes on with the same options and --resume`);
   if (!isOwn(backendOf(plan))) note(trainerText(platform.config, plan));
   const trained = await train(platform, {
-    ...{ plan, signal, logger: createLogger({ level: 'error' }) },
+    plan,
+    signal,
+    logger: createLogger({ level: 'error' }),
     concurrency: plan.groupsPerBatch * (1 + plan.maxStaleness),
     onCollect: (progress) => {
       rollouts = progress.rollouts;

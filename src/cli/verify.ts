@@ -60,7 +60,9 @@ export function addVerify(program: Command): void {
       const began = performance.now();
       const found = await verifyRecord(platform, {
         ...(anchor ? { anchor } : {}),
-        ...{ files, signal, log: log ? 'read' : 'left out' },
+        files,
+        signal,
+        log: log ? 'read' : 'left out',
         progress: (events) => line.show(`verifying: ${events} events`),
         logProgress: (read, all) => line.show(`reading the log: ${read} of ${all} records`),
       });

@@ -120,7 +120,11 @@ async function askOf(
 ): Promise<Ask> {
   const notices = { count: 0, beyond: async () => undefined }; // a page waits for nothing
   const graphql = await createGraphql({
-    ...{ db: database.db, log, blobs, snapshots, notices },
+    db: database.db,
+    log,
+    blobs,
+    snapshots,
+    notices,
     limits: { cost: 10_000_000, fields: 10_000 },
     budgets: {
       query: UNBOUNDED,

@@ -34,7 +34,8 @@ export const OWN_CASES: readonly (readonly [file: string, given: Case])[] = [
   [
     '02-gae',
     {
-      ...{ algorithm: 'gae', variant: 'Agent-R1 legacy (compact action tokens)' },
+      algorithm: 'gae',
+      variant: 'Agent-R1 legacy (compact action tokens)',
       inputs: { token_level_rewards: [[0, 0, 1]], values: [[0.5, 9, 0.25]], response_mask: [[1, 0, 1]], gamma: 1, lam: 1 },
       expected: {
         advantages_raw: [[0.5, 0, 0.75]],
@@ -46,7 +47,8 @@ export const OWN_CASES: readonly (readonly [file: string, given: Case])[] = [
   [
     '03-group-baselines',
     {
-      ...{ algorithm: 'reinforce_plus_plus_baseline', variant: 'verl < 0.4 / Agent-R1 legacy (no final mask)' },
+      algorithm: 'reinforce_plus_plus_baseline',
+      variant: 'verl < 0.4 / Agent-R1 legacy (no final mask)',
       inputs: {
         token_level_rewards: [
           [1, 0],
@@ -70,7 +72,8 @@ export const OWN_CASES: readonly (readonly [file: string, given: Case])[] = [
   [
     '03-group-baselines',
     {
-      ...{ algorithm: 'remax', variant: 'greedy baseline' },
+      algorithm: 'remax',
+      variant: 'greedy baseline',
       inputs: {
         token_level_rewards: [
           [0.25, 9, 1],
@@ -98,7 +101,8 @@ export const OWN_CASES: readonly (readonly [file: string, given: Case])[] = [
   [
     '03-group-baselines',
     {
-      ...{ algorithm: 'rloo_trajectory', variant: 'Agent-R1 v0.1' },
+      algorithm: 'rloo_trajectory',
+      variant: 'Agent-R1 v0.1',
       inputs: {
         token_level_rewards: [
           [0.5, 0],
@@ -133,7 +137,8 @@ export const OWN_CASES: readonly (readonly [file: string, given: Case])[] = [
   [
     '04-reinforce',
     {
-      ...{ algorithm: 'reinforce_plus_plus', variant: 'Agent-R1 legacy (compact action tokens)' },
+      algorithm: 'reinforce_plus_plus',
+      variant: 'Agent-R1 legacy (compact action tokens)',
       inputs: { token_level_rewards: [[0, 9, 1]], response_mask: [[1, 0, 1]], gamma: 0.5 },
       expected: { returns: [[0.5, 0, 1]], advantages: [[-0.7071067440634434, 0, 0.707106765276646]] },
     },
@@ -141,7 +146,8 @@ export const OWN_CASES: readonly (readonly [file: string, given: Case])[] = [
   [
     '06-policy-loss',
     {
-      ...{ algorithm: 'gpg_policy_loss', variant: 'no ratio' },
+      algorithm: 'gpg_policy_loss',
+      variant: 'no ratio',
       inputs: {
         log_prob: [
           [-1, -2],
@@ -162,10 +168,16 @@ export const OWN_CASES: readonly (readonly [file: string, given: Case])[] = [
   [
     '07-value-kl-entropy',
     {
-      ...{ algorithm: 'apply_kl_penalty', variant: 'k1, adaptive' },
+      algorithm: 'apply_kl_penalty',
+      variant: 'k1, adaptive',
       inputs: {
-        ...{ token_level_scores: [[0, 1]], old_log_probs: [[-1, -2]], ref_log_prob: [[-1.5, -1]], mask: [[1, 1]] },
-        ...{ beta: 0.1, target: 0.1, horizon: 100 },
+        token_level_scores: [[0, 1]],
+        old_log_probs: [[-1, -2]],
+        ref_log_prob: [[-1.5, -1]],
+        mask: [[1, 1]],
+        beta: 0.1,
+        target: 0.1,
+        horizon: 100,
       },
       expected: { token_level_rewards: [[-0.05, 1.1]], current_kl: -0.24999999875, beta_after: 0.0998 },
     },
@@ -205,7 +217,8 @@ export const OWN_CASES: readonly (readonly [file: string, given: Case])[] = [
   [
     '10-rule-rewards',
     {
-      ...{ algorithm: 'em_and_subem', variant: 'pairs (prediction, gold)' },
+      algorithm: 'em_and_subem',
+      variant: 'pairs (prediction, gold)',
       inputs: {
         pairs: [
           ['The Paris!', 'paris'],
@@ -285,7 +298,10 @@ export const OWN_CASES: readonly (readonly [file: string, given: Case])[] = [
         { observation: 'Unknown tool: nope', reward: -0.05, done: false, valid: true, effective: false },
         {
           observation: "Invalid arguments for tool 'search': Parameter query has incorrect type, should be string",
-          ...{ reward: -0.05, done: false, valid: true, effective: false },
+          reward: -0.05,
+          done: false,
+          valid: true,
+          effective: false,
         },
       ],
     ),
@@ -299,7 +315,8 @@ export const OWN_CASES: readonly (readonly [file: string, given: Case])[] = [
   [
     '12-batching',
     {
-      ...{ algorithm: 'prefix_tree_tokens', variant: 'Claw-R1 documentation example' },
+      algorithm: 'prefix_tree_tokens',
+      variant: 'Claw-R1 documentation example',
       inputs: { sequences: [[1, 2, 3], [1, 2], [1, 2, 4, 5], [7]] },
       expected: { tokens: 10, packed: 6, ratio: 0.6 },
     },
@@ -319,23 +336,38 @@ export const OWN_CASES: readonly (readonly [file: string, given: Case])[] = [
   ].map((turns): [string, Case] => [
     '12-batching',
     {
-      ...{ algorithm: 'rollout_layout', variant: 'Agent-R1 legacy' },
+      algorithm: 'rollout_layout',
+      variant: 'Agent-R1 legacy',
       inputs: { prompt_ids: [5, 6], turns, max_prompt_length: 3, max_response_length: 6, pad_token_id: 0 },
       expected: {
-        ...{ prompts: [0, 5, 6], responses: [11, 12, 21, 13, 0, 0], input_ids: [0, 5, 6, 11, 12, 21, 13, 0, 0] },
-        ...{ attention_mask: [0, 1, 1, 1, 1, 1, 1, 0, 0], position_ids: [0, 0, 1, 2, 3, 4, 5, 0, 0] },
-        ...{ response_mask: [1, 1, 1, 1, 0, 0], action_mask: [1, 1, 0, 1, 0, 0], reward_column: 3, turns: 1 },
+        prompts: [0, 5, 6],
+        responses: [11, 12, 21, 13, 0, 0],
+        input_ids: [0, 5, 6, 11, 12, 21, 13, 0, 0],
+        attention_mask: [0, 1, 1, 1, 1, 1, 1, 0, 0],
+        position_ids: [0, 0, 1, 2, 3, 4, 5, 0, 0],
+        response_mask: [1, 1, 1, 1, 0, 0],
+        action_mask: [1, 1, 0, 1, 0, 0],
+        reward_column: 3,
+        turns: 1,
       },
     },
   ]),
   [
     '12-batching',
     {
-      ...{ algorithm: 'rollout_layout', variant: 'Agent-R1 legacy' },
+      algorithm: 'rollout_layout',
+      variant: 'Agent-R1 legacy',
       inputs: { prompt_ids: [4, 5, 6], turns: [[[11, 12], [21]]], max_prompt_length: 2, max_response_length: 2, pad_token_id: 0 },
       expected: {
-        ...{ prompts: [[5, 6]], responses: [[11, 12]], input_ids: [[5, 6, 11, 12]], attention_mask: [[1, 1, 1, 1]] },
-        ...{ position_ids: [[0, 1, 2, 3]], response_mask: [[1, 1]], action_mask: [[1, 1]], reward_column: [1], turns: [1] },
+        prompts: [[5, 6]],
+        responses: [[11, 12]],
+        input_ids: [[5, 6, 11, 12]],
+        attention_mask: [[1, 1, 1, 1]],
+        position_ids: [[0, 1, 2, 3]],
+        response_mask: [[1, 1]],
+        action_mask: [[1, 1]],
+        reward_column: [1],
+        turns: [1],
       },
     },
   ],

@@ -42,7 +42,12 @@ describe('runConformance', () => {
       ['The result is 42', '42'],
     ];
     const given = (variant: string, value: number[]) => ({
-      ...{ id: variant, algorithm: 'gsm8k_verl', variant, inputs: { pairs }, expected: { value }, note: '' },
+      id: variant,
+      algorithm: 'gsm8k_verl',
+      variant,
+      inputs: { pairs },
+      expected: { value },
+      note: '',
     });
     const cases = [given('strict', [1, 0, 0]), given('flexible', [0, 1, 1]), given('lenient', [1, 1, 1])];
     await writeFile(join(folder, '10-rule-rewards-strict.json'), JSON.stringify({ cases }));

@@ -170,12 +170,23 @@ export const environment = {
   test('what a module leaves out has its usual value, and a number is the reward that a step earned', async () => {
     const environment = await (await openEnvironment(await given('one'))).create();
     expect(await environment.reset({ alias: '4', seed: 0 })).toEqual({
-      ...{ instruction: '', observation: 'Is 4 even?', goal: 'Is 4 even?', depth: null, split: null },
-      ...{ admissibleActions: null, stateHash: null },
+      instruction: '',
+      observation: 'Is 4 even?',
+      goal: 'Is 4 even?',
+      depth: null,
+      split: null,
+      admissibleActions: null,
+      stateHash: null,
     });
     expect(await environment.step('yes')).toEqual({
-      ...{ observation: 'So.', reward: { value: 1, raw: 1, scale: 1, kind: 'delta' }, terminated: true, truncated: false },
-      ...{ success: null, executable: true, admissibleActions: null, stateHash: null },
+      observation: 'So.',
+      reward: { value: 1, raw: 1, scale: 1, kind: 'delta' },
+      terminated: true,
+      truncated: false,
+      success: null,
+      executable: true,
+      admissibleActions: null,
+      stateHash: null,
     });
     expect(environment.parse('Thought: even.\nAction: yes')).toMatchObject({ thought: 'even.', action: 'yes' });
     await expect(environment.step('nan')).rejects.toThrow('what step returns.reward.value must be a finite number');

@@ -28,7 +28,10 @@ describe('rebuildEnvironment', () => {
     const path = await played();
     const steps = path.steps.map((step, i) => (i === 1 ? { ...step, observation: 'Inventory: [reed] (1) ' } : step));
     expect(await rebuildEnvironment(kind, { ...path, steps })).toEqual({
-      ...{ kind: 'diverged', at: 2, recorded: 'Inventory: [reed] (1) ', replayed: 'Inventory: You are not carrying anything.' },
+      kind: 'diverged',
+      at: 2,
+      recorded: 'Inventory: [reed] (1) ',
+      replayed: 'Inventory: You are not carrying anything.',
     });
     expect(await rebuildEnvironment(kind, { ...path, firstObservation: 'another' })).toMatchObject({ kind: 'diverged', at: 0 });
   });

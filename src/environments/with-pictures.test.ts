@@ -11,14 +11,24 @@ const task = { alias: '1', seed: 0 };
 /** Opens with a dot; a step shows what `shown` says. */
 function kindOf(shown: () => string, fails: () => boolean = () => false): EnvironmentKind {
   const opening: Opening = {
-    ...{ instruction: '', observation: 'a dot', goal: '', depth: null, split: null, ...nothing },
+    instruction: '',
+    observation: 'a dot',
+    goal: '',
+    depth: null,
+    split: null,
+    ...nothing,
     pictures: [dot.base64],
   };
   const step = async (): Promise<StepResult> => {
     if (fails()) throw Object.assign(new Error('gone'), { name: 'EnvironmentError', code: 'gone', retryable: true });
     return {
-      ...{ observation: 'then', reward: { value: 0, raw: 0, scale: 1, kind: 'final' as const }, success: null },
-      ...{ terminated: false, truncated: false, executable: true, ...nothing },
+      observation: 'then',
+      reward: { value: 0, raw: 0, scale: 1, kind: 'final' as const },
+      success: null,
+      terminated: false,
+      truncated: false,
+      executable: true,
+      ...nothing,
       pictures: [Buffer.from(shown(), 'base64')],
     };
   };
@@ -49,7 +59,10 @@ test('an episode that is brought to its place again is compared picture by pictu
   const path = { task, firstObservation: 'a dot', firstPictures: [{ imageId: dot.id }] };
   expect(await rebuildEnvironment(kind, { ...path, steps: steps(red.id) })).toMatchObject({ kind: 'rebuilt' });
   expect(await rebuildEnvironment(kind, { ...path, steps: steps(dot.id) })).toMatchObject({
-    ...{ kind: 'diverged', at: 1, recorded: `then\n[picture ${dot.id}]`, replayed: `then\n[picture ${red.id}]` },
+    kind: 'diverged',
+    at: 1,
+    recorded: `then\n[picture ${dot.id}]`,
+    replayed: `then\n[picture ${red.id}]`,
   });
 });
 

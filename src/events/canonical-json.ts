@@ -42,7 +42,8 @@ interface Def {
 function objectWriter(shape: Readonly<Record<string, z.ZodType>>, without: ReadonlySet<string>): CanonicalWriter {
   const names = Object.keys(shape).sort();
   const fields = names.map((name) => ({
-    ...{ name, before: `${JSON.stringify(name)}:` },
+    name,
+    before: `${JSON.stringify(name)}:`,
     write: without.has(name) ? null : compileCanonical(shape[name] as z.ZodType), // one of its keys
   }));
   return (value) => {

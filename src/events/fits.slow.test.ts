@@ -28,7 +28,10 @@ function changed(value: unknown, path: readonly number[], by: unknown, how: 'put
     if (Array.isArray(value)) return [...value, by];
     // as JSON.parse makes it: `__proto__` is a key like any other
     return Object.defineProperty({ ...value }, at % 2 === 0 ? 'more' : '__proto__', {
-      ...{ value: by, enumerable: true, configurable: true, writable: true },
+      value: by,
+      enumerable: true,
+      configurable: true,
+      writable: true,
     });
   }
   if (path.length <= 1 && how === 'remove') {

@@ -22,11 +22,13 @@ describe('upcast', () => {
   test('upcast lifts an event one version at a time to the current one, and does not change its argument', () => {
     const old = { type: 'RunStarted', schemaVersion: 1, data: { name: 'a' } };
     expect(upcast('RunStarted', 1, old, steps)).toEqual({
-      ...{ type: 'RunStarted', schemaVersion: 3 },
+      type: 'RunStarted',
+      schemaVersion: 3,
       data: { name: 'a', second: true, third: true },
     });
     expect(upcast('RunStarted', 2, { ...old, schemaVersion: 2 }, steps)).toEqual({
-      ...{ type: 'RunStarted', schemaVersion: 3 },
+      type: 'RunStarted',
+      schemaVersion: 3,
       data: { name: 'a', third: true },
     });
     expect(old).toEqual({ type: 'RunStarted', schemaVersion: 1, data: { name: 'a' } });

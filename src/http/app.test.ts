@@ -11,7 +11,10 @@ const described = { summary: 'A route of a test.', answers: { 200: { description
 const params = z.object({ id: z.string().regex(/^[^x]+$/) });
 const routes: readonly Route[] = [
   endpoint({
-    ...{ ...described, method: 'GET', path: '/things/{id}', params },
+    ...described,
+    method: 'GET',
+    path: '/things/{id}',
+    params,
     query: z.object({ size: z.coerce.number().default(1) }),
     handle: async ({ params, query }) => json(200, { ...params, ...query }),
   }),

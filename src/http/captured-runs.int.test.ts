@@ -27,8 +27,11 @@ const call = (run: string, headers: object, task = 'task') =>
 /** Sends a span of a call of a model. */
 async function send(named: { readonly run: string; readonly task: string }, headers: object, said = 'forged') {
   const given = {
-    ...{ 'espalier.run': named.run, 'espalier.task': named.task, 'espalier.rollout': '0' },
-    ...{ 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm' },
+    'espalier.run': named.run,
+    'espalier.task': named.task,
+    'espalier.rollout': '0',
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.request.model': 'm',
     'gen_ai.input.messages': JSON.stringify([{ role: 'user', parts: [{ type: 'text', content: 'Go.' }] }]),
     'gen_ai.output.messages': JSON.stringify([{ role: 'assistant', parts: [{ type: 'text', content: said }] }]),
   };
@@ -37,7 +40,8 @@ async function send(named: { readonly run: string; readonly task: string }, head
   const times = { startTimeUnixNano: '1700000000000000000', endTimeUnixNano: '1700000000010000000' };
   const spans = [{ traceId, spanId, name: 'call', attributes, ...times }];
   const response = await fetch(`${url}/v1/traces`, {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json', ...headers } },
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ resourceSpans: [{ resource: { attributes: [] }, scopeSpans: [{ spans }] }] }),
   });
   const answer = (await response.json()) as { partialSuccess?: { rejectedSpans: string; errorMessage: string } };
@@ -106,8 +110,21 @@ test('a span waits until its own tree has its call, whatever other trees say und
   builder.record(
     'CallCaptured',
     {
-      ...{ callId, treeId, rolloutId, ordinal: 0, parentStepId, stepId: null, place: 'path', source: 'trace', api: 'responses' },
-      ...{ outcome: 'failed', status: null, message: '', prompt: null, choices: [], call: null },
+      callId,
+      treeId,
+      rolloutId,
+      ordinal: 0,
+      parentStepId,
+      stepId: null,
+      place: 'path',
+      source: 'trace',
+      api: 'responses',
+      outcome: 'failed',
+      status: null,
+      message: '',
+      prompt: null,
+      choices: [],
+      call: null,
       timings: { firstMs: null, totalMs: 1 },
     },
     tree.runId,

@@ -21,7 +21,8 @@ test('an installation without records is not ready while nobody would project th
   expect(await look()).toMatchObject({ status: 200, reasons: [] }); // a projector may be on its way
   clock.now = 15_001;
   expect(await look()).toMatchObject({
-    ...{ status: 503, ready: false },
+    status: 503,
+    ready: false,
     reasons: [
       expect.stringMatching(
         /^no projection worker has read \w+\.0, \w+\.1, \w+\.2 and \d+ more partitions for over 15 s; start one, and look at the one that runs: a process that is frozen loses its partitions$/,

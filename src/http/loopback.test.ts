@@ -14,8 +14,10 @@ describe('isLoopback', () => {
 describe('refuseForeignPage', () => {
   const host = '127.0.0.1:4000';
   const LINK = {
-    ...{ accept: 'text/html,application/xhtml+xml,*/*;q=0.8', 'sec-fetch-site': 'cross-site' },
-    ...{ 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
+    accept: 'text/html,application/xhtml+xml,*/*;q=0.8',
+    'sec-fetch-site': 'cross-site',
+    'sec-fetch-mode': 'navigate',
+    'sec-fetch-dest': 'document',
   };
   test.each([
     ['a program', 'POST', { host }],

@@ -63,7 +63,9 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   const app = await createApp({
     routes,
     auth: {
-      ...{ keys: local ? 'optional' : 'required', verify: createKeyCache(db, clock), guesses },
+      keys: local ? 'optional' : 'required',
+      verify: createKeyCache(db, clock),
+      guesses,
       ...(options.project === undefined ? {} : { project: options.project }),
       ...(local && options.token !== 'anyone' ? { local: localAccess(await options.token()) } : {}),
     },

@@ -4,7 +4,10 @@ import type { ProjectionStatus } from '../projections/projection-statuses.ts';
 import { watchStalls } from './stalled-projections.ts';
 
 const at = (cursor: number): ProjectionStatus => ({
-  ...{ name: journal.name, version: journal.version, state: 'running', reason: null },
+  name: journal.name,
+  version: journal.version,
+  state: 'running',
+  reason: null,
   cursors: new Map([['runs', new Map([[0, cursor]])]]),
 });
 const ends = (end: number) => new Map([['runs', new Map([[0, end]])]]);

@@ -18,31 +18,43 @@ const attribute = ([key, value]: [string, unknown]) => ({
 });
 const attributes = (given: object) => Object.entries(given).map(attribute);
 const span = (spanId: string, at: number, given: object, more: object = {}) => ({
-  ...{ traceId: TRACE, spanId: spanId.repeat(16), parentSpanId: 'f'.repeat(16), name: 'call' },
-  ...{ startTimeUnixNano: `${1_700_000_000_000 + at}000000`, endTimeUnixNano: `${1_700_000_000_010 + at}000000` },
-  ...{ attributes: attributes(given), ...more },
+  traceId: TRACE,
+  spanId: spanId.repeat(16),
+  parentSpanId: 'f'.repeat(16),
+  name: 'call',
+  startTimeUnixNano: `${1_700_000_000_000 + at}000000`,
+  endTimeUnixNano: `${1_700_000_000_010 + at}000000`,
+  attributes: attributes(given),
+  ...more,
 });
 const request = (spans: readonly object[], resource: object = { 'service.name': 'agent' }) => ({
   resourceSpans: [{ resource: { attributes: attributes(resource) }, scopeSpans: [{ spans }] }],
 });
 const send = async (body: string | Uint8Array, headers: object = {}) => {
   const response = await fetch(`${url}/v1/traces`, {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json', ...headers } },
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : Uint8Array.from(body),
   });
   return { status: response.status, type: response.headers.get('content-type'), text: await response.text() };
 };
 
 const inferred = {
-  ...{ 'openinference.span.kind': 'LLM', 'llm.model_name': 'm', 'custom.team': 'red', 'llm.token_count.prompt': 5 },
-  ...{ 'llm.input_messages.0.message.role': 'user', 'llm.input_messages.0.message.content': 'Weather?' },
-  ...{ 'llm.output_messages.0.message.role': 'assistant', 'llm.token_count.completion': 2 },
-  ...{ 'llm.output_messages.0.message.tool_calls.0.tool_call.id': 'c' },
-  ...{ 'llm.output_messages.0.message.tool_calls.0.tool_call.function.name': 'weather' },
-  ...{ 'llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments': '{}' },
+  'openinference.span.kind': 'LLM',
+  'llm.model_name': 'm',
+  'custom.team': 'red',
+  'llm.token_count.prompt': 5,
+  'llm.input_messages.0.message.role': 'user',
+  'llm.input_messages.0.message.content': 'Weather?',
+  'llm.output_messages.0.message.role': 'assistant',
+  'llm.token_count.completion': 2,
+  'llm.output_messages.0.message.tool_calls.0.tool_call.id': 'c',
+  'llm.output_messages.0.message.tool_calls.0.tool_call.function.name': 'weather',
+  'llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments': '{}',
 };
 const generated = {
-  ...{ 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm' },
+  'gen_ai.operation.name': 'chat',
+  'gen_ai.request.model': 'm',
   'gen_ai.input.messages': JSON.stringify([
     { role: 'user', parts: [{ type: 'text', content: 'Weather?' }] },
     { role: 'assistant', parts: [{ type: 'tool_call', id: 'c', name: 'weather', arguments: {} }] },

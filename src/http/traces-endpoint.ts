@@ -25,15 +25,20 @@ const REQUESTS = 32;
 /** Makes the endpoint that takes traces by the protocol of OpenTelemetry over HTTP. */
 export function tracesEndpoint(capture: Capture, limits: { readonly bodyBytes: number; readonly ingestBytes: number }): Endpoint {
   return endpoint<unknown, unknown, Sent>({
-    ...{ method: 'POST', path: '/v1/traces', needs: ['ingest'] },
+    method: 'POST',
+    path: '/v1/traces',
+    needs: ['ingest'],
     summary: 'Takes traces of OpenTelemetry (OTLP over HTTP) and records their calls of models as steps.',
     description:
       'Spans by the conventions of GenAI and OpenInference. Attributes `espalier.run`, `espalier.task` and `espalier.rollout` of a span or its resource say where a call belongs; else `service.name` and the id of the trace. A span that is sent again changes nothing. Refusals of protobuf are a `google.rpc.Status`.',
     headers: { 'content-encoding': '`gzip`, or none.' },
     body: {
       content: { 'application/x-protobuf': BINARY, 'application/json': z.looseObject({ resourceSpans: z.array(z.unknown()) }) },
-      ...{ limit: limits.bodyBytes, budget: createBodyBudget(limits.ingestBytes), counts: 'until-answered' },
-      ...{ gate: createGate(REQUESTS), full: busy('too many requests of traces are in progress') },
+      limit: limits.bodyBytes,
+      budget: createBodyBudget(limits.ingestBytes),
+      counts: 'until-answered',
+      gate: createGate(REQUESTS),
+      full: busy('too many requests of traces are in progress'),
       refuse: (headers) =>
         formOf(headers) ? undefined : refuse(415, 'the body is no OTLP', 'send application/x-protobuf or application/json'),
       parse,

@@ -27,13 +27,19 @@ interface Made {
 function traceOf(traceId: string, steps: number, named: object = {}): readonly Made[] {
   const id = (i: number) => (i + 1).toString(16).padStart(16, '0');
   const span = (i: number, parent: number | null, from: number, to: number, given: object, name = 'span'): Made => ({
-    ...{ traceId, spanId: id(i), parentSpanId: parent === null ? undefined : id(parent), name },
-    ...{ startTimeUnixNano: `${1_700_000_000_000 + from}000000`, endTimeUnixNano: `${1_700_000_000_000 + to}000000` },
+    traceId,
+    spanId: id(i),
+    parentSpanId: parent === null ? undefined : id(parent),
+    name,
+    startTimeUnixNano: `${1_700_000_000_000 + from}000000`,
+    endTimeUnixNano: `${1_700_000_000_000 + to}000000`,
     attributes: attributes({ ...named, ...given }),
   });
   const chat = (input: readonly object[], output: object) => ({
-    ...{ 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm' },
-    ...{ 'gen_ai.input.messages': input, 'gen_ai.output.messages': [output] },
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.request.model': 'm',
+    'gen_ai.input.messages': input,
+    'gen_ai.output.messages': [output],
   });
   const made: Made[] = [];
   const messages: object[] = [{ role: 'user', parts: text('go') }];
@@ -131,7 +137,9 @@ test('a server that ends while spans are placed is followed by one that comes to
     url = await proxy.restart();
     expect(await proxy.place()).toEqual([]);
     expect(await pathOf(traceId)).toMatchObject({
-      ...{ said: ['step 0', 'step 1', 'step 2'], aside: ['helped'], outcome: 'terminated' },
+      said: ['step 0', 'step 1', 'step 2'],
+      aside: ['helped'],
+      outcome: 'terminated',
     });
   }
 });

@@ -60,7 +60,8 @@ export async function subscribeEmbedded(
     const { signal } = closing;
     await rest(pauseOf(1), signal);
     return retry(async () => (signal.aborted ? undefined : join()), {
-      ...{ signal, sleep: rest },
+      signal,
+      sleep: rest,
       pauseMs: (tries) => pauseOf(tries + 1),
       again: ({ error }) => {
         const fault = logFault(`joining the group ${options.group} again`, error);

@@ -24,7 +24,12 @@ export function openAppender(
   { epoch, numbers = 'continue' }: Appending = {},
 ): Appender {
   return createAppender({
-    ...{ log, blobs, stamp, producer: { name: producer, version: CODE_VERSION }, clock: Date.now, projectOf: projectsOf(db) },
+    log,
+    blobs,
+    stamp,
+    producer: { name: producer, version: CODE_VERSION },
+    clock: Date.now,
+    projectOf: projectsOf(db),
     ...(epoch === undefined ? {} : { epoch }),
     ...(numbers === 'begin' ? {} : { sequenceOf: (stream, topic) => nextSequence(db, producer, stream, topic) }),
   });

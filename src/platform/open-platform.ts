@@ -97,7 +97,10 @@ export async function openPlatform(config: Config, name: string, onFaults: OnLog
     if (!kafka) opened.push({ what: 'the log', close: () => bare.close() });
     await refuseAnotherLog(database.db, await bare.identity());
     const { log: clear, faults: logFaults } = await openRecordedLog(bare, database.db, {
-      ...{ name, topics: TOPICS, partitions: config.partitions, onFaults },
+      name,
+      topics: TOPICS,
+      partitions: config.partitions,
+      onFaults,
     });
     const log = sealingLog(clear, sealsOf(database.db, config.seal));
     opened.push({ what: 'the log', close: () => log.close() });

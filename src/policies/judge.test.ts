@@ -15,8 +15,16 @@ afterEach(async () => {
 function request(planAround: PlanAround | null = null, words = 3): JudgeRequest {
   const steps = ['a', 'b', 'c'].map(
     (letter): SearchedStep => ({
-      ...{ stepId: letter, parentStepId: null, score: 0, disaster: false, terminal: false, visits: 1, valueSum: 0 },
-      ...{ response: `Action: do ${letter}`, action: `do ${letter}`, observation: `${letter} `.repeat(words).trim() },
+      stepId: letter,
+      parentStepId: null,
+      score: 0,
+      disaster: false,
+      terminal: false,
+      visits: 1,
+      valueSum: 0,
+      response: `Action: do ${letter}`,
+      action: `do ${letter}`,
+      observation: `${letter} `.repeat(words).trim(),
     }),
   );
   return { steps, index: 2, slots: judgeSlots('Make it.', steps, 2), planAround: async () => planAround };

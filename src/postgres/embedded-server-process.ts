@@ -63,8 +63,13 @@ export async function startPostmaster({ postgres, port, ...start }: PostmasterSt
 }
 
 const NOTHING_DURABLE = {
-  ...{ fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', checkpoint_timeout: '1h', autovacuum: 'off' },
-  ...{ wal_level: 'minimal', max_wal_senders: 0 }, // a table that is filled in the transaction that makes it is not logged
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  checkpoint_timeout: '1h',
+  autovacuum: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: 0, // a table that is filled in the transaction that makes it is not logged
 };
 
 type ServerSettings = Pick<PostmasterStart, 'data' | 'durability' | 'sockets'>;

@@ -64,7 +64,12 @@ export async function createKey(
   const row = await db
     .insertInto('apiKeys')
     .values({
-      ...{ keyId: newId(), replaces: [...replaces], name, hash: hashOf(key), scopes: [...new Set(scopes)], expiresAt },
+      keyId: newId(),
+      replaces: [...replaces],
+      name,
+      hash: hashOf(key),
+      scopes: [...new Set(scopes)],
+      expiresAt,
       project: projects === 'all' ? 'default' : (projects[0] ?? 'default'),
       projects: projects === 'all' ? [ALL_PROJECTS] : [...new Set(projects)],
       requestsPerMinute: quota.requestsPerMinute ?? null,
@@ -153,15 +158,15 @@ type Row = Pick<Selectable<Tables['apiKeys']>, (typeof COLUMNS)[number]>;
 
 function fromRow({ scopes, projects, requestsPerMinute, bytesPerMinute, rowsPerMinute, ...row }: Row): ApiKey {
   return {
-    ...{
-      keyId: row.keyId,
-      replaces: row.replaces,
-      name: row.name,
-      scopes: SCOPES.filter((scope) => scopes.includes(scope)),
-      project: row.project,
-    },
+    keyId: row.keyId,
+    replaces: row.replaces,
+    name: row.name,
+    scopes: SCOPES.filter((scope) => scopes.includes(scope)),
+    project: row.project,
     projects: projects.includes(ALL_PROJECTS) ? 'all' : projects,
     quota: { requestsPerMinute, bytesPerMinute, rowsPerMinute },
-    ...{ createdAt: row.createdAt, expiresAt: row.expiresAt, revokedAt: row.revokedAt },
+    createdAt: row.createdAt,
+    expiresAt: row.expiresAt,
+    revokedAt: row.revokedAt,
   };
 }

@@ -21,7 +21,9 @@ afterAll(async () => {
 /** Takes so many rows. */
 function meterOf(limit: number, statementMs = 10_000): StatementMeter & { rows: number; bytes: number } {
   return {
-    ...{ rows: 0, bytes: 0, statementMs },
+    rows: 0,
+    bytes: 0,
+    statementMs,
     row(bytes) {
       this.bytes += bytes;
       if (++this.rows > limit) throw new RangeError(`more than ${limit} rows`);

@@ -65,7 +65,10 @@ export async function listen(
       await ending(client);
       await rest(pauseOf(1), signal);
       const opened = await retry(async () => (signal.aborted ? undefined : open()), {
-        ...{ signal, sleep: rest, again: () => true, pauseMs: (tries) => pauseOf(tries + 1) },
+        signal,
+        sleep: rest,
+        again: () => true,
+        pauseMs: (tries) => pauseOf(tries + 1),
       });
       if (!opened) return;
       client = opened;

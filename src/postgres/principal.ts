@@ -32,8 +32,14 @@ export function localPrincipal(project: string = DEFAULT_PROJECT): Principal {
 /** Returns who shows a key. */
 export function principalOf({ keyId, replaces, name, scopes, project, projects, quota }: ApiKey): Principal {
   return {
-    ...{ principal: `key:${keyId}`, replaces: replaces.map((id) => `key:${id}`) },
-    ...{ projects, project, scopes, keyId, name, quota },
+    principal: `key:${keyId}`,
+    replaces: replaces.map((id) => `key:${id}`),
+    projects,
+    project,
+    scopes,
+    keyId,
+    name,
+    quota,
   };
 }
 

@@ -34,7 +34,11 @@ export async function replaceKey(db: Db, keyId: string, { expiresAt, until }: Re
     const lasts = end === null ? null : new Date(Date.now() + end.getTime() - createdAt.getTime());
     const ordered = projects === 'all' ? projects : [project, ...projects.filter((each) => each !== project)];
     const made = await createKey(trx, {
-      ...{ name, scopes, projects: ordered, quota, expiresAt: expiresAt ?? lasts },
+      name,
+      scopes,
+      projects: ordered,
+      quota,
+      expiresAt: expiresAt ?? lasts,
       replaces: [...replaces, keyId],
     });
     if (until)

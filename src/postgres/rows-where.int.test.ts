@@ -8,16 +8,14 @@ beforeAll(async () => {
   await database.db.insertInto('quarantine').values(rows).execute();
 });
 const place = (offset: number) => ({
-  ...{
-    projection: 'journal',
-    topic: 'trees',
-    partition: 0,
-    offset,
-    type: null,
-    field: '',
-    reason: 'bad',
-    body: Buffer.from('x'),
-  },
+  projection: 'journal',
+  topic: 'trees',
+  partition: 0,
+  offset,
+  type: null,
+  field: '',
+  reason: 'bad',
+  body: Buffer.from('x'),
 });
 
 describe('rows that have values', () => {

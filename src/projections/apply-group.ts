@@ -47,15 +47,14 @@ export async function applyGroup(db: Db, schemas: readonly string[], offered: re
  */
 function settingOf(schemas: readonly string[]): string {
   const local = {
-    ...{ synchronous_commit: 'off', idle_in_transaction_session_timeout: `'${SILENCE_MS}ms'` },
+    synchronous_commit: 'off',
+    idle_in_transaction_session_timeout: `'${SILENCE_MS}ms'`,
     lock_timeout: `'1s'`, // who holds a table of one projection for long does not hold up the others
-    ...{
-      enable_seqscan: 'off',
-      enable_hashjoin: 'off',
-      enable_mergejoin: 'off',
-      plan_cache_mode: 'force_generic_plan',
-      jit: 'off',
-    },
+    enable_seqscan: 'off',
+    enable_hashjoin: 'off',
+    enable_mergejoin: 'off',
+    plan_cache_mode: 'force_generic_plan',
+    jit: 'off',
     search_path: [...schemas, 'public'].join(', '),
   };
   return Object.entries(local)

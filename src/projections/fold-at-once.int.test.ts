@@ -54,7 +54,10 @@ async function slicesBehind(before: readonly Envelope[], all: readonly Envelope[
 /** Folds a slice as the runner does. */
 async function offer(offered: readonly Projection[], slice: Slice): Promise<void> {
   await offerSlices({
-    ...{ db: database.db, projections: offered, slices: [slice], folding: preparedFolds(database.db) },
+    db: database.db,
+    projections: offered,
+    slices: [slice],
+    folding: preparedFolds(database.db),
     alone: async (projection, alone) => (await applyIsolatingPoison(database.db, projection, alone)).cursor,
     quarantined: () => undefined,
     failed: () => undefined,
@@ -96,7 +99,8 @@ const rollout = (builder: EventBuilder, tree: Tree, rolloutId: string) => {
 };
 const TWICE = [
   {
-    ...{ what: 'a history of one step', name: 'images' },
+    what: 'a history of one step',
+    name: 'images',
     say: (builder: EventBuilder, tree: Tree, runId: string, stepId: string) => {
       const renderSpecId = recordRenderSpec(builder, runId);
       for (const of of [builder.id(tree.treeId), stepId])
@@ -104,16 +108,19 @@ const TWICE = [
     },
   },
   {
-    ...{ what: 'a step', name: 'step-tree' },
+    what: 'a step',
+    name: 'step-tree',
     say: (builder: EventBuilder, tree: Tree, _run: string, stepId: string) =>
       void builder.step(tree, null, tree.rootStepId, 1, { stepId }),
   },
   {
-    ...{ what: 'a rollout', name: 'step-tree' },
+    what: 'a rollout',
+    name: 'step-tree',
     say: (builder: EventBuilder, tree: Tree, _run: string, rolloutId: string) => rollout(builder, tree, rolloutId),
   },
   {
-    ...{ what: 'a step that a rollout ends at', name: 'rewards' },
+    what: 'a step that a rollout ends at',
+    name: 'rewards',
     say: (builder: EventBuilder, tree: Tree, _run: string, stepId: string) => {
       const rolloutId = builder.rollout(tree, 0);
       builder.step(tree, rolloutId, tree.rootStepId, 1, { stepId });
@@ -122,7 +129,8 @@ const TWICE = [
     },
   },
   {
-    ...{ what: 'the end of a rollout', name: 'rewards' },
+    what: 'the end of a rollout',
+    name: 'rewards',
     say: (builder: EventBuilder, tree: Tree, _run: string, rolloutId: string) => rollout(builder, tree, rolloutId),
   },
 ];

@@ -56,7 +56,9 @@ export async function keepAtCursors(
   function again(): Promise<Subscription | undefined> {
     const { signal } = closing;
     return retry(async () => (signal.aborted ? undefined : subscribe()), {
-      ...{ signal, sleep: rest, pauseMs: RETRY_MS },
+      signal,
+      sleep: rest,
+      pauseMs: RETRY_MS,
       again: ({ error }) => isPassingFault(error),
     });
   }

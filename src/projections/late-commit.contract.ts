@@ -70,7 +70,9 @@ export function describeLateCommit(open: () => Promise<Platform>, replace?: (pla
       const log: EventLog = { ...other.log, subscribe };
       const reports: string[] = [];
       const first = await runProjections({
-        ...{ log, database: other.database, projections: projections.map((each) => (each === runs ? wrong : each)) },
+        log,
+        database: other.database,
+        projections: projections.map((each) => (each === runs ? wrong : each)),
         report: (report) => reports.push(report.kind),
       });
       const builder = new EventBuilder(place);

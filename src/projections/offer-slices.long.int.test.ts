@@ -32,7 +32,10 @@ function refusing(topic: string, partition: number, offset: number): readonly Pr
 async function offer(offered: readonly Projection[], slices: readonly Slice[]): Promise<readonly number[]> {
   const folding = preparedFolds(database.db);
   const cursors = await offerSlices({
-    ...{ db: database.db, projections: offered, slices, folding },
+    db: database.db,
+    projections: offered,
+    slices,
+    folding,
     alone: async (projection, slice) => (await applyIsolatingPoison(database.db, projection, slice)).cursor,
     quarantined: () => undefined,
     failed: () => undefined,

@@ -2,21 +2,28 @@ import { expect, test } from '@jest/globals';
 import { childEnvironment } from './config.ts';
 
 const OWN = {
-  ...{
+  PATH: '/bin',
+  HOME: '/home/me',
+  LC_ALL: 'C',
+  CUDA_VISIBLE_DEVICES: '0',
+  TOKENIZERS_PARALLELISM: 'false',
+  PYTHONPATH: '/x',
+  OPENAI_API_KEY: 'sk',
+  DATABASE_URL: 'postgres://u:p@h/d',
+  HF_TOKEN: 'hf',
+  AWS_SECRET_ACCESS_KEY: 'aws',
+  MINE: 'mine',
+};
+
+test('a started program receives what finds programs and devices, and no secret', () => {
+  expect(childEnvironment({ ESPALIER_OUT: '/out' }, OWN)).toEqual({
     PATH: '/bin',
     HOME: '/home/me',
     LC_ALL: 'C',
     CUDA_VISIBLE_DEVICES: '0',
     TOKENIZERS_PARALLELISM: 'false',
     PYTHONPATH: '/x',
-  },
-  ...{ OPENAI_API_KEY: 'sk', DATABASE_URL: 'postgres://u:p@h/d', HF_TOKEN: 'hf', AWS_SECRET_ACCESS_KEY: 'aws', MINE: 'mine' },
-};
-
-test('a started program receives what finds programs and devices, and no secret', () => {
-  expect(childEnvironment({ ESPALIER_OUT: '/out' }, OWN)).toEqual({
-    ...{ PATH: '/bin', HOME: '/home/me', LC_ALL: 'C', CUDA_VISIBLE_DEVICES: '0', TOKENIZERS_PARALLELISM: 'false' },
-    ...{ PYTHONPATH: '/x', ESPALIER_OUT: '/out' },
+    ESPALIER_OUT: '/out',
   });
 });
 

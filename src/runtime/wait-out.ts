@@ -25,7 +25,9 @@ export function waitOut<T>(work: () => Promise<T>, options: WaitOutOptions): Pro
   const { passes, onFault, signal, limitMs = LIMIT_MS, now = () => performance.now() } = options;
   let [since, faults] = [now(), 0];
   return retry(work, {
-    ...{ signal, now, sleep: rest }, // an abort shows at the next fault, or in the work
+    signal,
+    now,
+    sleep: rest, // an abort shows at the next fault, or in the work
     pauseMs: (_tries, lastedMs) => {
       if (lastedMs > HEALED_MS) [since, faults] = [now() - lastedMs, 0];
       return pauseOf(++faults);

@@ -68,8 +68,15 @@ function recordTree(
       builder.record(
         'ToolCalled',
         {
-          ...{ toolCallId: builder.id('tool', id), treeId: opened.treeId, stepId: id, ordinal: 0, tool: 'search' },
-          ...{ arguments: pick(i), output: pick(i + 2), outcome: 'ok', durationMs: 1.5 },
+          toolCallId: builder.id('tool', id),
+          treeId: opened.treeId,
+          stepId: id,
+          ordinal: 0,
+          tool: 'search',
+          arguments: pick(i),
+          output: pick(i + 2),
+          outcome: 'ok',
+          durationMs: 1.5,
         },
         runId,
       );

@@ -42,7 +42,11 @@ export function openBatcherWorld(db: Db, events: readonly Envelope[], dieAfter =
     },
   } as unknown as EventLog; // the planner appends and asks for the end, nothing else
   return {
-    ...{ db, log, blobs: new MemoryBlobs(), stamp: DEFAULT_STAMP, catchUpMs: 5_000 },
+    db,
+    log,
+    blobs: new MemoryBlobs(),
+    stamp: DEFAULT_STAMP,
+    catchUpMs: 5_000,
     producer: { name: 'batcher', version: '1' },
     clock: () => Date.UTC(2026, 5, 1),
     record: (appended) => appendTo(memory, appended),

@@ -19,7 +19,13 @@ export interface CompiledProgram {
 export async function compileProgram(text: string): Promise<CompiledProgram> {
   const { outputFiles } = await build({
     stdin: { contents: text, resolveDir: ROOT, loader: 'ts' },
-    ...{ bundle: true, write: false, minify: true, packages: 'external', platform: 'node', format: 'esm', target: 'node20' },
+    bundle: true,
+    write: false,
+    minify: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
     plugins: [{ name: 'places', setup: (bundler) => bundler.onLoad({ filter: /\.ts$/ }, ({ path }) => load(path)) }],
   });
   return { args: ['--input-type=module', '-e', outputFiles[0]?.text ?? ''], cwd: ROOT };

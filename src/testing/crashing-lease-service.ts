@@ -131,7 +131,11 @@ export function wholeRecord(policyId: string): Awaited<ReturnType<typeof service
   for (const batchId of batches) weights.push(sha(`${weights.at(-1)} ${batchId}`));
   const facts = ['BatchAcked', 'CheckpointSaved', 'PolicyUpdated'];
   return {
-    ...{ batches, abandoned, weights, unended: [], endedTwice: 0 },
+    batches,
+    abandoned,
+    weights,
+    unended: [],
+    endedTwice: 0,
     versions: weights.map((_, version) => [version, version === 0 ? null : version - 1]),
     checkpoints: [null, 0, 2],
     facts: ['CheckpointSaved', 'PolicyUpdated', ...facts, ...facts],

@@ -52,7 +52,12 @@ export async function collectUndisturbed(platform: Home, seed: number, planned =
   const projector = await runProjections({ log: platform.log, database: platform.database });
   try {
     await collect(platform, {
-      ...{ runId, name: 'undisturbed', seed, plan: planned, concurrency: 8, mode: 'new' },
+      runId,
+      name: 'undisturbed',
+      seed,
+      plan: planned,
+      concurrency: 8,
+      mode: 'new',
       signal: new AbortController().signal,
     });
     await settle(platform);

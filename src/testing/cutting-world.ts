@@ -22,8 +22,13 @@ function play(): Environment {
     async reset() {
       steps = 0;
       return {
-        ...{ instruction: 'walk', observation: 'begin', goal: 'walk', depth: null, split: null },
-        ...{ admissibleActions: ACTIONS, stateHash: null },
+        instruction: 'walk',
+        observation: 'begin',
+        goal: 'walk',
+        depth: null,
+        split: null,
+        admissibleActions: ACTIONS,
+        stateHash: null,
       };
     },
     async step() {
@@ -31,8 +36,12 @@ function play(): Environment {
       return {
         observation: `step ${steps}`,
         reward: { value: 0, raw: 0, scale: 1, kind: 'delta' },
-        ...{ terminated: false, truncated: steps === LIMIT, success: null, executable: true },
-        ...{ admissibleActions: ACTIONS, stateHash: null },
+        terminated: false,
+        truncated: steps === LIMIT,
+        success: null,
+        executable: true,
+        admissibleActions: ACTIONS,
+        stateHash: null,
       };
     },
     parse: (response) => ({ thought: '', action: response, wellFormatted: true }),

@@ -62,7 +62,9 @@ function pictured(): Readonly<Record<string, (value: number) => Trained>> {
   const [tokens, rows] = [tokensOf(replies), UNPICTURED + 2];
   const trained = () => ({ rows, tokens, weight: replies.length });
   return {
-    ...{ openai: trained, sharegpt: trained, parquet: trained },
+    openai: trained,
+    sharegpt: trained,
+    parquet: trained,
     trl: () => ({ rows: replies.length, tokens, weight: replies.length }),
     steps: () => ({ rows: replies.length, tokens, weight: replies.length }),
     'trl-grpo': (value) => ({ rows, tokens, weight: value * (1 + UNPICTURED / 4) }),

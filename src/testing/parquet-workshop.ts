@@ -27,8 +27,17 @@ export function parquetWorkshop() {
 
   function exported(format: ExportOptions['format'], tokenizer?: ChatTokenizer, into = folder) {
     return exportTrajectories({
-      ...{ db: database.db, blobs: new MemoryBlobs(), query: everyTrajectory, format, tokenizer, out: join(into, 'data') },
-      ...{ existing: 'refuse', empty: 'refuse', codeVersion: 'test', waitMs: 2_000, signal: new AbortController().signal },
+      db: database.db,
+      blobs: new MemoryBlobs(),
+      query: everyTrajectory,
+      format,
+      tokenizer,
+      out: join(into, 'data'),
+      existing: 'refuse',
+      empty: 'refuse',
+      codeVersion: 'test',
+      waitMs: 2_000,
+      signal: new AbortController().signal,
       onProgress: () => undefined,
     });
   }

@@ -11,8 +11,18 @@ import type { EventLog } from '../log/event-log.ts';
 import type { EventBuilder } from './event-builder.ts';
 
 const RULES: PlanRules = {
-  ...{ groupsPerBatch: 1, group: { kind: 'all' }, maxStaleness: null, offPolicy: 'any', metric: 'environment', unscored: 'wait' },
-  ...{ zeroVariance: 'keep', band: null, truncated: 'keep', maxTokens: null, layout: 'step', tokenBudget: 1_000_000 },
+  groupsPerBatch: 1,
+  group: { kind: 'all' },
+  maxStaleness: null,
+  offPolicy: 'any',
+  metric: 'environment',
+  unscored: 'wait',
+  zeroVariance: 'keep',
+  band: null,
+  truncated: 'keep',
+  maxTokens: null,
+  layout: 'step',
+  tokenBudget: 1_000_000,
 };
 
 export interface BatchShape {
@@ -53,11 +63,18 @@ export function recordBatches(builder: EventBuilder, shape: BatchShape): Recorde
     const batchId = derivedId('batch', lineageId, ordinal);
     const samples = recorded.reduce((sum, { rolloutIds }) => sum + rolloutIds.length, 0);
     const manifest: Omit<DataOf<'BatchPlanned'>, 'manifestHash'> = {
-      ...{ lineageId, policyId, batchId, ordinal, policyVersion: 0, seed: ordinal, position: '' },
+      lineageId,
+      policyId,
+      batchId,
+      ordinal,
+      policyVersion: 0,
+      seed: ordinal,
+      position: '',
       estimator: { name: 'grpo', revision: '1', mode: {} },
       rules: { ...RULES, groupsPerBatch: groups, ...(shape.rewards ? { rewards: shape.rewards } : {}) },
       groups: recorded,
-      ...{ samples, tokens: samples * (shape.steps ?? 2) * (shape.tokens ?? 3) },
+      samples,
+      tokens: samples * (shape.steps ?? 2) * (shape.tokens ?? 3),
       shards: [Array.from({ length: samples }, (_, place) => place)],
       previousHash,
     };
@@ -138,19 +155,20 @@ export function recordBatch(builder: EventBuilder, policyId: string, treeId: str
   const lineageId = derivedId('lineage', policyId);
   const batchId = derivedId('batch', lineageId, 0);
   const manifest: Omit<DataOf<'BatchPlanned'>, 'manifestHash'> = {
-    ...{
-      lineageId,
-      policyId,
-      batchId,
-      ordinal: 0,
-      policyVersion: 0,
-      seed: 0,
-      position: '',
-      estimator: { name: 'x', revision: '1', mode: {} },
-    },
+    lineageId,
+    policyId,
+    batchId,
+    ordinal: 0,
+    policyVersion: 0,
+    seed: 0,
+    position: '',
+    estimator: { name: 'x', revision: '1', mode: {} },
     rules: RULES,
     groups: [{ treeId, rolloutIds: [...rolloutIds] }],
-    ...{ samples: rolloutIds.length, tokens: 0, shards: [rolloutIds.map((_, place) => place)], previousHash: null },
+    samples: rolloutIds.length,
+    tokens: 0,
+    shards: [rolloutIds.map((_, place) => place)],
+    previousHash: null,
   };
   builder.record('BatchPlanned', { ...manifest, manifestHash: manifestHashOf(manifest) }, lineageId);
   return batchId;

@@ -107,8 +107,13 @@ function recordSources(
   { sha256, part, choice }: { sha256: string; part: number; choice: number },
 ): void {
   const example = (line: number) => ({
-    ...{ line, lines: 1, kind: 'pair' as const, treeId: builder.id('tree', choice), goodRolloutId: builder.id('rollout', line) },
-    ...{ badRolloutId: line % 2 === 0 ? null : builder.id('rollout', line + 1), revisionId: null },
+    line,
+    lines: 1,
+    kind: 'pair' as const,
+    treeId: builder.id('tree', choice),
+    goodRolloutId: builder.id('rollout', line),
+    badRolloutId: line % 2 === 0 ? null : builder.id('rollout', line + 1),
+    revisionId: null,
   });
   builder.record('DatasetSourced', { datasetId, sha256, part, examples: [example(1 + part), example(2 + part)] }, datasetId);
 }
@@ -166,8 +171,17 @@ function recordRevision(
 function evaluationOf(builder: EventBuilder, runId: string): DataOf<'EvaluationFinished'> {
   const none = { low: 0, high: 0 };
   return {
-    ...{ runId, policy: { policyId: 'linear', version: 1 }, environment: 'textcraft', split: null, tasks: 2, episodes: 2 },
-    ...{ meanReturn: 0, returnInterval: none, successRate: 0, successInterval: none, meanSteps: 3 },
+    runId,
+    policy: { policyId: 'linear', version: 1 },
+    environment: 'textcraft',
+    split: null,
+    tasks: 2,
+    episodes: 2,
+    meanReturn: 0,
+    returnInterval: none,
+    successRate: 0,
+    successInterval: none,
+    meanSteps: 3,
     bootstrap: { confidence: 0.95, resamples: 100, seed: 1 },
     repeatedActions: [{ length: 1, perEpisode: 0.5 }],
     byDepth: [{ taskDepth: 1, episodes: 2, successes: 0 }],

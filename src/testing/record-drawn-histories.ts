@@ -40,8 +40,16 @@ export function recordDrawnHistories(
     }
     const { width, height } = rendered.image;
     const data = historyRendered({
-      ...{ treeId: tree.treeId, stepId, spec, rendered, empty: 'absent', factor, before, vision: visionTokens(width, height) },
-      ...{ factorChosenBy: factor === 1 ? null : (steps[i - 1] ?? null), renderMs: 1 },
+      treeId: tree.treeId,
+      stepId,
+      spec,
+      rendered,
+      empty: 'absent',
+      factor,
+      before,
+      vision: visionTokens(width, height),
+      factorChosenBy: factor === 1 ? null : (steps[i - 1] ?? null),
+      renderMs: 1,
       textTokens: { count: segments.join('\n').split(/\s+/).length, tokenizer: 'words' },
     });
     builder.record('HistoryRendered', data, tree.runId);
@@ -103,11 +111,20 @@ function historyRendered(shown: ShownHistory): DataOf<'HistoryRendered'> {
   const ids = drawn.map(({ id }) => id);
   const { prefix, segments } = splitPrefix(shown.before, ids);
   return {
-    ...{ treeId, stepId, renderSpecId: renderSpecId(spec), prefix, segments, factor, factorChosenBy, imageId: image.imageId },
+    treeId,
+    stepId,
+    renderSpecId: renderSpecId(spec),
+    prefix,
+    segments,
+    factor,
+    factorChosenBy,
+    imageId: image.imageId,
     history: ids.length > 0 ? 'segments' : shown.empty,
     sizes: { raw: image.raw, resized: image.resized, bordered: image.bordered, model: vision.model },
     visionTokens: { count: vision.tokens, preset: vision.preset },
-    ...{ textTokens, cut: image.cut, outside: image.outside },
+    textTokens,
+    cut: image.cut,
+    outside: image.outside,
     cache: { missed: drawn.flatMap(({ hit }, place) => (hit ? [] : [place])) },
     timings: { renderMs },
   };

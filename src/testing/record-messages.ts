@@ -17,14 +17,21 @@ export function recordMessages(
   builder.record(
     'PromptShown',
     {
-      ...{ treeId: tree.treeId, stepId, base: null, blocks: [...new Set(texts)], sha256: promptDigest(messages) },
+      treeId: tree.treeId,
+      stepId,
+      base: null,
+      blocks: [...new Set(texts)],
+      sha256: promptDigest(messages),
       messages: messages.map(({ role, parts }) => ({
         role,
         parts: parts.map((part) =>
           part.kind === 'text' ? { kind: 'text' as const, blocks: part.text === '' ? [] : [blockDigest(part.text)] } : part,
         ),
       })),
-      ...{ template: null, tools: null, server: 'http://server/v1', tokens: null },
+      template: null,
+      tools: null,
+      server: 'http://server/v1',
+      tokens: null,
       sampling: { temperature: 1, topP: null, maxTokens: null, stop: [], seed: null },
       ...overrides,
     },

@@ -31,9 +31,15 @@ export function recordPrompt(
   builder.record(
     'PromptShown',
     {
-      ...{ treeId: tree.treeId, stepId, base: before && { stepId: before.stepId, messages: 0 }, blocks: [text] },
+      treeId: tree.treeId,
+      stepId,
+      base: before && { stepId: before.stepId, messages: 0 },
+      blocks: [text],
       messages: [{ role: 'user', parts: [{ kind: 'text', blocks: [blockDigest(text)] }, ...pictures] }],
-      ...{ sha256: promptDigest(messages), template: null, tools: null, server: 'http://127.0.0.1:8000/v1/chat/completions' },
+      sha256: promptDigest(messages),
+      template: null,
+      tools: null,
+      server: 'http://127.0.0.1:8000/v1/chat/completions',
       sampling: { temperature: 1, topP: null, maxTokens: null, stop: [], seed: null },
       tokens: ids && { before: before?.following.length ?? 0, keep, ids: pack('int32', ids.slice(keep)) },
     },

@@ -67,7 +67,9 @@ export function recordRevision(
     task: { id: taskId, alias: 'a', goal: 'craft a', depth: 1, split: '' },
     environment: { name: 'textcraft', fingerprint: 'world-1' },
     policy: { id: 'random', version: 0 },
-    ...{ ordinal: 0, outcome: 'terminated', result: 'success' },
+    ordinal: 0,
+    outcome: 'terminated',
+    result: 'success',
   };
   const rollouts = [0, 1].map((ordinal) => builder.id('rollout', treeId, ordinal));
   return { builder, place, rollouts, good, bad, judgements, revisionId, observationHash };

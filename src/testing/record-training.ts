@@ -5,16 +5,18 @@ import { manifestHashOf } from '../events/manifest-hash.ts';
 import type { EventBuilder } from './event-builder.ts';
 
 export const TEST_RULES: PlanRules = {
-  ...{ groupsPerBatch: 2, group: { kind: 'all' }, maxStaleness: 0, offPolicy: 'any', metric: 'environment' },
-  ...{
-    unscored: 'reject',
-    zeroVariance: 'reject',
-    band: null,
-    truncated: 'keep',
-    maxTokens: null,
-    layout: 'step',
-    tokenBudget: 10_000,
-  },
+  groupsPerBatch: 2,
+  group: { kind: 'all' },
+  maxStaleness: 0,
+  offPolicy: 'any',
+  metric: 'environment',
+  unscored: 'reject',
+  zeroVariance: 'reject',
+  band: null,
+  truncated: 'keep',
+  maxTokens: null,
+  layout: 'step',
+  tokenBudget: 10_000,
 };
 
 /** Records that a policy is trained, and its first version. */
@@ -78,10 +80,19 @@ export function recordBatch(
   const ordinal = before === null ? 0 : before.ordinal + 1;
   const samples = groups.reduce((sum, { rolloutIds }) => sum + rolloutIds.length, 0);
   const said = {
-    ...{ lineageId, policyId, batchId: derivedId('batch', lineageId, ordinal), ordinal, policyVersion: ordinal },
+    lineageId,
+    policyId,
+    batchId: derivedId('batch', lineageId, ordinal),
+    ordinal,
+    policyVersion: ordinal,
     groups: groups.map(({ treeId, rolloutIds }) => ({ treeId, rolloutIds: [...rolloutIds] })),
-    ...{ samples, tokens: samples, shards: [Array.from({ length: samples }, (_, place) => place)] },
-    ...{ estimator: { name: 'grpo', revision: '1', mode: {} }, rules: TEST_RULES, seed: 7, position: 'trees.0:9' },
+    samples,
+    tokens: samples,
+    shards: [Array.from({ length: samples }, (_, place) => place)],
+    estimator: { name: 'grpo', revision: '1', mode: {} },
+    rules: TEST_RULES,
+    seed: 7,
+    position: 'trees.0:9',
     previousHash: before?.manifestHash ?? null,
   };
   const data = { ...said, manifestHash: manifestHashOf(said) };

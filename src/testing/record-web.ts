@@ -47,8 +47,14 @@ function recordTree(builder: EventBuilder, random: Random, runId: string, name: 
   const tree = builder.tree(runId, `${name}-${random.int(1_000_000)}`, {
     plannedRollouts: 3,
     task: {
-      ...{ taskId: builder.id('task', name), environment: 'textcraft', serverFingerprint: 'world-1', alias: name, goal: name },
-      ...{ observationHash: 'a'.repeat(64), depth: null, split: null },
+      taskId: builder.id('task', name),
+      environment: 'textcraft',
+      serverFingerprint: 'world-1',
+      alias: name,
+      goal: name,
+      observationHash: 'a'.repeat(64),
+      depth: null,
+      split: null,
     },
   });
   const all: string[] = [tree.rootStepId];
@@ -132,8 +138,20 @@ function recordPolicy(builder: EventBuilder, random: Random, policyId: string, l
     left.delete(treeId);
     const batchId = derivedId('batch', lineageId, ordinal);
     const manifest: Omit<DataOf<'BatchPlanned'>, 'manifestHash'> = {
-      ...{ lineageId, policyId, batchId, ordinal, policyVersion: ordinal, estimator, rules: TEST_RULES, seed: 1, position: '' },
-      ...{ groups: [{ treeId, rolloutIds }], samples: rolloutIds.length, tokens: 1, shards: [[0]], previousHash },
+      lineageId,
+      policyId,
+      batchId,
+      ordinal,
+      policyVersion: ordinal,
+      estimator,
+      rules: TEST_RULES,
+      seed: 1,
+      position: '',
+      groups: [{ treeId, rolloutIds }],
+      samples: rolloutIds.length,
+      tokens: 1,
+      shards: [[0]],
+      previousHash,
     };
     previousHash = manifestHashOf(manifest);
     builder.record('BatchPlanned', { ...manifest, manifestHash: previousHash }, lineageId);
@@ -171,9 +189,20 @@ function recordEvaluation(
   builder.record(
     'EvaluationFinished',
     {
-      ...{ runId, policy, environment: 'textcraft', split: null, tasks: 1, episodes: 1, meanReturn: 0.5, successRate: 0.5 },
-      ...{ returnInterval: interval, successInterval: interval, bootstrap: { confidence: 0.95, resamples: 100, seed: 1 } },
-      ...{ meanSteps: 1, repeatedActions: [], byDepth: [] },
+      runId,
+      policy,
+      environment: 'textcraft',
+      split: null,
+      tasks: 1,
+      episodes: 1,
+      meanReturn: 0.5,
+      successRate: 0.5,
+      returnInterval: interval,
+      successInterval: interval,
+      bootstrap: { confidence: 0.95, resamples: 100, seed: 1 },
+      meanSteps: 1,
+      repeatedActions: [],
+      byDepth: [],
       recovery: i === 2 ? { fromRunId: random.choice(runs) } : null,
       trained: trained && {
         method: 'clone',

@@ -23,8 +23,13 @@ function play(): Environment {
     async reset({ alias }) {
       said = [];
       return {
-        ...{ instruction: 'digits', observation: `begin${alias}`, goal: 'say digits', depth: TURNS, split: null },
-        ...{ admissibleActions: null, stateHash: null },
+        instruction: 'digits',
+        observation: `begin${alias}`,
+        goal: 'say digits',
+        depth: TURNS,
+        split: null,
+        admissibleActions: null,
+        stateHash: null,
       };
     },
     async step(action) {
@@ -35,8 +40,12 @@ function play(): Environment {
       return {
         observation: `more${said.length}`,
         reward: { value, raw: value, scale: 1, kind: 'final' },
-        ...{ terminated, truncated: false, success: terminated ? value > 0.5 : null, executable: true },
-        ...{ admissibleActions: null, stateHash: null },
+        terminated,
+        truncated: false,
+        success: terminated ? value > 0.5 : null,
+        executable: true,
+        admissibleActions: null,
+        stateHash: null,
       };
     },
     parse: (response) => ({ thought: '', action: response, wellFormatted: response !== '' }),

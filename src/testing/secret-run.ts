@@ -12,25 +12,26 @@ export function secretRun(name: string, secret: string, state: 'ended' | 'open' 
   const tree = builder.tree(runId, name, { instruction: `${secret} instruction`, observation: `${secret} observation` });
   const rolloutId = builder.rollout(tree);
   const stepId = builder.step(tree, rolloutId, tree.rootStepId, 1, {
-    ...{ response: `${secret} response `.repeat(4_000), thought: `${secret} thought`, action: `${secret} action` },
-    ...{ observation: `${secret} seen`, admissibleActions: [`${secret} next`] },
+    response: `${secret} response `.repeat(4_000),
+    thought: `${secret} thought`,
+    action: `${secret} action`,
+    observation: `${secret} seen`,
+    admissibleActions: [`${secret} next`],
   });
   const { treeId } = tree;
   const blocks = [SHARED, `${secret} prompt`];
   builder.record(
     'PromptShown',
     {
-      ...{
-        treeId,
-        stepId,
-        base: null,
-        blocks,
-        sha256: 'a'.repeat(64),
-        template: null,
-        tools: `${secret} tools`,
-        server: null,
-        tokens: null,
-      },
+      treeId,
+      stepId,
+      base: null,
+      blocks,
+      sha256: 'a'.repeat(64),
+      template: null,
+      tools: `${secret} tools`,
+      server: null,
+      tokens: null,
       messages: [{ role: 'user', parts: [{ kind: 'text', blocks: blocks.map((block) => blockDigest(block)) }] }],
       sampling: { temperature: 1, topP: null, maxTokens: null, stop: [], seed: null },
     },
@@ -39,8 +40,15 @@ export function secretRun(name: string, secret: string, state: 'ended' | 'open' 
   builder.record(
     'ToolCalled',
     {
-      ...{ toolCallId: builder.id('call'), treeId, stepId, ordinal: 0, tool: 'search', outcome: 'ok', durationMs: 1 },
-      ...{ arguments: `${secret} arguments`, output: `${secret} output` },
+      toolCallId: builder.id('call'),
+      treeId,
+      stepId,
+      ordinal: 0,
+      tool: 'search',
+      outcome: 'ok',
+      durationMs: 1,
+      arguments: `${secret} arguments`,
+      output: `${secret} output`,
     },
     runId,
   );

@@ -128,8 +128,16 @@ const OF_MODELS: Readonly<Record<string, Reader>> = {
       `what ${name}@${revision} scores`,
       (text: string) =>
         score({
-          ...{ responses: [text, text], chat: `<|im_start|>assistant\n${text}<|im_end|>`, answer: text, golds: ['1', 'a b'] },
-          ...{ question: text, dataSource: text, groundTruth: '1', success: true, environmentScore: 1, invalidActions: 0 },
+          responses: [text, text],
+          chat: `<|im_start|>assistant\n${text}<|im_end|>`,
+          answer: text,
+          golds: ['1', 'a b'],
+          question: text,
+          dataSource: text,
+          groundTruth: '1',
+          success: true,
+          environmentScore: 1,
+          invalidActions: 0,
         }),
     ]),
   ),

@@ -9,12 +9,24 @@ const TEMPLATE =
 export async function writeTinyTokenizer(folder: string): Promise<string> {
   const vocab = Object.fromEntries(byteLetters().map((letter, id) => [letter, id]));
   const added_tokens = SPECIAL.map((content, i) => ({
-    ...{ id: 256 + i, content, single_word: false, lstrip: false, rstrip: false, normalized: false, special: true },
+    id: 256 + i,
+    content,
+    single_word: false,
+    lstrip: false,
+    rstrip: false,
+    normalized: false,
+    special: true,
   }));
   const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: false, use_regex: false };
   const tokenizer = {
-    ...{ version: '1.0', truncation: null, padding: null, added_tokens, normalizer: null, post_processor: null },
-    ...{ pre_tokenizer: byteLevel, decoder: byteLevel },
+    version: '1.0',
+    truncation: null,
+    padding: null,
+    added_tokens,
+    normalizer: null,
+    post_processor: null,
+    pre_tokenizer: byteLevel,
+    decoder: byteLevel,
     model: { type: 'BPE', vocab, merges: [], dropout: null, unk_token: null, fuse_unk: false, byte_fallback: false },
   };
   await writeFile(join(folder, 'tokenizer.json'), JSON.stringify(tokenizer));

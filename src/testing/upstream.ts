@@ -53,14 +53,15 @@ export function completion(content: string, request: Sent, more: Readonly<Record
   const ids = [...Buffer.from(content)];
   const prompt = [...Buffer.from(JSON.stringify(request.messages))];
   return {
-    ...{ id: `chatcmpl-${content}`, object: 'chat.completion', created: 1, model: 'served' },
+    id: `chatcmpl-${content}`,
+    object: 'chat.completion',
+    created: 1,
+    model: 'served',
     choices: [
       {
-        ...{
-          index: 0,
-          message: { role: 'assistant', content, ...more },
-          finish_reason: 'tool_calls' in more ? 'tool_calls' : 'stop',
-        },
+        index: 0,
+        message: { role: 'assistant', content, ...more },
+        finish_reason: 'tool_calls' in more ? 'tool_calls' : 'stop',
         logprobs:
           request.logprobs === true ? { content: ids.map((id) => ({ token: `token_id:${id}`, logprob: -id / 256 })) } : null,
         ...(request.return_token_ids === true ? { token_ids: ids } : {}),
@@ -81,7 +82,9 @@ export function streamed(content: string, request: Sent, res: ServerResponse, { 
   part({ index: 0, delta: { role: 'assistant' }, finish_reason: null }, { prompt_token_ids: [1, 2, 3] });
   for (const byte of Buffer.from(content))
     part({
-      ...{ index: 0, delta: { content: String.fromCharCode(byte) }, finish_reason: null },
+      index: 0,
+      delta: { content: String.fromCharCode(byte) },
+      finish_reason: null,
       ...(request.logprobs === true ? { logprobs: { content: [{ token: `token_id:${byte}`, logprob: -byte / 256 }] } } : {}),
       ...(request.return_token_ids === true ? { token_ids: [byte] } : {}),
     });

@@ -48,17 +48,32 @@ async function main({ runId, environment, policy: spec, databaseUrl, aliases, co
   const cpu = process.cpuUsage();
   const began = performance.now();
   const { steps } = await collectRun({
-    ...{ runId, name: 'figures', seed: 1, codeVersion: 'figures', kind, policy },
+    runId,
+    name: 'figures',
+    seed: 1,
+    codeVersion: 'figures',
+    kind,
+    policy,
     plan: {
-      ...{ environment, policy: spec, taskSeed: 0, temperature: 1, maxSteps: 100 },
+      environment,
+      policy: spec,
+      taskSeed: 0,
+      temperature: 1,
+      maxSteps: 100,
       tasks: aliases.map((alias) => ({ alias, rollouts: 1, branching: 'root' as const })),
       search: { ...sizes, exploration: EXPLORATION, ...rules },
     },
     appender: createAppender({
-      ...{ log, blobs: new MemoryBlobs(), stamp: DEFAULT_STAMP, clock: Date.now },
+      log,
+      blobs: new MemoryBlobs(),
+      stamp: DEFAULT_STAMP,
+      clock: Date.now,
       producer: { name: 'collector', version: 'figures' },
     }),
-    ...{ recorded: nothingRecorded, concurrency: 8, clock: Date.now, signal: new AbortController().signal },
+    recorded: nothingRecorded,
+    concurrency: 8,
+    clock: Date.now,
+    signal: new AbortController().signal,
   });
   const { user, system } = process.cpuUsage(cpu);
   const searched: Searched = { nodes: steps, wallMs: performance.now() - began, cpuMs: (user + system) / 1_000 };

@@ -21,10 +21,18 @@ export async function mineRevisions(platform: Platform, runId: string, environme
   try {
     const began = performance.now();
     const { revisions, verified } = await reviseRun({
-      ...{ db: database.db, runId, plannedTrees: null, judge: null, kind, read: null, checking: 'execute' },
+      db: database.db,
+      runId,
+      plannedTrees: null,
+      judge: null,
+      kind,
+      read: null,
+      checking: 'execute',
       plan: { alpha: 0.5, beta: 0.2, seed: 1, signal: 'thought', beforeBranch: 'clamp', unparsed: 'continue' },
       appender: createAppender({ log, blobs, stamp, producer: { name: 'reviser', version: 'figures' }, clock: Date.now }),
-      ...{ resolve: async () => '', concurrency: 8, signal: new AbortController().signal },
+      resolve: async () => '',
+      concurrency: 8,
+      signal: new AbortController().signal,
     });
     return { revisions, verified, wallMs: performance.now() - began };
   } finally {

@@ -23,9 +23,17 @@ export async function searchPublished(
   const folder = await mkdtemp(join(tmpdir(), 'agent-r-'));
   const results = join(folder, 'mcts_result', 'textcraft', 'scripted');
   const env = {
-    ...{ MODEL_SERVER: model, TIES: ties.url, MODEL_DIR: 'scripted', MODEL_NAME: 'scripted', MAX_TOKEN_LENGTH: '1000000000' },
-    ...{ ITERA: String(sizes.iterations), N_GEN: String(sizes.candidates), MAX_DEPTH: String(sizes.maxDepth) },
-    ...{ ALPHA: '0.5', BETA: '0.2', MEASURED: join(folder, 'measured.json') },
+    MODEL_SERVER: model,
+    TIES: ties.url,
+    MODEL_DIR: 'scripted',
+    MODEL_NAME: 'scripted',
+    MAX_TOKEN_LENGTH: '1000000000',
+    ITERA: String(sizes.iterations),
+    N_GEN: String(sizes.candidates),
+    MAX_DEPTH: String(sizes.maxDepth),
+    ALPHA: '0.5',
+    BETA: '0.2',
+    MEASURED: join(folder, 'measured.json'),
   };
   let [nodes, wallMs, cpuMs] = [0, 0, 0];
   try {

@@ -274,7 +274,11 @@ async function openTree({ checkout, database, server }: Ground, fields: string):
   if (opened?.type !== 'TreeOpened') throw new TypeError('the trajectories open a tree');
   const nothing = undefined as never; // blobs, notices and moments, which the query does not need
   const graphql = await checkout.createGraphql({
-    ...{ db: database.db, log: nothing, blobs: nothing, notices: nothing, snapshots: nothing },
+    db: database.db,
+    log: nothing,
+    blobs: nothing,
+    notices: nothing,
+    snapshots: nothing,
   });
   const body = JSON.stringify({ query: `{ tree(id: "${opened.data.treeId}") { steps { ${fields} } } }` });
   const headers = { 'content-type': 'application/json' };

@@ -54,12 +54,10 @@ export const SYSTEMS: readonly System[] = [
     server: async (folder, port) => ({
       args: ['-m', 'phoenix.server.main', 'serve'],
       env: {
-        ...{
-          PHOENIX_WORKING_DIR: folder,
-          PHOENIX_HOST: '127.0.0.1',
-          PHOENIX_PORT: `${port}`,
-          PHOENIX_GRPC_PORT: `${await freePort()}`,
-        },
+        PHOENIX_WORKING_DIR: folder,
+        PHOENIX_HOST: '127.0.0.1',
+        PHOENIX_PORT: `${port}`,
+        PHOENIX_GRPC_PORT: `${await freePort()}`,
         PHOENIX_TELEMETRY_ENABLED: 'false',
       },
       healthy: '/healthz',

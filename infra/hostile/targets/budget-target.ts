@@ -59,7 +59,10 @@ export const budgetTarget = target<Greed>({
 async function ask(stage: Stage, body: string, accept: string): Promise<Outcome> {
   const until = accept === 'text/event-stream' ? { until: (text: string) => /\n\n/.test(text) } : {};
   const { status, text, json } = await request(`${stage.url.api}/graphql`, {
-    ...{ method: 'POST', body, type: 'application/json', headers: { accept } },
+    method: 'POST',
+    body,
+    type: 'application/json',
+    headers: { accept },
     ...until,
   });
   const answer = json ?? objectOf(/^data: (\{.*\})$/m.exec(text)?.[1] ?? '');

@@ -122,15 +122,14 @@ async function imported({ platform }: World, source: string): Promise<Outcome> {
   });
   try {
     const { events, alreadyThere } = await importTrajectories({
-      ...{
-        source,
-        form: 'detect',
-        db: database.db,
-        appender,
-        blobs,
-        agentTraj: { ...agentTrajDefaults, environment: 'textcraft' },
-      },
-      ...{ signal: AbortSignal.timeout(60_000), onProgress: () => undefined },
+      source,
+      form: 'detect',
+      db: database.db,
+      appender,
+      blobs,
+      agentTraj: { ...agentTrajDefaults, environment: 'textcraft' },
+      signal: AbortSignal.timeout(60_000),
+      onProgress: () => undefined,
     });
     return { kind: 'accepted', appended: events - alreadyThere };
   } catch (error) {

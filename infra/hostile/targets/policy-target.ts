@@ -5,7 +5,14 @@ import { Broken, target } from '../target.ts';
 
 const LIST = "What you can do now: ['look'\n 'go north']";
 const CHAT = {
-  ...{ model: 'random', n: 1, seed: 7, temperature: 1, top_p: 1, logprobs: true, return_token_ids: true, stream: false },
+  model: 'random',
+  n: 1,
+  seed: 7,
+  temperature: 1,
+  top_p: 1,
+  logprobs: true,
+  return_token_ids: true,
+  stream: false,
   messages: [
     { role: 'system', content: 'Play.' },
     { role: 'user', content: 'Goal: craft a stick.\nYou see a tree.' },

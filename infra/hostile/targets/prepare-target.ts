@@ -125,8 +125,18 @@ export const prepareTarget = target<Source>({
       await writeFile(from, bytes);
       try {
         await prepareDataset({
-          ...{ recipe, from, out, existing: 'refuse', seed: 1, train: null, test: null, malformed: mode, instruction: null },
-          ...{ codeVersion: 'hostile', signal: AbortSignal.timeout(60_000), onRow: () => undefined },
+          recipe,
+          from,
+          out,
+          existing: 'refuse',
+          seed: 1,
+          train: null,
+          test: null,
+          malformed: mode,
+          instruction: null,
+          codeVersion: 'hostile',
+          signal: AbortSignal.timeout(60_000),
+          onRow: () => undefined,
         });
         await access(join(out, 'manifest.json'));
         return { kind: 'accepted', appended: 0 };

@@ -124,7 +124,12 @@ function eventOf({ recorded: { builder, runId, lineageId, policyId, batchIds } }
   const { treeId } = opened.data;
   const assigned = find('RewardAssigned');
   const as = (like: Envelope, type: string, stream: string, data: object) => ({
-    ...{ ...like, type, stream, data, id: newId(), sequence: 0 },
+    ...like,
+    type,
+    stream,
+    data,
+    id: newId(),
+    sequence: 0,
   });
   const own = newId();
   const forgedTree = derivedId('tree', runId, 0, 'future');

@@ -47,8 +47,13 @@ const CLIENTS: Readonly<Record<Kind, Client>> = {
 };
 /** How long the server lets each go on, ms: 10 s for headers, 60 s for a request, twice 120 s for answers that nobody reads. */
 const GIVEN: Readonly<Record<Kind, number>> = {
-  ...{ silent: 10_000, 'half headers': 10_000, 'dripping headers': 10_000 },
-  ...{ 'half body': 60_000, 'half operation': 60_000, 'dripping body': 60_000, 'reads nothing': 240_000 },
+  silent: 10_000,
+  'half headers': 10_000,
+  'dripping headers': 10_000,
+  'half body': 60_000,
+  'half operation': 60_000,
+  'dripping body': 60_000,
+  'reads nothing': 240_000,
 };
 const NOTICE_MS = 10_000; // it looks every second, and answers a thousand one after the other
 const PAUSE_MS = 1_000; // between two good requests

@@ -173,7 +173,9 @@ export const toolTarget = target<Said>({
     async within(_world, { profile, response }) {
       const toolbox = openToolbox([calculator(), strict, python], profile === 'seed' ? 'seed' : 'full');
       const turn = await answerTurn({ profile, parallel: true, paysCalls: true, toolbox }, response, {
-        ...{ timeoutMs: 5_000, signal: AbortSignal.timeout(60_000), clock: () => 0 },
+        timeoutMs: 5_000,
+        signal: AbortSignal.timeout(60_000),
+        clock: () => 0,
       });
       for (const result of turn.results) if (typeof result !== 'string') throw new Broken(`a result is ${typeof result}`);
       if (turn.reward !== null && !Number.isFinite(turn.reward)) throw new Broken(`paid ${turn.reward}`);

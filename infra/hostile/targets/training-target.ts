@@ -22,15 +22,15 @@ const BODIES = {
   leases: { policyId: 'hostile', consumer: 'trainer', ttlMs: 1_000, waitMs: 0, layout: 'step' },
   renew: { fence: 1, ttlMs: 1_000 },
   ack: {
-    ...{
-      fence: 1,
-      version: 1,
-      checkpointId: '00000000-0000-4000-8000-000000000001',
-      backend: 'linear',
-      weights: sha,
-      kept: null,
-    },
-    ...{ estimator: method, loss: method, metrics: { loss: 1 } },
+    fence: 1,
+    version: 1,
+    checkpointId: '00000000-0000-4000-8000-000000000001',
+    backend: 'linear',
+    weights: sha,
+    kept: null,
+    estimator: method,
+    loss: method,
+    metrics: { loss: 1 },
   },
   nack: { fence: 1, reason: 'none' },
   abandon: { fence: 1, reason: 'none' },
@@ -43,10 +43,13 @@ let lastLease = '00000000-0000-4000-8000-000000000000';
 export const trainingTarget = target<Asked>({
   name: 'training',
   always: [
-    ...ENDPOINTS.map((name): Asked => ({ ...{ target: name, lease: null, changes: [], harm: null }, query: '' })),
+    ...ENDPOINTS.map((name): Asked => ({ target: name, lease: null, changes: [], harm: null, query: '' })),
     ...RAW_TEXTS.map(
       (text, i): Asked => ({
-        ...{ target: ENDPOINTS[i % 5] ?? 'ack', lease: null, harm: null, query: '' },
+        target: ENDPOINTS[i % 5] ?? 'ack',
+        lease: null,
+        harm: null,
+        query: '',
         changes: [{ place: i, how: 'replace', value: text, key: '' }],
       }),
     ),

@@ -10,12 +10,10 @@ const cells = (line: string) => [
 
 test('each action of a revision is shown next to its source, and only the reflection and the good suffix are trained on', () => {
   const lines = compareWithParents({
-    ...{
-      bad: ['look', 'get 1 stone', 'wait', 'wait', 'wait'],
-      good: ['look', 'get 1 wood', 'craft rod'],
-      branch: 1,
-      transition: 1,
-    },
+    bad: ['look', 'get 1 stone', 'wait', 'wait', 'wait'],
+    good: ['look', 'get 1 wood', 'craft rod'],
+    branch: 1,
+    transition: 1,
     reflection: 'Getting the stone was wrong, I should get wood.',
   });
   expect(lines.slice(2).map(cells)).toEqual([

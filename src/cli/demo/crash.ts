@@ -144,9 +144,22 @@ async function begin(platform: Platform, policyId: string, seed: number): Promis
   const kind = await openEnvironment('search-qa');
   try {
     const plan = trainPlan.parse({
-      ...{ policyId, environment: 'search-qa', split: 'train', tasks: null, settings: LINEAR_SETTINGS.grpo, updates: UPDATES },
-      ...{ seed, taskSeed: 0, groupsPerBatch: 6, groupSize: 6, zeroVariance: 'reject', mode: 'strict', maxStaleness: 0 },
-      ...{ temperature: 1, maxSteps: 8, evaluation: null },
+      policyId,
+      environment: 'search-qa',
+      split: 'train',
+      tasks: null,
+      settings: LINEAR_SETTINGS.grpo,
+      updates: UPDATES,
+      seed,
+      taskSeed: 0,
+      groupsPerBatch: 6,
+      groupSize: 6,
+      zeroVariance: 'reject',
+      mode: 'strict',
+      maxStaleness: 0,
+      temperature: 1,
+      maxSteps: 8,
+      evaluation: null,
     });
     return await beginTraining(platform, plan, kind);
   } finally {

@@ -28,7 +28,9 @@ export async function proveSurvived(platform: Platform, { runId, policyId }: Sur
   try {
     await prove(`environment --run ${runId}`, () =>
       replayEnvironment(platform, {
-        ...{ runId, environment: null, signal },
+        runId,
+        environment: null,
+        signal,
         progress: (done, of) => line.show(`executing every action again: ${done} of ${of} trees`),
       }),
     );

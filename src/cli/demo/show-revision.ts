@@ -34,7 +34,10 @@ function partsOf(tree: Tree<SearchedStep>, revision: RevisionRecord): RevisionPa
   const place = (stepId: string) => bad.findIndex((step) => step.stepId === stepId);
   const actions = (steps: readonly SearchedStep[]) => steps.map(({ action }) => action);
   return {
-    ...{ bad: actions(bad), good: actions(good), reflection: revision.reflection },
-    ...{ branch: place(revision.branchStepId) + 1, transition: place(revision.transitionStepId) }, // the root is no step: -1
+    bad: actions(bad),
+    good: actions(good),
+    reflection: revision.reflection,
+    branch: place(revision.branchStepId) + 1,
+    transition: place(revision.transitionStepId), // the root is no step: -1
   };
 }

@@ -19,7 +19,12 @@ const LINES = 16; // of the tree
 export async function showSearch(platform: Platform, runId: string, signal: AbortSignal): Promise<void> {
   const { db } = platform.database;
   const { pairs, revisions, verified, rejected } = await revise(platform, {
-    ...{ runId, judge: 'planner', checking: 'execute', environment: null, concurrency: 1, signal },
+    runId,
+    judge: 'planner',
+    checking: 'execute',
+    environment: null,
+    concurrency: 1,
+    signal,
     plan: { ...THRESHOLD_DEFAULTS, seed: 1, signal: 'thought', unparsed: 'continue', beforeBranch: 'clamp' },
   });
   if (signal.aborted) return;

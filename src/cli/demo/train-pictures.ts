@@ -39,7 +39,9 @@ export async function trainPictures(
   const began = Date.now();
   const trained = await train(platform, {
     plan: planOf(folder, seed),
-    ...{ concurrency: 2, signal, logger: createLogger({ level: 'error' }) },
+    concurrency: 2,
+    signal,
+    logger: createLogger({ level: 'error' }),
     ...(by.batcher ? { batcher: by.batcher } : {}),
     onCollect: ({ rollouts, steps }) => line.show(`training on images: ${rollouts} rollouts, ${steps} steps`),
   });
@@ -70,18 +72,31 @@ async function writeOnce(python: string, folder: string): Promise<string | null>
 
 function planOf(folder: string, seed: number) {
   const parsed = parseDeclaration({
-    ...{ backend: 'torch', torch: { model: { kind: 'folder', path: folder }, maxTokens: 8 }, seed },
+    backend: 'torch',
+    torch: { model: { kind: 'folder', path: folder }, maxTokens: 8 },
+    seed,
     estimator: { name: 'grpo' },
     // Random bytes answer no question: groups differ in nothing, and what moves the weights is the entropy.
-    ...{ optimiser: { learningRate: 0.001, entropyCoefficient: 0.01 }, rules: { groupsPerBatch: 2, zeroVariance: 'keep' } },
-    ...{ prompt: { mode: 'image' }, groupSize: 2 },
+    optimiser: { learningRate: 0.001, entropyCoefficient: 0.01 },
+    rules: { groupsPerBatch: 2, zeroVariance: 'keep' },
+    prompt: { mode: 'image' },
+    groupSize: 2,
   });
   if (parsed.kind === 'refused') throw new Error(`${parsed.message}; ${parsed.remedy}`);
   const { declaration } = parsed;
   return trainPlan.parse({
     ...planOfDeclaration(declaration),
-    ...{ policyId: `demo-pictures-${seed}`, environment: 'search-qa', split: 'train', tasks: null, seed, taskSeed: 0 },
-    ...{ settings: settingsOf(declaration), updates: UPDATES, temperature: 1, maxSteps: 3, evaluation: null },
+    policyId: `demo-pictures-${seed}`,
+    environment: 'search-qa',
+    split: 'train',
+    tasks: null,
+    seed,
+    taskSeed: 0,
+    settings: settingsOf(declaration),
+    updates: UPDATES,
+    temperature: 1,
+    maxSteps: 3,
+    evaluation: null,
   });
 }
 

@@ -62,9 +62,15 @@ export const rlBatchingCheck = rlCheck(/^12-batching.*\.json$/, {
     const widths = { prompt: given.max_prompt_length, response, padId: given.pad_token_id };
     const row = layOutRollout(given.prompt_ids, given.turns, widths);
     const columns = {
-      ...{ prompts: row.prompts, responses: row.responses, input_ids: row.inputIds, turns: row.turns },
-      ...{ attention_mask: row.attentionMask, position_ids: row.positionIds, response_mask: row.responseMask },
-      ...{ action_mask: row.actionMask, reward_column: row.rewardColumn },
+      prompts: row.prompts,
+      responses: row.responses,
+      input_ids: row.inputIds,
+      turns: row.turns,
+      attention_mask: row.attentionMask,
+      position_ids: row.positionIds,
+      response_mask: row.responseMask,
+      action_mask: row.actionMask,
+      reward_column: row.rewardColumn,
     };
     const isBatch = Array.isArray(firstOf(expected.responses));
     return isBatch ? Object.fromEntries(Object.entries(columns).map(([name, value]) => [name, [value]])) : columns;

@@ -88,8 +88,11 @@ async function seedStep(text: string, toolbox: Toolbox): Promise<SeedStep> {
     return { observation: SEED_INVALID_FORMAT, reward: SEED_PENALTIES.invalid, done: false, valid: false, effective: false };
   const effective = answered.calls.every(({ outcome }) => outcome === 'ok');
   return {
-    ...{ observation: answered.results.join(''), reward: answered.reward ?? 0 },
-    ...{ done: effective, valid: answered.executable, effective },
+    observation: answered.results.join(''),
+    reward: answered.reward ?? 0,
+    done: effective,
+    valid: answered.executable,
+    effective,
   };
 }
 

@@ -2,13 +2,11 @@ import { describe, expect, test } from '@jest/globals';
 import { openOnPath, type PlacedCall, placeCall } from './place-call.ts';
 
 const call = (given: Partial<PlacedCall> = {}): PlacedCall => ({
-  ...{
-    place: 'path',
-    parentStepId: 'root',
-    state: 'answered',
-    prompt: 'p',
-    choices: [{ conversation: 'p r', callsTools: false }],
-  },
+  place: 'path',
+  parentStepId: 'root',
+  state: 'answered',
+  prompt: 'p',
+  choices: [{ conversation: 'p r', callsTools: false }],
   ...given,
 });
 
@@ -31,7 +29,10 @@ describe('placeCall', () => {
     const before = call({ state: 'recorded' });
     const later = call({ prompt: 'p r o', choices: ['a', 'b'].map((conversation) => ({ conversation, callsTools: false })) });
     expect(placeCall(['', 'p', 'p r', 'p r o', 'b', 'b x'], [before, later], 'root')).toEqual({
-      ...{ kind: 'continues', call: later, choice: 1, from: 4 },
+      kind: 'continues',
+      call: later,
+      choice: 1,
+      from: 4,
     });
   });
 

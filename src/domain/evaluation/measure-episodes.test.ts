@@ -67,7 +67,11 @@ describe('bootstrapInterval', () => {
 
 describe('measureEpisodes', () => {
   const episode = (taskId: string, part: Partial<Episode> = {}): Episode => ({
-    ...{ taskId, taskDepth: 1, return: 0, success: false, actions: ['inventory'] },
+    taskId,
+    taskDepth: 1,
+    return: 0,
+    success: false,
+    actions: ['inventory'],
     ...part,
   });
 

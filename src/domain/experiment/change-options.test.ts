@@ -5,7 +5,9 @@ test('options are put over others field by field, and lists and plain values tak
   const under = { alpha: 0.5, prompt: { mode: 'image', compression: { factor: 1, every: 5 } }, tasks: [1, 2] };
   const over = { prompt: { compression: { factor: 2 } }, tasks: [3], beta: 0 };
   expect(mergeOptions(under, over)).toEqual({
-    ...{ alpha: 0.5, beta: 0, tasks: [3] },
+    alpha: 0.5,
+    beta: 0,
+    tasks: [3],
     prompt: { mode: 'image', compression: { factor: 2, every: 5 } },
   });
 });
@@ -28,7 +30,8 @@ test('another stage takes the place of the one that was named', () => {
 test('an option is changed at its path, and nothing else', () => {
   const options = { stages: { revise: { alpha: 0.5, beta: 0.2 } }, name: 'x' };
   expect(setOption(options, ['stages', 'revise', 'alpha'], 0.7)).toEqual({
-    ...{ name: 'x', stages: { revise: { alpha: 0.7, beta: 0.2 } } },
+    name: 'x',
+    stages: { revise: { alpha: 0.7, beta: 0.2 } },
   });
   expect(options.stages.revise.alpha).toBe(0.5);
   expect(hasOption(options, ['stages', 'revise', 'alpha'])).toBe(true);

@@ -5,7 +5,11 @@ import { type StageInputs, stageKey } from './stage-key.ts';
 
 const keyOf = (inputs: StageInputs) => stageKey(inputs, (value) => sha256Hex(canonicalJson(value)));
 const inputs: StageInputs = {
-  ...{ kind: 'revise', options: { alpha: 0.5, beta: 0.2 }, seed: 1, codeVersion: '1', fingerprints: { environment: 'a' } },
+  kind: 'revise',
+  options: { alpha: 0.5, beta: 0.2 },
+  seed: 1,
+  codeVersion: '1',
+  fingerprints: { environment: 'a' },
   used: { of: 'b' },
 };
 

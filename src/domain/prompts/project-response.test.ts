@@ -207,6 +207,8 @@ test('in WebShop an answer without tags is invalid, and its last twenty characte
   const read = (response: string) => projectResponse('webshop', response, { compression: false });
   expect(read('<think>x</think><action>Click[< Prev]</action>')).toMatchObject({ action: 'click[< prev]', valid: true });
   expect(read('I had better SEARCH[red running shoes]')).toMatchObject({
-    ...{ action: 'h[red running shoes]', valid: false, flags: ['no-action', 'no-think'] },
+    action: 'h[red running shoes]',
+    valid: false,
+    flags: ['no-action', 'no-think'],
   });
 });

@@ -17,8 +17,16 @@ describe('pairing as published', () => {
 
   test('alpha is compared with the value of the leaf, and beta with the averages', () => {
     const step = (stepId: string, parentStepId: string | null, visits: number, valueSum: number): SearchedStep => ({
-      ...{ stepId, parentStepId, visits, valueSum, score: 0, disaster: false, terminal: true },
-      ...{ response: stepId, action: stepId, observation: stepId },
+      stepId,
+      parentStepId,
+      visits,
+      valueSum,
+      score: 0,
+      disaster: false,
+      terminal: true,
+      response: stepId,
+      action: stepId,
+      observation: stepId,
     });
     const tree = growTree([step('root', null, 3, 0.8), step('twice', 'root', 2, 0.8), step('once', 'root', 1, 0)]);
     const leaves = (alpha: number, beta: number) =>

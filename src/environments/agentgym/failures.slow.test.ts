@@ -110,7 +110,10 @@ describe('steps on which the server fails', () => {
     const crashed = await environment.step('click[crash]');
     expect(crashed).toMatchObject({
       observation: 'The environment failed over this action: HTTP 500, Internal Server Error',
-      ...{ executable: false, terminated: false, success: null, reward: { value: 0, raw: 0 } },
+      executable: false,
+      terminated: false,
+      success: null,
+      reward: { value: 0, raw: 0 },
     });
     expect((await environment.step('search[cup]')).executable).toBe(true);
   });
@@ -122,7 +125,8 @@ describe('steps on which the server fails', () => {
     server.fail('/step', { kind: 'body', body: '{"error": "Py4JError"}' });
     expect(await environment.step('mix water')).toMatchObject({
       observation: 'The environment failed over this action: Py4JError',
-      ...{ executable: false, reward: { value: 0.5, raw: 50, gain: 0 } },
+      executable: false,
+      reward: { value: 0.5, raw: 50, gain: 0 },
     });
   });
 
@@ -153,7 +157,9 @@ describe('unresponsive servers', () => {
     await start();
     server.fail('/step', { kind: 'silent', acts: false });
     await expect(environment.step('inventory')).rejects.toMatchObject({
-      ...{ code: 'unreachable', retryable: true, message: expect.stringContaining('/step has not answered within 800 ms') },
+      code: 'unreachable',
+      retryable: true,
+      message: expect.stringContaining('/step has not answered within 800 ms'),
     });
     expect(count('/step')).toBe(1);
     await expect(environment.step('inventory')).rejects.toMatchObject({ code: 'gone', retryable: true });
@@ -167,7 +173,9 @@ describe('unresponsive servers', () => {
       await start();
       server.fail('/step', { kind: 'cut', when, acts: true });
       await expect(environment.step('inventory')).rejects.toMatchObject({
-        ...{ code: 'gone', retryable: true, message: expect.stringContaining('whether it was executed is unknown') },
+        code: 'gone',
+        retryable: true,
+        message: expect.stringContaining('whether it was executed is unknown'),
       });
       expect(count('/step')).toBe(1);
     },
@@ -200,7 +208,9 @@ describe('unresponsive servers', () => {
     await start();
     server.fail('/step', { kind: 'status', status, body: 'Bad Gateway' });
     await expect(environment.step('inventory')).rejects.toMatchObject({
-      ...{ code: 'gone', retryable: true, message: expect.stringContaining('whether it was executed is unknown') },
+      code: 'gone',
+      retryable: true,
+      message: expect.stringContaining('whether it was executed is unknown'),
     });
     expect(count('/step')).toBe(1);
   });
@@ -302,7 +312,9 @@ describe('surviving environments', () => {
     await start('2');
     server.restart();
     await expect(environment.step('inventory')).rejects.toMatchObject({
-      ...{ code: 'gone', retryable: false, message: expect.stringContaining('task 2 opens otherwise than before') },
+      code: 'gone',
+      retryable: false,
+      message: expect.stringContaining('task 2 opens otherwise than before'),
     });
   });
 
@@ -363,7 +375,9 @@ describe('the pool of environments on a server', () => {
   test('a wait without progress ends with an error, as do waits at the end of the run', async () => {
     await given('sciworld', { limit: 1, idleLimitMs: 60 });
     await expect(kind.create()).rejects.toMatchObject({
-      ...{ code: 'unreachable', retryable: true, message: expect.stringContaining('all 1 environments') },
+      code: 'unreachable',
+      retryable: true,
+      message: expect.stringContaining('all 1 environments'),
     });
     const waiting = kind.create();
     const refused = expect(waiting).rejects.toMatchObject({ code: 'gone', message: 'the environment was closed' });

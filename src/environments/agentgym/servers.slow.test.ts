@@ -52,8 +52,13 @@ describe('recorded sessions of every server', () => {
       for (const action of ['inventory', 'get 1 nonsense', 'dance', 'craft 1 a using b']) {
         const { observation, executable } = await here.step(action);
         expect(gist(await environment.step(action))).toEqual({
-          ...{ observation, value: 0, raw: 0, scale: 1, kind: 'final' },
-          ...{ ...open, executable },
+          observation,
+          value: 0,
+          raw: 0,
+          scale: 1,
+          kind: 'final',
+          ...open,
+          executable,
         });
       }
       for (let action = await here.expertAction?.(); action; action = await here.expertAction?.()) {
@@ -74,20 +79,37 @@ describe('recorded sessions of every server', () => {
       instruction: INSTRUCTIONS.sciworld,
       observation: 'Your task is to melt water.\nThis room is called the kitchen. You see a stove and a pot of water.',
       goal: 'Your task is to melt water.',
-      ...{ depth: null, split: null, admissibleActions: null, stateHash: null },
+      depth: null,
+      split: null,
+      admissibleActions: null,
+      stateHash: null,
     });
     const reward = { scale: 100, kind: 'cumulative' };
     expect(gist(await environment.step('focus on water'))).toEqual({
-      ...{ observation: 'You focus on water.', value: 0.5, raw: 50, gain: 0.5, ...reward },
+      observation: 'You focus on water.',
+      value: 0.5,
+      raw: 50,
+      gain: 0.5,
+      ...reward,
       ...open,
     });
     expect(gist(await environment.step('dance'))).toEqual({
-      ...{ observation: 'No known action matches that input.', value: 0.5, raw: 50, gain: 0, ...reward },
-      ...{ ...open, executable: false },
+      observation: 'No known action matches that input.',
+      value: 0.5,
+      raw: 50,
+      gain: 0,
+      ...reward,
+      ...open,
+      executable: false,
     });
     expect(gist(await environment.step('activate stove'))).toEqual({
-      ...{ observation: 'You activate stove.', value: 1, raw: 100, gain: 0.5, ...reward },
-      ...{ ...ended, success: true },
+      observation: 'You activate stove.',
+      value: 1,
+      raw: 100,
+      gain: 0.5,
+      ...reward,
+      ...ended,
+      success: true,
     });
   });
 
@@ -96,8 +118,15 @@ describe('recorded sessions of every server', () => {
     await start('0');
     await environment.step('focus on water');
     expect(gist(await environment.step('focus on agent'))).toEqual({
-      ...{ observation: 'You focus on agent.', value: 0, raw: -100, gain: -0.5, fatal: true, scale: 100, kind: 'cumulative' },
-      ...{ ...ended, success: false },
+      observation: 'You focus on agent.',
+      value: 0,
+      raw: -100,
+      gain: -0.5,
+      fatal: true,
+      scale: 100,
+      kind: 'cumulative',
+      ...ended,
+      success: false,
     });
     await start('0');
     expect((await environment.step('look around')).reward).toEqual({ value: 0, raw: 0, gain: 0, scale: 100, kind: 'cumulative' });
@@ -145,8 +174,14 @@ describe('recorded sessions of every server', () => {
       admissibleActions: actions,
     });
     expect(gist(await environment.step('look'))).toEqual({
-      ...{ observation: `Nothing happens.${list}`, value: 0, raw: 0, scale: 1, kind: 'final' },
-      ...{ ...open, executable: false, admissibleActions: actions },
+      observation: `Nothing happens.${list}`,
+      value: 0,
+      raw: 0,
+      scale: 1,
+      kind: 'final',
+      ...open,
+      executable: false,
+      admissibleActions: actions,
     });
     expect(gist(await environment.step(actions[1] ?? ''))).toMatchObject({ value: 1, ...ended, success: true });
     expect(bodies('/reset').at(-1)).toEqual({ id: 0, game: 0, world_type: 'Text' });
@@ -245,7 +280,11 @@ describe('servers that copy environments', () => {
     expect(replayed?.opening.observation).toBe(opening.observation);
     expect(
       replayed?.steps.map(({ observation, reward, terminated, success, executable }) => ({
-        ...{ observation, value: reward.value, terminated, success, executable },
+        observation,
+        value: reward.value,
+        terminated,
+        success,
+        executable,
       })),
     ).toEqual(expected);
     expect(bodies('/replay')).toEqual([{ data_idx: 1, actions }]);

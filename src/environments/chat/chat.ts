@@ -61,7 +61,12 @@ function createConversation(options: ChatOptions, fingerprint: string, closed: A
       return {
         observation: frameTurn(profile, results, options.maxResponse),
         reward: { value: 0, raw: 0, scale: 1, kind: 'final' },
-        ...{ terminated: false, truncated: false, success: null, executable, admissibleActions: null, stateHash: null },
+        terminated: false,
+        truncated: false,
+        success: null,
+        executable,
+        admissibleActions: null,
+        stateHash: null,
         toolCalls: calls,
         ...(pictures.length > 0 ? { pictures } : {}),
         components: reward === null ? [] : [{ component: 'tool', value: reward, scorer }],

@@ -20,15 +20,25 @@ function saying(...lines: readonly string[]): Person & { readonly seen: Happened
 const RESULT: StepResult = {
   observation: '',
   reward: { value: 0, raw: 0, scale: 1, kind: 'final' },
-  ...{ terminated: false, truncated: false, success: null, executable: true, admissibleActions: null, stateHash: null },
+  terminated: false,
+  truncated: false,
+  success: null,
+  executable: true,
+  admissibleActions: null,
+  stateHash: null,
 };
 
 /** Answers each action as the function says. */
 function worldOf(answer: (action: string) => Partial<StepResult>, kind: Partial<EnvironmentKind> = {}): EnvironmentKind {
   const create = async (): Promise<Environment> => ({
     reset: async () => ({
-      ...{ instruction: '', observation: kind.needsPerson ? '' : 'a cave', goal: '', depth: null, split: null },
-      ...{ admissibleActions: null, stateHash: null },
+      instruction: '',
+      observation: kind.needsPerson ? '' : 'a cave',
+      goal: '',
+      depth: null,
+      split: null,
+      admissibleActions: null,
+      stateHash: null,
     }),
     step: async (action) => ({ ...RESULT, ...answer(action) }),
     parse: (action) => ({ thought: '', action, wellFormatted: true }),

@@ -72,7 +72,12 @@ function createEcho(aliases: readonly string[]): Environment {
       return {
         observation: success ? 'right' : 'wrong',
         reward: { value, raw: value, scale: 1, kind: 'final' },
-        ...{ terminated: true, truncated: false, success, executable: true, admissibleActions: null, stateHash: null },
+        terminated: true,
+        truncated: false,
+        success,
+        executable: true,
+        admissibleActions: null,
+        stateHash: null,
       };
     },
     parse: (response) => ({ thought: '', action: response.trim(), wellFormatted: response.trim() !== '' }),

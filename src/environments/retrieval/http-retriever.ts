@@ -82,7 +82,8 @@ export async function openHttpRetriever(options: HttpRetrieverOptions): Promise<
       throw failure;
     };
     return retry(askNext, {
-      ...{ signal, sleep },
+      signal,
+      sleep,
       pauseMs: (tries) => pauseMs * tries,
       again: ({ tries }) => again && tries < attempts,
     });

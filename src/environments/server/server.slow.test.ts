@@ -318,7 +318,9 @@ describe('a server that answers otherwise is named by route, field and remedy', 
       const episode = await kind.create();
       await episode.reset(task);
       await expect(episode.step('down')).rejects.toMatchObject({
-        ...{ name: 'EnvironmentError', code: 'backend', message: expect.stringContaining('the database is away') },
+        name: 'EnvironmentError',
+        code: 'backend',
+        message: expect.stringContaining('the database is away'),
       });
       expect(asked).toBe(1);
       await kind.close();

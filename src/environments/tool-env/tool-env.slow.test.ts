@@ -135,7 +135,9 @@ describe('results of calls', () => {
     const environment = await begin(await open({ maxTurns: 1, parallel: true }, [echo, asking]));
     const response = call('echo', { text: 'x' }) + call('asking', { text: 'x' });
     await expect(environment.step(response)).rejects.toMatchObject({
-      ...{ name: 'EnvironmentError', code: 'backend', retryable: true },
+      name: 'EnvironmentError',
+      code: 'backend',
+      retryable: true,
       message: 'the tool asking is unavailable: cannot reach the weather',
     });
     away = false;

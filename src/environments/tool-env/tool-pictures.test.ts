@@ -12,11 +12,9 @@ const dot = async (shade: number) => {
 
 /** A tool that returns what the function says for its argument. */
 const draw = (result: (what: string) => ToolResult): Tool => ({
-  ...{
-    name: 'draw',
-    description: 'Draws.',
-    parameters: { type: 'object', properties: { what: { type: 'string' } }, required: [] },
-  },
+  name: 'draw',
+  description: 'Draws.',
+  parameters: { type: 'object', properties: { what: { type: 'string' } }, required: [] },
   execute: ({ what }) => result(String(what)),
 });
 

@@ -45,8 +45,15 @@ async function hashFiles(folder: string, files: readonly string[]): Promise<stri
 async function importedFiles(file: string): Promise<readonly string[]> {
   try {
     const { metafile } = await build({
-      ...{ entryPoints: [file], absWorkingDir: dirname(file), bundle: true, write: false, metafile: true },
-      ...{ packages: 'external', platform: 'node', format: 'esm', logLevel: 'silent' },
+      entryPoints: [file],
+      absWorkingDir: dirname(file),
+      bundle: true,
+      write: false,
+      metafile: true,
+      packages: 'external',
+      platform: 'node',
+      format: 'esm',
+      logLevel: 'silent',
     });
     return Object.keys(metafile.inputs).map((input) => resolve(dirname(file), input));
   } catch {

@@ -72,7 +72,8 @@ export function python(options: PythonOptions): Tool {
       throw new ToolUnavailable(`${outcome.reason}${tries > 1 ? ` (tried ${tries} times)` : ''}`);
     };
     return retry(ask, {
-      ...{ signal, sleep },
+      signal,
+      sleep,
       pauseMs: (tries) => Math.max(restMs ?? 0, pauseMs * tries),
       again: ({ error, tries, pauseMs: pause }) =>
         error instanceof ToolUnavailable && restMs !== null && tries < attempts && pause <= LONGEST_PAUSE_MS,

@@ -5,11 +5,26 @@ import { rewardOf, typeFactor } from './reward.ts';
 const path = ['a', 'b', 'c'];
 const nouns = ['issue', 'sneakers', 'shoes', 'white'];
 const product: Product = {
-  ...{ asin: 'B000000000', title: '', nouns, query: 'query 1', category: 'fashion', path, features: [], description: '' },
-  ...{ attributes: ['tea tree', 'essential oil', 'natural ingredients'], price: 35, options: {} },
+  asin: 'B000000000',
+  title: '',
+  nouns,
+  query: 'query 1',
+  category: 'fashion',
+  path,
+  features: [],
+  description: '',
+  attributes: ['tea tree', 'essential oil', 'natural ingredients'],
+  price: 35,
+  options: {},
 };
 const goal: Goal = {
-  ...{ asin: 'B000000000', instruction: '', query: 'query 1', category: 'fashion', path, nouns, priceUpper: 40 },
+  asin: 'B000000000',
+  instruction: '',
+  query: 'query 1',
+  category: 'fashion',
+  path,
+  nouns,
+  priceUpper: 40,
   attributes: ['tea tree', 'essential oils', 'natural ingredients'],
   options: [
     { name: 'color', value: 'grey' },

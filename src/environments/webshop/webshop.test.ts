@@ -77,7 +77,10 @@ describe('the pages of the shop', () => {
     async (action) => {
       const { opening } = await begun('0');
       expect(await played('0', action)).toMatchObject({
-        ...{ observation: opening.observation, executable: false, terminated: false, reward: { value: 0 } },
+        observation: opening.observation,
+        executable: false,
+        terminated: false,
+        reward: { value: 0 },
         stateHash: opening.stateHash,
       });
     },
@@ -151,8 +154,12 @@ describe('the tasks of the shop', () => {
   test('what would be right is known by the published fields', () => {
     expect(kind.groundTruth?.('0')).toEqual({
       groundTruth: {
-        ...{ asin: expect.stringMatching(/^B0[0-9A-Z]{8}$/), instruction: expect.stringMatching(/^Find me /) },
-        ...{ attributes: expect.any(Array), goal_options: expect.any(Array), price_upper: expect.any(Number), goal_index: 0 },
+        asin: expect.stringMatching(/^B0[0-9A-Z]{8}$/),
+        instruction: expect.stringMatching(/^Find me /),
+        attributes: expect.any(Array),
+        goal_options: expect.any(Array),
+        price_upper: expect.any(Number),
+        goal_index: 0,
       },
       dataSource: 'webshop-generated_test',
     });

@@ -135,8 +135,12 @@ function truthOf(goals: readonly Goal[], alias: string): ReturnType<NonNullable<
   const { asin, instruction, attributes, options, priceUpper } = goal;
   return {
     groundTruth: {
-      ...{ asin, instruction, attributes: [...attributes], goal_options: options.map((option) => ({ ...option })) },
-      ...{ price_upper: priceUpper, goal_index: Number(alias) },
+      asin,
+      instruction,
+      attributes: [...attributes],
+      goal_options: options.map((option) => ({ ...option })),
+      price_upper: priceUpper,
+      goal_index: Number(alias),
     },
     dataSource: `${NAME}_${splitOf(Number(alias), goals.length)}`,
   };

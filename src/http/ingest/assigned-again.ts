@@ -75,7 +75,10 @@ function onRecord(reward: Reward): Problem {
 
 function problemOf({ index, event: { id } }: Reward, message: string): Problem {
   return {
-    ...{ index, id, path: 'data.rewardId', message },
+    index,
+    id,
+    path: 'data.rewardId',
+    message,
     remedy: 'change its value by RewardRevised; another reward has an id of its own',
   };
 }

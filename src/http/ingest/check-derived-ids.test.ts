@@ -44,7 +44,9 @@ test('a derived id that belongs to something else is refused from a key, by its 
     const forged = { ...event, data: { ...event.data, [field]: foreign } } as Envelope;
     expect(problemsOf([forged])).toEqual([
       {
-        ...{ index: 0, id: event.id, path: `data.${field}` },
+        index: 0,
+        id: event.id,
+        path: `data.${field}`,
         message: 'is a UUID of version 8, the form of derived ids, and does not follow from the data of the event',
         remedy: expect.stringMatching(/^draw a random UUID \(version 4 or 7\) and keep it for repetitions, or derive it from /),
       },

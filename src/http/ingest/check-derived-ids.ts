@@ -110,7 +110,10 @@ function givenBy(event: Envelope): readonly Given[] {
       const candidate = (i: number) => derivedId('candidate', parentStepId, i);
       return [
         {
-          ...{ field: 'stepId', id: stepId, from: 'rollout and depth', forms },
+          field: 'stepId',
+          id: stepId,
+          from: 'rollout and depth',
+          forms,
           numbered: { of: parentStepId, count: CANDIDATES, form: candidate },
         },
       ];

@@ -28,7 +28,9 @@ export async function foreignPolicies(
     if (owner === undefined || owner.project === project) return [];
     return [
       {
-        ...{ index, id, path: 'data.config.training.policyId' },
+        index,
+        id,
+        path: 'data.config.training.policyId',
         message: `the policy name ${JSON.stringify(policyId)} is taken by another project`,
         remedy: 'name a policy of the project that the key writes, or leave training out',
       },

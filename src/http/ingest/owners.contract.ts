@@ -171,7 +171,9 @@ export function describeOwners(open: (given?: { readonly api: ServeOptions['api'
       builder.tree(runId, 'a', tree);
       const other = await keyOf({ projects: ['borealis'] });
       await refused(api, () => api.post(builder.events, other), 400, {
-        ...{ index: 1, path: 'data.treeId', remedy: expect.stringContaining('draw a random UUID') },
+        index: 1,
+        path: 'data.treeId',
+        remedy: expect.stringContaining('draw a random UUID'),
       });
     });
 
@@ -195,7 +197,8 @@ export function describeOwners(open: (given?: { readonly api: ServeOptions['api'
       const foreign = say(runId);
       for (const events of [foreign, foreign.slice(2)])
         await refused(api, () => api.post(events, other), 422, {
-          ...{ path: 'correlationId', message: `no run ${runId} is on record` },
+          path: 'correlationId',
+          message: `no run ${runId} is on record`,
         });
       const second = builder.run('second');
       expect((await api.post([last(builder), ...say(second)], other)).status).toBe(200);
@@ -232,8 +235,19 @@ export function describeOwners(open: (given?: { readonly api: ServeOptions['api'
       const release = builder.record(
         'DatasetReleased',
         {
-          ...{ datasetId, name: 'taken', version: 1, format: 'jsonl', formatVersion: 1, query: {}, parameters: {}, position: {} },
-          ...{ counts: {}, bytes: 1, sha256: 'a'.repeat(64), codeVersion: '1', runs: [runId] },
+          datasetId,
+          name: 'taken',
+          version: 1,
+          format: 'jsonl',
+          formatVersion: 1,
+          query: {},
+          parameters: {},
+          position: {},
+          counts: {},
+          bytes: 1,
+          sha256: 'a'.repeat(64),
+          codeVersion: '1',
+          runs: [runId],
         },
         datasetId,
       );

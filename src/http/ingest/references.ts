@@ -157,7 +157,10 @@ export function declarationsOf(event: Envelope): readonly Declaration[] {
     case 'StepTaken':
       return [
         {
-          ...{ kind: 'step', id: event.data.stepId, treeId: event.data.treeId, depth: event.data.depth },
+          kind: 'step',
+          id: event.data.stepId,
+          treeId: event.data.treeId,
+          depth: event.data.depth,
           rolloutId: event.data.rolloutId,
         },
       ];

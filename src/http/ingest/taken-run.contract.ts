@@ -93,7 +93,8 @@ export function describeTakenRuns(open: () => Promise<TestApi>, late: 'refused' 
     const bearer = ({ key }: typeof mine) => ({ authorization: `Bearer ${key}` });
     expect((await api.post(builder.events, bearer(mine))).status).toBe(200);
     expect(await take(runId, bearer(other))).toMatchObject({
-      ...{ status: 403, body: { error: { message: `the run ${runId} belongs to another key` } } },
+      status: 403,
+      body: { error: { message: `the run ${runId} belongs to another key` } },
     });
     expect((await take(runId, bearer(mine))).status).toBe(200);
     const unknown = newId();

@@ -28,7 +28,9 @@ afterAll(() => app.close());
 
 async function ask(body: object) {
   const response = await fetch(`${url}/chat/completions`, {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) },
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
   });
   return { status: response.status, body: await response.json() };
 }

@@ -29,11 +29,9 @@ afterAll(() => app.close());
 
 const post = async (body: unknown) => {
   const answer = await fetch(`${url}/chat/completions`, {
-    ...{
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: typeof body === 'string' ? body : JSON.stringify(body),
-    },
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
   });
   return {
     status: answer.status,
@@ -102,9 +100,16 @@ describe('policies served as models', () => {
 
 describe('a policy that belongs to a project', () => {
   const key = (project: string): ApiKey => ({
-    ...{ keyId: project, name: project, scopes: ['read'], replaces: [], project, projects: [project] },
+    keyId: project,
+    name: project,
+    scopes: ['read'],
+    replaces: [],
+    project,
+    projects: [project],
     quota: { requestsPerMinute: null, bytesPerMinute: null, rowsPerMinute: null },
-    ...{ createdAt: new Date(0), expiresAt: null, revokedAt: null },
+    createdAt: new Date(0),
+    expiresAt: null,
+    revokedAt: null,
   });
   let confined: FastifyInstance;
   let at: string;

@@ -35,9 +35,14 @@ export function policyRoutes(policy: Policy, clock: () => number, seenBy: SeenBy
     try {
       const acts = await policy.act(
         {
-          ...{ ...chat.situation, history: chat.situation.history.map((step) => ({ ...step, response: '' })), instruction: '' },
-          ...{ admissibleActions: chat.candidates, expertAction: async () => null },
-          ...{ n: request.n ?? 1, seed: request.seed ?? randomInt(2 ** 31), temperature: request.temperature ?? 1 },
+          ...chat.situation,
+          history: chat.situation.history.map((step) => ({ ...step, response: '' })),
+          instruction: '',
+          admissibleActions: chat.candidates,
+          expertAction: async () => null,
+          n: request.n ?? 1,
+          seed: request.seed ?? randomInt(2 ** 31),
+          temperature: request.temperature ?? 1,
         },
         signal,
       );

@@ -27,12 +27,17 @@ export function callEndpoints(api: Api, world: Forwarding, bodies: JsonBodies): 
   };
   return [
     endpoint<PlaceParams, unknown, CallBody>({
-      ...{ ...shared, path: `/v1/proxy/{run}/{task}/{rollout}${PATHS[api]}`, params: placeParams, headers: POLICY_HEADER },
+      ...shared,
+      path: `/v1/proxy/{run}/{task}/{rollout}${PATHS[api]}`,
+      params: placeParams,
+      headers: POLICY_HEADER,
       description: `Streams are passed on as they come. What the program did not ask for is taken out of the answer. A reply is on record before its end is passed on; the step that it becomes is recorded with the next call, which shows its observation, or at the end of the rollout.`,
       handle: ({ req, params, body, principal }) => forward(req, params, body, principal),
     }),
     endpoint<unknown, unknown, CallBody>({
-      ...{ ...shared, path: `/v1/proxy${PATHS[api]}`, headers: { ...PLACE_HEADERS, ...POLICY_HEADER } },
+      ...shared,
+      path: `/v1/proxy${PATHS[api]}`,
+      headers: { ...PLACE_HEADERS, ...POLICY_HEADER },
       handle: ({ req, body, principal }) => forward(req, {}, body, principal),
     }),
   ];

@@ -30,15 +30,24 @@ export function closeEndpoints(capture: Capture, bodies: JsonBodies): readonly E
   const ofTask = 'Closes the tree of a captured task, which then is a group to train on; a repetition changes nothing.';
   return [
     endpoint<z.infer<typeof runParams>, unknown, Given>({
-      ...{ ...shared, summary: ofRun, path: '/v1/proxy/{run}/close', params: runParams },
+      ...shared,
+      summary: ofRun,
+      path: '/v1/proxy/{run}/close',
+      params: runParams,
       handle: ({ params: { run }, body: given, principal }) => close(() => ({ run, task: null }), principal, given),
     }),
     endpoint<z.infer<typeof taskParams>, unknown, Given>({
-      ...{ ...shared, summary: ofTask, path: '/v1/proxy/{run}/{task}/close', params: taskParams },
+      ...shared,
+      summary: ofTask,
+      path: '/v1/proxy/{run}/{task}/close',
+      params: taskParams,
       handle: ({ params: { run, task }, body: given, principal }) => close(() => ({ run, task }), principal, given),
     }),
     endpoint<unknown, unknown, Given>({
-      ...{ ...shared, summary: 'Closes a captured run, or one task of it.', path: '/v1/proxy/close', headers: RUN_HEADERS },
+      ...shared,
+      summary: 'Closes a captured run, or one task of it.',
+      path: '/v1/proxy/close',
+      headers: RUN_HEADERS,
       handle: ({ req: { headers }, body: given, principal }) =>
         close(
           () => ({ run: partBy('run', {}, headers), task: headers['x-espalier-task'] ? partBy('task', {}, headers) : null }),

@@ -86,12 +86,16 @@ export function judgeEndpoints(capture: Capture, bodies: JsonBodies): readonly E
     const shared = { method: 'POST', needs: ['ingest'], summary, body: bodies(schema), answers: SAID } as const;
     return [
       endpoint<PlaceParams, unknown, B>({
-        ...{ ...shared, path: `/v1/proxy/{run}/{task}/{rollout}/${what}`, params: placeParams },
+        ...shared,
+        path: `/v1/proxy/{run}/{task}/{rollout}/${what}`,
+        params: placeParams,
         handle: ({ req, params, body, principal }) =>
           answering(async () => record(namedBy(params, req.headers), principal, body)),
       }),
       endpoint<unknown, unknown, B>({
-        ...{ ...shared, path: `/v1/proxy/${what}`, headers: PLACE_HEADERS },
+        ...shared,
+        path: `/v1/proxy/${what}`,
+        headers: PLACE_HEADERS,
         handle: ({ req, body, principal }) => answering(async () => record(namedBy({}, req.headers), principal, body)),
       }),
     ];

@@ -66,7 +66,9 @@ describe('a model server that fails', () => {
     proxy.answer((body, res) => streamed('on and on', body, res, { ends: false }));
     const controller = new AbortController();
     const response = await fetch(`${proxy.url}/v1/proxy/run/task/0/chat/completions`, {
-      ...{ method: 'POST', headers: { 'content-type': 'application/json' }, signal: controller.signal },
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      signal: controller.signal,
       body: JSON.stringify({ messages: [user('q')], stream: true }),
     });
     await response.body?.getReader().read();

@@ -53,7 +53,10 @@ test('pictures of a conversation are recorded by their content, each with the ob
 
 test('a picture of the responses protocol is recorded as one of chat completions is', async () => {
   proxy.answer(() => ({
-    ...{ id: 'r', object: 'response', status: 'completed', usage: { input_tokens: 1, output_tokens: 1 } },
+    id: 'r',
+    object: 'response',
+    status: 'completed',
+    usage: { input_tokens: 1, output_tokens: 1 },
     output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'a dot' }] }],
   }));
   const content = [

@@ -35,10 +35,16 @@ export function proxyRoutes(
   limits: { readonly bodyBytes: number; readonly ingestBytes: number },
 ): readonly Endpoint[] {
   const bodies = createJsonBodies({
-    ...{ limit: limits.bodyBytes, together: limits.ingestBytes, requests: CALLS, full: 'too many calls are in progress' },
+    limit: limits.bodyBytes,
+    together: limits.ingestBytes,
+    requests: CALLS,
+    full: 'too many calls are in progress',
   });
   const world: Forwarding = {
-    ...{ capture, whenUnrecorded, replyBytes, refusing: new Map() },
+    capture,
+    whenUnrecorded,
+    replyBytes,
+    refusing: new Map(),
     upstream: upstream ?? NONE,
   };
   return [
@@ -53,7 +59,10 @@ export function proxyRoutes(
 
 /** The model server of an installation that names none. */
 const NONE: Upstream = {
-  ...{ shown: 'none', timeoutMs: 60_000, ask: 'none', hide: (text) => text },
+  shown: 'none',
+  timeoutMs: 60_000,
+  ask: 'none',
+  hide: (text) => text,
   async send() {
     throw new UpstreamFailed(
       'unreachable',

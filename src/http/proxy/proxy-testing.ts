@@ -80,7 +80,9 @@ export interface PostOptions {
 /** Sends JSON to a path of the proxy at an address. */
 export async function postTo(base: string, path: string, body: object, { headers = {}, signal }: PostOptions = {}) {
   const response = await fetch(`${base}/v1/proxy${path}`, {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) },
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
     ...(signal ? { signal } : {}),
   });
   const text = await response.text();
@@ -157,7 +159,12 @@ async function readRecorded(api: TestApi) {
   );
   const quarantined = await db.selectFrom('quarantine').select('reason').execute();
   return {
-    ...{ steps, rollouts, trees, calls, prompts: shown, quarantined: quarantined.map(({ reason }) => reason) },
+    steps,
+    rollouts,
+    trees,
+    calls,
+    prompts: shown,
+    quarantined: quarantined.map(({ reason }) => reason),
     runs: await db.selectFrom('runs').selectAll().execute(),
     tools: await db.selectFrom('toolCalls').select(['tool', 'arguments', 'output', 'stepId']).execute(),
     rewards: await db.selectFrom('rewards').select(['stepId', 'rolloutId', 'component', 'value']).execute(),

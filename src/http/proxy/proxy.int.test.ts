@@ -79,7 +79,8 @@ describe('calls of chat completions', () => {
       streamedRest(body, res);
     });
     const response = await fetch(`${proxy.url}/v1/proxy/run/task/0/chat/completions`, {
-      ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'served', messages: [user('q')], stream: true }),
     });
     const reader = response.body?.getReader();
@@ -190,13 +191,11 @@ describe('calls of chat completions', () => {
 
 test('the responses protocol is recorded too, whole and streamed, continued by its items or by the id of a response', async () => {
   const response = (text: string) => ({
-    ...{
-      id: `resp-${text}`,
-      object: 'response',
-      status: 'completed',
-      model: 'served',
-      usage: { input_tokens: 5, output_tokens: 2 },
-    },
+    id: `resp-${text}`,
+    object: 'response',
+    status: 'completed',
+    model: 'served',
+    usage: { input_tokens: 5, output_tokens: 2 },
     output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] }],
   });
   proxy.answer((body, res) => {

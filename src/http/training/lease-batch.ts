@@ -167,7 +167,8 @@ function shareInFlight(ask: (policyId: string, busyUntil: Date | null) => Promis
 }
 
 const PLANNED_MEANWHILE: Waiting = {
-  ...{ state: 'waiting', waitingFor: 'planner' },
+  state: 'waiting',
+  waitingFor: 'planner',
   groups: { open: 0, closed: 0, ready: 0, rejected: {} },
   next: 'a batch was planned a moment ago: ask again',
 };

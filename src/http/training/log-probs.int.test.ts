@@ -49,7 +49,9 @@ async function given(policyId: string): Promise<readonly string[]> {
 
 async function post(path: string, body: object) {
   const response = await fetch(`${server.url}/v1/training${path}`, {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json', ...LOCAL }, body: JSON.stringify(body) },
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...LOCAL },
+    body: JSON.stringify(body),
   });
   return { status: response.status, body: await response.json() };
 }
@@ -66,7 +68,8 @@ async function answered([first, second]: readonly string[]): Promise<readonly un
   const fields = '{ sample { estimate { steps { newLogProbs } } } }';
   const query = `query ($first: ID!, $second: ID!) { first: rollout(id: $first) ${fields} second: rollout(id: $second) ${fields} }`;
   const response = await fetch(`${server.url}/graphql`, {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json', ...LOCAL } },
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...LOCAL },
     body: JSON.stringify({ query, variables: { first, second } }),
   });
   const { data, errors } = await response.json();

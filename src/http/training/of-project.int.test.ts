@@ -50,7 +50,8 @@ test('a policy and its leases are there for the keys of its project alone', asyn
 test('a key that writes another of its projects acts for the project of the policy', async () => {
   const { key } = await createKey(api.database.db, { name: 'both', scopes: ['train'], projects: ['borealis', 'atlas'] });
   const asked = (body: object) => ({
-    ...{ method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` } },
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
     body: JSON.stringify(body),
   });
   expect(await ask('atlas', 'policies', policyNamed('visited'))).toMatchObject({ status: 200 });
@@ -79,7 +80,8 @@ test('a batch of another project is not there, folded or not', async () => {
   const unknown = await ask('borealis', 'batches/00000000-0000-4000-8000-00000000000a/abandon', { reason: 'a forged end' });
   expect([late, known]).toEqual(
     [late, known].map(() => ({
-      ...{ status: 404, text: unknown.text.replace('00000000-0000-4000-8000-00000000000a', batchIds[0] ?? '') },
+      status: 404,
+      text: unknown.text.replace('00000000-0000-4000-8000-00000000000a', batchIds[0] ?? ''),
     })),
   );
   const own = await ask('atlas', `batches/${batchIds[0]}/abandon`, { reason: 'nobody can train it' });
@@ -98,7 +100,8 @@ test('weights that another project brought into the blob store are not there', a
   const kept = { blob, size: 170_000, mediaType: 'text/plain' };
   const register = (project: string) => ask(project, 'policies', { ...policyNamed(`kept by ${project}`), weights: blob, kept });
   expect(await register('borealis')).toMatchObject({
-    ...{ status: 422, text: expect.stringContaining('the blob store does not hold') },
+    status: 422,
+    text: expect.stringContaining('the blob store does not hold'),
   });
   expect(await register('atlas')).toMatchObject({ status: 200 });
 });

@@ -115,7 +115,9 @@ const MEMBERS = 4;
       const query =
         '{ policy(id: "qwen") { versions(first: 10) { edges { node { version weights metrics batch { ordinal } } } } } }';
       const asked = await fetch(`${server.url}/graphql`, {
-        ...{ method: 'POST', headers: { 'content-type': 'application/json', ...LOCAL }, body: JSON.stringify({ query }) },
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...LOCAL },
+        body: JSON.stringify({ query }),
       });
       const { data } = (await asked.json()) as GraphqlVersions;
       const versions = data.policy.versions.edges.map(({ node }) => node).sort((a, b) => a.version - b.version);
@@ -142,9 +144,17 @@ const MEMBERS = 4;
       const own = { weights: 'own', metadata: 'omit' } as const;
       for (const kind of ['trl', 'openai'] as const)
         await exportTrajectories({
-          ...{ db, blobs: platform.blobs, query: parseTrajectoryQuery({ runs: runId }), format: { kind, ...own } },
-          ...{ out: join(folder, `${kind}.jsonl`), existing: 'refuse', empty: 'refuse', codeVersion: 'test', waitMs: 60_000 },
-          ...{ signal, onProgress: () => undefined },
+          db,
+          blobs: platform.blobs,
+          query: parseTrajectoryQuery({ runs: runId }),
+          format: { kind, ...own },
+          out: join(folder, `${kind}.jsonl`),
+          existing: 'refuse',
+          empty: 'refuse',
+          codeVersion: 'test',
+          waitMs: 60_000,
+          signal,
+          onProgress: () => undefined,
         });
       const said = await run('-m', 'tests_consumers.read_exports', folder, join(folder, 'first'));
       const found = JSON.parse(/^found (.*)$/m.exec(said)?.[1] ?? 'null');
@@ -157,7 +167,9 @@ const MEMBERS = 4;
 
     async function put(policyId: string, declaration: object): Promise<unknown> {
       const response = await fetch(`${server.url}/v1/training/policies/${policyId}`, {
-        ...{ method: 'PUT', headers: { 'content-type': 'application/json', ...LOCAL }, body: JSON.stringify(declaration) },
+        method: 'PUT',
+        headers: { 'content-type': 'application/json', ...LOCAL },
+        body: JSON.stringify(declaration),
       });
       return response.json();
     }
@@ -166,7 +178,8 @@ const MEMBERS = 4;
     async function declare(policyId: string): Promise<void> {
       const { weights } = await weightsOf(0, join(folder, 'first'));
       const response = await fetch(`${server.url}/v1/training/policies/${policyId}`, {
-        ...{ method: 'PUT', headers: { 'content-type': 'application/json', ...LOCAL } },
+        method: 'PUT',
+        headers: { 'content-type': 'application/json', ...LOCAL },
         body: JSON.stringify({ backend: policyId.toLowerCase(), weights, rules: { groupsPerBatch: GROUPS } }),
       });
       expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('registered')]);
@@ -176,7 +189,12 @@ const MEMBERS = 4;
     async function play(policyId: string, groups: number): Promise<string> {
       const runId = newId();
       await collect(platform, {
-        ...{ runId, name: policyId, seed: 1, concurrency: 2, mode: 'new', signal },
+        runId,
+        name: policyId,
+        seed: 1,
+        concurrency: 2,
+        mode: 'new',
+        signal,
         plan: {
           environment: `module:${fileURLToPath(new URL('../../testing/say-digits.ts', import.meta.url))}`,
           tasks: Array.from({ length: groups }, (_, i) => ({ alias: `${i + 1}`, rollouts: MEMBERS, branching: 'root' as const })),
@@ -188,7 +206,10 @@ const MEMBERS = 4;
             policyVersion: 0,
             maxTokens: 8,
           }),
-          ...{ taskSeed: 0, temperature: 1, maxSteps: 3, search: null },
+          taskSeed: 0,
+          temperature: 1,
+          maxSteps: 3,
+          search: null,
           training: { policyId, channel: 'train', mode: 'bounded', maxStaleness: 3, untilVersion: null },
         },
       });

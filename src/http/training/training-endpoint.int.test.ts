@@ -103,14 +103,13 @@ describe('a remote trainer', () => {
     expect([status, lease]).toEqual([
       200,
       expect.objectContaining({
-        ...{
-          batchId: batchIds[0],
-          ordinal: 0,
-          fence: 1,
-          samples: 2,
-          rows: `/v1/training/leases/${lease.leaseId}/rows?layout=step`,
-        },
-        ...{ base: expect.objectContaining({ version: 0, weights: sha('over http') }), deadline: expect.stringMatching(/Z$/) },
+        batchId: batchIds[0],
+        ordinal: 0,
+        fence: 1,
+        samples: 2,
+        rows: `/v1/training/leases/${lease.leaseId}/rows?layout=step`,
+        base: expect.objectContaining({ version: 0, weights: sha('over http') }),
+        deadline: expect.stringMatching(/Z$/),
       }),
     ]);
     const rows = await fetch(`${url}${lease.rows}`);
@@ -145,7 +144,9 @@ describe('a remote trainer', () => {
     const none = await post('/leases', other);
     expect([none.status, Number(none.headers.get('retry-after'))]).toEqual([202, 60]);
     expect(none.body).toMatchObject({
-      ...{ state: 'waiting', waitingFor: 'lease', groups: { open: 0, closed: 1, ready: 0, rejected: {} } },
+      state: 'waiting',
+      waitingFor: 'lease',
+      groups: { open: 0, closed: 1, ready: 0, rejected: {} },
       next: expect.stringMatching(/^the next batch is leased until \d{4}-/),
     });
     const waiting = post('/leases', { ...other, waitMs: 20_000 });
@@ -217,11 +218,13 @@ describe('a remote trainer', () => {
     const { batchIds } = await given('by its id');
     const [first = '', second = ''] = batchIds;
     expect(await post(`/batches/${second}/abandon`, { reason: 'too large' })).toMatchObject({
-      ...{ status: 409, body: { error: { code: 'not-next' } } },
+      status: 409,
+      body: { error: { code: 'not-next' } },
     });
     expect((await post(`/batches/${first}/abandon`, {})).status).toBe(400);
     expect(await post(`/batches/${first}/abandon`, { reason: 'too large' })).toMatchObject({
-      ...{ status: 200, body: { kind: 'abandoned', ordinal: 0 } },
+      status: 200,
+      body: { kind: 'abandoned', ordinal: 0 },
     });
     expect((await post(`/batches/${newId()}/abandon`, { reason: 'x' })).status).toBe(404);
   });

@@ -40,7 +40,8 @@ export function postJson(body: string, options: PostOptions, signal: AbortSignal
     throw unreachable(outcome, attempts, options);
   };
   return retry(post, {
-    ...{ signal, sleep: (ms, aborted) => world.sleep(ms, aborted) },
+    signal,
+    sleep: (ms, aborted) => world.sleep(ms, aborted),
     pauseMs: (tries) => Math.max(askedMs ?? 0, backoffMs(tries, world.random())),
     again: ({ error, tries, pauseMs }) =>
       error instanceof PolicyError && error.code === 'unreachable' && tries < options.attempts && pauseMs <= LONGEST_PAUSE_MS,

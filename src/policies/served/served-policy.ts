@@ -43,7 +43,7 @@ export function servedPolicy(gate: WeightsGate, version: ServedVersion, options:
     const key = `${model} ${server.baseUrl}`;
     const known =
       policies.get(key) ??
-      openAiPolicy({ ...sent, ...{ baseUrl: server.baseUrl, tokenIds: server.tokenIds }, model, policyId: ref.policyId });
+      openAiPolicy({ ...sent, baseUrl: server.baseUrl, tokenIds: server.tokenIds, model, policyId: ref.policyId });
     policies.set(key, known);
     return known;
   }

@@ -4,7 +4,10 @@ import { WeightsGate } from './weights-gate.ts';
 
 const { signal } = new AbortController();
 const version = (number: number): ServedVersion => ({
-  ...{ policyId: 'p', version: number, folder: `/checkpoints/${number}`, tensors: `tensors ${number}` },
+  policyId: 'p',
+  version: number,
+  folder: `/checkpoints/${number}`,
+  tensors: `tensors ${number}`,
 });
 
 /** A model server that notes what it is asked, and that a test can end. */

@@ -58,7 +58,8 @@ export class WeightsGate {
         this.#next();
       };
       const waiter: Waiter = {
-        ...{ version, signal },
+        version,
+        signal,
         begin(held) {
           signal.removeEventListener('abort', leave);
           resolve(held);

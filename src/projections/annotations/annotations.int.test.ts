@@ -43,9 +43,23 @@ describe('the annotations projection', () => {
     await givenEvents(database.db, builder.events);
     expect(await database.db.selectFrom('annotations').selectAll().execute()).toEqual([
       {
-        ...{ annotationId, treeId, runId, kind: 'step', stepId, rolloutId: null, revisionId: null, datasetId: null, line: null },
-        ...{ label: 'bad', score: -1, note: 'gives up', principal: 'local', addedAt: new Date(added.occurredAt) },
-        ...{ retractedAt: new Date(retracted.occurredAt), retractedBy: 'local', retractReason: 'another one' },
+        annotationId,
+        treeId,
+        runId,
+        kind: 'step',
+        stepId,
+        rolloutId: null,
+        revisionId: null,
+        datasetId: null,
+        line: null,
+        label: 'bad',
+        score: -1,
+        note: 'gives up',
+        principal: 'local',
+        addedAt: new Date(added.occurredAt),
+        retractedAt: new Date(retracted.occurredAt),
+        retractedBy: 'local',
+        retractReason: 'another one',
       },
     ]);
   });

@@ -136,18 +136,42 @@ export function keyOf({ runId, taskId, taskDepth, taskKind, policyId, policyVers
 
 const NOTHING = {
   rollouts: {
-    ...{ rollouts: 0, finished: 0, successes: 0, successRate: null },
-    ...{ meanReturn: null, minReturn: null, maxReturn: null, meanSteps: null },
+    rollouts: 0,
+    finished: 0,
+    successes: 0,
+    successRate: null,
+    meanReturn: null,
+    minReturn: null,
+    maxReturn: null,
+    meanSteps: null,
   },
   steps: {
-    ...{ steps: 0, wellFormatted: 0, executable: 0 },
-    ...{ promptTokens: 0, completionTokens: 0, policyMs: 0, environmentMs: 0 },
+    steps: 0,
+    wellFormatted: 0,
+    executable: 0,
+    promptTokens: 0,
+    completionTokens: 0,
+    policyMs: 0,
+    environmentMs: 0,
   },
   tools: { calls: 0, errors: 0, durationMs: 0 },
   components: [],
   images: {
-    ...{ steps: 0, images: 0, visionTokens: 0, textTokens: 0, saved: 0, segments: 0, hits: 0, misses: 0, hitRate: null },
-    ...{ pixels: 0, meanFactor: null, cutSegments: 0, cutLines: 0, outside: 0, renderMs: 0 },
+    steps: 0,
+    images: 0,
+    visionTokens: 0,
+    textTokens: 0,
+    saved: 0,
+    segments: 0,
+    hits: 0,
+    misses: 0,
+    hitRate: null,
+    pixels: 0,
+    meanFactor: null,
+    cutSegments: 0,
+    cutLines: 0,
+    outside: 0,
+    renderMs: 0,
   },
 } as const;
 
@@ -166,8 +190,14 @@ const KEYS = {
   TOOL: ['tool'],
 } as const satisfies Record<AggregateBy, readonly string[]>;
 const TYPES = {
-  ...{ run_id: 'uuid', task_id: 'uuid', task_depth: 'integer', task_kind: 'text', policy_id: 'text' },
-  ...{ policy_version: 'integer', environment: 'text', tool: 'text' },
+  run_id: 'uuid',
+  task_id: 'uuid',
+  task_depth: 'integer',
+  task_kind: 'text',
+  policy_id: 'text',
+  policy_version: 'integer',
+  environment: 'text',
+  tool: 'text',
 } as const;
 
 /** The columns of a key: those it is grouped by of `g`, null in place of the others. */

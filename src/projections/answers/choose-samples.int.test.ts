@@ -29,8 +29,14 @@ beforeAll(async () => {
     const which = random.int(tasks.length);
     const tree = builder.tree(runs[t % 3] ?? '', `tree ${t}`, {
       task: {
-        ...{ taskId: tasks[which] ?? '', environment: 'textcraft', serverFingerprint: 'w', observationHash: 'a'.repeat(64) },
-        ...{ alias: `task ${which}`, goal: 'craft it', depth: which, split: 'train' },
+        taskId: tasks[which] ?? '',
+        environment: 'textcraft',
+        serverFingerprint: 'w',
+        observationHash: 'a'.repeat(64),
+        alias: `task ${which}`,
+        goal: 'craft it',
+        depth: which,
+        split: 'train',
       },
     });
     for (let ordinal = 0; ordinal < 1 + random.int(5); ordinal++) {
@@ -75,7 +81,10 @@ async function walked(
   for (let cursor: string | null = null, more = true; more; ) {
     const side = towards === 'forwards' ? 'after' : 'before';
     const { rows, hasNext, hasPrevious, resume }: Awaited<ReturnType<typeof readChosenSamples>> = await read({
-      ...{ limit, towards, after: null, before: null },
+      limit,
+      towards,
+      after: null,
+      before: null,
       [side]: cursor,
     });
     expect(rows.length).toBeLessThanOrEqual(limit);

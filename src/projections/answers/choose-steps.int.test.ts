@@ -22,7 +22,8 @@ beforeAll(async () => {
     let parent = tree.rootStepId;
     for (let depth = 1; depth <= 4; depth++)
       parent = builder.step(tree, rolloutId, parent, depth, {
-        ...{ thought: t === 7 ? 'a rare plan' : 'wood', action: depth % 2 === 0 ? 'craft planks' : 'get oak' },
+        thought: t === 7 ? 'a rare plan' : 'wood',
+        action: depth % 2 === 0 ? 'craft planks' : 'get oak',
         observation: depth === 3 ? 'You see an oak log' : 'You see a log of oak',
       });
   }
@@ -45,7 +46,9 @@ async function pagesOf(text: TextQuery, order: keyof typeof STEP_ORDERINGS, towa
     const page: PageRequest = {
       limit: 5,
       towards,
-      ...{ after: null, before: null, [towards === 'forwards' ? 'after' : 'before']: cursor },
+      after: null,
+      before: null,
+      [towards === 'forwards' ? 'after' : 'before']: cursor,
     };
     const found: Awaited<ReturnType<Read>> = await (read?.({ text }, page) ??
       readChosenSteps(database.db, { text }, STEP_ORDERINGS[order], page));
@@ -80,7 +83,9 @@ describe('steps that are searched, some of which the index of texts holds', () =
         expect({ order, found: plain.length, different: new Set(plain).size }).toEqual({ order, found: count, different: count });
         for (const towards of ['forwards', 'backwards'] as const)
           expect({ order, towards, steps: await walked({ words, fields, mark }, order, towards) }).toEqual({
-            ...{ order, towards, steps: plain },
+            order,
+            towards,
+            steps: plain,
           });
       }
       expect(await countChosenSteps(database.db, { text: { words, fields, mark } })).toBe(count);

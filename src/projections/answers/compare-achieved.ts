@@ -42,7 +42,10 @@ export async function compareAchieved(
     ).values();
     const [success = null, returned = null] = parts.map(({ length }) => (length > 0 ? (compared.next().value ?? null) : null));
     return {
-      ...{ runId, baselineId, tasks: both.length, unpaired: own.length - both.length },
+      runId,
+      baselineId,
+      tasks: both.length,
+      unpaired: own.length - both.length,
       success,
       return: returned,
     };

@@ -20,7 +20,9 @@ beforeAll(async () => {
     let parent = tree.rootStepId;
     for (let depth = 1; depth <= 9; depth++)
       parent = builder.step(tree, rolloutId, parent, depth, {
-        ...{ thought: 'wood', action: depth === 3 ? 'craft planks' : 'get oak', observation: 'You see it' },
+        thought: 'wood',
+        action: depth === 3 ? 'craft planks' : 'get oak',
+        observation: 'You see it',
       });
   }
   await givenEvents(database.db, builder.events);
@@ -45,7 +47,11 @@ test.each([
   async (words, most, exact, common) => {
     const size = await measure(words);
     expect({ ...size, matches: Math.round(size.matches), within: Math.round(size.within) }).toEqual({
-      ...{ steps: 200, matches: most, within: most, exact, common },
+      steps: 200,
+      matches: most,
+      within: most,
+      exact,
+      common,
     });
   },
 );

@@ -53,7 +53,9 @@ export async function measureSearch(
   const common = isOfAllWords(wide) ? [...new Set(all)].filter((word) => (shares.get(word) ?? 0) >= COMMON) : [];
   const share = Math.min(1, (await countTrees(db, scope, trees)) / trees);
   return {
-    ...{ steps: steps * share, matches, within: matches * share },
+    steps: steps * share,
+    matches,
+    within: matches * share,
     exact: fields.length === 0 && isOfWordsAlone(whole),
     common: all.every((word) => common.includes(word)) ? [] : common,
   };

@@ -74,8 +74,10 @@ test('the valid action ratio is the share of actions in form, and the memory tok
   expect(await metricsOf(builder, run)).toMatchObject({
     'episode/valid_action_ratio': [0.75, 4],
     memory_visual_token_count: [22, 4],
-    ...{ 'prompt_length/memory_tokens/mean': [22, 4], 'prompt_length/memory_tokens/max': [30, 4] },
-    ...{ 'prompt_length/memory_tokens/min': [14, 4], 'episode/success_rate': [1, 1] },
+    'prompt_length/memory_tokens/mean': [22, 4],
+    'prompt_length/memory_tokens/max': [30, 4],
+    'prompt_length/memory_tokens/min': [14, 4],
+    'episode/success_rate': [1, 1],
   });
 });
 

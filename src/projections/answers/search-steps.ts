@@ -59,7 +59,8 @@ export async function searchSteps(
     ordering,
     page,
     plan,
-    ...{ work: options.work ?? WORK, first: options.first ?? FIRST },
+    work: options.work ?? WORK,
+    first: options.first ?? FIRST,
   });
   const forwards = page.towards === 'forwards';
   const rows = found.slice(0, page.limit);

@@ -124,7 +124,8 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
       const settings = { search_path: schema, default_transaction_read_only: 'on' };
       const reading = await openDatabase(url, { ...named('read'), settings });
       return {
-        ...{ db: reading.db, schema },
+        db: reading.db,
+        schema,
         async drop() {
           await reading.close();
           await dropSnapshotSchema(database.db, schema);

@@ -46,7 +46,10 @@ describe('dataset sources', () => {
     await givenEvents(database.db, builder.events);
     expect(await lines({ datasetId })).toEqual([1, 3, 9]);
     const [first] = await readExamplePages(database.db, [{ datasetId }], {
-      ...{ limit: 1, towards: 'forwards', after: null, before: null },
+      limit: 1,
+      towards: 'forwards',
+      after: null,
+      before: null,
     });
     expect(await lines({ datasetId }, first?.rows[0]?.cursor)).toEqual([3, 9]);
     expect(await lines({ datasetId, treeId })).toEqual([1, 9]);

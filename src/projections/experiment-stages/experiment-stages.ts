@@ -31,7 +31,17 @@ function planRows({ data }: Envelope<'ExperimentDeclared'>): Row<typeof tables.e
 function stageRow({ id, data, occurredAt }: Envelope<'StageFinished'>): Row<typeof tables.experimentStages> {
   const { experimentId, arm, stage, kind, seed, key, outcome, message, reusedFrom, output } = data;
   return {
-    ...{ eventId: id, experimentId, arm, stage, kind, seed, key, outcome, message, reusedFrom, output },
+    eventId: id,
+    experimentId,
+    arm,
+    stage,
+    kind,
+    seed,
+    key,
+    outcome,
+    message,
+    reusedFrom,
+    output,
     finishedAt: occurredAt,
   };
 }

@@ -9,7 +9,10 @@ import { tables } from './tables.ts';
 
 /** Folds which spans wait until those of their rollout are placed in the order of their times. */
 export const heldSpans: Projection = {
-  ...{ name: 'held-spans', version: 1, handles: ['SpanReceived', 'CallCaptured', 'RolloutFinished'], project },
+  name: 'held-spans',
+  version: 1,
+  handles: ['SpanReceived', 'CallCaptured', 'RolloutFinished'],
+  project,
 };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
@@ -52,7 +55,16 @@ function rowOf(event: Envelope<'SpanReceived'>): Row<typeof tables.heldSpans> {
   const { spanId, treeId, rolloutId, run, task, rollout, kind, endsRollout } = event.data;
   const { principal, project } = stampOf(event);
   return {
-    ...{ spanId, treeId, rolloutId, run, task, rollout, principal, project },
-    ...{ ends: endsRollout, placed: kind !== 'model' && !endsRollout, receivedAt: event.occurredAt },
+    spanId,
+    treeId,
+    rolloutId,
+    run,
+    task,
+    rollout,
+    principal,
+    project,
+    ends: endsRollout,
+    placed: kind !== 'model' && !endsRollout,
+    receivedAt: event.occurredAt,
   };
 }

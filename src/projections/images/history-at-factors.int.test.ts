@@ -77,7 +77,9 @@ describe('the history of a step at other compression factors', () => {
     const row = await database.db.selectFrom('segments').select('text').where('segmentId', '=', changed).executeTakeFirst();
     await set('another');
     expect(await historyAtFactors(world(), await imageOf(steps[30]), [2])).toMatchObject({
-      ...{ kind: 'damaged', what: 'segment', id: changed },
+      kind: 'damaged',
+      what: 'segment',
+      id: changed,
     });
     await set(row?.text ?? '');
   });

@@ -50,8 +50,12 @@ export async function historyAtFactors(
     const [across, down] = [resized.width / raw.width, resized.height / raw.height];
     const size = rows && { width: Math.round(rows.width * across), height: Math.round(rows.height * down) };
     found.push({
-      ...{ imageId: shown.id, factor, shown: factor === shown.factor, ...bordered },
-      ...{ visionTokens: tokens, textTokens: shown.textTokens },
+      imageId: shown.id,
+      factor,
+      shown: factor === shown.factor,
+      ...bordered,
+      visionTokens: tokens,
+      textTokens: shown.textTokens,
       linePixels: rows && (spec.layout.lineHeight * down * model.height) / bordered.height,
       legibility: rows && size && legibility(rows, size),
     });

@@ -57,9 +57,20 @@ export function summingImages(): RawBuilder<unknown> {
 }
 
 const TYPES = {
-  ...{ treeId: 'uuid', runId: 'uuid', stepId: 'uuid', visionTokens: 'integer', textTokens: 'integer', length: 'integer' },
-  ...{ misses: 'integer', factor: 'double precision', width: 'integer', height: 'integer', cutSegments: 'integer' },
-  ...{ cutLines: 'integer', outside: 'integer', renderMs: 'double precision' },
+  treeId: 'uuid',
+  runId: 'uuid',
+  stepId: 'uuid',
+  visionTokens: 'integer',
+  textTokens: 'integer',
+  length: 'integer',
+  misses: 'integer',
+  factor: 'double precision',
+  width: 'integer',
+  height: 'integer',
+  cutSegments: 'integer',
+  cutLines: 'integer',
+  outside: 'integer',
+  renderMs: 'double precision',
 } as const;
 
 const bound = (of: 'least' | 'greatest', column: string) =>

@@ -28,8 +28,13 @@ function given(name = 'images') {
     }
     segments.push(recordSegment(builder, runId, renderSpecId, `record ${i}`));
     recordHistory(builder, tree, {
-      ...{ stepId, renderSpecId, segments: segments.slice(-1), prefix: { stepId: before, from: 0, to: i - 1 } },
-      ...{ factor: 1.2, factorChosenBy: before, cache: { missed: [i - 1] } },
+      stepId,
+      renderSpecId,
+      segments: segments.slice(-1),
+      prefix: { stepId: before, from: 0, to: i - 1 },
+      factor: 1.2,
+      factorChosenBy: before,
+      cache: { missed: [i - 1] },
     });
   });
   return { builder, runId, tree, steps, rolloutId, renderSpecId, segments };
@@ -44,8 +49,10 @@ describe('history images', () => {
     const { builder, runId, tree, steps, renderSpecId } = given();
     const stepId = builder.step(tree, null, tree.rootStepId, 1);
     const sizes = {
-      ...{ raw: { width: 392, height: 24 }, resized: { width: 320, height: 28 } },
-      ...{ bordered: { width: 330, height: 38 }, model: { width: 336, height: 56 } },
+      raw: { width: 392, height: 24 },
+      resized: { width: 320, height: 28 },
+      bordered: { width: 330, height: 38 },
+      model: { width: 336, height: 56 },
     };
     const recorded = { factor: 1.5, factorChosenBy: steps[0] ?? null, imageId: 'e'.repeat(64), timings: { renderMs: 2.5 } };
     const counted = { visionTokens: { count: 24, preset: 'p' }, textTokens: { count: 90, tokenizer: 't' } };
@@ -55,26 +62,29 @@ describe('history images', () => {
     await givenEvents(database.db, builder.events);
     const { treeId } = tree;
     const image = {
-      ...{
-        id: recorded.imageId,
-        stepId,
-        treeId,
-        runId,
-        renderSpecId,
-        length: 2,
-        history: 'segments',
-        missed: [0, 1],
-        factor: 1.5,
-      },
-      ...{
-        factorChosenBy: recorded.factorChosenBy,
-        ...sizes.bordered,
-        raw: sizes.raw,
-        resized: sizes.resized,
-        model: sizes.model,
-      },
-      ...{ visionTokens: 24, visionPreset: 'p', textTokens: 90, tokenizer: 't', cutSegments: 1, cutLines: 2, outside: 3 },
-      ...{ renderMs: 2.5, renderedAt: expect.any(Date) },
+      id: recorded.imageId,
+      stepId,
+      treeId,
+      runId,
+      renderSpecId,
+      length: 2,
+      history: 'segments',
+      missed: [0, 1],
+      factor: 1.5,
+      factorChosenBy: recorded.factorChosenBy,
+      ...sizes.bordered,
+      raw: sizes.raw,
+      resized: sizes.resized,
+      model: sizes.model,
+      visionTokens: 24,
+      visionPreset: 'p',
+      textTokens: 90,
+      tokenizer: 't',
+      cutSegments: 1,
+      cutLines: 2,
+      outside: 3,
+      renderMs: 2.5,
+      renderedAt: expect.any(Date),
     };
     expect(await readHistoryImages(database.db, [stepId])).toEqual([image]);
     expect(await findHistoryImage(database.db, recorded.imageId)).toEqual(image);
@@ -143,8 +153,17 @@ describe('segments', () => {
     expect(after.history_images).toHaveLength(8);
     const [segment] = await readSegments(database.db, first.segments.slice(0, 1));
     expect(segment).toEqual({
-      ...{ id: first.segments[0], renderSpecId: first.renderSpecId, text: 'record 1', lines: 1, width: 392, height: 12 },
-      ...{ rgb: expect.stringMatching(/^[0-9a-f]{64}$/), cutLines: 0, outside: 0, runId: first.runId, blobs: null },
+      id: first.segments[0],
+      renderSpecId: first.renderSpecId,
+      text: 'record 1',
+      lines: 1,
+      width: 392,
+      height: 12,
+      rgb: expect.stringMatching(/^[0-9a-f]{64}$/),
+      cutLines: 0,
+      outside: 0,
+      runId: first.runId,
+      blobs: null,
     });
   });
 
@@ -200,12 +219,36 @@ describe('totals', () => {
     const idle = builder.run('idle');
     await givenEvents(database.db, builder.events);
     const nothing = {
-      ...{ steps: 0, visionTokens: 0, textTokens: 0, saved: 0, segments: 0, hits: 0, misses: 0, hitRate: null },
-      ...{ pixels: 0, meanFactor: null, cutSegments: 0, cutLines: 0, outside: 0, renderMs: 0 },
+      steps: 0,
+      visionTokens: 0,
+      textTokens: 0,
+      saved: 0,
+      segments: 0,
+      hits: 0,
+      misses: 0,
+      hitRate: null,
+      pixels: 0,
+      meanFactor: null,
+      cutSegments: 0,
+      cutLines: 0,
+      outside: 0,
+      renderMs: 0,
     };
     const shown = {
-      ...{ steps: 4, visionTokens: 56, textTokens: 80, saved: 24, segments: 6, hits: 3, misses: 3, hitRate: 0.5 },
-      ...{ pixels: 392 * 12 * 3, meanFactor: expect.closeTo(1.15, 12), cutSegments: 0, cutLines: 0, outside: 0, renderMs: 4 },
+      steps: 4,
+      visionTokens: 56,
+      textTokens: 80,
+      saved: 24,
+      segments: 6,
+      hits: 3,
+      misses: 3,
+      hitRate: 0.5,
+      pixels: 392 * 12 * 3,
+      meanFactor: expect.closeTo(1.15, 12),
+      cutSegments: 0,
+      cutLines: 0,
+      outside: 0,
+      renderMs: 4,
     };
     const totals = await readImageTotalsOfRuns(database.db, [runId, idle]);
     expect(totals).toHaveLength(2);

@@ -82,7 +82,9 @@ describe('damage to image records', () => {
       ),
     );
     expect(result).toEqual({
-      ...{ kind: 'damaged', what: 'segment', id: segmentIds[1] },
+      kind: 'damaged',
+      what: 'segment',
+      id: segmentIds[1],
       detail: 'holds a text that is not the one its id is the hash of',
     });
   });

@@ -35,8 +35,12 @@ interface Addition {
 }
 
 const TYPES = {
-  ...{ topic: 'text', partition: 'int', block: 'bigint' },
-  ...{ offsets: 'bigint[]', eventIds: 'uuid[]', digests: 'text' },
+  topic: 'text',
+  partition: 'int',
+  block: 'bigint',
+  offsets: 'bigint[]',
+  eventIds: 'uuid[]',
+  digests: 'text',
 };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {

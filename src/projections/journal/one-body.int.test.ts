@@ -123,7 +123,9 @@ describe('a journal that keeps its bodies', () => {
     await append(events);
     for (const { appended, read, kept } of await bodies()) expect([read, kept]).toEqual([appended, appended]);
     const rebuilt = await rebuildProjection(platform, journal, {
-      ...{ signal, limitMs: 30_000, progress: () => undefined },
+      signal,
+      limitMs: 30_000,
+      progress: () => undefined,
       differing: 'refuse',
     });
     expect(rebuilt).toMatchObject({ kind: 'swapped' });

@@ -113,7 +113,8 @@ export function seedOverRollout(rolloutId: string): RolloutSeed {
     )
     select step_id from above where rollout_id is null and parent_step_id is not null`;
   return {
-    ...{ kind: 'rollouts', few: true },
+    kind: 'rollouts',
+    few: true,
     rollouts: sql`select ${rolloutId}::uuid union (${rolloutsThrough(taken)})`,
     steps: sql`(${taken}) union (${path})`,
   };

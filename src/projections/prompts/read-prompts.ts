@@ -191,7 +191,13 @@ async function putTogether<Row extends ShownRow>(
     let following: Promise<Int32Array | null> | undefined;
     whole.set(stepId, {
       shown: {
-        ...{ stepId, messages, sha256, sampling, server, model, tokenIds },
+        stepId,
+        messages,
+        sha256,
+        sampling,
+        server,
+        model,
+        tokenIds,
         template: row.template === null ? null : { name: row.template, version: row.templateVersion ?? 1 },
         tools: row.blobs?.tools ? await payloads.text(row.blobs.tools) : row.tools,
         continues: before && !row.judged ? { before: before.length, kept: row.kept ?? 0 } : null,

@@ -115,12 +115,15 @@ describe('a rebuild by threads', () => {
     const ended = new AbortController();
     const progress = () => ended.abort(new Error('asked to end'));
     const ending = rebuildProjection({ ...world, threads: threads() }, named('rewards'), {
-      ...{ ...quiet, progress, signal: ended.signal },
+      ...quiet,
+      progress,
+      signal: ended.signal,
     });
     await expect(ending).rejects.toThrow(/aborted|asked to end/);
     expect(await foldingSessions()).toBe(0);
     expect(await rebuildProjection({ ...world, threads: threads() }, named('rewards'), quiet)).toMatchObject({
-      ...{ kind: 'swapped', comparison: { differences: [] } },
+      kind: 'swapped',
+      comparison: { differences: [] },
     });
   });
 

@@ -80,7 +80,9 @@ export async function foldInThreads({
   let closing = false;
   const workers = Array.from({ length: count }, (_unused, index) => {
     const data: FoldThreadData = {
-      ...{ source, how, share: { index, of: count } },
+      source,
+      how,
+      share: { index, of: count },
       build: { name: projection.name, version, begunAt, schema, resumed, next },
     };
     return new Worker(RUN, { argv: [program], execArgv: [], workerData: data });

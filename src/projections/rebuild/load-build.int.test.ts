@@ -252,7 +252,11 @@ test('a load does not take the progress of other partitions at the same time for
     for (const { offset: from } of records) {
       const next = from + 1;
       const items = await decodeRecords(database.db, {
-        ...{ topic: 'trees', partition, from, next, records: records.slice(from, next) },
+        topic: 'trees',
+        partition,
+        from,
+        next,
+        records: records.slice(from, next),
       });
       await apply(database.db, build.shadow, { topic: 'trees', partition, from, next, items });
     }

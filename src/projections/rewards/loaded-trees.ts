@@ -26,8 +26,13 @@ export function knownTrees(trees: Map<string, LoadedTree>): Known {
     runOf: (treeId) => trees.get(treeId)?.runId,
     addTree: (treeId, runId) => {
       trees.set(treeId, {
-        ...{ treeId, runId, parents: new Map(), rewards: new Map(), rewardsOn: new Map() },
-        ...{ revised: new Set(), finished: new Map() },
+        treeId,
+        runId,
+        parents: new Map(),
+        rewards: new Map(),
+        rewardsOn: new Map(),
+        revised: new Set(),
+        finished: new Map(),
       });
     },
     hasStep: (treeId, stepId) => treeOf(treeId).parents.has(stepId),

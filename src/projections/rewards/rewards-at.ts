@@ -49,7 +49,12 @@ export async function foldRewardsAt(db: Db, trees: readonly string[], position: 
     const { assigned, revised } = foldBatch(counted, known);
     for (const { data, occurredAt } of assigned)
       current.set(data.rewardId, {
-        ...{ assigned: data, value: data.value, scorer: data.scorer, revisions: 0, assignedAt: occurredAt, revisedAt: null },
+        assigned: data,
+        value: data.value,
+        scorer: data.scorer,
+        revisions: 0,
+        assignedAt: occurredAt,
+        revisedAt: null,
       });
     for (const { event, ordinal } of revised) {
       const { rewardId, value, scorer } = event.data;

@@ -36,8 +36,12 @@ export function latestRows(revised: readonly Revised[]): readonly LatestRow[] {
   for (const { event, ordinal } of revised) {
     const { rewardId, value, scorer } = event.data;
     latest.set(rewardId, {
-      ...{ rewardId, value, scorer: scorer.name, scorerRevision: scorer.revision },
-      ...{ revisions: ordinal, revisedAt: event.occurredAt },
+      rewardId,
+      value,
+      scorer: scorer.name,
+      scorerRevision: scorer.revision,
+      revisions: ordinal,
+      revisedAt: event.occurredAt,
     });
   }
   return [...latest.values()];

@@ -36,8 +36,20 @@ test('totals are what a full count finds, also where rewards are revised behind 
   await givenEvents(database.db, builder.events);
   expect(await readRunTotals(database.db, [run])).toEqual([
     {
-      ...{ runId: run, trees: 1, closedTrees: 0, rollouts: 4, terminated: 3, truncated: 0, failed: 1, cancelled: 0, steps: 3 },
-      ...{ successes: 1, successRate: 0.25, meanReturn: 0.25, promptTokens: 30, completionTokens: 3 },
+      runId: run,
+      trees: 1,
+      closedTrees: 0,
+      rollouts: 4,
+      terminated: 3,
+      truncated: 0,
+      failed: 1,
+      cancelled: 0,
+      steps: 3,
+      successes: 1,
+      successRate: 0.25,
+      meanReturn: 0.25,
+      promptTokens: 30,
+      completionTokens: 3,
     },
   ]);
   expect(await findMiscounted(database.db)).toEqual([]);

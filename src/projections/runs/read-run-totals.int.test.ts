@@ -51,8 +51,17 @@ test('the success rate of a run, of a depth and of an evaluation is one number: 
   expect(await readRunTotals(db, [run])).toMatchObject([{ rollouts: 5, successes: 1, successRate: measured.successRate }]);
   expect(await readDepthTotals(db, [run])).toEqual([
     {
-      ...{ runId: run, taskDepth: 1, trees: 1, tasks: 1, rollouts: 5, finished: 4, successes: 1 },
-      ...{ successRate: measured.successRate, meanReturn: 0, meanSteps: 2.5, maxSteps: 4 },
+      runId: run,
+      taskDepth: 1,
+      trees: 1,
+      tasks: 1,
+      rollouts: 5,
+      finished: 4,
+      successes: 1,
+      successRate: measured.successRate,
+      meanReturn: 0,
+      meanSteps: 2.5,
+      maxSteps: 4,
     },
   ]);
 });

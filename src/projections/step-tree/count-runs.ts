@@ -6,8 +6,18 @@ export type CountRow = Row<typeof tables.runCounts>;
 type Counted = { -readonly [Name in Exclude<keyof CountRow, 'runId' | 'partition'>]: number };
 
 const NONE: Counted = {
-  ...{ trees: 0, closedTrees: 0, rollouts: 0, terminated: 0, truncated: 0, failed: 0, cancelled: 0, judged: 0, successes: 0 },
-  ...{ steps: 0, promptTokens: 0, completionTokens: 0 },
+  trees: 0,
+  closedTrees: 0,
+  rollouts: 0,
+  terminated: 0,
+  truncated: 0,
+  failed: 0,
+  cancelled: 0,
+  judged: 0,
+  successes: 0,
+  steps: 0,
+  promptTokens: 0,
+  completionTokens: 0,
 };
 
 /** What a batch adds to the counts of runs, by run and partition. */
@@ -39,7 +49,14 @@ export class VersionCounts {
   add({ partition }: Delivery, runId: string, { policyId, policyVersion }: OfVersion, brought: Partial<CountedOfVersion>): void {
     const place = JSON.stringify([runId, partition, policyId, policyVersion]);
     const counts = this.byPlace.get(place) ?? {
-      ...{ runId, partition, policyId, policyVersion, rollouts: 0, finished: 0, judged: 0, successes: 0 },
+      runId,
+      partition,
+      policyId,
+      policyVersion,
+      rollouts: 0,
+      finished: 0,
+      judged: 0,
+      successes: 0,
     };
     for (const [name, more] of Object.entries(brought) as [keyof CountedOfVersion, number][]) counts[name] += more;
     this.byPlace.set(place, counts);

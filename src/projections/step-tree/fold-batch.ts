@@ -29,8 +29,15 @@ export interface Rows {
 }
 function emptyRows(): Rows {
   return {
-    ...{ trees: [], steps: [], rollouts: [], ends: [], closed: [], toolCalls: [], divergences: [] },
-    ...{ counts: new RunCounts(), versions: new VersionCounts() },
+    trees: [],
+    steps: [],
+    rollouts: [],
+    ends: [],
+    closed: [],
+    toolCalls: [],
+    divergences: [],
+    counts: new RunCounts(),
+    versions: new VersionCounts(),
   };
 }
 

@@ -63,9 +63,16 @@ export async function readRecordedPath(
       };
       const [span] = step.policySpans;
       return {
-        ...{ stepId: id, depth: step.depth, response: await text('response'), thought: await text('thought') },
-        ...{ action: await text('action'), observation: await text('observation'), wellFormatted: step.wellFormatted },
-        ...{ termination: step.termination, stateHash: step.stateHash, reward: earned.get(id) ?? 0 },
+        stepId: id,
+        depth: step.depth,
+        response: await text('response'),
+        thought: await text('thought'),
+        action: await text('action'),
+        observation: await text('observation'),
+        wellFormatted: step.wellFormatted,
+        termination: step.termination,
+        stateHash: step.stateHash,
+        reward: earned.get(id) ?? 0,
         pictures: pictures.get(id) ?? [],
         policy: span ? { policyId: span.policyId, version: span.version } : null,
       };

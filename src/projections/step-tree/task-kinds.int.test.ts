@@ -25,8 +25,15 @@ test('an installation from before there were kinds holds, after its upgrade, tho
   const run = builder.run();
   const opened = (environment: string, alias: string, goal: string, kind?: string) => {
     const task = {
-      ...{ taskId: builder.id('task', alias), environment, serverFingerprint: 'w', observationHash: 'a'.repeat(64), alias, goal },
-      ...{ depth: null, split: null, ...(kind === undefined ? {} : { kind }) },
+      taskId: builder.id('task', alias),
+      environment,
+      serverFingerprint: 'w',
+      observationHash: 'a'.repeat(64),
+      alias,
+      goal,
+      depth: null,
+      split: null,
+      ...(kind === undefined ? {} : { kind }),
     };
     return builder.tree(run, alias, { task }).treeId;
   };

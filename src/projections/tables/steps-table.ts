@@ -93,7 +93,12 @@ function textColumn(name: string, says: string): TableColumn {
   const column = sql.ref(`steps.${name}`);
   const large = sql`coalesce((steps.blobs -> ${sql.lit(name)} ->> 'size')::bigint, 0)`;
   return {
-    ...{ name, type: 'utf8', value: sql`${column}`, says, payload: true, large: name },
+    name,
+    type: 'utf8',
+    value: sql`${column}`,
+    says,
+    payload: true,
+    large: name,
     bytes: sql`(octet_length(${column}) + ${large})`,
   };
 }

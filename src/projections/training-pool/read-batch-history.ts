@@ -127,9 +127,19 @@ function hashOf(row: BatchRow, samples: readonly SampleRecord[]): string {
     groups[groupOrdinal]?.rolloutIds.push(rolloutId);
   }
   return manifestHashOf({
-    ...{ lineageId: row.lineageId, policyId: row.policyId, batchId: row.batchId, ordinal: row.ordinal, seed: row.seed },
-    ...{ policyVersion: row.policyVersion, estimator: row.estimator, rules: row.rules as BatchRules, position: row.position },
-    ...{ groups, samples: samples.length, tokens: row.tokens, shards: row.shards.map((shard) => [...shard]) },
+    lineageId: row.lineageId,
+    policyId: row.policyId,
+    batchId: row.batchId,
+    ordinal: row.ordinal,
+    seed: row.seed,
+    policyVersion: row.policyVersion,
+    estimator: row.estimator,
+    rules: row.rules as BatchRules,
+    position: row.position,
+    groups,
+    samples: samples.length,
+    tokens: row.tokens,
+    shards: row.shards.map((shard) => [...shard]),
     previousHash: row.previousHash,
   });
 }

@@ -77,8 +77,14 @@ test('groups of which nothing is owed are counted once, and every answer is the 
   const kept = await answers();
   expect(kept.ledgers).toMatchObject([
     {
-      ...{ produced: 14, trained: 4, abandoned: 2, rejected: { 'too-long': 1, 'zero-variance': 1, stale: 2 } },
-      ...{ owed: { group: 0, ready: 2, planned: 2, leased: 0 }, difference: 0, ahead: 0, running: 0 },
+      produced: 14,
+      trained: 4,
+      abandoned: 2,
+      rejected: { 'too-long': 1, 'zero-variance': 1, stale: 2 },
+      owed: { group: 0, ready: 2, planned: 2, leased: 0 },
+      difference: 0,
+      ahead: 0,
+      running: 0,
     },
   ]);
   expect(kept.counts).toMatchObject({ runs: 1, open: 0, closed: 6, rejected: { stale: 1 } });

@@ -152,7 +152,12 @@ test('an abandoned batch has its own state: its samples are neither trained nor 
   await givenEvents(database.db, builder.events);
   expect(await readLedgers(database.db, [POLICY])).toMatchObject([
     {
-      ...{ produced: 4, trained: 0, abandoned: 2, rejected: { 'zero-variance': 1 }, difference: 0, ahead: 0 },
+      produced: 4,
+      trained: 0,
+      abandoned: 2,
+      rejected: { 'zero-variance': 1 },
+      difference: 0,
+      ahead: 0,
       owed: { group: 0, ready: 1, planned: 0, leased: 0 },
     },
   ]);

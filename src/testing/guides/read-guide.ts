@@ -37,7 +37,8 @@ function readDiff(text: string): GuideStep {
   const keep = (hunk: readonly string[], sign: string) =>
     hunk.filter((line) => line === '' || line[0] === ' ' || line[0] === sign).map((line) => line.slice(1));
   return {
-    ...{ kind: 'edit', path },
+    kind: 'edit',
+    path,
     hunks: hunks.map((hunk) => ({ before: keep(hunk, '-').join('\n'), after: keep(hunk, '+').join('\n') })),
   };
 }

@@ -33,8 +33,11 @@ export async function compareTables(parts: readonly RecordPart[], client: pg.Cli
     const list = kept.map((column) => `"${column}"`).join(', ');
     const now = linesOf(await text(client.query(copyTo(`copy (select ${list} from public."${table}") to stdout`))));
     compared.push({
-      ...{ table, rows: before.length, gone: part.columns.filter((column) => !kept.includes(column)) },
-      ...{ onlyOld: without(before, now), onlyNew: without(now, before) },
+      table,
+      rows: before.length,
+      gone: part.columns.filter((column) => !kept.includes(column)),
+      onlyOld: without(before, now),
+      onlyNew: without(now, before),
     });
   }
   return compared;

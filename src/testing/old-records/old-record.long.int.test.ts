@@ -77,7 +77,10 @@ async function openLeft(database: TestDatabase): Promise<Home> {
   const home = await mkdtemp(join(tmpdir(), 'espalier-old-'));
   await restoreRecord(parts, database.url, home);
   const config = readConfig({
-    ...{ ESPALIER_HOME: home, DATABASE_URL: database.url, ESPALIER_PARTITIONS: '4', ESPALIER_PORT: '0' },
+    ESPALIER_HOME: home,
+    DATABASE_URL: database.url,
+    ESPALIER_PARTITIONS: '4',
+    ESPALIER_PORT: '0',
   });
   const platform = await openPlatform(config, 'test');
   const close = async () => {

@@ -84,7 +84,10 @@ export const EVERY_COMPUTATION: readonly (readonly [what: string, settings: Trai
 function settingsOf(estimator: string, options: Options, more: Readonly<Record<string, unknown>> = {}): TrainingSettings {
   return trainingSettings.parse({
     objective: { kind: 'policy-gradient', estimator: { name: estimator, options }, loss: { name: 'dual_clip', options: {} } },
-    ...{ learningRate: 0.01, epochs: 1, miniBatch: 4, ...more },
+    learningRate: 0.01,
+    epochs: 1,
+    miniBatch: 4,
+    ...more,
   });
 }
 
@@ -126,7 +129,12 @@ export function rowsOf(tokens: (chosen: number) => NonNullable<StepRow['tokens']
     const [outcome, tool] = [chosen === group ? 1 : 0, 0.1 + 0.1 * chosen];
     const response = `${'ab'[chosen]}!c`;
     return {
-      ...{ groupId: `group-${group}`, rolloutId: `rollout-${i}`, step: 0, temperature: 1, version: 0, candidates: CANDIDATES },
+      groupId: `group-${group}`,
+      rolloutId: `rollout-${i}`,
+      step: 0,
+      temperature: 1,
+      version: 0,
+      candidates: CANDIDATES,
       situation: { goal: 'craft stick', firstObservation: `Goal: craft stick ${group}.`, history: [] },
       chat: { messages: [{ role: 'user', content: `${group}` }], response },
       tokens: tokens(chosen),
@@ -136,12 +144,10 @@ export function rowsOf(tokens: (chosen: number) => NonNullable<StepRow['tokens']
         { component: 'tool', value: tool, weight: 1, of: 'step' },
       ],
       greedyScore: 0.25,
-      ...{
-        stateHash: `state-${group}`,
-        action: CANDIDATES[chosen] ?? '',
-        observation: 'seen',
-        end: i === 3 ? 'truncated' : 'terminated',
-      },
+      stateHash: `state-${group}`,
+      action: CANDIDATES[chosen] ?? '',
+      observation: 'seen',
+      end: i === 3 ? 'truncated' : 'terminated',
     };
   });
 }

@@ -29,7 +29,8 @@ test('an adaptive penalty uses the coefficient from before its batch and leaves 
 test('a declaration with an adaptive coefficient of KL in the loss is refused and names the remedy', () => {
   const settings = {
     objective: { kind: 'policy-gradient', estimator: { name: 'grpo' }, loss: { name: 'dual_clip' } },
-    ...{ learningRate: 0.1, kl: { ...adaptive, in: 'loss' } },
+    learningRate: 0.1,
+    kl: { ...adaptive, in: 'loss' },
   };
   expect(trainingSettings.safeParse(settings).error?.message).toContain('say in: reward, or leave the controller out');
 });

@@ -92,7 +92,8 @@ function chatOf(
     if (!messages || (images.length > 0 && !(tokenIds && pictureOf))) return undefined;
     const pictures = pictureOf ? images.map((imageId) => pictureOf({ stepId, imageId })) : [];
     return {
-      ...{ messages, response },
+      messages,
+      response,
       ...(tokenIds ? { promptIds: Array.from(tokenIds) } : {}),
       ...(pictures.length > 0 ? { pictures } : {}),
     };

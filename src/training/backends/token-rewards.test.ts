@@ -4,7 +4,9 @@ import { type RewardedStep, tokenRewards } from './token-rewards.ts';
 import type { ProcessRewardSettings } from './training-settings.ts';
 
 const part = (component: string, value: number, of: RewardPart['of'] = 'step'): RewardPart => ({
-  ...{ component, value, of },
+  component,
+  value,
+  of,
   weight: component === 'tool' ? 2 : 1,
 });
 
@@ -15,7 +17,10 @@ const ROWS: readonly RewardedStep[] = [
   { rolloutId: 'b', reward: 0.5, parts: [part('environment', 0.5), part('tool', 0, 'rollout')] },
 ];
 const process: ProcessRewardSettings = {
-  ...{ components: ['tool'], placement: 'last-token', closing: '</tool_call>', normalisation: 'none' },
+  components: ['tool'],
+  placement: 'last-token',
+  closing: '</tool_call>',
+  normalisation: 'none',
 };
 const plain = (rows: readonly ArrayLike<number>[]) => rows.map((row) => Array.from(row, (value) => Number(value.toFixed(9))));
 

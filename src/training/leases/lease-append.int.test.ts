@@ -39,7 +39,10 @@ function serviceOf(options: { relayWaitMs?: number; log?: 'out of reach'; relay?
   const { whilePlaced } = log;
   if (!whilePlaced) throw new Error('the log lies in the database');
   return createLeaseService({
-    ...{ db: database.db, blobs, stamp, producer: { name: 'lease-desk', version: '1' } },
+    db: database.db,
+    blobs,
+    stamp,
+    producer: { name: 'lease-desk', version: '1' },
     ...(options.log ? {} : { whilePlaced }),
     ...(options.relay ? { relay: options.relay } : {}),
     ...(options.relayWaitMs === undefined ? {} : { relayWaitMs: options.relayWaitMs }),

@@ -65,11 +65,17 @@ describe('leases', () => {
       expect(lease.base.version).toBe(ordinal);
       expect(lease.deadline.getTime()).toBeGreaterThan(Date.now() + ttlMs - 10_000);
       expect(await service.ack(ackOf(lease))).toEqual({
-        ...{ kind: 'acked', batchId, ordinal, version: ordinal + 1, checkpointId: derivedId('made of', batchId) },
+        kind: 'acked',
+        batchId,
+        ordinal,
+        version: ordinal + 1,
+        checkpointId: derivedId('made of', batchId),
       });
     }
     expect(await service.lease({ policyId: 'chain', consumer, ttlMs })).toMatchObject({
-      ...{ kind: 'nothing', busyUntil: null, head: { version: 3 } },
+      kind: 'nothing',
+      busyUntil: null,
+      head: { version: 3 },
     });
     const events = await recorded(lineageId);
     const round = ['BatchLeased', 'BatchAcked', 'CheckpointSaved', 'PolicyUpdated'];
@@ -242,12 +248,22 @@ describe('abandonments', () => {
     const { leaseId, fence } = lease;
     expect(abandoned.map(({ data }) => data)).toEqual([
       {
-        ...{ lineageId, policyId: 'abandoned', batchId: batchIds[1], ordinal: 1, by: 'trainer', leaseId, fence },
+        lineageId,
+        policyId: 'abandoned',
+        batchId: batchIds[1],
+        ordinal: 1,
+        by: 'trainer',
+        leaseId,
+        fence,
         reason: 'its rows contradict themselves',
       },
     ]);
     expect((await readLedgers(platform.database.db, ['abandoned']))[0]).toMatchObject({
-      ...{ produced: 3, trained: 2, abandoned: 1, difference: 0, owed: { group: 0, ready: 0, planned: 0, leased: 0 } },
+      produced: 3,
+      trained: 2,
+      abandoned: 1,
+      difference: 0,
+      owed: { group: 0, ready: 0, planned: 0, leased: 0 },
     });
   });
 
@@ -266,14 +282,16 @@ describe('abandonments', () => {
     const [first = '', second = ''] = batchIds;
     const reason = 'because';
     expect(await service.abandon({ batchId: second, reason })).toMatchObject({
-      ...{ code: 'not-next', message: expect.stringContaining('batch 0 comes before it') },
+      code: 'not-next',
+      message: expect.stringContaining('batch 0 comes before it'),
     });
     await service.ack(ackOf(await leased('order')));
     expect(await service.abandon({ batchId: first, reason })).toMatchObject({ code: 'already-acked' });
     expect(await service.abandon({ batchId: newId(), reason })).toMatchObject({ code: 'unknown-batch' });
     expect(await service.abandon({ batchId: 'x', reason })).toMatchObject({ code: 'invalid' });
     expect(await service.abandon({ batchId: second, reason: ' ' })).toMatchObject({
-      ...{ code: 'invalid', message: expect.stringContaining('reason') },
+      code: 'invalid',
+      message: expect.stringContaining('reason'),
     });
   });
 
@@ -308,7 +326,9 @@ describe('abandonments', () => {
 describe('policies', () => {
   test('an unregistered policy and an unknown lease are refused with the remedy', async () => {
     expect(await service.lease({ policyId: 'nobody', consumer, ttlMs })).toMatchObject({
-      ...{ kind: 'refused', code: 'unknown-policy', remedy: expect.stringContaining('register') },
+      kind: 'refused',
+      code: 'unknown-policy',
+      remedy: expect.stringContaining('register'),
     });
     expect(await service.renew({ leaseId: newId(), fence: 1, ttlMs })).toMatchObject({ code: 'unknown-lease' });
   });

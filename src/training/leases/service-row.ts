@@ -44,9 +44,20 @@ export function behindBatch(row: ServiceRow, head: Head = row.head): ServiceRow 
 /** The columns of a row of `lease_desk`. */
 export function columnsOf({ lineageId, policyId, head, firstCheckpointId, nextOrdinal, fence, held }: ServiceRow): object {
   return {
-    ...{ lineage_id: lineageId, policy_id: policyId, first_checkpoint_id: firstCheckpointId, next_ordinal: nextOrdinal, fence },
-    ...{ version: head.version, checkpoint_id: head.checkpointId, backend: head.backend, weights: head.weights, kept: head.kept },
-    ...{ lease_id: held?.leaseId, batch_id: held?.batchId, consumer: held?.consumer, deadline: held?.deadline },
+    lineage_id: lineageId,
+    policy_id: policyId,
+    first_checkpoint_id: firstCheckpointId,
+    next_ordinal: nextOrdinal,
+    fence,
+    version: head.version,
+    checkpoint_id: head.checkpointId,
+    backend: head.backend,
+    weights: head.weights,
+    kept: head.kept,
+    lease_id: held?.leaseId,
+    batch_id: held?.batchId,
+    consumer: held?.consumer,
+    deadline: held?.deadline,
   };
 }
 

@@ -68,7 +68,10 @@ export function encodeRows(
   const texts = new Uint8Array(Buffer.from(JSON.stringify(laidOut.texts), 'utf8'));
   const tensors = [...laidOut.tensors, { name: 'texts', shape: [texts.length], data: texts }];
   const metadata = {
-    ...{ format: ROWS_FORMAT, layout, batch: JSON.stringify(rows.batch), rows: JSON.stringify(laidOut.names) },
+    format: ROWS_FORMAT,
+    layout,
+    batch: JSON.stringify(rows.batch),
+    rows: JSON.stringify(laidOut.names),
     ...(advantages === null ? {} : { advantages: describeAdvantages(advantages) }),
   };
   const parts = writeSafetensors(tensors, rewardsAt === null ? metadata : { ...metadata, rewardsAt });

@@ -104,7 +104,10 @@ test('a trajectory whose prompts continue is one row, which masks the tokens bet
     [1],
   ]);
   expect(body.names).toEqual({
-    ...{ components: ['environment', 'format'], trajectories: rolloutIds, uids: [treeId], tokenised: 'recorded' },
+    components: ['environment', 'format'],
+    trajectories: rolloutIds,
+    uids: [treeId],
+    tokenised: 'recorded',
   });
 });
 
@@ -163,10 +166,8 @@ test('a prompt that shows another image on the same tokens begins a row: the ste
 test('a server that returns no ids of its prompts is named with the step and the remedy', async () => {
   const { batchId } = await given('unnumbered', [MERGED.map(([, sampled]) => [null, sampled])]);
   expect(await encoded(batchId, 'verl')).toMatchObject({
-    ...{
-      kind: 'refused',
-      message: expect.stringMatching(/step [0-9a-f-]{36} of rollout .* no recorded tokens of its observation/),
-    },
+    kind: 'refused',
+    message: expect.stringMatching(/step [0-9a-f-]{36} of rollout .* no recorded tokens of its observation/),
     remedy: expect.stringContaining('prompt_token_ids'),
   });
 });

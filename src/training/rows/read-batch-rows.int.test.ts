@@ -40,8 +40,15 @@ describe('rows of a batch', () => {
     expect(rows.trajectories.map(({ group }) => group)).toEqual([0, 0, 1, 1]);
     const second = rows.trajectories[1];
     expect(second).toMatchObject({
-      ...{ runId, environment: 'textcraft', outcome: 'terminated', success: true, temperature: 0.5, from: 0 },
-      ...{ goal: 'craft whole 0 0', firstObservation: 'Goal: craft whole 0 0.', instruction: 'Craft what is asked.' },
+      runId,
+      environment: 'textcraft',
+      outcome: 'terminated',
+      success: true,
+      temperature: 0.5,
+      from: 0,
+      goal: 'craft whole 0 0',
+      firstObservation: 'Goal: craft whole 0 0.',
+      instruction: 'Craft what is asked.',
       rewards: [{ component: 'format', value: 0.25, scorer: { name: 'environment', revision: '1' } }],
     });
     const [first, last] = second?.steps ?? [];
@@ -112,7 +119,9 @@ describe('rows of a batch', () => {
     ];
     await givenEvents(database.db, builder.events);
     await expect(readBatchRows(database.db, blobs, batches[0] ?? '')).rejects.toMatchObject({
-      ...{ name: 'RowsError', code: 'tokens', message: expect.stringContaining(leaf) },
+      name: 'RowsError',
+      code: 'tokens',
+      message: expect.stringContaining(leaf),
     });
     await expect(readBatchRows(database.db, blobs, batches[1] ?? '')).rejects.toMatchObject({ code: 'blob' });
     await expect(readBatchRows(database.db, blobs, derivedId('nobody'))).rejects.toMatchObject({ code: 'unknown-batch' });
@@ -153,7 +162,9 @@ describe('layout step', () => {
       [0, 0, 0, 0],
     ]);
     expect(body.texts[0]).toMatchObject({
-      ...{ goal: 'craft stepped 0 0', firstObservation: 'Goal: craft stepped 0 0.', temperature: 0.5 },
+      goal: 'craft stepped 0 0',
+      firstObservation: 'Goal: craft stepped 0 0.',
+      temperature: 0.5,
       steps: [{ action: 'inventory', candidates: ['wait', 'inventory'] }, { candidates: ['inventory', 'go 1'] }],
     });
   });
@@ -209,11 +220,9 @@ describe('layout verl', () => {
     const { batchIds } = await recorded('holes', { steps: 2 });
     const rows = await readBatchRows(database.db, blobs, batchIds[0] ?? '');
     expect(encodeRows(rows, 'verl')).toMatchObject({
-      ...{
-        kind: 'refused',
-        message: expect.stringContaining('tokens of its observation'),
-        remedy: expect.stringContaining('layout=step'),
-      },
+      kind: 'refused',
+      message: expect.stringContaining('tokens of its observation'),
+      remedy: expect.stringContaining('layout=step'),
     });
     const single = await recorded('single turn', { steps: 1 });
     expect(bodyOf(await readBatchRows(database.db, blobs, single.batchIds[0] ?? ''), 'verl').numbers('num_turns')).toEqual([

@@ -60,7 +60,10 @@ export function engineAt(name: string, kind: string, address: string): Engine {
   const refusal = (what: string, { status, text }: EngineAnswer, remedy: string) =>
     new Error(`${name} at ${root} ${what} (${status}: ${text.slice(0, 500)}); ${remedy}`);
   return {
-    ...{ root, baseUrl: `${root}/v1`, ask, refusal },
+    root,
+    baseUrl: `${root}/v1`,
+    ask,
+    refusal,
     async models(signal) {
       const answer = await ask('/v1/models', signal);
       const found = listed.safeParse(answer.json);

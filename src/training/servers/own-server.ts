@@ -12,7 +12,10 @@ export const ownServer: ServerEntry = {
   async open({ config, precision }, first) {
     const python = await pythonOf(config);
     const started = await serveModel({
-      ...{ python, folder: dirname(first.folder), checkpoint: basename(first.folder), name: 'policy' },
+      python,
+      folder: dirname(first.folder),
+      checkpoint: basename(first.folder),
+      name: 'policy',
       ...(precision === undefined ? {} : { precision }),
     });
     return {

@@ -40,7 +40,9 @@ const LONGEST_MS = 300_000;
     });
 
     const version = (number: number): ServedVersion => ({
-      ...{ policyId: 'p', version: number, folder: join(folder, `${number}`) },
+      policyId: 'p',
+      version: number,
+      folder: join(folder, `${number}`),
       tensors: `${number}`.repeat(64),
     });
 
@@ -62,7 +64,9 @@ const LONGEST_MS = 300_000;
         await gate.close();
         const own = await serveModel({ python, folder, checkpoint: '1', name: 'policy', device: 'cpu' });
         const ownGate = new WeightsGate(async () => ({
-          ...{ baseUrl: own.url, gone: own.gone, close: own.close },
+          baseUrl: own.url,
+          gone: own.gone,
+          close: own.close,
           load: async () => ({ model: 'policy', fingerprint: null }),
         }));
         const [act] = await servedPolicy(ownGate, version(1), { temperature: 0, maxTokens: 6 }).act(anActRequest(), signal);

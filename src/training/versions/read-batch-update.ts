@@ -62,7 +62,10 @@ export async function readBatchUpdate(db: Db, batchId: string): Promise<BatchUpd
   const clones = loss?.name === CLONING || (version === null && trainer?.settings?.objective?.kind === CLONING);
   return {
     method: clones ? null : version === null ? planned : used,
-    ...{ metrics, rewardsAt, plannedAt: position, backend: backend ?? trainer?.backend ?? null },
+    metrics,
+    rewardsAt,
+    plannedAt: position,
+    backend: backend ?? trainer?.backend ?? null,
     settings: trainer?.settings,
     base: headOf(baseVersion, checkpointId, backend, weights, kept),
     made: headOf(version, madeCheckpoint, madeBackend, madeWeights, madeKept),

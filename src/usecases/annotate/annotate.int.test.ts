@@ -11,7 +11,12 @@ import { type Annotate, type AnnotateAsked, type Annotated, type NewAnnotation, 
 
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 const key = (name: string, scopes: Principal['scopes'], project = 'atlas'): Principal => ({
-  ...{ principal: `key:${name}`, projects: [project], project, scopes, keyId: name, name },
+  principal: `key:${name}`,
+  projects: [project],
+  project,
+  scopes,
+  keyId: name,
+  name,
 });
 const reviewer = key('reviewer', ['read', 'annotate']);
 const builder = new EventBuilder('annotate');
@@ -97,7 +102,8 @@ describe('annotating', () => {
 
   test('a key without the scope is refused, and one of another project finds nothing', async () => {
     expect(await annotate(ofStep(), key('reader', ['read', 'judge', 'ingest']))).toEqual({
-      ...{ kind: 'refused', code: 'forbidden' },
+      kind: 'refused',
+      code: 'forbidden',
       message: expect.stringContaining('annotating needs annotate: make a key'),
     });
     expect(await annotate(ofStep(), key('other', ['annotate'], 'other'))).toMatchObject({ kind: 'refused', code: 'unknown' });

@@ -17,8 +17,12 @@ import { openAnnotate } from './annotate.ts';
 
 const signal = new AbortController().signal;
 const reviewer: Principal = {
-  ...{ principal: 'key:reviewer', keyId: 'reviewer', name: 'reviewer', scopes: ['read', 'annotate'] },
-  ...{ project: 'default', projects: ['default'] },
+  principal: 'key:reviewer',
+  keyId: 'reviewer',
+  name: 'reviewer',
+  scopes: ['read', 'annotate'],
+  project: 'default',
+  projects: ['default'],
 };
 
 describe('annotations in a file of events', () => {

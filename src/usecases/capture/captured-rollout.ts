@@ -119,11 +119,21 @@ export class CapturedRollout {
       const ordinal = state.calls.length;
       const call: Call = {
         callId: asking.callId ?? derivedId('call', this.place.rolloutId, ordinal),
-        ...{ ordinal, parentStepId, place, state: 'in-flight', source: asking.source, api: asking.api },
+        ordinal,
+        parentStepId,
+        place,
+        state: 'in-flight',
+        source: asking.source,
+        api: asking.api,
         stepId: derivedId('candidate', parentStepId, `${this.place.rolloutId} ${ordinal}`),
         depth: (state.depths.get(parentStepId) ?? 0) + 1,
         prompt: prefixes.at(-1) ?? '',
-        ...{ policy, choices: [], answered: null, responseId: null, policyMs: 0, answeredAt: null },
+        policy,
+        choices: [],
+        answered: null,
+        responseId: null,
+        policyMs: 0,
+        answeredAt: null,
       };
       state.calls.push(call);
       return { call, request, pictures, policy, before: placing.kind === 'aside' ? null : parentStepId };
@@ -139,8 +149,11 @@ export class CapturedRollout {
       call.answered = {
         responseId: reply.responseId && cutText(reply.responseId, 500),
         model: reply.model && cutText(reply.model, 500),
-        ...{ requestHash: answered.requestHash, attempts: answered.attempts, latencyMs: end.totalMs },
-        ...{ usage: reply.usage && { ...reply.usage }, trimmed: null },
+        requestHash: answered.requestHash,
+        attempts: answered.attempts,
+        latencyMs: end.totalMs,
+        usage: reply.usage && { ...reply.usage },
+        trimmed: null,
         ...(reply.fingerprint === null ? {} : { fingerprint: cutText(reply.fingerprint, 500) }),
       };
       Object.assign(call, { responseId: reply.responseId, policyMs: end.totalMs, answeredAt: now, state: 'answered' });
@@ -201,10 +214,17 @@ export class CapturedRollout {
       for (const call of others) steps.push(...this.#record(call, 0, NOTHING, 'none', now, '')); // the path has gone on: they lie next to it
       const { runId, treeId, rolloutId } = this.place;
       const end: Draft = {
-        ...{ type: 'RolloutFinished', id: derivedId('RolloutFinished', rolloutId), correlationId: runId },
+        type: 'RolloutFinished',
+        id: derivedId('RolloutFinished', rolloutId),
+        correlationId: runId,
         data: {
-          ...{ rolloutId, treeId, leafStepId: state.leafStepId, outcome, success },
-          ...{ steps: state.depths.get(state.leafStepId) ?? 0, reason: cutText(reason, 10_000) },
+          rolloutId,
+          treeId,
+          leafStepId: state.leafStepId,
+          outcome,
+          success,
+          steps: state.depths.get(state.leafStepId) ?? 0,
+          reason: cutText(reason, 10_000),
         },
       };
       const position = await this.#append([...steps, end]);
@@ -277,7 +297,9 @@ export class CapturedRollout {
     const runs = toolRuns(chosen.message.toolCalls, this.toolSpans);
     this.toolSpans = this.toolSpans.filter((span) => !runs.includes(span));
     const followed = {
-      ...{ ...shown, termination, runs },
+      ...shown,
+      termination,
+      runs,
       environmentMs: call.answeredAt === null ? 0 : Math.max(0, now - call.answeredAt),
       ...(observation === undefined ? {} : { observation }),
     };
@@ -292,19 +314,28 @@ export class CapturedRollout {
     const { treeId, runId } = this.place;
     const known = before === null ? undefined : this.#prompts.get(before);
     const asked = {
-      ...{ messages: askedMessages(request.messages, { shown: pictures, held }), tools: request.tools, server },
+      messages: askedMessages(request.messages, { shown: pictures, held }),
+      tools: request.tools,
+      server,
       sampling: request.sampling,
-      ...{ model: request.model && cutText(request.model, 500), tokenIds: reply.promptTokenIds },
+      model: request.model && cutText(request.model, 500),
+      tokenIds: reply.promptTokenIds,
     };
     const { data, prompt } = shownPrompt(asked, reply.choices[0]?.tokens?.ids ?? null, {
-      ...{ treeId, stepId: call.stepId, template: null, known: new Map() },
+      treeId,
+      stepId: call.stepId,
+      template: null,
+      known: new Map(),
       before: before !== null && known ? { id: before, prompt: known } : null,
     });
     this.#prompts.set(call.stepId, prompt);
     for (const [oldest] of this.#prompts) if (this.#prompts.size > REMEMBERED) this.#prompts.delete(oldest);
     return {
-      ...{ type: 'PromptShown', id: derivedId('PromptShown', call.stepId), correlationId: runId },
-      ...{ causationId: derivedId('CallCaptured', call.callId), data },
+      type: 'PromptShown',
+      id: derivedId('PromptShown', call.stepId),
+      correlationId: runId,
+      causationId: derivedId('CallCaptured', call.callId),
+      data,
     };
   }
 

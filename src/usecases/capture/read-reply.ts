@@ -63,7 +63,11 @@ function responsesReply(body: unknown): ReadReply {
     .map((part) => (isObject(part) ? (string(part.text) ?? '') : ''))
     .join('\n');
   return {
-    ...{ promptTokenIds: null, usage, responseId: string(body.id), model: string(body.model), fingerprint: null },
+    promptTokenIds: null,
+    usage,
+    responseId: string(body.id),
+    model: string(body.model),
+    fingerprint: null,
     choices: [{ message, thought, raw: JSON.stringify(body.output), tokens: null, usage, finishReason }],
   };
 }
@@ -112,7 +116,10 @@ function assembleChat(): Assembler {
       for (const given of list(part.choices).filter(isObject)) {
         const index = typeof given.index === 'number' ? given.index : 0;
         const choice: Growing = choices.get(index) ?? {
-          ...{ index, message: { role: 'assistant', content: null }, finish_reason: null, logprobs: null },
+          index,
+          message: { role: 'assistant', content: null },
+          finish_reason: null,
+          logprobs: null,
         };
         choices.set(index, choice);
         if (isObject(given.delta)) grow(choice.message, given.delta);

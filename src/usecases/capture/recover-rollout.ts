@@ -66,11 +66,16 @@ export async function recoverRollout(db: Db, named: Named, runId: string, payloa
   if (start === null && over !== null) throw isOver(over);
   const rootStepId = tree?.rootStepId ?? derivedId('root', treeId);
   const state: RolloutState = {
-    ...{ rootStepId, leafStepId: start?.fromStepId ?? rootStepId, depths: new Map([[rootStepId, 0]]), calls: [] },
+    rootStepId,
+    leafStepId: start?.fromStepId ?? rootStepId,
+    depths: new Map([[rootStepId, 0]]),
+    calls: [],
     pictures: new Set(
       events.flatMap(({ data }) => ('pictures' in data ? (data.pictures ?? []) : [])).map(({ imageId }) => imageId),
     ),
-    ...{ policy: start?.policy ?? run?.policy ?? null, isOpen: start !== null, open: null },
+    policy: start?.policy ?? run?.policy ?? null,
+    isOpen: start !== null,
+    open: null,
     hasSpans: events.filter(isOf('SpanReceived')).some(({ data }) => data.rolloutId === rolloutId),
     ended: finished && { outcome: finished.outcome, success: finished.success, reason: finished.reason },
   };
@@ -118,7 +123,12 @@ async function callOf({ data, occurredAt }: Envelope<'CallCaptured'>, state: Rol
   const isRecorded = data.stepId !== null && state.depths.has(data.stepId);
   const { callId, ordinal, parentStepId, place, source, prompt, call: answered, timings } = data;
   return {
-    ...{ callId, ordinal, parentStepId, place, source, answered },
+    callId,
+    ordinal,
+    parentStepId,
+    place,
+    source,
+    answered,
     api: data.api === 'responses' ? 'responses' : 'chat.completions',
     prompt: prompt ?? '',
     stepId: data.stepId ?? '',
@@ -126,7 +136,9 @@ async function callOf({ data, occurredAt }: Envelope<'CallCaptured'>, state: Rol
     state: data.stepId === null ? 'unanswered' : isRecorded ? 'recorded' : 'answered',
     policy: state.policy ?? { policyId: answered?.model?.slice(0, 200) || 'model', version: 0 },
     choices: await Promise.all(data.choices.map((choice) => choiceOf(choice, payloads))),
-    ...{ responseId: answered?.responseId ?? null, policyMs: timings.totalMs, answeredAt: Date.parse(occurredAt) },
+    responseId: answered?.responseId ?? null,
+    policyMs: timings.totalMs,
+    answeredAt: Date.parse(occurredAt),
   };
 }
 
@@ -143,7 +155,12 @@ async function choiceOf(
     unpack(array, typeof array.bytes === 'string' ? undefined : await payloads.bytes(array.bytes.blob));
   const said = message ?? { role: 'assistant' as const, parts: [], toolCalls: [], toolCallId: null };
   return {
-    ...{ message: said, raw, conversation, usage, finishReason, callsTools: said.toolCalls.length > 0 },
+    message: said,
+    raw,
+    conversation,
+    usage,
+    finishReason,
+    callsTools: said.toolCalls.length > 0,
     thought: isObject(parsed) && typeof parsed.reasoning_content === 'string' ? parsed.reasoning_content : '',
     tokens: tokens && { ids: await numbers(tokens.ids), logProbs: tokens.logProbs && (await numbers(tokens.logProbs)) },
   };
@@ -152,9 +169,22 @@ async function choiceOf(
 /** A place among the calls that nothing is known of. */
 function lost({ rootStepId }: RolloutState, ordinal: number): Call {
   return {
-    ...{ callId: '', ordinal, parentStepId: rootStepId, place: 'branch', source: 'proxy', api: 'chat.completions', prompt: '' },
-    ...{ stepId: '', depth: 0, state: 'unanswered', policy: { policyId: 'model', version: 0 }, choices: [], answered: null },
-    ...{ responseId: null, policyMs: 0, answeredAt: null },
+    callId: '',
+    ordinal,
+    parentStepId: rootStepId,
+    place: 'branch',
+    source: 'proxy',
+    api: 'chat.completions',
+    prompt: '',
+    stepId: '',
+    depth: 0,
+    state: 'unanswered',
+    policy: { policyId: 'model', version: 0 },
+    choices: [],
+    answered: null,
+    responseId: null,
+    policyMs: 0,
+    answeredAt: null,
   };
 }
 

@@ -57,7 +57,10 @@ export function openUpstream({ url: given, apiKey, timeoutMs = TIMEOUT_MS }: Ups
       const { url, headers, hide } = target(); // a secret that was replaced counts from the next request on
       url.pathname = `${withoutSlashes(url.pathname)}${path}`;
       const response = await fetch(url, {
-        ...{ method: body === null ? 'GET' : 'POST', redirect: 'manual', signal, body },
+        method: body === null ? 'GET' : 'POST',
+        redirect: 'manual',
+        signal,
+        body,
         headers: { ...headers, 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
       });
       return { response, hide };

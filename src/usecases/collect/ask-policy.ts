@@ -63,7 +63,9 @@ export async function askPolicy(
     firstObservation: opening.observation,
     ...(path[0]?.pictures?.length ? { firstImages: path[0].pictures } : {}),
     history: path.slice(1).map(({ response, action, observation, pictures = [] }) => ({
-      ...{ response, action, observation },
+      response,
+      action,
+      observation,
       ...(pictures.length > 0 ? { images: pictures } : {}),
     })),
     admissibleActions: path.at(-1)?.admissibleActions ?? null,
@@ -91,7 +93,10 @@ export async function askPolicy(
 function askedAs({ messages }: StepPrompt['shown'], temperature: number): AskedPrompt {
   return {
     messages: askedMessages(messages),
-    ...{ tools: null, server: null, model: null, tokenIds: null },
+    tools: null,
+    server: null,
+    model: null,
+    tokenIds: null,
     sampling: { temperature, topP: null, maxTokens: null, stop: [], seed: null },
   };
 }

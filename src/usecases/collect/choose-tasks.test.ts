@@ -32,11 +32,16 @@ test('what was learned by opening every task is kept: the same environment is no
   const opened: string[] = [];
   const echo = await openEnvironment('echo:abc');
   const kind: EnvironmentKind = {
-    ...{ name: 'counted', fingerprint: 'one', taskAliases: echo.taskAliases, close: () => echo.close() },
+    name: 'counted',
+    fingerprint: 'one',
+    taskAliases: echo.taskAliases,
+    close: () => echo.close(),
     async create() {
       const environment = await echo.create();
       return {
-        ...{ step: environment.step, parse: environment.parse, close: environment.close },
+        step: environment.step,
+        parse: environment.parse,
+        close: environment.close,
         async reset({ alias, seed }) {
           opened.push(`${alias} ${seed}`);
           return { ...(await environment.reset({ alias, seed })), depth: alias === 'a' ? 1 : 2, split: 'train' };

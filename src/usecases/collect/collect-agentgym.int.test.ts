@@ -71,7 +71,14 @@ async function collect(
   const runId = newId();
   let steps = 0;
   await collectRun({
-    ...{ runId, name: 'over http', seed: 3, codeVersion: 'test', kind, policy, recorded: nothingRecorded, concurrency },
+    runId,
+    name: 'over http',
+    seed: 3,
+    codeVersion: 'test',
+    kind,
+    policy,
+    recorded: nothingRecorded,
+    concurrency,
     plan: { environment: kind.name, tasks: planned, taskSeed: 0, policy: 'reader', temperature: 1, maxSteps: 10, search: null },
     appender: appenderAs('collector', { log, blobs }),
     clock: Date.now,

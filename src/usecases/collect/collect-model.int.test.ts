@@ -14,7 +14,8 @@ let server: OpenAiServer;
 beforeAll(async () => {
   // A "model" that reads the commands from the conversation and does what the first one needs.
   server = await startOpenAiServer({
-    ...{ tokenIds: 'token_ids', entropies: 'stated' },
+    tokenIds: 'token_ids',
+    entropies: 'stated',
     reply: (request) => {
       const turn = request.messages.filter((message) => message.role === 'assistant').length;
       const craft = /craft (\d+) (.+) using (\d+) ([a-z ]+)/.exec(request.messages[1]?.content ?? '');

@@ -36,7 +36,11 @@ const plan: CollectPlan = {
 
 const collect = async (runId: string, appends: number) =>
   collectMortally(platform, {
-    ...{ runId, seed: 5, plan, kind, appends },
+    runId,
+    seed: 5,
+    plan,
+    kind,
+    appends,
     policy: await createPolicy({ kind: 'planner', epsilon: 0.4 }),
   });
 
@@ -93,9 +97,18 @@ describe('collected runs', () => {
       },
     };
     await collectRun({
-      ...{ runId: newId(), name: 'order', seed: 5, plan: { ...plan, policy: 'random' }, codeVersion: 'test', kind },
-      ...{ policy: await createPolicy({ kind: 'random' }), appender: watched, recorded: nothingRecorded, concurrency: 1 },
-      ...{ clock: Date.now, signal: new AbortController().signal },
+      runId: newId(),
+      name: 'order',
+      seed: 5,
+      plan: { ...plan, policy: 'random' },
+      codeVersion: 'test',
+      kind,
+      policy: await createPolicy({ kind: 'random' }),
+      appender: watched,
+      recorded: nothingRecorded,
+      concurrency: 1,
+      clock: Date.now,
+      signal: new AbortController().signal,
     });
     expect(begun).toEqual(['7', '0', '40']);
   });

@@ -22,18 +22,28 @@ afterAll(async () => {
 });
 
 const text: PromptPlan = {
-  ...{ template: { name: 'textcraft', version: TEMPLATE_VERSIONS.textcraft }, mode: 'text', historyLength: 50 },
-  ...{ image: null, compression: null, invalidPenalty: 0.25 },
+  template: { name: 'textcraft', version: TEMPLATE_VERSIONS.textcraft },
+  mode: 'text',
+  historyLength: 50,
+  image: null,
+  compression: null,
+  invalidPenalty: 0.25,
 };
 const image: PromptPlan = {
-  ...{ ...text, mode: 'image', image: { profile: 'crisp', vision: 'qwen2.5-vl', emptyHistory: 'no-image' } },
+  ...text,
+  mode: 'image',
+  image: { profile: 'crisp', vision: 'qwen2.5-vl', emptyHistory: 'no-image' },
   compression: { candidateFactor: 1.2, reward: 'factor', lambda: 0.01, mu: 0, every: 5, iteration: 5 },
 };
 
 async function searched(prompt: PromptPlan, mode: 'new' | 'resume' = 'new'): Promise<string> {
   const runId = newId();
   const plan: CollectPlan = {
-    ...{ environment: 'textcraft', taskSeed: 0, temperature: 1, maxSteps: 8, prompt },
+    environment: 'textcraft',
+    taskSeed: 0,
+    temperature: 1,
+    maxSteps: 8,
+    prompt,
     policy: JSON.stringify({ kind: 'openai', baseUrl: server.url, model: 'stand-in' }),
     tasks: [{ alias: '45', rollouts: 1, branching: 'root' }],
     search: { iterations: 3, candidates: 2, maxDepth: 2, exploration: 0.25 },

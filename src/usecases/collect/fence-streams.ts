@@ -55,14 +55,18 @@ export function openFences(
   }
 
   const taken = (treeId: string): Draft => ({
-    ...{ type: 'TreeResumed', id: derivedId('TreeResumed', treeId, epoch), correlationId: runId },
+    type: 'TreeResumed',
+    id: derivedId('TreeResumed', treeId, epoch),
+    correlationId: runId,
     data: { treeId, runId, epoch },
   });
   return {
     run: () =>
       fence([
         {
-          ...{ type: 'RunResumed', id: derivedId('RunResumed', runId, epoch), correlationId: runId },
+          type: 'RunResumed',
+          id: derivedId('RunResumed', runId, epoch),
+          correlationId: runId,
           data: { runId, epoch, codeVersion: CODE_VERSION },
         },
       ]),

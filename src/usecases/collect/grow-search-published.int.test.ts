@@ -170,8 +170,19 @@ async function search(
   };
   const appender = appenderAs('collector', platform);
   await collectRun({
-    ...{ runId, name: 'published', seed: 1, plan, codeVersion: 'test', kind, policy, appender, recorded: nothingRecorded },
-    ...{ concurrency: 1, clock: Date.now, signal: new AbortController().signal, overrides },
+    runId,
+    name: 'published',
+    seed: 1,
+    plan,
+    codeVersion: 'test',
+    kind,
+    policy,
+    appender,
+    recorded: nothingRecorded,
+    concurrency: 1,
+    clock: Date.now,
+    signal: new AbortController().signal,
+    overrides,
   });
   await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 20_000 });
   return treeIdOf(runId, { alias: '0', rollouts: 1, branching: 'root' }, 0);

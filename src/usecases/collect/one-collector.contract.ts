@@ -56,8 +56,13 @@ export function describeOneCollector(open: () => Promise<Platform>, late: 'refus
 
   function collectionOf(runId: string): Collection {
     const plan: CollectPlan = {
-      ...{ environment: 'textcraft', tasks: [{ alias: '40', rollouts: 2, branching: 'root' }], taskSeed: 0, temperature: 1 },
-      ...{ policy: `openai:fickle@${model.url}`, maxSteps: 3, search: null },
+      environment: 'textcraft',
+      tasks: [{ alias: '40', rollouts: 2, branching: 'root' }],
+      taskSeed: 0,
+      temperature: 1,
+      policy: `openai:fickle@${model.url}`,
+      maxSteps: 3,
+      search: null,
     };
     const { signal } = new AbortController();
     return { runId, name: 'frozen', seed: 3, plan, concurrency: 1, signal, mode: 'resume' };
@@ -109,16 +114,23 @@ export function describeOneCollector(open: () => Promise<Platform>, late: 'refus
 
   const works: readonly { readonly who: string; readonly type: string; readonly plan: Partial<CollectPlan>; work: Work }[] = [
     {
-      ...{ who: 'a scorer', type: 'RewardAssigned', plan: {} },
-      work: (at, runId) =>
-        score(at, { ...{ runId, scorer: 'invalid-action', component: null, environment: null }, signal: never }),
+      who: 'a scorer',
+      type: 'RewardAssigned',
+      plan: {},
+      work: (at, runId) => score(at, { runId, scorer: 'invalid-action', component: null, environment: null, signal: never }),
     },
     {
-      ...{ who: 'a judge that samples', type: 'StepJudged' },
+      who: 'a judge that samples',
+      type: 'StepJudged',
       plan: { policy: 'planner:0.4', search: { iterations: 4, candidates: 3, maxDepth: 6, exploration: 0.25 } },
       work: (at, runId) =>
         revise(at, {
-          ...{ runId, judge: `openai:fickle@${model.url}`, environment: null, checking: 'none', concurrency: 1, signal: never },
+          runId,
+          judge: `openai:fickle@${model.url}`,
+          environment: null,
+          checking: 'none',
+          concurrency: 1,
+          signal: never,
           plan: { alpha: 0.5, beta: 0.2, seed: 1, unparsed: 'continue', signal: 'thought', beforeBranch: 'clamp' },
         }),
     },
@@ -193,20 +205,28 @@ export function describeOneCollector(open: () => Promise<Platform>, late: 'refus
     try {
       const exported = (from: Platform, name: string, scope: 'trajectories' | 'trees') =>
         exportTrajectories({
-          ...{ db: from.database.db, blobs: from.blobs, query: { ...everyTrajectory, runs: [runId] }, codeVersion: 'test' },
-          ...{ format: { kind: 'jsonl', scope }, out: join(folder, name), existing: 'refuse', empty: 'refuse' },
-          ...{ waitMs: 60_000, signal: never, onProgress: () => undefined },
+          db: from.database.db,
+          blobs: from.blobs,
+          query: { ...everyTrajectory, runs: [runId] },
+          codeVersion: 'test',
+          format: { kind: 'jsonl', scope },
+          out: join(folder, name),
+          existing: 'refuse',
+          empty: 'refuse',
+          waitMs: 60_000,
+          signal: never,
+          onProgress: () => undefined,
         });
       const imported = (into: Platform, name: string) =>
         importTrajectories({
-          ...{
-            source: join(folder, name),
-            form: 'detect',
-            db: into.database.db,
-            blobs: into.blobs,
-            agentTraj: agentTrajDefaults,
-          },
-          ...{ appender: appenderAs('importer', into), signal: never, onProgress: () => undefined },
+          source: join(folder, name),
+          form: 'detect',
+          db: into.database.db,
+          blobs: into.blobs,
+          agentTraj: agentTrajDefaults,
+          appender: appenderAs('importer', into),
+          signal: never,
+          onProgress: () => undefined,
         });
       const counted = (await exported(platform, 'chosen', 'trajectories')).counts;
       await exported(platform, 'whole', 'trees');

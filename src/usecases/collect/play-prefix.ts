@@ -40,7 +40,9 @@ export async function playPrefix(tree: GrowingTree, given: Prefix | undefined): 
   const { observation, pictures } = prefix;
   if (observation !== null && !sameObservation(root, { observation, pictures }))
     await diverge(tree, [], rootStepId, {
-      ...{ field: 'observation', recorded: observationText({ observation, pictures }), replayed: observationText(root) },
+      field: 'observation',
+      recorded: observationText({ observation, pictures }),
+      replayed: observationText(root),
       ...statesOf(prefix.stateHash, tree.opening.stateHash),
     });
   const elsewhere = otherState(prefix.stateHash, tree.opening.stateHash);
@@ -101,9 +103,18 @@ async function takeAgain(tree: GrowingTree, environment: Environment, at: TreeNo
   tree.onStep();
   const { observation, admissibleActions, stateHash } = result;
   return {
-    ...{ stepId, parentStepId: at.stepId, depth: at.depth + 1, response, action: result.executed ?? taken.action },
+    stepId,
+    parentStepId: at.stepId,
+    depth: at.depth + 1,
+    response,
+    action: result.executed ?? taken.action,
     pictures: picturesOf(result),
-    ...{ observation, admissibleActions, stateHash, ended: false, policyVersion: policy.version, prompt: null },
+    observation,
+    admissibleActions,
+    stateHash,
+    ended: false,
+    policyVersion: policy.version,
+    prompt: null,
   };
 }
 

@@ -41,7 +41,11 @@ export async function readRecordedAnswers(
     if (depth === 0 || cut || unlike.has(stepId)) continue;
     const terminated = termination === 'terminated';
     answers.set(stepId, {
-      ...{ observation, terminated, truncated: false, admissibleActions, stateHash },
+      observation,
+      terminated,
+      truncated: false,
+      admissibleActions,
+      stateHash,
       reward: paid.get(stepId) ?? unpaid,
       success: terminated ? (end?.success ?? false) : null,
       executable: executable.get(stepId) ?? true,

@@ -30,7 +30,9 @@ export interface RecordedRun {
 
 /** The record of a run that is about to begin. */
 export const nothingRecorded: RecordedRun = {
-  ...{ started: false, end: null, open: [] },
+  started: false,
+  end: null,
+  open: [],
   takeOver: async () => null,
   tree: async () => null,
 };

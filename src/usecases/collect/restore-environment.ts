@@ -76,13 +76,11 @@ export function diverged(
     id: derivedId('ReplayDiverged', cause, stepId),
     correlationId: runId,
     data: {
-      ...{
-        treeId,
-        stepId,
-        field: 'observation' as const,
-        recorded: observationText(recorded),
-        replayed: shownText(seen),
-      },
+      treeId,
+      stepId,
+      field: 'observation' as const,
+      recorded: observationText(recorded),
+      replayed: shownText(seen),
       ...statesOf(stateHash, seen.stateHash),
     },
   };

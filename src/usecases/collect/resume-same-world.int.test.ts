@@ -43,7 +43,11 @@ afterAll(async () => {
 const planIn = (environment: string, policy: string): CollectPlan => ({
   environment,
   tasks: ['5', '40', '90'].map((alias) => ({ alias, rollouts: 3, branching: 'root' as const })),
-  ...{ taskSeed: 0, policy, temperature: 1, maxSteps: 10, search: null },
+  taskSeed: 0,
+  policy,
+  temperature: 1,
+  maxSteps: 10,
+  search: null,
 });
 
 /** Collects a run, or goes on with it; `stopAfter` steps it is stopped in the middle. */

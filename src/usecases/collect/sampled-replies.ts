@@ -33,7 +33,12 @@ export function repliesSampled(
     id: derivedId('RepliesSampled', tree.treeId, stepId),
     correlationId: tree.runId,
     data: {
-      ...{ treeId: tree.treeId, stepId, simulation, asked: candidates, count: acts.length, policyMs },
+      treeId: tree.treeId,
+      stepId,
+      simulation,
+      asked: candidates,
+      count: acts.length,
+      policyMs,
       replies: pack('uint8', bytes),
     },
   };
@@ -95,7 +100,9 @@ type StoredAct = z.infer<typeof storedActs>[number];
 function storedAct({ response, tokens, usage, finishReason, policy, call, asked }: Act, earlier: readonly Act[]): StoredAct {
   const same = asked ? earlier.findIndex((act) => act.asked === asked) : -1;
   return {
-    ...{ response, usage, finishReason },
+    response,
+    usage,
+    finishReason,
     tokens: tokens && packedTokens(tokens),
     ...(policy ? { policy } : {}),
     ...(call ? { call } : {}),

@@ -50,7 +50,8 @@ export function describeSearchReplies(open: () => Promise<Platform>, every: numb
     platform = await open();
     projector = await runProjections({ log: platform.log, database: platform.database });
     model = await startOpenAiServer({
-      ...{ tokenIds: 'token_ids', entropies: 'stated' },
+      tokenIds: 'token_ids',
+      entropies: 'stated',
       reply: ({ messages }, choice) => {
         const prompt = JSON.stringify(messages);
         if (choice === 0) calls.set(prompt, (calls.get(prompt) ?? 0) + 1);
@@ -73,8 +74,12 @@ export function describeSearchReplies(open: () => Promise<Platform>, every: numb
     await settle(platform as Parameters<typeof settle>[0]);
     const { log, blobs, database } = platform;
     const plan: CollectPlan = {
-      ...{ environment: 'textcraft', tasks: [{ alias: '1', rollouts: 2, branching: 'root' }], taskSeed: 0, temperature: 1 },
-      ...{ policy: `openai:fickle@${model.url}`, maxSteps: 30 },
+      environment: 'textcraft',
+      tasks: [{ alias: '1', rollouts: 2, branching: 'root' }],
+      taskSeed: 0,
+      temperature: 1,
+      policy: `openai:fickle@${model.url}`,
+      maxSteps: 30,
       search: { iterations: 2, candidates: 3, maxDepth: 1, exploration: 0.25 },
     };
     const recorded = await readRecordedRun(
@@ -103,8 +108,18 @@ export function describeSearchReplies(open: () => Promise<Platform>, every: numb
     const policy = records === 'none' ? { ...asked, repeats: true as const } : asked;
     try {
       await collectRun({
-        ...{ runId, name: 'fickle', seed: 3, plan, codeVersion: 'test', kind, policy, recorded, appender, concurrency: 1 },
-        ...{ clock: Date.now, signal: new AbortController().signal },
+        runId,
+        name: 'fickle',
+        seed: 3,
+        plan,
+        codeVersion: 'test',
+        kind,
+        policy,
+        recorded,
+        appender,
+        concurrency: 1,
+        clock: Date.now,
+        signal: new AbortController().signal,
       });
     } catch (error) {
       if ((error as Error).message !== 'killed') throw error;

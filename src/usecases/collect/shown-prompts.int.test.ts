@@ -47,11 +47,21 @@ async function collectFrom(server: OpenAiServer, plan: Partial<Collection['plan'
   });
   const runId = newId();
   await collect(platform, {
-    ...{ runId, name: 'prompts', seed: 1, concurrency: 1, signal: new AbortController().signal, mode: 'new' },
+    runId,
+    name: 'prompts',
+    seed: 1,
+    concurrency: 1,
+    signal: new AbortController().signal,
+    mode: 'new',
     plan: {
       environment: 'textcraft',
       tasks: [{ alias: '0', rollouts: 1, branching: 'root' as const }],
-      ...{ taskSeed: 0, policy, temperature: 1, maxSteps: 4, search: null, ...plan },
+      taskSeed: 0,
+      policy,
+      temperature: 1,
+      maxSteps: 4,
+      search: null,
+      ...plan,
     },
   });
   await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 20_000 });
@@ -130,7 +140,11 @@ test('a server that tokenises a reply in another way leaves a counted drift, and
 
 test('a templated prompt stores each block of its text once on a path', async () => {
   const prompt: PromptPlan = {
-    ...{ template: { name: 'textcraft', version: 1 }, mode: 'text', historyLength: 50, image: null, compression: null },
+    template: { name: 'textcraft', version: 1 },
+    mode: 'text',
+    historyLength: 50,
+    image: null,
+    compression: null,
     invalidPenalty: 0,
   };
   const server = await serve({ reply: ({ messages }) => `<think>t${messages.length}</think><action>inventory</action>` });

@@ -28,7 +28,13 @@ const plan: Collection['plan'] = {
   evaluation: { split: null, recoverFrom: null, resamples: 200, trained: null },
 };
 const evaluation = (part: Partial<Collection> = {}): Collection => ({
-  ...{ runId: newId(), name: 'evaluate', seed: 5, plan, concurrency: 4, mode: 'new', signal: new AbortController().signal },
+  runId: newId(),
+  name: 'evaluate',
+  seed: 5,
+  plan,
+  concurrency: 4,
+  mode: 'new',
+  signal: new AbortController().signal,
   ...part,
 });
 
@@ -115,15 +121,19 @@ describe('evaluateInto', () => {
       expect(failures.length).toBeGreaterThan(2);
       expect(failures.every(({ steps }) => steps === 12)).toBe(true);
       const tasks = failures.map(({ rolloutId, alias }, i) => ({
-        ...{ alias, rollouts: 1, branching: 'root' as const },
+        alias,
+        rollouts: 1,
+        branching: 'root' as const,
         behind: { rolloutId, steps: 1 + (i % 11) },
       }));
       const measured = { split: null, recoverFrom: failing.runId, resamples: 100, trained: null };
       const recovering = evaluation({ plan: { ...plan, policy: 'planner', maxSteps: 30, tasks, evaluation: measured } });
       const undisturbed = await found(recovering);
       expect(undisturbed).toMatchObject({
-        ...{ recovery: { fromRunId: failing.runId }, policy: { policyId: 'planner', version: 0 } },
-        ...{ episodes: failures.length, successRate: 1 },
+        recovery: { fromRunId: failing.runId },
+        policy: { policyId: 'planner', version: 0 },
+        episodes: failures.length,
+        successRate: 1,
       });
       const trees = await db
         .selectFrom('steps')
@@ -161,14 +171,21 @@ describe('evaluateInto', () => {
   test('an evaluation repeats what was executed, not its own reading of the replies', async () => {
     const { db } = platform.database;
     const prompt: NonNullable<Collection['plan']['prompt']> = {
-      ...{ template: { name: 'alfworld', version: 1 }, mode: 'text', historyLength: 5 },
-      ...{ image: null, compression: null, invalidPenalty: 0 },
+      template: { name: 'alfworld', version: 1 },
+      mode: 'text',
+      historyLength: 5,
+      image: null,
+      compression: null,
+      invalidPenalty: 0,
     };
     const failing = evaluation({ plan: { ...plan, policy: 'random', prompt } });
     await found(failing);
     const failures = await readFailures(db, failing.runId);
     const tasks = failures.slice(0, 4).map(({ rolloutId, alias }) => ({
-      ...{ alias, rollouts: 1, branching: 'root' as const, behind: { rolloutId, steps: 6 } },
+      alias,
+      rollouts: 1,
+      branching: 'root' as const,
+      behind: { rolloutId, steps: 6 },
     }));
     const measured = { split: null, recoverFrom: failing.runId, resamples: 100, trained: null };
     const recovering = evaluation({ plan: { ...plan, policy: 'planner', maxSteps: 30, tasks, evaluation: measured } });
@@ -204,7 +221,10 @@ describe('evaluateInto', () => {
         await found(failing);
         const failures = await readFailures(platform.database.db, failing.runId);
         const tasks = failures.map(({ rolloutId, alias }) => ({
-          ...{ alias, rollouts: 2, branching: 'root' as const, behind: { rolloutId, steps: 3 } },
+          alias,
+          rollouts: 2,
+          branching: 'root' as const,
+          behind: { rolloutId, steps: 3 },
         }));
         const measured = { split: null, recoverFrom: failing.runId, resamples: 100, trained: null };
         const recovery = { ...inGym, policy: `openai:agent@${agent.url}`, maxSteps: 40, tasks, evaluation: measured };

@@ -35,7 +35,11 @@ export async function keyOfStage(
   const digests = Object.fromEntries(Object.entries(used).map(([option, { digest }]) => [option, digest]));
   return stageKey(
     {
-      ...{ kind: stage.form, options, seed, codeVersion: CODE_VERSION, used: digests },
+      kind: stage.form,
+      options,
+      seed,
+      codeVersion: CODE_VERSION,
+      used: digests,
       fingerprints: await fingerprintsOf(stage),
     },
     (value) => sha256Hex(canonicalJson(value)),

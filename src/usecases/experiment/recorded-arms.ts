@@ -24,7 +24,10 @@ export interface RecordedArm {
 export function recordedArms({ arms, seeds, baseline }: Experiment, records: readonly StageRecord[]): readonly RecordedArm[] {
   const recordAt = new Map(records.map((record) => [placeOf(record.arm, record.seed, record.stage), record]));
   return arms.map(({ name: arm, overrides, stages }) => ({
-    ...{ name: arm, isBaseline: arm === baseline, overrides, repetitions: seeds },
+    name: arm,
+    isBaseline: arm === baseline,
+    overrides,
+    repetitions: seeds,
     stages: seeds.flatMap((seed) =>
       stages.map(({ name, kind }) => ({ arm, seed, name, kind, record: recordAt.get(placeOf(arm, seed, name)) ?? null })),
     ),

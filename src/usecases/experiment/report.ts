@@ -123,18 +123,18 @@ function resultOf(one: MeasuredArm, other: MeasuredArm | undefined): ArmResult {
   const compared = other && other.arm !== arm ? other : null;
   const pairs = compared && pairedCells(compared.success, one.success);
   return {
-    ...{
-      arm,
-      stage,
-      seeds: records.length,
-      success: estimate(one.success),
-      return: estimate(one.return),
-      values: meansOf(records),
-    },
+    arm,
+    stage,
+    seeds: records.length,
+    success: estimate(one.success),
+    return: estimate(one.return),
+    values: meansOf(records),
     difference:
       compared && pairs && pairs.length > 0
         ? {
-            ...{ to: compared.arm, pairs: pairs.length, success: estimate(pairs) },
+            to: compared.arm,
+            pairs: pairs.length,
+            success: estimate(pairs),
             return: estimate(pairedCells(compared.return, one.return)),
           }
         : null,

@@ -101,7 +101,9 @@ describe('an experiment', () => {
 describe('a stage that fails', () => {
   const arms = { broken: { collect: { tasks: 100_000 } }, fine: {} };
   const failing = {
-    ...{ name: 'half', environment: 'textcraft', arms },
+    name: 'half',
+    environment: 'textcraft',
+    arms,
     stages: { collect: { policy: 'planner', tasks: 1, rollouts: 1 }, revise: { of: 'collect' } },
   };
 
@@ -182,7 +184,8 @@ const CONVERSATION = [
 
 describe('stages that read what is on record', () => {
   const collected = {
-    ...{ name: 'recorded', environment: 'textcraft' },
+    name: 'recorded',
+    environment: 'textcraft',
     stages: {
       collect: { policy: 'planner:0.7', split: 'train', tasks: 3, rollouts: 2, maxSteps: 6 },
       score: { of: 'collect', scorer: 'invalid-action' },
@@ -215,11 +218,14 @@ describe('stages that read what is on record', () => {
       .executeTakeFirstOrThrow();
     const stages = { fork: { from, rollouts: 2 }, release: { of: 'fork' } };
     expect(await running(declaredAs(experimentOf({ name: 'forked', stages })))).toMatchObject({
-      ...{ state: 'completed', messages: [], states: { 'main fork': 'run', 'main release': 'run' } },
+      state: 'completed',
+      messages: [],
+      states: { 'main fork': 'run', 'main release': 'run' },
     });
     const unknown = { fork: { from: '00000000-0000-0000-0000-000000000000' } };
     expect(await running(declaredAs(experimentOf({ name: 'lost', stages: unknown })))).toMatchObject({
-      ...{ state: 'failed', messages: [expect.stringContaining('there is no step')] },
+      state: 'failed',
+      messages: [expect.stringContaining('there is no step')],
     });
   });
 

@@ -69,7 +69,9 @@ export async function runExperiment(platform: Platform, run: ExperimentRun): Pro
       platform,
       run: { ...run, signal: AbortSignal.any([signal, broken.signal]) },
       before: await readStages(platform.database.db, [experimentId]),
-      ...{ done: new Map(), fingerprintsOf: openFingerprints(platform.config.home), turns: openTurns() },
+      done: new Map(),
+      fingerprintsOf: openFingerprints(platform.config.home),
+      turns: openTurns(),
     };
     const isOver = () => onFailure === 'stop' && states().some(isFailure);
     const waiting = [...walks];

@@ -53,7 +53,9 @@ export async function collectBlobs(
   }
   const bytesOf = (files: readonly { readonly bytes: number }[]) => files.reduce((sum, { bytes }) => sum + bytes, 0);
   return {
-    ...{ looked: blobs.length, young, deleted },
+    looked: blobs.length,
+    young,
+    deleted,
     unreferenced: { blobs: unreferenced.length, bytes: bytesOf(unreferenced) },
     drafts: { files: drafts.length, bytes: bytesOf(drafts) },
   };

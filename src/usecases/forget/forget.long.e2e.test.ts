@@ -38,7 +38,9 @@ describeWithKafka('over Kafka', () => {
       expect(faults.filter(({ what }) => what !== 'prompt')).toEqual([]);
       const lying: string[] = [];
       const reader = await platform.log.subscribe({
-        ...{ group: 'reads what lies in the topics', topics: ['runs', 'trees'], startAt: async () => 0 },
+        group: 'reads what lies in the topics',
+        topics: ['runs', 'trees'],
+        startAt: async () => 0,
         handle: async ({ records, next }) => {
           lying.push(...records.map(({ value }) => Buffer.from(value ?? []).toString('utf8')));
           return { kind: 'done', next };

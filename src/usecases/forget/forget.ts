@@ -94,8 +94,12 @@ async function record(
       const part = keys.slice(i, i + PART);
       const streams = new Set(part.map(({ stream }) => stream));
       const data = {
-        ...{ runId: run.runId, trees: run.trees.filter((tree) => streams.has(tree)), keys: part.map(({ keyId }) => keyId) },
-        ...{ blobs: drafts.length === 0 ? blobs : 0, by, reason },
+        runId: run.runId,
+        trees: run.trees.filter((tree) => streams.has(tree)),
+        keys: part.map(({ keyId }) => keyId),
+        blobs: drafts.length === 0 ? blobs : 0,
+        by,
+        reason,
       };
       const id = derivedId('PayloadForgotten', run.runId, ...data.keys);
       drafts.push({ type: 'PayloadForgotten', id, correlationId: run.runId, data });

@@ -85,7 +85,8 @@ describe('exports', () => {
     '$kind is refused with the number of forgotten trajectories, and written of those that are kept',
     async (format) => {
       await expect(exporting(format, query)).rejects.toMatchObject({
-        ...{ name: 'DatasetError', code: 'forgotten' },
+        name: 'DatasetError',
+        code: 'forgotten',
         message: expect.stringContaining('the payload of 3 of the 6 trajectories is forgotten'),
       });
       expect(await exporting(format, { ...query, tasks: [kept.alias] })).not.toContain('[forgotten]');
@@ -94,11 +95,21 @@ describe('exports', () => {
 
   test.each(ROW_FORMATS)('mined examples as %s are refused with the number of forgotten trajectories', async (kind) => {
     const exported = exportRows({
-      ...{ db: platform.database.db, blobs: platform.blobs, query, general: null, out: out(kind), existing: 'refuse' },
-      ...{ codeVersion: 'test', waitMs: 60_000, signal, onProgress: () => undefined },
+      db: platform.database.db,
+      blobs: platform.blobs,
+      query,
+      general: null,
+      out: out(kind),
+      existing: 'refuse',
+      codeVersion: 'test',
+      waitMs: 60_000,
+      signal,
+      onProgress: () => undefined,
       format: { kind, metadata, span: 'trajectory' },
       parameters: {
-        ...{ data: kind === 'dpo' ? 'pairs' : 'good', thresholds: { alpha: 0.5, beta: 0.2 }, state: 'verified' },
+        data: kind === 'dpo' ? 'pairs' : 'good',
+        thresholds: { alpha: 0.5, beta: 0.2 },
+        state: 'verified',
         gates: { duplicates: 'keep', testTasks: 'keep', evaluations: 'keep', maxPerTask: null },
       },
     });
@@ -154,7 +165,12 @@ describe('what is done over from the record', () => {
     expect(scored).toMatchObject({ trees: 1, forgotten: 1 });
     await settle(platform);
     const mined = await revise(platform, {
-      ...{ runId, judge: 'planner', environment: null, checking: 'execute', concurrency: 1, signal },
+      runId,
+      judge: 'planner',
+      environment: null,
+      checking: 'execute',
+      concurrency: 1,
+      signal,
       plan: { alpha: 0.5, beta: 0.2, seed: 1, signal: 'thought', beforeBranch: 'clamp', unparsed: 'continue' },
     });
     expect(mined).toMatchObject({ trees: 1, forgotten: 1 });

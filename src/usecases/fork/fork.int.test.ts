@@ -47,8 +47,14 @@ const modelPolicy = (name: string) => JSON.stringify({ kind: 'openai', baseUrl: 
 async function collected(environment: string, alias: string, part: Partial<CollectPlan> = {}): Promise<string> {
   const runId = newId();
   const plan: CollectPlan = {
-    ...{ environment, tasks: [{ alias, rollouts: 2, branching: 'root' }], taskSeed: 0, policy: 'planner:0.4' },
-    ...{ temperature: 1, maxSteps: 8, search: null, ...part },
+    environment,
+    tasks: [{ alias, rollouts: 2, branching: 'root' }],
+    taskSeed: 0,
+    policy: 'planner:0.4',
+    temperature: 1,
+    maxSteps: 8,
+    search: null,
+    ...part,
   };
   await collect(platform, { runId, name: 'origin', seed: 1, plan, concurrency: 2, mode: 'new', signal: NEVER });
   await settle(platform);
@@ -181,7 +187,8 @@ describe('forks', () => {
     expect(steps.filter(({ rolloutId }) => rolloutId !== null).map(({ depth }) => depth)).toEqual([5, 5, 5]);
 
     const bushy = await collected('textcraft', '90', {
-      ...{ policy: 'random', tasks: [{ alias: '90', rollouts: 6, branching: 'anywhere' }] },
+      policy: 'random',
+      tasks: [{ alias: '90', rollouts: 6, branching: 'anywhere' }],
     });
     const late = await platform.database.db
       .selectFrom('steps as s')
@@ -227,7 +234,9 @@ describe('forks', () => {
     const { report, progress, runId } = await forkFrom(from);
     expect(progress).toBeNull();
     expect(report).toMatchObject({
-      ...{ outcome: 'differs', compared: 2, differing: 1 },
+      outcome: 'differs',
+      compared: 2,
+      differing: 1,
       differences: [{ stepId: changed, field: 'observation', recorded: 'You see nothing.' }],
     });
     const run = await db.selectFrom('runs').select(['outcome', 'message']).where('runId', '=', runId).executeTakeFirstOrThrow();
@@ -259,13 +268,17 @@ describe('forks', () => {
 
     const onTheWay = await forkFrom(from);
     expect(onTheWay.report).toMatchObject({
-      ...{ outcome: 'differs', compared: 2, differing: 1 },
+      outcome: 'differs',
+      compared: 2,
+      differing: 1,
       differences: [{ stepId: changed, field: 'stateHash', recorded: hash }],
       notes: [`run ${onTheWay.runId} ended where the environment answered otherwise: nothing follows from there`],
     });
     const atTheRoot = await forkFrom(await stepAt(asked, 1), { environment: 'search-qa:turns=3' });
     expect(atTheRoot.report).toMatchObject({
-      ...{ outcome: 'differs', compared: 1, differing: 1 },
+      outcome: 'differs',
+      compared: 1,
+      differing: 1,
       differences: [{ stepId: await stepAt(asked, 0), field: 'stateHash' }],
     });
     for (const { runId, progress } of [onTheWay, atTheRoot]) {

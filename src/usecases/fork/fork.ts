@@ -137,7 +137,9 @@ async function endAsFailed(platform: Platform, runId: string, message: string): 
   const [totals] = await readRunTotals(db, [runId]);
   await openAppender(platform, 'replayer').append([
     {
-      ...{ type: 'RunFinished', id: derivedId('RunFinished', runId), correlationId: runId },
+      type: 'RunFinished',
+      id: derivedId('RunFinished', runId),
+      correlationId: runId,
       data: { runId, outcome: 'failed', message, trees: 1, rollouts: 0, steps: totals?.steps ?? 0 },
     },
   ]);

@@ -56,7 +56,11 @@ export async function planFork({ database }: Platform, stepId: string, changes: 
   return collectPlan.parse({
     environment,
     tasks: [{ alias: step.alias, rollouts: changes.rollouts, branching: 'root', behind: { stepId, steps: step.depth } }],
-    ...{ taskSeed: step.seed, policy, temperature: changes.temperature ?? recorded?.temperature ?? 1, maxSteps, search: null },
+    taskSeed: step.seed,
+    policy,
+    temperature: changes.temperature ?? recorded?.temperature ?? 1,
+    maxSteps,
+    search: null,
     ...(recorded?.prompt ? { prompt: recorded.prompt } : {}),
     fork: { runId: step.runId, treeId: step.treeId, stepId },
   });

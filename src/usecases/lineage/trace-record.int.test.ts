@@ -131,7 +131,8 @@ test('NAME@V#LINE leads to the sources of a line of a release, and POLICY#N to a
       expect(trace).toMatchObject({ kind: 'line of a dataset', id: `web@1#${at}`, title: expect.stringContaining(kind) });
       const from = Object.fromEntries(trace.from.map(({ relation, first }) => [relation, first.map(({ id }) => id)]));
       expect(from).toEqual({
-        ...{ tree: [treeId], 'good trajectory': [goodRolloutId] },
+        tree: [treeId],
+        'good trajectory': [goodRolloutId],
         ...(badRolloutId && { 'bad trajectory': [badRolloutId] }),
         ...(revisionId && { revision: [revisionId] }),
       });

@@ -74,9 +74,12 @@ export async function traceRecord(db: Db, id: string): Promise<Trace> {
       return read.filter(({ total }) => total > 0);
     };
     return {
-      ...{ kind, id: found.id, title },
+      kind,
+      id: found.id,
+      title,
       madeBy: madeBy ? await readMakers(db, madeBy) : { total: 0, first: [] },
-      ...{ from: await links(found.from), usedBy: await links(found.usedBy) },
+      from: await links(found.from),
+      usedBy: await links(found.usedBy),
       touched: seed && (await readTouched(db, seed)),
     };
   }

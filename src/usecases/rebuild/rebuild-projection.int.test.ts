@@ -118,7 +118,9 @@ describe('rebuilds', () => {
     ]);
     expect(await liveVersion('step-tree')).toBe(1);
     expect(await rebuildProjection(world, stepTree, { ...quiet, differing: 'accept' })).toMatchObject({
-      ...{ kind: 'swapped', from: 1, to: 1_000_001 }, // the earlier build, not a third one
+      kind: 'swapped',
+      from: 1,
+      to: 1_000_001, // the earlier build, not a third one
     });
     const forged = await world.database.db.selectFrom('steps').select('stepId').where('action', '=', 'forged').execute();
     expect(forged).toEqual([]);

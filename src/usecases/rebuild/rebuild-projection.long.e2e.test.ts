@@ -42,7 +42,10 @@ describeWithKafka('a rebuild over Kafka', () => {
       try {
         for (const projection of chosen)
           expect(await rebuildProjection(platform, projection, { ...options, differing: 'refuse' })).toMatchObject({
-            ...{ kind: 'swapped', from: 1, to: 1_000_001, comparison: { differences: [] } },
+            kind: 'swapped',
+            from: 1,
+            to: 1_000_001,
+            comparison: { differences: [] },
           });
       } finally {
         writing = false;
@@ -52,7 +55,8 @@ describeWithKafka('a rebuild over Kafka', () => {
       const threads = { ...platform.threads, threads: 2, from: 1 };
       for (const projection of chosen)
         expect(await rebuildProjection({ ...platform, threads }, projection, { ...options, differing: 'refuse' })).toMatchObject({
-          ...{ kind: 'swapped', comparison: { differences: [] } },
+          kind: 'swapped',
+          comparison: { differences: [] },
         });
       await record();
       const steps = await database.db.selectFrom('steps').select('stepId').execute();

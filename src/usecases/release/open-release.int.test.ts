@@ -12,7 +12,12 @@ import { openRelease, RELEASE_LIMIT, type Release } from './open-release.ts';
 
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 const key = (scopes: Principal['scopes'], project: string): Principal => ({
-  ...{ principal: `key:${project}`, projects: [project], project, scopes, keyId: project, name: project },
+  principal: `key:${project}`,
+  projects: [project],
+  project,
+  scopes,
+  keyId: project,
+  name: project,
 });
 const { early, parent } = stepBeforeItsParent(new EventBuilder('release for callers'));
 
@@ -43,7 +48,8 @@ const asked = (places: readonly Place[], reason = '') => ({ places, reason });
 
 test('a key without the scope admin releases nothing, and reads which scope it lacks', async () => {
   expect(await release(asked([place]), key(['read', 'annotate', 'ingest'], 'atlas'))).toMatchObject({
-    ...{ kind: 'refused', code: 'forbidden' },
+    kind: 'refused',
+    code: 'forbidden',
     message: expect.stringMatching(/has the scopes read, annotate, ingest; releasing from quarantine needs admin/),
   });
   expect(await waiting()).toHaveLength(1);
@@ -52,7 +58,8 @@ test('a key without the scope admin releases nothing, and reads which scope it l
 test('an administrator of another project does not learn that something waits at a place', async () => {
   const nowhere = { ...place, offset: place.offset + 1_000 };
   const refusal = (of: Place) => ({
-    ...{ kind: 'refused', code: 'unknown' },
+    kind: 'refused',
+    code: 'unknown',
     message: `nothing waits in quarantine at ${describePlace(of)}; nothing was released`,
   });
   expect(await release(asked([place]), key(['admin'], 'other'))).toEqual(refusal(place));

@@ -22,7 +22,12 @@ async function collected(part: Partial<CollectPlan> = {}): Promise<string> {
   const plan: CollectPlan = {
     environment: 'search-qa',
     tasks: [{ alias: ALIAS, rollouts: 3, branching: 'root' }],
-    ...{ taskSeed: 0, policy: 'planner', temperature: 1, maxSteps: 8, search: null, ...part },
+    taskSeed: 0,
+    policy: 'planner',
+    temperature: 1,
+    maxSteps: 8,
+    search: null,
+    ...part,
   };
   await collect(platform, { runId, name: 'origin', seed: 1, plan, concurrency: 1, mode: 'new', signal: NEVER });
   await settle(platform);
@@ -36,7 +41,11 @@ describe('the replay of an environment', () => {
   test('the replay compares with the reward of the environment, whatever a scorer made of it later', async () => {
     const runId = await collected();
     const counts = await score(platform, {
-      ...{ runId, scorer: 'invalid-action', component: 'environment', environment: null, signal: NEVER },
+      runId,
+      scorer: 'invalid-action',
+      component: 'environment',
+      environment: null,
+      signal: NEVER,
     });
     expect(counts).toMatchObject({ assigned: 0, revised: 3 });
     await settle(platform);
@@ -73,7 +82,8 @@ describe('the replay of an environment', () => {
     const model = await startOpenAiServer({ reply: () => 'Thought: I look.\nAction: inventory' });
     try {
       const runId = await collected({
-        ...{ environment: `agentgym:textcraft@${server.url}#0-9`, maxSteps: 4 },
+        environment: `agentgym:textcraft@${server.url}#0-9`,
+        maxSteps: 4,
         policy: JSON.stringify({ kind: 'openai', baseUrl: model.url, model: 'stand-in', policyVersion: 1 }),
         tasks: [{ alias: '0', rollouts: 4, branching: 'anywhere' }],
       });

@@ -77,8 +77,11 @@ describe('the replay of projections', () => {
     const { report } = await replayProjections(world, [registered('runs'), wrong], quiet);
     expect(report.outcome).toBe('differs');
     expect(report.differences).toContainEqual({
-      ...{ eventId: null, stepId: null, field: `rewards ${victim.rewardId}, value` },
-      ...{ recorded: String(victim.value), replayed: String(victim.value + 1) },
+      eventId: null,
+      stepId: null,
+      field: `rewards ${victim.rewardId}, value`,
+      recorded: String(victim.value),
+      replayed: String(victim.value + 1),
     });
     expect(report.differences.every(({ field }) => /^(rewards|returns|run_returns) /.test(field))).toBe(true);
     expect(report.notes).toContain('rewards: 6 rows live, 6 folded again, checksums differ');

@@ -74,7 +74,8 @@ describe('the replay of a training', () => {
     const scorer = { name: 'other', revision: '2' };
     await appender.append(
       rewards.map(({ rewardId }, i) => ({
-        ...{ type: 'RewardRevised', correlationId: treeId },
+        type: 'RewardRevised',
+        correlationId: treeId,
         data: { treeId, rewardId, value: i % 2, scorer, reason: 'judged again' },
       })),
     );
@@ -114,7 +115,9 @@ describe('one flipped byte', () => {
     await writeFile(file, flipped);
     try {
       expect(await replay('flipped')).toMatchObject({
-        ...{ outcome: 'differs', compared: 4, differing: 1 },
+        outcome: 'differs',
+        compared: 4,
+        differing: 1,
         differences: [{ eventId: checkpoint?.id, field: 'version 2, checkpoint file', replayed: expect.stringContaining(blob) }],
       });
     } finally {

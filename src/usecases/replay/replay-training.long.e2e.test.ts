@@ -25,7 +25,8 @@ describeWithKafka('over Kafka', () => {
       const rewards = await db.selectFrom('rewards').select(['rewardId', 'treeId']).execute();
       await appenderAs('reviser', platform).append(
         rewards.map(({ rewardId, treeId }, i) => ({
-          ...{ type: 'RewardRevised', correlationId: treeId },
+          type: 'RewardRevised',
+          correlationId: treeId,
           data: { treeId, rewardId, value: i % 3, scorer: { name: 'other', revision: '2' }, reason: 'judged again' },
         })),
       );

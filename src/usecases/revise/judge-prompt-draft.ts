@@ -35,11 +35,16 @@ export function judgePromptDraft(
   if (!asked) return null;
   const base = before?.leafStepId === leafStepId ? before : null;
   const { data, prompt } = shownPrompt(asked, tokens?.ids ?? null, {
-    ...{ treeId, stepId, template: JUDGE_TEMPLATE, known: new Map() },
+    treeId,
+    stepId,
+    template: JUDGE_TEMPLATE,
+    known: new Map(),
     before: base && { id: base.id, prompt: { ...base.prompt, tokenIds: null } }, // a request of its own: its ids continue nothing
   });
   const answer = {
-    ...{ finishReason, usage: usage && { ...usage }, call: call ?? null },
+    finishReason,
+    usage: usage && { ...usage },
+    call: call ?? null,
     tokens: tokens && { ids: pack('int32', tokens.ids), logProbs: tokens.logProbs && pack('float32', tokens.logProbs) },
   };
   const draft: Draft = {

@@ -76,8 +76,11 @@ test('what a model was asked with as judge is read back as it was sent, with its
     );
     expect(sent[i].messages).toEqual(judgePrompt(judgeSlots('Craft.', steps, i)));
     expect(prompt).toMatchObject({
-      ...{ template: { name: 'agent-r-judge', version: 1 }, model: 'judge-7b', continues: null },
-      ...{ sampling: { temperature: 0, maxTokens: 50 }, server: `${server.url}/chat/completions` },
+      template: { name: 'agent-r-judge', version: 1 },
+      model: 'judge-7b',
+      continues: null,
+      sampling: { temperature: 0, maxTokens: 50 },
+      server: `${server.url}/chat/completions`,
       answer: { finishReason: 'stop', call: { attempts: 1, requestHash: expect.stringMatching(/^[0-9a-f]{64}$/) } },
     });
     expect([...(prompt.tokenIds ?? [])]).toEqual(templatedIds(sent[i].messages));

@@ -75,7 +75,11 @@ async function imported(name: string, files: Readonly<Record<string, object>>, r
     await writeFile(join(source, `search_results_${alias}.json`), JSON.stringify(tree));
   const { log, blobs, database } = platform;
   const report = await importTrajectories({
-    ...{ source, form: 'detect', db: database.db, signal: new AbortController().signal, onProgress: () => undefined },
+    source,
+    form: 'detect',
+    db: database.db,
+    signal: new AbortController().signal,
+    onProgress: () => undefined,
     blobs,
     appender: appenderAs('importer', { log, blobs }),
     agentTraj: { ...agentTrajDefaults, environment: 'textcraft', rewardScale },
@@ -98,7 +102,13 @@ type Change = Partial<Omit<FaithfulRevising, 'plan'>> & { readonly plan?: Partia
 async function revise(runId: string | undefined, { plan, ...change }: Change = {}) {
   const out = join(platform.home, `${newId()}.jsonl`);
   const revised = await reviseFaithfully(platform, {
-    ...{ runId: runId ?? '', judge: 'direct', environment: null, out, xtuner: null, existing: 'refuse', concurrency: 2 },
+    runId: runId ?? '',
+    judge: 'direct',
+    environment: null,
+    out,
+    xtuner: null,
+    existing: 'refuse',
+    concurrency: 2,
     signal: new AbortController().signal,
     ...change,
     plan: { alpha: 0.5, beta: 0.2, dataType: 'centric', revise: true, seed: 123, ...plan },
@@ -259,10 +269,19 @@ describe('published rows from the record', () => {
   test('trees that the published program could not have grown are refused', async () => {
     const runId = newId();
     await collect(platform, {
-      ...{ runId, name: 'own', seed: 1, concurrency: 1, signal: new AbortController().signal, mode: 'new' },
+      runId,
+      name: 'own',
+      seed: 1,
+      concurrency: 1,
+      signal: new AbortController().signal,
+      mode: 'new',
       plan: {
-        ...{ environment: 'textcraft', tasks: [{ alias: '1', rollouts: 1, branching: 'root' }], taskSeed: 0 },
-        ...{ policy: 'random', temperature: 1, maxSteps: 4 },
+        environment: 'textcraft',
+        tasks: [{ alias: '1', rollouts: 1, branching: 'root' }],
+        taskSeed: 0,
+        policy: 'random',
+        temperature: 1,
+        maxSteps: 4,
         search: { iterations: 1, candidates: 1, maxDepth: 1, exploration: 0.25 },
       },
     });
@@ -282,9 +301,16 @@ async function openTree(runId: string): Promise<void> {
       type: 'TreeOpened',
       correlationId: runId,
       data: {
-        ...{ treeId: newId(), runId, rootStepId: newId(), instruction: '', observation: 'TASK', admissibleActions: null },
+        treeId: newId(),
+        runId,
+        rootStepId: newId(),
+        instruction: '',
+        observation: 'TASK',
+        admissibleActions: null,
         task: { taskId, environment, serverFingerprint, observationHash, alias: '3', goal: '', depth: null, split: null },
-        ...{ stateHash: null, plannedRollouts: 1, seed: 0 },
+        stateHash: null,
+        plannedRollouts: 1,
+        seed: 0,
       },
     },
   ]);

@@ -51,10 +51,17 @@ export async function reviseFaithfully(platform: Platform, revising: FaithfulRev
     try {
       converted = xtuner === null ? null : await openArrayFile(xtuner, existing);
       const { whole, ...counts } = await reviseFaithfulRun({
-        ...{ db: platform.database.db, runId: revising.runId, run: publishedRunOf(run, revising.runId), plan },
+        db: platform.database.db,
+        runId: revising.runId,
+        run: publishedRunOf(run, revising.runId),
+        plan,
         plannedTrees: run.planned?.tasks.length ?? null,
-        ...{ judge: run.judge, kind: run.kind, appender: run.appender, resolve: run.resolve },
-        ...{ concurrency: revising.concurrency, signal },
+        judge: run.judge,
+        kind: run.kind,
+        appender: run.appender,
+        resolve: run.resolve,
+        concurrency: revising.concurrency,
+        signal,
         ...(revising.progress ? { progress: revising.progress } : {}),
         write: async (row) => {
           await rows.write(`${pythonJson(row)}\n`);

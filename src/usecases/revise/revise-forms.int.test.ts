@@ -48,13 +48,22 @@ async function mined(signal: 'thought' | 'turn') {
   const runId = newId();
   const policy = JSON.stringify({ kind: 'openai', baseUrl: server.url, model: 'stand-in' });
   const plan: CollectPlan = {
-    ...{ environment: ENVIRONMENT, taskSeed: 0, policy, temperature: 1, maxSteps: 8 },
+    environment: ENVIRONMENT,
+    taskSeed: 0,
+    policy,
+    temperature: 1,
+    maxSteps: 8,
     tasks: [{ alias: '1', rollouts: 1, branching: 'root' }],
     search: { iterations: 2, candidates: 2, maxDepth: 4, exploration: 0.25 },
   };
   await collect(platform, { runId, name: 'r', seed: 1, plan, concurrency: 1, signal: SIGNAL, mode: 'new' });
   const counts = await revise(platform, {
-    ...{ runId, judge: `openai:judge@${server.url}`, environment: null, checking: 'execute', concurrency: 1, signal: SIGNAL },
+    runId,
+    judge: `openai:judge@${server.url}`,
+    environment: null,
+    checking: 'execute',
+    concurrency: 1,
+    signal: SIGNAL,
     plan: { alpha: 0.5, beta: 0.2, seed: 1, signal, beforeBranch: 'clamp', unparsed: 'continue' },
   });
   await settled();
@@ -104,7 +113,8 @@ test('the reflection is placed in the thought of the reply, and the reply is ver
     expect(await check(another)).toMatchObject({ kind: 'rejected', reason: 'impossible', stepId: turns[1]?.stepId });
     // A run with prompts of its own reads replies by their rules.
     const read = (response: string) => ({
-      ...{ thought: '', wellFormatted: true },
+      thought: '',
+      wellFormatted: true,
       action: response.includes(revision.reflection) ? answer('3') : response,
     });
     expect(await check(turns, read)).toMatchObject({ kind: 'rejected', reason: 'impossible', stepId: turns[1]?.stepId });

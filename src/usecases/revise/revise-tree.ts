@@ -172,14 +172,20 @@ function composedDraft({ tree, plan, judge }: Pick<ReviseTree, 'tree' | 'plan' |
     id: derivedId('RevisionComposed', revisionId),
     correlationId: tree.runId,
     data: {
-      ...{ revisionId, treeId: tree.treeId },
-      ...{ goodLeafStepId, badLeafStepId, contentHash, judge: { name: judge.name, revision: judge.revision } },
+      revisionId,
+      treeId: tree.treeId,
+      goodLeafStepId,
+      badLeafStepId,
+      contentHash,
+      judge: { name: judge.name, revision: judge.revision },
       branchStepId: stepAt(bad, revision.branch),
       transitionStepId: stepAt(bad, revision.transition + 1),
       transitionCause: revision.cause,
       judged: revision.revisionLength,
       reflection: REFLECTIONS[revision.reflection] ?? '',
-      ...{ signal: revision.signal, alpha: plan.alpha, beta: plan.beta },
+      signal: revision.signal,
+      alpha: plan.alpha,
+      beta: plan.beta,
     },
   };
 }

@@ -33,7 +33,12 @@ async function searchUntil(runId: string, successes: number, mode: 'new' | 'resu
   await collect(
     { ...platform, log: withoutBackups(platform.log, successes) },
     {
-      ...{ runId, name: 'r', seed: 3, plan: PLAN, concurrency: 1, mode },
+      runId,
+      name: 'r',
+      seed: 3,
+      plan: PLAN,
+      concurrency: 1,
+      mode,
       signal: stop.signal,
       progress: ({ succeeded }) => {
         if (succeeded >= successes) stop.abort();
@@ -59,7 +64,11 @@ async function reviseRun(runId: string): Promise<Revised> {
   const revised = await revise(platform, {
     runId,
     plan: { alpha: 0.5, beta: 0.2, seed: 1, signal: 'thought', beforeBranch: 'clamp', unparsed: 'continue' },
-    ...{ judge: 'direct', environment: null, checking: 'none', concurrency: 1, signal: new AbortController().signal },
+    judge: 'direct',
+    environment: null,
+    checking: 'none',
+    concurrency: 1,
+    signal: new AbortController().signal,
   });
   await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 20_000 });
   return revised;
@@ -94,7 +103,9 @@ async function recordPast(row: Selectable<Tables['revisions']>, badLeafStepId: s
   const judge = { name: 'j', revision: '1' };
   await appender.append([
     {
-      ...{ type: 'RevisionComposed', id: newId(), correlationId },
+      type: 'RevisionComposed',
+      id: newId(),
+      correlationId,
       data: { ...about, ...leaves, ...mining, alpha, beta, judge, contentHash },
     },
     { type: 'RevisionVerified', id: newId(), correlationId, data: { ...about, reached: 1, threshold: 0.5 } },

@@ -81,7 +81,11 @@ export function openVerdicts(judge: Judge, db: Db, appender: Appender): Verdicts
           correlationId: runId,
           causationId: isOwn ? null : given.judgementId,
           data: {
-            ...{ treeId, leafStepId, stepId, index: request.index, promptHash },
+            treeId,
+            leafStepId,
+            stepId,
+            index: request.index,
+            promptHash,
             judge: { name: judge.name, revision: judge.revision },
             verdict: given.verdict,
             reply: given.reply,

@@ -21,13 +21,13 @@ test('what is appended to a run later, and a run that goes on from it, belong to
   };
   const runId = newId();
   const plan: CollectPlan = {
-    ...{
-      environment: 'textcraft',
-      tasks: [{ alias: '40', rollouts: 3, branching: 'root' }],
-      taskSeed: 0,
-      policy: 'planner:0.4',
-    },
-    ...{ temperature: 1, maxSteps: 8, search: { iterations: 4, candidates: 3, maxDepth: 6, exploration: 0.25 } },
+    environment: 'textcraft',
+    tasks: [{ alias: '40', rollouts: 3, branching: 'root' }],
+    taskSeed: 0,
+    policy: 'planner:0.4',
+    temperature: 1,
+    maxSteps: 8,
+    search: { iterations: 4, candidates: 3, maxDepth: 6, exploration: 0.25 },
   };
   const theirs = { ...platform, stamp: { principal: 'local', project: 'team-b' } };
   await collect(theirs, { runId, name: 'theirs', seed: 3, plan, concurrency: 1, mode: 'new', signal });
@@ -37,7 +37,12 @@ test('what is appended to a run later, and a run that goes on from it, belong to
   await score(platform, { runId, scorer: 'invalid-action', component: null, environment: null, signal });
   await settle(platform);
   await revise(platform, {
-    ...{ runId, judge: 'planner', environment: null, checking: 'none', concurrency: 1, signal },
+    runId,
+    judge: 'planner',
+    environment: null,
+    checking: 'none',
+    concurrency: 1,
+    signal,
     plan: { alpha: 0.5, beta: 0.2, seed: 1, unparsed: 'continue', signal: 'thought', beforeBranch: 'clamp' },
   });
   await settle(platform);

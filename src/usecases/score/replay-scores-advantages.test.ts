@@ -6,7 +6,10 @@ const group = (treeId: string, pairs: readonly (readonly [before: number, after:
   treeId,
   alias: `task ${treeId}`,
   members: pairs.map(([before, after], i) => ({
-    ...{ rolloutId: `${treeId}${i}`, leafStepId: 'leaf', before, after },
+    rolloutId: `${treeId}${i}`,
+    leafStepId: 'leaf',
+    before,
+    after,
     // Two steps each: what is earned is on the last, and a trajectory estimator sums them.
     rows: [
       { before: 0, after: 0, stateHash: null },

@@ -3,10 +3,19 @@ import type { JudgedReward, Judgement } from '../../projections/rewards/read-jud
 import { currentBefore } from './replay-scores-judgements.ts';
 
 const said = (offset: number, scorer: string, value: number): Judgement => ({
-  ...{ eventId: `event ${offset}`, topic: 'trees', partition: 0, offset, value, scorer },
+  eventId: `event ${offset}`,
+  topic: 'trees',
+  partition: 0,
+  offset,
+  value,
+  scorer,
 });
 const reward = (stepId: string, component: string, ...judgements: Judgement[]): JudgedReward => ({
-  ...{ rewardId: `${component} of ${stepId}`, stepId, rolloutId: null, component, judgements },
+  rewardId: `${component} of ${stepId}`,
+  stepId,
+  rolloutId: null,
+  component,
+  judgements,
 });
 const before = (rewards: readonly JudgedReward[], component: string, judgement: Judgement) =>
   currentBefore({ rewards, finished: new Map() }, component, judgement).map(({ stepId, value }) => [stepId, value]);

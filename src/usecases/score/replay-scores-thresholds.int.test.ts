@@ -53,8 +53,11 @@ test('a higher alpha accepts fewer good trajectories, and names the pairs and re
   expect(differences).toEqual([
     { eventId: null, stepId: good, field: 'trajectory to this leaf', recorded: 'good', replayed: 'not good' },
     ...[poor, worst].map((stepId) => ({
-      ...{ eventId: null, stepId, field: `with the good trajectory to ${good}` },
-      ...{ recorded: 'a pair', replayed: 'no pair' },
+      eventId: null,
+      stepId,
+      field: `with the good trajectory to ${good}`,
+      recorded: 'a pair',
+      replayed: 'no pair',
     })),
   ]);
   expect(notes).toEqual([

@@ -17,7 +17,12 @@ beforeAll(async () => {
   const aliases = kind.taskAliases.slice(0, 3);
   await kind.close();
   const plan = {
-    ...{ environment: 'search-qa', taskSeed: 0, policy: 'planner:0.4', temperature: 1, maxSteps: 10, search: null },
+    environment: 'search-qa',
+    taskSeed: 0,
+    policy: 'planner:0.4',
+    temperature: 1,
+    maxSteps: 10,
+    search: null,
     tasks: aliases.map((alias) => ({ alias, rollouts: 3, branching: 'anywhere' as const })),
   };
   await collect(platform, { runId, name: 'scores', seed: 1, plan, concurrency: 1, signal, mode: 'new' });

@@ -13,7 +13,9 @@ export function labelOf(scorer: string): string | null {
 /** The scorer of a label: its values are read of annotations, so that it has no rule of its own. */
 export function annotationScorer(label: string): Scorer {
   return {
-    ...{ name: 'annotation', revision: label, needs: 'nothing' },
+    name: 'annotation',
+    revision: label,
+    needs: 'nothing',
     score: () => {
       throw new TypeError('a scorer by annotations has no rule: its values are read');
     },

@@ -13,9 +13,16 @@ import { type IterationResult, selfTrain } from './self-train.ts';
 
 const plan: SelfTrainPlan = {
   ...SELF_TRAIN_DEFAULTS,
-  ...{ environment: 'textcraft', methods: ['good-only'], alphas: [0.5], judge: 'planner-strict', seeds: [1], trainTasks: 3 },
+  environment: 'textcraft',
+  methods: ['good-only'],
+  alphas: [0.5],
+  judge: 'planner-strict',
+  seeds: [1],
+  trainTasks: 3,
   search: { iterations: 2, candidates: 3, maxDepth: 8, exploration: 0.25 },
-  ...{ testTasks: 2, testRollouts: 1, maxSteps: 8 },
+  testTasks: 2,
+  testRollouts: 1,
+  maxSteps: 8,
 };
 
 /** What late events leave in the read models: the note that they came, and where they lie in the log. */

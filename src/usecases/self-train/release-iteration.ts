@@ -68,11 +68,21 @@ export async function releaseIteration(platform: Platform, wanted: IterationRele
   const appender = openAppender(platform, 'datasets');
   try {
     const { dataset } = await releaseDataset({
-      ...{ db, blobs, name, out: path, signal, appender, general: null, codeVersion: CODE_VERSION, waitMs: WAIT_MS },
+      db,
+      blobs,
+      name,
+      out: path,
+      signal,
+      appender,
+      general: null,
+      codeVersion: CODE_VERSION,
+      waitMs: WAIT_MS,
       query: { ...everyTrajectory, runs: [wanted.runId] },
       format: { kind: format, metadata: 'include', span: 'reply' },
       parameters: {
-        ...{ data: wanted.data ?? (judge === null ? 'good' : 'both'), thresholds, state: wanted.state ?? 'verified' },
+        data: wanted.data ?? (judge === null ? 'good' : 'both'),
+        thresholds,
+        state: wanted.state ?? 'verified',
         ...(judge === null ? {} : { judge }),
         ...(wanted.revisionIds ? { revisionSet: sha256Hex(wanted.revisionIds.join('\n')) } : {}),
         gates: { duplicates: 'remove', testTasks: 'remove', evaluations: 'remove', maxPerTask: perTask },

@@ -95,7 +95,10 @@ export function releaseFor(
     folder: folders.releases,
     format: plan.trainer?.format ?? 'openai',
     thresholds: thresholdsOf({ plan, ...repetition }, iteration),
-    ...{ runId, judge, perTask: plan.perTask, signal },
+    runId,
+    judge,
+    perTask: plan.perTask,
+    signal,
   });
 }
 

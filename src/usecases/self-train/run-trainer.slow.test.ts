@@ -12,8 +12,16 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 const task: TrainerTask = {
-  ...{ dataset: '/data/rows.jsonl', datasetId: 'id', sha256: 'a'.repeat(64), format: 'xtuner', policy: '{"kind":"linear"}' },
-  ...{ method: 'agent-r', seed: 3, iteration: 2, epochs: 1, learningRate: 0.05 },
+  dataset: '/data/rows.jsonl',
+  datasetId: 'id',
+  sha256: 'a'.repeat(64),
+  format: 'xtuner',
+  policy: '{"kind":"linear"}',
+  method: 'agent-r',
+  seed: 3,
+  iteration: 2,
+  epochs: 1,
+  learningRate: 0.05,
 };
 const running = (command: string, timeoutMs = 60_000, signal = new AbortController().signal) =>
   runTrainer({ command, timeoutMs }, task, folder, signal);

@@ -31,7 +31,11 @@ const plan: SelfTrainPlan = {
   maxSteps: 8,
 };
 const training = (part: Partial<Parameters<typeof selfTrain>[1]> = {}) => ({
-  ...{ selfTrainId: newId(), plan, concurrency: 4, seedsAtATime: 1, signal: new AbortController().signal },
+  selfTrainId: newId(),
+  plan,
+  concurrency: 4,
+  seedsAtATime: 1,
+  signal: new AbortController().signal,
   ...part,
 });
 
@@ -146,7 +150,9 @@ describe('selfTrain', () => {
       const stopped = await selfTrain(
         platform,
         training({
-          ...{ selfTrainId, plan: small, signal: stopping.signal },
+          selfTrainId,
+          plan: small,
+          signal: stopping.signal,
           onResult: ({ iteration }) => iteration === 1 && stopping.abort(),
         }),
       );

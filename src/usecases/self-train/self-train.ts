@@ -91,7 +91,14 @@ async function repeatAll(platform: Platform, training: SelfTraining): Promise<re
     const results: IterationResult[] = [];
     await forEachOf(plan.seeds, { signal, concurrency: training.seedsAtATime }, async (seed, either) => {
       const repetition: Repetition = {
-        ...{ platform, selfTrainId, plan, seed, kind, folders, concurrency: training.concurrency, signal: either },
+        platform,
+        selfTrainId,
+        plan,
+        seed,
+        kind,
+        folders,
+        concurrency: training.concurrency,
+        signal: either,
         trainer: training.trainer ?? null,
         trainAliases: train.map(({ alias }) => alias),
         testAliases: test.map(({ alias }) => alias),
@@ -159,8 +166,15 @@ async function iterate(
   };
   const revisionLength = method === 'agent-r' ? (revised?.meanRevisionLength ?? null) : null;
   const evaluation = await evaluateLearner(repetition, after, iteration, {
-    ...{ method, iteration, weights: after.policy.digest, runIds: [...after.runIds], datasetIds: [...after.datasetIds] },
-    ...{ good: released?.good ?? 0, revisions: released?.revisions ?? 0, actions: training?.actions ?? 0, revisionLength },
+    method,
+    iteration,
+    weights: after.policy.digest,
+    runIds: [...after.runIds],
+    datasetIds: [...after.datasetIds],
+    good: released?.good ?? 0,
+    revisions: released?.revisions ?? 0,
+    actions: training?.actions ?? 0,
+    revisionLength,
   });
   const rejected = revised && revised.rejected.diverged + revised.rejected.impossible + revised.rejected.below;
   await recordMetrics(repetition, evaluation.runId, iteration, {

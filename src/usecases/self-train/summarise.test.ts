@@ -3,9 +3,13 @@ import type { IterationResult } from './self-train.ts';
 import { summarise } from './summarise.ts';
 
 const result = (seed: number, successRate: number, repeats: number): IterationResult => ({
-  ...{ method: 'base', seed, iteration: 0 },
+  method: 'base',
+  seed,
+  iteration: 0,
   evaluation: {
-    ...{ successRate, meanSteps: 4 + seed, trained: null },
+    successRate,
+    meanSteps: 4 + seed,
+    trained: null,
     repeatedActions: [{ length: 1, perEpisode: repeats }],
   } as unknown as IterationResult['evaluation'], // what a summary reads of it
 });

@@ -35,7 +35,9 @@ export function summarise(results: readonly IterationResult[]): readonly Summary
     const rates = group.map(({ evaluation }) => [evaluation.successRate]);
     return [
       {
-        ...{ method: first.method, iteration: first.iteration, seeds: group.length },
+        method: first.method,
+        iteration: first.iteration,
+        seeds: group.length,
         success: mean(({ evaluation }) => evaluation.successRate),
         interval: bootstrapInterval(rates, { ...BOOTSTRAP_DEFAULTS, seed: 1 }),
         meanSteps: mean(({ evaluation }) => evaluation.meanSteps),

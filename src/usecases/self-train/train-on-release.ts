@@ -51,7 +51,11 @@ async function cloneReleased(
   if (policy.weights === null)
     throw new RunRefused('only the linear policy can be cloned here; name a trainer of its own for the others');
   const trained = await cloneRelease({
-    ...{ kind, weights: policy.weights, path, sha256: dataset.sha256, taskSeed: plan.taskSeed },
+    kind,
+    weights: policy.weights,
+    path,
+    sha256: dataset.sha256,
+    taskSeed: plan.taskSeed,
     epochs: iteration === 1 ? plan.epochs.first : plan.epochs.later,
     learningRate: plan.learningRate,
     seed: seedFrom('self-train', seed, iteration),
@@ -80,14 +84,16 @@ async function trainOutside(
   }
   if (trainer === null) throw new RunRefused('this self-training was begun with a trainer of its own; name its command again');
   const task = {
-    ...{ dataset: path, datasetId: dataset.id, sha256: dataset.sha256, format: dataset.format, policy: policy.text },
-    ...{
-      method,
-      seed,
-      iteration,
-      epochs: iteration === 1 ? plan.epochs.first : plan.epochs.later,
-      learningRate: plan.learningRate,
-    },
+    dataset: path,
+    datasetId: dataset.id,
+    sha256: dataset.sha256,
+    format: dataset.format,
+    policy: policy.text,
+    method,
+    seed,
+    iteration,
+    epochs: iteration === 1 ? plan.epochs.first : plan.epochs.later,
+    learningRate: plan.learningRate,
   };
   const { spec, out } = await runTrainer(trainer, task, folder, signal);
   const made = await takePolicy(folders.weights, spec, out, dataset.sha256).catch((error: unknown) => {

@@ -10,7 +10,11 @@ const request = anActRequest();
 const candidates = request.admissibleActions ?? [];
 const options = { epochs: 3, learningRate: 0.1, seed: 1 };
 const action = (chosen: number, part: Partial<ClonedAction> = {}): ClonedAction => ({
-  ...{ situation: request, candidates, chosen, weight: 1, ...part },
+  situation: request,
+  candidates,
+  chosen,
+  weight: 1,
+  ...part,
 });
 
 describe('cloneBehaviour', () => {

@@ -30,7 +30,9 @@ export async function collectGreedy(
         name: `greedy ${policyId}`,
         seed: run.seed,
         plan: planOf(run.plan, policyId, [...new Set(waiting.map(({ alias }) => alias))]),
-        ...{ concurrency, signal, onFault },
+        concurrency,
+        signal,
+        onFault,
       });
       for (const treeId of trees) asked.add(treeId);
     }

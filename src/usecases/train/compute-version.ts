@@ -32,7 +32,11 @@ export async function computeVersion(input: VersionInput, signal: AbortSignal): 
   const seed = seedFrom('update', batch.seed, batch.ordinal);
   const updated = await backend.update(
     {
-      ...{ checkpoint, reference, rows, settings: withEstimator(settings, batch.estimator), seed },
+      checkpoint,
+      reference,
+      rows,
+      settings: withEstimator(settings, batch.estimator),
+      seed,
       ...(logProbs === undefined ? {} : { logProbs }),
     },
     signal,

@@ -45,7 +45,8 @@ export async function declarePolicy(world: World, policyId: string, declaration:
   const difference = recorded && findDifference(recorded, wanted, declaration);
   if (difference)
     return {
-      ...{ kind: 'refused', code: 'declared-otherwise' },
+      kind: 'refused',
+      code: 'declared-otherwise',
       message: `the policy ${policyId} is declared with another ${difference}`,
       remedy: 'repeat that declaration, or name another policy: all batches of one policy are planned and trained alike',
     };
@@ -96,7 +97,9 @@ function findDifference(recorded: LineageRecord, wanted: DataOf<'TrainingDeclare
   const known = withoutBackend(recorded.trainer);
   const both = known.settings === undefined && canonicalJson(minimal) === canonicalJson(known);
   const parts = ({ estimator, rules, seed }: Pick<LineageRecord, 'estimator' | 'rules' | 'seed'>, trainer: object) => ({
-    ...{ estimator, rules, seed },
+    estimator,
+    rules,
+    seed,
     ...trainer,
   });
   return firstDifference(parts(recorded, known), parts(wanted, both ? known : withoutBackend(wanted.trainer)));

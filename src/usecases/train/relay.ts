@@ -10,7 +10,9 @@ export async function relay(platform: Platform, logger: Logger): Promise<Running
   const { database, log, directUrl: databaseUrl } = platform;
   const service = openLeaseService(platform);
   return runRelay({
-    ...{ db: database.db, log, databaseUrl },
+    db: database.db,
+    log,
+    databaseUrl,
     beforePass: async () => {
       try {
         const ended = await service.expire();

@@ -42,7 +42,10 @@ describe('readReleasedChats', () => {
   test('each example is read with its replies, their answers and whether they are trained on', async () => {
     expect(await reading(lines(row, { ...row, metadata: { ...metadata, kind: 'good' } }))).toEqual([
       {
-        ...{ line: 1, kind: 'revision', alias: '7', firstObservation: 'opening' },
+        line: 1,
+        kind: 'revision',
+        alias: '7',
+        firstObservation: 'opening',
         turns: [
           { response: 'Action: wrong', observation: 'seen', loss: false },
           { response: 'Action: right', observation: null, loss: true },

@@ -161,13 +161,11 @@ async function planCollection(kind: EnvironmentKind, plan: TrainPlan, surveys: s
       .flat()
       .slice(0, wanted)
       .map(({ alias }) => ({ alias, rollouts: plan.groupSize, branching: 'root' })),
-    ...{
-      taskSeed: plan.taskSeed,
-      policy: actingPolicy(plan),
-      temperature: plan.temperature,
-      maxSteps: plan.maxSteps,
-      search: null,
-    },
+    taskSeed: plan.taskSeed,
+    policy: actingPolicy(plan),
+    temperature: plan.temperature,
+    maxSteps: plan.maxSteps,
+    search: null,
     ...(prompt ? { prompt } : {}),
     training: { policyId, channel: 'train', mode, maxStaleness: mode === 'strict' ? 0 : maxStaleness, untilVersion: updates },
   };

@@ -36,13 +36,11 @@ export async function evaluateVersions(
     const runId = derivedId('train evaluation', policyId, version);
     const { result, collected } = await evaluate(platform, {
       runId,
-      ...{
-        name: `evaluate ${policyId} ${version}`,
-        seed: seedFrom('train evaluation', plan.seed),
-        concurrency,
-        signal,
-        mode: 'resume',
-      },
+      name: `evaluate ${policyId} ${version}`,
+      seed: seedFrom('train evaluation', plan.seed),
+      concurrency,
+      signal,
+      mode: 'resume',
       // one that was begun before is gone on with as it was planned then
       plan: (await plannedBefore(platform, runId)) ?? evaluationOf(plan, evaluation, aliases, version),
     });
@@ -68,7 +66,12 @@ function evaluationOf(
   const { environment, policyId, taskSeed, temperature, maxSteps } = plan;
   const prompt = promptOf(plan);
   return {
-    ...{ environment, taskSeed, temperature, maxSteps, policy: actingPolicy(plan, version), search: null },
+    environment,
+    taskSeed,
+    temperature,
+    maxSteps,
+    policy: actingPolicy(plan, version),
+    search: null,
     tasks: aliases.map((alias) => ({ alias, rollouts, branching: 'root' })),
     ...(prompt ? { prompt } : {}),
     evaluation: { split, recoverFrom: null, resamples: 1_000, trained: null },

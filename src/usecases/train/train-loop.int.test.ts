@@ -35,16 +35,31 @@ async function given(policyId: string, batches = 1, restore: (event: Envelope) =
 }
 
 const rowOf = (reward: number): StepRow => ({
-  ...{ groupId: 'group', rolloutId: 'rollout', step: 0, candidates: ['wait', 'inventory'], temperature: 1, stateHash: null },
+  groupId: 'group',
+  rolloutId: 'rollout',
+  step: 0,
+  candidates: ['wait', 'inventory'],
+  temperature: 1,
+  stateHash: null,
   situation: { goal: 'craft', firstObservation: 'You see a table.', history: [] },
-  ...{ tokens: { ids: [1], logProbs: null }, reward, action: 'inventory', observation: 'seen', end: 'terminated', version: 0 },
+  tokens: { ids: [1], logProbs: null },
+  reward,
+  action: 'inventory',
+  observation: 'seen',
+  end: 'terminated',
+  version: 0,
 });
 
 function train(policyId: string, backend: Backend, rows: readonly StepRow[]) {
   const troubles: Trouble[] = [];
   const done = trainLoop(
     {
-      ...{ policyId, consumer: 'trainer', service: openLeaseService(platform), blobs: platform.blobs, backend, updates: 1 },
+      policyId,
+      consumer: 'trainer',
+      service: openLeaseService(platform),
+      blobs: platform.blobs,
+      backend,
+      updates: 1,
       settings: LINEAR_SETTINGS.ppo,
       readRows: async () => ({ rows, rewardsAt: '' }),
       onTrouble: (trouble) => troubles.push(trouble),
@@ -101,8 +116,14 @@ describe('batches with contradictory rows', () => {
     const troubles: Trouble[] = [];
     const done = await trainLoop(
       {
-        ...{ policyId: 'broken', consumer: 'trainer', service: openLeaseService(platform), blobs: platform.blobs, updates: 1 },
-        ...{ backend: linearBackend(), settings: LINEAR_SETTINGS.grpo, onTrouble: (trouble) => troubles.push(trouble) },
+        policyId: 'broken',
+        consumer: 'trainer',
+        service: openLeaseService(platform),
+        blobs: platform.blobs,
+        updates: 1,
+        backend: linearBackend(),
+        settings: LINEAR_SETTINGS.grpo,
+        onTrouble: (trouble) => troubles.push(trouble),
         readRows: async ({ batchId }) => {
           await readBatchRows(db, platform.blobs, batchId);
           return { rows: [rowOf(1)] }; // the recorded tokens are no places among candidates

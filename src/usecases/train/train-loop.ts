@@ -180,17 +180,15 @@ async function makeVersion(options: TrainLoopOptions, lease: Lease, signal: Abor
   const { leaseId, fence, base, lineageId } = lease;
   const version = base.version + 1;
   const made: AckRequest = {
-    ...{
-      leaseId,
-      fence,
-      version,
-      backend: backend.name,
-      weights: updated.weights,
-      kept,
-      loss: updated.loss,
-      metrics: updated.metrics,
-    },
-    ...{ checkpointId: checkpointIdOf(lineageId, version, updated.weights) },
+    leaseId,
+    fence,
+    version,
+    backend: backend.name,
+    weights: updated.weights,
+    kept,
+    loss: updated.loss,
+    metrics: updated.metrics,
+    checkpointId: checkpointIdOf(lineageId, version, updated.weights),
     estimator: updated.estimator,
     ...(rewardsAt === undefined ? {} : { rewardsAt }),
   };

@@ -57,9 +57,15 @@ export function rulesOf(plan: TrainPlan): PlanRules {
     maxStaleness: plan.mode === 'strict' ? 0 : plan.maxStaleness,
     // a correction compares with the log-probs that samples were drawn with
     offPolicy: plan.settings.correction === undefined ? 'any' : 'log-probs',
-    ...{ metric: METRIC, unscored: 'reject', zeroVariance: plan.zeroVariance, band: null },
+    metric: METRIC,
+    unscored: 'reject',
+    zeroVariance: plan.zeroVariance,
+    band: null,
     rewards: plan.rewards ?? { [METRIC]: 1 },
-    ...{ truncated: 'keep', maxTokens: null, layout: 'step', tokenBudget: 1_000_000 },
+    truncated: 'keep',
+    maxTokens: null,
+    layout: 'step',
+    tokenBudget: 1_000_000,
   };
 }
 
@@ -90,7 +96,10 @@ export function promptOf({ declaration, environment }: TrainPlan): PromptPlan | 
 export function planOfDeclaration(declaration: Declaration) {
   const { groupsPerBatch, zeroVariance, rewards, maxStaleness } = planRulesOf(declaration);
   return {
-    ...{ declaration, groupsPerBatch, zeroVariance, groupSize: declaration.groupSize ?? 8 },
+    declaration,
+    groupsPerBatch,
+    zeroVariance,
+    groupSize: declaration.groupSize ?? 8,
     ...(rewards === undefined ? {} : { rewards }),
     mode: maxStaleness === 0 ? ('strict' as const) : ('bounded' as const),
     maxStaleness: Math.min(maxStaleness ?? FARTHEST, FARTHEST),

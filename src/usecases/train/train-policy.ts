@@ -66,14 +66,12 @@ async function trainFromRecord(platform: Platform, training: PolicyTraining): Pr
     let seen = notices.count; // as it was before the service was asked: what moved since wakes at once
     return await trainLoop(
       {
-        ...{
-          policyId,
-          consumer: training.consumer,
-          service: openLeaseService(platform),
-          blobs,
-          backend,
-          settings: plan.data.settings,
-        },
+        policyId,
+        consumer: training.consumer,
+        service: openLeaseService(platform),
+        blobs,
+        backend,
+        settings: plan.data.settings,
         ...(plan.data.backend === 'torch' && plan.data.torch.newLogProbs !== 'skipped' ? { logProbs: 'after' as const } : {}),
         ...(training.ttlMs === undefined ? {} : { ttlMs: training.ttlMs }),
         ...(untilVersion === null ? {} : { updates: Math.max(0, untilVersion - (lineage.newestVersion ?? 0)) }),

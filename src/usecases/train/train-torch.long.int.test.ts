@@ -101,9 +101,18 @@ const trainer = trainerPlan.parse({
       const { log, blobs, config } = platform;
       const appender = appenderAs('test', { log, blobs });
       const rules = {
-        ...{ groupsPerBatch: GROUPS, group: { kind: 'all' as const }, maxStaleness: 1, offPolicy: 'any' as const },
-        ...{ metric: 'environment', unscored: 'reject' as const, zeroVariance: 'keep' as const, band: null },
-        ...{ truncated: 'keep' as const, maxTokens: null, layout: 'step' as const, tokenBudget: 100_000 },
+        groupsPerBatch: GROUPS,
+        group: { kind: 'all' as const },
+        maxStaleness: 1,
+        offPolicy: 'any' as const,
+        metric: 'environment',
+        unscored: 'reject' as const,
+        zeroVariance: 'keep' as const,
+        band: null,
+        truncated: 'keep' as const,
+        maxTokens: null,
+        layout: 'step' as const,
+        tokenBudget: 100_000,
       };
       await declareTraining(appender, { policyId, estimator: { name: 'grpo', options: {} }, rules, seed: 1, trainer });
       const backend = await openBackend(trainer, config, signal);
@@ -122,12 +131,20 @@ const trainer = trainerPlan.parse({
 
     async function collectVersion(baseUrl: string, policyVersion: number): Promise<void> {
       await collect(platform, {
-        ...{ runId: newId(), name: 'echo', seed: policyVersion, concurrency: 2, mode: 'new', signal },
+        runId: newId(),
+        name: 'echo',
+        seed: policyVersion,
+        concurrency: 2,
+        mode: 'new',
+        signal,
         plan: {
           environment: 'echo',
           tasks: ['1', '2', '3'].map((alias) => ({ alias, rollouts: MEMBERS, branching: 'root' })),
           policy: JSON.stringify({ kind: 'openai', baseUrl, model: policyId, policyId, policyVersion, maxTokens: 2 }),
-          ...{ taskSeed: 0, temperature: 1, maxSteps: 1, search: null },
+          taskSeed: 0,
+          temperature: 1,
+          maxSteps: 1,
+          search: null,
           training: { policyId, channel: 'train', mode: 'bounded', maxStaleness: 1, untilVersion: null },
         },
       });

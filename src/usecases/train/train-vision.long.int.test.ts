@@ -37,7 +37,10 @@ const UPDATES = 2;
 
 const inImages: PromptPlan = {
   template: { name: 'textcraft', version: TEMPLATE_VERSIONS.textcraft },
-  ...{ mode: 'image', historyLength: 50, invalidPenalty: 0.1, compression: null },
+  mode: 'image',
+  historyLength: 50,
+  invalidPenalty: 0.1,
+  compression: null,
   image: { profile: 'crisp', vision: 'qwen2.5-vl', emptyHistory: 'no-image' },
 };
 
@@ -79,7 +82,10 @@ const inImages: PromptPlan = {
           if (version === 0) await expectSameLogProbs(decodeTorchCheckpoint(first).checkpoint);
           const troubles: string[] = [];
           await trainPolicy(platform, {
-            ...{ policyId, consumer: 'test', untilVersion: version + 1, signal },
+            policyId,
+            consumer: 'test',
+            untilVersion: version + 1,
+            signal,
             onTrouble: ({ reason }) => troubles.push(reason),
           });
           expect(troubles).toEqual([]);
@@ -143,9 +149,18 @@ const inImages: PromptPlan = {
       const { log, blobs, config } = platform;
       const appender = appenderAs('test', { log, blobs });
       const rules = {
-        ...{ groupsPerBatch: 2, group: { kind: 'all' as const }, maxStaleness: 0, offPolicy: 'any' as const },
-        ...{ metric: 'environment', unscored: 'reject' as const, zeroVariance: 'keep' as const, band: null },
-        ...{ truncated: 'keep' as const, maxTokens: null, layout: 'step' as const, tokenBudget: 100_000 },
+        groupsPerBatch: 2,
+        group: { kind: 'all' as const },
+        maxStaleness: 0,
+        offPolicy: 'any' as const,
+        metric: 'environment',
+        unscored: 'reject' as const,
+        zeroVariance: 'keep' as const,
+        band: null,
+        truncated: 'keep' as const,
+        maxTokens: null,
+        layout: 'step' as const,
+        tokenBudget: 100_000,
       };
       await declareTraining(appender, { policyId, estimator: { name: 'grpo', options: {} }, rules, seed: 1, trainer });
       const backend = await openBackend(trainer, config, signal);
@@ -164,12 +179,21 @@ const inImages: PromptPlan = {
 
     async function collectVersion(version: number): Promise<void> {
       await collect(platform, {
-        ...{ runId: newId(), name: 'sees', seed: version, concurrency: 2, mode: 'new', signal },
+        runId: newId(),
+        name: 'sees',
+        seed: version,
+        concurrency: 2,
+        mode: 'new',
+        signal,
         plan: {
           environment: 'textcraft',
           tasks: ['45', '46'].map((alias) => ({ alias, rollouts: 2, branching: 'root' })),
           policy: `live:${policyId}`,
-          ...{ taskSeed: 0, temperature: 1, maxSteps: 3, search: null, prompt: inImages },
+          taskSeed: 0,
+          temperature: 1,
+          maxSteps: 3,
+          search: null,
+          prompt: inImages,
           training: { policyId, channel: 'train', mode: 'strict', maxStaleness: 0, untilVersion: null },
         },
       });

@@ -95,7 +95,8 @@ async function collectAndTrain(
       },
       async (signal) => {
         const ended = await collectWithRetry(platform, {
-          ...{ ...run, signal },
+          ...run,
+          signal,
           concurrency: training.concurrency,
           ...(training.onCollect ? { progress: training.onCollect } : {}),
           onFault: (error) => training.logger.warn('collecting waits', { error }),
@@ -112,7 +113,10 @@ async function collectAndTrain(
       async (signal) => {
         if (isOwn(backendOf(training.plan)))
           await trainPolicy(platform, {
-            ...{ policyId, consumer: 'espalier train', untilVersion: updates, signal },
+            policyId,
+            consumer: 'espalier train',
+            untilVersion: updates,
+            signal,
             ...(training.onUpdate ? { onUpdate: training.onUpdate } : {}),
             ...(training.onTrouble ? { onTrouble: training.onTrouble } : {}),
             onFault: (error) => training.logger.warn('training waits', { error }),

@@ -78,8 +78,17 @@ slowTest('ids of events that another stream has taken change no export, verdict,
   expect(await db.selectFrom('quarantine').select(['projection', 'reason']).execute()).toEqual([]);
   const out = join(folder, 'all.jsonl');
   await exportTrajectories({
-    ...{ db, blobs, query: everyTrajectory, format: { kind: 'jsonl', scope: 'trajectories' }, out, codeVersion: 'test' },
-    ...{ existing: 'refuse', empty: 'refuse', waitMs: 10_000, signal, onProgress: () => undefined },
+    db,
+    blobs,
+    query: everyTrajectory,
+    format: { kind: 'jsonl', scope: 'trajectories' },
+    out,
+    codeVersion: 'test',
+    existing: 'refuse',
+    empty: 'refuse',
+    waitMs: 10_000,
+    signal,
+    onProgress: () => undefined,
   });
   const written = (await readFile(out, 'utf8')).trimEnd().split('\n').slice(1, -1);
   const types = written.map((line) => (JSON.parse(line) as Envelope).type);

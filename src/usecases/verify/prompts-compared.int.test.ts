@@ -18,11 +18,19 @@ let steps: readonly { readonly stepId: string; readonly sha256: string }[];
 beforeAll(async () => {
   server = await startOpenAiServer({ reply: ({ messages }) => `Thought: turn ${messages.length}\nAction: inventory` });
   await collect(platform, {
-    ...{ runId, name: 'compared', seed: 1, concurrency: 1, signal, mode: 'new' },
+    runId,
+    name: 'compared',
+    seed: 1,
+    concurrency: 1,
+    signal,
+    mode: 'new',
     plan: {
       environment: 'textcraft',
       tasks: [{ alias: '0', rollouts: 1, branching: 'root' as const }],
-      ...{ taskSeed: 0, temperature: 1, maxSteps: STEPS, search: null },
+      taskSeed: 0,
+      temperature: 1,
+      maxSteps: STEPS,
+      search: null,
       policy: JSON.stringify({ kind: 'openai', baseUrl: server.url, model: 'stand-in' }),
     },
   });

@@ -23,8 +23,10 @@ const release: DataOf<'DatasetReleased'> = {
   parameters: { data: 'good', gates: { maxPerTask: null }, general: null, metadata: 'include', span: 'reply' },
 };
 const manifest = {
-  ...{ schema: 'espalier-rows-manifest/1', format: { kind: 'trl', metadata: 'include', span: 'reply' } },
-  ...{ parameters: { data: 'good', gates: { maxPerTask: null } }, general: null },
+  schema: 'espalier-rows-manifest/1',
+  format: { kind: 'trl', metadata: 'include', span: 'reply' },
+  parameters: { data: 'good', gates: { maxPerTask: null } },
+  general: null,
   ...shared,
 } satisfies { readonly [Field in keyof RowManifest]: unknown };
 const textOf = (value: object) => `${JSON.stringify(value, null, 2)}\n`;

@@ -102,7 +102,8 @@ async function linkTouched(
       first: versions.map((each) => ({ id: versionId(each), text: versionId(each) })),
     },
     {
-      ...{ relation: 'evaluations', total: touched.evaluationsTotal },
+      relation: 'evaluations',
+      total: touched.evaluationsTotal,
       first: evaluations.map((each) => ({
         id: each.runId,
         text: `of ${versionId(each)}, mean return ${decimal(each.meanReturn)}`,

@@ -27,7 +27,11 @@ export function Lengths({ run, search }: { readonly run: string; readonly search
           ? []
           : [
               {
-                ...{ id, x: stepCount + beside(at), steps: stepCount, y: earned, series: success ? 'success' : (outcome ?? '') },
+                id,
+                x: stepCount + beside(at),
+                steps: stepCount,
+                y: earned,
+                series: success ? 'success' : (outcome ?? ''),
                 title: `rollout ${ordinal}: ${stepCount} actions, return ${decimal(earned)}, ${success ? 'success' : outcome}`,
               },
             ],

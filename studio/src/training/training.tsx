@@ -153,7 +153,8 @@ function Curves({ policy, beside }: { readonly policy: Policy; readonly beside: 
     () =>
       curvesOf(
         policies.map(({ id, versions }) => ({
-          ...{ id, versions: versions.nodes },
+          id,
+          versions: versions.nodes,
           outcomes: found.find((each) => each.id === id)?.versions.nodes ?? [],
         })),
       ),

@@ -41,8 +41,13 @@ export function tokenRows({ tokens, tokenTexts, estimate }: Sampled, again: Agai
     const logProb = logProbs?.[place] ?? null;
     if (trained) sampled++;
     return {
-      ...{ place, id, trained, text: tokenTexts?.[place] ?? null },
-      ...{ logProb, newLogProb, change: newLogProb === null || logProb === null ? null : newLogProb - logProb },
+      place,
+      id,
+      trained,
+      text: tokenTexts?.[place] ?? null,
+      logProb,
+      newLogProb,
+      change: newLogProb === null || logProb === null ? null : newLogProb - logProb,
       entropy: entropies?.[place] ?? only?.before?.entropy ?? null,
       advantage: trained ? (own ?? estimate?.advantage ?? null) : null,
     };

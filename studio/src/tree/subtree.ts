@@ -42,7 +42,10 @@ export function subtreeOf(node: Branching, rollouts: readonly Ended[]): Subtree 
   const through = rollouts.filter(({ leafId }) => leafId !== null && ids.has(leafId));
   const returns = through.flatMap((rollout) => rollout.return ?? []);
   return {
-    ...{ steps: ids.size - node.chain.length, leaves, depth: deepest, rollouts: through.length },
+    steps: ids.size - node.chain.length,
+    leaves,
+    depth: deepest,
+    rollouts: through.length,
     judged: through.filter(({ success }) => success !== null).length,
     successes: through.filter(({ success }) => success === true).length,
     meanReturn: returns.length === 0 ? null : returns.reduce((sum, each) => sum + each, 0) / returns.length,

@@ -45,11 +45,20 @@ function rowsAt(batch: EstimatorBatch, places: readonly number[]): EstimatorBatc
   const pick = <T>(column: ArrayLike<T>): T[] => places.map((row) => column[row] as T); // places are rows of the batch
   const maybe = <T>(column: ArrayLike<T> | null) => (column === null ? null : pick(column));
   return {
-    ...{ rewards: pick(batch.rewards), masks: pick(batch.masks), groups: pick(batch.groups), steps: pick(batch.steps) },
-    ...{ trajectories: pick(batch.trajectories), values: maybe(batch.values), bootstraps: maybe(batch.bootstraps) },
-    ...{ anchors: maybe(batch.anchors), stepRewards: maybe(batch.stepRewards), greedyScores: maybe(batch.greedyScores) },
+    rewards: pick(batch.rewards),
+    masks: pick(batch.masks),
+    groups: pick(batch.groups),
+    steps: pick(batch.steps),
+    trajectories: pick(batch.trajectories),
+    values: maybe(batch.values),
+    bootstraps: maybe(batch.bootstraps),
+    anchors: maybe(batch.anchors),
+    stepRewards: maybe(batch.stepRewards),
+    greedyScores: maybe(batch.greedyScores),
     stepParts: batch.stepParts?.map((part) => ({ ...part, values: pick(part.values) })) ?? null,
-    ...{ oldLogProbs: maybe(batch.oldLogProbs), squaredProbs: maybe(batch.squaredProbs), rolloutWeights: null },
+    oldLogProbs: maybe(batch.oldLogProbs),
+    squaredProbs: maybe(batch.squaredProbs),
+    rolloutWeights: null,
   };
 }
 

@@ -28,7 +28,8 @@ export function correctRollouts(input: RolloutLogProbs, { weights, rejection }: 
     masks: rejected?.masks ?? input.masks,
     weights: weighed?.weights ?? null,
     metrics: {
-      ...{ rolloutK1: k1, rolloutK3: k3 },
+      rolloutK1: k1,
+      rolloutK3: k3,
       ...(weighed && { rolloutSampleShare: weighed.effectiveSampleShare, rolloutCutShare: weighed.cutShare }),
       ...(rejected && { rolloutRejectedTokens: rejected.rejectedTokens, rolloutRejectedRows: rejected.rejectedRows }),
     },

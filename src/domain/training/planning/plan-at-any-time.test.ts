@@ -42,9 +42,19 @@ const pool = fc
         const version = Math.max(0, Math.floor((begun + finishedMs) / 40) - lag);
         return {
           ...facts,
-          ...{ rolloutId: `${i}.${ordinal}`, ordinal, steps: 1, sampledTokens: 10, contextTokens: 30, rowTokens: 50 },
-          ...{ oldestVersion: version, newestVersion: version, policies: ['p'], withoutAnchor: 0, rejected: null },
-          ...{ scores: { environment: score }, finishedMs: begun + finishedMs },
+          rolloutId: `${i}.${ordinal}`,
+          ordinal,
+          steps: 1,
+          sampledTokens: 10,
+          contextTokens: 30,
+          rowTokens: 50,
+          oldestVersion: version,
+          newestVersion: version,
+          policies: ['p'],
+          withoutAnchor: 0,
+          rejected: null,
+          scores: { environment: score },
+          finishedMs: begun + finishedMs,
           scoredMs: scored === null ? null : begun + finishedMs + scored,
         };
       });
@@ -100,15 +110,18 @@ function live(
   if (chosen.kind === 'refused') throw new Error(chosen.reason);
   const { readiness } = chosen.estimator;
   const rules: PlanRules = {
-    ...{
-      groupsPerBatch: 2,
-      group: { kind: 'all' },
-      maxStaleness: 0,
-      offPolicy: 'any',
-      metric: 'environment',
-      unscored: 'reject',
-    },
-    ...{ zeroVariance: 'reject', band: null, truncated: 'keep', maxTokens: null, layout: 'verl', tokenBudget: 1_000 },
+    groupsPerBatch: 2,
+    group: { kind: 'all' },
+    maxStaleness: 0,
+    offPolicy: 'any',
+    metric: 'environment',
+    unscored: 'reject',
+    zeroVariance: 'reject',
+    band: null,
+    truncated: 'keep',
+    maxTokens: null,
+    layout: 'verl',
+    tokenBudget: 1_000,
     ...overrides,
   };
   const ends = new Map<string, Rejection | 'batch'>();

@@ -6,16 +6,18 @@ import type { LineageState, PoolGroup, PoolSample } from './pool.ts';
 import type { Rejection } from './rejection.ts';
 
 const RULES: PlanRules = {
-  ...{ groupsPerBatch: 2, group: { kind: 'all' }, maxStaleness: 0, offPolicy: 'any', metric: 'environment' },
-  ...{
-    unscored: 'reject',
-    zeroVariance: 'reject',
-    band: null,
-    truncated: 'keep',
-    maxTokens: null,
-    layout: 'verl',
-    tokenBudget: 1_000,
-  },
+  groupsPerBatch: 2,
+  group: { kind: 'all' },
+  maxStaleness: 0,
+  offPolicy: 'any',
+  metric: 'environment',
+  unscored: 'reject',
+  zeroVariance: 'reject',
+  band: null,
+  truncated: 'keep',
+  maxTokens: null,
+  layout: 'verl',
+  tokenBudget: 1_000,
 };
 const STATE: LineageState = { policyId: 'p', newestVersion: 0, planned: 0, trained: 0, abandoned: 0 };
 
@@ -27,9 +29,23 @@ function readinessOf(name: string) {
 
 function sample(rolloutId: string, ordinal: number, score: number, overrides: Partial<PoolSample> = {}): PoolSample {
   return {
-    ...{ rolloutId, ordinal, outcome: 'terminated', steps: 1, sampledTokens: 10, contextTokens: 30, rowTokens: 50 },
-    ...{ oldestVersion: 0, newestVersion: 0, policies: ['p'], withoutLogProbs: 0, withoutAnchor: 0 },
-    ...{ scores: { environment: score }, finishedMs: 0, scoredMs: 0, recordFault: null, rejected: null },
+    rolloutId,
+    ordinal,
+    outcome: 'terminated',
+    steps: 1,
+    sampledTokens: 10,
+    contextTokens: 30,
+    rowTokens: 50,
+    oldestVersion: 0,
+    newestVersion: 0,
+    policies: ['p'],
+    withoutLogProbs: 0,
+    withoutAnchor: 0,
+    scores: { environment: score },
+    finishedMs: 0,
+    scoredMs: 0,
+    recordFault: null,
+    rejected: null,
     ...overrides,
   };
 }

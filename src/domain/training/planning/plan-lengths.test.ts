@@ -7,10 +7,23 @@ import type { PoolGroup } from './pool.ts';
 /** A group of one finished rollout of so many steps, ten sampled tokens each. */
 function group(treeId: string, steps: number): PoolGroup {
   const sample = {
-    ...{ rolloutId: `${treeId}0`, ordinal: 0, outcome: 'terminated' as const, steps, sampledTokens: 10 * steps },
-    ...{ contextTokens: 30, rowTokens: 50, oldestVersion: 0, newestVersion: 0, policies: ['p'] },
-    ...{ withoutLogProbs: 0, withoutAnchor: 0, scores: { environment: 1 }, rejected: null },
-    ...{ finishedMs: 0, scoredMs: 0, recordFault: null },
+    rolloutId: `${treeId}0`,
+    ordinal: 0,
+    outcome: 'terminated' as const,
+    steps,
+    sampledTokens: 10 * steps,
+    contextTokens: 30,
+    rowTokens: 50,
+    oldestVersion: 0,
+    newestVersion: 0,
+    policies: ['p'],
+    withoutLogProbs: 0,
+    withoutAnchor: 0,
+    scores: { environment: 1 },
+    rejected: null,
+    finishedMs: 0,
+    scoredMs: 0,
+    recordFault: null,
   };
   return { treeId, closedMs: 0, taken: false, planned: 1, samples: [sample], greedyMs: null };
 }

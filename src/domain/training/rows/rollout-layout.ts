@@ -53,7 +53,10 @@ export function layOutRollout(prompt: readonly number[], turns: readonly LayoutT
   const actionMask = new Uint8Array(widths.response);
   actionMask.set(actions.slice(0, widths.response));
   return {
-    ...{ prompts, responses, attentionMask, actionMask },
+    prompts,
+    responses,
+    attentionMask,
+    actionMask,
     inputIds,
     positionIds: positionIds(attentionMask, 'zero'),
     responseMask: attentionMask.slice(widths.prompt),

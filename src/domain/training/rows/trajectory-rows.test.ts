@@ -126,14 +126,17 @@ describe('rows of random conversations with drift at random places', () => {
 const step = (sampled: readonly number[], part: Partial<TokenStep> = {}): TokenStep => ({
   promptIds: null,
   tokens: { ids: Int32Array.from(sampled), mask: new Uint8Array(sampled.length).fill(1), logProbs: null },
-  ...{ spans: [], reward: 0 },
+  spans: [],
+  reward: 0,
   ...part,
 });
 
 describe('steps without ids', () => {
   test('a step that sampled nothing is named, and so is one whose observation nobody tokenised', () => {
     expect(trajectoryRows([step([1], { promptIds: Int32Array.of(0) }), step([2], { tokens: null })], 0)).toEqual({
-      ...{ kind: 'missing', step: 1, what: 'sampled' },
+      kind: 'missing',
+      step: 1,
+      what: 'sampled',
     });
     expect(trajectoryRows([step([1]), step([2])], 0)).toEqual({ kind: 'missing', step: 0, what: 'observation' });
   });
@@ -145,7 +148,13 @@ describe('steps without ids', () => {
     const [row, ...more] = rowsOf([shown, step([2])], 1);
     expect(more).toEqual([]);
     expect({ ...row, ids: [...(row?.ids ?? [])], mask: [...(row?.mask ?? [])], scores: [...(row?.scores ?? [])] }).toMatchObject({
-      ...{ from: 0, to: 2, promptIds: null, ids: [1, 8, 2], mask: [1, 0, 1], scores: [0, 0, 1], ends: [0, 2] },
+      from: 0,
+      to: 2,
+      promptIds: null,
+      ids: [1, 8, 2],
+      mask: [1, 0, 1],
+      scores: [0, 0, 1],
+      ends: [0, 2],
       logProbs: null, // the second step has none: no zeros in their place
     });
   });

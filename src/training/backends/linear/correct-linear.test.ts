@@ -16,11 +16,19 @@ const UNIFORM = Math.log(1 / CANDIDATES.length); // of the first weights
 function rowsOf(recorded: readonly [number | null, number | null], rewards = [1, 0]): readonly StepRow[] {
   return recorded.map(
     (logProb, chosen): StepRow => ({
-      ...{ groupId: 'g', rolloutId: `r${chosen}`, step: 0, temperature: 1, version: 0, candidates: CANDIDATES, stateHash: null },
+      groupId: 'g',
+      rolloutId: `r${chosen}`,
+      step: 0,
+      temperature: 1,
+      version: 0,
+      candidates: CANDIDATES,
+      stateHash: null,
       situation: { goal: 'craft stick', firstObservation: 'Goal: craft stick.', history: [] },
       tokens: { ids: [chosen], logProbs: logProb === null ? null : [logProb] },
       reward: rewards[chosen] ?? 0,
-      ...{ action: CANDIDATES[chosen] ?? '', observation: 'seen', end: 'terminated' },
+      action: CANDIDATES[chosen] ?? '',
+      observation: 'seen',
+      end: 'terminated',
     }),
   );
 }
@@ -28,7 +36,12 @@ function rowsOf(recorded: readonly [number | null, number | null], rewards = [1,
 function settingsOf(more: Readonly<Record<string, unknown>> = {}): TrainingSettings {
   return trainingSettings.parse({
     objective: { kind: 'policy-gradient', estimator: { name: 'grpo', options: {} }, loss: { name: 'dual_clip', options: {} } },
-    ...{ optimiser: 'sgd', learningRate: 0.01, clipNorm: 1_000, epochs: 1, miniBatch: 10, ...more },
+    optimiser: 'sgd',
+    learningRate: 0.01,
+    clipNorm: 1_000,
+    epochs: 1,
+    miniBatch: 10,
+    ...more,
   });
 }
 

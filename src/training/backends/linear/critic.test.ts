@@ -10,8 +10,19 @@ const CANDIDATES = ['<search>Ada Lum employer</search>', '<search>Ada Lum owner<
 const AFTER = ['<search>Borg Mills owner</search>', ...CANDIDATES];
 const SITUATION = { goal: GOAL, firstObservation: GOAL, history: [] };
 const ROW: StepRow = {
-  ...{ groupId: 'g', rolloutId: 'r', step: 0, situation: SITUATION, candidates: CANDIDATES, tokens: null, temperature: 1 },
-  ...{ reward: 0, stateHash: null, action: CANDIDATES[0] ?? '', end: 'truncated', version: 0, after: AFTER },
+  groupId: 'g',
+  rolloutId: 'r',
+  step: 0,
+  situation: SITUATION,
+  candidates: CANDIDATES,
+  tokens: null,
+  temperature: 1,
+  reward: 0,
+  stateHash: null,
+  action: CANDIDATES[0] ?? '',
+  end: 'truncated',
+  version: 0,
+  after: AFTER,
   observation: '<information>Doc 1: Ada Lum has the employer Borg Mills.</information>',
 };
 const END = { ...SITUATION, history: [{ action: ROW.action, observation: ROW.observation }] };

@@ -63,8 +63,10 @@ export async function followGradient(lesson: Lesson): Promise<Trained | Refused>
   return {
     kind: 'learned',
     after: {
-      ...{ policy: { ...from.policy, values: actor.values }, policyMoments: actor.moments },
-      ...{ critic: critic?.critic ?? from.critic, criticMoments: critic?.criticMoments ?? from.criticMoments },
+      policy: { ...from.policy, values: actor.values },
+      policyMoments: actor.moments,
+      critic: critic?.critic ?? from.critic,
+      criticMoments: critic?.criticMoments ?? from.criticMoments,
       klCoefficient: prepared.klCoefficient,
     },
     estimator: recorded(estimator.estimator),
@@ -85,7 +87,8 @@ async function updateActor(lesson: Lesson, policyLoss: ConfiguredPolicyLoss, pre
   const kl = settings.kl?.in === 'reward' ? null : settings.kl; // in the reward it is no part of the loss
   const aggregation = {
     ...TOKEN_MEAN,
-    ...{ mode: settings.aggregation ?? TOKEN_MEAN.mode, lossScale: settings.lossScale ?? TOKEN_MEAN.lossScale },
+    mode: settings.aggregation ?? TOKEN_MEAN.mode,
+    lossScale: settings.lossScale ?? TOKEN_MEAN.lossScale,
   };
   let [values, moments] = [from.policy.values, from.policyMoments];
   const sums = new Map<string, number>();

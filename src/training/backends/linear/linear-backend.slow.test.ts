@@ -22,19 +22,19 @@ function rowsOf(changes: Partial<StepRow> = {}): readonly StepRow[] {
     const chosen = rollout % 4 < 2 ? 1 : 2 + (rollout % 3);
     const history = step === 0 ? [] : [{ action: 'inventory', observation: 'Inventory: empty' }];
     return {
-      ...{
-        groupId: `group-${group}`,
-        rolloutId: `rollout-${rollout}`,
-        step,
-        candidates,
-        temperature: 1,
-        stateHash: null,
-        version: 0,
-      },
+      groupId: `group-${group}`,
+      rolloutId: `rollout-${rollout}`,
+      step,
+      candidates,
+      temperature: 1,
+      stateHash: null,
+      version: 0,
       situation: { goal: request.goal, firstObservation: request.firstObservation, history },
       tokens: { ids: [chosen], logProbs: null },
       reward: step === 1 && chosen === 1 ? 1 : 0,
-      ...{ action: candidates[chosen] ?? '', observation: 'seen', end: step === 1 ? 'terminated' : 'none' },
+      action: candidates[chosen] ?? '',
+      observation: 'seen',
+      end: step === 1 ? 'terminated' : 'none',
       ...changes,
     };
   });
@@ -96,7 +96,9 @@ function forgetMoments(checkpoint: Uint8Array): Uint8Array {
 
 describe('behaviour cloning', () => {
   const settings: TrainingSettings = trainingSettings.parse({
-    ...{ objective: { kind: 'behaviour-cloning', least: 1 }, learningRate: 0.05, epochs: 3 },
+    objective: { kind: 'behaviour-cloning', least: 1 },
+    learningRate: 0.05,
+    epochs: 3,
   });
 
   test('cloning uses the rollouts that reached the return, and no others', async () => {

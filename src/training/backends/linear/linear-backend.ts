@@ -50,7 +50,11 @@ async function update(
   if (decisions.length === 0) return refused('the batch has no step');
   const learn = settings.objective.kind === 'behaviour-cloning' ? cloneSteps : followGradient;
   const learned = await learn({
-    ...{ from, decisions, settings, seed, signal },
+    from,
+    decisions,
+    settings,
+    seed,
+    signal,
     reference: reference && decodeWeights(reference).values,
     featuresOf: featureCache(),
   });

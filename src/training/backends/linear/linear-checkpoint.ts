@@ -22,8 +22,10 @@ const HEADER = 24;
 /** Makes the checkpoint before the first update: the uniform policy and a critic that expects nothing. */
 export function initialCheckpoint(): LinearCheckpoint {
   return {
-    ...{ policy: zeroWeights(), policyMoments: noMoments(FEATURE_BUCKETS) },
-    ...{ critic: new Float64Array(STATE_BUCKETS), criticMoments: noMoments(STATE_BUCKETS) },
+    policy: zeroWeights(),
+    policyMoments: noMoments(FEATURE_BUCKETS),
+    critic: new Float64Array(STATE_BUCKETS),
+    criticMoments: noMoments(STATE_BUCKETS),
     klCoefficient: null,
   };
 }

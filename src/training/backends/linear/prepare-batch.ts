@@ -87,14 +87,16 @@ export function prepareBatch(estimator: ConfiguredEstimator, batch: BatchToPrepa
 
   const assessed = assessSteps(estimator, decisions, {
     critic: estimator.readiness.columns.includes('values') ? from().critic : new Float64Array(),
-    ...{ choices, bootstrap: settings.critic.bootstrap },
+    choices,
+    bootstrap: settings.critic.bootstrap,
     rewards: penalised?.rewards ?? scores,
     rolloutWeights: corrected?.weights,
   });
   if (assessed.kind === 'refused') return assessed;
   return {
     kind: 'prepared',
-    ...{ choices, assessed },
+    choices,
+    assessed,
     masks: corrected?.masks ?? masks,
     weights: corrected?.weights ?? null,
     klCoefficient: penalised?.nextCoefficient ?? null,

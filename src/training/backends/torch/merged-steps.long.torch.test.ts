@@ -20,8 +20,17 @@ function rollout(group: string, name: string, reward: number, drifts = false): r
   return [0, 1, 2].map((step) => {
     const ids = [97 + step, 98 + reward, 100];
     const row: StepRow = {
-      ...{ groupId: group, rolloutId: name, step, reward: step === 2 ? reward : 0.1 * step, temperature: 1, version: 0 },
-      ...{ end: step === 2 ? 'terminated' : 'none', candidates: null, stateHash: null, action: '', observation: '' },
+      groupId: group,
+      rolloutId: name,
+      step,
+      reward: step === 2 ? reward : 0.1 * step,
+      temperature: 1,
+      version: 0,
+      end: step === 2 ? 'terminated' : 'none',
+      candidates: null,
+      stateHash: null,
+      action: '',
+      observation: '',
       situation: { goal: '', firstObservation: group, history: [] },
       chat: { messages: [{ role: 'user', content: group }], response: '', promptIds: prompt },
       tokens: { ids, logProbs: ids.map((_, t) => -5 - t / 4) },
@@ -35,7 +44,11 @@ const ROWS = [...rollout('a', 'r1', 1), ...rollout('a', 'r2', 0), ...rollout('b'
 const settingsOf = (estimator: string, loss: string, more: Record<string, unknown> = {}) =>
   trainingSettings.parse({
     objective: { kind: 'policy-gradient', estimator: { name: estimator, options: {} }, loss: { name: loss, options: {} } },
-    ...{ learningRate: 0.01, miniBatch: 2, entropyCoefficient: 0.01, kl: { kind: 'k3', coefficient: 0.1 }, ...more },
+    learningRate: 0.01,
+    miniBatch: 2,
+    entropyCoefficient: 0.01,
+    kl: { kind: 'k3', coefficient: 0.1 },
+    ...more,
   });
 
 const distance = (a: readonly number[], b: readonly number[]) => Math.hypot(...a.map((value, i) => value - (b[i] ?? Number.NaN)));

@@ -22,9 +22,19 @@ const run = promisify(execFile);
 function given(group: string, rollout: string, byte: number, reward: number, more: Partial<StepRow> = {}): StepRow {
   const chat = { messages: [{ role: 'user' as const, content: group }], response: String.fromCharCode(byte) };
   return {
-    ...{ groupId: group, rolloutId: rollout, step: 0, reward, temperature: 1, version: 0, end: 'terminated' },
+    groupId: group,
+    rolloutId: rollout,
+    step: 0,
+    reward,
+    temperature: 1,
+    version: 0,
+    end: 'terminated',
     situation: { goal: '', firstObservation: group, history: [] },
-    ...{ candidates: null, stateHash: null, action: chat.response, observation: 'done', chat },
+    candidates: null,
+    stateHash: null,
+    action: chat.response,
+    observation: 'done',
+    chat,
     tokens: { ids: [byte], logProbs: [-5.5] },
     ...more,
   };

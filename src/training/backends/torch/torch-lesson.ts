@@ -90,7 +90,10 @@ export async function lessonOf(session: TorchSession, batch: BatchToLearn, optio
     rule && recorded ? correctRollouts({ trainer: read.logProbs, rollout: recorded.logProbs, masks }, rule) : null;
   const estimated = estimateTokens(estimator, rows, {
     rewards: penalised?.rewards ?? scores,
-    ...{ values: read.values, bootstraps: read.bootstraps, oldLogProbs: read.logProbs, squaredProbs: read.squaredProbs },
+    values: read.values,
+    bootstraps: read.bootstraps,
+    oldLogProbs: read.logProbs,
+    squaredProbs: read.squaredProbs,
     rolloutWeights: corrected?.weights ?? null,
   });
   if (estimated.kind === 'refused') return estimated;
@@ -141,7 +144,8 @@ async function readTokens(
   const column = await session.read(all, plan.batches, { temperature: rows[0]?.row.temperature ?? 1, squaredProbs });
   const own = (name: Parameters<typeof column>[0]) => merged.split(column(name).slice(0, sequences.length));
   const read = {
-    ...{ kind: 'read' as const, logProbs: own('log_probs') },
+    kind: 'read' as const,
+    logProbs: own('log_probs'),
     refLogProbs: penalisesRewards(settings) ? own('ref_log_probs') : null,
     squaredProbs: squaredProbs ? own('squared_probs') : null,
   };
@@ -215,7 +219,8 @@ function cloning(rows: readonly TokenRow[], least: number): Lesson | Refused {
     aggregation: 'seq-mean-token-sum', // each step alike, however long its answer
     estimator: null,
     loss: { name: 'behaviour-cloning', revision: '1', mode: { least } },
-    ...{ klCoefficient: null, metrics: {} },
+    klCoefficient: null,
+    metrics: {},
   };
 }
 

@@ -78,7 +78,9 @@ async function recordCalls(rollout: CapturedRollout, calls: readonly Call[], spa
     if (!asked) continue;
     const { traceId, spanId, parentSpanId, name } = span;
     const attributes = {
-      ...{ trace: { traceId, spanId, parentSpanId, name }, missing: MISSING, ...rest },
+      trace: { traceId, spanId, parentSpanId, name },
+      missing: MISSING,
+      ...rest,
       ...(agents.length === 0 ? {} : { agents: agents.map(agentName) }),
     };
     const times = { status: null, firstMs: null, totalMs: span.endMs - span.startMs, attributes };

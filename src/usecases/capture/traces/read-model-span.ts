@@ -31,7 +31,9 @@ export function readModelSpan(span: Span): ModelSpan {
   const model = text(of, 'gen_ai.request.model', 'llm.model_name');
   const body = {
     ...settings,
-    ...{ model, messages: asked, tools: tools.length > 0 ? tools : jsonOf(of.get('gen_ai.tool.definitions')) },
+    model,
+    messages: asked,
+    tools: tools.length > 0 ? tools : jsonOf(of.get('gen_ai.tool.definitions')),
     ...defined({ temperature: of.get('gen_ai.request.temperature'), max_tokens: of.get('gen_ai.request.max_tokens') }),
     ...defined({ top_p: of.get('gen_ai.request.top_p'), seed: of.get('gen_ai.request.seed') }),
   };
@@ -44,8 +46,11 @@ export function readModelSpan(span: Span): ModelSpan {
   return {
     request: readRequest('chat.completions', body),
     reply: {
-      ...{ promptTokenIds: null, usage, responseId: text(of, 'gen_ai.response.id') },
-      ...{ model: text(of, 'gen_ai.response.model', 'llm.model_name'), fingerprint: null },
+      promptTokenIds: null,
+      usage,
+      responseId: text(of, 'gen_ai.response.id'),
+      model: text(of, 'gen_ai.response.model', 'llm.model_name'),
+      fingerprint: null,
       choices: said.flatMap((given, i) => {
         const message = chatMessage({ ...given, role: 'assistant' });
         if (message === null) return [];
@@ -106,7 +111,9 @@ function partsMessages(given: unknown): readonly Json[] {
       });
       const calls = each.filter(({ type }) => type === 'tool_call');
       return {
-        ...{ role: result ? 'tool' : role, finish_reason, content: result ? written(result.response ?? result.result) : content },
+        role: result ? 'tool' : role,
+        finish_reason,
+        content: result ? written(result.response ?? result.result) : content,
         tool_calls: calls.map(({ id, name, arguments: sent }) => ({ id, function: { name, arguments: written(sent) } })),
         ...(result ? { tool_call_id: result.id } : {}),
       };
@@ -126,8 +133,10 @@ function inferredMessage(of: Attributes): Json {
     function: { name: call.get('tool_call.function.name'), arguments: written(call.get('tool_call.function.arguments')) },
   }));
   return {
-    ...{ role: of.get('message.role'), content: parts.length > 0 ? parts : of.get('message.content') },
-    ...{ tool_calls: calls, tool_call_id: of.get('message.tool_call_id') },
+    role: of.get('message.role'),
+    content: parts.length > 0 ? parts : of.get('message.content'),
+    tool_calls: calls,
+    tool_call_id: of.get('message.tool_call_id'),
   };
 }
 

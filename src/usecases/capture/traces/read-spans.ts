@@ -42,9 +42,15 @@ function spanOf(given: Json, resource: Attributes): Span | null {
   const status = isObject(given.status) ? given.status : {};
   const isError = status.code === 2 || status.code === 'STATUS_CODE_ERROR';
   return {
-    ...{ traceId, spanId, parentSpanId: idOf(given.parentSpanId, 16), name: string(given.name) ?? '', startMs, endMs },
+    traceId,
+    spanId,
+    parentSpanId: idOf(given.parentSpanId, 16),
+    name: string(given.name) ?? '',
+    startMs,
+    endMs,
     failure: isError ? (string(status.message) ?? '') : null,
-    ...{ attributes: attributesOf(given.attributes), resource },
+    attributes: attributesOf(given.attributes),
+    resource,
     events: list(given.events)
       .filter(isObject)
       .map((event) => ({ name: string(event.name) ?? '', attributes: attributesOf(event.attributes) })),
@@ -80,7 +86,9 @@ function msOf(given: unknown): number | null {
 export function textOfSpan(span: Span): string {
   const { attributes, resource, events } = span;
   return JSON.stringify({
-    ...{ ...span, attributes: Object.fromEntries(attributes), resource: Object.fromEntries(resource) },
+    ...span,
+    attributes: Object.fromEntries(attributes),
+    resource: Object.fromEntries(resource),
     events: events.map((event) => ({ name: event.name, attributes: Object.fromEntries(event.attributes) })),
   });
 }

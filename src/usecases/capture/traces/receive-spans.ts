@@ -69,10 +69,20 @@ function draftOf(span: Span, { place }: CapturedRollout, endsWithTrace: boolean)
   const { runId, treeId, rolloutId, run, task, rollout } = place;
   const spanId = spanIdOf(span);
   return {
-    ...{ type: 'SpanReceived' as const, id: derivedId('SpanReceived', spanId), correlationId: runId },
+    type: 'SpanReceived' as const,
+    id: derivedId('SpanReceived', spanId),
+    correlationId: runId,
     data: {
-      ...{ spanId, treeId, rolloutId, run, task, rollout, kind: kindOf(span) ?? ('chain' as const) },
-      ...{ endsRollout: endsWithTrace && span.parentSpanId === null, startMs: span.startMs, span: textOfSpan(span) },
+      spanId,
+      treeId,
+      rolloutId,
+      run,
+      task,
+      rollout,
+      kind: kindOf(span) ?? ('chain' as const),
+      endsRollout: endsWithTrace && span.parentSpanId === null,
+      startMs: span.startMs,
+      span: textOfSpan(span),
     },
   };
 }

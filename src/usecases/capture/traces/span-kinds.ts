@@ -35,7 +35,8 @@ export function toolSpanOf({ attributes: of, name, startMs, endMs, failure }: Sp
     callId: text('gen_ai.tool.call.id', 'tool_call.id', 'tool.id'),
     name: text('gen_ai.tool.name', 'tool.name') ?? name.replace(/^execute_tool /, ''),
     output: text('gen_ai.tool.call.result', 'output.value') ?? failure ?? '',
-    ...{ outcome: failure === null ? 'ok' : 'error', durationMs: endMs - startMs },
+    outcome: failure === null ? 'ok' : 'error',
+    durationMs: endMs - startMs,
   };
 }
 

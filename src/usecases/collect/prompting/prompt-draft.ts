@@ -27,7 +27,9 @@ export function promptDrafts(
   if (!asked) return { drafts: [], prompt: null };
   const at = path.at(-1);
   const { data, prompt } = shownPrompt(asked, tokens?.ids ?? null, {
-    ...{ treeId: tree.treeId, stepId, template: tree.prompter?.plan.template ?? null },
+    treeId: tree.treeId,
+    stepId,
+    template: tree.prompter?.plan.template ?? null,
     before: at?.prompt ? { id: at.stepId, prompt: at.prompt } : null,
     known: textsOf(tree, path),
   });
@@ -65,14 +67,17 @@ export function shownPrompt(
   const shown = new Set(before?.prompt.blocks);
   const blocks: string[] = [];
   const data: Shown = {
-    ...{ treeId, stepId, base: before && { stepId: before.id, messages: same } },
+    treeId,
+    stepId,
+    base: before && { stepId: before.id, messages: same },
     messages: messages.slice(same).map(({ role, parts }) => ({ role, parts: parts.map((part) => recorded(part)) })),
     blocks,
     sha256: promptDigest(messages),
     template: template && { ...template },
     tools: asked.tools,
     sampling: { ...asked.sampling, stop: [...asked.sampling.stop] },
-    ...{ server: asked.server, model: asked.model },
+    server: asked.server,
+    model: asked.model,
     tokens: asked.tokenIds && tokensAfter(before?.prompt.tokenIds ?? null, asked.tokenIds),
   };
   const tokenIds = asked.tokenIds && sampled ? Int32Array.from([...asked.tokenIds, ...sampled]) : null;

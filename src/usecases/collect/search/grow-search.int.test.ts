@@ -62,7 +62,11 @@ const search = async (
   wrapped = (policy: Policy) => policy,
 ) =>
   collectMortally(platform, {
-    ...{ runId, seed: 3, plan, kind, appends },
+    runId,
+    seed: 3,
+    plan,
+    kind,
+    appends,
     policy: wrapped(await createPolicy(parsePolicyText(plan.policy))),
   });
 

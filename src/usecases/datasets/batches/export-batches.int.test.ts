@@ -83,14 +83,26 @@ test('every batch is listed in order with its samples, its leases and its versio
   await givenEvents(database.db, recorded.events);
   const manifest = await exported({ policies: ['learner'] });
   expect(manifest.counts).toEqual({
-    ...{ batches: 2, trained: 1, leases: 2, samples: 8, trainedSamples: 4 },
+    batches: 2,
+    trained: 1,
+    leases: 2,
+    samples: 8,
+    trainedSamples: 4,
     rejected: { 'zero-variance': 2 },
   });
   expect(manifest.unchained).toEqual([]);
   const [first, second, ...rejected] = await lines();
   expect(first).toMatchObject({
-    ...{ kind: 'batch', policy_id: 'learner', batch_id: batchId, ordinal: 0, policy_version: 0, seed: 0, previous_hash: null },
-    ...{ chained: true, tokens: 24, shards: [[0, 1, 2, 3]] },
+    kind: 'batch',
+    policy_id: 'learner',
+    batch_id: batchId,
+    ordinal: 0,
+    policy_version: 0,
+    seed: 0,
+    previous_hash: null,
+    chained: true,
+    tokens: 24,
+    shards: [[0, 1, 2, 3]],
     estimator: { name: 'grpo', revision: '1', mode: {} },
     leases: [
       {
@@ -103,7 +115,10 @@ test('every batch is listed in order with its samples, its leases and its versio
       { fence: 2, consumer: 'trainer-b', ended_by: 'acked', end_reason: null },
     ],
     update: {
-      ...{ lease_id: recorded.id('lease', 'two'), version: 1, parent_version: 0, weights: '1'.repeat(64) },
+      lease_id: recorded.id('lease', 'two'),
+      version: 1,
+      parent_version: 0,
+      weights: '1'.repeat(64),
       checkpoint_id: recorded.id('checkpoint', 'learner', 1),
       metrics: {},
     },
@@ -127,7 +142,11 @@ test('every batch is listed in order with its samples, its leases and its versio
   expect(second).toMatchObject({ batch_id: waiting, ordinal: 1, previous_hash: first?.manifest_hash, leases: [], update: null });
   expect(rejected.map((each) => each.rollout_id).sort()).toEqual([...group.rolloutIds].sort());
   expect(rejected[0]).toMatchObject({
-    ...{ kind: 'rejected', policy_id: 'learner', tree_id: group.treeId, reason: 'zero-variance', measured: 0 },
+    kind: 'rejected',
+    policy_id: 'learner',
+    tree_id: group.treeId,
+    reason: 'zero-variance',
+    measured: 0,
     rule: 'every member scored 1',
   });
 });
@@ -156,14 +175,20 @@ test('Parquet contains the same, a row per batch and per rejected sample', async
       update?: { version: number; weights: string } | null;
     };
     return {
-      ...{ kind: record.kind, policy_id: record.policy_id, batch_id: record.batch_id ?? null, ordinal: record.ordinal ?? null },
-      ...{ manifest_hash: record.manifest_hash ?? null, chained: record.chained ?? null },
+      kind: record.kind,
+      policy_id: record.policy_id,
+      batch_id: record.batch_id ?? null,
+      ordinal: record.ordinal ?? null,
+      manifest_hash: record.manifest_hash ?? null,
+      chained: record.chained ?? null,
       estimator: record.estimator ? JSON.stringify(record.estimator) : null,
       shards: record.shards ? JSON.stringify(record.shards) : null,
       rollouts: samples.map(({ rollout_id }) => rollout_id),
       ended: leases.map(({ ended_by }) => ended_by),
-      ...{ version: update?.version ?? null, weights: update?.weights ?? null },
-      ...{ reason: record.reason ?? null, rollout_id: record.rollout_id ?? null },
+      version: update?.version ?? null,
+      weights: update?.weights ?? null,
+      reason: record.reason ?? null,
+      rollout_id: record.rollout_id ?? null,
     };
   });
   expect(rows).toEqual(written);

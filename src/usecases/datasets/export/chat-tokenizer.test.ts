@@ -38,7 +38,8 @@ test.each<[string, string, string | null]>([
   if (text === null) await rm(join(folder, file));
   else await writeFile(join(folder, file), text);
   await expect(openChatTokenizer(folder)).rejects.toMatchObject({
-    ...{ code: 'cannot-read', message: expect.stringMatching(new RegExp(`${file}.*name a folder of transformers`)) },
+    code: 'cannot-read',
+    message: expect.stringMatching(new RegExp(`${file}.*name a folder of transformers`)),
   });
 });
 

@@ -56,7 +56,9 @@ export async function openChatTokenizer(folder: string): Promise<ChatTokenizer> 
   const end = parsed.eos_token ? encode(parsed.eos_token) : [];
   const size = 1 + [...tokenizer.get_vocab().values()].reduce((most, id) => Math.max(most, id), -1);
   return {
-    ...{ folder, size, sha256: sha256Hex(JSON.stringify(texts)) },
+    folder,
+    size,
+    sha256: sha256Hex(JSON.stringify(texts)),
     prompt(messages, place) {
       const chat = messages.map(({ role, parts }) => ({
         role,

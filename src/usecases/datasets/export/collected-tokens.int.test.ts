@@ -30,17 +30,26 @@ type PromptIds = NonNullable<Parameters<typeof startOpenAiServer>[0]['promptIds'
 /** Collects one rollout from a server that returns token ids, and exports it. */
 async function collected(promptIds: PromptIds) {
   const server = await startOpenAiServer({
-    ...{ tokenIds: 'token_ids', promptIds },
+    tokenIds: 'token_ids',
+    promptIds,
     reply: ({ messages }) => `Thought: turn ${messages.length}, é🌳\nAction: get ${messages.length} stick`,
   });
   servers.push(server);
   const runId = newId();
   await collect(platform, {
-    ...{ runId, name: 'tokens', seed: 1, concurrency: 1, signal: new AbortController().signal, mode: 'new' },
+    runId,
+    name: 'tokens',
+    seed: 1,
+    concurrency: 1,
+    signal: new AbortController().signal,
+    mode: 'new',
     plan: {
       environment: 'textcraft',
       tasks: [{ alias: '0', rollouts: 1, branching: 'root' as const }],
-      ...{ taskSeed: 0, temperature: 1, maxSteps: STEPS, search: null },
+      taskSeed: 0,
+      temperature: 1,
+      maxSteps: STEPS,
+      search: null,
       policy: JSON.stringify({ kind: 'openai', baseUrl: server.url, model: 'stand-in' }),
     },
   });
@@ -48,14 +57,16 @@ async function collected(promptIds: PromptIds) {
   await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: 20_000 });
   const out = join(folder, runId);
   await exportTrajectories({
-    ...{
-      db,
-      blobs: platform.blobs,
-      query: parseTrajectoryQuery({ runs: runId }),
-      format: { kind: 'verl', layout: 'trajectory' },
-      out,
-    },
-    ...{ existing: 'refuse', empty: 'refuse', codeVersion: 'test', waitMs: 5_000, signal: new AbortController().signal },
+    db,
+    blobs: platform.blobs,
+    query: parseTrajectoryQuery({ runs: runId }),
+    format: { kind: 'verl', layout: 'trajectory' },
+    out,
+    existing: 'refuse',
+    empty: 'refuse',
+    codeVersion: 'test',
+    waitMs: 5_000,
+    signal: new AbortController().signal,
     onProgress: () => undefined,
   });
   const asked = server.requests.map(({ text }) => promptIds(JSON.parse(text).messages));

@@ -19,7 +19,10 @@ export interface Card {
 /** Writes the card of a folder of trajectories. */
 export function datasetCard({ format, formatVersion, query, counts, splits, codeVersion, files }: FolderManifest): string {
   return cardOf({
-    ...{ title: 'Trajectories of language agents', query, codeVersion, files },
+    title: 'Trajectories of language agents',
+    query,
+    codeVersion,
+    files,
     what: `${counts.trajectories} trajectories of ${counts.trees} trees in the form \`${format.kind}\` (version ${formatVersion})`,
     command: commandOf(format),
     columns: ['trajectories', 'steps', 'rows'],

@@ -54,7 +54,15 @@ export async function exportFolder(options: ExportOptions): Promise<FolderManife
         for (const split of SPLITS) {
           const sink = new ShardSink(folder, { split, ending: isParquet(format) ? '.parquet' : '.jsonl' });
           const counts = await writeFormat({
-            ...{ trx, blobs, query, format, tokenizer, truths, pictures, signal, file: sink },
+            trx,
+            blobs,
+            query,
+            format,
+            tokenizer,
+            truths,
+            pictures,
+            signal,
+            file: sink,
             folder: { keep: async () => '' }, // no format that keeps pictures in files comes here
             only: ({ head }) => splitOf(head.split) === split,
             onDone: (done) => onProgress({ done: before + done, total }),

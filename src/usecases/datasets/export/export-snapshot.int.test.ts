@@ -33,16 +33,17 @@ const jsonl: ExportFormat = { kind: 'jsonl', scope: 'trajectories' };
 
 async function exported(name: string, db: Db = world.database.db, waitMs = 10_000) {
   const manifest = await exportTrajectories({
-    ...{
-      db,
-      blobs: new MemoryBlobs(),
-      query: everyTrajectory,
-      format: jsonl,
-      out: join(folder, name),
-      codeVersion: 'test',
-      waitMs,
-    },
-    ...{ existing: 'refuse', empty: 'allow', signal: new AbortController().signal, onProgress: () => undefined },
+    db,
+    blobs: new MemoryBlobs(),
+    query: everyTrajectory,
+    format: jsonl,
+    out: join(folder, name),
+    codeVersion: 'test',
+    waitMs,
+    existing: 'refuse',
+    empty: 'allow',
+    signal: new AbortController().signal,
+    onProgress: () => undefined,
   });
   const lines = (await readFile(join(folder, name), 'utf8')).trimEnd().split('\n');
   const events: Envelope[] = lines.slice(1, -1).map((line) => JSON.parse(line));

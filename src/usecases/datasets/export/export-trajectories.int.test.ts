@@ -125,7 +125,13 @@ describe('exports of OpenAI chats', () => {
         result: 'success',
         steps: 2,
         leaf: expect.any(String),
-        ...{ rejected_leaf: '', revision: '', state: '', judge: '', judgements: '', labels: '', rejected_labels: '' },
+        rejected_leaf: '',
+        revision: '',
+        state: '',
+        judge: '',
+        judgements: '',
+        labels: '',
+        rejected_labels: '',
         prompt: 'composed',
         part: { index: 0, of: 1, from: 0, to: 2 },
         scores: [
@@ -137,7 +143,8 @@ describe('exports of OpenAI chats', () => {
     });
     expect(lines[2]).toMatchObject({
       metadata: {
-        ...{ ordinal: 1, steps: 2 },
+        ordinal: 1,
+        steps: 2,
         scores: [
           { name: 'return', value: -0.25 },
           { name: 'reward.format', value: 0.25 },
@@ -261,8 +268,13 @@ describe('export files', () => {
     const { position } = await exportTrajectories(options());
     const ofTrees = `trees.0:${trees}`;
     expect(position).toEqual({
-      ...{ 'step-tree@1': ofTrees, 'rewards@1': ofTrees, 'prompts@1': ofTrees, 'pictures@1': ofTrees, 'annotations@1': ofTrees },
-      ...{ 'runs@1': 'runs.0:2', 'images@1': `runs.0:2,${ofTrees}` },
+      'step-tree@1': ofTrees,
+      'rewards@1': ofTrees,
+      'prompts@1': ofTrees,
+      'pictures@1': ofTrees,
+      'annotations@1': ofTrees,
+      'runs@1': 'runs.0:2',
+      'images@1': `runs.0:2,${ofTrees}`,
     });
   });
 

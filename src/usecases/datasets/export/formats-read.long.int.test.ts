@@ -115,7 +115,10 @@ const signal = new AbortController().signal;
       await mkdir(join(into, 'dpo'));
       const gates = { duplicates: 'keep', testTasks: 'keep', evaluations: 'keep', maxPerTask: null } as const;
       await exportRows({
-        ...{ ...common, ...choices, out: join(into, 'dpo', 'data.jsonl'), general: null },
+        ...common,
+        ...choices,
+        out: join(into, 'dpo', 'data.jsonl'),
+        general: null,
         format: { kind: 'dpo', metadata: 'include', span: 'reply' },
         parameters: { data: 'pairs', thresholds: { alpha: 0.2, beta: 0.2 }, state: 'verified', gates },
       });
@@ -137,8 +140,15 @@ const signal = new AbortController().signal;
           const into = join(folder, name, container === 'jsonl' ? 'batches' : 'batches-parquet');
           await mkdir(into, { recursive: true });
           await exportBatches({
-            ...{ db: database.db, policies: [policy], container, out: join(into, `data.${container}`), existing: 'refuse' },
-            ...{ codeVersion: 'test', waitMs: 60_000, signal, onProgress: () => undefined },
+            db: database.db,
+            policies: [policy],
+            container,
+            out: join(into, `data.${container}`),
+            existing: 'refuse',
+            codeVersion: 'test',
+            waitMs: 60_000,
+            signal,
+            onProgress: () => undefined,
           });
         }
     }
@@ -167,7 +177,11 @@ const signal = new AbortController().signal;
         for (const [named, format] of Object.entries(formats)) {
           const ending = named === 'parquet' || named === 'steps' ? 'parquet' : 'jsonl';
           await exportTrajectories({
-            ...{ ...common, ...choices, format, out: await out(named, ending), onProgress: () => undefined },
+            ...common,
+            ...choices,
+            format,
+            out: await out(named, ending),
+            onProgress: () => undefined,
           });
         }
       }
@@ -182,9 +196,18 @@ const signal = new AbortController().signal;
       await shop.importing({ source });
       const out = shop.path('again.jsonl');
       await exportTrajectories({
-        ...{ db: shop.db, blobs: shop.blobs, query: everyTrajectory, out, existing: 'refuse', empty: 'refuse' },
-        ...{ format: { kind: 'trl', weights: 'own', metadata: 'include', tokenizer: tokenizer.sha256 }, tokenizer },
-        ...{ codeVersion: 'test', waitMs: 60_000, signal, onProgress: () => undefined },
+        db: shop.db,
+        blobs: shop.blobs,
+        query: everyTrajectory,
+        out,
+        existing: 'refuse',
+        empty: 'refuse',
+        format: { kind: 'trl', weights: 'own', metadata: 'include', tokenizer: tokenizer.sha256 },
+        tokenizer,
+        codeVersion: 'test',
+        waitMs: 60_000,
+        signal,
+        onProgress: () => undefined,
       });
       const masks = (await readFile(out, 'utf8'))
         .trimEnd()
@@ -221,13 +244,11 @@ const signal = new AbortController().signal;
       for (const [name, format] of Object.entries(formats)) {
         await mkdir(join(into, name), { recursive: true });
         const { counts } = await exportRows({
-          ...{
-            ...common,
-            out: join(into, name, `data.${format.container ?? 'jsonl'}`),
-            general: null,
-            existing: 'refuse',
-            onProgress: () => undefined,
-          },
+          ...common,
+          out: join(into, name, `data.${format.container ?? 'jsonl'}`),
+          general: null,
+          existing: 'refuse',
+          onProgress: () => undefined,
           format: { metadata: 'include', span: 'reply', ...format },
           parameters: { data: 'both', thresholds: { alpha: 0.5, beta: 0.2 }, state: 'verified', gates },
         });

@@ -43,7 +43,9 @@ const common = () => ({
     existing: 'refuse',
     codeVersion: 'test',
   } as const),
-  ...{ waitMs: 2_000, signal: new AbortController().signal, onProgress: () => undefined },
+  waitMs: 2_000,
+  signal: new AbortController().signal,
+  onProgress: () => undefined,
 });
 const FORMATS: readonly ExportFormat[] = [
   { kind: 'openai', weights: 'policy', metadata: 'include' },

@@ -34,7 +34,8 @@ export function openPictures(db: Db, blobs: Pick<BlobStore, 'get'>, held: Prompt
   }
 
   return {
-    ...{ any: held.pictures, prompts: held.prompts },
+    any: held.pictures,
+    prompts: held.prompts,
     async of(ids, steps) {
       const pictures = new Map<string, Picture>();
       for (const id of ids) pictures.set(id, kept.get(id) ?? pictures.get(id) ?? (await draw(id, steps)));

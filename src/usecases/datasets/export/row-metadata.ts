@@ -90,10 +90,27 @@ export function rowMetadata(origin: RowOrigin, { prompt, part }: RowSaid): objec
 export function generalMetadata(index: number, eta: number): object {
   const none = { name: '', fingerprint: '' };
   const origin: RowOrigin = {
-    ...{ kind: 'general', trajectory: '', leaf: '', rejected: null, rejectedLeaf: null, tree: '', run: '' },
-    ...{ task: { id: '', alias: '', goal: '', depth: null, split: null }, environment: none, policy: { id: '', version: 0 } },
-    ...{ ordinal: index, outcome: '', success: null, steps: 0, revision: null, state: null, judge: null, judgements: [] },
-    ...{ annotations: [], rejectedAnnotations: [], scores: { eta } },
+    kind: 'general',
+    trajectory: '',
+    leaf: '',
+    rejected: null,
+    rejectedLeaf: null,
+    tree: '',
+    run: '',
+    task: { id: '', alias: '', goal: '', depth: null, split: null },
+    environment: none,
+    policy: { id: '', version: 0 },
+    ordinal: index,
+    outcome: '',
+    success: null,
+    steps: 0,
+    revision: null,
+    state: null,
+    judge: null,
+    judgements: [],
+    annotations: [],
+    rejectedAnnotations: [],
+    scores: { eta },
   };
   return rowMetadata(origin, { prompt: 'composed', part: { index: 0, of: 1, from: 0, to: 0 } });
 }

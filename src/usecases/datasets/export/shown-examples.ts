@@ -48,13 +48,26 @@ export function shownExamples(
 export function originOf({ head, rollout, returnValue, rewards, steps, root, annotations }: ExportTrajectory): RowOrigin {
   const byComponent = Object.entries(rewards).map(([component, value]) => [`reward.${component}`, value] as const);
   return {
-    ...{ kind: 'trajectory', trajectory: rollout.rolloutId, leaf: steps.at(-1)?.stepId ?? root.stepId },
-    ...{ rejected: null, rejectedLeaf: null, tree: head.treeId, run: head.runId },
+    kind: 'trajectory',
+    trajectory: rollout.rolloutId,
+    leaf: steps.at(-1)?.stepId ?? root.stepId,
+    rejected: null,
+    rejectedLeaf: null,
+    tree: head.treeId,
+    run: head.runId,
     task: { id: head.taskId, alias: head.alias, goal: head.goal, depth: head.taskDepth, split: head.split },
     environment: { name: head.environment, fingerprint: head.serverFingerprint },
     policy: { id: rollout.policyId, version: rollout.policyVersion },
-    ...{ ordinal: rollout.ordinal, outcome: rollout.outcome ?? '', success: rollout.success, steps: steps.length },
-    ...{ revision: null, state: null, judge: null, judgements: [], annotations, rejectedAnnotations: [] },
+    ordinal: rollout.ordinal,
+    outcome: rollout.outcome ?? '',
+    success: rollout.success,
+    steps: steps.length,
+    revision: null,
+    state: null,
+    judge: null,
+    judgements: [],
+    annotations,
+    rejectedAnnotations: [],
     scores: { return: returnValue, ...Object.fromEntries(byComponent) },
   };
 }

@@ -55,11 +55,20 @@ async function collected(prompt: PromptPlan | null): Promise<Collected> {
   const before = server.requests.length;
   const runId = newId();
   await collect(platform, {
-    ...{ runId, name: 'shown', seed: 1, concurrency: 1, signal: new AbortController().signal, mode: 'new' },
+    runId,
+    name: 'shown',
+    seed: 1,
+    concurrency: 1,
+    signal: new AbortController().signal,
+    mode: 'new',
     plan: {
       environment: 'textcraft',
       tasks: [{ alias: '0', rollouts: 1, branching: 'root' as const }],
-      ...{ taskSeed: 0, temperature: 1, maxSteps: STEPS, search: null, ...(prompt ? { prompt } : {}) },
+      taskSeed: 0,
+      temperature: 1,
+      maxSteps: STEPS,
+      search: null,
+      ...(prompt ? { prompt } : {}),
       policy: JSON.stringify({ kind: 'openai', baseUrl: server.url, model: 'stand-in' }),
     },
   });
@@ -82,8 +91,16 @@ const inText: PromptPlan = { ...inImages, mode: 'text', image: null, compression
 async function exportTo(runId: string, format: ExportFormat): Promise<string> {
   const out = join(folder, `${newId()}.${format.kind}`);
   await exportTrajectories({
-    ...{ db: platform.database.db, blobs: platform.blobs, query: parseTrajectoryQuery({ runs: runId }), format, out },
-    ...{ existing: 'refuse', empty: 'refuse', codeVersion: 'test', waitMs: 5_000, signal: new AbortController().signal },
+    db: platform.database.db,
+    blobs: platform.blobs,
+    query: parseTrajectoryQuery({ runs: runId }),
+    format,
+    out,
+    existing: 'refuse',
+    empty: 'refuse',
+    codeVersion: 'test',
+    waitMs: 5_000,
+    signal: new AbortController().signal,
     onProgress: () => undefined,
   });
   return out;

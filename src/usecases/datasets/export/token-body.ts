@@ -44,7 +44,8 @@ export function tokeniseChat(messages: readonly ShownMessage[], tokenizer: ChatT
     ([at, { parts }]): TokenStep => ({
       promptIds: Int32Array.from(tokenizer.prompt(messages.slice(0, at), place)),
       tokens: sampledAll(tokenizer.reply(parts.map((part) => (part.kind === 'text' ? part.text : '')).join(''))),
-      ...{ spans: [], reward: 0 },
+      spans: [],
+      reward: 0,
     }),
   );
   const laid = trajectoryRows(steps, 0);

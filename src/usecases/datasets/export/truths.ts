@@ -39,7 +39,9 @@ export async function readTruths(path: string): Promise<Truths> {
   const type = [...found.values()].every((truth) => typeof truth === 'string') ? 'text' : 'list';
   const asType = (truth: string | readonly string[]) => (type === 'list' && typeof truth === 'string' ? [truth] : truth);
   return {
-    ...{ kind: 'file', type, sha256: hash.digest('hex') },
+    kind: 'file',
+    type,
+    sha256: hash.digest('hex'),
     of(alias) {
       const truth = found.get(alias);
       return truth === undefined ? undefined : asType(truth);

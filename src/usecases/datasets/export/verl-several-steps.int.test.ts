@@ -69,22 +69,36 @@ describe('rows of several steps', () => {
     const all = await shop.rows({ kind: 'verl', layout: 'trajectory' });
     expect(all).toHaveLength(2);
     expect(all[0]).toMatchObject({
-      ...{ cut_index: 0, cuts: 1, first_step: 0, step_ids: steps.slice(0, 2), __num_turns__: 2, episode_lengths: 3 },
-      ...{ prompts: [1, 2], responses: [3, 4, 90, 5], response_mask: [1, 1, 0, 1], step_indices: [0, 0, 0, 1] },
-      ...{ rollout_log_probs: [-3 / 64, -4 / 64, 0, -5 / 64], step_ends: [1, 3], token_level_scores: [0, 1, 0, 0.5] },
-      ...{ tokenised: 'recorded', prompt_source: 'recorded', raw_prompt: [{ role: 'user', content: 'asked 0' }] },
+      cut_index: 0,
+      cuts: 1,
+      first_step: 0,
+      step_ids: steps.slice(0, 2),
+      __num_turns__: 2,
+      episode_lengths: 3,
+      prompts: [1, 2],
+      responses: [3, 4, 90, 5],
+      response_mask: [1, 1, 0, 1],
+      step_indices: [0, 0, 0, 1],
+      rollout_log_probs: [-3 / 64, -4 / 64, 0, -5 / 64],
+      step_ends: [1, 3],
+      token_level_scores: [0, 1, 0, 0.5],
+      tokenised: 'recorded',
+      prompt_source: 'recorded',
+      raw_prompt: [{ role: 'user', content: 'asked 0' }],
     });
     expect(all[1]).toMatchObject({
-      ...{
-        cut_index: 1,
-        cuts: 1,
-        first_step: 2,
-        step_ids: steps.slice(2),
-        __num_turns__: 1,
-        uid: all[0]?.uid,
-        traj_uid: all[0]?.traj_uid,
-      },
-      ...{ prompts: [1, 2, 34, 90, 5, 91], responses: [6], step_indices: [2], step_ends: [0], token_level_scores: [0.25] },
+      cut_index: 1,
+      cuts: 1,
+      first_step: 2,
+      step_ids: steps.slice(2),
+      __num_turns__: 1,
+      uid: all[0]?.uid,
+      traj_uid: all[0]?.traj_uid,
+      prompts: [1, 2, 34, 90, 5, 91],
+      responses: [6],
+      step_indices: [2],
+      step_ends: [0],
+      token_level_scores: [0.25],
       raw_prompt: [{ role: 'user', content: 'asked 2' }],
     });
     expect(await readDrift(shop.db, [runId])).toMatchObject([{ steps: 1, firstStepId: steps[2] }]);
@@ -155,7 +169,10 @@ describe('texts without ids', () => {
     expect(more).toEqual([]);
     const between = '\n<|im_start|>user\nseen 0<|im_end|>\n<|im_start|>assistant\n';
     expect(row).toMatchObject({
-      ...{ tokenised: 'retokenised', rollout_log_probs: null, prompts: tinyIds(opening), prompt_source: 'composed' },
+      tokenised: 'retokenised',
+      rollout_log_probs: null,
+      prompts: tinyIds(opening),
+      prompt_source: 'composed',
       responses: [...tinyIds('look<|im_end|>'), ...tinyIds(between), ...tinyIds('take<|im_end|>')],
       response_mask: [...Array(5).fill(1), ...tinyIds(between).map(() => 0), ...Array(5).fill(1)],
     });
@@ -191,7 +208,8 @@ describe('texts without ids', () => {
     await emptyReadModels(shop.db);
     await givenEvents(shop.db, conversation([[[1], [9_000], 'look']]).recorded.events);
     await expect(shop.rowsIn('other', TRAJECTORY, tokenizer)).rejects.toMatchObject({
-      ...{ code: 'bad-row', message: expect.stringMatching(/step 1 has the token id 9000, outside the vocabulary of 258/) },
+      code: 'bad-row',
+      message: expect.stringMatching(/step 1 has the token id 9000, outside the vocabulary of 258/),
     });
   });
 });
@@ -202,7 +220,8 @@ test('a log-probability that is no number is refused with the step, and no file 
   if (taken?.type === 'StepTaken' && taken.data.tokens) taken.data.tokens.logProbs = pack('float32', [Number.NaN]);
   await givenEvents(shop.db, recorded.events);
   await expect(shop.exported({ kind: 'verl', layout: 'trajectory' })).rejects.toMatchObject({
-    ...{ code: 'bad-row', message: expect.stringContaining(`step ${steps[0]}: token 0 has the log-probability NaN`) },
+    code: 'bad-row',
+    message: expect.stringContaining(`step ${steps[0]}: token 0 has the log-probability NaN`),
   });
   expect(await readdir(shop.folder)).toEqual([]);
 });

@@ -62,8 +62,15 @@ describe('a row per trajectory', () => {
     expect(one).toEqual({
       uid: ids.tree,
       traj_uid: ids.one,
-      ...{ cut_index: 0, cuts: 0, first_step: 0, step_ids: ids.steps.slice(0, 2), tokenised: 'recorded', prompts: null },
-      ...{ data_source: 'textcraft', prompt_source: 'composed', step_ends: [1, 6] },
+      cut_index: 0,
+      cuts: 0,
+      first_step: 0,
+      step_ids: ids.steps.slice(0, 2),
+      tokenised: 'recorded',
+      prompts: null,
+      data_source: 'textcraft',
+      prompt_source: 'composed',
+      step_ends: [1, 6],
       raw_prompt: [
         { role: 'system', content: 'Craft what is asked.' },
         { role: 'user', content: 'Goal: craft bread.' },

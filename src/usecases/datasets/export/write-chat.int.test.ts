@@ -28,7 +28,9 @@ test('xtuner and trl train on exactly the replies that the chats weigh, a shared
     expect(recorded.map((trained) => trained.map(({ output }) => output))).toEqual(weighed);
 
     const lines = await rows<{ prompt: unknown[]; completion: { content: string }[]; metadata: { trajectory: string } }>({
-      ...{ kind: 'trl', weights, metadata: 'include' },
+      kind: 'trl',
+      weights,
+      metadata: 'include',
     });
     expect(lines.map(({ completion }) => completion.map(({ content }) => content))).toEqual(
       weighed.flat().map((reply) => [reply]),

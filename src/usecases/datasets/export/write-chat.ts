@@ -17,7 +17,8 @@ export async function chatBodies(
 ): Promise<readonly object[]> {
   const says = metadata === 'include';
   const examples = shownExamples(trajectory, {
-    ...{ from: 0, says },
+    from: 0,
+    says,
     weights: turnWeights(trajectory.steps, trajectory.rollout, weights),
   });
   const bodies: object[] = [];

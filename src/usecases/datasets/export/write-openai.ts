@@ -16,7 +16,8 @@ export async function openaiBodies(
 ): Promise<readonly object[]> {
   const says = metadata === 'include';
   const examples = shownExamples(trajectory, {
-    ...{ from: 0, says },
+    from: 0,
+    says,
     weights: turnWeights(trajectory.steps, trajectory.rollout, weights),
   });
   return Promise.all(

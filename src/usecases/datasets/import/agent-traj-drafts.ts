@@ -147,8 +147,14 @@ class AgentTrajFile {
       const stepId = turn === null ? null : derivedId('step', rolloutId, turn + 1);
       const rewardId = derivedId('reward', stepId ?? rolloutId, component);
       yield this.#draft('RewardAssigned', rewardId, {
-        ...{ rewardId, treeId, stepId, rolloutId, component, value: value / scale },
-        ...{ scorer: this.#scorer(), raw: { value, scale, kind: 'delta' } },
+        rewardId,
+        treeId,
+        stepId,
+        rolloutId,
+        component,
+        value: value / scale,
+        scorer: this.#scorer(),
+        raw: { value, scale, kind: 'delta' },
       });
     }
     const reason = 'the recorded conversation ends here';

@@ -69,7 +69,13 @@ describe('AgentTraj files', () => {
     const steps = await shop.db.selectFrom('steps').selectAll().orderBy('depth').execute();
     expect(
       steps.map(({ depth, thought, action, observation, wellFormatted, termination, policySpans }) => ({
-        ...{ depth, thought, action, observation, wellFormatted, termination, policy: policySpans[0]?.policyId },
+        depth,
+        thought,
+        action,
+        observation,
+        wellFormatted,
+        termination,
+        policy: policySpans[0]?.policyId,
       })),
     ).toEqual([
       {

@@ -31,7 +31,10 @@ export class NoteCounter {
 
   finish(): readonly ImportNote[] {
     return [...this.#counts.values()].map(({ note, rows, firstLine }) => ({
-      ...{ kind: note.kind, field: note.field, rows, firstLine },
+      kind: note.kind,
+      field: note.field,
+      rows,
+      firstLine,
       message: `${rows} ${rows === 1 ? 'row' : 'rows'} (line ${firstLine}${rows === 1 ? '' : ' is the first'}): ${saysOf(note)}`,
     }));
   }

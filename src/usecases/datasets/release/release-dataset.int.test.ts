@@ -26,7 +26,13 @@ describe('releases', () => {
     const { kind, dataset, manifest } = await releasing();
     expect(kind).toBe('released');
     expect(dataset).toMatchObject({
-      ...{ name: 'mined', version: 1, format: 'trl', formatVersion: 4, codeVersion: 'test', runs: [runId], withdrawnAt: null },
+      name: 'mined',
+      version: 1,
+      format: 'trl',
+      formatVersion: 4,
+      codeVersion: 'test',
+      runs: [runId],
+      withdrawnAt: null,
       parameters: { data: 'good', thresholds: { alpha: 0.5, beta: 0.2 }, gates: { maxPerTask: null }, general: null },
       counts: { good: 1, lines: 2, trained: 2, dropped: { duplicate: 0 } },
       sha256: manifest.sha256,
@@ -86,7 +92,9 @@ describe('releases', () => {
     expect(await readDatasets(shop.db)).toHaveLength(1);
     const { kind, dataset } = await releasing();
     expect({ kind, version: dataset.version, sha256: dataset.sha256 }).toEqual({
-      ...{ kind: 'released', version: 1, sha256: undisturbed.dataset.sha256 },
+      kind: 'released',
+      version: 1,
+      sha256: undisturbed.dataset.sha256,
     });
   });
 
@@ -105,8 +113,14 @@ describe('releases', () => {
       // One trajectory of two replies: two lines of trl.
       expect(await examples()).toEqual([
         {
-          ...{ datasetId: dataset.id, line: 1, lines: 2, kind: 'good', treeId: rollout.treeId },
-          ...{ goodRolloutId: rollout.rolloutId, badRolloutId: null, revisionId: null },
+          datasetId: dataset.id,
+          line: 1,
+          lines: 2,
+          kind: 'good',
+          treeId: rollout.treeId,
+          goodRolloutId: rollout.rolloutId,
+          badRolloutId: null,
+          revisionId: null,
         },
       ]);
     }
@@ -170,7 +184,9 @@ describe('releases', () => {
     });
     expect(manifest.parameters.gates).toMatchObject({ evaluations: 'remove' });
     const all = await releasing({
-      ...{ query, name: 'all', out: shop.path('all.jsonl') },
+      query,
+      name: 'all',
+      out: shop.path('all.jsonl'),
       parameters: { ...manifest.parameters, gates: { ...manifest.parameters.gates, evaluations: 'keep' } },
     });
     expect(all.manifest.counts).toMatchObject({ good: 7, dropped: { evaluation: 0, 'other-channel': 0, 'evaluated-task': 0 } });
@@ -190,17 +206,21 @@ describe('releases', () => {
   function releasing(change: Partial<ReleaseOptions> = {}) {
     const gates = { duplicates: 'remove', testTasks: 'remove', evaluations: 'remove', maxPerTask: null } as const;
     return releaseDataset({
-      ...{ db: shop.db, blobs: shop.blobs, query: everyTrajectory, general: null, name: 'mined', out: shop.path('mined.jsonl') },
+      db: shop.db,
+      blobs: shop.blobs,
+      query: everyTrajectory,
+      general: null,
+      name: 'mined',
+      out: shop.path('mined.jsonl'),
       format: { kind: 'trl', metadata: 'include', span: 'reply' },
       parameters: { data: 'good', thresholds: { alpha: 0.5, beta: 0.2 }, state: 'verified', gates },
-      ...{
-        existing: 'same',
-        codeVersion: 'test',
-        waitMs: 2_000,
-        signal: new AbortController().signal,
-        onProgress: () => undefined,
-      },
-      ...{ appender, settled: async () => undefined },
+      existing: 'same',
+      codeVersion: 'test',
+      waitMs: 2_000,
+      signal: new AbortController().signal,
+      onProgress: () => undefined,
+      appender,
+      settled: async () => undefined,
       ...change,
     });
   }

@@ -64,11 +64,21 @@ describe('the text of a released example', () => {
     const out = shop.path(`${kind}.jsonl`);
     const gates = { duplicates: 'keep', testTasks: 'keep', evaluations: 'keep', maxPerTask: null } as const;
     const { dataset } = await releaseDataset({
-      ...{ db: shop.db, blobs: shop.blobs, query: everyTrajectory, general: null, name: kind, out, existing: 'same' },
+      db: shop.db,
+      blobs: shop.blobs,
+      query: everyTrajectory,
+      general: null,
+      name: kind,
+      out,
+      existing: 'same',
       format: { kind, metadata, span: 'reply' },
       parameters: { data, thresholds: { alpha: 0.5, beta: 0.2 }, state: 'verified', gates },
-      ...{ codeVersion: 'test', waitMs: 2_000, signal: new AbortController().signal, onProgress: () => undefined },
-      ...{ appender: projectingAppender(shop.db, shop.blobs), settled: async () => undefined },
+      codeVersion: 'test',
+      waitMs: 2_000,
+      signal: new AbortController().signal,
+      onProgress: () => undefined,
+      appender: projectingAppender(shop.db, shop.blobs),
+      settled: async () => undefined,
     });
     const page = { limit: 10, towards: 'forwards', after: null, before: null } as const;
     const [found] = await readExamplePages(shop.db, [{ datasetId: dataset.id }], page);

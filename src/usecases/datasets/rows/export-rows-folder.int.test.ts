@@ -36,15 +36,18 @@ async function given(): Promise<void> {
 
 function exporting(change: Partial<Parameters<typeof exportRowsFolder>[0]> = {}) {
   return exportRowsFolder({
-    ...{ db: shop.db, blobs: shop.blobs, query: everyTrajectory, format: FORMAT, general: null, out: shop.path('folder') },
+    db: shop.db,
+    blobs: shop.blobs,
+    query: everyTrajectory,
+    format: FORMAT,
+    general: null,
+    out: shop.path('folder'),
     parameters: { data: 'both', thresholds: { alpha: 0.5, beta: 0.25 }, state: 'verified', gates },
-    ...{
-      existing: 'refuse',
-      codeVersion: 'test',
-      waitMs: 2_000,
-      signal: new AbortController().signal,
-      onProgress: () => undefined,
-    },
+    existing: 'refuse',
+    codeVersion: 'test',
+    waitMs: 2_000,
+    signal: new AbortController().signal,
+    onProgress: () => undefined,
     ...change,
   });
 }

@@ -49,13 +49,23 @@ export async function exportRowsFolder(options: RowExportOptions & { readonly ex
         );
       const gate = await openGate(trx, parameters.gates); // one for all: no example is in two splits
       const found: { splits: Record<string, RowCounts>; files: Shard[]; runs: Set<string> } = {
-        ...{ splits: {}, files: [], runs: new Set() },
+        splits: {},
+        files: [],
+        runs: new Set(),
       };
       let before = 0;
       for (const split of SPLITS) {
         const sink = new ShardSink(folder, { split, ending: format.container === 'parquet' ? '.parquet' : '.jsonl' });
         const { counts, runs: from } = await writeRows({
-          ...{ trx, blobs, query, format, parameters, file: sink, signal, pictures, gate },
+          trx,
+          blobs,
+          query,
+          format,
+          parameters,
+          file: sink,
+          signal,
+          pictures,
+          gate,
           folder: { keep: async () => '' }, // no format that keeps pictures in files comes here
           general: split === 'train' ? general : null,
           ...(options.revisionIds ? { revisionIds: options.revisionIds } : {}),
@@ -76,14 +86,17 @@ export async function exportRowsFolder(options: RowExportOptions & { readonly ex
       return { ...found, position: at };
     });
     const manifest: RowFolderManifest = {
-      ...{
-        schema: 'espalier-rows-folder-manifest/1',
-        format,
-        formatVersion: ROW_FORMAT_VERSIONS[format.kind],
-        query,
-        parameters,
-      },
-      ...{ general: general?.source ?? null, codeVersion, position, splits, runs: [...runs].sort(), files },
+      schema: 'espalier-rows-folder-manifest/1',
+      format,
+      formatVersion: ROW_FORMAT_VERSIONS[format.kind],
+      query,
+      parameters,
+      general: general?.source ?? null,
+      codeVersion,
+      position,
+      splits,
+      runs: [...runs].sort(),
+      files,
     };
     await writeFile(join(folder, FOLDER_MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
     await writeFile(join(folder, 'README.md'), cardOfRows(manifest));
@@ -94,10 +107,14 @@ export async function exportRowsFolder(options: RowExportOptions & { readonly ex
 function cardOfRows({ format, formatVersion, query, splits, codeVersion, files, parameters }: RowFolderManifest): string {
   const { alpha, beta } = parameters.thresholds;
   const rows = Object.entries(splits).map(([split, { good, revisions, pairs, general, lines }]) => ({
-    ...{ split, cells: [good, revisions, pairs, general, lines] },
+    split,
+    cells: [good, revisions, pairs, general, lines],
   }));
   return cardOf({
-    ...{ title: 'Examples of searched trees of language agents', files, codeVersion, query },
+    title: 'Examples of searched trees of language agents',
+    files,
+    codeVersion,
+    query,
     what: `Good trajectories (alpha ${alpha}), revisions or pairs (beta ${beta}) in the form \`${format.kind}\` (version ${formatVersion})`,
     command: `${format.kind} --data ${parameters.data} --layout hf`,
     columns: ['good', 'revisions', 'pairs', 'general', 'rows'],

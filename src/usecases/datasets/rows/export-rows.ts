@@ -93,7 +93,15 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
       const forgotten = await countForgotten(trx, query);
       if (forgotten > 0) throw payloadForgotten(forgotten, trajectories);
       const job = {
-        ...{ trx, blobs, query, format, parameters, general, file, folder, signal },
+        trx,
+        blobs,
+        query,
+        format,
+        parameters,
+        general,
+        file,
+        folder,
+        signal,
         ...(options.revisionIds ? { revisionIds: options.revisionIds } : {}),
         tokenizer: format.tokenizer === undefined ? undefined : options.tokenizer,
         pictures: openPictures(trx, blobs, await readPromptsHeld(trx, query)),

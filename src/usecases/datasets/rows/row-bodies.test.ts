@@ -45,7 +45,8 @@ function rowOf(pair: ReturnType<typeof pairPaths>['pairs'][number], turns: Train
     pair: { good: pair.good.steps, bad: pair.bad.steps, branch: pair.branch },
     feedback: [],
     source: {} as TrainingRow['source'], // bodies hold no metadata
-    ...{ prompts: new Map(), config: null },
+    prompts: new Map(),
+    config: null,
     rollouts: { good: 'g', bad: 'b' },
   };
 }

@@ -15,7 +15,9 @@ import type { RowFormat } from './row-options.ts';
 
 const shop = datasetWorkshop();
 const format = (kind: RowFormat['kind'], change: Partial<RowFormat> = {}): RowFormat => ({
-  ...{ kind, metadata: 'include', span: 'reply' },
+  kind,
+  metadata: 'include',
+  span: 'reply',
   ...change,
 });
 
@@ -59,13 +61,23 @@ async function given({ drawn, config = {}, worseAsked }: Given) {
 // biome-ignore lint/suspicious/noExplicitAny: rows of files, read field by field
 async function exported(change: Partial<RowExportOptions>): Promise<readonly any[]> {
   await exportRows({
-    ...{ db: shop.db, blobs: shop.blobs, query: everyTrajectory, format: format('openai'), general: null },
+    db: shop.db,
+    blobs: shop.blobs,
+    query: everyTrajectory,
+    format: format('openai'),
+    general: null,
     parameters: {
-      ...{ data: 'good', thresholds: { alpha: 0.5, beta: 0.2 }, state: 'verified' },
+      data: 'good',
+      thresholds: { alpha: 0.5, beta: 0.2 },
+      state: 'verified',
       gates: { duplicates: 'keep', testTasks: 'keep', evaluations: 'keep', maxPerTask: null },
     },
-    ...{ out: shop.path('rows'), existing: 'replace', codeVersion: 'test', waitMs: 2_000 },
-    ...{ signal: new AbortController().signal, onProgress: () => undefined },
+    out: shop.path('rows'),
+    existing: 'replace',
+    codeVersion: 'test',
+    waitMs: 2_000,
+    signal: new AbortController().signal,
+    onProgress: () => undefined,
     ...change,
   });
   return (await readFile(shop.path('rows'), 'utf8'))

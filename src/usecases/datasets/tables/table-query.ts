@@ -215,7 +215,10 @@ function requestOf(name: TableName, parsed: Parsed): TableRequest {
         : null;
   return {
     asked: {
-      ...{ table: name, filter, after: after ?? null, limit: limit ?? null },
+      table: name,
+      filter,
+      after: after ?? null,
+      limit: limit ?? null,
       columns: named ? table.columns.filter((column) => named.includes(column.name)) : table.columns,
     },
     moment,

@@ -9,7 +9,8 @@ export function experimentSchema(): Readonly<Record<string, unknown>> {
   const { properties = {}, ...schema } = z.toJSONSchema(experimentFields, { io: 'input' });
   const { stages, ...others } = properties;
   return {
-    ...{ title: 'Experiment', description: DESCRIPTION },
+    title: 'Experiment',
+    description: DESCRIPTION,
     ...schema,
     properties: { ...others, stages: { ...object(stages), additionalProperties: { anyOf: stageRefs() } } },
     $defs: stageSchemas(),

@@ -17,7 +17,9 @@ const stages = {
 };
 const base = { name: 'methods', environment: 'textcraft', stages };
 const rl = {
-  ...{ name: 'estimators', environment: 'textcraft', seeds: [3, 5] },
+  name: 'estimators',
+  environment: 'textcraft',
+  seeds: [3, 5],
   stages: { train: { estimator: 'grpo' }, evaluate: { policy: { of: 'train' } } },
 };
 

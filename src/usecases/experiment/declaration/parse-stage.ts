@@ -29,7 +29,8 @@ export function parseStage(
     const said = given.stage === undefined ? name : String(given.stage);
     const near = closestName(said, STAGE_KINDS);
     return {
-      ...{ kind: 'refused', path: ['stage'] },
+      kind: 'refused',
+      path: ['stage'],
       message:
         given.stage === undefined ? `${name} is no kind of stage` : `there is no kind of stage ${JSON.stringify(given.stage)}`,
       remedy: `${near === null ? '' : `did you mean ${near}? `}say stage: ${STAGE_KINDS.join(', ')}`,
@@ -74,7 +75,8 @@ function shapeRefusal({ issues: [issue] }: z.ZodError, form: keyof typeof STAGE_
   const foreign =
     form === 'clone' && Object.hasOwn(STAGE_FIELDS.train.shape, unknown) ? '; it goes with training by rewards, without on' : '';
   return {
-    ...{ kind: 'refused', path: [...path, unknown] },
+    kind: 'refused',
+    path: [...path, unknown],
     message: `is no option of ${path.length === 0 ? kind : path.join('.')}${foreign}`,
     remedy:
       near === null ? `remove it${names.length === 0 ? '' : `, or name one of ${names.join(', ')}`}` : `did you mean ${near}?`,

@@ -20,7 +20,11 @@ export async function reviseStage(work: StageWork<'revise'>): Promise<StageOutpu
   const mined: string[] = [];
   const { judge, ...counts } = await turns(runId, () =>
     revise(platform, {
-      ...{ runId, judge: options.judge, environment: null, concurrency, signal },
+      runId,
+      judge: options.judge,
+      environment: null,
+      concurrency,
+      signal,
       plan: { alpha, beta, unparsed, beforeBranch, seed, signal: options.signal },
       checking: options.verify ? 'execute' : 'none',
       progress: ({ trees, plannedTrees, revisions }) => progress(`${trees}/${plannedTrees} trees, ${revisions} revisions`),
@@ -35,7 +39,9 @@ export async function reviseStage(work: StageWork<'revise'>): Promise<StageOutpu
   const { good, bad, pairs, judged, revisions, verified, meanRevisionLength } = counts;
   return outputOf({
     digest: sha256Hex([judge, alpha, beta, ...mined].join('\n')),
-    ...{ runIds: [runId], judge, kept },
+    runIds: [runId],
+    judge,
+    kept,
     values: numbers({ good, bad, pairs, judged, revisions, verified, length: meanRevisionLength, alpha, beta }),
   });
 }
@@ -52,7 +58,11 @@ export async function releaseStage(work: StageWork<'release'>): Promise<StageOut
     name: `experiment-${key.slice(0, 32)}`,
     folder: releasesFolder(platform.config.home),
     runId: source.runIds[0] ?? '',
-    ...{ format, judge, perTask, state, signal },
+    format,
+    judge,
+    perTask,
+    state,
+    signal,
     thresholds: {
       alpha: alpha ?? source.values.alpha ?? THRESHOLD_DEFAULTS.alpha,
       beta: source.values.beta ?? THRESHOLD_DEFAULTS.beta,

@@ -49,7 +49,12 @@ export async function forkStage(work: StageWork<'fork'>): Promise<StageOutput> {
   const origin = (await readForkPoint(platform.database.db, from))?.runId ?? runId;
   const { report, progress: collected } = await turns(origin, () =>
     fork(platform, {
-      ...{ runId, name: stage.name, seed, plan, concurrency, signal },
+      runId,
+      name: stage.name,
+      seed,
+      plan,
+      concurrency,
+      signal,
       progress: (so) => progress(`${so.rollouts} rollouts, ${so.steps} steps, ${so.succeeded} succeeded`),
     }),
   );
@@ -74,13 +79,22 @@ export async function importStage(work: StageWork<'import'>): Promise<StageOutpu
   const { platform, stage, signal, progress, turns } = work;
   const { file, form, environmentName, fingerprint, split, policy, rewardScale, recordedAt } = stage.options;
   const agentTraj = parseAgentTrajOptions({
-    ...{ environment: environmentName, serverFingerprint: fingerprint, split, policy, recordedAt },
+    environment: environmentName,
+    serverFingerprint: fingerprint,
+    split,
+    policy,
+    recordedAt,
     rewardScale: rewardScale === undefined ? undefined : String(rewardScale),
   });
   const { log, blobs, stamp, database } = platform;
   const { runs, trees, rollouts, steps } = await turns('imports', () =>
     importTrajectories({
-      ...{ source: file, form, db: database.db, blobs, agentTraj, signal },
+      source: file,
+      form,
+      db: database.db,
+      blobs,
+      agentTraj,
+      signal,
       appender: createAppender({ log, blobs, stamp, producer: { name: 'importer', version: CODE_VERSION }, clock: Date.now }),
       onProgress: (so) => progress(so.kind === 'checking' ? `checking: ${so.events} events` : `${so.done} of ${so.total} events`),
     }),

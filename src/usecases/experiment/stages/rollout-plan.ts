@@ -35,7 +35,11 @@ export async function rolloutPlan(work: StageWork<'collect' | 'search' | 'evalua
     );
   try {
     return collectPlan.parse({
-      ...{ environment, policy, taskSeed: options.taskSeed, temperature: options.temperature, maxSteps: options.maxSteps },
+      environment,
+      policy,
+      taskSeed: options.taskSeed,
+      temperature: options.temperature,
+      maxSteps: options.maxSteps,
       tasks:
         recoverFrom === null ? await plannedTasks(kind, options, surveysFolder(work.platform.config.home)) : await recovered(),
       search: options.stage === 'search' ? searchOf(options, kind.name) : null,

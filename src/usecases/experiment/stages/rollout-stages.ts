@@ -46,7 +46,12 @@ export async function evaluateStage(work: StageWork<'evaluate'>): Promise<StageO
 async function collectionOf(work: StageWork<'collect' | 'search' | 'evaluate'>): Promise<Collection> {
   const { experimentId, stage, key, seed, concurrency, signal, progress } = work;
   return {
-    ...{ runId: derivedId('experiment run', key), name: stage.name, experimentId, seed, concurrency, signal },
+    runId: derivedId('experiment run', key),
+    name: stage.name,
+    experimentId,
+    seed,
+    concurrency,
+    signal,
     plan: await rolloutPlan(work),
     mode: 'resume',
     progress: (so) => progress(progressText(so)),

@@ -48,7 +48,11 @@ export async function cloneStage(work: StageWork<'clone'>): Promise<StageOutput>
     const named = { ...dataset, name: `${dataset.name}.${work.key.slice(0, 16)}` };
     const made = await trainOnRelease(
       {
-        ...{ seed, kind, folders, signal, trainer },
+        seed,
+        kind,
+        folders,
+        signal,
+        trainer,
         plan: { epochs: { first: epochs, later: epochs }, learningRate, taskSeed, trainer: trainer && { format: 'openai' } },
       },
       { policy, method: 'agent-r' },
@@ -75,7 +79,9 @@ export async function trainStage(work: StageWork<'train'>): Promise<StageOutput>
   const { platform, signal, progress } = work;
   const plan = trainPlanOf(work);
   const trained = await train(platform, {
-    ...{ plan, signal, logger: createLogger({ level: 'error' }) },
+    plan,
+    signal,
+    logger: createLogger({ level: 'error' }),
     concurrency: plan.groupsPerBatch * (1 + plan.maxStaleness),
     onCollect: ({ rollouts, steps }) => progress(`${rollouts} rollouts, ${steps} steps`),
     onUpdate: ({ version, meanReturn }) =>
@@ -86,7 +92,8 @@ export async function trainStage(work: StageWork<'train'>): Promise<StageOutput>
   if (state !== 'completed') throw new RunRefused(`the training of ${policyId} ended as ${state}: ${message}`);
   return outputOf({
     digest: sha256Hex(canonicalJson([policyId, version, weights])),
-    ...{ runIds: [runId], policy: actingTrained(plan, version) },
+    runIds: [runId],
+    policy: actingTrained(plan, version),
     values: numbers({ version, produced: ledger.produced, trained: ledger.trained }),
   });
 }
@@ -97,7 +104,15 @@ function trainPlanOf({ stage, key, seed }: StageWork<'train'>): TrainPlan {
   if (parsed.kind === 'refused') throw new RunRefused(`${parsed.message}; ${parsed.remedy}`); // checked with the file
   return trainPlan.parse({
     policyId: `experiment-${key.slice(0, 16)}`,
-    ...{ environment, split, tasks, updates, temperature, maxSteps, seed, taskSeed, evaluation: null },
+    environment,
+    split,
+    tasks,
+    updates,
+    temperature,
+    maxSteps,
+    seed,
+    taskSeed,
+    evaluation: null,
     settings: settingsOf(parsed.declaration),
     ...planOfDeclaration(parsed.declaration),
     ...(by === undefined ? {} : { by }),
@@ -110,8 +125,12 @@ export async function selfTrainStage(work: StageWork<'self-train'>): Promise<Sta
   const { platform, key, concurrency, signal, progress } = work;
   const { options } = work.stage;
   const results = await selfTrain(platform, {
-    ...{ selfTrainId: derivedId('experiment self-train', key), plan: selfTrainPlanOf(work), concurrency, signal },
-    ...{ seedsAtATime: 1, trainer: trainerOf(options) },
+    selfTrainId: derivedId('experiment self-train', key),
+    plan: selfTrainPlanOf(work),
+    concurrency,
+    signal,
+    seedsAtATime: 1,
+    trainer: trainerOf(options),
     onResult: ({ iteration, evaluation }) =>
       progress(`iteration ${iteration}: success ${(100 * evaluation.successRate).toFixed(1)}%`),
   });
@@ -133,11 +152,9 @@ export async function selfTrainStage(work: StageWork<'self-train'>): Promise<Sta
   return outputOf({
     digest: sha256Hex(canonicalJson(measured)),
     // the last is that by which the stage is measured
-    ...{
-      runIds: [...new Set(results.map(({ evaluation }) => evaluation.runId))],
-      policy,
-      kept: await keepPolicy(platform, policy),
-    },
+    runIds: [...new Set(results.map(({ evaluation }) => evaluation.runId))],
+    policy,
+    kept: await keepPolicy(platform, policy),
     values: numbers({ success, return: meanReturn, steps, episodes, good: trained?.good, revisions: trained?.revisions }),
   });
 }
@@ -149,21 +166,22 @@ function selfTrainPlanOf({ stage: { options }, seed }: StageWork<'self-train'>):
   const environment = options.environment ?? '';
   const prompt = promptPlanOf(options.prompt, environment, 'version');
   return {
-    ...{
-      environment,
-      methods: [method],
-      alphas,
-      beta,
-      policy,
-      judge,
-      trainTasks,
-      testTasks,
-      testRollouts,
-      maxSteps,
-      epochs,
-      perTask,
-    },
-    ...{ taskSeed, learningRate, seeds: [seed], search: { iterations, candidates, maxDepth, exploration } },
+    environment,
+    methods: [method],
+    alphas,
+    beta,
+    policy,
+    judge,
+    trainTasks,
+    testTasks,
+    testRollouts,
+    maxSteps,
+    epochs,
+    perTask,
+    taskSeed,
+    learningRate,
+    seeds: [seed],
+    search: { iterations, candidates, maxDepth, exploration },
     trainer: options.command === undefined ? null : { format: options.format },
     ...(prompt ? { prompt } : {}),
   };

@@ -152,7 +152,10 @@ test('a group that is folded into the pool before its steps are into the tree is
   await world.project();
   expect(await database.db.selectFrom('sampleRejections').selectAll().execute()).toEqual([]);
   expect(await planLineage(world, POLICY, new AbortController().signal)).toEqual({
-    ...{ kind: 'planned', batches: 1, samples: 2, rejected: 0 },
+    kind: 'planned',
+    batches: 1,
+    samples: 2,
+    rejected: 0,
   });
 });
 

@@ -10,7 +10,8 @@ export function declarationSchema(): Readonly<Record<string, unknown>> {
   const { properties, ...schema } = z.toJSONSchema(declarationFields, { io: 'input' });
   const methods = Object.entries(METHOD_SCHEMAS).map(([field, anyOf]) => [field, { ...of(properties?.[field]), anyOf }]);
   return {
-    ...{ title: 'TrainingDeclaration', description: DESCRIPTION },
+    title: 'TrainingDeclaration',
+    description: DESCRIPTION,
     ...schema,
     properties: { ...properties, ...Object.fromEntries(methods) },
   };

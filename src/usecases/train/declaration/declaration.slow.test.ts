@@ -48,7 +48,10 @@ describe('a preset', () => {
     expect(settingsOf(ocr)).toMatchObject({ learningRate: 1e-6, epochs: 1, clipNorm: 1, entropyCoefficient: 0.001, kl: null });
     expect(torchPlanOf(ocr)).toMatchObject({ weightDecay: 0.01, critic: false, aggregation: 'token-mean' });
     expect(promptPlanOf(ocr.prompt, 'alfworld', 5)).toEqual({
-      ...{ template: { name: 'alfworld', version: 1 }, mode: 'image', historyLength: 50, invalidPenalty: 0.1 },
+      template: { name: 'alfworld', version: 1 },
+      mode: 'image',
+      historyLength: 50,
+      invalidPenalty: 0.1,
       image: { profile: 'agentocr-alfworld', vision: 'qwen2.5-vl', emptyHistory: 'blank-image' },
       compression: { candidateFactor: 1.2, reward: 'factor', lambda: 0.01, mu: 0, every: 5, iteration: 5 },
     });
@@ -56,7 +59,10 @@ describe('a preset', () => {
     expect(planRulesOf(ppo).groupsPerBatch).toBe(128);
     expect(torchPlanOf(ppo).critic).toBe(true);
     expect(settingsOf(ppo)).toMatchObject({
-      ...{ learningRate: 1e-6, epochs: 1, miniBatch: 64, entropyCoefficient: 0 },
+      learningRate: 1e-6,
+      epochs: 1,
+      miniBatch: 64,
+      entropyCoefficient: 0,
       kl: { in: 'reward', kind: 'k1', coefficient: 0.001 },
       critic: { learningRate: 1e-5, clip: 0.5, factor: 0.5 },
     });
@@ -66,14 +72,18 @@ describe('a preset', () => {
 
   test('every field that is named overrides the preset, and another estimator takes the place of all its options', () => {
     const own = parse({
-      ...{ preset: 'agentocr-grpo', backend: 'linear', groupSize: 4, kl: null },
+      preset: 'agentocr-grpo',
+      backend: 'linear',
+      groupSize: 4,
+      kl: null,
       optimiser: { learningRate: 0.1 },
       rules: { groupsPerBatch: 2 },
       prompt: { mode: 'image', compression: { every: 8 } },
       estimator: { name: 'step_parts_grpo', options: { scale: 'none' } },
     });
     expect(own).toMatchObject({
-      ...{ preset: 'agentocr-grpo', groupSize: 4 },
+      preset: 'agentocr-grpo',
+      groupSize: 4,
       optimiser: { learningRate: 0.1, entropyCoefficient: 0.001 },
       rules: { groupsPerBatch: 2, zeroVariance: 'keep' },
       prompt: { profile: 'agentocr-alfworld', compression: { every: 8, lambda: 0.01 } },
@@ -95,7 +105,8 @@ describe('a declaration without a preset', () => {
       backend: 'external',
       settings: {
         objective: { kind: 'policy-gradient', estimator: { name: 'grpo', options: {} }, loss: { name: 'gspo', options: {} } },
-        ...{ kl: null, weightDecay: 0.1 },
+        kl: null,
+        weightDecay: 0.1,
       },
     });
     expect(planRulesOf(parse({}))).toMatchObject({
@@ -170,7 +181,8 @@ describe('a declaration that does not go together', () => {
     [null, '', 'expected object', ''],
   ])('%j is refused by its field, with the remedy', (input, field, message, remedy) => {
     expect(parseDeclaration(input)).toEqual({
-      ...{ kind: 'refused', field },
+      kind: 'refused',
+      field,
       message: expect.stringContaining(message),
       remedy: expect.stringContaining(remedy),
     });

@@ -31,7 +31,9 @@ export function promptPlanOf(
     image: { profile, vision, emptyHistory },
     compression: compression
       ? {
-          ...{ candidateFactor: 1.2, reward: 'factor' as const, ...COMPRESSION_PRESETS.paper },
+          candidateFactor: 1.2,
+          reward: 'factor' as const,
+          ...COMPRESSION_PRESETS.paper,
           ...defined(compression),
           iteration,
         }

@@ -36,7 +36,12 @@ test.each([
 test('a recorded training shows what was declared of it, and what trainers received in another form shows nothing', () => {
   const lineage = recorded({ preset: 'agent-r1-ppo', backend: 'linear', optimiser: { learningRate: 0.5 } });
   expect(recordedDeclaration(lineage)).toMatchObject({
-    ...{ backend: 'linear', preset: 'agent-r1-ppo', torch: null, groupSize: 1, prompt: null, seed: 1 },
+    backend: 'linear',
+    preset: 'agent-r1-ppo',
+    torch: null,
+    groupSize: 1,
+    prompt: null,
+    seed: 1,
     estimator: { name: 'gae', options: { variant: 'token-across-steps', gamma: 1, lambda: 1 } },
     loss: { name: 'dual_clip' },
     kl: { in: 'reward', kind: 'k1', coefficient: 0.001 },
@@ -46,7 +51,14 @@ test('a recorded training shows what was declared of it, and what trainers recei
   });
   for (const trainer of [null, 7, 'text', [1], { backend: 1, settings: 'none', preset: {}, groupSize: 'x', torch: [] }])
     expect(recordedDeclaration({ ...lineage, trainer })).toMatchObject({
-      ...{ backend: null, preset: null, torch: null, loss: null, kl: null, optimiser: null, groupSize: null, prompt: null },
+      backend: null,
+      preset: null,
+      torch: null,
+      loss: null,
+      kl: null,
+      optimiser: null,
+      groupSize: null,
+      prompt: null,
       estimator: { name: 'gae', options: { lambda: 1 } },
     });
 });

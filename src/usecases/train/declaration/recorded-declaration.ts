@@ -50,19 +50,26 @@ export function recordedDeclaration({ estimator, rules, seed, trainer }: Lineage
   const { estimator: chosen, loss } = fieldsOf(objective) ?? {};
   const method = methodOf(chosen) ?? { name: estimator.name, options: fieldsOf(estimator.mode) ?? {} };
   return {
-    ...{ backend: textOf(backend), preset: textOf(preset), torch: fieldsOf(torch) && engine },
-    ...{ estimator: method, loss: methodOf(loss) },
+    backend: textOf(backend),
+    preset: textOf(preset),
+    torch: fieldsOf(torch) && engine,
+    estimator: method,
+    loss: methodOf(loss),
     // what the engine was declared with counts where the settings say nothing; a token's mean is what both mean then
     aggregation: textOf(rest.aggregation ?? (tokens === 'token-mean' ? null : tokens)),
-    ...{ lossScale: numberOf(lossScale), kl: fieldsOf(kl), correction: fieldsOf(correction) },
+    lossScale: numberOf(lossScale),
+    kl: fieldsOf(kl),
+    correction: fieldsOf(correction),
     processRewards: fieldsOf(processRewards),
     // our own settings hold a critic always; it is a part of the declaration where values are taken
     critic: needsValues({ name: estimator.name, options: method.options as Record<string, string | number> })
       ? fieldsOf(critic)
       : null,
     optimiser: whereAny({ kind, learningRate, weightDecay, epochs, miniBatch, clipNorm, entropyCoefficient }),
-    ...{ prompt: fieldsOf(prompt), groupSize: numberOf(groupSize) },
-    ...{ rules: fieldsOf(rules) ?? {}, seed },
+    prompt: fieldsOf(prompt),
+    groupSize: numberOf(groupSize),
+    rules: fieldsOf(rules) ?? {},
+    seed,
   };
 }
 

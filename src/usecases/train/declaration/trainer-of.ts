@@ -8,9 +8,18 @@ import { needsValues } from './merge-preset.ts';
 
 /** The usual rules of a trainer elsewhere: any rollout of a complete group whose rewards differ. */
 export const EXTERNAL_RULES: PlanRules = {
-  ...{ groupsPerBatch: 8, group: { kind: 'all' }, maxStaleness: null, offPolicy: 'any' },
-  ...{ metric: 'environment', unscored: 'wait', zeroVariance: 'reject', band: null },
-  ...{ truncated: 'keep', maxTokens: null, layout: 'step', tokenBudget: 16_384 },
+  groupsPerBatch: 8,
+  group: { kind: 'all' },
+  maxStaleness: null,
+  offPolicy: 'any',
+  metric: 'environment',
+  unscored: 'wait',
+  zeroVariance: 'reject',
+  band: null,
+  truncated: 'keep',
+  maxTokens: null,
+  layout: 'step',
+  tokenBudget: 16_384,
 };
 
 /** The usual rules of our own trainers: strictly on-policy. A row of a policy over candidates is one token: no budget cuts it. */
@@ -59,7 +68,9 @@ export function torchPlanOf(declaration: Declaration): TorchPlan {
   const weightDecay = optimiser?.weightDecay;
   return torchPlan.parse({
     ...torch,
-    ...{ critic: needsValues(estimator), aggregation, tokenBudget: planRulesOf(declaration).tokenBudget },
+    critic: needsValues(estimator),
+    aggregation,
+    tokenBudget: planRulesOf(declaration).tokenBudget,
     ...(weightDecay === undefined ? {} : { weightDecay }),
   });
 }
@@ -83,8 +94,13 @@ export function trainerOf(declaration: Declaration): Readonly<Record<string, unk
 function chosen({ optimiser = {}, kl, aggregation, lossScale, correction, processRewards }: Declaration) {
   const { kind, weightDecay: _, ...steps } = optimiser;
   return defined({
-    ...{ optimiser: kind, ...steps, kl, aggregation, lossScale },
-    ...{ correction: correction ?? undefined, processRewards: processRewards ?? undefined },
+    optimiser: kind,
+    ...steps,
+    kl,
+    aggregation,
+    lossScale,
+    correction: correction ?? undefined,
+    processRewards: processRewards ?? undefined,
   });
 }
 

@@ -46,7 +46,10 @@ async function estimatesOf({ rows, rewardsAt }: RewardedRows, update: BatchUpdat
   const found = await advantagesOf(stepRows, update, blobs);
   const samples = samplesOf(rows, stepRows, found.kind === 'recomputed' ? found : null);
   return {
-    ...{ batchId: rows.batch.batchId, method: update.method, rewardsAt, samples },
+    batchId: rows.batch.batchId,
+    method: update.method,
+    rewardsAt,
+    samples,
     grain: found.kind === 'recomputed' ? found.grain : null,
     reason: found.kind === 'refused' ? found.reason : null,
     agrees: agreesWith(update.metrics, samples, found.kind === 'recomputed' ? found.spread : {}),
@@ -116,7 +119,9 @@ export async function advantagesOf(
   const declared = trainingSettings.safeParse(settings);
   try {
     return await recomputeAdvantages({
-      ...{ rows, method, backend },
+      rows,
+      method,
+      backend,
       ...(declared.success ? { settings: declared.data } : {}),
       async readBase() {
         if (base === null) throw new CheckpointDamaged('the checkpoint that the batch is trained from is not on record');

@@ -30,7 +30,12 @@ const someRows = fc.record({ groups: someGroups, oneToken: fc.boolean() }).map((
       steps.map(({ tool, outcome, chosen, tokens }, step): StepRow => {
         const ids = Array(oneToken ? 1 : tokens).fill(chosen);
         return {
-          ...{ groupId: `group-${g}`, rolloutId: `rollout-${g}-${r}`, step, temperature: 1, version: 0, candidates: CANDIDATES },
+          groupId: `group-${g}`,
+          rolloutId: `rollout-${g}-${r}`,
+          step,
+          temperature: 1,
+          version: 0,
+          candidates: CANDIDATES,
           situation: { goal: 'craft stick', firstObservation: `Goal ${g}.`, history: [] },
           tokens: { ids, logProbs: ids.map(() => -1) },
           reward: outcome + tool,
@@ -39,7 +44,9 @@ const someRows = fc.record({ groups: someGroups, oneToken: fc.boolean() }).map((
             { component: r === 0 ? 'compression' : 'tool', value: tool, weight: 1, of: 'step' },
           ],
           greedyScore: g + 0.1,
-          ...{ stateHash: `state-${step}`, action: CANDIDATES[chosen] ?? '', observation: 'seen' },
+          stateHash: `state-${step}`,
+          action: CANDIDATES[chosen] ?? '',
+          observation: 'seen',
           end: step < steps.length - 1 ? 'none' : 'terminated',
         };
       }),

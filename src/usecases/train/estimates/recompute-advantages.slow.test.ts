@@ -19,7 +19,12 @@ function rowsOf(seed: number, steps: number): readonly StepRow[] {
     const candidates = ['look', 'get planks', 'craft stick'];
     const chosen = random.fork(2 * i).int(3);
     return {
-      ...{ groupId: `group-${rollout % 3}`, rolloutId: `rollout-${rollout}`, step, candidates, temperature: 1, version: 0 },
+      groupId: `group-${rollout % 3}`,
+      rolloutId: `rollout-${rollout}`,
+      step,
+      candidates,
+      temperature: 1,
+      version: 0,
       situation: {
         goal: 'craft stick',
         firstObservation: 'Goal: craft stick.',
@@ -27,7 +32,9 @@ function rowsOf(seed: number, steps: number): readonly StepRow[] {
       },
       tokens: { ids: [chosen], logProbs: null },
       reward: step === steps - 1 ? random.fork(2 * i + 1).int(5) / 4 : 0,
-      ...{ stateHash: `state-${step}`, action: candidates[chosen] ?? '', observation: 'seen' },
+      stateHash: `state-${step}`,
+      action: candidates[chosen] ?? '',
+      observation: 'seen',
       end: step < steps - 1 ? 'none' : rollout % 2 === 0 ? 'terminated' : 'truncated',
     };
   });

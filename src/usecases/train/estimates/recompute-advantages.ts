@@ -89,7 +89,9 @@ async function linearAdvantages(
   const readsWeights = needsWeights(estimator) || penalisesRewards(settings);
   const base = readsWeights ? decodeCheckpoint(await readBase()) : initialCheckpoint();
   const prepared = prepareBatch(estimator, {
-    ...{ from: () => base, decisions, featuresOf: featureCache() },
+    from: () => base,
+    decisions,
+    featuresOf: featureCache(),
     reference: initialCheckpoint().policy.values, // every linear policy begins there
     // a correction changes the advantages of none but those that read the weights
     settings: needsWeights(estimator) ? { ...settings, correction } : settings,

@@ -53,7 +53,8 @@ test('open groups, and closed ones that were rejected, are counted, and the grou
     openGroup(builder, runId, 'not begun', 4, 0);
   });
   expect(await why()).toEqual({
-    ...{ state: 'waiting', waitingFor: 'members' },
+    state: 'waiting',
+    waitingFor: 'members',
     groups: { open: 3, closed: 2, ready: 0, rejected: { 'zero-variance': 2 } },
     next: '1 group waits for 3 members',
   });
@@ -98,7 +99,8 @@ test('a closed group whose members have no reward yet waits for their scores', a
     builder.closeTree(tree, 3);
   });
   expect(await why()).toMatchObject({
-    ...{ waitingFor: 'scores', groups: { ...NONE, closed: 1 } },
+    waitingFor: 'scores',
+    groups: { ...NONE, closed: 1 },
     next: '1 group waits for the reward environment of 2 members',
   });
 });
@@ -111,7 +113,8 @@ test('a closed group waits for a greedy rollout of its task where the estimator 
     recordGroup(builder, builder.run('collect', TRAIN), 'alone', { policyId: POLICY, rewards: [1, 0] });
   });
   expect(await why()).toMatchObject({
-    ...{ waitingFor: 'greedy-sibling', groups: { ...NONE, closed: 1 } },
+    waitingFor: 'greedy-sibling',
+    groups: { ...NONE, closed: 1 },
     next: '1 group waits for a greedy rollout of the task by the same version',
   });
 });
@@ -123,7 +126,8 @@ test('a batch that could be planned waits for a planner, and once it is planned 
   };
   const world = await given(record, 'unplanned');
   expect(await why()).toMatchObject({
-    ...{ waitingFor: 'planner', groups: { ...NONE, closed: 1 } },
+    waitingFor: 'planner',
+    groups: { ...NONE, closed: 1 },
     next: '1 batch can be planned, and no planner did yet: `espalier up` runs one, or workers/batch.ts',
   });
   await planLineage(world, POLICY, new AbortController().signal);
@@ -149,7 +153,8 @@ test('a policy that nobody declared, or that no run feeds, says so first', async
   expect(await why()).toMatchObject({ waitingFor: 'declaration', groups: NONE, next: expect.stringMatching(/PUT/) });
   await given((builder) => void recordLineage(builder, POLICY));
   expect(await why()).toMatchObject({
-    ...{ waitingFor: 'runs', groups: NONE },
+    waitingFor: 'runs',
+    groups: NONE,
     next: expect.stringMatching(/^no run feeds it: .*\{"policyId": "p", "channel": "train"\}$/),
   });
 });

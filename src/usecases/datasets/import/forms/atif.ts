@@ -91,7 +91,9 @@ export function parseAtif(value: unknown, environment: string | null): ParsedIte
     ? { policyId: said.policy.id, version: said.policy.version }
     : { policyId: agent.model_name ?? agent.name, version: 0 };
   const facts = {
-    ...{ environment: environment ?? said?.environment ?? agent.name, reward: said ? null : (extra?.reward ?? null), policy },
+    environment: environment ?? said?.environment ?? agent.name,
+    reward: said ? null : (extra?.reward ?? null),
+    policy,
     ...(said ? { alias: said.alias, success: said.success, outcome: said.outcome } : {}),
     ...(said ? { rewards: said.rewards.map(({ component, value, step: at }) => ({ component, value, turn: at })) } : {}),
   };

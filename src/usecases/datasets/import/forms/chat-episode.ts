@@ -96,8 +96,14 @@ export function chatEpisode(messages: Chat, facts: ChatFacts, names = MESSAGES):
   return {
     kind: 'episode',
     episode: {
-      ...{ environment: 'chat', alias: key, reward: null, success: null, ...facts },
-      ...{ instruction, acknowledgement: null, firstObservation },
+      environment: 'chat',
+      alias: key,
+      reward: null,
+      success: null,
+      ...facts,
+      instruction,
+      acknowledgement: null,
+      firstObservation,
       turns: turns.map((turn) => ({ ...turn, observation: said(turn.observation) })),
     },
   };

@@ -122,7 +122,9 @@ describe('files of others', () => {
       expect(before).toHaveLength(count);
       await shop.startAgain();
       expect(await shop.importing({ source: shop.path('before') })).toMatchObject({
-        ...{ source: 'verifiers', rollouts: count, notes: [] },
+        source: 'verifiers',
+        rollouts: count,
+        notes: [],
       });
       const after = await exported('after', format);
       expect(after.map(withoutIds)).toEqual(before.map(withoutIds));
@@ -214,7 +216,10 @@ describe('files of others', () => {
       steps: [
         { step_id: 1, source: 'user', message: 'List files.' },
         {
-          ...{ step_id: 2, source: 'agent', message: 'I look.', reasoning_content: 'hm' },
+          step_id: 2,
+          source: 'agent',
+          message: 'I look.',
+          reasoning_content: 'hm',
           tool_calls: [{ tool_call_id: 'c', function_name: 'bash', arguments: { command: 'ls' } }],
           observation: { results: [{ source_call_id: 'c', content: 'a.txt' }] },
           metrics: { prompt_tokens: 9, completion_tokens: 4 },
@@ -321,7 +326,8 @@ describe('files of others', () => {
       'uneven log-probabilities of ATIF',
       [
         {
-          ...{ schema_version: 'ATIF-v1.7', agent: { name: 'a' } },
+          schema_version: 'ATIF-v1.7',
+          agent: { name: 'a' },
           steps: [
             { step_id: 1, source: 'user', message: 'x' },
             { step_id: 2, source: 'agent', message: 'y', metrics: { completion_token_ids: [1, 2], logprobs: [-1] } },

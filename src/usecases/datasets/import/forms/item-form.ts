@@ -25,7 +25,9 @@ function rowsBy(parse: ParseRow): ItemForm['items'] {
 
 const forms: { readonly [Name in ItemFormName]: Omit<ItemForm, 'name'> } = {
   sharegpt: {
-    ...{ importer: 'agent-traj/1', title: 'AgentTraj', policyId: 'agent-traj' },
+    importer: 'agent-traj/1',
+    title: 'AgentTraj',
+    policyId: 'agent-traj',
     items: readShareGpt,
   },
   openai: { importer: 'openai/1', title: 'chats', policyId: 'chat', items: rowsBy(parseMessagesRow) },

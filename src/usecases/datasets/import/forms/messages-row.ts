@@ -42,15 +42,17 @@ export function parseMessagesRow(value: unknown, environment: string | null): Pa
 }
 
 const ROLES: Readonly<Record<string, string>> = {
-  ...{ human: 'user', user: 'user', observation: 'tool', tool: 'tool', system: 'system' },
-  ...{
-    gpt: 'assistant',
-    assistant: 'assistant',
-    chatgpt: 'assistant',
-    bing: 'assistant',
-    bard: 'assistant',
-    function_call: 'assistant',
-  },
+  human: 'user',
+  user: 'user',
+  observation: 'tool',
+  tool: 'tool',
+  system: 'system',
+  gpt: 'assistant',
+  assistant: 'assistant',
+  chatgpt: 'assistant',
+  bing: 'assistant',
+  bard: 'assistant',
+  function_call: 'assistant',
 };
 
 const SHARED = ['conversations', 'item_id', 'id', 'system', 'reward', 'success'];
@@ -113,7 +115,9 @@ export function factsOf(metadata: unknown, id: string | number | undefined, envi
     name === 'return' || name === 'good' ? [value] : [],
   );
   return {
-    ...{ environment: recorded.name, alias: task.alias, reward },
+    environment: recorded.name,
+    alias: task.alias,
+    reward,
     success: successOf(result) ?? success ?? null,
     policy: { policyId: policy.id, version: policy.version },
     ...named,

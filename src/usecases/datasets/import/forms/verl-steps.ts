@@ -108,8 +108,11 @@ function episodeOf(steps: readonly Row[], environment: string | null): ParsedIte
     messages.push(...step.raw_prompt.slice(messages.length), replyOf(step));
   }
   const facts: ChatFacts = {
-    ...{ environment: environment ?? last.data_source, alias: last.extra_info.task_alias, reward: null },
-    ...{ success: last.success ?? null, outcome: last.outcome },
+    environment: environment ?? last.data_source,
+    alias: last.extra_info.task_alias,
+    reward: null,
+    success: last.success ?? null,
+    outcome: last.outcome,
     policy: { policyId: last.policy_id, version: last.param_version_start },
     rewards: [
       ...steps.flatMap((step, i) => step.rewards.map((each) => ({ ...each, turn: context + i }))),

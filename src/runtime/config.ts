@@ -43,7 +43,7 @@ export interface Config {
   readonly blobs: string;
   /**
    * Whether payload of a project that says nothing is sealed by a key per stream, so that it can be forgotten. It takes half
-   * of the throughput of appends (`npm run bench -- seal`), and with Kafka the keys are in another store than the record.
+   * of the throughput of appends, and with Kafka the keys are in another store than the record.
    */
   readonly seal: boolean;
   /** The file with the master key that wraps the keys of streams; null stores them as they are. */

@@ -44,7 +44,7 @@ export function again(actions: readonly string[]): Chooser {
 
 const FOLDER = new URL('../environments/agentgym/fixtures/transcripts/', import.meta.url);
 
-/** Reads what infra/agentgym/record-transcript.ts has recorded of a server. */
+/** Reads a session that was recorded of a server of AgentGym. */
 export function readTranscript(server: ServerName): Transcript {
   return JSON.parse(readFileSync(new URL(`${server}.json`, FOLDER), 'utf8'));
 }

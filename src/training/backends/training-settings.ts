@@ -140,7 +140,7 @@ export type TrainingSettings = z.infer<typeof trainingSettings>;
 
 /**
  * Settings under which the linear policy learns both shipped worlds within ten updates, chosen on training tasks by seeds 101 to
- * 103 (`npm run learn -- --first-seed 101 --measure train`). Success there after 8 updates of TextCraft, from 37 %: in
+ * 103. Success there after 8 updates of TextCraft, from 37 %: in
  * mini-batches of 32 at a rate of 0.05, undiscounted, GRPO 53 % and REINFORCE++ 34 %; in mini-batches of 8 at 0.1, discounted by
  * 0.8 where an estimator discounts, GRPO 71 %, PPO 79 % and REINFORCE++ 74 %. Undiscounted, a reward is worth as much to the
  * first of 20 steps as to the last.

@@ -7,7 +7,7 @@ export default defineConfig({
   description: 'An event-sourced research data platform for reinforcement learning of language agents',
   outDir: '../.espalier/site',
   cacheDir: '../.espalier/site-cache',
-  ignoreDeadLinks: [/\.\.\/(README|ARCHITECTURE|CONTRIBUTING|examples)/], // files of the repository, outside the site
+  ignoreDeadLinks: [/\.\.\/(README|ARCHITECTURE|CONTRIBUTING|examples|src|graphql)\b/], // files of the repository, outside the site
   themeConfig: {
     search: { provider: 'local' },
     sidebar: [
@@ -72,6 +72,7 @@ export default defineConfig({
       {
         text: 'Reference',
         items: [
+          page('Reference', '/reference/index'),
           page('Command line', '/reference/cli'),
           page('Declarations of training', '/reference/declaration'),
           page('Declarations of experiments', '/reference/experiment'),

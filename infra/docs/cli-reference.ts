@@ -1,6 +1,6 @@
 import { Command, type Option } from 'commander';
 import { COMMANDS } from '../../src/cli/commands.ts';
-import { cell, codeCell } from './cell.ts';
+import { cell, codeCell } from './schema-table.ts';
 
 /** Returns the page of every command, its arguments and options, as commander knows them. */
 export async function cliReference(): Promise<string> {
@@ -12,7 +12,7 @@ export async function cliReference(): Promise<string> {
   const all = program.commands.flatMap((command) => [command, ...command.commands]);
   return [
     '# Command line\n',
-    'Made from the code by `npm run docs:reference`. Every command takes `--json` (results as JSON), `--debug` (the stack of an error) and `--help`.\n',
+    'Every command takes `--json` (results as JSON), `--debug` (the stack of an error) and `--help`.\n',
     ...all.map(page),
   ].join('\n');
 }

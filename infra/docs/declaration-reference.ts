@@ -1,8 +1,7 @@
 import { declarationSchema } from '../../src/usecases/train/declaration/declaration-schema.ts';
 import { METHOD_SCHEMAS } from '../../src/usecases/train/declaration/method-schema.ts';
 import { PRESETS } from '../../src/usecases/train/declaration/presets.ts';
-import { cell } from './cell.ts';
-import { type Schema, tableOf } from './schema-table.ts';
+import { cell, type Schema, tableOf } from './schema-table.ts';
 
 const ABOUT = `How a policy is trained, by Espalier or by a trainer elsewhere. The same declaration is the body of
 \`PUT /v1/training/policies/{id}\` (scope \`train\`) and the file of \`espalier train --declaration\`. Its JSON Schema:
@@ -17,7 +16,6 @@ export function declarationReference(): string {
   const fields = { ...others, estimator: plain[0] ?? {}, loss: plain[1] ?? {} };
   return [
     '# Declarations of training\n',
-    'Made from the code by `npm run docs:reference`.\n',
     ABOUT,
     `## Presets\n\nThe values of published recipes, which every field that a declaration names itself overrides.\n\n${Object.entries(
       PRESETS,

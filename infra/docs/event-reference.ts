@@ -12,7 +12,7 @@ export function eventReference(): string {
   const read = types.map((type) => ({ type, schema: schemas[type] as Schema })); // a JSON Schema, read as far as named above
   return [
     '# Events\n',
-    'Made from the code by `npm run docs:reference`. The JSON Schema of a type: `espalier schemas TYPE`, `GET /v1/schemas`.\n',
+    'The JSON Schema of a type: `espalier schemas TYPE`, `GET /v1/schemas`.\n',
     envelope(read[0]?.schema ?? {}),
     ...SHARED.map((shared) =>
       sharedSection(

@@ -17,7 +17,6 @@ export function experimentReference(): string {
   const plain = { ...properties, stages: { type: 'object', description: properties.stages?.description ?? '' } };
   return [
     '# Declarations of experiments\n',
-    'Made from the code by `npm run docs:reference`.\n',
     ABOUT,
     `## The file\n\n${tableOf(withDefaults({ properties: plain, required: ['name', 'stages'] }))}`,
     ...Object.entries(stageSchemas()).map(

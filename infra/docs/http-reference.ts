@@ -4,8 +4,7 @@ import type { Route } from '../../src/http/endpoint.ts';
 import { policyRoutes } from '../../src/http/policy/policy-routes.ts';
 import { DEFAULT_LIMITS } from '../../src/runtime/config.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
-import { cell, codeCell } from './cell.ts';
-import { type Schema, shape, tableOf } from './schema-table.ts';
+import { cell, codeCell, type Schema, shape, tableOf } from './schema-table.ts';
 
 interface Content {
   readonly [mediaType: string]: { readonly schema: Schema };
@@ -46,7 +45,7 @@ export async function httpReference(): Promise<string> {
   const everywhere = api.paths['/healthz']?.get?.responses ?? {};
   return [
     '# HTTP\n',
-    'Made from the code by `npm run docs:reference`. A running server describes itself at `/openapi.json` (OpenAPI 3.1), with the schema of every event.\n',
+    'A running server describes itself at `/openapi.json` (OpenAPI 3.1), with the schema of every event.\n',
     '## Every path\n',
     'Off loopback every request needs an API key: `Authorization: Bearer KEY`, of the scope that is named or `admin`. A refusal of the server has this body:\n',
     tableOf(api.components.schemas.Refusal ?? {}),

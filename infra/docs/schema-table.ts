@@ -1,5 +1,3 @@
-import { cell, codeCell } from './cell.ts';
-
 /** A JSON Schema as far as the pages read it. */
 export interface Schema {
   readonly type?: string | readonly string[];
@@ -91,4 +89,14 @@ function sharedName(field: Schema): string | undefined {
 
 function isObjectOf({ properties }: Schema, fields: readonly string[]): boolean {
   return properties !== undefined && Object.keys(properties).join() === fields.join();
+}
+
+/** Returns text as one cell of a Markdown table: one line, bars escaped, nothing that a page would read as markup. */
+export function cell(text: string): string {
+  return text.replace(/\s+/g, ' ').replace(/[|\\]/g, '\\$&').replace(/</g, '&lt;').replace(/\{\{/g, '{ {').trim();
+}
+
+/** Returns text as inline code in a cell. */
+export function codeCell(text: string): string {
+  return `\`${text.replace(/\s+/g, ' ').replace(/\|/g, '\\|')}\``;
 }

@@ -251,5 +251,5 @@ def _data_of(answer: Any) -> Any:
     message, remedy = str(first["message"]), str(extensions.get("remedy", ""))
     code = str(extensions.get("code", "graphql"))
     if code.startswith("GRAPHQL_"):  # the question itself is none
-        path, remedy = "query", "correct the question; docs/reference/graphql.md and GET /graphql in a browser show what can be asked"
+        path, remedy = "query", "correct the question; GET /graphql in a browser shows what can be asked"
     raise EspalierError(message, remedy=remedy, field=path, status=200, code=code, problems=errors)

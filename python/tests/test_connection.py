@@ -104,7 +104,7 @@ class Connections(unittest.TestCase):
         with self.assertRaises(er.EspalierError) as refused:
             self.connect(self.scripted((200, {}, said))).graphql("{ no }")
         self.assertEqual(refused.exception.field, "query")
-        self.assertIn("docs/reference/graphql.md", refused.exception.remedy)
+        self.assertIn("GET /graphql", refused.exception.remedy)
 
     def test_a_stream_is_read_while_it_arrives_and_refused_as_any_request(self):
         connection = self.connect(self.scripted((200, {}, b"x" * 100_000), (404, {}, refusal("not-found", "no run", "name one"))))

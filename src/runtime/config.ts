@@ -128,7 +128,7 @@ const brokers = z
   .pipe(z.array(z.string().regex(/^[^\s:/]+:\d{1,5}$|^\[[0-9a-fA-F:]+\]:\d{1,5}$/, 'must be a list host:port,host:port')).min(1));
 
 /**
- * One environment variable: its rule, what an unset one means, and what it is for. docs/reference/configuration.md is made from
+ * One environment variable: its rule, what an unset one means, and what it is for. The page of the reference is made from
  * this list.
  */
 export const VARIABLES = {

@@ -91,7 +91,6 @@ export default defineConfig({
           page('Crashes', '/evidence/crashes'),
           page('Formats and their readers', '/evidence/formats'),
           page('Hostile input', '/evidence/hostile-input'),
-          page('Performance', '/evidence/performance'),
         ],
       },
       { text: 'Decisions', items: [page('Records', '/decisions/README')] },

@@ -4,7 +4,7 @@ import type { Pool } from './embedded-log-topics.ts';
 /**
  * Notices to readers of the partitions that grew, sent behind the commit of an append. Within it they would have all appends of
  * the server wait for the disk one after the other: a transaction that notifies holds one lock for all of them until it is
- * durable. Eight clients: 300 appends/s within, 1,400 behind (docs/evidence/performance.md).
+ * durable. Eight clients: 300 appends/s within, 1,400 behind.
  */
 export interface GrowthNotices {
   /** Has readers of partitions look, soon; nobody waits for it. One that is lost with its process costs them a second. */

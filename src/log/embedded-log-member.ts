@@ -30,7 +30,7 @@ const POLL_MS = 1_000; // the safety net under notices: who appended may be kill
 const FETCHES_AT_ONCE = 8; // each of all partitions that have records and are not in flight: a slow handler holds up its own alone
 const FETCHES_TOGETHER = 3; // who takes deliveries together has two at work, and each ring wakes all that wait to fetch
 // Records with who takes them together, below which nothing more is fetched: half of the partitions would wait for the other
-// half, turn by turn, where both are one slice (2,000 events/s: docs/evidence/performance.md).
+// half, turn by turn, where both are one slice.
 const IN_FLIGHT = 1_000;
 
 /** What a handler threw, as opposed to what the database threw. */

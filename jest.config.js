@@ -1,7 +1,7 @@
 /**
- * Tests are next to what they test: x.test.ts needs nothing but Node, x.slow.test.ts too but takes a second or more,
- * x.int.test.ts needs a real Postgres, x.e2e.test.ts a real Kafka broker as well. x.long.int.test.ts, x.long.e2e.test.ts and
- * x.long.torch.test.ts (a Python with torch) run by `npm run test:long`.
+ * Tests are next to what they test: x.test.ts needs nothing but Node, x.slow.test.ts neither, but takes a second or more,
+ * x.int.test.ts needs a real Postgres, x.e2e.test.ts a real Kafka broker as well, x.torch.test.ts a Python with torch.
+ * `npm test` leaves out x.long.….test.ts, `npm run test:long` runs nothing else, .ci/run runs all.
  */
 export default {
   testMatch: ['**/?(*.)test.ts'],

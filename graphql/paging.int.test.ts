@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import type { Envelope } from '../src/events/envelope.ts';
 import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
-import { runs } from '../src/testing/long-run.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 interface Item {
@@ -143,7 +142,7 @@ describe('paging', () => {
         expect(await read(c)).toEqual(all);
         expect((await page(c, null)).totalCount).toBe(all.length);
       }),
-      { numRuns: runs(60) },
+      { numRuns: 8 },
     );
   });
 
@@ -162,7 +161,7 @@ describe('paging', () => {
           expect(seen).toEqual(expected(items, c).filter((id) => seen.includes(id)));
         },
       ),
-      { numRuns: runs(12) },
+      { numRuns: 2 },
     );
   });
 });

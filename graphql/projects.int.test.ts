@@ -14,7 +14,6 @@ import type { Principal } from '../src/postgres/principal.ts';
 import { EventBuilder } from '../src/testing/event-builder.ts';
 import { everyEvent } from '../src/testing/every-event.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
-import { slowTest } from '../src/testing/long-test.ts';
 import { createExecutableSchema } from './schema.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 import { readEvents } from './testing/read-events.ts';
@@ -166,7 +165,7 @@ describe('what belongs to another project', () => {
     expect(leaks(JSON.stringify(data))).toEqual([]);
   });
 
-  slowTest('no id or digest of it can be traced', async () => {
+  test('no id or digest of it can be traced', async () => {
     for (const id of foreign) {
       const { data } = await me.ask(`{ ${questionOf('trace', `(id: "${id}")`)} }`);
       expect({ id, leaks: leaks(JSON.stringify(data)).filter((name) => name !== id) }).toEqual({ id, leaks: [] });

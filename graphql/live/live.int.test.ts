@@ -10,8 +10,6 @@ import type { Notices } from '../../src/postgres/notices.ts';
 import { projections } from '../../src/projections/registry.ts';
 import { runProjections } from '../../src/projections/runner.ts';
 import { EventBuilder } from '../../src/testing/event-builder.ts';
-import { runs } from '../../src/testing/long-run.ts';
-import { longTest } from '../../src/testing/long-test.ts';
 import { openTestGraphql, type TestGraphql } from '../testing/open-test-graphql.ts';
 import { type ReadEvent, readEvents } from '../testing/read-events.ts';
 
@@ -227,29 +225,26 @@ describe('the live tail', () => {
         await again.leave();
         expect(new Set(idsOf(rest))).toEqual(new Set(idsOf(all.slice(at + 1))));
       }),
-      { numRuns: runs(15) },
+      { numRuns: 2 },
     );
   });
 
-  longTest(
-    'the live tail follows many small appends through reconnections of its reader, woken by notifications alone',
-    async () => {
-      const builder = record('arriving', 12);
-      let reader = await readEvents(notifiedOnly, { run: builder.runId });
-      const seen: ReadEvent[] = [];
-      for (let from = 0; from < builder.events.length; from += 7) {
-        const part = builder.events.slice(from, from + 7);
-        await append(part);
-        seen.push(...(await reader.take(part.length)));
-        if (from % 3 === 0) {
-          await reader.leave();
-          reader = await readEvents(notifiedOnly, { run: builder.runId, after: seen.at(-1)?.position });
-        }
+  test('the live tail follows many small appends through reconnections of its reader, woken by notifications alone', async () => {
+    const builder = record('arriving', 12);
+    let reader = await readEvents(notifiedOnly, { run: builder.runId });
+    const seen: ReadEvent[] = [];
+    for (let from = 0; from < builder.events.length; from += 7) {
+      const part = builder.events.slice(from, from + 7);
+      await append(part);
+      seen.push(...(await reader.take(part.length)));
+      if (from % 3 === 0) {
+        await reader.leave();
+        reader = await readEvents(notifiedOnly, { run: builder.runId, after: seen.at(-1)?.position });
       }
-      await reader.leave();
-      expect(idsOf(seen).sort()).toEqual(idsOf(builder.events).sort());
-    },
-  );
+    }
+    await reader.leave();
+    expect(idsOf(seen).sort()).toEqual(idsOf(builder.events).sort());
+  });
 
   test('the live tail of one tree or of some types delivers nothing else', async () => {
     const builder = record('chosen', 3);

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { localPrincipal, type Principal } from '../../src/postgres/principal.ts';
 import { EventBuilder } from '../../src/testing/event-builder.ts';
 import { givenEvents } from '../../src/testing/given-events.ts';
-import { slowTest } from '../../src/testing/long-test.ts';
 import { openTestGraphql, type TestGraphql } from '../testing/open-test-graphql.ts';
 import { readEvents } from '../testing/read-events.ts';
 import type { BudgetOverrides } from './budgets.ts';
@@ -43,7 +42,7 @@ const refused = (limit: string, used: unknown, allowed: number) => ({
 });
 
 describe('the budget of a query', () => {
-  slowTest('many paths that a document is charged little for end when they have read the rows of the budget', async () => {
+  test('many paths that a document is charged little for end when they have read the rows of the budget', async () => {
     const { ask } = await within({ query: { rows: 500 } });
     const answer = await ask(aliases(48, (i) => `path(leaf: "${step(-1 - i)}") { id }`));
     expect(answer).toEqual(refused('rows of a query', '501', 500)); // one error, and nothing of the data

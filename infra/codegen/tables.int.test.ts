@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
-import { slowTest } from '../../src/testing/long-test.ts';
 import { useTestDatabase } from '../../src/testing/use-test-database.ts';
 import { generateTables } from './generate-tables.ts';
 import { isGenerated, narrowTypes, readSources, sign } from './table-sources.ts';
@@ -8,7 +7,7 @@ import { isGenerated, narrowTypes, readSources, sign } from './table-sources.ts'
 const database = useTestDatabase({ emptied: 'never' });
 
 describe('the generated tables', () => {
-  slowTest('every generated file equals what a database with the same SQL yields', async () => {
+  test('every generated file equals what a database with the same SQL yields', async () => {
     const files = await generateTables(database.pool, await readSources());
     expect(files.length).toBeGreaterThan(10);
     for (const { target, text } of files) expect({ target, text: await readFile(target, 'utf8') }).toEqual({ target, text });

@@ -7,7 +7,6 @@ import { readLineages } from '../projections/training-pool/read-lineages.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { SILENT } from '../runtime/logger.ts';
 import { LOCAL } from '../testing/local-token.ts';
-import { slowTest } from '../testing/long-test.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { declarationSchema } from '../usecases/train/declaration/declaration-schema.ts';
 import { trainerPlan } from '../usecases/train/open-backend.ts';
@@ -48,13 +47,13 @@ async function declare(policy: string, body: object) {
 }
 
 (hasPython ? describe : describe.skip)('a server that nobody has used', () => {
-  slowTest('an agent elsewhere is recorded, and what it records again is a duplicate', async () => {
+  test('an agent elsewhere is recorded, and what it records again is a duplicate', async () => {
     const first = await python('record_rollout.py');
     expect(first.stdout).toMatch(/^accepted 6, appended 6, duplicates 0\n\{\n {2}"return": 1,/);
     expect((await python('record_rollout.py')).stdout).toMatch(/^accepted 6, appended 0, duplicates 6\n/);
   });
 
-  slowTest('a trainer elsewhere declares a policy and trains every sample that was recorded for it', async () => {
+  test('a trainer elsewhere declares a policy and trains every sample that was recorded for it', async () => {
     expect((await python('record_groups.py', 'my policy')).stdout).toMatch(/^\{"accepted":42,"appended":42,/);
     const { stdout, stderr } = await python('trainer.py', 'my policy');
     const batch = (ordinal: number) => `batch ${ordinal} of 4 samples, 8 tokens: version ${ordinal + 1}\n`;

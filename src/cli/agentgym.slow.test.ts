@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openTextCraft } from '../environments/textcraft/textcraft.ts';
 import { type AgentGymServer, startAgentGymServer } from '../testing/agentgym-server.ts';
 import { lmrlgymWorld, sciworldWorld, textcraftWorld } from '../testing/agentgym-server-worlds.ts';
-import { slowTest } from '../testing/long-test.ts';
 import { sharedRandomTextcraft } from '../testing/shared-random-textcraft.ts';
 import { until } from '../testing/until.ts';
 import { freePort, runEspalier, startProcess } from '../testing/worker-process.ts';
@@ -54,19 +53,16 @@ describe('espalier agentgym check', () => {
     expect(names).toEqual(['maze', 'wordle']);
   });
 
-  slowTest(
-    'the check shows whether tasks started at the same time open as they do alone, and what a run does about it',
-    async () => {
-      const shared = await startAgentGymServer(sharedRandomTextcraft(await openTextCraft()).world);
-      servers.push(shared);
-      const blamed = await check('--open', `textcraft@${shared.url}`);
-      expect(blamed.stdout).toMatch(
-        / {2}at once {5}\d+ of 160 tasks that start at the same time open OTHERWISE: a run starts them one at a time\n/,
-      );
-      const sound = await check('--open', `sciworld@${sciworld.url}`);
-      expect(sound.stdout).toMatch(/ {2}at once {5}tasks that start at the same time open as they do alone \(160 tried\)\n/);
-    },
-  );
+  test('the check shows whether tasks started at the same time open as they do alone, and what a run does about it', async () => {
+    const shared = await startAgentGymServer(sharedRandomTextcraft(await openTextCraft()).world);
+    servers.push(shared);
+    const blamed = await check('--open', `textcraft@${shared.url}`);
+    expect(blamed.stdout).toMatch(
+      / {2}at once {5}\d+ of 160 tasks that start at the same time open OTHERWISE: a run starts them one at a time\n/,
+    );
+    const sound = await check('--open', `sciworld@${sciworld.url}`);
+    expect(sound.stdout).toMatch(/ {2}at once {5}tasks that start at the same time open as they do alone \(160 tried\)\n/);
+  });
 
   test('the check reports a missing server, another environment, an unknown name or a malformed URL in one line', async () => {
     const nobody = `http://127.0.0.1:${await freePort()}`;
@@ -84,24 +80,20 @@ describe('espalier agentgym check', () => {
 });
 
 describe('espalier agentgym serve', () => {
-  slowTest(
-    "TextCraft is served until it is stopped, as AgentGym's server and with copies",
-    async () => {
-      const served = startProcess('src/cli/main.ts', ['agentgym', 'serve', 'textcraft', '--port', '0'], {});
-      await until(() => served.stdout().includes('listening'), 60_000);
-      const [, url = ''] = /^listening on (\S+)\n/.exec(served.stdout()) ?? [];
-      const { stdout } = await check('--open', url);
-      expect(stdout).toContain('TextCraft (textcraft) at ');
-      expect(stdout).toContain('a task opens alike every time');
-      expect(stdout).toMatch(/\/fork .*\/replay/);
-      expect(stdout).toContain('copies      yes, by /fork (measured: a copy answers as its original)\n');
-      expect(stdout).toContain('replays     yes, by /replay (measured: it answers as one by one)\n');
-      expect(stdout).toContain('what was seen is not asked again (measured: they were)\n');
-      served.kill('SIGINT');
-      expect(await served.ended).toBe(0);
-    },
-    120_000,
-  );
+  test("TextCraft is served until it is stopped, as AgentGym's server and with copies", async () => {
+    const served = startProcess('src/cli/main.ts', ['agentgym', 'serve', 'textcraft', '--port', '0'], {});
+    await until(() => served.stdout().includes('listening'), 60_000);
+    const [, url = ''] = /^listening on (\S+)\n/.exec(served.stdout()) ?? [];
+    const { stdout } = await check('--open', url);
+    expect(stdout).toContain('TextCraft (textcraft) at ');
+    expect(stdout).toContain('a task opens alike every time');
+    expect(stdout).toMatch(/\/fork .*\/replay/);
+    expect(stdout).toContain('copies      yes, by /fork (measured: a copy answers as its original)\n');
+    expect(stdout).toContain('replays     yes, by /replay (measured: it answers as one by one)\n');
+    expect(stdout).toContain('what was seen is not asked again (measured: they were)\n');
+    served.kill('SIGINT');
+    expect(await served.ended).toBe(0);
+  }, 120_000);
 
   test('another environment is refused by name', async () => {
     const { stderr, code } = await runEspalier(['agentgym', 'serve', 'echo'], {});

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Platform } from '../platform/open-platform.ts';
 import { countEvents, environmentOf } from '../testing/crashing-run.ts';
-import { longTest } from '../testing/long-test.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
 
@@ -98,7 +97,7 @@ describe('wrong addresses', () => {
     }
   });
 
-  longTest('a port in use is named by every server, and the embedded database that was started is stopped', async () => {
+  test('a port in use is named by every server, and the embedded database that was started is stopped', async () => {
     const home = await mkdtemp(join(tmpdir(), 'espalier-taken-'));
     try {
       const { DATABASE_URL: _given, ...embedded } = env;

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '../events/new-id.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { holdAppends } from '../testing/hold-appends.ts';
-import { longTest } from '../testing/long-test.ts';
 import { useTestPlatform } from '../testing/use-test-platform.ts';
 import { killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
 import { runDigest } from '../usecases/datasets/run-digest.ts';
@@ -25,34 +24,29 @@ async function anomalies(): Promise<readonly unknown[]> {
 }
 
 describe('espalier collect', () => {
-  longTest(
-    'a stopped collection ends after the steps in flight, explains how to resume, and then reaches the trees of an undisturbed run',
-    async () => {
-      const appends = await holdAppends(platform, 20);
-      const runId = newId();
-      const child = startProcess('src/cli/main.ts', [...ARGS, '--run', runId], env);
-      await appends.held();
-      child.kill('SIGINT');
-      await child.saying(/stopping after the work in progress/);
-      await appends.release();
-      expect(await child.ended).toBe(130);
-      expect(child.stdout()).toContain(`run ${runId} stopped`);
-      expect(child.stdout()).toContain(`go on with: espalier collect --resume ${runId}`);
-      const { db } = platform.database;
-      expect(await db.selectFrom('runs').select('finishedAt').where('runId', '=', runId).execute()).toEqual([
-        { finishedAt: null },
-      ]);
+  test('a stopped collection ends after the steps in flight, explains how to resume, and then reaches the trees of an undisturbed run', async () => {
+    const appends = await holdAppends(platform, 20);
+    const runId = newId();
+    const child = startProcess('src/cli/main.ts', [...ARGS, '--run', runId], env);
+    await appends.held();
+    child.kill('SIGINT');
+    await child.saying(/stopping after the work in progress/);
+    await appends.release();
+    expect(await child.ended).toBe(130);
+    expect(child.stdout()).toContain(`run ${runId} stopped`);
+    expect(child.stdout()).toContain(`go on with: espalier collect --resume ${runId}`);
+    const { db } = platform.database;
+    expect(await db.selectFrom('runs').select('finishedAt').where('runId', '=', runId).execute()).toEqual([{ finishedAt: null }]);
 
-      const resumed = await runEspalier(['--json', 'collect', '--resume', runId], env);
-      expect(JSON.parse(resumed.stdout)).toMatchObject({ run: runId, state: 'completed', trees: 3, rollouts: 9 });
-      const whole = await runEspalier(['--json', ...ARGS], env);
-      const { run } = JSON.parse(whole.stdout) as { run: string }; // as the command prints it
-      expect(await runDigest(platform, runId)).toEqual(await runDigest(platform, run));
-      expect(await anomalies()).toEqual([]);
-    },
-  );
+    const resumed = await runEspalier(['--json', 'collect', '--resume', runId], env);
+    expect(JSON.parse(resumed.stdout)).toMatchObject({ run: runId, state: 'completed', trees: 3, rollouts: 9 });
+    const whole = await runEspalier(['--json', ...ARGS], env);
+    const { run } = JSON.parse(whole.stdout) as { run: string }; // as the command prints it
+    expect(await runDigest(platform, runId)).toEqual(await runDigest(platform, run));
+    expect(await anomalies()).toEqual([]);
+  });
 
-  longTest('a second process that collects a run in progress is refused and does not disturb the first', async () => {
+  test('a second process that collects a run in progress is refused and does not disturb the first', async () => {
     const appends = await holdAppends(platform, 20);
     const runId = newId();
     const first = startProcess('src/cli/main.ts', [...ARGS, '--run', runId], env);
@@ -75,7 +69,7 @@ describe('espalier collect', () => {
     expect(await anomalies()).toEqual([]);
   });
 
-  longTest('a search by the rules of Agent-R records them in its plan and resumes by them', async () => {
+  test('a search by the rules of Agent-R records them in its plan and resumes by them', async () => {
     const search = [
       '--search',
       'mcts',
@@ -116,7 +110,7 @@ describe('espalier collect', () => {
     expect(lone).toEqual({ code: 1, stdout: '', stderr: 'espalier: --compat is about how to search: add --search mcts\n' });
   });
 
-  longTest('a collection under the id of a run with another plan or seed is refused', async () => {
+  test('a collection under the id of a run with another plan or seed is refused', async () => {
     const runId = newId();
     expect((await runEspalier([...ARGS, '--run', runId], env)).code).toBe(0);
     const digest = await runDigest(platform, runId);

@@ -5,7 +5,6 @@ import { newId } from '../events/new-id.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { holdAppends } from '../testing/hold-appends.ts';
-import { longTest } from '../testing/long-test.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
 import { manifestPath } from '../usecases/datasets/export/manifest.ts';
@@ -54,33 +53,29 @@ async function faults(): Promise<readonly unknown[]> {
 }
 
 describe('espalier dataset', () => {
-  longTest(
-    'a release killed with -9 before its event is durable becomes one release of the same digest when repeated',
-    async () => {
-      const whole = await release('whole', 'whole.jsonl');
-      expect(whole).toMatchObject({ kind: 'released', dataset: { version: 1, runs: [runId] } });
-      // The run has a task of the test split; no line of the release is of it.
-      const splits = await platform.database.db.selectFrom('trees').select('split').where('runId', '=', runId).execute();
-      expect(splits.map(({ split }) => split).sort()).toEqual(['test', 'train']);
-      const lines = readFileSync(file('whole.jsonl'), 'utf8').trimEnd().split('\n');
-      expect(new Set(lines.map((line) => JSON.parse(line).metadata.task.split))).toEqual(new Set(['train']));
-      const { rows } = await platform.database.pool.query<{ count: number }>('select count(*) from log_records');
-      const appends = await holdAppends(platform, Number(rows[0]?.count));
-      const args = ['dataset', 'release', '--name', 'killed', '--run', runId, '--out', file('killed.jsonl')];
-      const child = startProcess('src/cli/main.ts', args, env);
-      await appends.held();
-      child.kill('SIGKILL');
-      expect(await child.ended).toBe('SIGKILL');
-      await appends.release();
-      const again = await release('killed', 'killed.jsonl');
-      expect(again.dataset).toMatchObject({ name: 'killed', version: 1, sha256: whole.dataset.sha256 });
-      expect(readFileSync(file('killed.jsonl'))).toEqual(readFileSync(file('whole.jsonl')));
-      const listed: Released['dataset'][] = JSON.parse(await done('--json', 'dataset', 'list'));
-      expect(listed.map(({ name, version }) => `${name}@${version}`)).toEqual(['killed@1', 'whole@1']);
-      expect(await faults()).toEqual([]);
-    },
-    120_000,
-  );
+  test('a release killed with -9 before its event is durable becomes one release of the same digest when repeated', async () => {
+    const whole = await release('whole', 'whole.jsonl');
+    expect(whole).toMatchObject({ kind: 'released', dataset: { version: 1, runs: [runId] } });
+    // The run has a task of the test split; no line of the release is of it.
+    const splits = await platform.database.db.selectFrom('trees').select('split').where('runId', '=', runId).execute();
+    expect(splits.map(({ split }) => split).sort()).toEqual(['test', 'train']);
+    const lines = readFileSync(file('whole.jsonl'), 'utf8').trimEnd().split('\n');
+    expect(new Set(lines.map((line) => JSON.parse(line).metadata.task.split))).toEqual(new Set(['train']));
+    const { rows } = await platform.database.pool.query<{ count: number }>('select count(*) from log_records');
+    const appends = await holdAppends(platform, Number(rows[0]?.count));
+    const args = ['dataset', 'release', '--name', 'killed', '--run', runId, '--out', file('killed.jsonl')];
+    const child = startProcess('src/cli/main.ts', args, env);
+    await appends.held();
+    child.kill('SIGKILL');
+    expect(await child.ended).toBe('SIGKILL');
+    await appends.release();
+    const again = await release('killed', 'killed.jsonl');
+    expect(again.dataset).toMatchObject({ name: 'killed', version: 1, sha256: whole.dataset.sha256 });
+    expect(readFileSync(file('killed.jsonl'))).toEqual(readFileSync(file('whole.jsonl')));
+    const listed: Released['dataset'][] = JSON.parse(await done('--json', 'dataset', 'list'));
+    expect(listed.map(({ name, version }) => `${name}@${version}`)).toEqual(['killed@1', 'whole@1']);
+    expect(await faults()).toEqual([]);
+  }, 120_000);
 
   test('a dataset is withdrawn by its name, and the same content is refused from then on', async () => {
     await release('stale', 'stale.jsonl');

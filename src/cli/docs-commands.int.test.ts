@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Platform } from '../platform/open-platform.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
-import { longTest } from '../testing/long-test.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { killRunning, runEspalier } from '../testing/worker-process.ts';
 
@@ -44,7 +43,7 @@ describe('runnable commands of the documentation', () => {
     expect(commands.filter(({ line }) => !line.startsWith('npx espalier '))).toEqual([]);
   });
 
-  longTest.each(commands)('$line ($name) succeeds on a record of one run', async ({ line }) => {
+  test.each(commands)('$line ($name) succeeds on a record of one run', async ({ line }) => {
     const { code, stderr } = await runEspalier(line.split(/\s+/).slice(2), environmentOf(platform));
     expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
   });

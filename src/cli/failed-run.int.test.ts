@@ -5,7 +5,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { newId } from '../events/new-id.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { countEvents, environmentOf } from '../testing/crashing-run.ts';
-import { longTest } from '../testing/long-test.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { type Failure, type OpenAiServer, startOpenAiServer } from '../testing/openai-server.ts';
 import { textCraftAgent } from '../testing/textcraft-agent.ts';
@@ -65,7 +64,7 @@ describe('a run without any usable rollout', () => {
     expect(await countEvents(platform)).toBe(events);
   }, 60_000);
 
-  longTest('a search run in which no search takes a step ends as failed', async () => {
+  test('a search run in which no search takes a step ends as failed', async () => {
     nonsense(2);
     const search = ['--search', 'mcts', '--iterations', '2', '--candidates', '2', '--tasks', '2', '--concurrency', '1'];
     const { code, stdout } = await runEspalier(['--json', 'collect', '--policy', policy(), ...search], env);
@@ -79,7 +78,7 @@ describe('a run without any usable rollout', () => {
     expect([again.code, again.stdout]).toEqual([1, expect.stringContaining(said.message)]);
   });
 
-  longTest('an evaluation without any usable rollout has no result, since failures measure nothing of the policy', async () => {
+  test('an evaluation without any usable rollout has no result, since failures measure nothing of the policy', async () => {
     nonsense(3);
     const args = ['evaluate', '--policy', policy(), '--tasks', '3', '--concurrency', '1'];
     const { code, stdout } = await runEspalier(['--json', ...args], env);
@@ -92,63 +91,55 @@ describe('a run without any usable rollout', () => {
   });
 });
 
-longTest(
-  'an error of a server that hangs ends the command with how to go on, and the run goes on where its record ends',
-  async () => {
-    const world = await startWorld();
-    try {
-      const run = newId();
-      const args = ['--environment', `server:${world.url};timeout=1`, '--tasks', '2', '--rollouts', '2', '--concurrency', '1'];
-      world.hang(true);
-      const { code, stderr } = await runEspalier(['collect', ...args, '--run', run], env);
-      const advice = `the run is kept as far as it came, go on with: espalier collect --resume ${run}`;
-      expect([code, stderr]).toEqual([
-        1,
-        expect.stringContaining(
-          `espalier: POST ${world.url}/step has not answered within 1000 ms; see what it waits for there, or allow it longer by the option timeout; ${advice}\n`,
-        ),
-      ]);
-      world.hang(false);
-      const resumed = await runEspalier(['--json', 'collect', '--resume', run], env);
-      expect([resumed.code, JSON.parse(resumed.stdout)]).toEqual([
-        0,
-        expect.objectContaining({
-          run,
-          state: 'completed',
-          trees: 2,
-          plannedTrees: 2,
-          rollouts: 4,
-          plannedRollouts: 4,
-          steps: 8,
-        }),
-      ]);
-      const evaluated = newId();
-      world.hang(true);
-      const failed = await runEspalier(['evaluate', ...args, '--run', evaluated], env);
-      expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining(`espalier evaluate --resume ${evaluated}\n`)]);
-    } finally {
-      await world.close();
-    }
-  },
-  60_000,
-);
+test('an error of a server that hangs ends the command with how to go on, and the run goes on where its record ends', async () => {
+  const world = await startWorld();
+  try {
+    const run = newId();
+    const args = ['--environment', `server:${world.url};timeout=1`, '--tasks', '2', '--rollouts', '2', '--concurrency', '1'];
+    world.hang(true);
+    const { code, stderr } = await runEspalier(['collect', ...args, '--run', run], env);
+    const advice = `the run is kept as far as it came, go on with: espalier collect --resume ${run}`;
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining(
+        `espalier: POST ${world.url}/step has not answered within 1000 ms; see what it waits for there, or allow it longer by the option timeout; ${advice}\n`,
+      ),
+    ]);
+    world.hang(false);
+    const resumed = await runEspalier(['--json', 'collect', '--resume', run], env);
+    expect([resumed.code, JSON.parse(resumed.stdout)]).toEqual([
+      0,
+      expect.objectContaining({
+        run,
+        state: 'completed',
+        trees: 2,
+        plannedTrees: 2,
+        rollouts: 4,
+        plannedRollouts: 4,
+        steps: 8,
+      }),
+    ]);
+    const evaluated = newId();
+    world.hang(true);
+    const failed = await runEspalier(['evaluate', ...args, '--run', evaluated], env);
+    expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining(`espalier evaluate --resume ${evaluated}\n`)]);
+  } finally {
+    await world.close();
+  }
+}, 60_000);
 
-longTest(
-  'a training in which some rollouts failed shows their share with the reason, and completes',
-  async () => {
-    const world = await startWorld();
-    try {
-      const asked = ['--environment', `server:${world.url}`, '--split', 'all', '--updates', '2', '--groups', '2', '--group', '2'];
-      world.fail('a');
-      const args = ['train', ...asked, '--policy', 'half', '--test-tasks', '0', '--keep-zero-variance'];
-      const { code, stdout } = await runEspalier(args, env);
-      expect([code, stdout]).toEqual([0, expect.stringMatching(/\n\d+ of \d+ rollouts failed: .*the world fell over\n$/)]);
-    } finally {
-      await world.close();
-    }
-  },
-  60_000,
-);
+test('a training in which some rollouts failed shows their share with the reason, and completes', async () => {
+  const world = await startWorld();
+  try {
+    const asked = ['--environment', `server:${world.url}`, '--split', 'all', '--updates', '2', '--groups', '2', '--group', '2'];
+    world.fail('a');
+    const args = ['train', ...asked, '--policy', 'half', '--test-tasks', '0', '--keep-zero-variance'];
+    const { code, stdout } = await runEspalier(args, env);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/\n\d+ of \d+ rollouts failed: .*the world fell over\n$/)]);
+  } finally {
+    await world.close();
+  }
+}, 60_000);
 
 /** A server of an environment, two steps an episode, that answers no step while it hangs, and fails those of a task. */
 async function startWorld() {
@@ -195,26 +186,22 @@ async function startWorld() {
   };
 }
 
-longTest(
-  'a run in which some rollouts failed ends as completed, and shows the share of failures',
-  async () => {
-    nonsense(1);
-    const args = ['--policy', policy(), '--tasks', '1', '--rollouts', '2', '--concurrency', '1', '--max-steps', '3'];
-    const { code, stdout } = await runEspalier(['--json', 'collect', ...args], env);
-    const said = JSON.parse(stdout);
-    expect([code, said]).toEqual([0, expect.objectContaining({ state: 'completed', rollouts: 2, failed: 1 })]);
-    expect(said.message).toMatch(/^1 of 2 rollouts failed: .*choices/);
-    expect(await recordedEnd(said.run)).toEqual({ state: 'completed', outcome: 'completed', message: said.message });
+test('a run in which some rollouts failed ends as completed, and shows the share of failures', async () => {
+  nonsense(1);
+  const args = ['--policy', policy(), '--tasks', '1', '--rollouts', '2', '--concurrency', '1', '--max-steps', '3'];
+  const { code, stdout } = await runEspalier(['--json', 'collect', ...args], env);
+  const said = JSON.parse(stdout);
+  expect([code, said]).toEqual([0, expect.objectContaining({ state: 'completed', rollouts: 2, failed: 1 })]);
+  expect(said.message).toMatch(/^1 of 2 rollouts failed: .*choices/);
+  expect(await recordedEnd(said.run)).toEqual({ state: 'completed', outcome: 'completed', message: said.message });
 
-    nonsense(1);
-    const evaluated = await runEspalier(['evaluate', ...args], env);
-    expect([evaluated.code, evaluated.stdout]).toEqual([
-      0,
-      expect.stringMatching(/2 episodes[\s\S]*\n1 of 2 rollouts failed: .*choices/),
-    ]);
-  },
-  60_000,
-);
+  nonsense(1);
+  const evaluated = await runEspalier(['evaluate', ...args], env);
+  expect([evaluated.code, evaluated.stdout]).toEqual([
+    0,
+    expect.stringMatching(/2 episodes[\s\S]*\n1 of 2 rollouts failed: .*choices/),
+  ]);
+}, 60_000);
 
 describe('a policy that cannot act in the environment', () => {
   test.each([

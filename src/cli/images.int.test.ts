@@ -4,7 +4,6 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { imageId } from '../images/image-id.ts';
 import { decodePng } from '../images/png.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
-import { longTest } from '../testing/long-test.ts';
 import { useTestPlatform } from '../testing/use-test-platform.ts';
 import { killRunning, runEspalier } from '../testing/worker-process.ts';
 
@@ -24,44 +23,36 @@ async function collect(...more: readonly string[]): Promise<string> {
   return (JSON.parse(stdout) as { run: string }).run; // as the command prints it
 }
 
-longTest(
-  'two processes and two runs that show the same histories record each segment once',
-  async () => {
-    const runs = [await collect(...IMAGES), await collect(...IMAGES)];
-    const { db } = platform.database;
-    const shown = await db.selectFrom('historyImages').select(['runId', 'imageId']).execute();
-    const imagesOf = (run: string) => new Set(shown.filter((one) => one.runId === run).map((one) => one.imageId));
-    expect(imagesOf(runs[0] as string).size).toBeGreaterThan(3);
-    expect(imagesOf(runs[1] as string)).toEqual(imagesOf(runs[0] as string));
-    const segments = await db.selectFrom('segments').select('segmentId').execute();
-    const recorded = await db.selectFrom('events').select('eventId').where('type', '=', 'SegmentRendered').execute();
-    expect(recorded).toHaveLength(segments.length);
-    const drawn = await db
-      .selectFrom('historyImages')
-      .select('missed')
-      .where('runId', '=', runs[1] as string)
-      .execute();
-    expect(drawn.flatMap(({ missed }) => missed)).toEqual([]); // the second process took them from the shared folder
-  },
-  60_000,
-);
+test('two processes and two runs that show the same histories record each segment once', async () => {
+  const runs = [await collect(...IMAGES), await collect(...IMAGES)];
+  const { db } = platform.database;
+  const shown = await db.selectFrom('historyImages').select(['runId', 'imageId']).execute();
+  const imagesOf = (run: string) => new Set(shown.filter((one) => one.runId === run).map((one) => one.imageId));
+  expect(imagesOf(runs[0] as string).size).toBeGreaterThan(3);
+  expect(imagesOf(runs[1] as string)).toEqual(imagesOf(runs[0] as string));
+  const segments = await db.selectFrom('segments').select('segmentId').execute();
+  const recorded = await db.selectFrom('events').select('eventId').where('type', '=', 'SegmentRendered').execute();
+  expect(recorded).toHaveLength(segments.length);
+  const drawn = await db
+    .selectFrom('historyImages')
+    .select('missed')
+    .where('runId', '=', runs[1] as string)
+    .execute();
+  expect(drawn.flatMap(({ missed }) => missed)).toEqual([]); // the second process took them from the shared folder
+}, 60_000);
 
 describe('espalier compression-sweep', () => {
-  longTest(
-    'the sweep counts a text run as if its histories were images, and an image run the same way',
-    async () => {
-      const rowsOf = async (run: string, ...more: readonly string[]) => {
-        const { stdout } = await runEspalier(['--json', 'compression-sweep', '--run', run, '--cf', '1,1.2,2,5', ...more], env);
-        return (JSON.parse(stdout) as { rows: { factor: number; tokens: number }[] }).rows; // as the command prints it
-      };
-      const inText = await rowsOf(await collect('--prompt', 'text'), '--profile', 'agentocr-search');
-      const shown = await rowsOf(await collect(...IMAGES, '--factor', '3'));
-      expect(inText.map(({ factor }) => factor)).toEqual([1, 1.2, 2, 5]);
-      expect(shown.map(({ tokens }) => tokens)).toEqual(inText.map(({ tokens }) => tokens));
-      for (const [i, row] of inText.entries()) if (i > 0) expect(row.tokens).toBeLessThan((inText[i - 1] as typeof row).tokens);
-    },
-    60_000,
-  );
+  test('the sweep counts a text run as if its histories were images, and an image run the same way', async () => {
+    const rowsOf = async (run: string, ...more: readonly string[]) => {
+      const { stdout } = await runEspalier(['--json', 'compression-sweep', '--run', run, '--cf', '1,1.2,2,5', ...more], env);
+      return (JSON.parse(stdout) as { rows: { factor: number; tokens: number }[] }).rows; // as the command prints it
+    };
+    const inText = await rowsOf(await collect('--prompt', 'text'), '--profile', 'agentocr-search');
+    const shown = await rowsOf(await collect(...IMAGES, '--factor', '3'));
+    expect(inText.map(({ factor }) => factor)).toEqual([1, 1.2, 2, 5]);
+    expect(shown.map(({ tokens }) => tokens)).toEqual(inText.map(({ tokens }) => tokens));
+    for (const [i, row] of inText.entries()) if (i > 0) expect(row.tokens).toBeLessThan((inText[i - 1] as typeof row).tokens);
+  }, 60_000);
 });
 
 describe('espalier render', () => {

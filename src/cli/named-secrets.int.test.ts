@@ -6,7 +6,6 @@ import { TOPICS } from '../events/catalogue.ts';
 import { newId } from '../events/new-id.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
-import { longTest } from '../testing/long-test.ts';
 import { type OpenAiServer, startOpenAiServer } from '../testing/openai-server.ts';
 import { tablesWith } from '../testing/secret-run.ts';
 import { useTestPlatform } from '../testing/use-test-platform.ts';
@@ -26,37 +25,34 @@ afterAll(async () => {
 const collecting = (...more: string[]) => ['collect', '--tasks', '1', '--rollouts', '2', '--max-steps', '2', ...more];
 const addressed = () => `openai:stand-in@${server.url.replace('//', '//secret:MODEL@')}`;
 
-longTest(
-  'a key that is given by name reaches the server, and neither the record, nor the database, the folder or the output',
-  async () => {
-    const env = { ...environmentOf(platform), ESPALIER_SECRET_MODEL: KEY };
-    const runId = newId();
-    server.fail({ kind: 'body', body: `no JSON, and the key: ${KEY}` });
-    const collected = await runEspalier(collecting('--policy', addressed(), '--run', runId, '--concurrency', '1'), env);
-    expect(collected.stderr).not.toContain('espalier: ');
-    await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 60_000 });
-    const { db } = platform.database;
-    const { rows } = await sql<{ reason: string | null }>`select reason from rollouts where run_id = ${runId}`.execute(db);
-    expect(rows.map(({ reason }) => reason?.includes('the key: secret:MODEL')).filter((named) => named)).toEqual([true]);
-    expect(server.requests.filter(({ headers }) => headers.authorization !== `Bearer ${KEY}`)).toEqual([]);
-    const steps = await sql<{ count: number }>`
+test('a key that is given by name reaches the server, and neither the record, nor the database, the folder or the output', async () => {
+  const env = { ...environmentOf(platform), ESPALIER_SECRET_MODEL: KEY };
+  const runId = newId();
+  server.fail({ kind: 'body', body: `no JSON, and the key: ${KEY}` });
+  const collected = await runEspalier(collecting('--policy', addressed(), '--run', runId, '--concurrency', '1'), env);
+  expect(collected.stderr).not.toContain('espalier: ');
+  await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 60_000 });
+  const { db } = platform.database;
+  const { rows } = await sql<{ reason: string | null }>`select reason from rollouts where run_id = ${runId}`.execute(db);
+  expect(rows.map(({ reason }) => reason?.includes('the key: secret:MODEL')).filter((named) => named)).toEqual([true]);
+  expect(server.requests.filter(({ headers }) => headers.authorization !== `Bearer ${KEY}`)).toEqual([]);
+  const steps = await sql<{ count: number }>`
     select count(*)::int as count from steps join trees using (tree_id) where run_id = ${runId} and depth > 0`.execute(db);
-    expect(steps.rows).toEqual([{ count: 2 }]);
+  expect(steps.rows).toEqual([{ count: 2 }]);
 
-    // a server that repeats the key in what it refuses ends a run
-    server.fail({ kind: 'status', status: 403, body: JSON.stringify({ error: { message: `no access for ${KEY}` } }) });
-    const refused = await runEspalier(collecting('--policy', addressed()), env);
-    expect(refused.stderr).toContain('no access for secret:MODEL');
+  // a server that repeats the key in what it refuses ends a run
+  server.fail({ kind: 'status', status: 403, body: JSON.stringify({ error: { message: `no access for ${KEY}` } }) });
+  const refused = await runEspalier(collecting('--policy', addressed()), env);
+  expect(refused.stderr).toContain('no access for secret:MODEL');
 
-    const status = await runEspalier(['status', '--json'], env);
-    expect(status.stdout).toContain(runId);
-    for (const said of [collected, refused, status]) expect(said.stdout + said.stderr).not.toContain(KEY);
-    expect(await tablesWith(platform.database.db, KEY)).toEqual([]);
-    const inLog = expect.stringMatching(/^public\.log_(rows|blocks)$/);
-    expect(await tablesWith(platform.database.db, 'secret:MODEL@')).toEqual(expect.arrayContaining([inLog]));
-    expect(await filesWith(KEY)).toEqual([]);
-  },
-);
+  const status = await runEspalier(['status', '--json'], env);
+  expect(status.stdout).toContain(runId);
+  for (const said of [collected, refused, status]) expect(said.stdout + said.stderr).not.toContain(KEY);
+  expect(await tablesWith(platform.database.db, KEY)).toEqual([]);
+  const inLog = expect.stringMatching(/^public\.log_(rows|blocks)$/);
+  expect(await tablesWith(platform.database.db, 'secret:MODEL@')).toEqual(expect.arrayContaining([inLog]));
+  expect(await filesWith(KEY)).toEqual([]);
+});
 
 test('a key by name in the field apiKey comes before OPENAI_API_KEY, which that server does not see', async () => {
   const env = { ...environmentOf(platform), ESPALIER_SECRET_MODEL: KEY, OPENAI_API_KEY: 'sk-of-another-server' };

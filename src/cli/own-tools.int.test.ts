@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Platform } from '../platform/open-platform.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
-import { longTest } from '../testing/long-test.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { type OpenAiServer, startOpenAiServer } from '../testing/openai-server.ts';
 import { killRunning, runEspalier } from '../testing/worker-process.ts';
@@ -93,57 +92,49 @@ const rewardsOf = (runId: string) =>
     .orderBy('component')
     .execute();
 
-longTest(
-  'a tool and a reward of one’s own work as the guide describes: collected, rewarded and scored again',
-  async () => {
-    const count = '<tool_call>{"name": "count_letter", "arguments": {"word": "strawberry", "letter": "r"}}</tool_call>';
-    const { code, stdout, stderr, runId } = await collect(await saying([count]), GUIDE, '3', '2');
-    expect([code, stderr.includes('rror')]).toEqual([0, false]);
-    expect(stdout).toMatch(/completed: 6 rollouts, 12 steps, \d succeeded/);
-    expect(await callsOf(runId)).toEqual(
-      Array.from({ length: 6 }, () => ({ depth: 1, tool: 'count_letter', outcome: 'ok', output: '3', blobs: null })),
-    );
-    const paid = await rewardsOf(runId);
-    expect(paid.filter(({ component }) => component === 'tool').map(({ value }) => value)).toEqual(Array(6).fill(0.1));
-    expect(paid.filter(({ component }) => component === 'environment')).toHaveLength(6);
-    const scored = await runEspalier(['score', '--run', runId, '--scorer', 'answer-f1'], env);
-    expect(scored.stdout).toContain(`answer-f1@1 on 3 trees of run ${runId}`);
-    expect(scored.stdout).toContain('6 rewards assigned, 0 revised, 0 already in force');
-  },
-  120_000,
-);
+test('a tool and a reward of one’s own work as the guide describes: collected, rewarded and scored again', async () => {
+  const count = '<tool_call>{"name": "count_letter", "arguments": {"word": "strawberry", "letter": "r"}}</tool_call>';
+  const { code, stdout, stderr, runId } = await collect(await saying([count]), GUIDE, '3', '2');
+  expect([code, stderr.includes('rror')]).toEqual([0, false]);
+  expect(stdout).toMatch(/completed: 6 rollouts, 12 steps, \d succeeded/);
+  expect(await callsOf(runId)).toEqual(
+    Array.from({ length: 6 }, () => ({ depth: 1, tool: 'count_letter', outcome: 'ok', output: '3', blobs: null })),
+  );
+  const paid = await rewardsOf(runId);
+  expect(paid.filter(({ component }) => component === 'tool').map(({ value }) => value)).toEqual(Array(6).fill(0.1));
+  expect(paid.filter(({ component }) => component === 'environment')).toHaveLength(6);
+  const scored = await runEspalier(['score', '--run', runId, '--scorer', 'answer-f1'], env);
+  expect(scored.stdout).toContain(`answer-f1@1 on 3 trees of run ${runId}`);
+  expect(scored.stdout).toContain('6 rewards assigned, 0 revised, 0 already in force');
+}, 120_000);
 
 describe('faulty tools', () => {
   const environment = () =>
     `tool-env:profile=v0.1;tools=${join(folder, 'faulty.mjs')};reward=${join(folder, 'faulty.mjs')}#nothing;tasks=./examples/letters.jsonl;max-turns=8;tool-timeout=1`;
 
-  longTest(
-    'tools that throw, hang, answer ten megabytes or pay NaN, and a reward of NaN, are recorded, and the episode continues',
-    async () => {
-      const { code, runId, summary } = await collect(await saying(TURNS), environment(), '1', '1');
-      expect([code, summary]).toEqual([0, '1 rollouts, 5 steps, 0 succeeded']);
-      const [threw, hung, flooded, paid] = await callsOf(runId);
-      expect(threw).toMatchObject({ outcome: 'error', output: "Error executing tool 'faulty': no such city" });
-      expect(hung).toMatchObject({ outcome: 'error', output: "Error executing tool 'faulty': it took longer than 1000 ms" });
-      expect(flooded).toMatchObject({ outcome: 'ok', output: `${'x'.repeat(16_384)}...` });
-      expect(paid).toMatchObject({ outcome: 'error', output: 'done\n[reward refused: its reward NaN is no finite number]' });
-      for (const { value } of await rewardsOf(runId)) expect(Number.isFinite(value)).toBe(true);
-      const { db } = platform.database;
-      const shown = await db
-        .selectFrom('steps')
-        .innerJoin('trees', 'trees.treeId', 'steps.treeId')
-        .select('observation')
-        .where('runId', '=', runId)
-        .execute();
-      // what the model is shown of ten megabytes
-      for (const { observation } of shown) expect(observation.length).toBeLessThan(10_000);
-      const [end] = await db.selectFrom('rollouts').select(['outcome', 'reason']).where('runId', '=', runId).execute();
-      expect(end?.outcome).toBe('terminated');
-      expect(end?.reason).toContain('it gave NaN, which is no finite number');
-      expect(await db.selectFrom('quarantine').select('reason').execute()).toEqual([]);
-    },
-    120_000,
-  );
+  test('tools that throw, hang, answer ten megabytes or pay NaN, and a reward of NaN, are recorded, and the episode continues', async () => {
+    const { code, runId, summary } = await collect(await saying(TURNS), environment(), '1', '1');
+    expect([code, summary]).toEqual([0, '1 rollouts, 5 steps, 0 succeeded']);
+    const [threw, hung, flooded, paid] = await callsOf(runId);
+    expect(threw).toMatchObject({ outcome: 'error', output: "Error executing tool 'faulty': no such city" });
+    expect(hung).toMatchObject({ outcome: 'error', output: "Error executing tool 'faulty': it took longer than 1000 ms" });
+    expect(flooded).toMatchObject({ outcome: 'ok', output: `${'x'.repeat(16_384)}...` });
+    expect(paid).toMatchObject({ outcome: 'error', output: 'done\n[reward refused: its reward NaN is no finite number]' });
+    for (const { value } of await rewardsOf(runId)) expect(Number.isFinite(value)).toBe(true);
+    const { db } = platform.database;
+    const shown = await db
+      .selectFrom('steps')
+      .innerJoin('trees', 'trees.treeId', 'steps.treeId')
+      .select('observation')
+      .where('runId', '=', runId)
+      .execute();
+    // what the model is shown of ten megabytes
+    for (const { observation } of shown) expect(observation.length).toBeLessThan(10_000);
+    const [end] = await db.selectFrom('rollouts').select(['outcome', 'reason']).where('runId', '=', runId).execute();
+    expect(end?.outcome).toBe('terminated');
+    expect(end?.reason).toContain('it gave NaN, which is no finite number');
+    expect(await db.selectFrom('quarantine').select('reason').execute()).toEqual([]);
+  }, 120_000);
 
   test('calls with broken JSON, wrong arguments or an unknown tool are recorded, and the episode continues', async () => {
     const { code, runId, summary } = await collect(await saying(MALFORMED), environment(), '1', '1');

@@ -6,7 +6,6 @@ import { readReplays } from '../projections/replays/read-replays.ts';
 import { runProjections } from '../projections/runner.ts';
 import { environmentOf, settle } from '../testing/crashing-run.ts';
 import { holdAppends } from '../testing/hold-appends.ts';
-import { longTest } from '../testing/long-test.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
 
@@ -67,7 +66,7 @@ async function done(run: string) {
 }
 
 describe('espalier replay fork', () => {
-  longTest('a fork killed with -9 resumes with --run and reaches the rollouts of an undisturbed one', async () => {
+  test('a fork killed with -9 resumes with --run and reaches the rollouts of an undisturbed one', async () => {
     const undisturbed = newId();
     const { code, stdout } = await runEspalier(forkArgs(undisturbed), env);
     expect(code).toBe(0);

@@ -6,7 +6,6 @@ import { connect } from '../postgres/pool.ts';
 import { nodeArguments } from '../testing/bundle-programs.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { holdAppends } from '../testing/hold-appends.ts';
-import { longTest } from '../testing/long-test.ts';
 import { until } from '../testing/until.ts';
 import { useTestPlatform } from '../testing/use-test-platform.ts';
 import { killRunning, startProcess } from '../testing/worker-process.ts';
@@ -22,7 +21,7 @@ const SMALL = ['--tasks', '3', '--rollouts', '3', '--max-steps', '12', '--seed',
 
 describe('a stopped command', () => {
   const run = newId();
-  longTest.each([
+  test.each([
     ['collect', ['collect', '--policy', 'planner:0.4', ...SMALL, '--run', run], 'SIGINT', 130, { run, plannedTrees: 3 }],
     ['collect', ['collect', '--policy', 'planner:0.4', ...SMALL, '--run', run], 'SIGTERM', 143, { run, plannedTrees: 3 }],
     ['evaluate', ['evaluate', '--policy', 'random', ...SMALL, '--run', run], 'SIGINT', 130, { run, plannedTrees: 3 }],
@@ -66,7 +65,7 @@ describe('a stopped command', () => {
 });
 
 describe('a closed pipe', () => {
-  longTest.each(['stdout', 'stderr'] as const)('a closed %s does not end a collection', async (closed) => {
+  test.each(['stdout', 'stderr'] as const)('a closed %s does not end a collection', async (closed) => {
     const runId = newId();
     const args = ['collect', '--policy', 'planner:0.4', ...SMALL, '--run', runId];
     const child = spawn(process.execPath, [...nodeArguments('src/cli/main.ts'), ...args], {

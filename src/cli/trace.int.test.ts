@@ -4,7 +4,6 @@ import type { Platform } from '../platform/open-platform.ts';
 import { readReplays } from '../projections/replays/read-replays.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
-import { longTest } from '../testing/long-test.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { appendRecorded } from '../testing/record-batches.ts';
 import { recordWeb } from '../testing/record-web.ts';
@@ -47,7 +46,7 @@ test('recall prints every list whole as JSON, and refuses two subjects at once',
   expect([two.code, two.stderr]).toEqual([1, expect.stringContaining('name one thing to recall')]);
 });
 
-longTest('trace and recall show what the record held at a position, and nothing later', async () => {
+test('trace and recall show what the record held at a position, and nothing later', async () => {
   const { rows } = await sql<{ position: string }>`
     select string_agg(topic || '.' || partition || ':' || next, ',') as position
     from (select topic, partition, max("offset") + 1 as next from events where topic in ('runs', 'trees') group by 1, 2) e`.execute(

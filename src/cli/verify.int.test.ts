@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Platform } from '../platform/open-platform.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
-import { longTest } from '../testing/long-test.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { killRunning, runEspalier } from '../testing/worker-process.ts';
 import { manifestPath } from '../usecases/datasets/export/manifest.ts';
@@ -85,7 +84,7 @@ describe('espalier verify', () => {
     ]);
   });
 
-  longTest('verify names an event that was removed', async () => {
+  test('verify names an event that was removed', async () => {
     const { id, place } = await someEvent();
     await sql`create table public.kept as select * from journal_v1.events where event_id = ${id}`.execute(platform.database.db);
     await sql`delete from journal_v1.events where event_id = ${id}`.execute(platform.database.db);
@@ -94,7 +93,7 @@ describe('espalier verify', () => {
     expect([code, stdout]).toEqual([1, expect.stringContaining(`event missing: ${place} event ${id}\n`)]);
   });
 
-  longTest('verify names both of two events that changed places', async () => {
+  test('verify names both of two events that changed places', async () => {
     const { place } = await someEvent();
     const [partition = '', offset = ''] = place.slice('trees.'.length).split('@');
     const swap = (a: number, b: number) =>
@@ -115,7 +114,7 @@ describe('espalier verify', () => {
     expect(stdout).toContain(`event renumbered: trees.${partition}@${second}`);
   });
 
-  longTest('verify names an event that was moved behind the end of its partition, with its old and its new place', async () => {
+  test('verify names an event that was moved behind the end of its partition, with its old and its new place', async () => {
     const { id, place } = await someEvent();
     const [partition = '', offset = ''] = place.slice('trees.'.length).split('@');
     const move = (to: number) =>
@@ -128,19 +127,16 @@ describe('espalier verify', () => {
     expect(stdout).toContain(`event inserted: trees.${partition}@1000000 event ${id}\n`);
   });
 
-  longTest(
-    'verify names the column of an event that contradicts its record, so that searches by type miss nothing unnoticed',
-    async () => {
-      const rename = (from: string, to: string) =>
-        sql`update journal_v1.events set type = ${to} where type = ${from}`.execute(platform.database.db);
-      await rename('BatchPlanned', 'Nothing');
-      const { code, stdout } = await verify();
-      await rename('Nothing', 'BatchPlanned');
-      expect(code).toBe(1);
-      expect(stdout).toMatch(/^2 faults in .* 0 batches/);
-      expect(stdout).toMatch(/(event changed: \S+ event \S+, column type\n){2}/);
-    },
-  );
+  test('verify names the column of an event that contradicts its record, so that searches by type miss nothing unnoticed', async () => {
+    const rename = (from: string, to: string) =>
+      sql`update journal_v1.events set type = ${to} where type = ${from}`.execute(platform.database.db);
+    await rename('BatchPlanned', 'Nothing');
+    const { code, stdout } = await verify();
+    await rename('Nothing', 'BatchPlanned');
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^2 faults in .* 0 batches/);
+    expect(stdout).toMatch(/(event changed: \S+ event \S+, column type\n){2}/);
+  });
 
   test('verify names a blob of which one byte was flipped, and the version whose checkpoint it is', async () => {
     const { id, blob } = checkpoint;
@@ -152,7 +148,7 @@ describe('espalier verify', () => {
     expect(stdout).toContain(`checkpoint changed: learner version 1: checkpoint ${id} of version 1 (blob ${blob})`);
   });
 
-  longTest('verify names a missing checkpoint', async () => {
+  test('verify names a missing checkpoint', async () => {
     const { id, blob } = checkpoint;
     const file = join(platform.config.blobs, blob.slice(0, 2), blob.slice(2, 4), blob);
     await rename(file, `${file}.away`);
@@ -178,7 +174,7 @@ describe('espalier verify', () => {
     expect(stdout).toContain(`batch changed: ${planned.batch}`);
   });
 
-  longTest('verify names a released file of which one byte was flipped, and its release', async () => {
+  test('verify names a released file of which one byte was flipped, and its release', async () => {
     const file = join(platform.home, 'released.jsonl');
     const released = await runEspalier(['dataset', 'release', '--name', 'lessons', '--run', RUN, '--out', file], env);
     expect(released).toMatchObject({ code: 0 });
@@ -189,7 +185,7 @@ describe('espalier verify', () => {
     expect([code, stdout]).toEqual([1, expect.stringMatching(/dataset changed: .*released\.jsonl .*lessons version 1\)/)]);
   });
 
-  longTest('verify names the changed field of a manifest by the name of the released file', async () => {
+  test('verify names the changed field of a manifest by the name of the released file', async () => {
     const file = join(platform.home, 'released.jsonl');
     const manifest = manifestPath(file);
     const released = await runEspalier(['dataset', 'release', '--name', 'released', '--run', RUN, '--out', file], env);

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { environmentOf } from '../testing/crashing-run.ts';
-import { longTest } from '../testing/long-test.ts';
 import { startOpenAiServer } from '../testing/openai-server.ts';
 import { useTestPlatform } from '../testing/use-test-platform.ts';
 import { killRunning, runEspalier } from '../testing/worker-process.ts';
@@ -23,7 +22,7 @@ async function done(...args: readonly string[]): Promise<string> {
 }
 const collect = (...more: readonly string[]) => done('collect', '--environment', SHOP, '--run', RUN, '--tasks', '4', ...more);
 
-longTest('a search of the shop copies its episodes, and everything that was executed comes out equal again', async () => {
+test('a search of the shop copies its episodes, and everything that was executed comes out equal again', async () => {
   await collect('--search', 'mcts', '--policy', 'planner:0.5', '--iterations', '4', '--candidates', '2', '--max-depth', '6');
   expect(await done('replay', 'environment', '--run', RUN)).toContain('equal: environment');
 });
@@ -35,7 +34,7 @@ test('what a run in the shop earned is reported under the published names', asyn
   expect(metrics).toContainEqual({ name: 'episode/webshop_task_score (not success_rate)', value: 1, count: 4 });
 });
 
-longTest('a model is shown the pages that it saw as an image, and buys by the published form of answers', async () => {
+test('a model is shown the pages that it saw as an image, and buys by the published form of answers', async () => {
   const actions = ['search[table lamp]', 'click[next >]', 'click[back to search]', 'buy it'];
   let asked = 0;
   const model = await startOpenAiServer({

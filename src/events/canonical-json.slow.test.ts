@@ -2,7 +2,6 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { arbitraryEvent } from '../testing/arbitrary-event.ts';
 import { everyEvent } from '../testing/every-event.ts';
-import { runs } from '../testing/long-run.ts';
 import { canonicalJson, compileCanonical } from './canonical-json.ts';
 import { catalogue, type EventType } from './catalogue.ts';
 import { jsonSchemas } from './json-schema.ts';
@@ -23,7 +22,7 @@ test.each(TYPES)('the writer of the data of %s writes the data of every type, an
   );
   fc.assert(
     fc.property(values, (value) => expect(write(value)).toBe(canonicalJson(value))),
-    { numRuns: runs(60) },
+    { numRuns: 8 },
   );
 });
 

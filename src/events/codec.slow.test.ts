@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { arbitraryEvent } from '../testing/arbitrary-event.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { everyEvent } from '../testing/every-event.ts';
-import { runs } from '../testing/long-run.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { catalogue, type EventType } from './catalogue.ts';
 import { contentHash, type Decoded, decode, encode, parseEnvelope } from './codec.ts';
@@ -32,7 +31,7 @@ describe('an event', () => {
         expect(decoded).toEqual({ kind: 'event', event });
         if (decoded.kind === 'event') expect(encode(decoded.event).equals(encode(event))).toBe(true);
       }),
-      { numRuns: runs(60) },
+      { numRuns: 8 },
     );
   });
 
@@ -99,7 +98,7 @@ describe('bytes that are not an event', () => {
         const decoded = decode(Buffer.from(JSON.stringify(event)));
         if (decoded.kind === 'refused') expect(typeof decoded.refusal.path).toBe('string');
       }),
-      { numRuns: runs(500) },
+      { numRuns: 63 },
     );
   });
 

@@ -6,7 +6,6 @@ import { createKey, listKeys, revokeKey, SCOPES, type Scope } from '../postgres/
 import { projections } from '../projections/registry.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
-import { slowTest } from '../testing/long-test.ts';
 import { eventually, openTestApi, sendRaw, type TestApi } from './http-testing.ts';
 import { BindRefused, ListenFailed } from './server.ts';
 
@@ -308,7 +307,7 @@ describe('slow and leaving clients', () => {
     expect(await api.post('[]', {}, url)).toMatchObject({ status: 200 });
   });
 
-  slowTest('a slow body that holds the memory of the others is ended with 408', async () => {
+  test('a slow body that holds the memory of the others is ended with 408', async () => {
     const { url } = await api.serve({ limits: { ingestBytes: 1_000 } });
     const slow = raw(`${eventsHead(990)}${' '.repeat(980)}`, url);
     await eventually(async () => (await api.post(' '.repeat(100), {}, url)).status === 429);
@@ -316,7 +315,7 @@ describe('slow and leaving clients', () => {
     expect(await slow).toMatch(/^HTTP\/1.1 408 .*"code":"too-slow"/s);
   });
 
-  slowTest('stalled operations block nobody, and are ended where they hold the memory', async () => {
+  test('stalled operations block nobody, and are ended where they hold the memory', async () => {
     const server = await api.serve({
       timeouts: { closeMs: 50 },
       api: { graphql: (req, res) => req.resume().once('end', () => res.end('{}')) },

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { EventLog } from '../log/event-log.ts';
-import { runs } from '../testing/long-run.ts';
 import { openTestProxy, postTo, type TestProxy } from './proxy/proxy-testing.ts';
 
 let proxy: TestProxy;
@@ -115,7 +114,7 @@ test('one path in the order of their times is recorded of spans that arrive in a
         expect(JSON.parse(String(helped?.attributes)).agents).toEqual(['main', 'helper']);
       },
     ),
-    { numRuns: runs(4) },
+    { numRuns: 2 },
   );
 });
 

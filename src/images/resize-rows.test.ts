@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { generateResizeWasm, readResizeWasm } from '../../infra/codegen/resize-wasm.ts';
-import { runs } from '../testing/long-run.ts';
 import { type PassOrder, resizeLanczos } from './lanczos.ts';
 import { type Patch, type RenderedSegment, writeSegment } from './rendered-segment.ts';
 import { MOST_BYTES, vectorLoops } from './resize/vector-loops.ts';
@@ -34,7 +33,7 @@ test('vectors resize any rows to the bytes of the plain form, in either order of
         expect(Buffer.from(made).equals(expected)).toBe(true);
       },
     ),
-    { numRuns: runs(60) },
+    { numRuns: 8 },
   );
 });
 

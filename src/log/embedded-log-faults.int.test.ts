@@ -6,7 +6,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { connect } from '../postgres/pool.ts';
 import { type CuttableProxy, startCuttableProxy } from '../testing/cuttable-proxy.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
-import { slowTest } from '../testing/long-test.ts';
 import { fresh, freshTopic, numbered, record } from './contract/fixture.ts';
 import { done, gate, until, watch } from './contract/watch.ts';
 import { openEmbeddedLog } from './embedded-log.ts';
@@ -151,7 +150,7 @@ describe('a lost connection', () => {
     await expect(reader.subscription.finished).resolves.toBeUndefined();
   });
 
-  slowTest('a subscription that is closed while it joins its group again leaves no connection behind', async () => {
+  test('a subscription that is closed while it joins its group again leaves no connection behind', async () => {
     const topic = await freshTopic(log);
     for (let ms = 40; ms < 80; ms += 2) {
       const group = fresh('group');
@@ -193,35 +192,32 @@ describe('a lost connection', () => {
 });
 
 describe('several processes', () => {
-  slowTest(
-    'processes share the partitions of a group; when one is killed the others take over at once and repeat its unfinished work',
-    async () => {
-      const topic = await freshTopic(log, 4);
-      const group = fresh('group');
-      const keys = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
-      const own = await watch(log, [topic], { group });
-      const child = startReader(group, topic);
-      let round = 0;
-      await until('both processes got a part of a round', async () => {
-        await log.append(numbered(topic, 8, keys, 8 * round++));
-        const ofRound = () =>
-          [own.texts(), child.texts].map((texts) => texts.filter((text) => Number(text.slice(2)) >= 8 * (round - 1)).length);
-        await until('the round arrived', () => ofRound().reduce((sum, n) => sum + n) >= 8);
-        return ofRound().every((n) => n > 0);
-      });
-      child.process.kill('SIGKILL');
-      const killed = Date.now();
-      await log.append(numbered(topic, 8, keys, 8 * round));
-      await until(
-        'the survivor read the whole round',
-        () => own.texts().filter((text) => Number(text.slice(2)) >= 8 * round).length >= 8,
-      );
-      expect(Date.now() - killed).toBeLessThan(9_500); // a silent member is replaced after 10 s; measured: 0.5 s
-      await own.close();
-      const seen = new Set([...own.texts(), ...child.texts]);
-      expect(seen.size).toBe(8 * (round + 1));
-    },
-  );
+  test('processes share the partitions of a group; when one is killed the others take over at once and repeat its unfinished work', async () => {
+    const topic = await freshTopic(log, 4);
+    const group = fresh('group');
+    const keys = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    const own = await watch(log, [topic], { group });
+    const child = startReader(group, topic);
+    let round = 0;
+    await until('both processes got a part of a round', async () => {
+      await log.append(numbered(topic, 8, keys, 8 * round++));
+      const ofRound = () =>
+        [own.texts(), child.texts].map((texts) => texts.filter((text) => Number(text.slice(2)) >= 8 * (round - 1)).length);
+      await until('the round arrived', () => ofRound().reduce((sum, n) => sum + n) >= 8);
+      return ofRound().every((n) => n > 0);
+    });
+    child.process.kill('SIGKILL');
+    const killed = Date.now();
+    await log.append(numbered(topic, 8, keys, 8 * round));
+    await until(
+      'the survivor read the whole round',
+      () => own.texts().filter((text) => Number(text.slice(2)) >= 8 * round).length >= 8,
+    );
+    expect(Date.now() - killed).toBeLessThan(9_500); // a silent member is replaced after 10 s; measured: 0.5 s
+    await own.close();
+    const seen = new Set([...own.texts(), ...child.texts]);
+    expect(seen.size).toBe(8 * (round + 1));
+  });
 });
 
 const MODULE = fileURLToPath(new URL('./embedded-log.ts', import.meta.url));

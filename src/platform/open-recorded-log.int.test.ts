@@ -8,7 +8,6 @@ import { partitionForKey } from '../log/partition-for-key.ts';
 import { readLayouts } from '../postgres/log-layouts.ts';
 import { runProjections } from '../projections/runner.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
-import { slowTest } from '../testing/long-test.ts';
 import { MemoryBlobs } from '../testing/memory-blobs.ts';
 import { openTestWorld, type TestWorld } from '../testing/open-test-log.ts';
 import { adoptPartitions, planAdoption } from '../usecases/log/adopt-partitions.ts';
@@ -73,33 +72,30 @@ describe('a log by its recorded partitions', () => {
     for (const stream of streams) expect(await partitionOf(before, stream)).toBe(places.get(stream));
   });
 
-  slowTest(
-    'after the adoption streams that were there stay, new ones use all partitions, and processes that were open agree',
-    async () => {
-      const early = (await open()).log;
-      await early.append(await prepareEvents(builder.events, new MemoryBlobs(), DEFAULT_STAMP));
-      await fold(early);
-      await grow(5);
-      const adopting = (await open('adopt')).log;
-      const plan = await planAdoption({ log: adopting, database: world.database });
-      expect(plan.topics.find(({ topic }) => topic === 'trees')).toEqual({ topic: 'trees', used: 3, has: 5, streams: 12 });
-      expect(plan.appenders.map(({ name }) => name)).toEqual(['test']);
-      expect((await adoptPartitions({ log: adopting, database: world.database }, { limitMs: 20_000, signal })).topics).toEqual(
-        plan.topics,
-      );
-      expect((await planAdoption({ log: adopting, database: world.database })).topics).toEqual([]);
-      const late = (await open()).log;
-      const fresh = Array.from({ length: 20 }, (_, i) => builder.id(`fresh ${i}`));
-      expect(new Set(fresh.map((stream) => partitionForKey(stream, 5)))).toContain(4);
-      for (const log of [early, late]) {
-        for (const stream of streams) expect(await partitionOf(log, stream)).toBe(partitionForKey(stream, PARTITIONS));
-        for (const stream of fresh) expect(await partitionOf(log, stream)).toBe(partitionForKey(stream, 5));
-        expect((await log.ends(['trees'])).get('trees')?.size).toBe(5);
-      }
-    },
-  );
+  test('after the adoption streams that were there stay, new ones use all partitions, and processes that were open agree', async () => {
+    const early = (await open()).log;
+    await early.append(await prepareEvents(builder.events, new MemoryBlobs(), DEFAULT_STAMP));
+    await fold(early);
+    await grow(5);
+    const adopting = (await open('adopt')).log;
+    const plan = await planAdoption({ log: adopting, database: world.database });
+    expect(plan.topics.find(({ topic }) => topic === 'trees')).toEqual({ topic: 'trees', used: 3, has: 5, streams: 12 });
+    expect(plan.appenders.map(({ name }) => name)).toEqual(['test']);
+    expect((await adoptPartitions({ log: adopting, database: world.database }, { limitMs: 20_000, signal })).topics).toEqual(
+      plan.topics,
+    );
+    expect((await planAdoption({ log: adopting, database: world.database })).topics).toEqual([]);
+    const late = (await open()).log;
+    const fresh = Array.from({ length: 20 }, (_, i) => builder.id(`fresh ${i}`));
+    expect(new Set(fresh.map((stream) => partitionForKey(stream, 5)))).toContain(4);
+    for (const log of [early, late]) {
+      for (const stream of streams) expect(await partitionOf(log, stream)).toBe(partitionForKey(stream, PARTITIONS));
+      for (const stream of fresh) expect(await partitionOf(log, stream)).toBe(partitionForKey(stream, 5));
+      expect((await log.ends(['trees'])).get('trees')?.size).toBe(5);
+    }
+  });
 
-  slowTest('appends wait while partitions are adopted, in the order of the calls, and none is lost', async () => {
+  test('appends wait while partitions are adopted, in the order of the calls, and none is lost', async () => {
     const { log } = await open();
     await partitionOf(log, streams[0] ?? '');
     await grow(4);

@@ -9,7 +9,6 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createRandom } from '../domain/random/random.ts';
 import { type CompiledProgram, compileProgram } from '../testing/compile-program.ts';
-import { slowTest } from '../testing/long-test.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-server.ts';
 import { connect } from './pool.ts';
 
@@ -162,7 +161,7 @@ describe('the end of the last user', () => {
     }
   });
 
-  slowTest('a process that arrives while the last one leaves has a server until it leaves itself', async () => {
+  test('a process that arrives while the last one leaves has a server until it leaves itself', async () => {
     const random = createRandom(11);
     await (await start('none')).close();
     const comeAndGo = async () => {
@@ -235,7 +234,7 @@ describe('a server with users', () => {
     await until('the postmaster ended', async () => !(await readdir(join(folder, 'data'))).includes('postmaster.pid'));
   });
 
-  slowTest('a guard that is frozen keeps nobody from entering, and the server stops behind the last user', async () => {
+  test('a guard that is frozen keeps nobody from entering, and the server stops behind the last user', async () => {
     const first = await startElsewhere();
     const pid = await postmasterPid();
     const frozen = await signalGuardOf(pid, 'SIGSTOP');

@@ -3,8 +3,6 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { catalogue } from '../events/catalogue.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
-import { runs } from '../testing/long-run.ts';
-import { longTest } from '../testing/long-test.ts';
 import { foldEachAlone, foldedState, type Partition, partitionsOf, sliceOf } from '../testing/partitions.ts';
 import { emptyReadModels } from '../testing/read-models.ts';
 import { choices, lates, recordBushyRun, recordedLate } from '../testing/record-bushy-run.ts';
@@ -27,40 +25,36 @@ async function applyAll(projection: Projection, slices: readonly Slice[]): Promi
   for (const slice of slices) if (!applied.has(slice)) await applyIsolatingPoison(database.db, projection, slice);
 }
 
-longTest(
-  'slices of several partitions that are folded together lead to the rows of each folded alone',
-  async () => {
-    const lengths = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 9 });
-    await fc.assert(
-      fc.asyncProperty(choices, lates, lengths, async (recorded, late, cut) => {
-        const partitions = partitionsOf(PARTITIONS, recordedLate(recordBushyRun(recorded).events, late));
-        await emptyReadModels(database.db);
-        await foldEachAlone(database.db, projections, partitions);
-        const alone = await foldedState(database.db);
+test('slices of several partitions that are folded together lead to the rows of each folded alone', async () => {
+  const lengths = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 9 });
+  await fc.assert(
+    fc.asyncProperty(choices, lates, lengths, async (recorded, late, cut) => {
+      const partitions = partitionsOf(PARTITIONS, recordedLate(recordBushyRun(recorded).events, late));
+      await emptyReadModels(database.db);
+      await foldEachAlone(database.db, projections, partitions);
+      const alone = await foldedState(database.db);
 
-        await emptyReadModels(database.db);
-        const reached = partitions.map(() => 0);
-        for (let round = 0; reached.some((from, i) => from < (partitions[i]?.records.length ?? 0)); round++) {
-          const slices: Slice[] = [];
-          for (const [i, partition] of partitions.entries()) {
-            const from = reached[i] ?? 0;
-            const next = Math.min(partition.records.length, from + (cut[(round + i) % cut.length] ?? 1));
-            if (next > from) slices.push(await sliceOf(database.db, partition, from, next));
-            reached[i] = next;
-          }
-          for (const projection of projections)
-            await applyAll(
-              projection,
-              slices.filter(({ topic }) => topicsOf(projection).includes(topic)),
-            );
+      await emptyReadModels(database.db);
+      const reached = partitions.map(() => 0);
+      for (let round = 0; reached.some((from, i) => from < (partitions[i]?.records.length ?? 0)); round++) {
+        const slices: Slice[] = [];
+        for (const [i, partition] of partitions.entries()) {
+          const from = reached[i] ?? 0;
+          const next = Math.min(partition.records.length, from + (cut[(round + i) % cut.length] ?? 1));
+          if (next > from) slices.push(await sliceOf(database.db, partition, from, next));
+          reached[i] = next;
         }
-        expect(await foldedState(database.db)).toEqual(alone);
-      }),
-      { numRuns: runs(6) },
-    );
-  },
-  300_000,
-);
+        for (const projection of projections)
+          await applyAll(
+            projection,
+            slices.filter(({ topic }) => topicsOf(projection).includes(topic)),
+          );
+      }
+      expect(await foldedState(database.db)).toEqual(alone);
+    }),
+    { numRuns: 2 },
+  );
+}, 300_000);
 
 /** Two trees in two partitions, whose first halves are folded. */
 async function halves(): Promise<{ readonly partitions: readonly Partition[]; readonly second: readonly Slice[] }> {

@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { runs } from '../testing/long-run.ts';
 import { foldEachAlone, foldedState, type Partition, partitionsOf, sliceOf } from '../testing/partitions.ts';
 import { emptyReadModels } from '../testing/read-models.ts';
 import { choices, lates, recordBushyRun, recordedLate } from '../testing/record-bushy-run.ts';
@@ -89,6 +88,6 @@ test('slices over partitions, of which some are below or above their cursors, on
       await offerAll(offered, partitions, taken);
       expect(await foldedState(database.db)).toEqual(alone);
     }),
-    { numRuns: runs(6) },
+    { numRuns: 2 },
   );
 }, 300_000);

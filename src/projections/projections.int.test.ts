@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import type { Envelope } from '../events/envelope.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { appendTo, givenEvents, projectSlice, settingBack, testLog } from '../testing/given-events.ts';
-import { runs } from '../testing/long-run.ts';
 import { emptyReadModels, readModels } from '../testing/read-models.ts';
 import { choices, lates, recordBushyRun, recordedLate } from '../testing/record-bushy-run.ts';
 import { useTestDatabase } from '../testing/use-test-database.ts';
@@ -48,7 +47,7 @@ describe('read models', () => {
         }
         expect({ ...(await readModels(database.db)), quarantine: await quarantined() }).toEqual(atOnce);
       }),
-      { numRuns: runs(8) },
+      { numRuns: 2 },
     );
   }, 300_000);
 
@@ -86,7 +85,7 @@ describe('read models', () => {
         expect(twice).toEqual(once);
         expect(anomalies).toHaveLength(repeated.filter(({ type }) => type !== 'SegmentRendered').length);
       }),
-      { numRuns: runs(12) },
+      { numRuns: 2 },
     );
   });
 
@@ -107,7 +106,7 @@ describe('read models', () => {
         await projectAtOnce(mixed);
         expect(await readModels(database.db, places)).toEqual(recordedOrder);
       }),
-      { numRuns: runs(12) },
+      { numRuns: 2 },
     );
   });
 });

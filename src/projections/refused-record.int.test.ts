@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { appendTo, projectSlice, testLog } from '../testing/given-events.ts';
-import { runs } from '../testing/long-run.ts';
 import { emptyReadModels } from '../testing/read-models.ts';
 import { useTestDatabase } from '../testing/use-test-database.ts';
 import { journal } from './journal/journal.ts';
@@ -58,6 +57,6 @@ test('every record of the log that is not an event is quarantined once, with its
         values.map((bytes, offset) => [offset, bytes.toString('hex')]),
       );
     }),
-    { numRuns: runs(60) },
+    { numRuns: 8 },
   );
 });

@@ -1,9 +1,8 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { slowTest } from '../testing/long-test.ts';
 import { createExclusive } from './exclusive.ts';
 
-slowTest('tasks with a common key never overlap, whatever fails, and all of them end', async () => {
+test('tasks with a common key never overlap, whatever fails, and all of them end', async () => {
   const keys = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 3 });
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(keys, fc.boolean()), { maxLength: 12 }), fc.scheduler(), async (jobs, scheduler) => {

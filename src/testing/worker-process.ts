@@ -3,7 +3,6 @@ import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { nodeArguments } from './bundle-programs.ts';
-import { isLongRun } from './long-run.ts';
 
 /** A process of this program, started for a test: what it said, and how it ended. */
 export interface ChildProcess {
@@ -141,11 +140,11 @@ export function startNode(
 let running = 0;
 
 /**
- * Runs a command of `espalier` to its end: in this process, which starts in no time, or in one of its own as users do. The long
- * run takes processes alone, and so does a second command at the same time, since both print to the same streams.
+ * Runs a command of `espalier` to its end: in this process, which starts in no time. A second one at the same time takes a
+ * process of its own, since both print to the same streams.
  */
 export async function runEspalier(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
-  if (isLongRun() || running > 0) return runInProcess(args, env);
+  if (running > 0) return runInProcess(args, env);
   running++;
   try {
     return await runHere(args, env);

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { runs } from '../../testing/long-run.ts';
 import { parseThoughtAction } from './parse-thought-action.ts';
 
 const rows: readonly (readonly [rule: string, response: string, thought: string, action: string, wellFormatted: boolean])[] = [
@@ -85,7 +84,7 @@ test('quotes are removed in one pass, as by the pattern with a back reference', 
   fc.assert(
     fc.property(line, (text) => expect(parseThoughtAction(`Action: ${text}`).action).toBe(asPattern(text))),
     {
-      numRuns: runs(3_000),
+      numRuns: 375,
     },
   );
 });

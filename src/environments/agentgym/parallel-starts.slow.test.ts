@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { type AgentGymServer, startAgentGymServer } from '../../testing/agentgym-server.ts';
 import { sciworldWorld } from '../../testing/agentgym-server-worlds.ts';
-import { slowTest } from '../../testing/long-test.ts';
 import { sharedRandomTextcraft } from '../../testing/shared-random-textcraft.ts';
 import { resetAsRecorded } from '../reset-as-recorded.ts';
 import { openTextCraft } from '../textcraft/textcraft.ts';
@@ -45,7 +44,7 @@ describe('a TextCraft server whose threads share one random state', () => {
     expect(new Set(alone).size).toBe(tasks.length);
   });
 
-  slowTest('concurrent starts expose such a server, and do not flag one with separate state per task', async () => {
+  test('concurrent starts expose such a server, and do not flag one with separate state per task', async () => {
     const { shared, kind } = await given();
     const { resets, differ } = await kind.probeStarts();
     expect(resets).toBe(160);

@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { slowTest } from '../../testing/long-test.ts';
 import { until } from '../../testing/until.ts';
 import { completion, streamed } from '../../testing/upstream.ts';
 import { assistant, proxyForTests, user } from './proxy-testing.ts';
@@ -62,7 +61,7 @@ describe('a model server that fails', () => {
     ]);
   });
 
-  slowTest('an agent that goes away ends the call of the model server, which is recorded as cancelled', async () => {
+  test('an agent that goes away ends the call of the model server, which is recorded as cancelled', async () => {
     proxy.answer((body, res) => streamed('on and on', body, res, { ends: false }));
     const controller = new AbortController();
     const response = await fetch(`${proxy.url}/v1/proxy/run/task/0/chat/completions`, {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import { createKey } from '../../postgres/keys.ts';
-import { slowTest } from '../../testing/long-test.ts';
 import { completion } from '../../testing/upstream.ts';
 import { assistant, proxyForTests, spelt, user } from './proxy-testing.ts';
 
@@ -109,26 +108,23 @@ describe('who may', () => {
     authorization: `Bearer ${(await createKey(proxy.api.database.db, { name: project, scopes, projects: [project] })).key}`,
   });
 
-  slowTest(
-    'a run of another project is taken, the same name in two projects is two runs, and a key needs the scope ingest',
-    async () => {
-      proxy.answer((body) => completion('a', body));
-      const [mine, theirs] = [await bearer('mine'), await bearer('theirs')];
-      const body = { messages: [user('q')] };
-      const id = '0b6f1c2e-7d3a-4f5b-8c9d-0a1b2c3d4e5f';
-      expect(await post(`/${id}/task/0/chat/completions`, body, { headers: theirs })).toMatchObject({ status: 200 });
-      const refused = await post(`/${id}/task/0/chat/completions`, body, { headers: mine });
-      expect([refused.status, refused.json().error.message]).toEqual([403, `the id ${id} is taken`]);
-      expect(await post(`/${id}/task/0/end`, {}, { headers: mine })).toMatchObject({ status: 403 });
-      expect(await post('/run/task/0/chat/completions', body, { headers: theirs })).toMatchObject({ status: 200 });
-      expect(await post('/run/task/0/chat/completions', body, { headers: mine })).toMatchObject({ status: 200 });
-      expect(await post('/run/task/0/chat/completions', body, { headers: await bearer('mine', ['read']) })).toMatchObject({
-        status: 403,
-      });
-      expect((await proxy.recorded()).runs).toHaveLength(3);
-      expect(proxy.upstream.requests.map(({ headers }) => headers.authorization)).toEqual(Array(3).fill('Bearer sk-of-upstream'));
-    },
-  );
+  test('a run of another project is taken, the same name in two projects is two runs, and a key needs the scope ingest', async () => {
+    proxy.answer((body) => completion('a', body));
+    const [mine, theirs] = [await bearer('mine'), await bearer('theirs')];
+    const body = { messages: [user('q')] };
+    const id = '0b6f1c2e-7d3a-4f5b-8c9d-0a1b2c3d4e5f';
+    expect(await post(`/${id}/task/0/chat/completions`, body, { headers: theirs })).toMatchObject({ status: 200 });
+    const refused = await post(`/${id}/task/0/chat/completions`, body, { headers: mine });
+    expect([refused.status, refused.json().error.message]).toEqual([403, `the id ${id} is taken`]);
+    expect(await post(`/${id}/task/0/end`, {}, { headers: mine })).toMatchObject({ status: 403 });
+    expect(await post('/run/task/0/chat/completions', body, { headers: theirs })).toMatchObject({ status: 200 });
+    expect(await post('/run/task/0/chat/completions', body, { headers: mine })).toMatchObject({ status: 200 });
+    expect(await post('/run/task/0/chat/completions', body, { headers: await bearer('mine', ['read']) })).toMatchObject({
+      status: 403,
+    });
+    expect((await proxy.recorded()).runs).toHaveLength(3);
+    expect(proxy.upstream.requests.map(({ headers }) => headers.authorization)).toEqual(Array(3).fill('Bearer sk-of-upstream'));
+  });
 
   test('a tree of another run that is named by its id is not gone on with', async () => {
     proxy.answer((body) => completion('a', body));

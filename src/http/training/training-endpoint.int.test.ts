@@ -10,7 +10,6 @@ import { newId } from '../../events/new-id.ts';
 import { createKey } from '../../postgres/keys.ts';
 import { settle } from '../../testing/crashing-run.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
-import { slowTest } from '../../testing/long-test.ts';
 import { appendRecorded, recordBatches } from '../../testing/record-batches.ts';
 import { until } from '../../testing/until.ts';
 import { readSafetensors } from '../../training/rows/safetensors.ts';
@@ -347,31 +346,25 @@ test('rows of a lease are packed again when a reward is revised, those of the ba
 
 const python = spawnSync('python3', ['--version']).status === 0;
 (python ? describe : describe.skip)('the trainer of the examples, in Python', () => {
-  slowTest(
-    'the example trainer trains every batch, and loses its lease when it sleeps past the deadline',
-    async () => {
-      const { lineageId } = await given('sleeper', { batches: 3, members: 2, steps: 2, tokens: 5 });
-      const slow = await runTrainer('sleeper', '2.5');
-      const dropped = /^batch 0 of 2 samples, 20 tokens: dropped, since lease \S+ ended at its deadline .*\n$/;
-      expect(slow).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(dropped) });
-      const quick = await runTrainer('sleeper');
-      expect(quick.stdout.trim().split('\n')).toEqual(
-        [0, 1, 2].map((n) => `batch ${n} of 2 samples, 20 tokens: version ${n + 1}`),
-      );
-      expect([quick.code, quick.stderr]).toEqual([1, expect.stringMatching(/^no batch: .*1 run can open more/)]);
-      const versions = async () =>
-        (await api.database.pool.query('select version, parent_version from policy_versions where lineage_id = $1', [lineageId]))
-          .rows;
-      await until(async () => (await versions()).length === 4);
-      expect((await versions()).map(({ version, parent_version }) => [version, parent_version])).toEqual([
-        [0, null],
-        [1, 0],
-        [2, 1],
-        [3, 2],
-      ]);
-    },
-    60_000,
-  );
+  test('the example trainer trains every batch, and loses its lease when it sleeps past the deadline', async () => {
+    const { lineageId } = await given('sleeper', { batches: 3, members: 2, steps: 2, tokens: 5 });
+    const slow = await runTrainer('sleeper', '2.5');
+    const dropped = /^batch 0 of 2 samples, 20 tokens: dropped, since lease \S+ ended at its deadline .*\n$/;
+    expect(slow).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(dropped) });
+    const quick = await runTrainer('sleeper');
+    expect(quick.stdout.trim().split('\n')).toEqual([0, 1, 2].map((n) => `batch ${n} of 2 samples, 20 tokens: version ${n + 1}`));
+    expect([quick.code, quick.stderr]).toEqual([1, expect.stringMatching(/^no batch: .*1 run can open more/)]);
+    const versions = async () =>
+      (await api.database.pool.query('select version, parent_version from policy_versions where lineage_id = $1', [lineageId]))
+        .rows;
+    await until(async () => (await versions()).length === 4);
+    expect((await versions()).map(({ version, parent_version }) => [version, parent_version])).toEqual([
+      [0, null],
+      [1, 0],
+      [2, 1],
+      [3, 2],
+    ]);
+  }, 60_000);
 });
 
 async function runTrainer(...args: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {

@@ -8,8 +8,6 @@ import { arbitraryRecord } from '../../testing/arbitrary-record.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { everyEvent } from '../../testing/every-event.ts';
 import { appendTo, releaseWaiting, type TestLog, testLog } from '../../testing/given-events.ts';
-import { runs } from '../../testing/long-run.ts';
-import { longTest } from '../../testing/long-test.ts';
 import { emptyReadModels, readModels } from '../../testing/read-models.ts';
 import { ENTITIES, ends, NEVER, projectUpTo, tablesOf, useAsOf } from './as-of-testing.ts';
 import { keepSnapshots } from './snapshots.ts';
@@ -64,29 +62,25 @@ describe('read models as of a position', () => {
         await projectUpTo(asOf.live.db, log, ends(log));
         for (const cut of cuts) await expectFoldOf(log, after(events.slice(0, cut % (events.length + 1))));
       }),
-      { numRuns: runs(12) },
+      { numRuns: 2 },
     );
   }, 180_000);
 
-  longTest(
-    'the read models as of any offsets are the fold of the events below them, for every type of event',
-    async () => {
-      const log = testLog();
-      appendTo(log, everyEvent());
-      await projectUpTo(asOf.live.db, log, ends(log));
-      await fc.assert(
-        fc.asyncProperty(fc.array(fc.nat(), { minLength: 5, maxLength: 5 }), async (cuts) => {
-          const topics = [...log.topics];
-          await expectFoldOf(
-            log,
-            new Map(topics.map(([topic, records], i) => [topic, new Map([[0, (cuts[i] ?? 0) % (records.length + 1)]])])),
-          );
-        }),
-        { numRuns: runs(12) },
-      );
-    },
-    120_000,
-  );
+  test('the read models as of any offsets are the fold of the events below them, for every type of event', async () => {
+    const log = testLog();
+    appendTo(log, everyEvent());
+    await projectUpTo(asOf.live.db, log, ends(log));
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(), { minLength: 5, maxLength: 5 }), async (cuts) => {
+        const topics = [...log.topics];
+        await expectFoldOf(
+          log,
+          new Map(topics.map(([topic, records], i) => [topic, new Map([[0, (cuts[i] ?? 0) % (records.length + 1)]])])),
+        );
+      }),
+      { numRuns: 2 },
+    );
+  }, 120_000);
 
   test('a released event is included from the place of its release on, also where an earlier snapshot was kept', async () => {
     const { log, later } = await givenReleased();

@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { identityOf } from '../../events/envelope.ts';
-import { slowTest } from '../../testing/long-test.ts';
 import { IdPlaces, type Place } from './id-places.ts';
 
 const place = fc.record({ partition: fc.nat(5_000), offset: fc.nat(2 ** 31 - 1).map((offset) => offset * 500) });
@@ -26,7 +25,7 @@ test('an event is found at its first place, among any others, also under an id t
   );
 });
 
-slowTest('ids beyond the first capacity are all found again, and two with the same half count as one', () => {
+test('ids beyond the first capacity are all found again, and two with the same half count as one', () => {
   const ids = new IdPlaces();
   const [stream = ''] = STREAMS;
   const id = (n: number, head = '00000000') => `${head}-0000-4000-8000-${n.toString(16).padStart(12, '0')}`;

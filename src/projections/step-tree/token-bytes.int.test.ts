@@ -4,7 +4,6 @@ import { pack } from '../../events/packed.ts';
 import { arbitraryTokens } from '../../testing/arbitrary-tokens.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
-import { runs } from '../../testing/long-run.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { readStepsById } from './read-steps.ts';
 import { readTokenBytes } from './read-token-bytes.ts';
@@ -48,7 +47,7 @@ describe('token arrays in the read models', () => {
         const shown = await database.db.selectFrom('steps').select(['stepId', 'tokens']).where('stepId', 'in', steps).execute();
         expect(new Map(shown.map(({ stepId, tokens }) => [stepId, tokens]))).toEqual(read);
       }),
-      { numRuns: runs(20) },
+      { numRuns: 3 },
     );
   });
 

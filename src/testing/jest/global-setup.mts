@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../../postgres/embedded-server.ts';
 import { bundlePrograms } from '../bundle-programs.ts';
 import { startKafkaForTests, stopKafkaForTests } from '../kafka.ts';
-import { LONG_RUN } from '../long-run.ts';
 import { afterTests, undoAll } from './after-tests.ts';
 import { FOLDER, makeRunFolder } from './run-folder.ts';
 import { createTemplateDatabase } from './template-database.ts';
@@ -16,7 +15,7 @@ interface JestConfig {
 }
 
 interface ProjectConfig {
-  readonly globals: Readonly<Record<string, unknown>>;
+  readonly testPathIgnorePatterns: readonly string[];
 }
 
 /**
@@ -24,10 +23,8 @@ interface ProjectConfig {
  * temporary folder) with a migrated template database for `.int` and `.e2e` files, and a Kafka broker for `.e2e` files. The
  * workers learn of them from the environment, which they inherit.
  */
-export default async function setUp(config: JestConfig, { globals }: ProjectConfig): Promise<void> {
-  const long = globals.long === true;
-  if (long) process.env[LONG_RUN] = '1';
-  const files = chosenFiles(config, long);
+export default async function setUp(config: JestConfig, project: ProjectConfig): Promise<void> {
+  const files = chosenFiles(config, project);
   const e2e = files.some((file) => file.endsWith('.e2e.test.ts'));
   try {
     const folder = await makeFolder();
@@ -68,11 +65,12 @@ function startsPrograms(file: string): boolean {
   return /\.(int|e2e)\.test\.ts$|\/cli\//.test(file);
 }
 
-/** A run names files by patterns, each matched anywhere in the path; without one all its files are chosen, the long or the others. */
-function chosenFiles({ rootDir, testPathPatterns }: JestConfig, long: boolean): readonly string[] {
+/** A run names files by patterns, each matched anywhere in the path; without one all that are not ignored are chosen. */
+function chosenFiles({ rootDir, testPathPatterns }: JestConfig, project: ProjectConfig): readonly string[] {
   const patterns = testPathPatterns.patterns.map((pattern) => new RegExp(pattern, 'i'));
+  const ignored = project.testPathIgnorePatterns.map((pattern) => new RegExp(pattern));
   const chosen = (file: string) =>
-    patterns.length === 0 ? file.includes('.long.') === long : patterns.some((pattern) => pattern.test(file));
+    (patterns.length === 0 || patterns.some((pattern) => pattern.test(file))) && !ignored.some((pattern) => pattern.test(file));
   return ['src', 'graphql', 'workers', 'infra']
     .map((name) => join(rootDir, name))
     .filter((folder) => existsSync(folder))

@@ -2,7 +2,6 @@ import { expect, test } from '@jest/globals';
 import type { Envelope } from '../../events/envelope.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
-import { slowTest } from '../../testing/long-test.ts';
 import { MemoryBlobs } from '../../testing/memory-blobs.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
 import { recordBatch, recordLineage } from '../../testing/record-training.ts';
@@ -60,7 +59,7 @@ test('a reward that names the step of one rollout and another rollout counts for
   }
 });
 
-slowTest('a contradictory reward counts for neither rollout in any cut of the events, also before the step', async () => {
+test('a contradictory reward counts for neither rollout in any cut of the events, also before the step', async () => {
   const { events, rolloutIds, crossedStep } = crossed();
   const isStep = (event: Envelope) => event.type === 'StepTaken' && event.data.stepId === crossedStep;
   const stepLast = [...events.filter((event) => !isStep(event)), ...events.filter(isStep)];

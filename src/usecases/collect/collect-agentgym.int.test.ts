@@ -11,7 +11,6 @@ import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { type AgentGymServer, startAgentGymServer } from '../../testing/agentgym-server.ts';
 import { sciworldWorld, textcraftWorld } from '../../testing/agentgym-server-worlds.ts';
 import { appenderAs } from '../../testing/appender-as.ts';
-import { slowTest } from '../../testing/long-test.ts';
 import { sharedRandomTextcraft } from '../../testing/shared-random-textcraft.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collectRun } from './collect-run.ts';
@@ -126,7 +125,7 @@ async function endOf(runId: string) {
 const address = (tail = '') => `agentgym:textcraft@${server.url}${tail}#0-50`;
 
 describe('collections over an AgentGym server', () => {
-  slowTest('a collection equals the local one step by step where the world is the same', async () => {
+  test('a collection equals the local one step by step where the world is the same', async () => {
     const remote = await openEnvironment(address());
     const [here, there] = [await recordOf(await collect(local)), await recordOf(await collect(remote))];
     await remote.close();
@@ -145,7 +144,7 @@ describe('collections over an AgentGym server', () => {
     expect(record.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
   });
 
-  slowTest('a collection waits where fewer environments are allowed than rollouts run concurrently', async () => {
+  test('a collection waits where fewer environments are allowed than rollouts run concurrently', async () => {
     const remote = await openEnvironment(address('?limit=1'));
     const before = server.requests.filter(({ route }) => route === '/create').length;
     const record = await recordOf(await collect(remote));
@@ -154,7 +153,7 @@ describe('collections over an AgentGym server', () => {
     expect(server.requests.filter(({ route }) => route === '/create').length).toBe(before);
   });
 
-  slowTest('a collection survives restarts of the server without losing or repeating anything', async () => {
+  test('a collection survives restarts of the server without losing or repeating anything', async () => {
     const remote = await openEnvironment(address());
     let steps = 0;
     const record = await recordOf(await collect(remote, { onStep: () => ++steps % 20 === 0 && server.restart() }));
@@ -163,22 +162,19 @@ describe('collections over an AgentGym server', () => {
     expect(record).toEqual(await recordOf(await collect(local)));
   });
 
-  slowTest(
-    'a collection starts one task at a time where the server shares one random state, so that no opening differs',
-    async () => {
-      const shared = sharedRandomTextcraft(local);
-      const real = await startAgentGymServer(shared.world);
-      const remote = await openEnvironment(`agentgym:textcraft@${real.url}#0-50`);
-      const wide = Array.from({ length: 8 }, (_, i) => ({ alias: String(5 * i), rollouts: 4, branching: 'root' as const }));
-      const runId = await collect(remote, { planned: wide, concurrency: 8 });
-      await remote.close();
-      await real.close();
-      expect(shared.overlaps()).toBe(0);
-      const failed = await recordOf(runId);
-      expect(failed.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
-      expect(await endOf(runId)).toEqual({ outcome: 'completed', message: '', failed: [] });
-    },
-  );
+  test('a collection starts one task at a time where the server shares one random state, so that no opening differs', async () => {
+    const shared = sharedRandomTextcraft(local);
+    const real = await startAgentGymServer(shared.world);
+    const remote = await openEnvironment(`agentgym:textcraft@${real.url}#0-50`);
+    const wide = Array.from({ length: 8 }, (_, i) => ({ alias: String(5 * i), rollouts: 4, branching: 'root' as const }));
+    const runId = await collect(remote, { planned: wide, concurrency: 8 });
+    await remote.close();
+    await real.close();
+    expect(shared.overlaps()).toBe(0);
+    const failed = await recordOf(runId);
+    expect(failed.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
+    expect(await endOf(runId)).toEqual({ outcome: 'completed', message: '', failed: [] });
+  });
 
   test('a run in which one task opens differently later closes its tree as failed, says so and fails, and keeps its other trees', async () => {
     const shared = sharedRandomTextcraft(local);

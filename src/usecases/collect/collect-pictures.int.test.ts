@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Platform } from '../../platform/open-platform.ts';
 import { environmentOf } from '../../testing/crashing-run.ts';
-import { slowTest } from '../../testing/long-test.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
 import { type PaintedWorld, paintedWorld } from '../../testing/painted-world.ts';
@@ -30,55 +29,48 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-slowTest(
-  'pictures of an environment are shown to the model behind their texts, recorded, replayed and exported',
-  async () => {
-    const { environment, dot, noise } = world;
-    const asked = ['--policy', `openai:stand-in@${server.url}`, '--environment', environment, '--task', '1', '--rollouts', '1'];
-    const collected = await runEspalier(['collect', ...asked, '--run', RUN], env);
-    expect([collected.code, collected.stdout]).toEqual([
-      0,
-      expect.stringContaining('completed: 1 rollouts, 2 steps, 1 succeeded'),
-    ]);
+test('pictures of an environment are shown to the model behind their texts, recorded, replayed and exported', async () => {
+  const { environment, dot, noise } = world;
+  const asked = ['--policy', `openai:stand-in@${server.url}`, '--environment', environment, '--task', '1', '--rollouts', '1'];
+  const collected = await runEspalier(['collect', ...asked, '--run', RUN], env);
+  expect([collected.code, collected.stdout]).toEqual([0, expect.stringContaining('completed: 1 rollouts, 2 steps, 1 succeeded')]);
 
-    const sent = JSON.parse(server.requests[1]?.text ?? '{}') as { messages: unknown };
-    expect(sent.messages).toEqual([
-      { role: 'user', content: [{ type: 'text', text: 'a dot' }, dot.part] },
-      { role: 'assistant', content: 'look' },
-      { role: 'user', content: [{ type: 'text', text: 'step 1' }, noise.part] },
-    ]);
+  const sent = JSON.parse(server.requests[1]?.text ?? '{}') as { messages: unknown };
+  expect(sent.messages).toEqual([
+    { role: 'user', content: [{ type: 'text', text: 'a dot' }, dot.part] },
+    { role: 'assistant', content: 'look' },
+    { role: 'user', content: [{ type: 'text', text: 'step 1' }, noise.part] },
+  ]);
 
-    const held = await platform.database.db
-      .selectFrom('pictures')
-      .innerJoin('steps', 'steps.stepId', 'pictures.stepId')
-      .select(['depth', 'ordinal', 'width', 'imageId', 'png'])
-      .orderBy('depth')
-      .execute();
-    expect(held).toMatchObject([
-      { depth: 0, ordinal: 0, width: 1, imageId: dot.id, png: { bytes: expect.any(String) } },
-      { depth: 1, ordinal: 0, width: 200, imageId: noise.id, png: { bytes: { blob: expect.stringMatching(/^[0-9a-f]{64}$/) } } },
-    ]);
+  const held = await platform.database.db
+    .selectFrom('pictures')
+    .innerJoin('steps', 'steps.stepId', 'pictures.stepId')
+    .select(['depth', 'ordinal', 'width', 'imageId', 'png'])
+    .orderBy('depth')
+    .execute();
+  expect(held).toMatchObject([
+    { depth: 0, ordinal: 0, width: 1, imageId: dot.id, png: { bytes: expect.any(String) } },
+    { depth: 1, ordinal: 0, width: 200, imageId: noise.id, png: { bytes: { blob: expect.stringMatching(/^[0-9a-f]{64}$/) } } },
+  ]);
 
-    const again = await runEspalier(['replay', 'environment', '--run', RUN], env);
-    expect([again.code, again.stdout]).toEqual([0, expect.stringMatching(/^equal: environment/)]);
-    const other = await runEspalier(['replay', 'environment', '--run', RUN], { ...env, PAINTED: 'other' });
-    expect([other.code, other.stdout]).toEqual([1, expect.stringContaining('pictures')]);
+  const again = await runEspalier(['replay', 'environment', '--run', RUN], env);
+  expect([again.code, again.stdout]).toEqual([0, expect.stringMatching(/^equal: environment/)]);
+  const other = await runEspalier(['replay', 'environment', '--run', RUN], { ...env, PAINTED: 'other' });
+  expect([other.code, other.stdout]).toEqual([1, expect.stringContaining('pictures')]);
 
-    const out = join(folder, 'out.jsonl');
-    const exported = await runEspalier(['export', '--run', RUN, '--format', 'openai', '--out', out], env);
-    expect([exported.code, exported.stderr]).toEqual([0, expect.not.stringContaining('rror')]);
-    expect(JSON.parse(await readFile(out, 'utf8'))).toMatchObject({
-      messages: [
-        { content: [{ text: 'a dot' }, dot.part] },
-        { role: 'assistant' },
-        { content: [{ text: 'step 1' }, noise.part] },
-        { role: 'assistant' },
-      ],
-      metadata: { images: [{ id: dot.id }, { id: noise.id }] },
-    });
-  },
-  120_000,
-);
+  const out = join(folder, 'out.jsonl');
+  const exported = await runEspalier(['export', '--run', RUN, '--format', 'openai', '--out', out], env);
+  expect([exported.code, exported.stderr]).toEqual([0, expect.not.stringContaining('rror')]);
+  expect(JSON.parse(await readFile(out, 'utf8'))).toMatchObject({
+    messages: [
+      { content: [{ text: 'a dot' }, dot.part] },
+      { role: 'assistant' },
+      { content: [{ text: 'step 1' }, noise.part] },
+      { role: 'assistant' },
+    ],
+    metadata: { images: [{ id: dot.id }, { id: noise.id }] },
+  });
+}, 120_000);
 
 test('what is no picture ends the run with its place and the reason', async () => {
   const asked = ['--policy', `openai:stand-in@${server.url}`, '--environment', world.environment, '--task', 'broken'];

@@ -5,7 +5,6 @@ import { newId } from '../../events/new-id.ts';
 import { createPolicy } from '../../policies/policy-spec.ts';
 import { appenderAs } from '../../testing/appender-as.ts';
 import { settle } from '../../testing/crashing-run.ts';
-import { slowTest } from '../../testing/long-test.ts';
 import { collectMortally } from '../../testing/mortal-collector.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { runDigest } from '../datasets/run-digest.ts';
@@ -45,7 +44,7 @@ const collect = async (runId: string, appends: number) =>
   });
 
 describe('collected runs', () => {
-  slowTest('a run killed repeatedly loses no step, repeats none, and reaches the trees of an undisturbed one', async () => {
+  test('a run killed repeatedly loses no step, repeats none, and reaches the trees of an undisturbed one', async () => {
     const whole = newId();
     expect(await collect(whole, Number.POSITIVE_INFINITY)).toBe('completed');
     const { digest } = await runDigest(platform, whole);

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../events/new-id.ts';
 import { collectLetters, replyAboutLetters, returnOfRun, rewardsOfRun } from '../../testing/letters-run.ts';
-import { slowTest } from '../../testing/long-test.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 
@@ -52,7 +51,7 @@ test('calls of one’s own tools are events, process and outcome rewards are sep
   expect(server.requests.at(-1)?.body?.messages.map(({ role }) => role)).toContain('user');
 });
 
-slowTest('a stopped run resumes after its last call, and no call is recorded twice or quarantined', async () => {
+test('a stopped run resumes after its last call, and no call is recorded twice or quarantined', async () => {
   const runId = newId();
   for (const stopAfter of [1, 2, 4]) await collected({ runId, mode: stopAfter === 1 ? 'new' : 'resume', stopAfter });
   await collected({ runId, mode: 'resume' });

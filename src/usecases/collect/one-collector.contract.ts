@@ -15,7 +15,6 @@ import { everyTrajectory } from '../../projections/trajectories/trajectory-query
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { appenderAs } from '../../testing/appender-as.ts';
 import { freezeInAppend } from '../../testing/freeze-append.ts';
-import { isLongRun } from '../../testing/long-run.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
 import { until } from '../../testing/until.ts';
 import { exportTrajectories } from '../datasets/export/export-trajectories.ts';
@@ -90,7 +89,7 @@ export function describeOneCollector(open: () => Promise<Platform>, late: 'refus
       .execute();
   }
 
-  test.each(['RunStarted', ...(isLongRun() ? ['TreeOpened', 'RolloutStarted', 'TreeClosed'] : []), 'StepTaken', 'RunFinished'])(
+  test.each(['RunStarted', 'StepTaken', 'RunFinished'])(
     'a collector that froze in the append of %s changes nothing when it wakes after another one ended the run',
     async (type) => {
       const runId = newId();

@@ -10,7 +10,6 @@ import { encodeWeights, zeroWeights } from '../../policies/linear/weights.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { startAgentGymServer } from '../../testing/agentgym-server.ts';
 import { countEvents, settle } from '../../testing/crashing-run.ts';
-import { slowTest } from '../../testing/long-test.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { startOpenAiServer } from '../../testing/openai-server.ts';
 import { sharedRandomTextcraft } from '../../testing/shared-random-textcraft.ts';
@@ -82,7 +81,7 @@ async function refusedAndGoneOn(plan: CollectPlan, change: () => Promise<void>, 
 }
 
 describe('resumed runs', () => {
-  slowTest('a resumption with other recipes is refused with both worlds, and succeeds when they are restored', async () => {
+  test('a resumption with other recipes is refused with both worlds, and succeeds when they are restored', async () => {
     const recipes = join(folder, 'recipes');
     const [first] = (await readdir(recipes)).filter((name) => name.endsWith('.json'));
     const [here, away] = [join(recipes, first ?? ''), join(folder, 'away')];
@@ -97,25 +96,22 @@ describe('resumed runs', () => {
     );
   });
 
-  slowTest(
-    'a resumption is refused when the file of its policy was overwritten, even by weights of the same version',
-    async () => {
-      const file = join(folder, 'weights');
-      const other = { ...zeroWeights(), version: 3 };
-      other.values[0] = 0.5;
-      const plan = planIn('textcraft', `linear:${file}`);
-      const refusal = await refusedAndGoneOn(
-        plan,
-        () => writeFile(file, encodeWeights(other)),
-        () => writeFile(file, encodeWeights({ ...zeroWeights(), version: 3 })),
-      );
-      expect(refusal).toMatch(
-        /^run [0-9a-f-]{36} began with the policy linear:.*weights of SHA-256 ([0-9a-f]{64}), and that file has (?!\1)[0-9a-f]{64} now; put back/,
-      );
-    },
-  );
+  test('a resumption is refused when the file of its policy was overwritten, even by weights of the same version', async () => {
+    const file = join(folder, 'weights');
+    const other = { ...zeroWeights(), version: 3 };
+    other.values[0] = 0.5;
+    const plan = planIn('textcraft', `linear:${file}`);
+    const refusal = await refusedAndGoneOn(
+      plan,
+      () => writeFile(file, encodeWeights(other)),
+      () => writeFile(file, encodeWeights({ ...zeroWeights(), version: 3 })),
+    );
+    expect(refusal).toMatch(
+      /^run [0-9a-f-]{36} began with the policy linear:.*weights of SHA-256 ([0-9a-f]{64}), and that file has (?!\1)[0-9a-f]{64} now; put back/,
+    );
+  });
 
-  slowTest('a resumption is refused when a task of an open tree opens differently under the same fingerprint', async () => {
+  test('a resumption is refused when a task of an open tree opens differently under the same fingerprint', async () => {
     const local = await openTextCraft();
     const shared = sharedRandomTextcraft(local);
     const server = await startAgentGymServer(shared.world);

@@ -1,8 +1,7 @@
 import { describe } from '@jest/globals';
-import { isLongRun } from '../../testing/long-run.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { describeSearchReplies } from './search-replies.contract.ts';
 
 describe('a search over the embedded log with a model that does not repeat itself', () => {
-  describeSearchReplies(openTestPlatform, isLongRun() ? 1 : 4);
+  describeSearchReplies(openTestPlatform, 4);
 });

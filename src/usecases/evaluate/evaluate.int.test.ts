@@ -4,7 +4,6 @@ import { newId } from '../../events/new-id.ts';
 import { readFailures } from '../../projections/evaluations/read-failures.ts';
 import { startAgentGymServer } from '../../testing/agentgym-server.ts';
 import { countEvents, environmentOf, settle } from '../../testing/crashing-run.ts';
-import { longTest, slowTest } from '../../testing/long-test.ts';
 import { startOpenAiServer } from '../../testing/openai-server.ts';
 import { sharedRandomTextcraft } from '../../testing/shared-random-textcraft.ts';
 import { textCraftAgent } from '../../testing/textcraft-agent.ts';
@@ -75,7 +74,7 @@ describe('evaluateInto', () => {
     expect(await countEvents(platform)).toBe(before);
   });
 
-  slowTest('an evaluation stopped anywhere and resumed reaches the result of an undisturbed one', async () => {
+  test('an evaluation stopped anywhere and resumed reaches the result of an undisturbed one', async () => {
     const undisturbed = await found(evaluation());
     for (const steps of [1, 20]) {
       const stopping = new AbortController();
@@ -90,7 +89,7 @@ describe('evaluateInto', () => {
     }
   });
 
-  longTest('an evaluation killed midway and repeated by the same command reaches the result of an undisturbed one', async () => {
+  test('an evaluation killed midway and repeated by the same command reaches the result of an undisturbed one', async () => {
     const undisturbed = await found(evaluation());
     const runId = newId();
     const flags = '--policy planner:0.5 --tasks 0,40,90,140 --rollouts 2 --max-steps 12 --seed 5 --resamples 200'.split(' ');
@@ -111,62 +110,58 @@ describe('evaluateInto', () => {
     expect(anomalies).toEqual([]);
   });
 
-  slowTest(
-    'an evaluation continues after failed rollouts by repeating their first actions, and measures only what follows',
-    async () => {
-      const { db } = platform.database;
-      const failing = evaluation({ plan: { ...plan, policy: 'random' } });
-      await found(failing);
-      const failures = await readFailures(db, failing.runId);
-      expect(failures.length).toBeGreaterThan(2);
-      expect(failures.every(({ steps }) => steps === 12)).toBe(true);
-      const tasks = failures.map(({ rolloutId, alias }, i) => ({
-        alias,
-        rollouts: 1,
-        branching: 'root' as const,
-        behind: { rolloutId, steps: 1 + (i % 11) },
-      }));
-      const measured = { split: null, recoverFrom: failing.runId, resamples: 100, trained: null };
-      const recovering = evaluation({ plan: { ...plan, policy: 'planner', maxSteps: 30, tasks, evaluation: measured } });
-      const undisturbed = await found(recovering);
-      expect(undisturbed).toMatchObject({
-        recovery: { fromRunId: failing.runId },
-        policy: { policyId: 'planner', version: 0 },
-        episodes: failures.length,
-        successRate: 1,
-      });
-      const trees = await db
+  test('an evaluation continues after failed rollouts by repeating their first actions, and measures only what follows', async () => {
+    const { db } = platform.database;
+    const failing = evaluation({ plan: { ...plan, policy: 'random' } });
+    await found(failing);
+    const failures = await readFailures(db, failing.runId);
+    expect(failures.length).toBeGreaterThan(2);
+    expect(failures.every(({ steps }) => steps === 12)).toBe(true);
+    const tasks = failures.map(({ rolloutId, alias }, i) => ({
+      alias,
+      rollouts: 1,
+      branching: 'root' as const,
+      behind: { rolloutId, steps: 1 + (i % 11) },
+    }));
+    const measured = { split: null, recoverFrom: failing.runId, resamples: 100, trained: null };
+    const recovering = evaluation({ plan: { ...plan, policy: 'planner', maxSteps: 30, tasks, evaluation: measured } });
+    const undisturbed = await found(recovering);
+    expect(undisturbed).toMatchObject({
+      recovery: { fromRunId: failing.runId },
+      policy: { policyId: 'planner', version: 0 },
+      episodes: failures.length,
+      successRate: 1,
+    });
+    const trees = await db
+      .selectFrom('steps')
+      .innerJoin('trees', 'trees.treeId', 'steps.treeId')
+      .select(['steps.treeId', 'depth', 'action', 'rolloutId', 'policySpans'])
+      .where('runId', '=', recovering.runId)
+      .where('depth', '>', 0)
+      .orderBy('steps.logOffset')
+      .execute();
+    for (const [index, { behind, alias }] of tasks.entries()) {
+      const own = trees.filter(
+        ({ treeId }) => treeId === treeIdOf(recovering.runId, { alias, rollouts: 1, branching: 'root' }, index),
+      );
+      const again = own.filter(({ rolloutId }) => rolloutId === null);
+      const first = await db
         .selectFrom('steps')
-        .innerJoin('trees', 'trees.treeId', 'steps.treeId')
-        .select(['steps.treeId', 'depth', 'action', 'rolloutId', 'policySpans'])
-        .where('runId', '=', recovering.runId)
-        .where('depth', '>', 0)
-        .orderBy('steps.logOffset')
+        .select('action')
+        .where('rolloutId', '=', behind.rolloutId)
+        .orderBy('depth')
+        .limit(behind.steps)
         .execute();
-      for (const [index, { behind, alias }] of tasks.entries()) {
-        const own = trees.filter(
-          ({ treeId }) => treeId === treeIdOf(recovering.runId, { alias, rollouts: 1, branching: 'root' }, index),
-        );
-        const again = own.filter(({ rolloutId }) => rolloutId === null);
-        const first = await db
-          .selectFrom('steps')
-          .select('action')
-          .where('rolloutId', '=', behind.rolloutId)
-          .orderBy('depth')
-          .limit(behind.steps)
-          .execute();
-        expect(again.map(({ action }) => action)).toEqual(first.map(({ action }) => action));
-        expect(again.every(({ policySpans }) => policySpans[0]?.policyId === 'random')).toBe(true);
-      }
+      expect(again.map(({ action }) => action)).toEqual(first.map(({ action }) => action));
+      expect(again.every(({ policySpans }) => policySpans[0]?.policyId === 'random')).toBe(true);
+    }
 
-      const stopping = new AbortController();
-      const collection = { ...recovering, runId: newId() };
-      const progress = ({ steps }: { readonly steps: number }) => steps >= 25 && stopping.abort();
-      expect((await evaluate(platform, { ...collection, signal: stopping.signal, progress })).result).toBeNull();
-      expect(await found({ ...collection, mode: 'resume' })).toEqual(undisturbed);
-    },
-    30_000,
-  );
+    const stopping = new AbortController();
+    const collection = { ...recovering, runId: newId() };
+    const progress = ({ steps }: { readonly steps: number }) => steps >= 25 && stopping.abort();
+    expect((await evaluate(platform, { ...collection, signal: stopping.signal, progress })).result).toBeNull();
+    expect(await found({ ...collection, mode: 'resume' })).toEqual(undisturbed);
+  }, 30_000);
 
   test('an evaluation repeats what was executed, not its own reading of the replies', async () => {
     const { db } = platform.database;
@@ -206,52 +201,48 @@ describe('evaluateInto', () => {
     expect(before.some(({ response }) => response.includes('<action>'))).toBe(true);
   }, 30_000);
 
-  slowTest(
-    'an evaluation closes a task as failed when its first steps are answered differently, counts it and measures the others',
-    async () => {
-      const local = await openTextCraft();
-      const shared = sharedRandomTextcraft(local);
-      const server = await startAgentGymServer(shared.world);
-      const idle = await startOpenAiServer({ reply: () => 'Thought: I wait.\nAction: inventory' });
-      const agent = await startOpenAiServer({ reply: textCraftAgent });
-      try {
-        const environment = `agentgym:textcraft@${server.url}#0-99`;
-        const inGym = { ...plan, environment, tasks: plan.tasks.slice(0, 3).map((task) => ({ ...task, rollouts: 1 })) };
-        const failing = evaluation({ plan: { ...inGym, policy: `openai:idle@${idle.url}` } });
-        await found(failing);
-        const failures = await readFailures(platform.database.db, failing.runId);
-        const tasks = failures.map(({ rolloutId, alias }) => ({
-          alias,
-          rollouts: 2,
-          branching: 'root' as const,
-          behind: { rolloutId, steps: 3 },
-        }));
-        const measured = { split: null, recoverFrom: failing.runId, resamples: 100, trained: null };
-        const recovery = { ...inGym, policy: `openai:agent@${agent.url}`, maxSteps: 40, tasks, evaluation: measured };
-        shared.spoil(40, 1_000); // it opens otherwise now, however often it is asked
-        const recovering = evaluation({ plan: recovery });
-        const { collected, result } = await evaluate(platform, recovering);
-        expect(collected).toMatchObject({ state: 'completed', trees: 3, rollouts: 4, failedTrees: 1 });
-        expect(result).toMatchObject({ episodes: 4, tasks: 2, failedTrees: 1 });
-        const trees = await platform.database.db
-          .selectFrom('trees')
-          .select(['alias', 'closeReason'])
-          .where('runId', '=', recovering.runId)
-          .orderBy('alias')
-          .execute();
-        expect(trees).toEqual([
-          { alias: '0', closeReason: 'completed' },
-          { alias: '40', closeReason: 'failed' },
-          { alias: '90', closeReason: 'completed' },
-        ]);
-        const again = await evaluate(platform, { ...recovering, mode: 'resume' });
-        expect(again).toMatchObject({ collected: { failedTrees: 1 }, result: { episodes: 4, failedTrees: 1 } });
-      } finally {
-        for (const each of [agent, idle, server, local]) await each.close();
-      }
-    },
-    60_000,
-  );
+  test('an evaluation closes a task as failed when its first steps are answered differently, counts it and measures the others', async () => {
+    const local = await openTextCraft();
+    const shared = sharedRandomTextcraft(local);
+    const server = await startAgentGymServer(shared.world);
+    const idle = await startOpenAiServer({ reply: () => 'Thought: I wait.\nAction: inventory' });
+    const agent = await startOpenAiServer({ reply: textCraftAgent });
+    try {
+      const environment = `agentgym:textcraft@${server.url}#0-99`;
+      const inGym = { ...plan, environment, tasks: plan.tasks.slice(0, 3).map((task) => ({ ...task, rollouts: 1 })) };
+      const failing = evaluation({ plan: { ...inGym, policy: `openai:idle@${idle.url}` } });
+      await found(failing);
+      const failures = await readFailures(platform.database.db, failing.runId);
+      const tasks = failures.map(({ rolloutId, alias }) => ({
+        alias,
+        rollouts: 2,
+        branching: 'root' as const,
+        behind: { rolloutId, steps: 3 },
+      }));
+      const measured = { split: null, recoverFrom: failing.runId, resamples: 100, trained: null };
+      const recovery = { ...inGym, policy: `openai:agent@${agent.url}`, maxSteps: 40, tasks, evaluation: measured };
+      shared.spoil(40, 1_000); // it opens otherwise now, however often it is asked
+      const recovering = evaluation({ plan: recovery });
+      const { collected, result } = await evaluate(platform, recovering);
+      expect(collected).toMatchObject({ state: 'completed', trees: 3, rollouts: 4, failedTrees: 1 });
+      expect(result).toMatchObject({ episodes: 4, tasks: 2, failedTrees: 1 });
+      const trees = await platform.database.db
+        .selectFrom('trees')
+        .select(['alias', 'closeReason'])
+        .where('runId', '=', recovering.runId)
+        .orderBy('alias')
+        .execute();
+      expect(trees).toEqual([
+        { alias: '0', closeReason: 'completed' },
+        { alias: '40', closeReason: 'failed' },
+        { alias: '90', closeReason: 'completed' },
+      ]);
+      const again = await evaluate(platform, { ...recovering, mode: 'resume' });
+      expect(again).toMatchObject({ collected: { failedTrees: 1 }, result: { episodes: 4, failedTrees: 1 } });
+    } finally {
+      for (const each of [agent, idle, server, local]) await each.close();
+    }
+  }, 60_000);
 
   test('an evaluation refuses a plan of another kind', async () => {
     const { evaluation: _, ...collecting } = plan;

@@ -5,8 +5,6 @@ import { describe, expect, test } from '@jest/globals';
 import { readDatasetsById } from '../../projections/datasets/read-datasets.ts';
 import { readEvaluations } from '../../projections/evaluations/read-evaluations.ts';
 import { readStages } from '../../projections/experiment-stages/read-stages.ts';
-import { isLongRun } from '../../testing/long-run.ts';
-import { longTest } from '../../testing/long-test.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { changedExperiment, parseChange } from './change-experiment.ts';
 import { experimentOf } from './declaration/read-experiment-file.ts';
@@ -51,7 +49,7 @@ const statesOf = (of: (stage: string) => string) => ({
 describe('an experiment', () => {
   const first = declaredAs(experimentOf(methods));
 
-  longTest('every stage is run once; the same experiment again does nothing and comes to the same', async () => {
+  test('every stage is run once; the same experiment again does nothing and comes to the same', async () => {
     const ran = await running(first);
     expect(ran).toMatchObject({ state: 'completed', states: statesOf(() => 'run') });
     const again = await running(await readExperiment(platform, first.experimentId));
@@ -82,20 +80,17 @@ describe('an experiment', () => {
     ['train.epochs=2', 'train'],
     ['evaluate.rollouts=2', 'evaluate'],
   ];
-  test.each(isLongRun() ? changes : changes.slice(0, 1))(
-    'a rerun with %s repeats what depends on it, and nothing before it',
-    async (change, changedStage) => {
-      const rerun = declaredAs(changedExperiment(first.experiment, [parseChange(change)]), first.experimentId);
-      const { state, states } = await running(rerun);
-      expect(state).toBe('completed');
-      expect(states['base evaluate']).toBe(changedStage === 'evaluate' ? 'run' : 'reused');
-      for (const stage of CHAIN) {
-        if (CHAIN.indexOf(stage) < CHAIN.indexOf(changedStage))
-          expect({ stage, state: states[`agent-r ${stage}`] }).toEqual({ stage, state: 'reused' });
-        if (stage === changedStage) expect(states[`agent-r ${stage}`]).toBe('run');
-      }
-    },
-  );
+  test.each(changes)('a rerun with %s repeats what depends on it, and nothing before it', async (change, changedStage) => {
+    const rerun = declaredAs(changedExperiment(first.experiment, [parseChange(change)]), first.experimentId);
+    const { state, states } = await running(rerun);
+    expect(state).toBe('completed');
+    expect(states['base evaluate']).toBe(changedStage === 'evaluate' ? 'run' : 'reused');
+    for (const stage of CHAIN) {
+      if (CHAIN.indexOf(stage) < CHAIN.indexOf(changedStage))
+        expect({ stage, state: states[`agent-r ${stage}`] }).toEqual({ stage, state: 'reused' });
+      if (stage === changedStage) expect(states[`agent-r ${stage}`]).toBe('run');
+    }
+  });
 });
 
 describe('a stage that fails', () => {
@@ -131,7 +126,7 @@ describe('a stage that fails', () => {
   });
 });
 
-longTest('a stopped experiment goes on where its record ends', async () => {
+test('a stopped experiment goes on where its record ends', async () => {
   const declared = declaredAs(experimentOf({ ...methods, seeds: [77] }));
   const stopping = new AbortController();
   const { state } = await runExperiment(platform, {
@@ -153,25 +148,22 @@ describe('arms at the same time', () => {
     'agent-r': {},
   };
 
-  longTest(
-    'each stage of one key is done once, one that fails fails alone, and the states come in the order of the arms',
-    async () => {
-      const declared = declaredAs(experimentOf({ ...methods, seeds: [15], arms }));
-      const { state, stages } = await runExperiment(platform, { declared, signal: new AbortController().signal, parallel: 8 });
-      expect(state).toBe('failed');
-      expect(stages.map(({ arm, stage }) => `${arm} ${stage}`)).toEqual(
-        declared.experiment.arms.flatMap((arm) => arm.stages.map((stage) => `${arm.name} ${stage.name}`)),
-      );
-      expect(stages.flatMap(({ arm, stage, state: end, message }) => (end === 'failed' ? [[arm, stage, message]] : []))).toEqual([
-        ['broken', 'evaluate', expect.stringContaining('not 100000')],
-      ]);
-      const records = await readStages(platform.database.db, [declared.experimentId]);
-      const done = records.filter(({ outcome, reusedFrom }) => outcome === 'completed' && reusedFrom === null);
-      expect(new Set(done.map(({ key }) => key)).size).toBe(done.length);
-      expect(stages.filter((stage) => stage.state === 'run')).toHaveLength(done.length);
-      expect((await running(declared)).states).toMatchObject({ 'agent-r evaluate': 'kept', 'broken evaluate': 'failed' });
-    },
-  );
+  test('each stage of one key is done once, one that fails fails alone, and the states come in the order of the arms', async () => {
+    const declared = declaredAs(experimentOf({ ...methods, seeds: [15], arms }));
+    const { state, stages } = await runExperiment(platform, { declared, signal: new AbortController().signal, parallel: 8 });
+    expect(state).toBe('failed');
+    expect(stages.map(({ arm, stage }) => `${arm} ${stage}`)).toEqual(
+      declared.experiment.arms.flatMap((arm) => arm.stages.map((stage) => `${arm.name} ${stage.name}`)),
+    );
+    expect(stages.flatMap(({ arm, stage, state: end, message }) => (end === 'failed' ? [[arm, stage, message]] : []))).toEqual([
+      ['broken', 'evaluate', expect.stringContaining('not 100000')],
+    ]);
+    const records = await readStages(platform.database.db, [declared.experimentId]);
+    const done = records.filter(({ outcome, reusedFrom }) => outcome === 'completed' && reusedFrom === null);
+    expect(new Set(done.map(({ key }) => key)).size).toBe(done.length);
+    expect(stages.filter((stage) => stage.state === 'run')).toHaveLength(done.length);
+    expect((await running(declared)).states).toMatchObject({ 'agent-r evaluate': 'kept', 'broken evaluate': 'failed' });
+  });
 });
 
 /** As the published files of trajectories have it. */

@@ -9,7 +9,6 @@ import { positionAfter } from '../../log/position.ts';
 import { setPayloadPolicy } from '../../postgres/payload-policies.ts';
 import { destroyKeys } from '../../postgres/stream-keys.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { slowTest } from '../../testing/long-test.ts';
 import { secretRun } from '../../testing/secret-run.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { verifyRecord } from '../verify/verify-record.ts';
@@ -69,17 +68,13 @@ test('what a record in the clear, a sealed one or a waiting one refers to stays,
   expect((await verifyRecord(platform, { files: [], signal })).faults.filter(({ what }) => what === 'blob')).toEqual([]);
 }, 120_000);
 
-slowTest(
-  'blobs that nobody referred to stay when they are put again for records that are appended meanwhile',
-  async () => {
-    const runs = Array.from({ length: 12 }, (_, i) => secretRun(`run ${i}`, `some longer text ${i}`));
-    for (const [i] of runs.entries()) await age(await put(`some longer text ${i} response `.repeat(4_000)));
-    const [collected, ...named] = await Promise.all([collect(), ...runs.map(({ events }) => append(events))]);
-    expect(collected.looked + collected.young).toBe(12);
-    const names = named.flat();
-    expect(new Set(names).size).toBe(12);
-    expect(await Promise.all(names.map((name) => platform.blobs.has(name)))).toEqual(names.map(() => true));
-    expect((await verifyRecord(platform, { files: [], signal })).faults.filter(({ what }) => what === 'blob')).toEqual([]);
-  },
-  120_000,
-);
+test('blobs that nobody referred to stay when they are put again for records that are appended meanwhile', async () => {
+  const runs = Array.from({ length: 12 }, (_, i) => secretRun(`run ${i}`, `some longer text ${i}`));
+  for (const [i] of runs.entries()) await age(await put(`some longer text ${i} response `.repeat(4_000)));
+  const [collected, ...named] = await Promise.all([collect(), ...runs.map(({ events }) => append(events))]);
+  expect(collected.looked + collected.young).toBe(12);
+  const names = named.flat();
+  expect(new Set(names).size).toBe(12);
+  expect(await Promise.all(names.map((name) => platform.blobs.has(name)))).toEqual(names.map(() => true));
+  expect((await verifyRecord(platform, { files: [], signal })).faults.filter(({ what }) => what === 'blob')).toEqual([]);
+}, 120_000);

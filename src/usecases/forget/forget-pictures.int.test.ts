@@ -7,7 +7,6 @@ import { setPayloadPolicy } from '../../postgres/payload-policies.ts';
 import { findPicture, openPicture } from '../../projections/pictures/read-pictures.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
-import { slowTest } from '../../testing/long-test.ts';
 import { testPictures } from '../../testing/painted-world.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { verifyRecord } from '../verify/verify-record.ts';
@@ -44,20 +43,17 @@ async function opened(imageId: string) {
 
 beforeEach(() => setPayloadPolicy(platform.database.db, 'default', { seal: true }));
 
-slowTest(
-  'a forgotten picture has no bytes left in any read model or blob, and one that another tree shows is read there',
-  async () => {
-    const { gone, kept } = await given();
-    expect([(await opened(dot.id))?.kind, (await opened(noise.id))?.kind]).toEqual(['picture', 'picture']);
-    await forget(platform, await planForgetting(platform, { kind: 'trees', ids: [gone] }), options);
-    expect(await opened(dot.id)).toEqual({ treeId: kept, kind: 'picture' });
-    expect(await opened(noise.id)).toEqual({ treeId: gone, kind: 'forgotten' });
-    const rows = await platform.database.db.selectFrom('pictures').select('png').where('treeId', '=', gone).execute();
-    expect(rows.map(({ png }) => png.bytes)).toEqual(['', '']);
-    await expect(read(blobOf(noise))).rejects.toThrow();
-    expect((await verifyRecord(platform, { files: [], signal })).faults).toEqual([]);
-  },
-);
+test('a forgotten picture has no bytes left in any read model or blob, and one that another tree shows is read there', async () => {
+  const { gone, kept } = await given();
+  expect([(await opened(dot.id))?.kind, (await opened(noise.id))?.kind]).toEqual(['picture', 'picture']);
+  await forget(platform, await planForgetting(platform, { kind: 'trees', ids: [gone] }), options);
+  expect(await opened(dot.id)).toEqual({ treeId: kept, kind: 'picture' });
+  expect(await opened(noise.id)).toEqual({ treeId: gone, kind: 'forgotten' });
+  const rows = await platform.database.db.selectFrom('pictures').select('png').where('treeId', '=', gone).execute();
+  expect(rows.map(({ png }) => png.bytes)).toEqual(['', '']);
+  await expect(read(blobOf(noise))).rejects.toThrow();
+  expect((await verifyRecord(platform, { files: [], signal })).faults).toEqual([]);
+});
 
 test('the blob of a picture is not collected while its record is there', async () => {
   await given();

@@ -6,8 +6,6 @@ import { readReplays } from '../../projections/replays/read-replays.ts';
 import { startAgentGymServer } from '../../testing/agentgym-server.ts';
 import { textcraftWorld } from '../../testing/agentgym-server-worlds.ts';
 import { settle } from '../../testing/crashing-run.ts';
-import { isLongRun } from '../../testing/long-run.ts';
-import { longTest } from '../../testing/long-test.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collect } from '../collect/collect.ts';
@@ -102,7 +100,7 @@ describe('forks', () => {
     ['search-qa', () => 'search-qa', 'ivo-daibaim-birthplace', 'random', 'planner'],
     ['tool-env', () => TOOLS, '1', 'model', 'another model'],
   ];
-  test.each(isLongRun() ? worlds : worlds.slice(0, 2))(
+  test.each(worlds)(
     'a fork in %s repeats the way to the step, compares it, and continues with another policy',
     async (_, where, alias, before, after) => {
       const spec = (name: string) => (name.includes('model') ? modelPolicy(name) : name);
@@ -134,7 +132,7 @@ describe('forks', () => {
     },
   );
 
-  longTest('a fork starts at the root, at a node of a search, and where a limit cut a rollout', async () => {
+  test('a fork starts at the root, at a node of a search, and where a limit cut a rollout', async () => {
     const search = { iterations: 3, candidates: 2, maxDepth: 4, exploration: 0.25 };
     const searched = await collected('textcraft', '40', { search, tasks: [{ alias: '40', rollouts: 3, branching: 'root' }] });
     expect((await forkFrom(await stepAt(searched, 0))).report).toMatchObject({ outcome: 'equal', compared: 1 });
@@ -175,7 +173,7 @@ describe('forks', () => {
     expect(run).toEqual({ outcome: 'failed', message: why });
   });
 
-  longTest('a fork is planned with the steps that its rollout has left, whatever the way to its start', async () => {
+  test('a fork is planned with the steps that its rollout has left, whatever the way to its start', async () => {
     const left = async (stepId: string) => (await planFork(platform, stepId, { rollouts: 1 })).maxSteps;
     const origin = await collected('textcraft', '90', { policy: 'random' });
     expect([await left(await stepAt(origin, 0)), await left(await stepAt(origin, 2))]).toEqual([8, 6]);

@@ -13,8 +13,6 @@ import { runProjections } from '../../projections/runner.ts';
 import { countRunsAgain } from '../../projections/runs/count-again.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
-import { isLongRun } from '../../testing/long-run.ts';
-import { longTest } from '../../testing/long-test.ts';
 import { openTestWorld, type TestWorld } from '../../testing/open-test-log.ts';
 import { readModels } from '../../testing/read-models.ts';
 import { until } from '../../testing/until.ts';
@@ -188,7 +186,7 @@ describe('rebuilds', () => {
       difference: undefined,
     },
   ];
-  test.each(isLongRun() ? forgeries : forgeries.slice(-3))(
+  test.each(forgeries)(
     'a rebuild that differs by $what does not take over by itself, and names the place',
     async ({ name, forge, difference }) => {
       await teller(0)();
@@ -295,7 +293,7 @@ async function countSteps(): Promise<number> {
 }
 
 describe('readers during writes and swaps', () => {
-  longTest('readers meet no error, never regress in time, and see in one snapshot exactly what its cursors state', async () => {
+  test('readers meet no error, never regress in time, and see in one snapshot exactly what its cursors state', async () => {
     const record = teller();
     await record();
     await project();
@@ -332,7 +330,6 @@ describe('readers during writes and swaps', () => {
     const failed = Promise.all(busy).then(() => new Promise<never>(() => undefined));
     const swaps = async () => {
       await rebuildProjection(world, stepTree, strict);
-      if (isLongRun()) await rebuildProjection(world, stepTree, strict);
       await swapBack(world, stepTree, quiet);
     };
     try {
@@ -343,11 +340,11 @@ describe('readers during writes and swaps', () => {
     }
     await world.settled();
     await compareInSnapshot();
-    expect(await liveVersion('step-tree')).toBe(isLongRun() ? 1_000_001 : 1);
+    expect(await liveVersion('step-tree')).toBe(1);
     expect(Math.min(seen.counts, seen.prepared, seen.snapshots)).toBeGreaterThan(3);
   });
 
-  longTest('a reader with a snapshot from before the build keeps it, and the swap waits for the reader', async () => {
+  test('a reader with a snapshot from before the build keeps it, and the swap waits for the reader', async () => {
     await teller()();
     await project();
     await world.settled();

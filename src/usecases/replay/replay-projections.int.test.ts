@@ -5,8 +5,6 @@ import { isOf, type Projection } from '../../projections/projection.ts';
 import { projections } from '../../projections/registry.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
-import { isLongRun } from '../../testing/long-run.ts';
-import { longTest } from '../../testing/long-test.ts';
 import { openTestWorld, type TestWorld } from '../../testing/open-test-log.ts';
 import { releaseQuarantined } from '../release/release-quarantined.ts';
 import { replayProjections } from './replay-projections.ts';
@@ -40,20 +38,17 @@ async function givenWalks(): Promise<EventBuilder> {
 }
 
 describe('the replay of projections', () => {
-  longTest(
-    'the replay finds the tables of every projection equal to a second fold of the log, and leaves nothing behind',
-    async () => {
-      await givenWalks();
-      const { report, comparisons } = await replayProjections(world, projections, quiet);
-      expect(report).toMatchObject({ mode: 'projections', outcome: 'equal', differing: 0, differences: [] });
-      expect(comparisons.map(({ projection }) => projection)).toEqual(projections.map(({ name }) => name));
-      const rewards = comparisons
-        .find(({ projection }) => projection === 'rewards')
-        ?.tables.find(({ table }) => table === 'rewards');
-      expect(rewards).toMatchObject({ live: { rows: 6 }, anew: { rows: 6 } });
-      expect(await leftovers()).toEqual({ builds: 0, cursors: 0, schemas: 0 });
-    },
-  );
+  test('the replay finds the tables of every projection equal to a second fold of the log, and leaves nothing behind', async () => {
+    await givenWalks();
+    const { report, comparisons } = await replayProjections(world, projections, quiet);
+    expect(report).toMatchObject({ mode: 'projections', outcome: 'equal', differing: 0, differences: [] });
+    expect(comparisons.map(({ projection }) => projection)).toEqual(projections.map(({ name }) => name));
+    const rewards = comparisons
+      .find(({ projection }) => projection === 'rewards')
+      ?.tables.find(({ table }) => table === 'rewards');
+    expect(rewards).toMatchObject({ live: { rows: 6 }, anew: { rows: 6 } });
+    expect(await leftovers()).toEqual({ builds: 0, cursors: 0, schemas: 0 });
+  });
 
   test('the replay finds a planted fold bug by its checksum and names table, row and field', async () => {
     const builder = await givenWalks();
@@ -121,19 +116,16 @@ describe('the replay of projections', () => {
       [/^rewards$/, expect.stringMatching(/^\{"rows":6,"sum":"-?\d+"\}$/), expect.stringMatching(/^\{"rows":6,"sum":"-?\d+"\}$/)],
     ],
   ];
-  test.each(isLongRun() ? forgeries : forgeries.slice(0, 2))(
-    'tables whose checksums differ by %s are unequal',
-    async (_, forge, [field, recorded, replayed]) => {
-      await givenWalks();
-      await sql.raw(forge).execute(world.database.db);
-      const { report } = await replayProjections(world, [registered('rewards'), registered('runs')], quiet);
-      expect(report).toMatchObject({ outcome: 'differs', notes: [expect.stringContaining('checksums differ')] });
-      expect(report.differences[0]).toMatchObject({ field: expect.stringMatching(field), recorded, replayed });
-      expect(await leftovers()).toEqual({ builds: 0, cursors: 0, schemas: 0 });
-    },
-  );
+  test.each(forgeries)('tables whose checksums differ by %s are unequal', async (_, forge, [field, recorded, replayed]) => {
+    await givenWalks();
+    await sql.raw(forge).execute(world.database.db);
+    const { report } = await replayProjections(world, [registered('rewards'), registered('runs')], quiet);
+    expect(report).toMatchObject({ outcome: 'differs', notes: [expect.stringContaining('checksums differ')] });
+    expect(report.differences[0]).toMatchObject({ field: expect.stringMatching(field), recorded, replayed });
+    expect(await leftovers()).toEqual({ builds: 0, cursors: 0, schemas: 0 });
+  });
 
-  longTest('the replay counts released events as folded, and waiting ones as waiting', async () => {
+  test('the replay counts released events as folded, and waiting ones as waiting', async () => {
     const builder = new EventBuilder('late');
     const runId = builder.run();
     const late = builder.tree(runId, 'late');
@@ -163,7 +155,7 @@ describe('the replay of projections', () => {
     await runner.close();
   });
 
-  longTest('the replay works while events are appended and folded', async () => {
+  test('the replay works while events are appended and folded', async () => {
     await givenWalks();
     const more = new EventBuilder('more');
     const tree = more.tree(more.run('more'), 'c');

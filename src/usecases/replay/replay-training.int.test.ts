@@ -7,8 +7,6 @@ import { readLineageEvents } from '../../projections/lineage/lineage-events.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { SILENT } from '../../runtime/logger.ts';
 import { appenderAs } from '../../testing/appender-as.ts';
-import { isLongRun } from '../../testing/long-run.ts';
-import { longTest } from '../../testing/long-test.ts';
 import { aTrainPlan } from '../../testing/train-plan.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
@@ -49,21 +47,18 @@ const eventsOf = (policyId: string) => readLineageEvents(platform.database.db, l
 const settle = async () => waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });
 
 describe('the replay of a training', () => {
-  longTest.each(isLongRun() ? LESSONS : LESSONS.slice(0, 2))(
-    'a training by %s is replayed to the same bytes in every version',
-    async (name, settings) => {
-      const { version } = await trainPolicy(`replayed ${name}`, settings);
-      expect(await replay(`replayed ${name}`)).toMatchObject({
-        outcome: 'equal',
-        compared: version + 1,
-        differing: 0,
-        notes: [],
-      });
-      expect(await replay(`replayed ${name}`, 2, 3)).toMatchObject({ outcome: 'equal', compared: 2 });
-    },
-  );
+  test.each(LESSONS)('a training by %s is replayed to the same bytes in every version', async (name, settings) => {
+    const { version } = await trainPolicy(`replayed ${name}`, settings);
+    expect(await replay(`replayed ${name}`)).toMatchObject({
+      outcome: 'equal',
+      compared: version + 1,
+      differing: 0,
+      notes: [],
+    });
+    expect(await replay(`replayed ${name}`, 2, 3)).toMatchObject({ outcome: 'equal', compared: 2 });
+  });
 
-  longTest('the replay uses the rewards at the time of training, although they were revised later', async () => {
+  test('the replay uses the rewards at the time of training, although they were revised later', async () => {
     await trainPolicy('revised');
     const { versions } = await eventsOf('revised');
     const { update, batch } = versions.get(1) ?? {};

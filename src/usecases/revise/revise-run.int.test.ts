@@ -15,7 +15,6 @@ import { revisionContentHash } from '../../projections/revisions/revision-conten
 import { revisionTurns } from '../../projections/revisions/revision-turns.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { slowTest } from '../../testing/long-test.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { startOpenAiServer } from '../../testing/openai-server.ts';
 import { collect } from '../collect/collect.ts';
@@ -181,7 +180,7 @@ describe('revisions mined from a search', () => {
     expect(await faults(place)).toEqual([]);
   });
 
-  slowTest('mining killed repeatedly ends with the judgements and revisions of an undisturbed one, each once', async () => {
+  test('mining killed repeatedly ends with the judgements and revisions of an undisturbed one, each once', async () => {
     const elsewhere = await openPlace();
     try {
       const runId = newId();

@@ -2,7 +2,6 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Environment, EnvironmentKind, StepResult } from '../../environments/environment.ts';
 import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
-import { runs } from '../../testing/long-run.ts';
 import { shareEpisodes } from './shared-episodes.ts';
 import { Slots } from './slots.ts';
 
@@ -105,7 +104,7 @@ describe('episodes that share their beginnings', () => {
         );
         if (once) expect(counts.steps).toBe(prefixes(ways));
       }),
-      { numRuns: runs(60) },
+      { numRuns: 8 },
     );
   });
 
@@ -122,7 +121,7 @@ describe('episodes that share their beginnings', () => {
           expect(counts.open).toBe(0);
         },
       ),
-      { numRuns: runs(120) },
+      { numRuns: 15 },
     );
   });
 

@@ -6,7 +6,6 @@ import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { SILENT } from '../../runtime/logger.ts';
 import { appenderAs } from '../../testing/appender-as.ts';
 import { LOCAL } from '../../testing/local-token.ts';
-import { longTest, slowTest } from '../../testing/long-test.ts';
 import { aTrainPlan } from '../../testing/train-plan.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { LINEAR_SETTINGS, type TrainingSettings, trainingSettings } from '../../training/backends/training-settings.ts';
@@ -86,7 +85,7 @@ async function revise(treeId: string, rewardId: string, value: number): Promise<
 }
 
 describe('advantages of a trained batch, computed again', () => {
-  slowTest('the advantages equal those that the trainer used, with the values of its critic', async () => {
+  test('the advantages equal those that the trainer used, with the values of its critic', async () => {
     const batches = await batchesOf(await trainPolicy('ppo'), 'now');
     expect(batches.map(({ ordinal }) => ordinal)).toEqual([1, 0]);
     for (const { update, estimates } of batches) {
@@ -101,7 +100,7 @@ describe('advantages of a trained batch, computed again', () => {
     }
   });
 
-  longTest('the advantages equal those of a trainer that took KL from the rewards by a coefficient that moved', async () => {
+  test('the advantages equal those of a trainer that took KL from the rewards by a coefficient that moved', async () => {
     const batches = await batchesOf(await trainPolicy('penalised'), 'now');
     const [second, first] = batches.map(({ update }) => update.metrics);
     expect(first).toMatchObject({ rewardKl: 0, klCoefficient: 0.2, rolloutRejectedTokens: 0 });
@@ -113,7 +112,7 @@ describe('advantages of a trained batch, computed again', () => {
     ]);
   });
 
-  slowTest('a training by ReMax collects a greedy rollout for each of its groups, and compares with that', async () => {
+  test('a training by ReMax collects a greedy rollout for each of its groups, and compares with that', async () => {
     const batches = await batchesOf(await trainPolicy('remax'), 'now');
     expect(batches.map(({ estimates }) => [estimates.estimator?.name, estimates.reason, estimates.agrees])).toEqual([
       ['remax', null, true],
@@ -142,25 +141,22 @@ describe('advantages of a trained batch, computed again', () => {
     await expect(train(platform, training)).rejects.toThrow(/compares with greedy rollouts .* with --staleness 0$/);
   });
 
-  slowTest(
-    'the advantages of the training survive a revised reward, and the present ones then disagree with the update',
-    async () => {
-      const policyId = await trainPolicy('revised');
-      const before = await batchesOf(policyId, 'trained');
-      const step = before
-        .flatMap(({ estimates }) => estimates.samples.flatMap(({ steps }) => steps.map((each) => each.step)))
-        .find(({ rewards }) => rewards.length > 0);
-      if (!step) throw new Error('a step of the batches has a reward');
-      await revise(step.tree.id, step.rewards[0]?.id ?? '', 5);
-      expect(await batchesOf(policyId, 'trained')).toEqual(before);
-      expect(before.map(({ estimates }) => estimates.agrees)).toEqual([true, true]);
-      const now = await batchesOf(policyId, 'now');
-      expect(now.map(({ estimates }) => estimates.agrees).sort()).toEqual([false, true]);
-      expect(now.every(({ estimates }, i) => estimates.rewardsAt !== before[i]?.estimates.rewardsAt)).toBe(true);
-    },
-  );
+  test('the advantages of the training survive a revised reward, and the present ones then disagree with the update', async () => {
+    const policyId = await trainPolicy('revised');
+    const before = await batchesOf(policyId, 'trained');
+    const step = before
+      .flatMap(({ estimates }) => estimates.samples.flatMap(({ steps }) => steps.map((each) => each.step)))
+      .find(({ rewards }) => rewards.length > 0);
+    if (!step) throw new Error('a step of the batches has a reward');
+    await revise(step.tree.id, step.rewards[0]?.id ?? '', 5);
+    expect(await batchesOf(policyId, 'trained')).toEqual(before);
+    expect(before.map(({ estimates }) => estimates.agrees)).toEqual([true, true]);
+    const now = await batchesOf(policyId, 'now');
+    expect(now.map(({ estimates }) => estimates.agrees).sort()).toEqual([false, true]);
+    expect(now.every(({ estimates }, i) => estimates.rewardsAt !== before[i]?.estimates.rewardsAt)).toBe(true);
+  });
 
-  slowTest('a cloning batch has no advantages, and the answer states it', async () => {
+  test('a cloning batch has no advantages, and the answer states it', async () => {
     const [batch] = await batchesOf(await trainPolicy('cloned'), 'now');
     expect(batch?.estimates).toMatchObject({ estimator: null, agrees: true, reason: expect.stringContaining('cloned') });
     expect(batch?.estimates.samples[0]?.steps[0]).toMatchObject({ advantage: null, value: null });

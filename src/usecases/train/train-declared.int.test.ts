@@ -4,7 +4,6 @@ import type { Subscription } from '../../log/event-log.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { SILENT } from '../../runtime/logger.ts';
-import { slowTest } from '../../testing/long-test.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { aTrainPlan } from '../../testing/train-plan.ts';
 import { until } from '../../testing/until.ts';
@@ -36,28 +35,24 @@ function planOf(policyId: string, fields: object, more: Partial<TrainPlan> = {})
   return aTrainPlan({ policyId, settings: settingsOf(declaration), ...planOfDeclaration(declaration), updates: 2, ...more });
 }
 
-slowTest(
-  'compression is paid in the K-th version of a training alone, without a word about iterations',
-  async () => {
-    const compression = { reward: 'factor', lambda: 1, mu: 1, every: 2, candidateFactor: 2 };
-    const plan = planOf('drawn', { backend: 'linear', prompt: { mode: 'image', compression } });
-    const trained = await train(platform, { plan, concurrency: 2, signal: never, logger: SILENT });
-    expect(trained).toMatchObject({ state: 'completed', version: 2, ledger: { produced: 8, trained: 8, difference: 0 } });
-    const { rows } = await platform.database.pool.query<{ version: number; images: number; paid: number }>(
-      `select (s.policy_spans #>> '{0,version}')::int as version, count(h.step_id)::int as images, count(r.reward_id)::int as paid
+test('compression is paid in the K-th version of a training alone, without a word about iterations', async () => {
+  const compression = { reward: 'factor', lambda: 1, mu: 1, every: 2, candidateFactor: 2 };
+  const plan = planOf('drawn', { backend: 'linear', prompt: { mode: 'image', compression } });
+  const trained = await train(platform, { plan, concurrency: 2, signal: never, logger: SILENT });
+  expect(trained).toMatchObject({ state: 'completed', version: 2, ledger: { produced: 8, trained: 8, difference: 0 } });
+  const { rows } = await platform.database.pool.query<{ version: number; images: number; paid: number }>(
+    `select (s.policy_spans #>> '{0,version}')::int as version, count(h.step_id)::int as images, count(r.reward_id)::int as paid
      from steps s join trees t using (tree_id) join history_images h using (step_id)
      left join rewards r on r.step_id = s.step_id and r.component = 'compression'
      where t.run_id = $1 group by 1 order by 1`,
-      [trained.runId],
-    );
-    expect(rows).toEqual([
-      { version: 0, images: expect.any(Number), paid: 0 },
-      { version: 1, images: expect.any(Number), paid: expect.any(Number) },
-    ]);
-    expect(rows[1]?.paid).toBeGreaterThan(0);
-  },
-  120_000,
-);
+    [trained.runId],
+  );
+  expect(rows).toEqual([
+    { version: 0, images: expect.any(Number), paid: 0 },
+    { version: 1, images: expect.any(Number), paid: expect.any(Number) },
+  ]);
+  expect(rows[1]?.paid).toBeGreaterThan(0);
+}, 120_000);
 
 test('batches of a trainer elsewhere are collected by what acts for it, each step by its newest acknowledged version', async () => {
   const plan = planOf('elsewhere', { backend: 'external', weights: sha256Hex('first') }, { by: 'linear' });

@@ -6,7 +6,6 @@ import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { SILENT } from '../../runtime/logger.ts';
 import { appenderAs } from '../../testing/appender-as.ts';
-import { slowTest } from '../../testing/long-test.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { aTrainPlan } from '../../testing/train-plan.ts';
 import { keepCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
@@ -67,17 +66,14 @@ describe('trainings', () => {
     ]);
   });
 
-  slowTest(
-    'a training with bounded staleness lets collectors run ahead, keeps every span within the bound, and drops nothing',
-    async () => {
-      const trained = await training(aTrainPlan({ mode: 'bounded', maxStaleness: 1, updates: 4, ...SMALL }), { concurrency: 6 });
-      expect(trained.version).toBe(4);
-      expect(trained.ledger).toMatchObject({ rejected: {}, difference: 0 });
-      for (const { batch, version } of await spans()) expect([0, 1]).toContain(batch - version);
-    },
-  );
+  test('a training with bounded staleness lets collectors run ahead, keeps every span within the bound, and drops nothing', async () => {
+    const trained = await training(aTrainPlan({ mode: 'bounded', maxStaleness: 1, updates: 4, ...SMALL }), { concurrency: 6 });
+    expect(trained.version).toBe(4);
+    expect(trained.ledger).toMatchObject({ rejected: {}, difference: 0 });
+    for (const { batch, version } of await spans()) expect([0, 1]).toContain(batch - version);
+  });
 
-  slowTest('a training uses the components that its plan names, and every manifest records them', async () => {
+  test('a training uses the components that its plan names, and every manifest records them', async () => {
     const { db } = platform.database;
     await training(aTrainPlan({ updates: 1, rewards: { environment: 1, 'answer-f1': 0.1 } }));
     const rules = async () => (await db.selectFrom('batches').select('rules').execute()).map((row) => row.rules);
@@ -110,7 +106,7 @@ describe('trainings', () => {
     await kind.close();
   });
 
-  slowTest('a training stopped repeatedly reaches the weights of an undisturbed one', async () => {
+  test('a training stopped repeatedly reaches the weights of an undisturbed one', async () => {
     const plan = aTrainPlan(SMALL);
     const undisturbed = await training(plan);
     platform = await openHome();
@@ -130,7 +126,7 @@ describe('trainings', () => {
     expect(last.ledger).toEqual(undisturbed.ledger);
   });
 
-  slowTest('a training stopped before it begins ends at once, and begins on the next call', async () => {
+  test('a training stopped before it begins ends at once, and begins on the next call', async () => {
     const plan = aTrainPlan({ ...SMALL, updates: 1 });
     const stopping = new AbortController();
     const { log } = platform;
@@ -147,7 +143,7 @@ describe('trainings', () => {
     expect(await training(plan)).toMatchObject({ version: 1, ledger: { produced: 4, trained: 4, difference: 0 } });
   });
 
-  slowTest('a training of which nothing can be trained ends as failed with the counted reasons, as does its run', async () => {
+  test('a training of which nothing can be trained ends as failed with the counted reasons, as does its run', async () => {
     // no question is answered in a step
     const none = { updates: 1, groupsPerBatch: 1, groupSize: 2, maxSteps: 1, zeroVariance: 'reject' } as const;
     const evaluation = { split: 'test', tasks: 2, rollouts: 1, every: 1 };
@@ -165,7 +161,7 @@ describe('trainings', () => {
     expect(await training(aTrainPlan({ ...none, evaluation }))).toMatchObject({ state: 'failed', message });
   });
 
-  slowTest('a training that uses up its tasks before its last version is measured up to the newest, and reports it', async () => {
+  test('a training that uses up its tasks before its last version is measured up to the newest, and reports it', async () => {
     const few = { updates: 4, groupsPerBatch: 1, groupSize: 2, maxSteps: 3, zeroVariance: 'reject', tasks: 2 } as const;
     const evaluation = { split: 'test', tasks: 2, rollouts: 1, every: 100 };
     const trained = await training(aTrainPlan({ ...few, evaluation }));
@@ -197,7 +193,7 @@ describe('trainers', () => {
     });
   });
 
-  slowTest('a trainer refuses a damaged checkpoint by name, and the batch can still be trained', async () => {
+  test('a trainer refuses a damaged checkpoint by name, and the batch can still be trained', async () => {
     await training(aTrainPlan({ updates: 1 }));
     // asked for another update, it goes on from there
     const { pool } = platform.database;

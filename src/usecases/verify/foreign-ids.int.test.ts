@@ -12,7 +12,6 @@ import { everyTrajectory } from '../../projections/trajectories/trajectory-query
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { appendTo, projectSlice, testLog } from '../../testing/given-events.ts';
-import { slowTest } from '../../testing/long-test.ts';
 import { emptyReadModels, readModels } from '../../testing/read-models.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { exportTrajectories } from '../datasets/export/export-trajectories.ts';
@@ -66,7 +65,7 @@ function recordFollowers(builder: EventBuilder, tree: { treeId: string; runId: s
   builder.record('ValueBackedUp', { treeId: tree.treeId, simulation: 0, leafStepId: stepId, value: 0.5, path }, tree.runId);
 }
 
-slowTest('ids of events that another stream has taken change no export, verdict, replay or rebuild', async () => {
+test('ids of events that another stream has taken change no export, verdict, replay or rebuild', async () => {
   const { own, foreign } = givenForeignIds();
   const { log, blobs, database } = platform;
   const { db } = database;

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { runs } from '../../../testing/long-run.ts';
 import { givenBatch, givenRows, largestGap, someBatch } from '../training-testing.ts';
 import type { ConfiguredEstimator, Estimated, EstimatorBatch } from './estimator.ts';
 import { configureEstimator, ESTIMATORS } from './estimators.ts';
@@ -77,7 +76,7 @@ describe('every estimator', () => {
         expect(largestGap(plain.advantages, wide.advantages, batch.masks)).toBeLessThan(1e-9);
         expect(largestGap(plain.returns, wide.returns, batch.masks)).toBeLessThan(1e-9);
       }),
-      { numRuns: runs(40) },
+      { numRuns: 5 },
     );
   });
 
@@ -111,7 +110,7 @@ describe('every estimator', () => {
           const [plain, other] = [estimated(name, options, batch), estimated(name, options, shuffled)];
           expect(largestGap(pick(plain.advantages), other.advantages)).toBeLessThan(1e-9);
         }),
-        { numRuns: runs(40) },
+        { numRuns: 5 },
       );
     },
   );
@@ -175,7 +174,7 @@ describe('advantages of a trajectory', () => {
         const joined = merged({ ...batch, rewards: split }).rewards;
         expect(largestGap(joined, estimated(name, asRow, whole).advantages, whole.masks)).toBeLessThan(1e-9);
       }),
-      { numRuns: runs(60) },
+      { numRuns: 8 },
     );
   });
 

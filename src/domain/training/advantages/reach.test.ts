@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { runs } from '../../../testing/long-run.ts';
 import type { OptionRules } from '../options.ts';
 import type { Rows } from '../rows/rows.ts';
 import { positionsByKey } from '../statistics/groups.ts';
@@ -92,7 +91,7 @@ describe.each(Object.values(ESTIMATORS))('$name', ({ name, options }) => {
           compared += 1;
         }
       }),
-      { numRuns: runs(800) },
+      { numRuns: 100 },
     );
     const reaches = fc.sample(someOptions(options), 50).some((chosen) => configured(name, chosen).reach === 'group');
     expect(compared > 0).toBe(reaches);

@@ -4,7 +4,6 @@ import { openTextCraft } from '../../../environments/textcraft/textcraft.ts';
 import { newId } from '../../../events/new-id.ts';
 import type { Policy } from '../../../policies/policy.ts';
 import { createPolicy, parsePolicyText } from '../../../policies/policy-spec.ts';
-import { slowTest } from '../../../testing/long-test.ts';
 import { collectMortally } from '../../../testing/mortal-collector.ts';
 import { useTestPlatform } from '../../../testing/use-test-platform.ts';
 import { runDigest } from '../../datasets/run-digest.ts';
@@ -89,82 +88,76 @@ describe('Monte-Carlo tree search', () => {
     expect(await runDigest(platform, b)).toEqual(await runDigest(platform, a));
   });
 
-  slowTest(
-    'an action is executed once for all nodes that are reached by equal actions where answers repeat, with the same tree',
-    async () => {
-      const executed: string[] = [];
-      const paths = (kind: EnvironmentKind): EnvironmentKind => {
-        const wrap = (environment: Environment, before: string): Environment => {
-          let path = before;
-          return {
-            ...environment,
-            reset: (task) => {
-              path = task.alias;
-              return environment.reset(task);
-            },
-            step: (action) => {
-              path = `${path}/${action}`;
-              executed.push(path);
-              return environment.step(action);
-            },
-            clone: async () => wrap(await environment.clone!(), path), // TextCraft has it
-          };
+  test('an action is executed once for all nodes that are reached by equal actions where answers repeat, with the same tree', async () => {
+    const executed: string[] = [];
+    const paths = (kind: EnvironmentKind): EnvironmentKind => {
+      const wrap = (environment: Environment, before: string): Environment => {
+        let path = before;
+        return {
+          ...environment,
+          reset: (task) => {
+            path = task.alias;
+            return environment.reset(task);
+          },
+          step: (action) => {
+            path = `${path}/${action}`;
+            executed.push(path);
+            return environment.step(action);
+          },
+          clone: async () => wrap(await environment.clone!(), path), // TextCraft has it
         };
-        return { ...kind, create: async () => wrap(await kind.create(), ''), close: async () => undefined };
       };
-      const talkative = (policy: Policy): Policy => ({
-        ...policy,
-        act: async (request) =>
-          Array.from({ length: request.n }, (_, i) => {
-            const action = `get ${1 + ((request.seed + i) % 2)} stick`;
-            return {
-              response: `Thought: ${request.seed} ${i}\nAction: ${action}`,
-              tokens: null,
-              usage: null,
-              finishReason: null,
-            };
-          }),
-      });
-      const plan = { ...ownPlan, policy: 'random' };
-      const [shared, copied, replayed] = [newId(), newId(), newId()];
-      await search(shared, paths(textcraft), Number.POSITIVE_INFINITY, plan, talkative);
-      expect(new Set(executed).size).toBe(executed.length);
-      await search(copied, { ...textcraft, deterministic: false }, Number.POSITIVE_INFINITY, plan, talkative);
-      const unlike = counting(textcraft, 'replay');
-      await search(replayed, unlike.kind, Number.POSITIVE_INFINITY, plan, talkative);
-      const grown = await runDigest(platform, copied);
-      expect([await runDigest(platform, shared), await runDigest(platform, replayed)]).toEqual([grown, grown]);
-      const nodes = await platform.database.db
-        .selectFrom('events')
-        .select((e) => e.fn.countAll<number>().as('count'))
-        .where('correlationId', '=', shared)
-        .where('type', '=', 'NodeAdded')
-        .executeTakeFirstOrThrow();
-      expect(executed.length).toBeLessThan(nodes.count);
-    },
-  );
+      return { ...kind, create: async () => wrap(await kind.create(), ''), close: async () => undefined };
+    };
+    const talkative = (policy: Policy): Policy => ({
+      ...policy,
+      act: async (request) =>
+        Array.from({ length: request.n }, (_, i) => {
+          const action = `get ${1 + ((request.seed + i) % 2)} stick`;
+          return {
+            response: `Thought: ${request.seed} ${i}\nAction: ${action}`,
+            tokens: null,
+            usage: null,
+            finishReason: null,
+          };
+        }),
+    });
+    const plan = { ...ownPlan, policy: 'random' };
+    const [shared, copied, replayed] = [newId(), newId(), newId()];
+    await search(shared, paths(textcraft), Number.POSITIVE_INFINITY, plan, talkative);
+    expect(new Set(executed).size).toBe(executed.length);
+    await search(copied, { ...textcraft, deterministic: false }, Number.POSITIVE_INFINITY, plan, talkative);
+    const unlike = counting(textcraft, 'replay');
+    await search(replayed, unlike.kind, Number.POSITIVE_INFINITY, plan, talkative);
+    const grown = await runDigest(platform, copied);
+    expect([await runDigest(platform, shared), await runDigest(platform, replayed)]).toEqual([grown, grown]);
+    const nodes = await platform.database.db
+      .selectFrom('events')
+      .select((e) => e.fn.countAll<number>().as('count'))
+      .where('correlationId', '=', shared)
+      .where('type', '=', 'NodeAdded')
+      .executeTakeFirstOrThrow();
+    expect(executed.length).toBeLessThan(nodes.count);
+  });
 
-  slowTest(
-    'a search of the size of the paper takes at most 700 environment steps, where the published program took 7,332',
-    async () => {
-      const paper = { iterations: 8, candidates: 4, maxDepth: 20, exploration: 0.25 };
-      const plan = { ...ownPlan, tasks: ownPlan.tasks.slice(1), policy: 'random', search: paper };
-      const counted = counting(textcraft, 'clone');
-      // No action is said twice and no goal is reached: the most nodes that a search can have.
-      const aimless = (policy: Policy): Policy => ({
-        ...policy,
-        act: async (request) =>
-          Array.from({ length: request.n }, (_, i) => {
-            return { response: `Thought: ?\nAction: wait ${request.seed} ${i}`, tokens: null, usage: null, finishReason: null };
-          }),
-      });
-      await search(newId(), counted.kind, Number.POSITIVE_INFINITY, plan, aimless);
-      expect(counted.steps()).toBeGreaterThan(600);
-      expect(counted.steps()).toBeLessThanOrEqual(700);
-    },
-  );
+  test('a search of the size of the paper takes at most 700 environment steps, where the published program took 7,332', async () => {
+    const paper = { iterations: 8, candidates: 4, maxDepth: 20, exploration: 0.25 };
+    const plan = { ...ownPlan, tasks: ownPlan.tasks.slice(1), policy: 'random', search: paper };
+    const counted = counting(textcraft, 'clone');
+    // No action is said twice and no goal is reached: the most nodes that a search can have.
+    const aimless = (policy: Policy): Policy => ({
+      ...policy,
+      act: async (request) =>
+        Array.from({ length: request.n }, (_, i) => {
+          return { response: `Thought: ?\nAction: wait ${request.seed} ${i}`, tokens: null, usage: null, finishReason: null };
+        }),
+    });
+    await search(newId(), counted.kind, Number.POSITIVE_INFINITY, plan, aimless);
+    expect(counted.steps()).toBeGreaterThan(600);
+    expect(counted.steps()).toBeLessThanOrEqual(700);
+  });
 
-  slowTest.each([
+  test.each([
     { rules: 'ours', plan: ownPlan, limits: [5] },
     { rules: 'the published ones, which draw ties', plan: publishedPlan, limits: [7] },
   ])('a search killed repeatedly reaches the same tree with the same visits, by the rules: $rules', async ({ plan, limits }) => {

@@ -12,7 +12,6 @@ import { stepTree } from '../../../projections/step-tree/step-tree.ts';
 import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { appendTo, projectSlice, testLog } from '../../../testing/given-events.ts';
-import { slowTest } from '../../../testing/long-test.ts';
 import { MemoryBlobs } from '../../../testing/memory-blobs.ts';
 import { openTestWorld, type TestWorld } from '../../../testing/open-test-log.ts';
 import { exportTrajectories } from './export-trajectories.ts';
@@ -137,43 +136,39 @@ test('an export that would write fewer trajectories than match is refused with b
   expect(await readdir(folder)).toEqual([]);
 });
 
-slowTest(
-  'every export during the fold of a growing log writes what it counts',
-  async () => {
-    const runner = await runProjections({ log: world.log, database: world.database, batchLimit: 40 });
-    const builder = new EventBuilder('growing');
-    const runId = builder.run();
-    let growing = true;
-    const writing = (async () => {
-      let from = 0;
-      for (let i = 0; i < 40; i++) {
-        for (let k = 0; k < 3; k++) {
-          const tree = builder.tree(runId, `task ${i} ${k}`);
-          for (let ordinal = 0; ordinal < 4; ordinal++) builder.walk(tree, ordinal, 4, 1);
-        }
-        await world.append(builder.events.slice(from));
-        from = builder.events.length;
+test('every export during the fold of a growing log writes what it counts', async () => {
+  const runner = await runProjections({ log: world.log, database: world.database, batchLimit: 40 });
+  const builder = new EventBuilder('growing');
+  const runId = builder.run();
+  let growing = true;
+  const writing = (async () => {
+    let from = 0;
+    for (let i = 0; i < 40; i++) {
+      for (let k = 0; k < 3; k++) {
+        const tree = builder.tree(runId, `task ${i} ${k}`);
+        for (let ordinal = 0; ordinal < 4; ordinal++) builder.walk(tree, ordinal, 4, 1);
       }
-      growing = false;
-    })();
-    try {
-      let exports = 0;
-      for (; growing || exports < 3; exports++) {
-        const { manifest, inFile } = await exported(`export ${exports}`);
-        expect(inFile).toEqual({
-          trees: manifest.counts.trees,
-          trajectories: manifest.counts.trajectories,
-          steps: manifest.counts.steps,
-        });
-        expect(new Set(Object.values(manifest.position).map((position) => /trees\S*/.exec(position)?.[0])).size).toBe(1);
-      }
-      await writing;
-      await world.settled();
-      expect((await exported('last')).inFile).toEqual({ trees: 120, trajectories: 480, steps: 1_920 });
-    } finally {
-      await writing;
-      await runner.close();
+      await world.append(builder.events.slice(from));
+      from = builder.events.length;
     }
-  },
-  120_000,
-);
+    growing = false;
+  })();
+  try {
+    let exports = 0;
+    for (; growing || exports < 3; exports++) {
+      const { manifest, inFile } = await exported(`export ${exports}`);
+      expect(inFile).toEqual({
+        trees: manifest.counts.trees,
+        trajectories: manifest.counts.trajectories,
+        steps: manifest.counts.steps,
+      });
+      expect(new Set(Object.values(manifest.position).map((position) => /trees\S*/.exec(position)?.[0])).size).toBe(1);
+    }
+    await writing;
+    await world.settled();
+    expect((await exported('last')).inFile).toEqual({ trees: 120, trajectories: 480, steps: 1_920 });
+  } finally {
+    await writing;
+    await runner.close();
+  }
+}, 120_000);

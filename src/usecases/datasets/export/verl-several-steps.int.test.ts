@@ -5,7 +5,6 @@ import { pack } from '../../../events/packed.ts';
 import { readDrift } from '../../../projections/prompts/read-drift.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
-import { runs } from '../../../testing/long-run.ts';
 import { parquetWorkshop } from '../../../testing/parquet-workshop.ts';
 import { emptyReadModels } from '../../../testing/read-models.ts';
 import { recordPrompt, type ShownPrompt } from '../../../testing/record-prompt.ts';
@@ -149,7 +148,7 @@ describe('rows of several steps', () => {
           turns.flatMap(([, sampled]) => sampled),
         );
       }),
-      { numRuns: runs(15) },
+      { numRuns: 2 },
     );
   }, 120_000);
 });

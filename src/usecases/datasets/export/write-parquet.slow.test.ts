@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { AMOUNT_LIMIT } from '../../../domain/reward/amount.ts';
 import { pack } from '../../../events/packed.ts';
-import { runs } from '../../../testing/long-run.ts';
 import { AtomicFile } from './atomic-file.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import { PARQUET_COLUMNS } from './parquet-schema.ts';
@@ -199,7 +198,7 @@ describe('Parquet files of trajectories', () => {
         // one row each
         for (const [i, row] of rows.entries()) expect(row).toEqual(expectedRow(trajectories[i] as ExportTrajectory));
       }),
-      { numRuns: runs(60) },
+      { numRuns: 8 },
     );
   });
 

@@ -4,7 +4,6 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
-import { runs } from '../../../testing/long-run.ts';
 import { projectingAppender } from '../../../testing/projecting-log.ts';
 import { readModels } from '../../../testing/read-models.ts';
 import { agentTrajDefaults } from './agent-traj-options.ts';
@@ -159,7 +158,7 @@ describe('AgentTraj files', () => {
           ),
         ).toEqual(texts(items));
       }),
-      { numRuns: runs(20) },
+      { numRuns: 3 },
     );
   });
 

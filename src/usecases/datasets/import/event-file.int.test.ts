@@ -5,8 +5,6 @@ import { readHistories } from '../../../projections/images/read-segments.ts';
 import { arbitraryRecord } from '../../../testing/arbitrary-record.ts';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
-import { isLongRun, runs } from '../../../testing/long-run.ts';
-import { longTest } from '../../../testing/long-test.ts';
 import { givenPrepared, projectingAppender } from '../../../testing/projecting-log.ts';
 import { readModels } from '../../../testing/read-models.ts';
 import { recordHistory, recordRenderSpec, recordSegment } from '../../../testing/record-images.ts';
@@ -19,7 +17,7 @@ const shop = datasetWorkshop();
 const allEvents: ExportFormat = { kind: 'jsonl', scope: 'trajectories' };
 
 describe('JSONL files of events', () => {
-  test.each(['trajectories', ...(isLongRun() ? (['trees'] as const) : [])] as const)(
+  test.each(['trajectories', 'trees'] as const)(
     'any record exported, imported into an empty database and exported again has equal bytes (%s)',
     async (scope) => {
       const format: ExportFormat = { kind: 'jsonl', scope };
@@ -33,7 +31,7 @@ describe('JSONL files of events', () => {
           const second = await readFile(await shop.exportTo('second', format));
           expect(second.equals(first)).toBe(true);
         }),
-        { numRuns: runs(12) },
+        { numRuns: 2 },
       );
     },
   );
@@ -77,7 +75,7 @@ describe('JSONL files of events', () => {
         ])
           expect(after[table]).toEqual(models[table]?.filter((row) => finished.has(JSON.parse(row).tree_id)));
       }),
-      { numRuns: runs(12) },
+      { numRuns: 2 },
     );
   });
 
@@ -233,7 +231,7 @@ describe('JSONL files of events', () => {
     expect(await readModels(shop.db)).toEqual(before);
   });
 
-  longTest('a stopped import resumes where it ended', async () => {
+  test('a stopped import resumes where it ended', async () => {
     const recorded = new EventBuilder();
     const runId = recorded.run();
     for (let i = 0; i < 200; i++) recorded.walk(recorded.tree(runId, `task ${i}`), 0, 2, 1);
@@ -255,7 +253,7 @@ describe('JSONL files of events', () => {
   test('an import killed at any append, before or after it is durable, ends with the same file', async () => {
     const recorded = new EventBuilder();
     const runId = recorded.run();
-    const kills = isLongRun() ? 10 : 4;
+    const kills = 4;
     for (let i = 0; i < 40 * kills; i++) recorded.walk(recorded.tree(runId, `task ${i}`), 0, 2, 1);
     await givenPrepared(shop.db, recorded.events, shop.blobs);
     const source = await shop.exportTo('all', allEvents);

@@ -6,7 +6,6 @@ import { arbitraryRecord } from '../../../testing/arbitrary-record.ts';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents, releaseWaiting } from '../../../testing/given-events.ts';
-import { runs } from '../../../testing/long-run.ts';
 import { givenPrepared } from '../../../testing/projecting-log.ts';
 import { readModels } from '../../../testing/read-models.ts';
 import type { ExportFormat } from '../export/format.ts';
@@ -184,7 +183,7 @@ test('any order of events and releases restores a record with its trees, rewards
       expect(await waiting()).toEqual([]);
       expect(await rowsOfTrajectories()).toEqual(before);
     }),
-    { numRuns: runs(12), endOnFailure: true },
+    { numRuns: 2, endOnFailure: true },
   );
 }, 120_000);
 

@@ -6,7 +6,6 @@ import { readLedgers } from '../../../projections/training-pool/read-ledger.ts';
 import { readLineages } from '../../../projections/training-pool/read-lineages.ts';
 import { Killed, openBatcherWorld, type ProjectedWorld } from '../../../testing/batcher-world.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
-import { slowTest } from '../../../testing/long-test.ts';
 import { emptyReadModels, readModels } from '../../../testing/read-models.ts';
 import { recordGroup, recordLineage, recordVersion } from '../../../testing/record-training.ts';
 import { useTestDatabase } from '../../../testing/use-test-database.ts';
@@ -105,24 +104,21 @@ describe('the batcher', () => {
     expect(batches[0]?.shards).toEqual([[0, 1, 2, 3, 4]]);
   });
 
-  slowTest(
-    'a batcher that dies around any of its appends leaves the next one to reach the same batches and rejections',
-    async () => {
-      const undisturbed = openWorld(recordPool(), -1);
-      expect(await planToTheEnd(undisturbed)).toBe(0);
-      const expected = await settled();
-      expect(expected.batches).toHaveLength(2);
-      const events = 7; // two batches, five rejections
-      for (let point = 0; point <= events; point++) {
-        await emptyReadModels(database.db);
-        const world = openWorld(recordPool(), point);
-        expect(await planToTheEnd(world)).toBe(1);
-        expect(await settled()).toEqual(expected);
-        const [ledger] = await readLedgers(database.db, [POLICY]);
-        expect(ledger).toMatchObject({ difference: 0, ahead: 0, produced: 16 });
-      }
-    },
-  );
+  test('a batcher that dies around any of its appends leaves the next one to reach the same batches and rejections', async () => {
+    const undisturbed = openWorld(recordPool(), -1);
+    expect(await planToTheEnd(undisturbed)).toBe(0);
+    const expected = await settled();
+    expect(expected.batches).toHaveLength(2);
+    const events = 7; // two batches, five rejections
+    for (let point = 0; point <= events; point++) {
+      await emptyReadModels(database.db);
+      const world = openWorld(recordPool(), point);
+      expect(await planToTheEnd(world)).toBe(1);
+      expect(await settled()).toEqual(expected);
+      const [ledger] = await readLedgers(database.db, [POLICY]);
+      expect(ledger).toMatchObject({ difference: 0, ahead: 0, produced: 16 });
+    }
+  });
 
   test('the appends of two planners over the same pool are one plan', async () => {
     await planToTheEnd(openWorld(recordPool(), -1));

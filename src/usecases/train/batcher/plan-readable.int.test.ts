@@ -7,7 +7,6 @@ import { trainingPool } from '../../../projections/training-pool/training-pool.t
 import { ProjectionsBehind } from '../../../projections/wait-until.ts';
 import { openBatcherWorld } from '../../../testing/batcher-world.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
-import { runs } from '../../../testing/long-run.ts';
 import { emptyReadModels } from '../../../testing/read-models.ts';
 import { recordPrompt } from '../../../testing/record-prompt.ts';
 import { recordVersion, TEST_RULES } from '../../../testing/record-training.ts';
@@ -115,7 +114,7 @@ test('every planned sample can be read and trained on, and no readable one is re
         }
       },
     ),
-    { numRuns: runs(20) },
+    { numRuns: 3 },
   );
 }, 120_000);
 

@@ -46,6 +46,7 @@ export async function generateOperations(): Promise<string> {
       immutableTypes: true,
       useTypeImports: true,
       skipTypename: true,
+      disableDescriptions: true,
       scalars: { ID: 'string', DateTime: 'string', JSON: 'unknown', SafeInt: 'number' },
     },
   });

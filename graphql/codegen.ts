@@ -121,6 +121,8 @@ export async function generateTypes(): Promise<string> {
       enumsAsTypes: true,
       useTypeImports: true,
       immutableTypes: true,
+      disableDescriptions: true,
+      skipTypename: true,
       mappers,
       contextType: '../context.ts#Context',
       scalars: {

@@ -4,470 +4,260 @@ import type { Operation } from '../operation.ts';
 type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
-/** What is said of something: a label, a score or a note, at least one of them. Exactly one of `step`, `rollout`, `revision`, `tree` and `row` names it. */
 export type NewAnnotation = {
-  /** A UUID of the caller's own, by which a repetition is recognised; a new one unless given. */
   readonly id?: string | null | undefined;
-  /** A step. */
   readonly step?: string | null | undefined;
-  /** A rollout, and the trajectory that it ended. */
   readonly rollout?: string | null | undefined;
-  /** A revision. */
   readonly revision?: string | null | undefined;
-  /** A tree as a whole. */
   readonly tree?: string | null | undefined;
-  /** A row of a released dataset. */
   readonly row?: DatasetRow | null | undefined;
-  /** A label to filter by: at most 100 characters, none of them a control or formatting character. */
   readonly label?: string | null | undefined;
-  /** A score. */
   readonly score?: number | null | undefined;
-  /** A text for people, at most 10,000 characters. */
   readonly note?: string;
 };
 
-/** An example of a released dataset. */
 export type DatasetRow = {
-  /** The dataset. */
   readonly dataset: string;
-  /** Its first line in the file, from 1. */
   readonly line: number;
 };
 
-/** What can be annotated. */
 export type AnnotatedKind =
-  /** A step. */
   | 'step'
-  /** A rollout, and the trajectory that it ended. */
   | 'rollout'
-  /** A revision. */
   | 'revision'
-  /** A row of a released dataset. */
   | 'row'
-  /** A tree as a whole. */
   | 'tree';
 
-/** What annotations are chosen by; all parts must hold. */
 export type AnnotationFilter = {
-  /** The run. */
   readonly run?: string | null | undefined;
-  /** The tree. */
   readonly tree?: string | null | undefined;
-  /** What is annotated. */
   readonly kind?: AnnotatedKind | null | undefined;
-  /** The step. */
   readonly step?: string | null | undefined;
-  /** The rollout itself, not its steps. */
   readonly rollout?: string | null | undefined;
-  /** The revision. */
   readonly revision?: string | null | undefined;
-  /** The dataset whose rows are annotated. */
   readonly dataset?: string | null | undefined;
-  /** The label. */
   readonly label?: string | null | undefined;
-  /** Who added it: `local`, or `key:` and the id of the API key. */
   readonly by?: string | null | undefined;
-  /** The score. */
   readonly score?: FloatRange | null | undefined;
-  /** Retracted ones too. */
   readonly retracted?: boolean | null | undefined;
 };
 
-/** What steps, rollouts, trajectories and samples are annotated with; all parts must hold of one annotation that is not retracted. */
 export type AnnotatedFilter = {
-  /** false chooses those without such an annotation: what nobody has looked at yet. */
   readonly has?: boolean;
-  /** The label. */
   readonly label?: string | null | undefined;
-  /** Who added it: `local`, or `key:` and the id of the API key. */
   readonly by?: string | null | undefined;
-  /** The score. */
   readonly score?: FloatRange | null | undefined;
 };
 
-/** What steps are chosen by; all parts must hold. */
 export type StepFilter = {
-  /** Words of their texts. */
   readonly text?: TextSearch | null | undefined;
-  /** The run. */
   readonly run?: string | null | undefined;
-  /** The tree. */
   readonly tree?: string | null | undefined;
-  /** The task. */
   readonly task?: string | null | undefined;
-  /** The rollout that took it. */
   readonly rollout?: string | null | undefined;
-  /** The environment. */
   readonly environment?: string | null | undefined;
-  /** The split of the task. */
   readonly split?: string | null | undefined;
-  /** The depth of the task. */
   readonly taskDepth?: number | null | undefined;
-  /** The kind of the task. */
   readonly taskKind?: string | null | undefined;
-  /** The whole action. */
   readonly action?: string | null | undefined;
-  /** A tool that was called in it. */
   readonly tool?: string | null | undefined;
-  /** A reward on the step itself. */
   readonly reward?: RewardFilter | null | undefined;
-  /** What a judge said of it. */
   readonly verdict?: Verdict | null | undefined;
-  /** The return of the rollout that took it. */
   readonly return?: FloatRange | null | undefined;
-  /** What it is annotated with itself. */
   readonly annotated?: AnnotatedFilter | null | undefined;
-  /** What became of its rollout as a training sample. */
   readonly sampleState?: SampleState | null | undefined;
-  /** Why its rollout is never trained on. */
   readonly sampleReason?: string | null | undefined;
-  /** The name of a policy that sampled tokens of it. */
   readonly policy?: string | null | undefined;
-  /** The version of that policy. */
   readonly policyVersion?: number | null | undefined;
-  /** How many actions lead there. */
   readonly depth?: IntRange | null | undefined;
-  /** Whether the episode ended there. */
   readonly termination?: Termination | null | undefined;
-  /** The answer had the form that was asked for. */
   readonly wellFormatted?: boolean | null | undefined;
-  /** The environment could carry the action out. */
   readonly executable?: boolean | null | undefined;
 };
 
-/**
- * Words to search for: `craft stick` finds both, `"oak log"` one behind the other, `craft or smelt` either, `craft -bowl` leaves out; English words are found in every
- * inflection. A text over 64 KiB is not searched.
- */
 export type TextSearch = {
-  /** The words. */
   readonly words: string;
-  /** The texts that must match by themselves, one of them; left out, all three are searched as one. */
   readonly in?: ReadonlyArray<TextField> | null | undefined;
 };
 
-/** A text of a step that is searched. */
 export type TextField =
-  /** What the environment answered. */
   | 'observation'
-  /** The action that was taken. */
   | 'action'
-  /** The part of the answer that is thought. */
   | 'thought';
 
-/** A reward that a step has. */
 export type RewardFilter = {
-  /** Its component. */
   readonly component?: string | null | undefined;
-  /** Its value in force. */
   readonly value?: FloatRange | null | undefined;
 };
 
-/** What differs where two trajectories part. */
 export type DivergenceKind =
-  /** What was done. */
   | 'action'
-  /** What was seen behind the same action. */
   | 'observation'
-  /** One goes on and the other does not. */
   | 'end';
 
-/** What an example is. */
 export type DatasetExampleKind =
-  /** A good trajectory. */
   | 'good'
-  /** A revision trajectory. */
   | 'revision'
-  /** A good and a bad trajectory side by side. */
   | 'pair';
 
-/** An order of history images. */
 export type HistoryImageOrder =
-  /** Tree by tree, in the order in which they were recorded. */
   | 'TREE'
-  /** The most tokens first. */
   | 'VISION_TOKENS_DESC'
-  /** The largest factor first. */
   | 'FACTOR_DESC';
 
-/** What a history image shows. */
 export type HistoryKind =
-  /** Segments. */
   | 'segments'
-  /** A history without a character. */
   | 'blank'
-  /** No history: nothing has happened yet. */
   | 'absent';
 
-/** Whether a fold that is not live is being built. */
 export type BuildState =
-  /** It is folded, or waits for a process that goes on with it. */
   | 'building'
-  /** It was live before. */
   | 'kept';
 
-/** What is done with a build. */
 export type BuildPhase =
-  /** It is folded at bulk speed, without indexes. */
   | 'loading'
-  /** Its indexes are made. */
   | 'indexing'
-  /** It is folded as the live one. */
   | 'folding';
 
-/** Whether a projection runs. */
 export type ProjectionState =
-  /** It folds what arrives. */
   | 'running'
-  /** It is stopped. */
   | 'stopped';
 
-/** What is wrong with an event that the journal saw. */
 export type AnomalyKind =
-  /** It was appended before. */
   | 'duplicate'
-  /** Events of its producer before it are missing. */
   | 'gap'
-  /** It came after later ones of its producer. */
   | 'reordered'
-  /** Its collector appended it after another one had taken over the run; it has no effect. */
   | 'superseded';
 
-/** What became of a record that was released. */
 export type QuarantineReleaseOutcome =
-  /** It is folded. */
   | 'released'
-  /** It is refused again, for the reason given. */
   | 'refused'
-  /** The release is in the log, and is not folded yet. */
   | 'pending';
 
-/** What can be done over from the record. */
 export type ReplayMode =
-  /** The read models, folded again. */
   | 'projections'
-  /** The recorded actions, executed again. */
   | 'environment'
-  /** The history images, drawn again. */
   | 'images'
-  /** The rewards, scored again. */
   | 'scores'
-  /** The updates of a policy, computed again. */
   | 'training'
-  /** A run that goes on from a recorded step. */
   | 'fork';
 
-/** How a replay came out. */
 export type ReplayOutcome =
-  /** All that was compared is the same. */
   | 'equal'
-  /** Something is not. */
   | 'differs';
 
-/** How far a revision got. */
 export type RevisionState =
-  /** It was put together. */
   | 'composed'
-  /** It was executed and came out as written, not below its threshold. */
   | 'verified'
-  /** It was executed and did not. */
   | 'rejected';
 
-/** What a judge can say of a step. */
 export type Verdict =
-  /** It brings the agent closer to the goal. */
   | 'good'
-  /** It hinders. */
   | 'bad'
-  /** Neither, or it cannot be decided. */
   | 'uncertain'
-  /** The reply holds no verdict that can be read. */
   | 'unparsed';
 
-/** What revisions are chosen by; all parts must hold. */
 export type RevisionFilter = {
-  /** How far they got. */
   readonly state?: RevisionState | null | undefined;
-  /** The judge, name@revision. */
   readonly judge?: string | null | undefined;
-  /** Examples of this dataset were made of them. */
   readonly dataset?: string | null | undefined;
 };
 
-/** How a rollout ended: four different things. */
 export type RolloutOutcome =
-  /** The environment ended it. */
   | 'terminated'
-  /** A limit ended it. */
   | 'truncated'
-  /** It could not go on. */
   | 'failed'
-  /** Someone ended it. */
   | 'cancelled';
 
-/** What a run does. */
 export type RunKind =
-  /** Rolls policies out. */
   | 'collect'
-  /** Searches trees (MCTS). */
   | 'search'
-  /** Takes over records of elsewhere. */
   | 'import'
-  /** Measures a policy. */
   | 'evaluate'
-  /** Goes on from recorded steps of another run. */
   | 'fork'
-  /** Is written by a program elsewhere. */
   | 'external';
 
-/** How a run finished. */
 export type RunOutcome =
-  /** It did all it set out to do. */
   | 'completed'
-  /** It could not go on. */
   | 'failed'
-  /** Someone ended it. */
   | 'cancelled';
 
-/** What runs are chosen by; all parts must hold. */
 export type RunFilter = {
-  /** The experiment. */
   readonly experiment?: string | null | undefined;
-  /** What it does. */
   readonly kind?: RunKind | null | undefined;
-  /** How it finished. */
   readonly outcome?: RunOutcome | null | undefined;
-  /** It goes on (true) or is finished (false). */
   readonly running?: boolean | null | undefined;
-  /** It acts in this environment. */
   readonly environment?: string | null | undefined;
-  /** It began with a version of this policy. */
   readonly policy?: string | null | undefined;
-  /** Each of these words begins a word of its id, its name or the message of its end, in any case. */
   readonly text?: string | null | undefined;
-  /** Something of it is annotated with this label. */
   readonly label?: string | null | undefined;
-  /** It started in this time. */
   readonly started?: TimeRange | null | undefined;
 };
 
-/** How a step ended the episode. */
 export type Termination =
-  /** It goes on. */
   | 'none'
-  /** The environment ended it. */
   | 'terminated'
-  /** A limit ended it. */
   | 'truncated';
 
-/** Whether a tool worked. */
 export type ToolOutcome =
-  /** It did. */
   | 'ok'
-  /** It did not; the output says why. */
   | 'error';
 
-/** What a batch waits for. */
 export type WaitingFor =
-  /** A declaration of how the policy is trained. */
   | 'declaration'
-  /** Version 0, which its trainer makes. */
   | 'first_version'
-  /** The lease of another consumer, to end. */
   | 'lease'
-  /** A run that feeds the policy. */
   | 'runs'
-  /** A planner: a batch can be planned, and none did yet. */
   | 'planner'
-  /** Rewards of closed groups. */
   | 'scores'
-  /** Greedy rollouts of the tasks of closed groups. */
   | 'greedy_sibling'
-  /** Members of open groups. */
   | 'members'
-  /** Further groups of runs that are not over. */
   | 'groups'
-  /** Further runs: those that feed the policy are over. */
   | 'tasks';
 
-/** What discarded samples are counted by. */
 export type DiscardedBy =
-  /** Their task. */
   | 'TASK'
-  /** How many actions they took, by powers of two. */
   | 'LENGTH'
-  /** The oldest version that acted in them. */
   | 'VERSION';
 
-/** The state of a batch. */
 export type BatchState =
-  /** Nobody has it. */
   | 'planned'
-  /** A trainer has it. */
   | 'leased'
-  /** It produced a version. */
   | 'trained'
-  /** It is never trained: its rows cannot be read, or somebody gave it up. */
   | 'abandoned';
 
-/** What became of a sample. */
 export type SampleState =
-  /** Its batch produced a version. */
   | 'trained'
-  /** No batch will hold it. */
   | 'rejected'
-  /** Its batch was abandoned. */
   | 'abandoned'
-  /** It waits for its group to close. */
   | 'group'
-  /** Its group is closed, and in no batch yet. */
   | 'ready'
-  /** It is in a batch that nobody has. */
   | 'planned'
-  /** It is in a batch that a trainer has. */
   | 'leased';
 
-/** How a lease ended. */
 export type LeaseEnd =
-  /** Its deadline passed. */
   | 'expired'
-  /** The trainer gave the batch back. */
   | 'returned'
-  /** The batch produced a version. */
   | 'acked'
-  /** The batch was abandoned. */
   | 'abandoned';
 
-/** The order of trees; equal ones by their id. */
 export type TreeOrder =
-  /** The first opened first. */
   | 'OPENED_ASC'
-  /** The last opened first. */
   | 'OPENED_DESC'
-  /** Those whose returns vary most first: `filter` names the run. Trees without a finished rollout have no place in it. */
   | 'RETURN_VARIANCE_DESC';
 
-/** An instant range, from inclusive to exclusive; either end may be left out. */
 export type TimeRange = {
-  /** Not before this instant. */
   readonly from?: string | null | undefined;
-  /** Before this instant. */
   readonly until?: string | null | undefined;
 };
 
-/** A range of numbers, from inclusive to exclusive; either end may be left out. */
 export type FloatRange = {
-  /** At least this. */
   readonly from?: number | null | undefined;
-  /** Less than this. */
   readonly until?: number | null | undefined;
 };
 
-/** A range of whole numbers, from inclusive to exclusive; either end may be left out. */
 export type IntRange = {
-  /** At least this. */
   readonly from?: number | null | undefined;
-  /** Less than this. */
   readonly until?: number | null | undefined;
 };
 

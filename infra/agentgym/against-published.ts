@@ -14,10 +14,9 @@ import { readPublishedFiles } from '../../src/projections/runs/read-published-fi
 import { readConfig } from '../../src/runtime/config.ts';
 import { startOpenAiServer } from '../../src/testing/openai-server.ts';
 import { runInProcess } from '../../src/testing/worker-process.ts';
-import { type Compared, compareRows, compareTrees, type Row } from './published/compare-results.ts';
-import { type Published, readSentences, runPublished, startTextCraft } from './published/published-programs.ts';
-import { STYLES, type Style, scriptedReplies } from './published/scripted-replies.ts';
-import { drawnBy, startTieServer } from './published/tie-server.ts';
+import { type Compared, compareRows, compareTrees, type Row } from './compare-results.ts';
+import { type Published, readSentences, runPublished, startTextCraft, startTieServer } from './published-programs.ts';
+import { STYLES, type Style, scriptedReplies } from './scripted-replies.ts';
 
 const HELP = `Compares our search and rows with those of Agent-R's own programs: mcts_collection.py and path_collection.py run as they are
 published, against AgentGym's own TextCraft server and its client; then \`espalier collect --search mcts --compat agent-r\` and
@@ -121,7 +120,7 @@ function instructionOf({ trees }: Results): string {
 async function searchAsPublished(published: Published, url: string, style: Style): Promise<Results> {
   const aliases = values.tasks.split(',');
   const model = await startOpenAiServer({ reply: scriptedReplies(style, seed) });
-  const ties = await startTieServer(drawnBy(seed, aliases));
+  const ties = await startTieServer(seed, aliases);
   const folder = await mkdtemp(join(tmpdir(), 'agent-r-'));
   const env = {
     MODEL_SERVER: model.url,

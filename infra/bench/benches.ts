@@ -1,16 +1,16 @@
-import { benchAnswers } from './answers.ts';
 import { benchAppend } from './append.ts';
-import { benchHealthzUnderQueries } from './healthz-under-queries.ts';
 import { benchLag } from './lag.ts';
 import { benchLeases } from './leases.ts';
 import type { Outcome } from './outcome.ts';
 import { benchPost } from './post.ts';
 import { benchProject } from './project.ts';
-import { benchRebuild } from './rebuild.ts';
+import { benchRender } from './render.ts';
 import { benchSideBySide } from './side-by-side.ts';
 import type { Stage } from './stage.ts';
 import { benchStudio } from './studio.ts';
 import { benchTree } from './tree.ts';
+
+export const SIDE_BY_SIDE = 'side-by-side';
 
 /** The benches by name, in the order in which they run. */
 export const BENCHES = {
@@ -20,11 +20,9 @@ export const BENCHES = {
   lag: benchLag,
   tree: benchTree,
   leases: benchLeases,
-  rebuild: benchRebuild,
-  answers: benchAnswers,
-  'healthz-under-queries': benchHealthzUnderQueries,
+  render: benchRender,
   studio: benchStudio,
-  'side-by-side': benchSideBySide,
+  [SIDE_BY_SIDE]: benchSideBySide,
 } satisfies Record<string, (stage: Stage) => Promise<Outcome>>;
 
 /** Returns whether a bench has this name. */

@@ -3,14 +3,12 @@ import { CamelCaseDialect } from '../../src/postgres/camel-case-dialect.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import type { Tables } from '../../src/postgres/tables.ts';
 import type { Question } from './answer-questions.ts';
-import { nodesOf, type PlanNode, sequentialReads } from './sequential-reads.ts';
 
 /** How a question was planned and carried out. */
 export interface Explained {
   /** Large tables of which so many rows or more were read by sequential scans. */
   readonly scanned: readonly string[];
   readonly indexes: readonly string[];
-  readonly text: string;
 }
 
 /** Explains every statement of a question, as it was sent. @param large rows from which a table counts as large. */
@@ -21,7 +19,7 @@ export async function explainQuestion({ pool }: Pick<Database, 'pool'>, question
     log: ({ query: { sql, parameters } }) => void statements.push({ sql, parameters }),
   });
   await question.ask(db, 1);
-  const [scanned, indexes, texts] = [new Set<string>(), new Set<string>(), [] as string[]];
+  const [scanned, indexes] = [new Set<string>(), new Set<string>()];
   for (const { sql, parameters } of statements) {
     const { rows } = await pool.query<{ 'QUERY PLAN': readonly [{ readonly Plan: PlanNode }] }>(
       `explain (analyze, format json) ${sql}`,
@@ -31,10 +29,8 @@ export async function explainQuestion({ pool }: Pick<Database, 'pool'>, question
     if (!plan) throw new Error(`no plan for ${sql}`);
     for (const { 'Index Name': index } of nodesOf(plan)) if (index !== undefined) indexes.add(index);
     for (const [table, read] of sequentialReads(plan)) if (read >= large && !(await isSmall(table))) scanned.add(table);
-    const { rows: lines } = await pool.query<{ 'QUERY PLAN': string }>(`explain (analyze, buffers) ${sql}`, [...parameters]);
-    texts.push(lines.map((line) => line['QUERY PLAN']).join('\n'));
   }
-  return { scanned: [...scanned].sort(), indexes: [...indexes].sort(), text: texts.join('\n\n') };
+  return { scanned: [...scanned].sort(), indexes: [...indexes].sort() };
 
   /** A table of few rows is rightly read from end to end, however often: no index is faster. */
   async function isSmall(table: string): Promise<boolean> {
@@ -46,4 +42,33 @@ export async function explainQuestion({ pool }: Pick<Database, 'pool'>, question
     const known = rows[0]?.rows ?? -1; // -1: never analyzed
     return known >= 0 && known < large;
   }
+}
+
+/** A node of what `explain (analyze, format json)` prints. */
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  /** Of one loop, on average: each parallel worker is a loop, and so is each row that a nested loop asks by. */
+  readonly 'Actual Rows'?: number;
+  /** Of one loop, too. */
+  readonly 'Rows Removed by Filter'?: number;
+  readonly 'Actual Loops'?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+function nodesOf(plan: PlanNode): readonly PlanNode[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+}
+
+/** Returns how many rows of each table were read by sequential scans, in all loops and workers together. */
+export function sequentialReads(plan: PlanNode): ReadonlyMap<string, number> {
+  const read = new Map<string, number>();
+  for (const node of nodesOf(plan)) {
+    if (node['Node Type'] !== 'Seq Scan') continue;
+    const table = node['Relation Name'] ?? '?';
+    const rows = ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) * (node['Actual Loops'] ?? 1);
+    read.set(table, (read.get(table) ?? 0) + rows);
+  }
+  return read;
 }

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { derivedId } from '../../src/events/derived-id.ts';
-import { blockDigest, promptDigest } from '../../src/events/prompt-digest.ts';
 import type { Packed } from '../../src/events/schemas/values.ts';
 import { recordset } from '../../src/postgres/bulk.ts';
 import type { Db } from '../../src/postgres/database.ts';
@@ -14,8 +13,6 @@ export interface BatchFill {
   readonly samples: number;
   /** Tokens of a sample, of 151,643 possible, with log-probabilities and a mask: 9 bytes each. */
   readonly tokens: number;
-  /** Tokens of the prompt of each step, a text of some four times as many characters; 0: none is recorded. */
-  readonly promptTokens?: number;
 }
 const MEMBERS = 8;
 
@@ -23,7 +20,7 @@ const MEMBERS = 8;
  * Fills the read models with planned batches, as the projections would have: through the log it would take minutes for what is
  * read here in seconds, and what is measured is reading. Every token array is another one.
  */
-export async function fillBatches(db: Db, { policyId, batches, samples, tokens, promptTokens = 0 }: BatchFill): Promise<void> {
+export async function fillBatches(db: Db, { policyId, batches, samples, tokens }: BatchFill): Promise<void> {
   const lineageId = derivedId('lineage', policyId);
   await sql`
     insert into runs (run_id, name, kind, seed, code_version, config, environments, started_at)
@@ -31,7 +28,6 @@ export async function fillBatches(db: Db, { policyId, batches, samples, tokens, 
   for (let ordinal = 0; ordinal < batches; ordinal++) {
     const rows = Array.from({ length: samples }, (_, place) => sampleRow(policyId, ordinal, place, tokens));
     await insertSamples(db, rows);
-    if (promptTokens > 0) await insertPrompts(db, rows, promptTokens);
     await sql`
       insert into batches (batch_id, lineage_id, policy_id, ordinal, policy_version, estimator, rules, seed, position, groups, samples, tokens, shards,
         previous_hash, manifest_hash, planned_at)
@@ -125,60 +121,3 @@ async function insertSamples(db: Db, rows: readonly SampleRow[]): Promise<void> 
       select rollout_id, batch_id, tree_id, group_ordinal, place from r`.execute(db);
   }
 }
-
-/** Each step was asked with a prompt of its own; the eight of a group share its text. */
-async function insertPrompts(db: Db, rows: readonly SampleRow[], tokens: number): Promise<void> {
-  const shown = rows.map((row, place) => {
-    const text = `${row.tree_id} `.repeat(Math.ceil((4 * tokens) / 37));
-    const [digest, role] = [blockDigest(text), 'user'] as const;
-    return {
-      prompt_id: row.step_id,
-      step_id: row.step_id,
-      tree_id: row.tree_id,
-      run_id: row.run_id,
-      block: digest,
-      text,
-      base_messages: 0,
-      messages: [{ role, parts: [{ kind: 'text', blocks: [digest] }] }],
-      length: 1,
-      with_images: false,
-      sha256: promptDigest([{ role, parts: [{ kind: 'text', text }] }]),
-      sampling: {},
-      drifted: false,
-      log_offset: place,
-      tokens_before: 0,
-      tokens_kept: 0,
-      tokens: tokenIds(tokens),
-      token_count: tokens,
-      shown_at: new Date().toISOString(),
-    };
-  });
-  const columns = { ...PROMPT_COLUMNS, block: 'text', text: 'text' };
-  for (let from = 0; from < shown.length; from += SLICE) {
-    const names = sql.raw(Object.keys(PROMPT_COLUMNS).join(', '));
-    await sql`
-      with r as materialized (select * from ${recordset(shown.slice(from, from + SLICE), columns)}), t as (
-        insert into prompt_blocks (sha256, text) select distinct block, text from r
-      )
-      insert into prompts (${names}) select ${names} from r`.execute(db);
-  }
-}
-const PROMPT_COLUMNS = {
-  prompt_id: 'uuid',
-  step_id: 'uuid',
-  tree_id: 'uuid',
-  run_id: 'uuid',
-  base_messages: 'integer',
-  messages: 'jsonb',
-  length: 'integer',
-  with_images: 'boolean',
-  sha256: 'text',
-  sampling: 'jsonb',
-  drifted: 'boolean',
-  log_offset: 'bigint',
-  tokens_before: 'integer',
-  tokens_kept: 'integer',
-  tokens: 'jsonb',
-  token_count: 'integer',
-  shown_at: 'timestamptz',
-} as const;

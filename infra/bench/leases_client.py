@@ -1,7 +1,7 @@
 """Trains over HTTP as trainers in Python do: leases, reads the rows, acknowledges. Prints JSON: seconds and bytes of each batch,
 from asking for the lease until every column is a typed view of the bytes that came.
 
-    python leases_client.py URL POLICY BATCHES TRAIN_S
+    python leases_client.py URL POLICY BATCHES
 """
 
 import json
@@ -11,7 +11,7 @@ import time
 from espalier_rl.leases import Client
 
 
-def main(url, policy, batches, train_s):
+def main(url, policy, batches):
     client = Client(url, timeout_s=600)
     seconds, sizes = [], []
     for _ in range(batches):
@@ -21,10 +21,9 @@ def main(url, policy, batches, train_s):
         seconds.append(time.perf_counter() - began)
         assert len(columns["responses"]) == lease.tokens, "a token is missing"
         sizes.append(sum(column.nbytes for column in columns.values()))
-        time.sleep(train_s)
         lease.ack(weights="b" * 64)
     print(json.dumps({"seconds": seconds, "bytes": sum(sizes)}))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -20,7 +20,7 @@ export const NOT_ASKED: Readonly<Record<string, string>> = {
   Live: 'the log as it grows',
   'live-events': 'the log as it grows',
   'read-your-writes': 'waits for a position',
-  'tree-as-of': 'folds the journal, which this record has none of: `npm run bench -- as-of`',
+  'tree-as-of': 'folds the journal, of which this record has none',
   StepText: 'the blob store',
   TreeText: 'the blob store',
   ToolCallTexts: 'the blob store',

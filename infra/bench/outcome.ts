@@ -1,10 +1,8 @@
-/** What a bench found: its figures, and the conditions under which they hold. */
+/** What a bench measured: its figures, and the conditions under which they hold. */
 export interface Outcome {
   readonly bench: string;
   readonly figures: readonly Figure[];
   readonly conditions: Conditions;
-  /** What makes a bench fail, each in one line. */
-  readonly failures?: readonly string[];
 }
 
 /** A measured number with the simple form of the same work, measured in the same run. */
@@ -12,19 +10,18 @@ export interface Figure {
   readonly name: string;
   readonly value: number;
   readonly unit: Unit;
-  /** Null for a figure that only informs. */
+  /** Null for a figure that has none. */
   readonly baseline: { readonly name: string; readonly value: number; readonly unit: Unit } | null;
-  readonly goal: Goal | null;
+  /** Null for a figure that only informs. */
+  readonly floor: Floor | null;
 }
-export type Unit = 'events/s' | 'min' | 'steps/s' | 'samples/s' | 'tokens/s' | 'MB/s' | 'ms' | 'bytes' | 'times' | 'steps';
+export type Unit = 'events/s' | 'steps/s' | 'images/s' | 'MB/s' | 'min' | 'ms' | 'bytes';
 
-/**
- * `ratio`: figure / baseline at least this; `share`: at most. `below`, `at-least`: the figure itself under this, or not under it.
- */
-export type Goal =
-  | { readonly kind: 'ratio'; readonly least: number }
-  | { readonly kind: 'share'; readonly most: number }
-  | { readonly kind: 'below' | 'at-least'; readonly limit: number };
+/** `ratio-*` bound figure / baseline, the others the figure itself. */
+export interface Floor {
+  readonly kind: 'ratio-at-least' | 'ratio-at-most' | 'at-least' | 'below';
+  readonly limit: number;
+}
 
 export type Conditions = Readonly<Record<string, string | number>>;
 
@@ -33,48 +30,71 @@ export function ratioOf({ value, baseline }: Figure): number | undefined {
   return baseline === null || baseline.value === 0 ? undefined : value / baseline.value;
 }
 
-/** Returns whether a figure reaches its goal; undefined when it has none. */
+/** Returns whether a figure keeps its floor; undefined when it has none. */
 export function isMet(figure: Figure): boolean | undefined {
-  const { goal } = figure;
-  if (goal === null) return undefined;
-  switch (goal.kind) {
-    case 'ratio':
-      return (ratioOf(figure) ?? 0) >= goal.least;
-    case 'share':
-      return (ratioOf(figure) ?? Number.POSITIVE_INFINITY) <= goal.most;
-    case 'below':
-      return figure.value < goal.limit;
+  if (figure.floor === null) return undefined;
+  const { kind, limit } = figure.floor;
+  switch (kind) {
+    case 'ratio-at-least':
+      return (ratioOf(figure) ?? 0) >= limit;
+    case 'ratio-at-most':
+      return (ratioOf(figure) ?? Number.POSITIVE_INFINITY) <= limit;
     case 'at-least':
-      return figure.value >= goal.limit;
+      return figure.value >= limit;
+    case 'below':
+      return figure.value < limit;
     default:
-      return goal satisfies never;
+      return kind satisfies never;
   }
 }
 
 /** Writes an outcome for people: one line per figure, then the conditions. */
 export function describeOutcome({ bench, figures, conditions }: Outcome): string {
   const lines = figures.map((figure) => `${bench.padEnd(8)} ${describeFigure(figure)}`);
-  const held = Object.entries(conditions).map(([name, value]) => `${name} ${value}`);
-  return [...lines, `${' '.repeat(9)}(${held.join('; ')})`].join('\n');
+  const stated = Object.entries(conditions).map(([name, value]) => `${name} ${value}`);
+  return [...lines, `${' '.repeat(9)}(${stated.join('; ')})`].join('\n');
 }
 
 function describeFigure(figure: Figure): string {
-  const { name, value, unit, baseline, goal } = figure;
+  const { name, value, unit, baseline, floor } = figure;
   const ratio = ratioOf(figure);
   const parts = [`${name}: ${amount(value, unit)}`];
   if (baseline !== null) parts.push(`${baseline.name}: ${amount(baseline.value, baseline.unit)}`);
   if (ratio !== undefined) parts.push(`ratio ${ratio.toFixed(2)}`);
-  if (goal !== null) parts.push(`goal ${wanted(goal, unit)}: ${isMet(figure) ? 'met' : 'NOT MET'}`);
+  if (floor !== null) parts.push(`floor ${describeFloor(floor, unit)}: ${isMet(figure) ? 'met' : 'NOT MET'}`);
   return parts.join(' | ');
 }
 
-function wanted(goal: Goal, unit: Unit): string {
-  if (goal.kind === 'ratio') return `ratio >= ${goal.least}`;
-  if (goal.kind === 'share') return `ratio <= ${goal.most}`;
-  return `${goal.kind === 'below' ? '<' : '>='} ${amount(goal.limit, unit)}`;
+function describeFloor({ kind, limit }: Floor, unit: Unit): string {
+  if (kind === 'ratio-at-least') return `ratio >= ${limit}`;
+  if (kind === 'ratio-at-most') return `ratio <= ${limit}`;
+  return `${kind === 'below' ? '<' : '>='} ${amount(limit, unit)}`;
 }
 
 function amount(value: number, unit: Unit): string {
-  const digits = unit === 'ms' ? 1 : unit === 'times' || unit === 'min' ? 2 : 0;
+  const digits = unit === 'ms' ? 1 : unit === 'min' ? 2 : 0;
   return `${value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })} ${unit}`;
+}
+
+/**
+ * Returns the value below or at which `share` (0–1) of the samples are (nearest rank). @throws RangeError when there is no
+ * sample.
+ */
+export function percentile(samples: readonly number[], share: number): number {
+  const sorted = samples.toSorted((a, b) => a - b);
+  const value = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
+  if (value === undefined) throw new RangeError('a percentile needs samples');
+  return value;
+}
+
+/** Returns the middle sample. */
+export function median(samples: readonly number[]): number {
+  return percentile(samples, 0.5);
+}
+
+/** Returns the seconds that some work takes. */
+export async function timed(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await work();
+  return (performance.now() - began) / 1_000;
 }

@@ -1,91 +1,68 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { readConfig } from '../../src/runtime/config.ts';
+import type { Figure, Outcome } from './outcome.ts';
 import { composeHistories } from './render-text.ts';
 import type { RenderFigures } from './render-worker.ts';
+import type { Size, Stage } from './stage.ts';
+
+const ENVIRONMENTS: Record<Size, number> = { full: 32, quick: 2 };
+const STEPS: Record<Size, number> = { full: 50, quick: 3 };
+const [WORKER, SCRIPT] = ['./render-worker.ts', './render_pillow.py'].map((name) =>
+  fileURLToPath(new URL(name, import.meta.url)),
+);
 
 /**
- * Measures what drawing histories takes, with and without cache, and the same work by Pillow where python3 has it. A process for
- * each way, one thread, CPU time: other work on the machine then counts little. Both sides make each image of each step from its
- * records, without digests or PNG; ours with cache hands out views. Pixels are those of the generation of Pillow that is there.
- *
- *   npm run bench:render -- [environments] [steps] [factor]        PYTHON=… names another interpreter
+ * Measures drawing the histories of 32 environments at every step, and the same work by Pillow (`ESPALIER_PYTHON`) without a cache
+ * and with one of segments. A process for each, one thread, CPU time: other work on the machine then counts little. Both make each
+ * image from its records, without digests or PNG; ours hands out views. Pixels are those of the generation of Pillow that is there.
+ * @throws Error when the pixels differ.
  */
-const [, , environments = '32', steps = '50', factor = '1'] = process.argv;
-const PYTHON = process.env.PYTHON ?? 'python3';
-const WAYS = { none: 'no cache', append: 'naive append', cache: 'segment cache' } as const;
-
-const pillow = spawnSync(PYTHON, ['-c', 'import PIL, numpy; print(PIL.__version__)'], { encoding: 'utf8' }).stdout.trim();
-const generation = pillow.split('.')[0] || '12';
-
-const found = new Map<string, RenderFigures>();
-const worker = fileURLToPath(new URL('./render-worker.ts', import.meta.url));
-for (const [way, name] of Object.entries(WAYS)) {
-  const warmed = (histories: number): RenderFigures =>
-    run(process.execPath, ['--import', 'tsx', worker, way, environments, steps, factor, generation, String(histories)]);
-  const { stepMs } = warmed(96);
-  found.set(`ours, ${name}`, { ...warmed(16), stepMs });
+export async function benchRender(stage: Stage): Promise<Outcome> {
+  const python = readConfig().python ?? 'python3';
+  const asked = spawnSync(python, ['-c', 'import PIL, numpy; print(PIL.__version__)'], { encoding: 'utf8' });
+  const pillow = asked.status === 0 ? asked.stdout.trim() : null;
+  const [environments, steps] = [ENVIRONMENTS[stage.size], STEPS[stage.size]];
+  const sizes = [environments, steps, pillow?.split('.')[0] ?? 12].map(String);
+  const ours = run(process.execPath, ['--import', 'tsx', WORKER ?? '', ...sizes]);
+  const histories = JSON.stringify(composeHistories(environments, steps, 7));
+  const theirs = (way: 'none' | 'cache') => (pillow === null ? null : run(python, [SCRIPT ?? '', way], histories));
+  const [plain, cached] = [theirs('none'), theirs('cache')];
+  for (const other of [plain, cached])
+    if (other !== null && other.digest !== ours.digest) throw new Error(`Pillow ${pillow} draws other pixels`);
+  const rate = ({ stepMs }: RenderFigures) => (environments * stepMs.length * 1_000) / stepMs.reduce((sum, ms) => sum + ms, 0);
+  const figure = (name: string, other: RenderFigures | null, limit: number): Figure => ({
+    name: 'histories drawn',
+    value: rate(ours),
+    unit: 'images/s',
+    baseline: other && { name, value: rate(other), unit: 'images/s' },
+    floor: other && { kind: 'ratio-at-least', limit },
+  });
+  return {
+    bench: 'render',
+    figures: [
+      figure('Pillow, no cache', plain, 200),
+      figure('Pillow, segment cache', cached, 10),
+      {
+        name: 'memory of the cache',
+        value: ours.keptBytes,
+        unit: 'bytes',
+        baseline: cached && { name: 'Pillow, segment cache', value: cached.keptBytes, unit: 'bytes' },
+        floor: cached && { kind: 'ratio-at-most', limit: 0.5 },
+      },
+    ],
+    conditions: {
+      environments,
+      steps,
+      time: 'CPU, one thread',
+      Pillow: pillow ?? `not in ${python}: there is nothing to compare with`,
+      ...stage.conditions(),
+    },
+  };
 }
-if (pillow !== '') {
-  const script = fileURLToPath(new URL('./render_pillow.py', import.meta.url));
-  const histories = JSON.stringify(composeHistories(Number(environments), Number(steps), 7));
-  for (const way of ['none', 'cache'] as const) found.set(`Pillow, ${WAYS[way]}`, run(PYTHON, [script, way, factor], histories));
-} else {
-  process.stdout.write(`${PYTHON} has no Pillow with numpy: the comparison is left out\n`);
-}
-report();
 
 function run(command: string, args: readonly string[], input = ''): RenderFigures {
   const { status, stdout, stderr } = spawnSync(command, args, { input, encoding: 'utf8', maxBuffer: 1 << 28 });
   if (status !== 0) throw new Error(`${command} ${args[0]} ended with ${status}: ${stderr.slice(-500)}`);
-  const figures: RenderFigures = JSON.parse(stdout.slice(stdout.indexOf('{')));
-  return figures;
-}
-
-function report(): void {
-  const rows: Record<string, Record<string, number>> = {};
-  for (const [name, { stepMs, keptBytes, peakBytes, imageBytes }] of found) {
-    rows[name] = {
-      'ms a step': round(mean(stepMs)),
-      'ms more each step': round(slope(stepMs)),
-      'kept MB': round(keptBytes / 1e6),
-      'peak MB': round(peakBytes / 1e6),
-      'images MB': round(imageBytes / 1e6),
-    };
-  }
-  process.stdout.write(`${environments} environments, ${steps} steps, factor ${factor}; CPU time; Pillow ${pillow}\n`);
-  console.table(rows);
-  const digests = new Set([...found.values()].map(({ digest }) => digest));
-  process.stdout.write(digests.size === 1 ? 'all made the same pixels\n' : 'NOT all made the same pixels\n');
-  if (factor === '1') compare('Pillow, no cache', 200);
-  compare('Pillow, segment cache', factor === '1' ? 10 : 5);
-  const [ours, theirs] = [found.get('ours, segment cache'), found.get('Pillow, segment cache')];
-  if (!ours || !theirs) return;
-  for (const what of ['keptBytes', 'peakBytes'] as const) {
-    process.stdout.write(
-      `${what === 'keptBytes' ? 'kept' : 'peak'} memory is ${round(ours[what] / theirs[what])} of Pillow's with cache (goal 0.5)\n`,
-    );
-  }
-}
-
-function compare(name: string, goal: number): void {
-  const [ours, theirs] = [found.get('ours, segment cache'), found.get(name)];
-  if (!ours || !theirs) return;
-  process.stdout.write(
-    `ours with cache is ${round(mean(theirs.stepMs) / mean(ours.stepMs))} x as fast as ${name} (goal ${goal})\n`,
-  );
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-/** Least squares over the number of the step. */
-function slope(values: readonly number[]): number {
-  const middle = (values.length - 1) / 2;
-  const [level, spread] = [mean(values), values.reduce((sum, _, i) => sum + (i - middle) ** 2, 0)];
-  return spread === 0 ? 0 : values.reduce((sum, value, i) => sum + (i - middle) * (value - level), 0) / spread;
-}
-
-function round(value: number): number {
-  return Number(value.toPrecision(3));
+  return JSON.parse(stdout.slice(stdout.indexOf('{'))) as RenderFigures; // printed by it
 }

@@ -1,7 +1,7 @@
-"""Renders histories with Pillow's text drawing, for comparison: python3 render_pillow.py none|cache [factor] < histories.json
+"""Renders histories with Pillow's text drawing, for comparison: python3 render_pillow.py none|cache < histories.json
 
 Does the same work as our renderer (same font, wrapping, colours, stacking, border) in the plain way: numpy arrays of RGB, one thread. Prints one
-JSON object: CPU milliseconds of each step, bytes kept in the cache, rise of the resident memory, bytes of the last step's images.
+JSON object: CPU milliseconds of each step, bytes kept in the cache, the digest of the last step's images.
 
     python3 render_pillow.py digests < requests.json      [{"style": "alfworld", "segments": ["…"], "factor": 1.2}, …]
 
@@ -13,7 +13,6 @@ import hashlib
 import json
 import math
 import re
-import resource
 import sys
 import time
 from collections import namedtuple
@@ -91,14 +90,13 @@ def digests(requests):
         yield hashlib.sha256(image.tobytes()).hexdigest()
 
 
-def main(way, factor):
+def main(way):
     histories = json.load(sys.stdin)
     style = STYLES["alfworld"]
     font = ImageFont.truetype(FONT, style.size)
     caches = [{} for _ in histories]
     draw(font, "warm up", style)
-    rss = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    before, step_ms, images = rss(), [], []
+    step_ms, images = [], []
 
     def segment(environment, text):
         if way == "none":
@@ -110,19 +108,17 @@ def main(way, factor):
 
     for step in range(1, len(histories[0]) + 1):
         start = time.process_time()
-        images = [compose([segment(e, text) for text in history[:step]], factor) for e, history in enumerate(histories)]
+        images = [compose([segment(e, text) for text in history[:step]], 1) for e, history in enumerate(histories)]
         step_ms.append((time.process_time() - start) * 1000)
     digest = hashlib.sha256()
     for image in images:
         digest.update(image.tobytes())
     kept = sum(part.nbytes for cache in caches for part in cache.values())
-    size = sum(image.nbytes for image in images)
-    figures = {"stepMs": step_ms, "keptBytes": kept, "peakBytes": rss() - before, "imageBytes": size, "digest": digest.hexdigest()}
-    print(json.dumps(figures))
+    print(json.dumps({"stepMs": step_ms, "keptBytes": kept, "digest": digest.hexdigest()}))
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "digests":
         print(json.dumps(list(digests(json.load(sys.stdin)))))
     else:
-        main(sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 1)
+        main(sys.argv[1])

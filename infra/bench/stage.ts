@@ -3,15 +3,21 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
+import { openFileBlobStore } from '../../src/blobs/file-blob-store.ts';
+import { TOPICS } from '../../src/events/catalogue.ts';
+import { DEFAULT_STAMP } from '../../src/events/envelope.ts';
 import { openEmbeddedLog } from '../../src/log/embedded-log.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
 import { openKafkaLog } from '../../src/log/kafka-log.ts';
 import { prefixedLog } from '../../src/log/prefixed-log.ts';
+import { foldSourceOf, type Platform } from '../../src/platform/open-platform.ts';
 import { type Database, openDatabase } from '../../src/postgres/database.ts';
 import { startEmbeddedPostgres } from '../../src/postgres/embedded-server.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
 import { installProjections } from '../../src/projections/install.ts';
+import { readConfig } from '../../src/runtime/config.ts';
 import { createDatabase } from '../../src/testing/database.ts';
+import { writeLocalToken } from '../../src/testing/local-token.ts';
 import { startKafka } from '../kafka/start-kafka.ts';
 import type { Conditions } from './outcome.ts';
 
@@ -21,20 +27,18 @@ export type Size = 'full' | 'quick';
 /** What a bench runs on: servers of its own, opened when asked for, all closed by `close`. */
 export interface Stage {
   readonly size: Size;
-  /** A migrated database that nobody else uses, on real fsync. */
+  /** A migrated database of its own, on real fsync. */
   database(): Promise<StageDatabase>;
   /** A broker. @throws Error that says what to install. */
   brokers(): Promise<readonly string[]>;
-  /** Where the stage's own broker keeps its topics; null where it uses a given one. */
-  topicsFolder(): Promise<string | null>;
   /** The Kafka log on that broker, under topic names of its own. */
   kafkaLog(): Promise<EventLog>;
   embeddedLog(): Promise<EventLog>;
-  /** What a process is configured with that uses the same servers: the database, and the log of that kind. */
+  /** The configuration of a process that uses the same servers: the database, and the log of that kind. */
   settings(log: 'kafka' | 'embedded'): Promise<Readonly<Record<string, string>>>;
-  /** A second stage next to this one, with a database of its own. It closes with this one. */
+  /** A second stage with a database of its own. It closes with this one. */
   another(): Stage;
-  /** Makes a topic of the given name for raw clients, removed with the stage. */
+  /** Makes a topic for raw clients, removed with the stage. */
   rawTopic(partitions: number): Promise<string>;
   /** What is always reported: machine and versions of what was opened. */
   conditions(): Conditions;
@@ -44,7 +48,7 @@ export interface Stage {
 }
 export type StageDatabase = Database & { readonly url: string };
 
-/** Opens a stage. `DATABASE_URL` and `KAFKA_BROKERS` name servers to use; otherwise it starts its own. Who opens closes. */
+/** Opens a stage. `DATABASE_URL` and `KAFKA_BROKERS` name servers to use; otherwise it starts its own. The caller closes it. */
 export function openStage(size: Size, env: Readonly<Record<string, string | undefined>> = process.env): Stage {
   const closers: (() => Promise<unknown>)[] = [];
   const known: Record<string, string | number> = { cores: availableParallelism(), node: process.versions.node };
@@ -52,7 +56,6 @@ export function openStage(size: Size, env: Readonly<Record<string, string | unde
   const closing = (closer: () => Promise<unknown>): void => void closers.push(closer);
   let database: Promise<StageDatabase> | undefined;
   let brokers: Promise<readonly string[]> | undefined;
-  let topicsFolder: string | null = null;
 
   async function openOwnDatabase(): Promise<StageDatabase> {
     const url = env.DATABASE_URL ? await createOn(env.DATABASE_URL) : await startOwnPostgres();
@@ -74,9 +77,8 @@ export function openStage(size: Size, env: Readonly<Record<string, string | unde
   }
 
   async function startOwnPostgres(): Promise<string> {
-    const kept = env.ESPALIER_BENCH_KEEP;
-    const folder = kept ?? (await mkdtemp(join(tmpdir(), 'espalier-bench-')));
-    if (kept === undefined) closing(() => rm(folder, { recursive: true, force: true }));
+    const folder = await mkdtemp(join(tmpdir(), 'espalier-bench-'));
+    closing(() => rm(folder, { recursive: true, force: true }));
     const server = await startEmbeddedPostgres({ folder, durability: 'fsync' });
     closing(() => server.close());
     return server.url;
@@ -92,7 +94,6 @@ export function openStage(size: Size, env: Readonly<Record<string, string | unde
     const kafka = await startKafka();
     known.Kafka = 'one broker of infra/kafka, acks=all, flushed by the operating system';
     closing(() => kafka.stop());
-    topicsFolder = join(kafka.folder, 'data');
     return kafka.brokers;
   }
 
@@ -100,10 +101,6 @@ export function openStage(size: Size, env: Readonly<Record<string, string | unde
     size,
     database: () => (database ??= openOwnDatabase()),
     brokers: () => (brokers ??= openBrokers()),
-    async topicsFolder() {
-      await stage.brokers();
-      return topicsFolder;
-    },
     async kafkaLog() {
       const log = await openKafkaLog({ brokers: await stage.brokers(), clientId: 'espalier-bench' });
       closing(() => log.close());
@@ -139,18 +136,42 @@ export function openStage(size: Size, env: Readonly<Record<string, string | unde
   return stage;
 }
 
-async function removeTopics(brokers: readonly string[], prefix: string): Promise<void> {
-  await withAdmin(brokers, async (admin) => {
-    const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(prefix));
-    if (topics.length > 0) await admin.deleteTopics({ topics });
-  });
+/** Opens the platform on a stage's database, with the embedded log. It closes with the stage. */
+export async function openStagePlatform(stage: Stage): Promise<Platform> {
+  const home = await homeOf(stage);
+  await writeLocalToken(home);
+  const database = await stage.database();
+  const config = readConfig({ ESPALIER_HOME: home, DATABASE_URL: database.url, ESPALIER_PORT: '0' });
+  const log = await stage.embeddedLog();
+  await log.ensureTopics(TOPICS, config.partitions);
+  return {
+    config,
+    databaseUrl: database.url,
+    directUrl: database.url,
+    database,
+    log,
+    logFaults: [],
+    blobs: openFileBlobStore(config.blobs),
+    stamp: DEFAULT_STAMP,
+    threads: foldSourceOf(config, database.url, database.url),
+    mode: { database: 'given', log: 'embedded' },
+    close: () => stage.close(),
+  };
 }
 
-async function withAdmin<T>(brokers: readonly string[], use: (admin: ReturnType<Kafka['admin']>) => Promise<T>): Promise<T> {
+/** Makes an empty ESPALIER_HOME that is removed with the stage. */
+export async function homeOf(stage: Stage): Promise<string> {
+  const home = await mkdtemp(join(tmpdir(), 'espalier-bench-home-'));
+  stage.closing(() => rm(home, { recursive: true, force: true }));
+  return home;
+}
+
+async function removeTopics(brokers: readonly string[], prefix: string): Promise<void> {
   const admin = new Kafka({ brokers: [...brokers], clientId: 'espalier-bench-admin', logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
   try {
-    return await use(admin);
+    const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(prefix));
+    if (topics.length > 0) await admin.deleteTopics({ topics });
   } finally {
     await admin.disconnect();
   }

@@ -1,6 +1,8 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -9,12 +11,14 @@ import { until } from '../../../src/testing/until.ts';
 import { freePort } from '../../../src/testing/worker-process.ts';
 import type { System } from './systems.ts';
 
-const SCRIPTS = fileURLToPath(new URL('.', import.meta.url));
-const START_MS = 300_000;
-const LONGEST_MS = 1_800_000;
+export const SCRIPTS = fileURLToPath(new URL('.', import.meta.url));
+const run = promisify(execFile);
+const START_MS = 120_000;
+const RECORD_MS = 300_000;
+const INSTALL_MS = 1_800_000; // most of a gigabyte each
 
-/** What a script says of the work. Seconds; `durable_s` is null where nothing ever is. */
-export interface Said {
+/** What a script prints. Seconds; `durable_s` is null where nothing ever is. */
+interface Reply {
   readonly steps: number;
   readonly fetched: number;
   readonly sent_s: number;
@@ -22,20 +26,31 @@ export interface Said {
   readonly queryable_s: number;
   readonly fetch_s: number;
 }
-export interface Measured extends Said {
+export interface Measured extends Reply {
   /** Bytes on disk for the work; null where none are. */
   readonly bytes: number | null;
-  readonly batch: number;
 }
 
-/** Records the work by each batch setting, before a server of its own, and returns the best: queryable the soonest. */
+/**
+ * Returns a Python that has these packages of PyPI, in a folder of the cache that is named by their pins; installs it where it is
+ * not there yet. @throws Error with what pip printed.
+ */
+export async function installPython(pins: readonly string[]): Promise<string> {
+  const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
+  const name = createHash('sha256').update(pins.join('\n')).digest('hex').slice(0, 12);
+  const folder = join(cache, 'espalier', `side-by-side-${name}`);
+  const python = join(folder, 'bin', 'python');
+  if (existsSync(join(folder, 'complete'))) return python;
+  process.stderr.write(`side-by-side: installing ${pins.join(' ')}\n`);
+  await run('python3', ['-m', 'venv', '--clear', folder]);
+  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--prefer-binary', ...pins];
+  await run(python, pip, { timeout: INSTALL_MS, maxBuffer: 2 ** 24 });
+  await writeFile(join(folder, 'complete'), pins.join('\n'));
+  return python;
+}
+
+/** Records the work into a server of the system, in a folder of its own. */
 export async function measureSystem(system: System, python: string, episodes: number): Promise<Measured> {
-  const found: Measured[] = [];
-  for (const batch of system.batches) found.push(await measureOnce(system, python, episodes, batch));
-  return found.reduce((best, next) => (next.queryable_s < best.queryable_s ? next : best));
-}
-
-async function measureOnce(system: System, python: string, episodes: number, batch: number): Promise<Measured> {
   const folder = await mkdtemp(join(tmpdir(), 'espalier-side-by-side-'));
   const port = await freePort();
   const { args, env, healthy } = await system.server(folder, port);
@@ -46,39 +61,39 @@ async function measureOnce(system: System, python: string, episodes: number, bat
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true, // it may start workers: all are ended together
   });
-  let heard = '';
+  let printed = '';
   for (const stream of [server.stdout, server.stderr])
     stream.on('data', (chunk: Buffer) => {
-      heard = (heard + chunk.toString()).slice(-2_000);
+      printed = (printed + chunk.toString()).slice(-2_000);
     });
   try {
     await until(async () => {
-      if (server.exitCode !== null) throw new Error(`the server of ${system.name} ended: ${heard}`);
+      if (server.exitCode !== null) throw new Error(`the server of ${system.name} ended: ${printed}`);
       return (await fetch(`${url}${healthy}`).catch(() => null))?.ok === true;
     }, START_MS);
     const before = await bytesIn(folder);
-    const said = await runScript(python, system.script, [url, `${episodes}`, `${batch}`], { ...env, HOME: folder });
+    const reply = await runScript(python, system.script, [url, `${episodes}`, `${system.batch}`], { ...env, HOME: folder });
     const bytes = (await bytesIn(folder)) - before;
-    return { ...said, batch, bytes: said.durable_s === null ? null : bytes };
+    return { ...reply, bytes: reply.durable_s === null ? null : bytes };
   } finally {
     await end(server);
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** Runs one of the scripts next to this module. @throws Error with what it said. */
+/** Runs one of the scripts of this folder. @throws Error with what it printed. */
 export async function runScript(
   python: string,
   script: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-): Promise<Said> {
-  const { stdout } = await promisify(execFile)(python, [join(SCRIPTS, script), ...args], {
+): Promise<Reply> {
+  const { stdout } = await run(python, [join(SCRIPTS, script), ...args], {
     env: childEnvironment({ PYTHONDONTWRITEBYTECODE: '1', ...env }),
-    timeout: LONGEST_MS,
+    timeout: RECORD_MS,
     maxBuffer: 2 ** 24,
   });
-  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Said; // as the script writes it
+  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Reply; // as the script writes it
 }
 
 async function bytesIn(folder: string): Promise<number> {

@@ -1,19 +1,17 @@
 import { join } from 'node:path';
 import { freePort } from '../../../src/testing/worker-process.ts';
 
-export type SystemName = 'MLflow' | 'Phoenix' | 'Agent Lightning';
-
 /** A system that is compared: what is installed of it, its server, and the script that records by its client. */
 export interface System {
-  readonly name: SystemName;
-  /** Packages of its own Python. */
-  readonly packages: readonly string[];
+  readonly name: string;
+  /** Its package on PyPI. */
+  readonly pin: string;
   readonly script: string;
-  /** How many spans its client sends at a time: each is tried, the best counts. */
-  readonly batches: readonly number[];
+  /** How many spans its client sends at a time: of the settings that it has, the one by which this work is queryable first. */
+  readonly batch: number;
   /** The arguments of Python that start its server, with what it keeps in `folder`. */
   server(folder: string, port: number): Promise<ServerCommand>;
-  /** What its server says of the durability of what it keeps, for the conditions. */
+  /** How durable its storage is, for the conditions. */
   readonly keeps: string;
 }
 export interface ServerCommand {
@@ -27,9 +25,9 @@ export interface ServerCommand {
 export const SYSTEMS: readonly System[] = [
   {
     name: 'MLflow',
-    packages: ['mlflow==3.17.2'],
+    pin: 'mlflow==3.17.2',
     script: 'record_mlflow.py',
-    batches: [1, 100, 1_000],
+    batch: 1_000,
     keeps: 'SQLite, synchronous=FULL',
     server: async (folder, port) => ({
       args: [
@@ -47,9 +45,9 @@ export const SYSTEMS: readonly System[] = [
   },
   {
     name: 'Phoenix',
-    packages: ['arize-phoenix==20.26.1'],
+    pin: 'arize-phoenix==20.26.1',
     script: 'record_phoenix.py',
-    batches: [512, 2_000],
+    batch: 512,
     keeps: 'SQLite, WAL',
     server: async (folder, port) => ({
       args: ['-m', 'phoenix.server.main', 'serve'],
@@ -65,9 +63,9 @@ export const SYSTEMS: readonly System[] = [
   },
   {
     name: 'Agent Lightning',
-    packages: ['agentlightning==0.3.0'],
+    pin: 'agentlightning==0.3.0',
     script: 'record_agentlightning.py',
-    batches: [1, 20], // a request holds spans of one rollout, which has 20
+    batch: 20, // a request holds spans of one rollout, which has 20
     keeps: 'memory',
     server: async (_, port) => ({
       args: ['-m', 'agentlightning.cli.store', '--host', '127.0.0.1', '--port', `${port}`],

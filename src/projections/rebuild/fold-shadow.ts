@@ -15,7 +15,7 @@ import { isOfOthers } from './records-of-others.ts';
 
 const BATCH_LIMIT = 4_000; // as the runner of the live versions
 // Members that share the partitions: while one waits for Postgres another decodes. Of 50,000 events one member folds 7,000/s into
-// step-tree where three fold 14,000 (infra/bench/rebuild, two cores with other work on them).
+// step-tree where three fold 14,000 (infra/bench/project, two cores with other work on them).
 const MEMBERS = 3;
 const POLL_MS = 20;
 

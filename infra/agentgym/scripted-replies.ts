@@ -1,7 +1,7 @@
-import { createRandom } from '../../../src/domain/random/random.ts';
-import { seedFrom } from '../../../src/domain/random/seed-from.ts';
-import type { ChatRequest } from '../../../src/testing/openai-server.ts';
-import { textCraftAgent } from '../../../src/testing/textcraft-agent.ts';
+import { createRandom } from '../../src/domain/random/random.ts';
+import { seedFrom } from '../../src/domain/random/seed-from.ts';
+import type { ChatRequest } from '../../src/testing/openai-server.ts';
+import { textCraftAgent } from '../../src/testing/textcraft-agent.ts';
 
 export const STYLES = ['tidy', 'untidy'] as const;
 export type Style = (typeof STYLES)[number];

@@ -1,4 +1,4 @@
-import type { PublishedNode } from '../../../src/domain/search/published-tree.ts';
+import type { PublishedNode } from '../../src/domain/search/published-tree.ts';
 
 /** Where two results differ: which node or row, which field, and both values. */
 export interface Difference {

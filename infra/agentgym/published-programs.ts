@@ -1,9 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { until } from '../../src/testing/until.ts';
+import { freePort } from '../../src/testing/worker-process.ts';
+import { drawnTie } from '../../src/usecases/collect/search/search-rules.ts';
 
 /** Where the user has what is published, and the Python that runs it. */
 export interface Published {
@@ -16,44 +21,21 @@ export interface Published {
   readonly client: string;
 }
 
-const STARTS_MS = 60_000;
-
-/** Starts AgentGym's own TextCraft server. @param env what its process is given besides what this one has. */
-export function startTextCraft(
-  { python, agentGym }: Pick<Published, 'python' | 'agentGym'>,
-  env: Readonly<Record<string, string>> = {},
-): Promise<Started> {
-  const cwd = join(agentGym, 'agentenv-textcraft'); // it reads its recipes from a folder below
-  const args = ['-m', 'uvicorn', 'agentenv_textcraft:app', '--host', '127.0.0.1', '--log-level', 'error'];
-  return start(python, args, { cwd, env });
-}
-
-export interface Started {
-  readonly url: string;
-  close(): Promise<void>;
-}
-
-async function start(
-  python: string,
-  words: readonly string[],
-  { env, ...options }: { readonly env: Readonly<Record<string, string>>; readonly cwd?: string },
-): Promise<Started> {
+/** Starts AgentGym's own TextCraft server. */
+export async function startTextCraft({ python, agentGym }: Pick<Published, 'python' | 'agentGym'>) {
   const port = await freePort();
-  const args = [...words, '--port', String(port)];
-  const child = spawn(python, args, { ...options, env: { ...process.env, ...env }, stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
+  const args = ['-m', 'uvicorn', 'agentenv_textcraft:app', '--host', '127.0.0.1', '--log-level', 'error', '--port', `${port}`];
+  const cwd = join(agentGym, 'agentenv-textcraft'); // it reads its recipes from a folder below
+  const child = spawn(python, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'] });
+  let printed = '';
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    printed += chunk;
   });
   const url = `http://127.0.0.1:${port}`;
-  const until = Date.now() + STARTS_MS;
-  while (!(await answers(url))) {
-    if (child.exitCode !== null || Date.now() > until) {
-      child.kill();
-      throw new Error(`${python} ${words.join(' ')} did not start: ${said.slice(-2_000)}`);
-    }
-    await delay(100);
-  }
+  await until(async () => {
+    if (child.exitCode !== null) throw new Error(`AgentGym's server did not start: ${printed.slice(-2_000)}`);
+    return (await fetch(url).catch(() => null))?.ok === true;
+  });
   return {
     url,
     close: async () => {
@@ -61,14 +43,6 @@ async function start(
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
     },
   };
-}
-
-/** On PYTHONPATH, it counts the actions that AgentGym's class of TextCraft executes. */
-export const COUNTING = fileURLToPath(new URL('counting', import.meta.url));
-
-/** Starts our sidecar, which runs AgentGym's classes in its own process; `env.PYTHONPATH` names their folder. */
-export function startSidecar({ python }: Pick<Published, 'python'>, env: Readonly<Record<string, string>>): Promise<Started> {
-  return start(python, ['-m', 'espalier_rl', 'serve-published', 'agentenv-textcraft'], { env });
 }
 
 /** Runs a program of Agent-R to its end. @throws Error with what it said. */
@@ -111,19 +85,28 @@ export async function readSentences({ python, agentR, client }: Published): Prom
   return JSON.parse(said);
 }
 
-async function answers(url: string): Promise<boolean> {
-  try {
-    return (await fetch(url)).ok;
-  } catch {
-    return false;
-  }
-}
+const tie = z.object({
+  alias: z.string(),
+  simulation: z.int().min(0),
+  place: z.array(z.int().min(0)),
+  size: z.int().min(1),
+});
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  if (address === null || typeof address === 'string') throw new TypeError('a TCP server that listens has a port');
-  return address.port;
+/** Answers the position that our search draws at a tie, so that the published one can take the same. */
+export async function startTieServer(seed: number, aliases: readonly string[]) {
+  const server = createServer(async (request, response) => {
+    const asked = tie.parse(JSON.parse(await text(request)));
+    const position = drawnTie({ ...asked, seed, treeIndex: aliases.indexOf(asked.alias) });
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ position }));
+  });
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // a TCP server that listens has one
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
 }

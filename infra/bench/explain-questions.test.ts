@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { sequentialReads } from './sequential-reads.ts';
+import { sequentialReads } from './explain-questions.ts';
 
 const scan = (table: string, rows: number, removed: number, loops: number) => ({
   'Node Type': 'Seq Scan',

@@ -5,7 +5,7 @@
 FOLDER is a checkout of Agent-R; AgentGym's package `agentenv` and FastChat are on PYTHONPATH. MODEL_SERVER is an OpenAI-compatible
 server, in the place of vLLM; TIES draws where the search would call `random.choice`, so that another search can draw the same. Nothing
 of the program is changed but this: `path_collection.py` compares numbers with the texts of ALPHA and BETA, which Python refuses, and
-reads them as numbers here. MEASURED names a file for the seconds that searches take, `{"wall", "cpu"}`, without the start of the program.
+reads them as numbers here.
 """
 
 import collections
@@ -13,7 +13,6 @@ import json
 import os
 import runpy
 import sys
-import time
 import types
 import urllib.request
 
@@ -116,11 +115,7 @@ def draw_ties_outside():
 
     def searching(self, *arguments):
         mcts_raw.random = Ties(self.idx)
-        began = time.perf_counter(), time.process_time()
-        searched = search(self, *arguments)
-        if "MEASURED" in os.environ:
-            dump({"wall": time.perf_counter() - began[0], "cpu": time.process_time() - began[1]}, os.environ["MEASURED"])
-        return searched
+        return search(self, *arguments)
 
     def generating(self, node):
         child = generate(self, node)

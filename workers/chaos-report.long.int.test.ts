@@ -1,7 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { chaosPlan } from '../infra/chaos/chaos-plan.ts';
 import { checkRecord } from '../infra/chaos/check-record.ts';
-import { trainUndisturbed } from '../infra/chaos/train-disturbed.ts';
+import { chaosPlan, trainUndisturbed } from '../infra/chaos/train-disturbed.ts';
 import { openTestPlatform } from '../src/testing/open-test-platform.ts';
 import { killRunning } from '../src/testing/worker-process.ts';
 

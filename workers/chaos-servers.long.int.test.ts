@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { chaosPlan } from '../infra/chaos/chaos-plan.ts';
 import { FAULT_NAMES, whyNot } from '../infra/chaos/faults.ts';
 import { type Laboratory, openLaboratory } from '../infra/chaos/laboratory.ts';
 import { ROLES } from '../infra/chaos/process-group.ts';
-import { trainDisturbed, trainUndisturbed } from '../infra/chaos/train-disturbed.ts';
+import { chaosPlan, trainDisturbed, trainUndisturbed } from '../infra/chaos/train-disturbed.ts';
 import { killRunning } from '../src/testing/worker-process.ts';
 
 let laboratory: Laboratory;

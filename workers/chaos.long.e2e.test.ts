@@ -1,9 +1,8 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { chaosPlan } from '../infra/chaos/chaos-plan.ts';
 import type { Fault } from '../infra/chaos/faults.ts';
 import { openLaboratory } from '../infra/chaos/laboratory.ts';
 import { ROLES } from '../infra/chaos/process-group.ts';
-import { trainDisturbed, trainUndisturbed } from '../infra/chaos/train-disturbed.ts';
+import { chaosPlan, trainDisturbed, trainUndisturbed } from '../infra/chaos/train-disturbed.ts';
 import { describeWithKafka } from '../src/testing/kafka-describe.ts';
 import { killRunning } from '../src/testing/worker-process.ts';
 

@@ -1,7 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { chaosPlan } from '../infra/chaos/chaos-plan.ts';
 import { ROLES } from '../infra/chaos/process-group.ts';
-import { trainDisturbed, trainUndisturbed } from '../infra/chaos/train-disturbed.ts';
+import { chaosPlan, trainDisturbed, trainUndisturbed } from '../infra/chaos/train-disturbed.ts';
 import { openTestPlatform } from '../src/testing/open-test-platform.ts';
 import { killRunning } from '../src/testing/worker-process.ts';
 

@@ -1,5 +1,4 @@
-import type { OwnBroker } from './own-broker.ts';
-import type { OwnPostgres } from './own-postgres.ts';
+import type { OwnBroker, OwnPostgres } from './own-servers.ts';
 import type { NoDisk, SmallDisk } from './small-disk.ts';
 
 /** What is done to a training, and what it is. */

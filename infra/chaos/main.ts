@@ -3,30 +3,25 @@ import { progressLine } from '../../src/cli/terminal.ts';
 import { bundlePrograms } from '../../src/testing/bundle-programs.ts';
 import { killRunning } from '../../src/testing/worker-process.ts';
 import { runCampaign } from './campaign.ts';
-import { openRecord } from './campaign-record.ts';
 import { FAULT_NAMES, FAULTS } from './faults.ts';
 import { openLaboratory } from './laboratory.ts';
 import { ROLES, type Role } from './process-group.ts';
-import { reportOf, writeReport } from './report.ts';
+import { writeReport } from './report.ts';
 
 const HELP = `Trains policies by real processes that are killed, paused and cut off at seeded points, whose servers are killed, filled and restored, and checks after
 each training that nothing was lost, nothing done twice, and that the weights are those of a training that nobody disturbed. During each training events come
 before their parents and are released from quarantine, and read models are rebuilt, one after the other.
 
-  npm run chaos -- [--kills 200] [--seed 1] [--log embedded|kafka|both] [--only ROLE,…] [--faults FAULT,…] [--updates 20] [--each 50] [--json]
-                   [--total FAULTS] [--record FILE]
+  npm run chaos -- [--kills 200] [--seed 1] [--log embedded|kafka|both] [--only ROLE,…] [--faults FAULT,…] [--updates 20] [--each 50]
 
   --kills    how many in all, shared among the logs
-  --total    in place of --kills: how many faults of every kind in all, kills included
-  --record   appends every training to a file as a line of JSON; begun again with the file and the same options, goes on behind them
   --seed     of the first training; the next one has the next seed
   --only     what to kill and pause: ${ROLES.join(', ')}
-  --faults    what is done besides kills; all of these unless said otherwise:
+  --faults   what is done besides kills; all of these by default:
 ${Object.entries(FAULTS)
   .map(([fault, what]) => `             ${fault.padEnd(17)}${what}`)
   .join('\n')}
   --each     at most so many kills in one training
-  --json     the report as JSON on stdout
 
 Ctrl-C ends it after the current training, with the report of what was done.
 `;
@@ -43,9 +38,6 @@ const { values } = parseArgs({
     faults: { type: 'string', default: FAULT_NAMES.join(',') },
     updates: { type: 'string', default: '20' },
     each: { type: 'string', default: '50' },
-    total: { type: 'string' },
-    record: { type: 'string' },
-    json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
@@ -56,10 +48,7 @@ async function run(): Promise<number> {
   const only = among('--only', values.only, ROLES);
   const stopping = new AbortController();
   const options = {
-    count:
-      values.total === undefined
-        ? { of: 'kills' as const, until: whole('--kills', values.kills, 1) }
-        : { of: 'faults' as const, until: whole('--total', values.total, 1) },
+    kills: whole('--kills', values.kills, 1),
     seed: whole('--seed', values.seed, 0),
     updates: whole('--updates', values.updates, 1),
     each: whole('--each', values.each, 1),
@@ -68,8 +57,6 @@ async function run(): Promise<number> {
     faults: among('--faults', values.faults, FAULT_NAMES),
     signal: stopping.signal,
   };
-  const { count, seed, updates, each, logs, roles, faults } = options;
-  const record = openRecord(values.record, JSON.stringify({ count, seed, updates, each, logs, roles, faults }));
   const line = progressLine();
   await bundlePrograms();
   const laboratory = await openLaboratory();
@@ -77,16 +64,14 @@ async function run(): Promise<number> {
   try {
     const findings = await runCampaign(laboratory, {
       ...options,
-      ...record,
-      onDone: (log, seed, counted, { fault, subject, how, records }) =>
+      onDone: (log, seed, kills, { fault, subject, how, records }) =>
         line.show(
-          `${log}, seed ${seed}: ${counted} ${count.of}; ${fault} ${subject}${how === '' ? '' : ` (${how})`} at ${records} records`,
+          `${log}, seed ${seed}: ${kills} kills; ${fault} ${subject}${how === '' ? '' : ` (${how})`} at ${records} records`,
         ),
       onTrained: (text) => line.end(text),
     });
-    const report = reportOf(findings);
-    process.stdout.write(`${values.json ? JSON.stringify(report) : writeReport(report)}\n`);
-    return report.failed > 0 ? 1 : 0;
+    process.stdout.write(`${writeReport(findings)}\n`);
+    return findings.some(({ failures }) => failures.length > 0) ? 1 : 0;
   } finally {
     await killRunning();
     await laboratory.close();

@@ -10,9 +10,10 @@ import { waitUntilProjected } from '../../src/projections/wait-until.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
 import { startCuttableProxy } from '../../src/testing/cuttable-proxy.ts';
 import { freePort } from '../../src/testing/worker-process.ts';
+import { LINEAR_SETTINGS } from '../../src/training/backends/training-settings.ts';
 import { train } from '../../src/usecases/train/train.ts';
 import { beginTraining } from '../../src/usecases/train/train-begin.ts';
-import type { TrainPlan } from '../../src/usecases/train/train-plan.ts';
+import { type TrainPlan, trainPlan } from '../../src/usecases/train/train-plan.ts';
 import { type Check, checkRecord, type Outcome, outcomeOf } from './check-record.ts';
 import { type Disturbance, type Done, disturb } from './disturb.ts';
 import { type Means, NO_MEANS } from './faults.ts';
@@ -23,6 +24,31 @@ import { startReleaser } from './releaser.ts';
 import { withRetry } from './with-retry.ts';
 
 type Home = Platform & { readonly home: string };
+
+/**
+ * The training that is disturbed: TextCraft, GRPO, strictly on-policy, so that its weights are determined by the plan. About 200
+ * events an update.
+ */
+export function chaosPlan(seed: number, updates: number): TrainPlan {
+  return trainPlan.parse({
+    policyId: `chaos-${seed}`,
+    environment: 'textcraft',
+    split: 'train',
+    tasks: 8,
+    settings: LINEAR_SETTINGS.grpo,
+    updates,
+    groupsPerBatch: 2,
+    groupSize: 3,
+    zeroVariance: 'keep',
+    mode: 'strict',
+    maxStaleness: 0,
+    temperature: 1,
+    maxSteps: 10,
+    taskSeed: 0,
+    seed,
+    evaluation: null,
+  });
+}
 
 /** Trains in this process, on a platform where nothing else happens. */
 export async function trainUndisturbed(platform: Home, plan: TrainPlan): Promise<Outcome> {

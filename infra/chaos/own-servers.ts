@@ -1,9 +1,10 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/postgres/embedded-server.ts';
 import { connect } from '../../src/postgres/pool.ts';
 import { type ChildProcess, startProcess } from '../../src/testing/worker-process.ts';
+import { startKafka } from '../kafka/start-kafka.ts';
 
 /** The laboratory's own server, which may be killed and comes back on the same folder and port. */
 export interface OwnPostgres {
@@ -80,4 +81,30 @@ async function answers(url: string): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** The laboratory's own broker, which may be killed and comes back on the same folder and port. */
+export interface OwnBroker {
+  readonly brokers: readonly string[];
+  /** Kills it with SIGKILL, does something while it is away, and starts it again over its data. */
+  kill(meanwhile: () => Promise<void>): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts a broker with data of its own. */
+export async function startOwnBroker(): Promise<OwnBroker> {
+  let kafka = await startKafka();
+  const { brokers, folder, port } = kafka;
+  return {
+    brokers,
+    async kill(meanwhile) {
+      await kafka.kill();
+      await meanwhile();
+      kafka = await startKafka({ folder, port });
+    },
+    async close() {
+      await kafka.kill(); // nobody misses its data
+      await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+    },
+  };
 }

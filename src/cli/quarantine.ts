@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
 import { describePlace, type Place, parsePlace } from '../projections/place.ts';
 import { readWaiting } from '../projections/read-waiting.ts';
-import { recordReleases } from '../usecases/release/record-releases.ts';
 import { type ReleaseOutcome, releaseQuarantined } from '../usecases/release/release-quarantined.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { say, table } from './terminal.ts';
@@ -12,7 +11,6 @@ export function addQuarantine(program: Command): void {
   const quarantine = program.command('quarantine');
   addList(quarantine);
   addRelease(quarantine);
-  addRecordReleases(quarantine);
 }
 
 function addList(quarantine: Command): void {
@@ -52,30 +50,6 @@ function addRelease(quarantine: Command): void {
         if (wantsJson(release)) say(JSON.stringify(outcomes.map(shown)));
         else for (const line of describe(outcomes)) say(line);
         if (outcomes.some(({ result }) => result.kind !== 'released')) process.exitCode = 1;
-      } finally {
-        await projector.close();
-      }
-    }),
-  );
-}
-
-function addRecordReleases(quarantine: Command): void {
-  const record = quarantine
-    .command('record-releases')
-    .description('append to the log the releases that earlier versions kept in the database alone (`espalier verify` names them)')
-    .option('--wait <seconds>', 'how long to wait for the projections to pass them', wholeNumber('--wait', 1, 86_400), 60);
-  record.action(({ wait }: { readonly wait: number }) =>
-    withPlatform('quarantine', async (platform, signal) => {
-      const projector = await ensureProjector(platform);
-      try {
-        const recorded = await recordReleases(platform, { timeoutMs: wait * 1_000, signal });
-        const { releases, followers } = recorded;
-        if (wantsJson(record)) return say(JSON.stringify(recorded));
-        say(
-          releases === 0
-            ? 'every release is in the log'
-            : `${releases} releases recorded, with ${followers} events of their streams that came after them`,
-        );
       } finally {
         await projector.close();
       }

@@ -122,9 +122,7 @@ export async function asFirstRead(
   const { rows } = await sql<{ projection: string; offset: number; type: string | null } & Refusal>`
     select projection, "offset", type, code, field as path, reason as message from public.quarantine
     where projection in (${of}, 'journal') and topic = ${topic} and partition = ${partition}
-      and "offset" >= ${from} and "offset" < ${next} and event_id is null and (released_at is null or released_offset is not null)`.execute(
-    db,
-  );
+      and "offset" >= ${from} and "offset" < ${next} and event_id is null`.execute(db);
   if (rows.length === 0) return items;
   const own = new Map(rows.filter(({ projection }) => projection === of).map((row) => [row.offset, row]));
   const unread = new Set(rows.map(({ offset }) => offset));

@@ -73,7 +73,7 @@ async function* readPartition(
       : sql`
       union all
       (select q.topic, q.partition, q."offset", null, q.body, null from quarantine q
-       where q.projection = 'journal' and ${within('q', from)} and ${STILL_UNREAD} order by q."offset" limit ${BATCH})`;
+       where q.projection = 'journal' and ${within('q', from)} order by q."offset" limit ${BATCH})`;
   for (let from = 0; from < end; ) {
     const { rows } = await sql<Row>`
       (select e.topic, e.partition, e."offset", e.body, null::bytea as bytes, null::jsonb as released from events e
@@ -94,8 +94,6 @@ async function* readPartition(
 
 /** The event of a release that the journal itself had refused lies where it was released, and is read there already. */
 const ELSEWHERE = sql`(e.topic, e.partition, e."offset") <> (r.topic, r.partition, r."offset")`;
-/** What the journal set aside and holds at no such place: a version before this one put what it released there. */
-const STILL_UNREAD = sql`(q.released_at is null or q.released_offset is not null)`;
 
 async function* readStreams(
   db: Db,
@@ -109,7 +107,7 @@ async function* readStreams(
     : sql`
       union all
       select q.topic, q.partition, q."offset", null, q.body, null from quarantine q
-      where q.projection = 'journal' and q.stream = any(${[...streams]}::text[]) and ${STILL_UNREAD}`;
+      where q.projection = 'journal' and q.stream = any(${[...streams]}::text[])`;
   const { rows } = await sql<Row>`
     select f.*, h.next from (
       select e.topic, e.partition, e."offset", e.body, null::bytea as bytes, null::jsonb as released from events e

@@ -46,21 +46,3 @@ export async function absencesOf(
     rows.map(({ offset, body }) => [offset, body ? { kind: 'set-aside', body } : { kind: 'kept-elsewhere' }] as const),
   );
 }
-
-/**
- * Returns, by offset, the bytes of what the journal took out of its quarantine at these places, in versions whose releases were
- * no records of the log: a record that could not be read when the chain went by is in the journal since, and never in the chain.
- */
-export async function releasedBodies(
-  db: Db,
-  topic: string,
-  partition: number,
-  offsets: readonly number[],
-): Promise<ReadonlyMap<number, Buffer>> {
-  if (offsets.length === 0) return new Map();
-  const { rows } = await sql<{ offset: number; body: Buffer }>`
-    select "offset", body from quarantine
-    where projection = 'journal' and topic = ${topic} and partition = ${partition} and "offset" = any(${[...offsets]}::bigint[])
-      and released_at is not null and released_offset is null`.execute(db);
-  return new Map(rows.map(({ offset, body }) => [offset, body]));
-}

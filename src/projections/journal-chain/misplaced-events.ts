@@ -33,18 +33,14 @@ export async function readStrays(db: Db, limit: number): Promise<Found> {
 
 /**
  * Finds events whose position in their stream cannot be: none is before it and it is not the first (positions run from 1 without
- * a hole), or the one before it lies behind it in the same partition. What was released from the journal's quarantine by a
- * version whose releases were no records of the log came late and is numbered last, wherever it lies.
+ * a hole), or the one before it lies behind it in the same partition.
  */
 export async function readMisnumbered(db: Db, limit: number): Promise<Found> {
   const { rows } = await sql<Row>`
     select e.topic, e.partition, e."offset", e.event_id, count(*) over () as "all"
     from events e left join events b on b.stream = e.stream and b.position = e.position - 1
     where (b.stream is null and e.position <> 1)
-       or (b.topic = e.topic and b.partition = e.partition and b."offset" > e."offset" and not exists (
-            select from quarantine q
-            where q.projection = 'journal' and q.topic = e.topic and q.partition = e.partition and q."offset" = e."offset"
-              and q.released_at is not null and q.released_offset is null))
+       or (b.topic = e.topic and b.partition = e.partition and b."offset" > e."offset")
     order by e.topic, e.partition, e."offset" limit ${limit}`.execute(db);
   return found(rows);
 }

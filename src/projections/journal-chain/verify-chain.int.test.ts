@@ -91,21 +91,6 @@ describe('the hash chain', () => {
     ]);
   });
 
-  test('the chain continues past a record released by an earlier version, which put it into the journal at its first place', async () => {
-    const unread = { ...builder.events[0], id: builder.id('unread'), sequence: 1 };
-    const bytes = encode(unread as Envelope);
-    appendTo(log, [{ topic: 'runs', value: Buffer.from(JSON.stringify({ ...unread, schemaVersion: 99 })) }]);
-    await fold(undefined, { runs: 1, trees: 7 });
-    await run(sql`update quarantine set body = ${bytes}, released_at = now()`);
-    await run(sql`
-      insert into journal_v1.events
-      select topic, partition, 1, ${unread.id}::uuid, type, stream, 2, 1, producer, correlation_id, occurred_at, ${bytes.toString()}
-      from journal_v1.events where topic = 'runs' and "offset" = 0`);
-    expect(await found()).toEqual([]);
-    await run(sql`update journal_v1.events set body = replace(body, '"seed":1', '"seed":2') where event_id = ${unread.id}`);
-    expect(await found()).toEqual([['inserted', 'runs.0@1', unread.id]]);
-  });
-
   test.each([
     ['behind the end', 0, 1_000_000],
     ['before the beginning', 0, -3],

@@ -7,8 +7,6 @@ export interface PlacedRecord {
   readonly body: string;
   /** A live projection set it aside at this place. */
   readonly refused: boolean;
-  /** A read model has it by a release that no record of the log says. */
-  readonly unrecorded: boolean;
 }
 
 /**
@@ -17,7 +15,7 @@ export interface PlacedRecord {
  */
 export async function readPlacedRecords(db: Db, streams: readonly string[]): Promise<readonly PlacedRecord[]> {
   const { rows } = await sql<PlacedRecord>`
-    select p.stream, p.body, coalesce(q.refused, false) as refused, coalesce(q.unrecorded, false) as unrecorded
+    select p.stream, p.body, coalesce(q.refused, false) as refused
     from (
       select e.stream, e.topic, e.partition, e."offset", e.body from events e where e.stream = any(${[...streams]}::uuid[])
       union all
@@ -26,10 +24,8 @@ export async function readPlacedRecords(db: Db, streams: readonly string[]): Pro
       where r.stream = any(${[...streams]}::uuid[]) and (e.topic, e.partition, e."offset") <> (r.topic, r.partition, r."offset")
     ) p
     left join (
-      select topic, partition, "offset", bool_or(released_at is null or released_offset is not null) as refused,
-             bool_or(released_at is not null and released_offset is null and event_id is not null) as unrecorded
+      select distinct topic, partition, "offset", true as refused
       from quarantine where stream = any(${[...streams]}::text[]) and projection in (select name from projections)
-      group by topic, partition, "offset"
     ) q using (topic, partition, "offset")
     order by p.stream, topic, partition, "offset"`.execute(db);
   return rows;

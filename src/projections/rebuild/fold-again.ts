@@ -7,12 +7,11 @@ import { KeysRepeat } from './defer-indexes.ts';
 import type { Threads } from './fold-in-threads.ts';
 import { loadBuild } from './load-build.ts';
 import { dropOwn, openBuild } from './open-build.ts';
-import { refuseUnrecordedReleases } from './unrecorded-releases.ts';
 import type { Watching } from './watch-build.ts';
 
 /**
  * Folds a projection again next to the live version, at bulk speed where it can be loaded, and does something when it has caught
- * up, while it is folded on. An unfinished build of the same code is gone on with. @throws ReleasesUnrecorded.
+ * up, while it is folded on. An unfinished build of the same code is gone on with.
  */
 export async function foldAgain<T>(
   parts: { readonly log: EventLog; readonly database: Database; readonly threads?: Threads | undefined },
@@ -21,7 +20,6 @@ export async function foldAgain<T>(
   use: (build: Build) => Promise<T>,
 ): Promise<T> {
   const { database, log } = parts;
-  await refuseUnrecordedReleases(database.db, projection.name);
   let build = await openBuild(database, log, projection);
   try {
     await loadBuild(parts, build, watching);

@@ -18,7 +18,6 @@ import { rewards } from '../rewards/rewards.ts';
 import { stepTree } from '../step-tree/step-tree.ts';
 import type { Build } from './build.ts';
 import { compareBuild } from './compare-build.ts';
-import { foldAgain } from './fold-again.ts';
 import { dropBuild, openBuild, reopenKept } from './open-build.ts';
 import { swapVersions } from './swap-versions.ts';
 
@@ -158,18 +157,6 @@ test('a record that was unreadable at first takes effect in a rebuild where it w
   expect(comparison.differences).toEqual([]);
   expect(sums(comparison).anew).toEqual(sums(comparison).live);
   await dropBuild(database.db, rewards, build.version);
-});
-
-test('a rebuild refuses a release known to the database alone, and names it with the remedy', async () => {
-  const { before, early } = revisedEarly();
-  const log = testLog();
-  await given(log, before, [rewards]);
-  await sql`update quarantine set released_at = now()`.execute(database.db); // as versions before wrote it
-  const parts = { database, log: { ends: async () => new Map() } } as never; // it is refused before the log is read
-  const watching = { signal: waiting.signal, progress: () => undefined };
-  await expect(foldAgain(parts, rewards, watching, async () => undefined)).rejects.toThrow(
-    `an earlier version made 1 release from quarantine, the first of rewards at trees.0:${early}, and kept that in the database, not in the log`,
-  );
 });
 
 test('a rebuild has the same rows and the same quarantine, whatever came early and whenever it was released', async () => {

@@ -73,7 +73,6 @@ async function readRefused(db: Db, trees: readonly string[]): Promise<ReadonlySe
   const { rows } = await sql<{ partition: number; offset: number }>`
     select q.partition, q."offset" from quarantine q
     where q.projection = 'rewards' and q.topic = ${TOPIC} and (q.code = 'unstorable' or q.event_id is null)
-      and (q.stream is null or q.stream = any(${[...trees]}::text[]))
-      and (q.released_at is null or q.released_offset is not null)`.execute(db);
+      and (q.stream is null or q.stream = any(${[...trees]}::text[]))`.execute(db);
   return new Set(rows.map(({ partition, offset }) => `${partition} ${offset}`));
 }

@@ -18,7 +18,6 @@ export type DatasetErrorCode =
   | 'cannot-read' // source missing or closed
   | 'projections-behind' // the read models did not catch up with each other in time
   | 'incomplete' // what the selection counts is not what the record yields
-  | 'unrecorded-release' // a release from quarantine that the log does not hold
   | 'forgotten' // payload that the selection needs is forgotten
   | 'blob' // a payload is missing from the blob store or damaged there
   | 'missing-tokens' // a format needs token ids that were not recorded

@@ -20,7 +20,7 @@ let projecting: Awaited<ReturnType<typeof runProjections>>;
 beforeAll(async () => {
   platform = await openTestPlatform();
   if (started?.type !== 'RunStarted' || opened?.type !== 'TreeOpened') throw new Error('a builder begins with a run and a tree');
-  // As a log holds it from before it was refused: a tree with the id of its run.
+  // As a program may append it to the log by itself: a tree with the id of its run.
   const divided = {
     ...opened,
     id: builder.id('divided'),

@@ -2,12 +2,12 @@ import type { DoubtfulRevision } from './verify-revisions.ts';
 
 /** Something of the record that is not as it was written. */
 export interface Fault {
-  readonly what: 'event' | 'blob' | 'batch' | 'checkpoint' | 'dataset' | 'release' | 'prompt' | 'log' | 'read model' | 'anchor';
-  readonly kind: 'changed' | 'missing' | 'inserted' | 'renumbered' | 'unchained' | 'unknown' | 'unrecorded' | 'moved' | 'foreign';
+  readonly what: 'event' | 'blob' | 'batch' | 'checkpoint' | 'dataset' | 'prompt' | 'log' | 'read model' | 'anchor';
+  readonly kind: 'changed' | 'missing' | 'inserted' | 'renumbered' | 'unchained' | 'unknown' | 'moved' | 'foreign';
   /**
    * The event's place and id (and the columns that contradict it), the blob's name, the batch's id, the policy's version with its
-   * checkpoint, the file (and the fields), the quarantine and place of a release that no record holds,
-   * the step or judgement that a prompt was asked for.
+   * checkpoint, the file (and the fields), the step or
+   * judgement that a prompt was asked for.
    */
   readonly place: string;
 }

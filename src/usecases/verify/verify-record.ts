@@ -9,8 +9,6 @@ import { destroyedKeys } from '../../postgres/stream-keys.ts';
 import { readBodiesOfType } from '../../projections/journal/read-bodies.ts';
 import { readDividedStreams, readSharedIds } from '../../projections/journal/read-stream-topics.ts';
 import { verifyChain } from '../../projections/journal-chain/verify-chain.ts';
-import { describePlace } from '../../projections/place.ts';
-import { readUnrecordedReleases } from '../../projections/rebuild/unrecorded-releases.ts';
 import { findMiscounted } from '../../projections/runs/count-again.ts';
 import { type AnchorFiles, compareWithAnchor, writeAnchor } from './anchor.ts';
 import type { Fault, Verification } from './verification.ts';
@@ -80,10 +78,8 @@ export async function verifyRecord(
     const where = columns.length > 0 ? `, column ${columns.join(', ')}` : '';
     fault({ what: 'event', kind, place: `${place} event ${eventId}${where}` });
   }
-  for (const release of await readUnrecordedReleases(platform.database.db))
-    fault({ what: 'release', kind: 'unrecorded', place: `${release.projection} ${describePlace(release)}` });
   const blobs = await verifyBlobs(platform, referenced, signal, fault);
-  // What was appended before streams were kept in one topic: their positions follow the order in which the topics were folded.
+  // What a program appended to the log by itself: their positions follow the order in which the topics were folded.
   for (const { stream, topics } of await readDividedStreams(platform.database.db))
     fault({ what: 'event', kind: 'renumbered', place: `stream ${stream} lies in the topics ${topics.join(' and ')}` });
   await verifyLog(platform, { isIntact: chain.faulty === 0 }, fault);

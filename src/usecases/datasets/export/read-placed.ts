@@ -2,7 +2,6 @@ import { decode } from '../../../events/codec.ts';
 import type { Trx } from '../../../postgres/database.ts';
 import { unsealerOf } from '../../../postgres/stream-keys.ts';
 import { readPlacedRecords } from '../../../projections/journal/read-placed-records.ts';
-import { DatasetError } from '../dataset-error.ts';
 import type { PlacedEvent } from './take-events.ts';
 
 /** The events of a stream in the order of the log, and how many records of the journal this program cannot read. */
@@ -21,8 +20,7 @@ export async function readPlaced(trx: Trx, streams: readonly string[]): Promise<
     trx,
     records.map(({ body }) => body),
   );
-  for (const { stream, body, refused, unrecorded } of records) {
-    if (unrecorded) throw unrecordedRelease(stream);
+  for (const { stream, body, refused } of records) {
     const placed = found.get(stream) ?? { events: [], unreadable: 0 };
     found.set(stream, placed);
     const decoded = decode(Buffer.from(body, 'utf8'), unseal);
@@ -30,11 +28,4 @@ export async function readPlaced(trx: Trx, streams: readonly string[]): Promise<
     else placed.unreadable += 1; // written before a rule of its schema was made: a fold of the log sets it aside
   }
   return (stream) => found.get(stream) ?? NONE;
-}
-
-function unrecordedRelease(stream: string): DatasetError {
-  return new DatasetError(
-    'unrecorded-release',
-    `an event of the stream ${stream} was released from quarantine by an earlier version, which kept that in the database and not in the log: where it takes effect is not known; \`espalier quarantine record-releases\` appends it, then export again`,
-  );
 }

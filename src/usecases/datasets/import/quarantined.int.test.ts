@@ -82,15 +82,6 @@ describe('exports of a record with a revision that came before its reward', () =
     await thereAndBack();
     expect(await returns()).toEqual([4.5]);
   });
-
-  test('the export refuses to guess the place of a release that an earlier version kept in the database alone', async () => {
-    await givenEvents(shop.db, revisedEarly().builder.events);
-    await shop.db.updateTable('quarantine').set({ releasedAt: new Date() }).execute();
-    await expect(shop.exportTo('first', jsonl)).rejects.toMatchObject({
-      code: 'unrecorded-release',
-      message: expect.stringContaining('`espalier quarantine record-releases` appends it'),
-    });
-  });
 });
 
 test('a step without its parent is omitted with all its descendants, and the rest of the tree is restored', async () => {

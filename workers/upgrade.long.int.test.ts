@@ -1,3 +1,0 @@
-import { describeUpgrade } from './upgrade.contract.ts';
-
-describeUpgrade();

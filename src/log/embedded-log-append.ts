@@ -17,7 +17,7 @@ export class RunsFenced extends Error {
 
 /**
  * Appends records in one transaction and returns a receipt for each, in their order. The statement and its locking are
- * `log_write` in migrations/0044-lease-decisions.sql; where collectors append, `log_write_fenced`. Readers get notice behind it.
+ * `log_write` in migrations/0001-log.sql; where collectors append, `log_write_fenced`. Readers get notice behind it.
  * @param topics must know every topic of the records.
  * @param sessions whether the pool's connections keep what was prepared on them: a pooler that lends them by the transaction
  *   would meet a statement's name on another one.

@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { connect } from '../postgres/pool.ts';
@@ -9,9 +7,6 @@ import { readAll } from './contract/watch.ts';
 import { openEmbeddedLog } from './embedded-log.ts';
 import { fetchRecords, type Session } from './embedded-log-session.ts';
 import type { EventLog } from './event-log.ts';
-
-const BEFORE = new URL('../../migrations/0044-lease-decisions.sql', import.meta.url);
-const MIGRATION = new URL('../../migrations/0049-record-blocks.sql', import.meta.url);
 
 let database: TestDatabase;
 let client: Awaited<ReturnType<typeof connect>>;
@@ -41,7 +36,7 @@ const blocksOf = async (partition: number) =>
     ({ first }) => first,
   );
 
-/** Reads a partition by the statement of the release before. */
+/** Reads a partition through the view. */
 const viewed = async (partition: number, from: number) =>
   (
     await query(
@@ -57,7 +52,7 @@ const viewed = async (partition: number, from: number) =>
 const bytes = (size: number, seed: number) => `${seed} `.padEnd(size, 'step of an agent '.slice(seed % 9)).slice(0, size);
 const size = fc.oneof(fc.constantFrom(0, 1, 300, 1_801, 2_500), fc.integer({ min: 0, max: 9_000 }), fc.constant(70_000));
 
-test('records of any sizes, appended in any batches, are read back from every offset by either reader', async () => {
+test('records of any sizes, appended in any batches, are read back from every offset, through the view too', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(size, { minLength: 1, maxLength: 30 }), { minLength: 1, maxLength: 4 }),
@@ -113,65 +108,4 @@ test('a record whose block is gone is no record of another block: reading ends w
   expect((await query('select value from log_records where partition_id = $1', [second])).map(({ value }) => value)).toEqual(
     Array.from({ length: 8 }, () => null),
   );
-});
-
-/** Takes a database back to before the blocks: its table, and the function by which the release before appends. */
-async function takeBack(old: typeof client): Promise<void> {
-  await old.query(`drop view log_records cascade; drop table log_blocks; drop function log_records_insert;
-    alter table log_rows rename to log_records;
-    alter table log_records drop column block, drop column start, drop column length, alter column value set not null`);
-  const [, appends = ''] = (await readFile(BEFORE, 'utf8')).split(/^(create function log_write\([\s\S]*?^end \$\$;)/m);
-  await old.query(appends.replace('create function', 'create or replace function'));
-}
-
-test('an installation from before keeps its records, and an append of the release before that waited for the upgrade goes on', async () => {
-  const before = await createTestDatabase();
-  const old = await connect(before.url);
-  try {
-    await takeBack(old);
-    await old.query(`insert into log_records values (7, 0, 'k', 'before')`);
-    await old.query(await readFile(MIGRATION, 'utf8'));
-    await old.query(
-      `insert into log_records (partition_id, "offset", key, value, received_at) values (7, 1, 'k', 'behind', now())`,
-    );
-    const { rows } = await old.query('select "offset", value from log_records order by 1');
-    expect(rows.map(({ value }) => value.toString())).toEqual(['before', 'behind']);
-  } finally {
-    await old.end();
-    await before.drop();
-  }
-});
-
-test('processes that append while the log is upgraded lose nothing and are refused nothing', async () => {
-  const before = await createTestDatabase();
-  const old = await connect(before.url);
-  const logs = await Promise.all([0, 1, 2].map(() => openEmbeddedLog({ url: before.url })));
-  const [reader] = logs;
-  try {
-    if (!reader) throw new TypeError('three logs were opened');
-    const topic = await freshTopic(reader, 2);
-    await takeBack(old);
-    let ended = false;
-    const appending = logs.map(async (each, of) => {
-      for (let n = 0; !ended || n < 20; n++)
-        await each.append(Array.from({ length: 10 }, (_, i) => record(topic, `key ${of}`, bytes(2_400, n * 10 + i))));
-    });
-    await setTimeout(200);
-    await old.query(`begin; ${await readFile(MIGRATION, 'utf8')}; select pg_sleep(0.2); commit`); // appends wait for it
-    await setTimeout(200);
-    ended = true;
-    await Promise.all(appending);
-    const ends = [...((await reader.ends([topic])).get(topic)?.values() ?? [])].reduce((sum, end) => sum + end);
-    const read = await readAll(reader, topic, ends);
-    expect(read).toHaveLength(ends);
-    for (const of of [0, 1, 2]) {
-      const texts = read.filter(({ key }) => key === `key ${of}`).map(({ text }) => text);
-      expect(texts).toEqual(texts.map((_, i) => bytes(2_400, i)));
-      expect(texts.length).toBeGreaterThanOrEqual(200);
-    }
-  } finally {
-    await Promise.all(logs.map((each) => each.close()));
-    await old.end();
-    await before.drop();
-  }
 });

@@ -17,7 +17,7 @@ import {
 import { type EventLog, LogError, type Subscription } from './event-log.ts';
 
 export interface EmbeddedLogOptions {
-  /** The address of a migrated database (migrations/0002-log.sql). */
+  /** The address of a migrated database (migrations/0001-log.sql). */
   readonly url: string;
   /** The same database with sessions of one's own, for subscriptions; by default `url`, whose sessions are one's own then. */
   readonly directUrl?: string;

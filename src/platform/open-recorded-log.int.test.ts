@@ -181,7 +181,7 @@ describe('a log by its recorded partitions', () => {
     await expect(open('adopt')).rejects.toThrow(/trees\.0 no longer holds/);
     expect((await open('report')).faults).toHaveLength(1);
     for (const row of rows.rows)
-      await pool.query('insert into log_records (partition_id, "offset", key, value) values ($1, $2, $3, $4)', [
+      await pool.query('insert into log_rows (partition_id, "offset", key, value) values ($1, $2, $3, $4)', [
         row.partition_id,
         row.offset,
         row.key,

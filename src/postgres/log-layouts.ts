@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from './database.ts';
 
-/** A layout of a topic as it is recorded: see migrations/0019-log-layouts.sql. */
+/** A layout of a topic as it is recorded: see migrations/0001-log.sql. */
 export interface RecordedLayout {
   readonly partitions: number;
   readonly ends: readonly number[];

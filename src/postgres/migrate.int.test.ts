@@ -1,10 +1,9 @@
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type pg from 'pg';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
-import { until } from '../testing/until.ts';
+import { createDatabase, type TestDatabase } from '../testing/database.ts';
 import { migrate } from './migrate.ts';
 import { openPool } from './pool.ts';
 
@@ -12,7 +11,7 @@ let database: TestDatabase;
 let pool: pg.Pool;
 let folder: string;
 beforeEach(async () => {
-  database = await createTestDatabase();
+  database = await createDatabase(process.env.DATABASE_URL ?? '', 'espalier_test', 'template0');
   pool = openPool(database.url, { max: 3 });
   folder = await mkdtemp(join(tmpdir(), 'espalier-migrations-'));
   await cp('migrations', folder, { recursive: true });
@@ -23,68 +22,58 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('a migration that a deadlock with a writer ends is tried again and applied once', async () => {
-  await pool.query('create table one (n int); create table two (n int)');
-  const file = '9999-both.sql';
-  await writeFile(
-    join(folder, file),
-    'insert into one values (1); select pg_sleep(0.3); lock table one in access exclusive mode; lock table two in access exclusive mode',
+/** The names of all tables of the database. */
+const tablesOf = async () =>
+  (await pool.query("select tablename from pg_tables where schemaname = 'public' order by 1")).rows.map(
+    ({ tablename }) => tablename,
   );
-  const writer = await pool.connect();
-  try {
-    await writer.query("set deadlock_timeout = '60s'"); // the migration is the one that is ended
-    await writer.query('begin; insert into two values (1)');
-    const migrated = migrate(pool, folder);
-    const waiting = async () => {
-      const { rows } = await pool.query(
-        "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%lock table two%'",
-      );
-      return rows.length > 0;
-    };
-    await until(waiting);
-    await writer.query('insert into one values (2)'); // waits for the migration, which waits for the writer
-    await writer.query('commit');
-    expect(await migrated).toEqual([file]);
-  } finally {
-    writer.release(true);
-  }
-  const { rows } = await pool.query('select n from one order by n');
-  expect(rows).toEqual([{ n: 1 }, { n: 2 }]);
+
+test('files are applied once, in name order, also by processes that start at the same time', async () => {
+  const [first, second] = await Promise.all([migrate(pool, folder), migrate(pool, folder)]);
+  expect([...first, ...second]).toEqual([...first, ...second].sort());
+  expect([first.length, second.length]).toContain(0);
+  await writeFile(join(folder, '9001-later.sql'), 'create table later (n integer)');
+  await writeFile(join(folder, '9002-latest.sql'), 'alter table later add column m integer');
+  expect(await migrate(pool, folder)).toEqual(['9001-later.sql', '9002-latest.sql']);
+  expect(await migrate(pool, folder)).toEqual([]);
 });
 
-test('a reading of sums of trees waits while the kept counts are added, and ends no migration', async () => {
-  const file = (await readdir(folder)).find((name) => name.endsWith('-kept-counts.sql')) ?? '';
-  await pool.query('delete from migrations where name = $1', [file]); // it adds what is not there
-  await pool.query('create sequence tries'); // a rollback does not take back
-  await writeFile(join(folder, file), `select nextval('tries'); ${await readFile(join(folder, file), 'utf8')}`);
-  const writer = await pool.connect();
-  const reader = await pool.connect();
-  try {
-    await writer.query('begin; lock table annotations_v1.annotations in access exclusive mode');
-    const migrated = migrate(pool, folder);
-    const waiting = async (query: string) => {
-      await writer.query('select pg_stat_clear_snapshot()');
-      const { rows } = await writer.query(
-        "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database() and query like $1",
-        [query],
-      );
-      return rows.length > 0;
-    };
-    await until(() => waiting('%nextval%'));
-    await reader.query("set deadlock_timeout = '60s'"); // the migration is the one that is ended
-    const read = reader.query('select count(*)::int as count from tree_sums');
-    await until(() => waiting('select count(*)::int%'));
-    await writer.query('commit');
-    const [{ rows }] = await Promise.all([read, migrated]);
-    expect([rows, await migrated]).toEqual([[{ count: 0 }], [file]]);
-    expect((await pool.query("select nextval('tries')::int as tries")).rows).toEqual([{ tries: 2 }]); // of one before this
-  } finally {
-    writer.release(true);
-    reader.release(true);
-  }
-});
-
-test('a migration that fails otherwise is not tried again, and names its file', async () => {
+test('a file that fails is named, and nothing of a start that fails stays', async () => {
+  await writeFile(join(folder, '9001-later.sql'), 'create table later (n integer)');
   await writeFile(join(folder, '9999-wrong.sql'), 'select nothing from nowhere');
   await expect(migrate(pool, folder)).rejects.toThrow('migration 9999-wrong.sql failed: relation "nowhere" does not exist');
+  expect(await tablesOf()).toEqual([]);
+});
+
+describe('a database of another version is refused with what was found and the remedy, and is not written to', () => {
+  const made = 'create table migrations (name text primary key, sql text not null, applied_at timestamptz not null default now())';
+  test.each([
+    [
+      'the migrations of an earlier state',
+      `${made}; insert into migrations (name, sql) values ('0001-log.sql', 'a'), ('0051-storage.sql', 'b')`,
+      'the database has the migration 0051-storage.sql, which is not known here: ',
+    ],
+    [
+      'a migration of a known name with another text',
+      `${made}; insert into migrations (name, sql) values ('0001-log.sql', 'create table log (n integer)')`,
+      'the database has the migration 0001-log.sql with another text than it has here: ',
+    ],
+    [
+      'a table of migrations that keeps no texts',
+      "create table migrations (name text primary key); insert into migrations values ('0001-log.sql')",
+      'the database has the migration 0001-log.sql with another text than it has here: ',
+    ],
+    [
+      'the migrations of a later release',
+      `${made}; insert into migrations (name, sql) values ('9000-later.sql', '')`,
+      'the database has the migration 9000-later.sql, which is not known here: ',
+    ],
+  ])('%s', async (_, made, found) => {
+    await pool.query(made);
+    const refused = await migrate(pool, folder).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ name: 'SchemaUnknown', message: expect.stringContaining(found) });
+    expect(refused).toMatchObject({ message: expect.stringContaining('`espalier export --format jsonl --scope trees`') });
+    expect(refused).toMatchObject({ message: expect.stringContaining('import the files into a new database') });
+    expect(await tablesOf()).toEqual(['migrations']);
+  });
 });

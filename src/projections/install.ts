@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type pg from 'pg';
-import { SchemaNewer } from '../postgres/migrate.ts';
+import { SchemaUnknown } from '../postgres/migrate.ts';
 import { codeVersionOf, type Projection, schemaNameOf } from './projection.ts';
 import { projections as registered } from './registry.ts';
 import { SHOWN } from './shown-tables.ts';
@@ -28,8 +28,8 @@ export async function installProjections(pool: pg.Pool, projections: readonly Pr
 }
 
 /**
- * Refuses a database whose read models a newer release folds, before anything is written to it: this code would show them by
- * columns that it does not know. @throws SchemaNewer.
+ * Refuses a database whose read models a later release folds, before anything is written to it: this code would show them by
+ * columns that it does not know. @throws SchemaUnknown.
  */
 export async function refuseNewerProjections(pool: pg.Pool, projections: readonly Projection[] = registered): Promise<void> {
   const there = await pool.query<{ there: boolean }>("select to_regclass('public.projections') is not null as there");
@@ -39,7 +39,7 @@ export async function refuseNewerProjections(pool: pg.Pool, projections: readonl
     const known = projections.find((projection) => projection.name === name);
     if (known && codeVersionOf(version) <= known.version) continue;
     const here = known ? `known here up to version ${known.version}` : 'not known here';
-    throw new SchemaNewer(`the read model ${name} is live in version ${codeVersionOf(version)} and ${here}`);
+    throw new SchemaUnknown(`the read model ${name} is live in version ${codeVersionOf(version)} and ${here}`);
   }
 }
 

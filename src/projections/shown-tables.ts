@@ -15,14 +15,6 @@ export async function shownOf(db: Db, schema: string, table: string): Promise<st
   return rows[0]?.shown ?? table;
 }
 
-/** Columns that hold what another one of the table shows, whichever of the two it lies in. */
-const AGAIN: Readonly<Record<string, readonly string[]>> = { steps: ['token_bytes'] };
-
-/** Returns the columns by which rows of a table are compared. */
-export function comparedColumns(table: string, columns: readonly string[]): readonly string[] {
-  return columns.filter((column) => !AGAIN[table]?.includes(column));
-}
-
 /**
  * Tables of counts that may lack some of what they could hold, which depends on which of two folds came first; what they hold is
  * compared with a full count (`runs/count-again.ts`), and not with another fold.

@@ -11,9 +11,8 @@ export interface RecordedTask {
 
 /**
  * Returns the kind of a task, by which success is summed up: the one that the environment names. Of ALFWorld also where the
- * record names none, since AgentGym's servers say none and older records hold none: by the alias and the goal. Null where
- * neither says it. Every table and every field reads the column that this fills (`migrations/0037-task-kinds.sql` says the same
- * of rows that were folded before).
+ * record names none, since AgentGym's servers name none: by the alias and the goal. Null where
+ * neither says it. Every table and every field reads the column that this fills.
  */
 export function taskKind({ environment, alias, goal, kind }: RecordedTask): string | null {
   if (kind !== undefined) return kind;

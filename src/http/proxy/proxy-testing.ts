@@ -6,6 +6,7 @@ import type { EventLog } from '../../log/event-log.ts';
 import { formatPosition } from '../../log/position.ts';
 import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
 import { readPrompts } from '../../projections/prompts/read-prompts.ts';
+import { tokensAsJson } from '../../projections/step-tree/token-bytes.ts';
 import { type Answer, startUpstream, type TestUpstream } from '../../testing/upstream.ts';
 import { type Capture, openCapture } from '../../usecases/capture/open-capture.ts';
 import { openTraces } from '../../usecases/capture/traces/open-traces.ts';
@@ -143,7 +144,8 @@ async function readRecorded(api: TestApi) {
   const steps = await db
     .selectFrom('steps')
     .select(['stepId', 'parentStepId', 'rolloutId', 'depth', 'response', 'action', 'observation', 'termination', 'finishReason'])
-    .select(['tokens', 'treeId', 'completionTokens', 'call'])
+    .select(['treeId', 'completionTokens', 'call'])
+    .select(tokensAsJson('steps').as('tokens'))
     .orderBy('logOffset')
     .execute();
   const rollouts = await db.selectFrom('rollouts').selectAll().orderBy('ordinal').execute();

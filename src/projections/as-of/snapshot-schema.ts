@@ -11,8 +11,6 @@ import { journalChain } from '../journal-chain/journal-chain.ts';
 import { readLiveVersions } from '../live-versions.ts';
 import { atVersion, type Projection, schemaNameOf } from '../projection.ts';
 import { shownOf } from '../shown-tables.ts';
-import { stepTree } from '../step-tree/step-tree.ts';
-import { WHOLE_STEPS } from '../step-tree/whole-steps.ts';
 import { horizon } from './read-records.ts';
 
 /** They are the record itself: as of a moment they are shown, not folded. */
@@ -54,7 +52,6 @@ export async function createSnapshotSchema(
     for (const table of ['projections', 'projection_builds', 'cursors', 'quarantine'])
       await sql.raw(`create table ${table} (like public.${table} including all)`).execute(trx);
     for (const { name } of foldedIn(projections)) await sql.raw(await readFile(tablesFileOf(name), 'utf8')).execute(trx);
-    if (projections.includes(stepTree)) await sql.raw(WHOLE_STEPS).execute(trx);
     if (projections.includes(journal)) await showJournal(trx, position, shown);
     await stand(trx, projections, position);
   });

@@ -32,7 +32,7 @@ async function sequencesOf(streams: readonly string[], trx: Trx): Promise<Map<st
 
 /**
  * Loads what is known of the partitions of a batch. The last record of a partition is its latest: the fold sees to that. A record
- * is left to the log where the tables are made for it (`events_shown`), and the log lies in this database and has what is folded.
+ * is left to the log where that is in this database and has what is folded.
  */
 export async function loadPlaces(batch: readonly Delivery[], trx: Trx): Promise<Pick<Known, 'received' | 'logPartitions'>> {
   const places = new Map(batch.map(({ topic, partition, offset }) => [`${topic} ${partition}`, { topic, partition, offset }]));
@@ -43,7 +43,7 @@ export async function loadPlaces(batch: readonly Delivery[], trx: Trx): Promise<
   const { rows } = await sql<{ place: string; at: Date | null; logPartition: number | null }>`
     select p.topic || ' ' || p.partition as place, greatest(${last('events')}, ${last('quarantine_releases')}) as at, (
       select l.partition_id from log_topics t join log_partitions l using (topic_id)
-      where t.topic = p.topic and l.partition = p.partition and l.next_offset > p.last and to_regclass('events_shown') is not null
+      where t.topic = p.topic and l.partition = p.partition and l.next_offset > p.last
         and not exists (select from log_identity where identity <> 'embedded')) as log_partition
     from unnest(${column('topic')}::text[], ${column('partition')}::int[], ${column('offset')}::bigint[])
       as p (topic, partition, last)`.execute(trx);

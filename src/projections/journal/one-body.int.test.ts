@@ -7,11 +7,9 @@ import type { Subscription } from '../../log/event-log.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
-import { rebuildProjection } from '../../usecases/rebuild/rebuild-projection.ts';
 import { verifyRecord } from '../../usecases/verify/verify-record.ts';
 import { runProjections } from '../runner.ts';
 import { waitUntilProjected } from '../wait-until.ts';
-import { journal } from './journal.ts';
 
 const signal = new AbortController().signal;
 let platform: Platform & { readonly home: string };
@@ -48,10 +46,6 @@ const bodies = (schema = 'journal_v1') =>
     from events e join ${schema}.events k using (topic, partition, "offset")
     join log_topics t using (topic) join log_partitions p on p.topic_id = t.topic_id and p.partition = e.partition
     join log_records r on r.partition_id = p.partition_id and r."offset" = e."offset"`);
-
-/** Makes the journal's tables those of the release before, which have no view over the log. */
-const asBefore = () =>
-  query('create or replace view public.events as select * from journal_v1.events; drop view journal_v1.events_shown');
 
 describe('the body of an event of the log in this database', () => {
   test('the journal keeps no second copy, and everyone reads the record of the log byte for byte', async () => {
@@ -116,28 +110,8 @@ test('a record that is damaged so that it is no text is named by verification', 
   ]);
 });
 
-describe('a journal that keeps its bodies', () => {
-  test('the tables of the release before keep every body, and their rebuild is equal and keeps none', async () => {
-    await asBefore();
-    const events = recordTree('before');
-    await append(events);
-    for (const { appended, read, kept } of await bodies()) expect([read, kept]).toEqual([appended, appended]);
-    const rebuilt = await rebuildProjection(platform, journal, {
-      signal,
-      limitMs: 30_000,
-      progress: () => undefined,
-      differing: 'refuse',
-    });
-    expect(rebuilt).toMatchObject({ kind: 'swapped' });
-    await append(recordTree('behind'));
-    const rows = await bodies('journal_v1_b2');
-    expect(rows).toHaveLength(builder.events.length);
-    for (const { appended, read, kept } of rows) expect([read, kept]).toEqual([appended, '']);
-  });
-
-  test('where the read models are of another log, a log in this database is not asked', async () => {
-    await sql`update log_identity set identity = 'a cluster'`.execute(platform.database.db);
-    await append(recordTree('one'));
-    for (const { appended, kept } of await bodies()) expect(kept).toBe(appended);
-  });
+test('where the read models are of another log, a log in this database is not asked', async () => {
+  await sql`update log_identity set identity = 'a cluster'`.execute(platform.database.db);
+  await append(recordTree('one'));
+  for (const { appended, kept } of await bodies()) expect(kept).toBe(appended);
 });

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
-import { comparedColumns, shownOf, UNCOMPARED } from '../shown-tables.ts';
+import { shownOf, UNCOMPARED } from '../shown-tables.ts';
 
 /** The sums of one table in two schemas: of its rows as they are kept, where these are the same, else as readers see them. */
 export interface TableSums {
@@ -49,7 +49,7 @@ export async function sumTables(trx: Trx, live: string, anew: string): Promise<r
       continue;
     }
     const of = async (schema: string) =>
-      schemas.includes(schema) ? sumRows(trx, await comparedRows(trx, schema, table)) : { rows: 0, sum: NO_TABLE };
+      schemas.includes(schema) ? sumRows(trx, await shownRows(trx, schema, table)) : { rows: 0, sum: NO_TABLE };
     sums.push({ table, live: await of(live), anew: await of(anew) });
   }
   return sums;
@@ -57,7 +57,7 @@ export async function sumTables(trx: Trx, live: string, anew: string): Promise<r
 
 /**
  * Sums the rows of a table as they are kept, where readers see them through a view in both schemas: what is kept alike is seen
- * alike, and needs no body from the log and no token array as JSON. Null where there is no such view, or other columns.
+ * alike, and needs no body from the log. Null where there is no such view, or other columns.
  */
 async function sumKept(trx: Trx, live: string, anew: string, table: string): Promise<TableSums | null> {
   for (const schema of [live, anew]) if ((await shownOf(trx, schema, table)) === table) return null;
@@ -83,11 +83,9 @@ async function sumRows(trx: Trx, rowsCompared: RawBuilder<unknown>): Promise<Che
   return rows[0] ?? { rows: 0, sum: '' };
 }
 
-/** The rows of a table as readers see them, without the columns that say again what another one shows. */
-async function comparedRows(trx: Trx, schema: string, table: string): Promise<RawBuilder<unknown>> {
-  const columns = comparedColumns(table, [...(await columnsOf(trx, schema, table)).keys()]);
-  const shown = sql.table(`${schema}.${await shownOf(trx, schema, table)}`);
-  return sql`(select ${sql.join(columns.map((column) => sql.ref(column)))} from ${shown})`;
+/** The rows of a table as readers see them. */
+async function shownRows(trx: Trx, schema: string, table: string): Promise<RawBuilder<unknown>> {
+  return sql.table(`${schema}.${await shownOf(trx, schema, table)}`);
 }
 
 /**
@@ -110,9 +108,9 @@ export async function findDifferences(
       { table, key: {}, field: unlike, live: types.live.get(unlike) ?? NO_COLUMN, anew: types.anew.get(unlike) ?? NO_COLUMN },
     ];
   if (key.length === 0) return [];
-  const compared = { live: await comparedRows(trx, live, table), anew: await comparedRows(trx, anew, table) };
+  const compared = { live: await shownRows(trx, live, table), anew: await shownRows(trx, anew, table) };
   const by = sql.join(key.map((column) => sql.ref(column)));
-  const columns = comparedColumns(table, [...new Set([...types.anew.keys(), ...types.live.keys()])]);
+  const columns = [...new Set([...types.anew.keys(), ...types.live.keys()])];
   const texts = (side: 'live' | 'anew') =>
     sql.join(
       columns.map((column) => (types[side].has(column) ? sql`${sql.ref(`${side}.${column}`)}::text` : sql.lit(NO_COLUMN))),

@@ -60,7 +60,6 @@ export function stepRow({ event, offset }: Delivery<Envelope<'StepTaken'>>): Ste
   const { data } = event;
   const said = texts({ response: data.response, thought: data.thought, action: data.action, observation: data.observation });
   const { tokens, tokenBytes } = tokensOf(data.tokens);
-  const responseIsAction = said.response !== '' && said.response === said.action;
   return {
     stepId: data.stepId,
     treeId: data.treeId,
@@ -83,12 +82,7 @@ export function stepRow({ event, offset }: Delivery<Envelope<'StepTaken'>>): Ste
     stateHash: data.stateHash,
     admissible: data.admissibleActions,
     occurredAt: event.occurredAt,
-    response: responseIsAction ? '' : said.response,
-    thought: said.thought,
-    action: said.action,
-    observation: said.observation,
-    blobs: said.blobs,
-    responseIsAction,
+    ...said,
   };
 }
 
@@ -124,7 +118,6 @@ export function rootRow({ event, offset }: Delivery<Envelope<'TreeOpened'>>): St
     stateHash: data.stateHash,
     admissible: data.admissibleActions,
     occurredAt: event.occurredAt,
-    responseIsAction: false,
     ...texts({ observation: data.observation }),
   };
 }

@@ -12,6 +12,7 @@ create table trees (
   goal               text        not null,
   task_depth         integer,
   split              text,
+  kind               text,
   root_step_id       uuid        not null,
   instruction        text        not null,
   planned_rollouts   integer     not null,
@@ -19,8 +20,7 @@ create table trees (
   opened_at          timestamptz not null,
   closed_at          timestamptz,
   close_reason       text,
-  blobs              jsonb, --: Blobs
-  kind               text
+  blobs              jsonb --: Blobs
 );
 create index trees_run on trees (run_id, opened_at, tree_id);
 create index trees_opened on trees (opened_at, tree_id);
@@ -29,8 +29,7 @@ create index trees_name on trees (environment, alias, task_id, opened_at, tree_i
 create index trees_kind on trees (kind, environment, alias, task_id, opened_at, tree_id) where kind is not null;
 
 -- The root is a row of depth 0 with empty response and action: its observation is the task's first. Token arrays lie in
--- `token_bytes` (`token-bytes.ts`), those that do not fit there in `tokens`: one of the two is null. A response that is the
--- action to the letter lies in the row once, as the action.
+-- `token_bytes` (`token-bytes.ts`), those that do not fit there in `tokens`: one of the two is null.
 create table steps (
   step_id           uuid             not null primary key,
   tree_id           uuid             not null,
@@ -47,6 +46,7 @@ create table steps (
   termination       text             not null, --: 'none' | 'terminated' | 'truncated'
   policy_spans      jsonb            not null, --: { from: number; to: number; policyId: string; version: number }[]
   tokens            jsonb, --: Record<string, unknown>
+  token_bytes       bytea,
   prompt_tokens     integer,
   completion_tokens integer,
   finish_reason     text,
@@ -56,29 +56,10 @@ create table steps (
   state_hash        text,
   admissible        jsonb, --: string[]
   occurred_at       timestamptz      not null,
-  blobs             jsonb, --: Blobs
-  token_bytes       bytea,
-  response_is_action boolean         not null default false
+  blobs             jsonb --: Blobs
 );
 -- Numbers do not shrink by what Postgres compresses with, and it takes longer than reading them.
 alter table steps alter column token_bytes set storage external;
--- The response of every step, and the token arrays as JSON, whichever way they are kept: programs of the release before read them
--- so.
-create view steps_shown as
-select t.step_id, t.tree_id, t.parent_step_id, t.rollout_id, t.depth, t.log_offset,
-  case when t.response_is_action then t.action else t.response end as response, t.thought, t.action,
-  t.observation, t.well_formatted, t.executable, t.termination, t.policy_spans,
-  coalesce(t.tokens, (select jsonb_build_object('ids', jsonb_build_object('dtype', 'int32', 'length', n, 'bytes', translate(encode(substr(b, (9)::int, n * 4), 'base64'), E'\n', '')),
-    'logProbs', case when f & 1 > 0 then jsonb_build_object('dtype', 'float32', 'length', n, 'bytes', translate(encode(substr(b, (9 + 4 * n)::int, n * 4), 'base64'), E'\n', '')) end,
-    'mask', case when f & 4 > 0 then jsonb_build_object('dtype', 'uint8', 'length', n, 'bytes', translate(encode(decode(repeat('01', n), 'hex'), 'base64'), E'\n', ''))
-      when f & 2 > 0 then jsonb_build_object('dtype', 'uint8', 'length', n, 'bytes', translate(encode(substr(b, (9 + 4 * n + (f & 1) / 1 * 4 * n + (f & 8) / 8 * 4 * n + (f & 16) / 16 * 4 * n)::int, n * 1), 'base64'), E'\n', '')) end)
-    || case when f & 8 > 0 then jsonb_build_object('ends', jsonb_build_object('dtype', 'int32', 'length', n, 'bytes', translate(encode(substr(b, (9 + 4 * n + (f & 1) / 1 * 4 * n)::int, n * 4), 'base64'), E'\n', ''))) else '{}' end
-    || case when f & 16 > 0 then jsonb_build_object('entropies', jsonb_build_object('dtype', 'float32', 'length', n, 'bytes', translate(encode(substr(b, (9 + 4 * n + (f & 1) / 1 * 4 * n + (f & 8) / 8 * 4 * n)::int, n * 4), 'base64'), E'\n', ''))) else '{}' end
-    from (select t.token_bytes as b, get_byte(t.token_bytes, 0) as f, get_byte(t.token_bytes, 4) + get_byte(t.token_bytes, 5) * 256 + get_byte(t.token_bytes, 6) * 65536 as n) packed
-    where b is not null)) as tokens,
-  t.prompt_tokens, t.completion_tokens, t.finish_reason, t.call, t.policy_ms, t.environment_ms, t.state_hash,
-  t.admissible, t.occurred_at, t.blobs, t.token_bytes, false as response_is_action
-from steps t;
 -- What is summed up of a tree lies in the index: a row of steps is a kilobyte. An index of actions costs who writes a step as
 -- much as all three of these: `espalier index --actions` builds it where it is wanted.
 create index steps_of_tree on steps (tree_id, log_offset)
@@ -175,9 +156,9 @@ create table run_versions (
 );
 
 -- Sums of trees that are closed, by the version of the policy that acted, counted from the tables above when a tree closes and
--- whenever it grows behind its end. A tree without a row is counted by who reads. What no rollout took has the policy '' and the
+-- whenever it grows behind its end. A tree without a row is counted by readers. What no rollout took has the policy '' and the
 -- version -1; `walked` are rollouts that took a step, `cut` the steps whose reply was cut at its length. `ids_one` and
--- `ids_other` are sums of two hashes of the ids of the steps; null where an older program summed up.
+-- `ids_other` are sums of two hashes of the ids of the steps.
 create table tree_sums (
   tree_id           uuid             not null,
   policy_id         text             not null,
@@ -201,8 +182,8 @@ create table tree_sums (
   cut               bigint           not null,
   policy_ms         double precision not null,
   environment_ms    double precision not null,
-  ids_one           bigint,
-  ids_other         bigint,
+  ids_one           bigint           not null,
+  ids_other         bigint           not null,
   primary key (tree_id, policy_id, policy_version)
 );
 

@@ -1,6 +1,6 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: d8c30ef4fcf34627
-import type { Blobs, Defaulted, Instant, Json } from '../../postgres/column-types.ts';
-import { column, defaulted, type TypesOf, table } from '../../postgres/table.ts';
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: a080f70b3a8cfbc1
+import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
+import { column, type TypesOf, table } from '../../postgres/table.ts';
 
 export const tables = {
   trees: table('trees', ['treeId'], {
@@ -14,6 +14,7 @@ export const tables = {
     goal: column<string>('text'),
     taskDepth: column<number | null>('integer'),
     split: column<string | null>('text'),
+    kind: column<string | null>('text'),
     rootStepId: column<string>('uuid'),
     instruction: column<string>('text'),
     plannedRollouts: column<number>('integer'),
@@ -22,7 +23,6 @@ export const tables = {
     closedAt: column<Instant | null>('timestamptz'),
     closeReason: column<string | null>('text'),
     blobs: column<Json<Blobs> | null>('jsonb'),
-    kind: column<string | null>('text'),
   }),
   steps: table('steps', ['stepId'], {
     stepId: column<string>('uuid'),
@@ -40,6 +40,7 @@ export const tables = {
     termination: column<'none' | 'terminated' | 'truncated'>('text'),
     policySpans: column<Json<{ from: number; to: number; policyId: string; version: number }[]>>('jsonb'),
     tokens: column<Json<Record<string, unknown>> | null>('jsonb'),
+    tokenBytes: column<Buffer | null>('bytea'),
     promptTokens: column<number | null>('integer'),
     completionTokens: column<number | null>('integer'),
     finishReason: column<string | null>('text'),
@@ -50,8 +51,6 @@ export const tables = {
     admissible: column<Json<string[]> | null>('jsonb'),
     occurredAt: column<Instant>('timestamptz'),
     blobs: column<Json<Blobs> | null>('jsonb'),
-    tokenBytes: column<Buffer | null>('bytea'),
-    responseIsAction: defaulted<Defaulted<boolean>>('boolean'),
   }),
   rollouts: table('rollouts', ['rolloutId'], {
     rolloutId: column<string>('uuid'),
@@ -143,8 +142,8 @@ export const tables = {
     cut: column<number>('bigint'),
     policyMs: column<number>('double precision'),
     environmentMs: column<number>('double precision'),
-    idsOne: column<number | null>('bigint'),
-    idsOther: column<number | null>('bigint'),
+    idsOne: column<number>('bigint'),
+    idsOther: column<number>('bigint'),
   }),
   treeTools: table('tree_tools', ['treeId', 'tool', 'policyId', 'policyVersion'], {
     treeId: column<string>('uuid'),

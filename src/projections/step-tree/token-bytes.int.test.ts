@@ -37,15 +37,13 @@ const unfit: RecordedTokens = { ids, logProbs: pack('float32', [-1]), mask: null
 const fit: RecordedTokens = { ids, logProbs: pack('float32', [-1, -2]), mask: pack('uint8', [1, 0]) };
 
 describe('token arrays in the read models', () => {
-  test('a step shows its tokens exactly as they were recorded, in reads of this release and in the view of the release before', async () => {
+  test('a step shows its tokens exactly as they were recorded', async () => {
     let trial = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(fc.option(arbitraryTokens), { minLength: 1, maxLength: 6 }), async (all) => {
         const steps = await given(`shown ${trial++}`, all);
         const read = new Map((await readStepsById(database.db, steps)).map(({ id, tokens }) => [id, tokens]));
         expect(steps.map((id) => read.get(id))).toEqual(all);
-        const shown = await database.db.selectFrom('steps').select(['stepId', 'tokens']).where('stepId', 'in', steps).execute();
-        expect(new Map(shown.map(({ stepId, tokens }) => [stepId, tokens]))).toEqual(read);
       }),
       { numRuns: 3 },
     );

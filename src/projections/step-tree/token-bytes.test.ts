@@ -1,10 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pack } from '../../events/packed.ts';
 import { arbitraryTokens } from '../../testing/arbitrary-tokens.ts';
-import { tablesFileOf } from '../install.ts';
-import { tokenBytesOf, tokensExpression, tokenViewsOf } from './token-bytes.ts';
+import { tokenBytesOf, tokenViewsOf } from './token-bytes.ts';
 
 function viewsOf(bytes: Buffer) {
   const buffer = new ArrayBuffer(4 + bytes.length);
@@ -34,12 +32,6 @@ describe('token arrays as bytes', () => {
     const ids = pack('int32', [1, 2, 3]);
     const size = (mask: readonly number[]) => tokenBytesOf({ ids, logProbs: null, mask: pack('uint8', mask) })?.length;
     expect([size([1, 1, 1]), size([1, 0, 1])]).toEqual([20, 23]);
-  });
-
-  test('the view of the tables, and that of tables which the migration altered, hold the expression of this release', () => {
-    const migration = new URL('../../../migrations/0043-smaller-steps.sql', import.meta.url);
-    for (const file of [tablesFileOf('step-tree'), migration])
-      expect(readFileSync(file, 'utf8')).toContain(`${tokensExpression('t')} as tokens`);
   });
 
   const ids = pack('int32', [7, 8]);

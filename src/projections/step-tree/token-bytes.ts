@@ -96,25 +96,20 @@ export function onesOf(length: number): Uint8Array {
  * @param steps the name of the table in the statement.
  */
 export function tokensAsJson(steps: string): RawBuilder<RecordedTokens | null> {
-  return sql.raw(tokensExpression(steps));
-}
-
-/** The same as text, for the view that programs of the release before read; a migration holds it too. */
-export function tokensExpression(steps: string): string {
   const array = (dtype: string, from: string, width: number) =>
     `jsonb_build_object('dtype', '${dtype}', 'length', n, 'bytes', translate(encode(substr(b, (${from})::int, n * ${width}), 'base64'), E'\\n', ''))`;
   const behind = (...flags: readonly number[]) =>
     ['9 + 4 * n', ...flags.map((flag) => `(f & ${flag}) / ${flag} * 4 * n`)].join(' + ');
   const { logProbs, mask, maskOfOnes, ends, entropies } = HAS;
   const onesAsJson = `jsonb_build_object('dtype', 'uint8', 'length', n, 'bytes', translate(encode(decode(repeat('01', n), 'hex'), 'base64'), E'\\n', ''))`;
-  return `coalesce(${steps}.tokens, (select jsonb_build_object('ids', ${array('int32', '9', 4)},
+  return sql.raw(`coalesce(${steps}.tokens, (select jsonb_build_object('ids', ${array('int32', '9', 4)},
     'logProbs', case when f & ${logProbs} > 0 then ${array('float32', behind(), 4)} end,
     'mask', case when f & ${maskOfOnes} > 0 then ${onesAsJson}
       when f & ${mask} > 0 then ${array('uint8', behind(logProbs, ends, entropies), 1)} end)
     || case when f & ${ends} > 0 then jsonb_build_object('ends', ${array('int32', behind(logProbs), 4)}) else '{}' end
     || case when f & ${entropies} > 0 then jsonb_build_object('entropies', ${array('float32', behind(logProbs, ends), 4)}) else '{}' end
     from (select ${steps}.token_bytes as b, get_byte(${steps}.token_bytes, 0) as f, ${lengthOf(`${steps}.token_bytes`)} as n) packed
-    where b is not null))`;
+    where b is not null))`);
 }
 
 function lengthOf(bytes: string): string {

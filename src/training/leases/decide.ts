@@ -92,7 +92,7 @@ async function carryOut(options: LeaseServiceOptions, seen: Seen, change: Change
 type Outcome = 'changed' | 'silent' | 'appended' | 'waiting';
 type Encoded = Awaited<ReturnType<typeof encodeEvents>> & { readonly partition: number | undefined };
 
-/** The statement is `lease_service_decide` in migrations/0044-lease-decisions.sql. @throws NotCompared. */
+/** The statement is `lease_service_decide` in migrations/0004-leases.sql. @throws NotCompared. */
 async function sendChange(
   { db, producer, relayWaitMs = RELAY_WAIT_MS, leftMs = () => relayWaitMs }: LeaseServiceOptions,
   { service, numbering }: Seen,

@@ -11,6 +11,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { readSearchFacts } from '../../projections/search-statistics/read-search-facts.ts';
+import { tokensAsJson } from '../../projections/step-tree/token-bytes.ts';
 import { appenderAs } from '../../testing/appender-as.ts';
 import { settle } from '../../testing/crashing-run.ts';
 import { type OpenAiServer, startOpenAiServer, tokenEntropy, tokensOf } from '../../testing/openai-server.ts';
@@ -137,7 +138,8 @@ export function describeSearchReplies(open: () => Promise<Platform>, every: numb
     const steps = await db
       .selectFrom('steps as s')
       .innerJoin('trees as t', 't.treeId', 's.treeId')
-      .select(['s.treeId', 's.stepId', 's.action', 's.response', 's.tokens'])
+      .select(['s.treeId', 's.stepId', 's.action', 's.response'])
+      .select(tokensAsJson('s').as('tokens'))
       .where('t.runId', '=', runId)
       .execute();
     const facts = await readSearchFacts(db, steps[0]?.treeId ?? '');

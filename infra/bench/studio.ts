@@ -3,9 +3,9 @@ import { TOPICS } from '../../src/events/catalogue.ts';
 import { buildIndex, readIndexes } from '../../src/projections/answers/build-indexes.ts';
 import { buildTextIndexes, readTextMark } from '../../src/projections/answers/text-indexes.ts';
 import { projections } from '../../src/projections/registry.ts';
-import { countRunsAgain } from '../../src/projections/runs/count-again.ts';
 import { browserIsThere } from '../../src/testing/studio-browser.ts';
 import { answerQuestions } from './answer-questions.ts';
+import { countFilled } from './count-filled.ts';
 import { type AnswersFill, eventsOf, fillAnswers, settleAnswers } from './fill-answers.ts';
 import { operationQuestions } from './operation-questions.ts';
 import { type Figure, type Outcome, percentile, timed } from './outcome.ts';
@@ -50,7 +50,7 @@ async function measureLists(stage: Stage): Promise<readonly Figure[]> {
   for (const index of await readIndexes(database.db, projections, 'actions')) await buildIndex(database, index);
   say('indexing texts');
   await buildTextIndexes(database);
-  await countRunsAgain(database.db);
+  await countFilled(database.db);
   await settleAnswers(database.db);
   const log = await stage.embeddedLog(); // an empty one: operations only read how far it reaches
   await log.ensureTopics(TOPICS, 8);

@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { buildIndex, dropActionsIndex, readIndexes } from '../projections/answers/build-indexes.ts';
 import { buildTextIndexes, dropTextIndexes } from '../projections/answers/text-indexes.ts';
 import { projections } from '../projections/registry.ts';
-import { countRunsAgain, findMiscounted } from '../projections/runs/count-again.ts';
 import { settleRuns } from '../projections/training-pool/settled-samples.ts';
 import { say, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
@@ -15,9 +14,9 @@ interface IndexFlags {
 }
 
 /**
- * `espalier index`: builds the indexes that queries are answered by and that the database lacks, while everything goes on: after
- * an upgrade of a large installation, for the search of texts, and to look for an action in all steps. Runs
- * whose totals lack what older programs folded are counted again.
+ * `espalier index`: builds the indexes that queries are answered by and that the database lacks, while everything goes on: for the
+ * search of texts, to look for an action in all steps, and those that were left broken. Groups of training that two folds each
+ * saw half of are counted.
  */
 export function addIndex(program: Command): void {
   const command = program
@@ -46,12 +45,9 @@ export function addIndex(program: Command): void {
         const name = await buildTextIndexes(database);
         built.push([name, 'steps', 'missing', `${((Date.now() - began) / 1_000).toFixed(1)} s`]);
       }
-      const miscounted = new Set((await findMiscounted(database.db)).map(({ runId }) => runId)).size;
-      if (miscounted > 0) await countRunsAgain(database.db);
-      else await settleRuns(database.db, 'missing');
+      await settleRuns(database.db);
       if (wantsJson(command))
-        return say(JSON.stringify({ indexes: indexes.length, built: built.map(([name]) => name), dropped, miscounted }));
-      if (miscounted > 0) say(`counted again: ${miscounted} runs`);
+        return say(JSON.stringify({ indexes: indexes.length, built: built.map(([name]) => name), dropped }));
       if (dropped.length > 0) say(`dropped: ${dropped.join(', ')}`);
       say(built.length === 0 ? `all ${indexes.length} indexes are there` : table(['index', 'table', 'was', 'built in'], built));
     });

@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Platform } from '../platform/open-platform.ts';
 import { buildOf, codeVersionOf, type Projection, schemaNameOf } from '../projections/projection.ts';
-import { COUNTS_DIFFER, onlyCountsDiffer } from '../projections/rebuild/compare-build.ts';
 import { isSame } from '../projections/rebuild/compare-tables.ts';
 import {
   type Rebuilding,
@@ -104,8 +103,7 @@ function versionAndBuild(version: number): { readonly version: number; readonly 
 
 function reportRebuilt(rebuilt: Rebuilt): unknown {
   if (rebuilt.kind === 'swapped') return { ...rebuilt, from: versionAndBuild(rebuilt.from), to: versionAndBuild(rebuilt.to) };
-  const remedy = onlyCountsDiffer(rebuilt.comparison) ? { remedy: `${COUNTS_DIFFER}, rebuild then` } : {};
-  return { ...rebuilt, build: versionAndBuild(rebuilt.build), ...remedy };
+  return { ...rebuilt, build: versionAndBuild(rebuilt.build) };
 }
 
 function describeSwap({ name }: Projection, from: number, to: number): string {
@@ -128,6 +126,6 @@ function describeRebuilt(projection: Projection, rebuilt: Rebuilt): Lines {
   const end =
     rebuilt.kind === 'swapped'
       ? describeSwap(projection, rebuilt.from, rebuilt.to)
-      : `nothing was swapped; ${onlyCountsDiffer(rebuilt.comparison) ? `${COUNTS_DIFFER}, rebuild then; ` : ''}\`espalier rebuild ${projection.name} --repair\` lets ${schemaNameOf({ ...projection, version: rebuilt.build })} take over`;
+      : `nothing was swapped; \`espalier rebuild ${projection.name} --repair\` lets ${schemaNameOf({ ...projection, version: rebuilt.build })} take over`;
   return [...sums, ...differences, end];
 }

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { TOPICS } from '../events/catalogue.ts';
-import { type BuildComparison, COUNTS_DIFFER, onlyCountsDiffer } from '../projections/rebuild/compare-build.ts';
 import { projections } from '../projections/registry.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { recordReplay } from '../usecases/replay/record-replay.ts';
@@ -45,7 +44,7 @@ export function addReplayProjections(replay: Command): void {
         const seconds = (performance.now() - began) / 1_000;
         const parameters = { projections: chosen.map(({ name, version }) => `${name}@${version}`) };
         if (runId !== null) await recordReplay(platform, { runId, report, parameters, seconds });
-        if (wantsJson(command)) say(JSON.stringify({ ...report, projections: comparisons.map(withRemedy) }));
+        if (wantsJson(command)) say(JSON.stringify({ ...report, projections: comparisons }));
         else {
           const rows = comparisons.flatMap(({ projection, tables }) =>
             tables.map(({ table: name, live, anew }) => [
@@ -55,7 +54,6 @@ export function addReplayProjections(replay: Command): void {
           );
           say(table(['projection', 'table', 'rows', 'folded again', 'checksum'], rows));
           say(describeReport(report));
-          for (const { projection, remedy } of comparisons.map(withRemedy)) if (remedy) say(`${projection}: ${remedy}`);
         }
         if (report.outcome === 'differs') process.exitCode = 1;
         await projector.settle();
@@ -65,8 +63,4 @@ export function addReplayProjections(replay: Command): void {
       }
     });
   });
-}
-
-function withRemedy(comparison: BuildComparison): BuildComparison & { readonly remedy?: string } {
-  return onlyCountsDiffer(comparison) ? { ...comparison, remedy: COUNTS_DIFFER } : comparison;
 }

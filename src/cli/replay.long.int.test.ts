@@ -55,29 +55,6 @@ describe('espalier replay environment', () => {
   });
 });
 
-describe('espalier replay projections', () => {
-  test('where only counts differ, the command that counts them again is named', async () => {
-    const { db } = platform.database;
-    const { version } = await db
-      .selectFrom('projections')
-      .select('version')
-      .where('name', '=', 'step-tree')
-      .executeTakeFirstOrThrow();
-    const add = (steps: number) =>
-      sql`update ${sql.table(`step_tree_v${version}.run_counts`)} set steps = steps + ${steps} where run_id = ${run}`.execute(db);
-    await add(1);
-    try {
-      const { code, stdout } = await replay('projections', '--name', 'step-tree');
-      expect(code).toBe(1);
-      expect(stdout).toContain('step-tree: only counts differ');
-      expect(stdout).toContain('`espalier index` counts again');
-    } finally {
-      await add(-1);
-    }
-    expect(await replay('projections', '--name', 'step-tree')).toMatchObject({ code: 0 });
-  });
-});
-
 describe('espalier replay images', () => {
   test('the replay draws every image again and is recorded with its result', async () => {
     const { code, said } = await replay('images');

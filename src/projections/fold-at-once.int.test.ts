@@ -14,7 +14,7 @@ import { offerSlices } from './offer-slices.ts';
 import { preparedFolds } from './prepared-folds.ts';
 import type { Projection } from './projection.ts';
 import { projections } from './registry.ts';
-import { findMiscounted } from './runs/count-again.ts';
+import { findMiscounted } from './runs/find-miscounted.ts';
 import type { Slice } from './slice.ts';
 
 const PARTITIONS = 2;

@@ -17,6 +17,6 @@ export async function shownOf(db: Db, schema: string, table: string): Promise<st
 
 /**
  * Tables of counts that may lack some of what they could hold, which depends on which of two folds came first; what they hold is
- * compared with a full count (`runs/count-again.ts`), and not with another fold.
+ * compared with a full count (`runs/find-miscounted.ts`), and not with another fold.
  */
 export const UNCOMPARED: readonly string[] = ['settled_samples'];

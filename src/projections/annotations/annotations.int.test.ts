@@ -4,7 +4,7 @@ import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
-import { countRunsAgain, findMiscounted } from '../runs/count-again.ts';
+import { findMiscounted } from '../runs/find-miscounted.ts';
 import { ANNOTATION_ORDERINGS, type AnnotationFilter, countLabels, readAnnotationPages } from './read-annotations.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
@@ -110,8 +110,6 @@ describe('the annotations projection', () => {
     expect(await findMiscounted(database.db)).toEqual([]);
     await database.db.updateTable('labelCounts').set({ annotations: 7 }).where('label', '=', 'bad').execute();
     expect(await findMiscounted(database.db)).toEqual([{ table: 'label_counts', runId }]);
-    await countRunsAgain(database.db);
-    expect(await countLabels(database.db, runId, 10)).toEqual(expected);
   });
 
   test('an annotation of what is not on record yet is kept, and a retraction of none waits in quarantine', async () => {

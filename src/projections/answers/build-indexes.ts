@@ -21,23 +21,11 @@ export interface IndexState extends WantedIndex {
 }
 
 /**
- * Built where it is asked for alone: each of the others adds 1 to 4 µs of CPU to a step that is copied (12.6 µs without them),
+ * Built only on demand: each of the others adds 1 to 4 µs of CPU to a step that is copied (12.6 µs without them),
  * this one 5.4 µs (40,500 steps, the median of chunks of 750 in turn). The beginning of an action is enough to find it, and a
  * whole one may be longer than a key.
  */
 const ACTIONS = { projection: 'step-tree', table: 'steps', name: 'steps_action', columns: '(left(action, 200))' } as const;
-
-/** Indexes that another one has replaced: dropped when that is there. */
-const REPLACED: Readonly<Record<string, readonly string[]>> = {
-  events_of_run: ['events_correlation'],
-  steps_of_tree: ['steps_sums', 'steps_tree'],
-  rollouts_of_tree: ['rollouts_tree'],
-  rollouts_outcome: ['rollouts_failed'],
-  history_images_tokens: ['history_images_run'],
-  tool_calls_of_tree: ['tool_calls_tree'],
-  rewards_of_tree: ['rewards_tree'],
-  returns_of_tree: ['returns_tree'],
-};
 
 /**
  * Reads which of the indexes that `tables.sql` declares the live tables of these projections have. @param more that of the
@@ -71,7 +59,7 @@ export async function readIndexes(
 
 /**
  * Builds an index while others write (`create index concurrently`): it reads the table twice and waits for the transactions that
- * are open. What an interrupted build left is dropped first, what the index replaces afterwards.
+ * are open. What an interrupted build left is dropped first.
  */
 export async function buildIndex(
   { pool }: Pick<Database, 'pool'>,
@@ -80,7 +68,6 @@ export async function buildIndex(
   // one statement each, outside of a transaction: that is what `concurrently` asks for
   if (state === 'broken') await pool.query(`drop index concurrently if exists ${schema}.${name}`);
   if (state !== 'there') await pool.query(`create index concurrently if not exists ${name} on ${schema}.${table} ${columns}`);
-  for (const replaced of REPLACED[name] ?? []) await pool.query(`drop index concurrently if exists ${schema}.${replaced}`);
 }
 
 /** Drops the index of actions. Returns whether there was one. */

@@ -51,11 +51,6 @@ export function countedImages(): RawBuilder<unknown> {
   return sql`select ${named(IMAGE_COLUMNS)} from ${summedImages(sql`history_images`)} p`;
 }
 
-/** Returns the statement that writes the sums of all images, where none are written yet. */
-export function summingImages(): RawBuilder<unknown> {
-  return sql`insert into tree_images (${named(IMAGE_COLUMNS)}) ${countedImages()}`;
-}
-
 const TYPES = {
   treeId: 'uuid',
   runId: 'uuid',

@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import type { Database, Trx } from '../../postgres/database.ts';
 import { readLiveVersions } from '../live-versions.ts';
 import { schemaNameOf } from '../projection.ts';
-import { KEPT_COUNTS } from '../runs/count-again.ts';
 import type { Build } from './build.ts';
 import { type FieldDifference, findDifferences, isSame, sumTables, type TableSums } from './compare-tables.ts';
 import { whileEqual } from './while-equal.ts';
@@ -48,16 +47,6 @@ export async function compareBuild(
 export function agrees({ tables, differences }: BuildComparison): boolean {
   return tables.every(isSame) && differences.length === 0;
 }
-
-/** Returns whether counts that folds keep differ and nothing else does: `espalier index` counts them again. */
-export function onlyCountsDiffer({ tables, differences }: BuildComparison): boolean {
-  const differing = [...tables.filter((sums) => !isSame(sums)), ...differences].map(({ table }) => table);
-  return differing.length > 0 && differing.every((table) => KEPT_COUNTS.has(table));
-}
-
-/** What makes up for counts that differ where nothing else does. */
-export const COUNTS_DIFFER =
-  'only counts differ, as behind an upgrade next to projectors of the release before: `espalier index` counts again';
 
 /** What one version set aside and the other did not, or for another reason. */
 async function compareQuarantine(trx: Trx, { projection, shadow }: Build): Promise<FieldDifference[]> {

@@ -8,12 +8,12 @@ import { emptyReadModels } from '../../testing/read-models.ts';
 import { type RecordedGroup, recordBatch, recordGroup, recordLineage } from '../../testing/record-training.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { owners } from '../owners/owners.ts';
-import { countRunsAgain, findMiscounted } from '../runs/count-again.ts';
+import { findMiscounted } from '../runs/find-miscounted.ts';
 import { readDiscarded } from './read-discarded.ts';
 import { readLedgers } from './read-ledger.ts';
 import { readPool } from './read-pool.ts';
 import { readGroupCounts } from './read-waiting.ts';
-import { lengthOf, lockClosed, settleGroups, settleRuns } from './settled-samples.ts';
+import { findMissettled, lengthOf, lockClosed, settleGroups, settleRuns } from './settled-samples.ts';
 import { trainingPool } from './training-pool.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
@@ -133,7 +133,8 @@ test('the same groups are counted in whatever order topics are read, slice by sl
           const found = await answers();
           const settled = await database.db.selectFrom('settledSamples').selectAll().execute();
           expect(await answersWithout()).toEqual(found);
-          await settleRuns(database.db, 'all');
+          expect(await database.db.transaction().execute(findMissettled)).toEqual([]);
+          await settleRuns(database.db);
           expect(await settledTrees()).toEqual(kept);
           expect(await database.db.selectFrom('settledSamples').selectAll().execute()).toHaveLength(settled.length);
         }
@@ -144,10 +145,9 @@ test('the same groups are counted in whatever order topics are read, slice by sl
   );
 }, 60_000);
 
-test('a count that is wrong is found and counted again, and one that is missing is made up for', async () => {
+test('a count that is wrong is found, and one that is missing is made up for', async () => {
   const { builder, runId } = record();
   await givenEvents(database.db, builder.events);
-  const before = await answers();
   const damages = [
     sql`update settled_samples set samples = samples + 1 where fate = 'trained'`,
     sql`delete from settled_samples where fate = 'too-long'`,
@@ -156,13 +156,12 @@ test('a count that is wrong is found and counted again, and one that is missing 
   for (const damage of damages) {
     await damage.execute(database.db);
     expect(await findMiscounted(database.db)).toEqual([{ table: 'settled_samples', runId }]);
-    await countRunsAgain(database.db);
-    expect(await findMiscounted(database.db)).toEqual([]);
-    expect(await answers()).toEqual(before);
+    await sql`delete from settled_samples`.execute(database.db);
+    await settleRuns(database.db);
   }
   await sql`delete from settled_samples`.execute(database.db);
   expect(await findMiscounted(database.db)).toEqual([]);
-  await settleRuns(database.db, 'missing');
+  await settleRuns(database.db);
   expect(await settledTrees()).toHaveLength(4);
 });
 

@@ -70,25 +70,18 @@ export async function settleGroups(trx: Trx, trees: readonly string[]): Promise<
 }
 
 /**
- * Counts the closed groups of all runs, run by run, while folds go on. @param which `missing`: those alone that are not counted.
- * Where a fold of training and one of trees each saw the half of a group, neither counted it.
+ * Counts the closed groups of all runs that are not counted, run by run, while folds go on: where a fold of training and one of
+ * trees each saw the half of a group, neither counted it.
  */
-export async function settleRuns(db: Db, which: 'all' | 'missing'): Promise<void> {
-  const runs = await db
-    .selectFrom('trainingRuns')
-    .select('runId')
-    .where('channel', '=', 'train')
-    .union(db.selectFrom('settledSamples').select('runId'))
-    .orderBy('runId')
-    .execute();
+export async function settleRuns(db: Db): Promise<void> {
+  const runs = await db.selectFrom('trainingRuns').select('runId').where('channel', '=', 'train').orderBy('runId').execute();
   for (const { runId } of runs)
     await db.transaction().execute(async (trx) => {
-      const left =
-        which === 'all'
-          ? sql`true`
-          : sql`not exists (select from settled_samples k where k.run_id = g.run_id and k.tree_id = g.tree_id)`;
-      const trees = await lockClosed(trx, sql`array(select g.tree_id from groups g where g.run_id = ${runId}::uuid and ${left})`);
-      if (which === 'all') await trx.deleteFrom('settledSamples').where('runId', '=', runId).execute(); // of groups that are gone too
+      const missing = sql`not exists (select from settled_samples k where k.run_id = g.run_id and k.tree_id = g.tree_id)`;
+      const trees = await lockClosed(
+        trx,
+        sql`array(select g.tree_id from groups g where g.run_id = ${runId}::uuid and ${missing})`,
+      );
       await settleGroups(trx, trees);
     });
 }
@@ -108,7 +101,7 @@ export const KEPT_OF_OWN = sql`kept as materialized (
       select r.policy_id, k.* from own r cross join lateral (select k.* from settled_samples k where k.run_id = r.run_id offset 0) k
     )`;
 
-/** The groups of runs `own` that are not counted: those that are open or owed, and what programs before this one left. */
+/** The groups of runs `own` that are not counted: those that are open or owed, and what two folds each saw half of. */
 export const LOOSE_OF_OWN = sql`loose as materialized (
       select r.policy_id, g.tree_id, g.closed_at is not null as closed from own r cross join lateral (
         select g.tree_id, g.closed_at from groups g where g.run_id = r.run_id

@@ -4,13 +4,12 @@ import type { Subscription } from '../../log/event-log.ts';
 import { topicsOf } from '../../projections/apply-slice.ts';
 import type { Projection } from '../../projections/projection.ts';
 import { type Build, RebuildLost } from '../../projections/rebuild/build.ts';
-import { compareBuild, onlyCountsDiffer } from '../../projections/rebuild/compare-build.ts';
+import { compareBuild } from '../../projections/rebuild/compare-build.ts';
 import { foldAgain } from '../../projections/rebuild/fold-again.ts';
 import { dropBuild, dropOwn, openBuild, reopenKept } from '../../projections/rebuild/open-build.ts';
 import { readBuilds } from '../../projections/rebuild/read-builds.ts';
 import { projections } from '../../projections/registry.ts';
 import { runProjections } from '../../projections/runner.ts';
-import { countRunsAgain } from '../../projections/runs/count-again.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { openTestWorld, type TestWorld } from '../../testing/open-test-log.ts';
@@ -122,23 +121,6 @@ describe('rebuilds', () => {
     });
     const forged = await world.database.db.selectFrom('steps').select('stepId').where('action', '=', 'forged').execute();
     expect(forged).toEqual([]);
-  });
-
-  test('where only counts differ, as a program of an earlier release leaves them, that is reported, and counting again settles it', async () => {
-    const record = teller();
-    await record();
-    await project();
-    await world.settled();
-    await sql`update step_tree_v1.run_counts set steps = steps - 1`.execute(world.database.db);
-    const refused = await rebuildProjection(world, stepTree, strict);
-    if (refused.kind !== 'differs') throw new Error('the counts differ');
-    expect(onlyCountsDiffer(refused.comparison)).toBe(true);
-    await sql`update step_tree_v1.steps set action = 'forged' where depth = 2`.execute(world.database.db);
-    const forged = await rebuildProjection(world, stepTree, strict);
-    expect(forged.comparison && onlyCountsDiffer(forged.comparison)).toBe(false);
-    await sql`update step_tree_v1.steps set action = 'inventory' where action = 'forged'`.execute(world.database.db);
-    await countRunsAgain(world.database.db);
-    expect(await rebuildProjection(world, stepTree, strict)).toMatchObject({ kind: 'swapped', to: 1_000_001 });
   });
 
   const forgeries = [

@@ -9,7 +9,7 @@ import { destroyedKeys } from '../../postgres/stream-keys.ts';
 import { readBodiesOfType } from '../../projections/journal/read-bodies.ts';
 import { readDividedStreams, readSharedIds } from '../../projections/journal/read-stream-topics.ts';
 import { verifyChain } from '../../projections/journal-chain/verify-chain.ts';
-import { findMiscounted } from '../../projections/runs/count-again.ts';
+import { findMiscounted } from '../../projections/runs/find-miscounted.ts';
 import { type AnchorFiles, compareWithAnchor, writeAnchor } from './anchor.ts';
 import type { Fault, Verification } from './verification.ts';
 import { verifyCheckpoints } from './verify-checkpoints.ts';
@@ -91,7 +91,7 @@ export async function verifyRecord(
   const checked = await verifyFiles(platform, files, fault);
   const prompts = await verifyPrompts(platform, signal, fault);
   for (const { table, runId } of await findMiscounted(platform.database.db))
-    fault({ what: 'read model', kind: 'changed', place: `${table} of run ${runId}; \`espalier index\` counts it again` });
+    fault({ what: 'read model', kind: 'changed', place: `${table} of run ${runId}` });
   const doubtful = await findDoubtfulRevisions(platform, signal);
   const doubts = { doubtful: doubtful.length, doubtfulRevisions: doubtful.slice(0, SHOWN) };
   if (anchor) await compareWithAnchor(platform, anchor, fault);

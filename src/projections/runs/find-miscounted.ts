@@ -1,17 +1,31 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db, Trx } from '../../postgres/database.ts';
-import { countedImages, IMAGE_COLUMNS, summingImages } from '../images/image-sums.ts';
+import { countedImages, IMAGE_COLUMNS } from '../images/image-sums.ts';
 import { EVENTS_OF_RUNS } from '../journal/events-of-runs.ts';
-import { CLOSED_TREES, columnsOf, counted, TREE_SUMS_TABLES, type TreeSumsTable, writing } from '../step-tree/tree-sums.ts';
-import { findMissettled, settleRuns } from '../training-pool/settled-samples.ts';
+import { CLOSED_TREES, columnsOf, counted, TREE_SUMS_TABLES, type TreeSumsTable } from '../step-tree/tree-sums.ts';
+import { findMissettled } from '../training-pool/settled-samples.ts';
 
 /** Counts that folds keep of runs: the table, and the full count that it stands for. A tree lies where its first event does. */
-const KEPT = [
+export const KEPT_COUNTS = [
   {
     table: 'run_counts',
     by: 'run_id',
-    columns: `run_id, partition, trees, closed_trees, rollouts, terminated, truncated, failed, cancelled, judged, successes, steps,
-      prompt_tokens, completion_tokens`,
+    columns: [
+      'run_id',
+      'partition',
+      'trees',
+      'closed_trees',
+      'rollouts',
+      'terminated',
+      'truncated',
+      'failed',
+      'cancelled',
+      'judged',
+      'successes',
+      'steps',
+      'prompt_tokens',
+      'completion_tokens',
+    ],
     full: `
       select t.run_id, coalesce(e.partition, -1) as partition, count(*) as trees, count(t.closed_at) as closed_trees,
              sum(coalesce(o.rollouts, 0))::bigint as rollouts, sum(coalesce(o.terminated, 0))::bigint as terminated,
@@ -36,7 +50,7 @@ const KEPT = [
   {
     table: 'run_versions',
     by: 'run_id, policy_id, policy_version',
-    columns: 'run_id, policy_id, policy_version, partition, rollouts, finished, judged, successes',
+    columns: ['run_id', 'policy_id', 'policy_version', 'partition', 'rollouts', 'finished', 'judged', 'successes'],
     full: `
       select o.run_id, o.policy_id, o.policy_version, coalesce(e.partition, -1) as partition, count(*) as rollouts,
              count(o.finished_at) as finished, count(o.success) as judged, count(*) filter (where o.success) as successes
@@ -45,7 +59,7 @@ const KEPT = [
   {
     table: 'label_counts',
     by: 'run_id, label',
-    columns: 'run_id, partition, label, annotations, scored, total',
+    columns: ['run_id', 'partition', 'label', 'annotations', 'scored', 'total'],
     full: `
       select a.run_id, coalesce(e.partition, -1) as partition, a.label, count(*) filter (where a.retracted_at is null) as annotations,
              count(a.score) filter (where a.retracted_at is null) as scored,
@@ -55,7 +69,7 @@ const KEPT = [
   {
     table: 'run_returns',
     by: 'run_id',
-    columns: 'run_id, partition, returns, total',
+    columns: ['run_id', 'partition', 'returns', 'total'],
     full: `
       select v.run_id, coalesce(e.partition, -1) as partition, count(*) as returns, trim_scale(sum(v.value::text::numeric)) as total
       from returns v left join events e on e.stream = v.tree_id and e.position = 1 group by v.run_id, coalesce(e.partition, -1)`,
@@ -63,17 +77,10 @@ const KEPT = [
   {
     table: 'run_events',
     by: 'run_id',
-    columns: 'run_id, topic, partition, events, last_at, minute, in_minute, minute_before',
+    columns: ['run_id', 'topic', 'partition', 'events', 'last_at', 'minute', 'in_minute', 'minute_before'],
     full: EVENTS_OF_RUNS,
   },
 ] as const;
-
-/** The tables of counts and sums that folds keep, which a program of a release before them leaves as they are. */
-export const KEPT_COUNTS: ReadonlySet<string> = new Set([
-  ...KEPT.map(({ table }) => table),
-  ...TREE_SUMS_TABLES,
-  ...['tree_images', 'settled_samples'],
-]);
 
 /** A run of which a fold counted something else than a full count finds. */
 export interface Miscounted {
@@ -88,9 +95,8 @@ export async function findMiscounted(db: Db): Promise<readonly Miscounted[]> {
     .setIsolationLevel('repeatable read')
     .execute(async (trx) => {
       const found: Miscounted[] = [];
-      for (const { table, by, columns, full } of KEPT) {
-        const numbers = columns.split(',').map((name) => name.trim());
-        const summed = numbers.filter((name) => SUMMED.has(name)).map((name) => `sum(${name}) as ${name}`);
+      for (const { table, by, columns, full } of KEPT_COUNTS) {
+        const summed = columns.filter((name) => SUMMED.has(name)).map((name) => `sum(${name}) as ${name}`);
         const { rows } = await sql<{ runId: string }>`
           select distinct run_id
           from (select ${sql.raw(by)}, ${sql.raw(summed.join(', '))} from ${sql.raw(table)} group by ${sql.raw(by)}) k
@@ -127,31 +133,3 @@ const SUMMED: ReadonlySet<string> = new Set([
   ...['trees', 'closed_trees', 'rollouts', 'terminated', 'truncated', 'failed', 'cancelled', 'judged', 'successes', 'steps'],
   ...['prompt_tokens', 'completion_tokens', 'returns', 'total', 'events', 'finished', 'annotations', 'scored'],
 ]);
-
-/**
- * Counts all runs again while folds go on: programs of a release that kept no counts may have folded since the database was
- * migrated. Each table is locked against folds that write to it, which add what this count does not see behind it.
- */
-export async function countRunsAgain(db: Db): Promise<void> {
-  for (const { table, columns, full } of KEPT)
-    await db.transaction().execute((trx) => countAgain(trx, table, sql`(${sql.raw(columns)}) ${sql.raw(full)}`));
-  for (const table of TREE_SUMS_TABLES)
-    await db.transaction().execute((trx) => sumAgain(trx, table, writing(table, CLOSED_TREES)));
-  await db.transaction().execute((trx) => sumAgain(trx, 'tree_images', summingImages()));
-  await settleRuns(db, 'all');
-}
-
-async function countAgain(trx: Trx, table: string, rows: RawBuilder<unknown>): Promise<void> {
-  await emptyLocked(trx, table);
-  await sql`insert into ${sql.raw(table)} ${rows}`.execute(trx);
-}
-
-async function sumAgain(trx: Trx, table: string, all: RawBuilder<unknown>): Promise<void> {
-  await emptyLocked(trx, table);
-  await all.execute(trx);
-}
-
-async function emptyLocked(trx: Trx, table: string): Promise<void> {
-  await sql`lock table ${sql.raw(table)} in exclusive mode`.execute(trx);
-  await sql`delete from ${sql.raw(table)}`.execute(trx);
-}

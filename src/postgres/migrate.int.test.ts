@@ -46,16 +46,17 @@ test('a file that fails is named, and nothing of a start that fails stays', asyn
 });
 
 describe('a database of another version is refused with what was found and the remedy, and is not written to', () => {
-  const made = 'create table migrations (name text primary key, sql text not null, applied_at timestamptz not null default now())';
+  const TABLE =
+    'create table migrations (name text primary key, sql text not null, applied_at timestamptz not null default now())';
   test.each([
     [
       'the migrations of an earlier state',
-      `${made}; insert into migrations (name, sql) values ('0001-log.sql', 'a'), ('0051-storage.sql', 'b')`,
+      `${TABLE}; insert into migrations (name, sql) values ('0001-log.sql', 'a'), ('0051-storage.sql', 'b')`,
       'the database has the migration 0051-storage.sql, which is not known here: ',
     ],
     [
       'a migration of a known name with another text',
-      `${made}; insert into migrations (name, sql) values ('0001-log.sql', 'create table log (n integer)')`,
+      `${TABLE}; insert into migrations (name, sql) values ('0001-log.sql', 'create table log (n integer)')`,
       'the database has the migration 0001-log.sql with another text than it has here: ',
     ],
     [
@@ -65,7 +66,7 @@ describe('a database of another version is refused with what was found and the r
     ],
     [
       'the migrations of a later release',
-      `${made}; insert into migrations (name, sql) values ('9000-later.sql', '')`,
+      `${TABLE}; insert into migrations (name, sql) values ('9000-later.sql', '')`,
       'the database has the migration 9000-later.sql, which is not known here: ',
     ],
   ])('%s', async (_, made, found) => {

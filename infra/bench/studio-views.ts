@@ -17,6 +17,7 @@ const STEPS: Record<Size, number> = { full: 1_000, quick: 50 };
 const RUNS: Record<Size, number> = { full: 40, quick: 3 };
 const TIMES: Record<Size, number> = { full: 7, quick: 1 };
 const SLICE = 1_000; // records of one append
+const WAIT_MS = 120_000; // on a loaded machine
 
 /**
  * Measures when the content of views is there, and the script that the first one loads, in Chromium: each in a browser context of
@@ -95,6 +96,7 @@ async function open(browser: Browser, url: string, path: string, isThere: (page:
     const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
     await context.request.get(linkTo(url, '/healthz', LOCAL_TOKEN)); // the cookie, and nothing of the pages
     const page = await context.newPage();
+    page.setDefaultTimeout(WAIT_MS);
     let loaded = 0;
     page.on('requestfinished', async (request) => {
       if (request.url().endsWith('.js'))

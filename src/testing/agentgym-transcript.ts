@@ -35,7 +35,7 @@ export interface RecordedEpisode {
 }
 
 /** Chooses the next action, or ends the episode by null. */
-export type Chooser = (opening: Opening, steps: readonly StepResult[]) => string | null;
+type Chooser = (opening: Opening, steps: readonly StepResult[]) => string | null;
 
 /** Chooses the actions of a list, in order. */
 export function again(actions: readonly string[]): Chooser {
@@ -130,7 +130,7 @@ export async function startRecordedServer({ exchanges }: Transcript): Promise<Re
   };
 }
 
-export async function readBody(request: IncomingMessage): Promise<unknown> {
+async function readBody(request: IncomingMessage): Promise<unknown> {
   const text = (await request.toArray()).join('');
   return text === '' ? null : JSON.parse(text);
 }

@@ -2,12 +2,10 @@ import type { Platform } from '../platform/open-platform.ts';
 import { type ClosingPart, closeInTurn } from '../runtime/close-in-turn.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { type Batching, batch } from '../usecases/train/batch.ts';
-import { relay } from '../usecases/train/relay.ts';
-import { project } from './project.ts';
+import type { Batching } from '../usecases/train/batch.ts';
 import { projectInThread } from './project-in-thread.ts';
 import { keepRetention } from './retention.ts';
-import { serveApi } from './serve-api.ts';
+import { ROLES, type RoleName } from './roles.ts';
 
 export interface RunningAll extends Running {
   readonly url: string;
@@ -15,29 +13,43 @@ export interface RunningAll extends Running {
 }
 
 /**
- * Runs everything that waits for work in this process: projections, batcher, relay, retention and API. Projections fold in a
- * thread of their own where there is a second processor: they take as much of one as collecting does. It resolves while that
- * thread still starts; one that cannot ends `finished`. `close` ends them all; the platform stays the caller's.
+ * Runs every role in this process. Projections fold in a thread of their own where there is a second processor: they take as much
+ * of one as collecting does. It resolves while that thread still starts; one that cannot ends `finished`. `close` ends them all;
+ * the platform stays the caller's.
  */
 export async function runAll(platform: Platform, logger: Logger): Promise<RunningAll> {
-  const projecting = platform.config.cores > 1 ? projectInThread(platform, logger) : project(platform, logger);
-  projecting.catch(() => undefined); // `finished` says so
-  const opened: ClosingPart[] = [{ what: 'projections', close: async () => (await projecting.catch(() => null))?.close() }];
+  const opened: ClosingPart[] = [];
   const closing = <T extends Pick<Running, 'close'>>(what: string, running: T): T => {
     opened.push({ what, close: () => running.close() });
     return running;
   };
   const close = () => closeInTurn(opened.splice(0).reverse());
   try {
-    const server = closing('the API', await serveApi(platform, logger));
-    const relaying = closing('the relay', await relay(platform, logger));
-    const batcher = closing('the batcher', await batch(platform, logger));
-    closing('retention', keepRetention(platform, logger));
-    const projected = projecting.then(({ finished }) => finished);
-    const finished = Promise.race([projected, relaying.finished, batcher.finished]);
-    return { url: server.url, batcher, finished, close };
+    const roles = {
+      project: closing('projections', platform.config.cores > 1 ? inThread() : await ROLES.project.start(platform, logger)),
+      api: closing('the API', await ROLES.api.start(platform, logger)),
+      relay: closing('the relay', await ROLES.relay.start(platform, logger)),
+      batch: closing('the batcher', await ROLES.batch.start(platform, logger)),
+    } satisfies Record<RoleName, unknown>;
+    const finished = Promise.race([roles.project.finished, roles.relay.finished, roles.batch.finished]);
+    return { url: roles.api.url, batcher: roles.batch, finished, close };
   } catch (error) {
     await close();
     throw error;
+  }
+
+  /** The role of projections, of which the thread folds. */
+  function inThread(): Running {
+    const projecting = projectInThread(platform, logger);
+    const retention = keepRetention(platform, logger);
+    const finished = projecting.then((subscription) => subscription.finished);
+    finished.catch(() => undefined); // the caller waits for it
+    return {
+      finished,
+      async close() {
+        await retention.close();
+        await (await projecting.catch(() => null))?.close();
+      },
+    };
   }
 }

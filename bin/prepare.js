@@ -1,11 +1,6 @@
-// Runs after `npm install` and `npm ci`: compiles the programs and the studio, so that the first start need not.
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+// Runs after `npm install` and `npm ci`, and before `npm pack`: compiles the programs and the studio.
 import { bundleFolder } from './bundle.js';
 import { studioFolder } from './studio.js';
 
-// An image installs its dependencies before it copies the sources.
-if (existsSync(fileURLToPath(new URL('../src', import.meta.url)))) {
-  await bundleFolder();
-  await studioFolder();
-}
+await bundleFolder();
+await studioFolder();

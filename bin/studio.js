@@ -37,7 +37,7 @@ function digest() {
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
   const hash = createHash('sha256');
-  const others = ['package-lock.json', 'bin/studio.js', 'bin/studio-page.js'].map((name) => join(ROOT, name));
+  const others = ['npm-shrinkwrap.json', 'bin/studio.js', 'bin/studio-page.js'].map((name) => join(ROOT, name));
   for (const file of [...files, ...others]) hash.update(`${file}\0`).update(readFileSync(file));
   return hash.digest('hex').slice(0, 16);
 }

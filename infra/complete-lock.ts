@@ -2,11 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Adds to package-lock.json the optional packages of other platforms that npm left out, which it does when its registry does not
+ * Adds to npm-shrinkwrap.json the optional packages of other platforms that npm left out, which it does when its registry does not
  * offer them: `npm ci` refuses such a lock even where they would never be installed. Run after every `npm install`: `npx tsx
  * infra/complete-lock.ts`.
  */
-const FILE = fileURLToPath(new URL('../package-lock.json', import.meta.url));
+const FILE = fileURLToPath(new URL('../npm-shrinkwrap.json', import.meta.url));
 
 interface Entry {
   readonly version?: string;

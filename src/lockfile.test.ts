@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 
-const text = readFileSync(fileURLToPath(new URL('../package-lock.json', import.meta.url)), 'utf8');
+const text = readFileSync(fileURLToPath(new URL('../npm-shrinkwrap.json', import.meta.url)), 'utf8');
 const { packages } = JSON.parse(text) as {
   packages: Record<string, { optionalDependencies?: Record<string, string>; resolved?: string }>;
 };

@@ -19,6 +19,6 @@ export async function bundlePrograms(): Promise<void> {
 /** Returns the arguments that make node run a program: its bundle where there is one, else its source by tsx. */
 export function nodeArguments(script: string): readonly string[] {
   const folder = process.env[BUNDLED];
-  const bundle = folder === undefined ? undefined : join(folder, script.replace(/\.ts$/, '.mjs'));
+  const bundle = folder === undefined ? undefined : join(folder, script.replaceAll('/', '.').replace(/\.ts$/, '.mjs'));
   return bundle !== undefined && existsSync(bundle) ? ['--enable-source-maps', bundle] : ['--import', 'tsx', join(ROOT, script)];
 }

@@ -14,7 +14,7 @@ export default {
   testRunner: './src/testing/jest/run-test-file.mjs',
   globalSetup: './src/testing/jest/global-setup.mts',
   globalTeardown: './src/testing/jest/global-teardown.mts',
-  testTimeout: 120_000,
+  testTimeout: 300_000,
   maxWorkers: 3, // tests with servers wait about half of their time
   workerIdleMemoryLimit: '1200MB', // what tests leave behind stays in a worker
 };

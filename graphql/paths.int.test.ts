@@ -16,7 +16,7 @@ const other = builder.walk(tree, 1, 3, 0);
 beforeAll(async () => {
   api = await openTestGraphql();
   await givenEvents(api.database.db, builder.events);
-}, 120_000);
+});
 afterAll(() => api.close());
 
 const PART = 'query ($leaf: ID!, $first: Int, $after: Int) { path(leaf: $leaf, first: $first, after: $after) { id depth } }';

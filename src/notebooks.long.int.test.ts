@@ -39,13 +39,13 @@ beforeAll(async () => {
     HF_HUB_OFFLINE: '1',
     PYTHONWARNINGS: 'ignore',
   };
-}, 240_000);
+});
 afterAll(async () => {
   await killRunning();
   if (found.kind === 'none') return;
   await (await startEmbeddedPostgres({ folder: join(home, 'postgres') })).close(); // waits until the server of `up` has stopped
   await rm(home, { recursive: true, force: true });
-}, 120_000);
+});
 
 /**
  * Executes a notebook from its first cell to its last by nbconvert, as Jupyter would.

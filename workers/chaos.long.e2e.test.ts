@@ -14,28 +14,24 @@ describeWithKafka('a training over Kafka', () => {
     { faults: ['partitions-grow', 'records-deleted'], subject: 'whose topics get partitions and at last lose records' },
   ];
 
-  test.each(given)(
-    'a training $subject reaches the weights of an undisturbed one',
-    async ({ faults }) => {
-      const laboratory = await openLaboratory({}); // a broker of its own: that of the test run is shared
+  test.each(given)('a training $subject reaches the weights of an undisturbed one', async ({ faults }) => {
+    const laboratory = await openLaboratory({}); // a broker of its own: that of the test run is shared
+    try {
+      const plan = chaosPlan(9, 5);
+      const quiet = await laboratory.platform('embedded');
+      const expected = await trainUndisturbed(quiet, plan).finally(() => quiet.close());
+      const platform = await laboratory.platform('kafka');
       try {
-        const plan = chaosPlan(9, 5);
-        const quiet = await laboratory.platform('embedded');
-        const expected = await trainUndisturbed(quiet, plan).finally(() => quiet.close());
-        const platform = await laboratory.platform('kafka');
-        try {
-          const disturbance = { seed: 9, kills: 3, roles: ROLES, faults: ['kill', 'statement', ...faults] } as const;
-          const { done, checks } = await trainDisturbed(platform, plan, expected, disturbance, platform.means);
-          expect(done.map(({ fault }) => fault)).toEqual(expect.arrayContaining([...faults]));
-          expect(checks.filter(({ broken }) => broken > 0)).toEqual([]);
-        } finally {
-          await killRunning();
-          await platform.close();
-        }
+        const disturbance = { seed: 9, kills: 3, roles: ROLES, faults: ['kill', 'statement', ...faults] } as const;
+        const { done, checks } = await trainDisturbed(platform, plan, expected, disturbance, platform.means);
+        expect(done.map(({ fault }) => fault)).toEqual(expect.arrayContaining([...faults]));
+        expect(checks.filter(({ broken }) => broken > 0)).toEqual([]);
       } finally {
-        await laboratory.close();
+        await killRunning();
+        await platform.close();
       }
-    },
-    300_000,
-  );
+    } finally {
+      await laboratory.close();
+    }
+  });
 });

@@ -50,4 +50,4 @@ test('the relay worker, killed and restarted, appends what other processes decid
   expect(await again.ended).toBe(0);
   expect(await typesOf()).toEqual(['BatchPlanned', 'CheckpointSaved', 'PolicyUpdated', 'BatchLeased', 'LeaseExpired']);
   expect(await database.db.selectFrom('anomalies').selectAll().execute()).toEqual([]);
-}, 150_000);
+});

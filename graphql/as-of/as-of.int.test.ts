@@ -143,12 +143,12 @@ describe('reads as of a position', () => {
       ),
       { numRuns: 2, endOnFailure: true },
     );
-  }, 180_000);
+  });
 
   test('a read as of a position returns what was read when the record ended there, for every type of event', async () => {
     const events = everyEvent();
     await expectAsItStood(events, events.length - 2);
-  }, 120_000);
+  });
 
   test('a read as of a position shows the reward as assigned, not as revised later', async () => {
     const builder = new EventBuilder();

@@ -16,7 +16,7 @@ beforeAll(async () => {
   for (const index of await readIndexes(database.db, projections, 'actions')) await buildIndex(database, index);
   await buildTextIndexes(database);
   await settleAnswers(database.db);
-}, 300_000);
+});
 
 describe('plans over 32,000 steps', () => {
   const LARGE = 8_000;

@@ -54,7 +54,7 @@ async function runPython(script: string): Promise<string> {
       expect(blocks.length).toBeGreaterThan(0);
       const said = await runPython([`RUN = "${run}"`, ...blocks].join('\n'));
       expect(said).toMatch(/planks\s+1\.0\s+0\.0/); // one that failed, with return 0
-    }, 300_000);
+    });
 
     test('tables, views and the tail of a run show what is on record', async () => {
       const ids = JSON.stringify({ run, tree: tree.treeId, sampled, a: walks[0]?.rolloutId, b: walks[1]?.rolloutId });
@@ -92,6 +92,6 @@ print(json.dumps({
         tail: ['RolloutFinished', true],
         query: 1,
       });
-    }, 300_000);
+    });
   },
 );

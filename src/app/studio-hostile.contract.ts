@@ -198,7 +198,6 @@ export const hostileFlows = (brokers?: () => Promise<readonly string[]>) => () =
       await page.setViewportSize({ width: 1440, height: 900 });
       expect(await hindrances(page)).toEqual([]);
     },
-    240_000,
   );
 
   test('an observation of 10 MB is shown in parts', async () => {
@@ -212,7 +211,7 @@ export const hostileFlows = (brokers?: () => Promise<readonly string[]>) => () =
     await page.getByRole('button', { name: 'show more (258144 characters)' }).first().waitFor();
     await go(`/view/diff?a=${ids.rollout}&b=${ids.other}`);
     await page.getByText('observation: the beginning of 10,485,760 bytes').first().waitFor();
-  }, 240_000);
+  });
 
   test('what a tool gave and a judge said is shown whole, and tokens with their figures where the tokenizer of their policy cannot be read', async () => {
     await go(`/view/trajectory/${ids.rollout}`);
@@ -231,7 +230,7 @@ export const hostileFlows = (brokers?: () => Promise<readonly string[]>) => () =
     await page.getByText('Of 90,000 bytes the first 65,536 characters are shown.').waitFor();
     await page.getByRole('button', { name: 'show the next 262,144' }).last().click();
     await page.getByText('All of its 90,000 bytes are shown.').waitFor();
-  }, 240_000);
+  });
 
   test('a tree of 10,000 nodes is drawn whole and walked by keys', async () => {
     await go(`/view/tree/${ids.bushy}`);
@@ -240,7 +239,7 @@ export const hostileFlows = (brokers?: () => Promise<readonly string[]>) => () =
     await page.getByRole('application').focus();
     for (let steps = 0; steps < 5; steps++) await page.keyboard.press('ArrowRight');
     await page.getByText('depth 5', { exact: true }).waitFor();
-  }, 240_000);
+  });
 
   test('a rollout of 1,000 steps has its last step on the screen, and few of the others in the page', async () => {
     await go(`/view/trajectory/${ids.long}`);
@@ -250,7 +249,7 @@ export const hostileFlows = (brokers?: () => Promise<readonly string[]>) => () =
       return (await page.getByText('action 1000', { exact: true }).count()) === 1;
     });
     expect(await page.locator('article.step').count()).toBeLessThan(60);
-  }, 240_000);
+  });
 
   test('a server that is away is reported, and the page goes on when it is back', async () => {
     await page.context().setOffline(true);
@@ -263,5 +262,5 @@ export const hostileFlows = (brokers?: () => Promise<readonly string[]>) => () =
     later.run('later', { name: 'a later run' });
     await post(later.events);
     await page.getByRole('link', { name: 'a later run' }).waitFor();
-  }, 240_000);
+  });
 };

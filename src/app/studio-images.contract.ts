@@ -55,7 +55,7 @@ export const imageFlows = (brokers?: () => Promise<readonly string[]>) => () => 
     server = await runAll(platform, SILENT);
     await platform.log.append(await prepareEvents(recordImages().events, platform.blobs, platform.stamp));
     await waitUntilProjected(platform.database.db, await platform.log.ends(['runs', 'trees']), { timeoutMs: 120_000 });
-  }, 300_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await server?.close();
@@ -84,7 +84,7 @@ export const imageFlows = (brokers?: () => Promise<readonly string[]>) => () => 
     await page.locator('.chart svg').first().locator('circle[r="3"]').last().click({ force: true });
     await page.waitForURL(/\/view\/find\?.*version=/);
     await page.locator('.found li').first().waitFor();
-  }, 240_000);
+  });
 
   test('the sheet holds an image of every step, page by page and in another order', async () => {
     await open();
@@ -100,7 +100,7 @@ export const imageFlows = (brokers?: () => Promise<readonly string[]>) => () => 
     await page.getByLabel('in order').selectOption('FACTOR_DESC');
     await page.locator('.sheet li', { hasText: 'factor 3' }).first().waitFor();
     expect(await page.locator('.sheet li').first().textContent()).toContain('factor 3');
-  }, 240_000);
+  });
 
   test('an image opens at other factors with tokens and legibility, and the chosen one is drawn next to it', async () => {
     await open('?order=FACTOR_DESC');
@@ -125,7 +125,7 @@ export const imageFlows = (brokers?: () => Promise<readonly string[]>) => () => 
       .click();
     await page.getByText('The same history at other factors').first().click();
     await page.getByRole('columnheader', { name: 'legibility' }).first().waitFor();
-  }, 240_000);
+  });
 
   test('hostile texts stay texts, a narrow page does not overflow, and axe finds nothing serious', async () => {
     for (const width of [1440, 390]) {
@@ -140,7 +140,7 @@ export const imageFlows = (brokers?: () => Promise<readonly string[]>) => () => 
       await page.emulateMedia({ colorScheme });
       expect(await hindrances(page)).toEqual([]);
     }
-  }, 240_000);
+  });
 
   test('what a view asks is copied as GraphQL, as Python and as a command that answers the same', async () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -160,7 +160,7 @@ export const imageFlows = (brokers?: () => Promise<readonly string[]>) => () => 
     const { stdout } = await promisify(execFile)('bash', ['-c', command]);
     const { data } = JSON.parse(stdout) as { readonly data: { readonly steps: { readonly edges: readonly unknown[] } } };
     expect(data.steps.edges).toHaveLength(await page.locator('.found li').count());
-  }, 240_000);
+  });
 
   test('j and k walk, Enter opens, ? lists the keys and / finds', async () => {
     await open();
@@ -186,7 +186,7 @@ export const imageFlows = (brokers?: () => Promise<readonly string[]>) => () => 
     await page.keyboard.press('/'); // now there is a field to find in
     await page.keyboard.type('jk/?');
     expect(await page.getByLabel('Words').inputValue()).toBe('jk/?');
-  }, 240_000);
+  });
 
   test('a chosen moment holds for every view until now is chosen again', async () => {
     const position = formatPosition(await platform.log.ends(['runs', 'trees', 'images'])).replace(/:\d+/g, ':0');
@@ -202,7 +202,7 @@ export const imageFlows = (brokers?: () => Promise<readonly string[]>) => () => 
     await page.getByText('No run is on record that fits.').waitFor();
     await page.getByRole('link', { name: 'Show now' }).click();
     await page.getByRole('link', { name: 'plain' }).waitFor();
-  }, 240_000);
+  });
 
   test('a run without images says so, and a history that is not there any more is named in its place', async () => {
     await page.goto(`${server.url}/view/images/${ids.plain}`);
@@ -214,5 +214,5 @@ export const imageFlows = (brokers?: () => Promise<readonly string[]>) => () => 
       .getByText(/cannot be drawn again: .*segment|hash of/)
       .first()
       .waitFor();
-  }, 240_000);
+  });
 };

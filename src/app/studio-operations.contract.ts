@@ -43,7 +43,7 @@ export const operationsFlows = (brokers?: () => Promise<readonly string[]>) => (
     platform = await openTestPlatform(await brokers?.());
     server = await runAll(platform, SILENT);
     link = `${server.url}/?token=${LOCAL.authorization.replace('Bearer ', '')}`;
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await server?.close();
@@ -77,7 +77,7 @@ export const operationsFlows = (brokers?: () => Promise<readonly string[]>) => (
     await page.getByText('No trainer has a batch.').waitFor();
     expect(await hindrances(page)).toEqual([]);
     await picture(page, 'operations-empty-1440');
-  }, 180_000);
+  });
 
   test('what is released before its parent stays with the reason, and behind it is folded', async () => {
     await append([...early, ...other]);
@@ -112,7 +112,7 @@ export const operationsFlows = (brokers?: () => Promise<readonly string[]>) => (
       .waitFor();
     expect(await page.getByRole('button', { name: /^Release/ }).count()).toBe(0);
     await picture(page, 'operations-released-1440');
-  }, 240_000);
+  });
 
   test('a key without the scope admin is shown what it lacks, and the mutation is refused', async () => {
     const { early: third } = stepBeforeItsParent(builder, 'third');
@@ -136,7 +136,7 @@ export const operationsFlows = (brokers?: () => Promise<readonly string[]>) => (
     };
     expect(await ask('"trees.0:1"')).toMatchObject({ errors: [{ extensions: { code: 'FORBIDDEN' } }] });
     expect(await ask('"somewhere"')).toMatchObject({ errors: [{ extensions: { code: 'BAD_USER_INPUT' } }] });
-  }, 180_000);
+  });
 
   test('partitions show where the log ends, and a batch that a trainer has is shown with its deadline', async () => {
     const from = builder.events.length;
@@ -157,7 +157,7 @@ export const operationsFlows = (brokers?: () => Promise<readonly string[]>) => (
       (await partitions.locator('td:nth-child(2)').allTextContents()).map(Number).reduce((sum, each) => sum + each, 0);
     await until(async () => (await records()) >= from); // the page may show the ends of a moment before
     await picture(page, 'operations-leases-1440');
-  }, 180_000);
+  });
 
   test('the report of a replay names what differs, in any text, and a narrow page does not overflow', async () => {
     const [run] = builder.events.filter(({ type, stream }) => type === 'RunStarted' && stream === replayed);
@@ -194,7 +194,7 @@ export const operationsFlows = (brokers?: () => Promise<readonly string[]>) => (
     await page.setViewportSize({ width: 390, height: 844 });
     await picture(page, 'operations-390');
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
-  }, 180_000);
+  });
 
   test('verifications are listed with what they compared, the faulty one with its faults, and none for a key of a project', async () => {
     const { db } = platform.database;
@@ -221,7 +221,7 @@ export const operationsFlows = (brokers?: () => Promise<readonly string[]>) => (
     await open(reader.page);
     await reader.page.getByText('The record was not verified yet, or not for you to see').waitFor();
     await reader.page.context().close();
-  }, 180_000);
+  });
 };
 
 /** Keeps what a page looks like, for people, where ESPALIER_PICTURES names a folder. */

@@ -94,7 +94,7 @@ export const projectFlows = (brokers?: () => Promise<readonly string[]>) => () =
     await append(mine, { principal: `key:${apiKey.keyId}`, project: 'mine' });
     await append(theirs, { principal: 'key:00000000-0000-4000-8000-000000000000', project: 'theirs' });
     await waitUntilProjected(platform.database.db, await platform.log.ends(['runs', 'trees', 'datasets']), { timeoutMs: 60_000 });
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await server?.close();
@@ -112,24 +112,20 @@ export const projectFlows = (brokers?: () => Promise<readonly string[]>) => () =
     expect(wrong).toEqual([]);
   });
 
-  test.each(Object.keys(VIEWS))(
-    'a key of one project sees that project in the view %s, and nothing of another',
-    async (name) => {
-      const view = VIEWS[name]!; // a key of VIEWS
-      await page.goto(`${server.url}${view(mine, WORD.mine)}`);
-      await page.getByText(WORD.mine).filter({ visible: true }).first().waitFor(); // options of a list are hidden
-      await page.goto(`${server.url}${view(theirs, WORD.theirs)}`);
-      await page.locator('h1, .empty, [role=alert]').first().waitFor();
-      await until(async () => (await page.getByText('Loading…').count()) === 0);
-      await page.getByText('live', { exact: true }).waitFor();
-      const shown = (await page.evaluate(`document.querySelector('main').innerText`)) as string;
-      expect(shown).not.toContain(
-        WORD.theirs === 'hickory' && /find|review|training/.test(name) ? `${WORD.theirs} run` : WORD.theirs,
-      );
-      expect(asked.filter((text) => text.includes(WORD.theirs) && !text.includes('errors'))).toEqual([]);
-    },
-    120_000,
-  );
+  test.each(Object.keys(VIEWS))('a key of one project sees that project in the view %s, and nothing of another', async (name) => {
+    const view = VIEWS[name]!; // a key of VIEWS
+    await page.goto(`${server.url}${view(mine, WORD.mine)}`);
+    await page.getByText(WORD.mine).filter({ visible: true }).first().waitFor(); // options of a list are hidden
+    await page.goto(`${server.url}${view(theirs, WORD.theirs)}`);
+    await page.locator('h1, .empty, [role=alert]').first().waitFor();
+    await until(async () => (await page.getByText('Loading…').count()) === 0);
+    await page.getByText('live', { exact: true }).waitFor();
+    const shown = (await page.evaluate(`document.querySelector('main').innerText`)) as string;
+    expect(shown).not.toContain(
+      WORD.theirs === 'hickory' && /find|review|training/.test(name) ? `${WORD.theirs} run` : WORD.theirs,
+    );
+    expect(asked.filter((text) => text.includes(WORD.theirs) && !text.includes('errors'))).toEqual([]);
+  });
 
   test('what another project records is not announced, and what the own one records is', async () => {
     await page.getByRole('link', { name: 'walnut run' }).waitFor();
@@ -143,7 +139,7 @@ export const projectFlows = (brokers?: () => Promise<readonly string[]>) => () =
     await append(later('mine'), { principal: 'local', project: 'mine' });
     await page.getByRole('link', { name: 'later walnut run' }).waitFor();
     expect(await page.getByText(/hickory/).count()).toBe(0);
-  }, 120_000);
+  });
 
   test('a picture is shown with the key, and its address alone shows nothing', async () => {
     await page.goto(`${server.url}/view/trajectory/${mine.rollout}`);
@@ -158,7 +154,7 @@ export const projectFlows = (brokers?: () => Promise<readonly string[]>) => () =
     });
     const { url } = (await answer.json()).data.step.pictures[0];
     expect((await fetch(`${server.url}${url}`)).status).toBe(401);
-  }, 120_000);
+  });
 
   test('something of another project is not annotated, and something of the own is', async () => {
     await page.goto(`${server.url}/view/trajectory/${mine.rollout}`);
@@ -172,5 +168,5 @@ export const projectFlows = (brokers?: () => Promise<readonly string[]>) => () =
         body: ${JSON.stringify(JSON.stringify({ query }))} }).then((answer) => answer.json())`,
     )) as { readonly errors: readonly { readonly message: string }[] };
     expect(refused.errors[0]?.message).toContain(`no rollout ${theirs.rollout} is on record`);
-  }, 120_000);
+  });
 };

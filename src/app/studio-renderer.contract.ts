@@ -238,9 +238,9 @@ export const rendererFlows = (brokers?: () => Promise<readonly string[]>) => () 
     const answer = await fetch(`${server.url}/v1/events`, { method: 'POST', headers, body });
     if (!answer.ok) throw new Error(await answer.text());
     const { db } = platform.database;
-    await until(async () => (await db.selectFrom('rollouts').select('rolloutId').execute()).length >= rollouts.size, 60_000);
-    await until(async () => (await db.selectFrom('renderers').select('runId').execute()).length >= rollouts.size - 4, 60_000);
-  }, 300_000);
+    await until(async () => (await db.selectFrom('rollouts').select('rolloutId').execute()).length >= rollouts.size);
+    await until(async () => (await db.selectFrom('renderers').select('runId').execute()).length >= rollouts.size - 4);
+  });
   afterAll(async () => {
     await browser?.close();
     await server?.close();
@@ -276,7 +276,7 @@ export const rendererFlows = (brokers?: () => Promise<readonly string[]>) => () 
     await frame().getByText('the gauge reads 42 at step 1').waitFor();
     await frame().getByRole('listitem').getByText('look <b>', { exact: true }).waitFor();
     expect(await hindrances(page)).toEqual([]);
-  }, 120_000);
+  });
 
   test('the renderer of the guide has at most 20 lines', () => {
     expect(SHOWN.trim().split('\n').length).toBeLessThanOrEqual(20);
@@ -287,22 +287,18 @@ export const rendererFlows = (brokers?: () => Promise<readonly string[]>) => () 
     ['textcraft', /Inventory.*1 × oak log.*○ 1 × oak sign/],
     ['search-qa', /Frank Herbert was born in Tacoma in 1920.*Answer \(right\): Tacoma/],
     ['alfworld', /Holds: mug 1.*drawer 1 closed · the agent is here/],
-  ] as const)(
-    '%s is drawn by the renderer that the studio brings, on wide and narrow screens',
-    async (name, shows) => {
-      await open(name);
-      await page.getByRole('button', { name: /^3, link to step 3/ }).click();
-      for (const [width, height] of [
-        [1440, 900],
-        [390, 844],
-      ] as const) {
-        await page.setViewportSize({ width, height });
-        await found(shows);
-        expect([width, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([width, width]);
-      }
-    },
-    240_000,
-  );
+  ] as const)('%s is drawn by the renderer that the studio brings, on wide and narrow screens', async (name, shows) => {
+    await open(name);
+    await page.getByRole('button', { name: /^3, link to step 3/ }).click();
+    for (const [width, height] of [
+      [1440, 900],
+      [390, 844],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      await found(shows);
+      expect([width, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([width, width]);
+    }
+  });
 
   test('a page without a server draws with the renderer that the run brought, and reaches nothing', async () => {
     for (const [name, shows] of [
@@ -321,51 +317,39 @@ export const rendererFlows = (brokers?: () => Promise<readonly string[]>) => () 
       await found(shows);
       await page.context().setOffline(false);
     }
-  }, 240_000);
+  });
 
   test('a run without a renderer is shown as text, without a frame', async () => {
     await open('plain');
     await page.getByText('seen twice').waitFor();
     expect(await page.locator('iframe').count()).toBe(0);
-  }, 120_000);
+  });
 
-  test.each(Object.keys(WAYS_OUT))(
-    '%s is no way out of the frame',
-    async (name) => {
-      await open(name);
-      await found(WAYS_OUT[name]?.shows ?? /never/);
-      expect(page.url()).toContain('/view/trajectory/');
-    },
-    120_000,
-  );
+  test.each(Object.keys(WAYS_OUT))('%s is no way out of the frame', async (name) => {
+    await open(name);
+    await found(WAYS_OUT[name]?.shows ?? /never/);
+    expect(page.url()).toContain('/view/trajectory/');
+  });
 
-  test.each(Object.keys(FAILURES))(
-    'a renderer %s falls back to the text with the reason, and the page goes on',
-    async (name) => {
-      await open(name);
-      await found(FAILURES[name]?.shows ?? /never/);
-      await page.locator('aside .observation').getByText('at the start').waitFor();
-      await page.getByRole('button', { name: 'Whole reply' }).first().click();
-    },
-    120_000,
-  );
+  test.each(Object.keys(FAILURES))('a renderer %s falls back to the text with the reason, and the page goes on', async (name) => {
+    await open(name);
+    await found(FAILURES[name]?.shows ?? /never/);
+    await page.locator('aside .observation').getByText('at the start').waitFor();
+    await page.getByRole('button', { name: 'Whole reply' }).first().click();
+  });
 
   test.each([
     ['/frame.html?other', /view failed: its frame left its document/],
     ['/healthz', /view failed: (its frame left its document|it did not answer within 10 seconds)/], // refused in frames: no load
-  ])(
-    'a frame that is led to %s by its page is given up at the next step at the latest',
-    async (address, reason) => {
-      await open('shown');
-      await frame().getByText('the gauge reads 0 at step 0').waitFor();
-      await page.locator('iframe.own-view').evaluate((element, to) => {
-        (element as { src?: string }).src = to;
-      }, address);
-      await page.getByRole('button', { name: '1, link to step 1' }).click();
-      await page.getByText(reason).waitFor();
-    },
-    120_000,
-  );
+  ])('a frame that is led to %s by its page is given up at the next step at the latest', async (address, reason) => {
+    await open('shown');
+    await frame().getByText('the gauge reads 0 at step 0').waitFor();
+    await page.locator('iframe.own-view').evaluate((element, to) => {
+      (element as { src?: string }).src = to;
+    }, address);
+    await page.getByRole('button', { name: '1, link to step 1' }).click();
+    await page.getByText(reason).waitFor();
+  });
 
   /** Waits until the view or the notice of its failure says something. */
   async function found(what: RegExp): Promise<void> {

@@ -37,7 +37,7 @@ export const reviewFlows = (brokers?: () => Promise<readonly string[]>) => () =>
     await platform.log.append(await prepareEvents(builder.events, platform.blobs, platform.stamp));
     server = await runAll(platform, SILENT);
     link = `${server.url}/?token=${LOCAL.authorization.replace('Bearer ', '')}`;
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await server?.close();
@@ -74,7 +74,7 @@ export const reviewFlows = (brokers?: () => Promise<readonly string[]>) => () =>
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByText('I cannot do it').waitFor();
     await page.getByText('Nothing is annotated yet.').waitFor();
-  }, 120_000);
+  });
 
   test('the page without a queue says to choose one, and the keys go through the queues', async () => {
     const focused = () => page.evaluate("document.activeElement.closest('nav, li')?.className ?? ''");
@@ -82,7 +82,7 @@ export const reviewFlows = (brokers?: () => Promise<readonly string[]>) => () =>
     await page.getByText('Choose a queue first').waitFor();
     await page.keyboard.press('j');
     expect(await focused()).toContain('queues');
-  }, 120_000);
+  });
 
   test('hostile text in a note is shown as text, and a rollout is annotated by its button', async () => {
     await at(`/view/trajectory/${rollouts[0]?.rolloutId}`);
@@ -91,7 +91,7 @@ export const reviewFlows = (brokers?: () => Promise<readonly string[]>) => () =>
     await page.getByText('<img src=x onerror=alert(1)> \\u202eevil\\u202c 🌳').waitFor();
     await page.getByRole('button', { name: 'retract odd' }).click();
     await until(async () => (await page.locator('.annotation').count()) === 0);
-  }, 120_000);
+  });
 
   test('a label with a control character is refused in words', async () => {
     await at(`/view/trajectory/${rollouts[0]?.rolloutId}`);
@@ -99,7 +99,7 @@ export const reviewFlows = (brokers?: () => Promise<readonly string[]>) => () =>
     await form().getByLabel('Label').fill('a‮b');
     await form().getByRole('button', { name: 'Annotate', exact: true }).click();
     await form().getByText('label must hold no control or formatting characters').waitFor();
-  }, 120_000);
+  });
 
   test('what others annotate appears by itself, and is not there at an earlier moment', async () => {
     const { position } = (await (await fetch(`${server.url}/graphql`, asked('{ position }'))).json()).data;
@@ -114,7 +114,7 @@ export const reviewFlows = (brokers?: () => Promise<readonly string[]>) => () =>
     expect(await page.getByText('by a program').count()).toBe(0);
     expect(await page.getByRole('button', { name: 'Annotate' }).count()).toBe(0);
     await fetch(`${server.url}/graphql`, asked(`mutation { retractAnnotations(ids: ["${ids[0]}"]) { ids } }`));
-  }, 120_000);
+  });
 
   test('a key without the scope is refused in words', async () => {
     const { key } = await createKey(platform.database.db, { name: 'reader', scopes: ['read'], projects: 'all' });
@@ -127,7 +127,7 @@ export const reviewFlows = (brokers?: () => Promise<readonly string[]>) => () =>
     await form().getByText('The key of this page lacks the scope').waitFor();
     await form().getByLabel('Label').fill('x');
     expect(await form().getByRole('button', { name: 'Annotate', exact: true }).isDisabled()).toBe(true);
-  }, 120_000);
+  });
 
   test.each(['light', 'dark'] as const)(
     'axe finds nothing serious in %s colours, and a narrow page does not overflow',
@@ -162,7 +162,6 @@ export const reviewFlows = (brokers?: () => Promise<readonly string[]>) => () =>
       expect(await hindrances(page)).toEqual([]);
       await picture(page, `trajectory-${scheme}-390`);
     },
-    120_000,
   );
 };
 

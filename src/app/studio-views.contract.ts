@@ -108,7 +108,7 @@ export const viewFlows = (brokers?: () => Promise<readonly string[]>) => () => {
     await drawn('rollout 0').getByText('drawn: <b>goal</b>, reads 3').waitFor();
     await drawn('rollout 1').getByText('drawn: <b>goal</b>, reads 30').waitFor();
     await narrow();
-  }, 120_000);
+  });
 
   test('a diff draws both sides where they part, and at any other place', async () => {
     await open(`/view/diff?a=${bad.rolloutId}&b=${good.rolloutId}`);
@@ -117,7 +117,7 @@ export const viewFlows = (brokers?: () => Promise<readonly string[]>) => () => {
     await page.getByRole('slider', { name: 'drawn at' }).press('Home');
     await drawn('rollout 0, start').getByText('at the start').waitFor();
     await narrow();
-  }, 120_000);
+  });
 
   test('a revision draws where the bad trajectory was given up, and both ends', async () => {
     await open(`/view/revision/${revisionId}`);
@@ -126,7 +126,7 @@ export const viewFlows = (brokers?: () => Promise<readonly string[]>) => () => {
     await drawn('the end of the bad trajectory').getByText('reads 3').waitFor();
     await drawn('the end of the good trajectory').getByText('reads 30').waitFor();
     await narrow();
-  }, 120_000);
+  });
 
   test('what could not be read of a page is named on it, once, and is gone from it when it is read again', async () => {
     let broken = true;
@@ -146,7 +146,7 @@ export const viewFlows = (brokers?: () => Promise<readonly string[]>) => () => {
     broken = false;
     await page.getByLabel('in order of').selectOption('OPENED_DESC');
     await until(async () => (await page.getByText('Not everything on this page could be read.').count()) === 0);
-  }, 120_000);
+  });
 
   test('a run shows the interval of its success in numbers; the marks of lengths and returns are one stop of the keyboard, arrows go through them, and Enter opens a trajectory', async () => {
     await open(`/view/run/${runId}`);
@@ -166,7 +166,7 @@ export const viewFlows = (brokers?: () => Promise<readonly string[]>) => () => {
     expect(await hindrances(page)).toEqual([]);
     await page.keyboard.press('Enter');
     await until(async () => new URL(page.url()).pathname === `/view/trajectory/${good.rolloutId}`);
-  }, 120_000);
+  });
 
   test('eight tabs of one browser follow the record by one stream, and the others go on when the tab that holds it is closed', async () => {
     await page.getByText('live', { exact: true }).waitFor(); // it holds the stream
@@ -195,7 +195,7 @@ export const viewFlows = (brokers?: () => Promise<readonly string[]>) => () => {
     await page.close();
     await everySees('a third run');
     expect(streams).toBe(1);
-  }, 180_000);
+  });
 
   test("a key of another project reads no renderer of the run, by no way, and one of the run's own does", async () => {
     const { db } = platform.database;
@@ -224,5 +224,5 @@ export const viewFlows = (brokers?: () => Promise<readonly string[]>) => () => {
         expect([answer.ok, text.includes('drawn: '), answer.ok === reads ? '' : text]).toEqual([reads, reads, '']);
       }
     }
-  }, 120_000);
+  });
 };

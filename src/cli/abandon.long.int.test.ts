@@ -40,4 +40,4 @@ test('espalier abandon ends the next batch of a policy once, and explains why ot
   }
   const ledger = await runEspalier(['ledger', '--policy', 'given up'], environmentOf(platform));
   expect(ledger).toMatchObject({ code: 0, stdout: expect.stringMatching(/abandoned +2\n/) });
-}, 120_000);
+});

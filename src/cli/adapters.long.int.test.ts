@@ -107,7 +107,7 @@ count = from_verifiers(
       await done(...collect, '--run', searched, '--search', 'mcts', '--iterations', '3', '--max-depth', '4');
       for (const run of [walked, searched])
         expect(await done('replay', 'environment', '--run', run)).toContain('equal: environment');
-    }, 300_000);
+    });
 
     test('an environment of verifiers is collected from, and parts of its rubric are rewards by themselves', async () => {
       const environment = await written('count', COUNT);
@@ -121,7 +121,7 @@ count = from_verifiers(
       expect(rewards).toContainEqual({ component: 'polite', value: 0.5 / 1.5 });
       expect(rewards).toContainEqual({ component: 'environment', value: 1 / 1.5 });
       expect(await done('replay', 'environment', '--run', run)).toContain('equal: environment');
-    }, 300_000);
+    });
 
     test('an environment whose observations are no text is refused before a run begins', async () => {
       const environment = await written(
@@ -131,6 +131,6 @@ count = from_verifiers(
       const { code, stderr } = await espalier('collect', '--environment', environment, '--policy', 'random', '--tasks', '1');
       expect(code).toBe(1);
       expect(stderr).toContain('which is no text: pass observe=lambda observation, env: TEXT');
-    }, 120_000);
+    });
   },
 );

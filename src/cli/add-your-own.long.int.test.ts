@@ -51,19 +51,15 @@ describe('one of each, from an empty folder', () => {
     );
   });
 
-  (found.kind === 'found' ? test : test.skip).each(runs)(
-    '$command prints what the page shows',
-    async ({ command, output }) => {
-      const { code, stdout, stderr } = await inShell(command);
-      expect({ command, code, stderr: code === 0 ? '' : stderr }).toEqual({ command, code: 0, stderr: '' });
-      expect(stdout).toMatch(patternOf(output));
-      // what the user installs from the registry is in the checkout
-      if (command.includes('npm install'))
-        for (const name of ['@modelcontextprotocol', 'zod'])
-          await symlink(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
-    },
-    120_000,
-  );
+  (found.kind === 'found' ? test : test.skip).each(runs)('$command prints what the page shows', async ({ command, output }) => {
+    const { code, stdout, stderr } = await inShell(command);
+    expect({ command, code, stderr: code === 0 ? '' : stderr }).toEqual({ command, code: 0, stderr: '' });
+    expect(stdout).toMatch(patternOf(output));
+    // what the user installs from the registry is in the checkout
+    if (command.includes('npm install'))
+      for (const name of ['@modelcontextprotocol', 'zod'])
+        await symlink(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
+  });
 });
 
 /** Runs a command in the folder, as a shell does, with the Python that has the packages. */

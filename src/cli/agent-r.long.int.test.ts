@@ -87,35 +87,31 @@ describe('search, revision, release and export from the command line', () => {
       () => ['--policy', `openai:crafter@${server.url}`, ...TIGHT],
       'self',
     ],
-  ])(
-    'one command each searches, revises, releases and exports with %s',
-    async (_, collecting, judge) => {
-      const { run, collected, revised, released, rows } = await sequence(collecting(), judge);
-      expect(collected).toMatchObject({ run, state: 'completed', trees: 3 });
-      expect(revised).toMatchObject({ run, state: 'completed', trees: 3 });
-      expect(revised.verified).toBeGreaterThan(0);
-      expect(released).toMatchObject({
-        kind: 'released',
-        dataset: { name: 'textcraft', version: 1, format: 'xtuner', runs: [run] },
-      });
-      const { counts } = released.dataset;
-      expect(rows('release')).toHaveLength(counts.lines);
-      expect(counts.good).toBeGreaterThan(0);
-      expect(counts.revisions).toBeGreaterThan(0);
-      for (const format of ROW_FORMATS) {
-        const written = rows(format);
-        expect(written.length).toBeGreaterThan(0);
-        const sources = written.map(({ metadata }) => metadata as { kind: string; state: string; run: string }); // `RowSource`
-        expect(new Set(sources.map(({ kind, state, run: from }) => `${kind} ${state} ${from}`))).toEqual(
-          new Set([`revision verified ${run}`]),
-        );
-      }
-      const examples = await platform.database.db.selectFrom('datasetExamples').selectAll().execute();
-      expect(examples).toHaveLength(counts.good + counts.revisions);
-      expect(await faults()).toEqual([]);
-    },
-    60_000,
-  );
+  ])('one command each searches, revises, releases and exports with %s', async (_, collecting, judge) => {
+    const { run, collected, revised, released, rows } = await sequence(collecting(), judge);
+    expect(collected).toMatchObject({ run, state: 'completed', trees: 3 });
+    expect(revised).toMatchObject({ run, state: 'completed', trees: 3 });
+    expect(revised.verified).toBeGreaterThan(0);
+    expect(released).toMatchObject({
+      kind: 'released',
+      dataset: { name: 'textcraft', version: 1, format: 'xtuner', runs: [run] },
+    });
+    const { counts } = released.dataset;
+    expect(rows('release')).toHaveLength(counts.lines);
+    expect(counts.good).toBeGreaterThan(0);
+    expect(counts.revisions).toBeGreaterThan(0);
+    for (const format of ROW_FORMATS) {
+      const written = rows(format);
+      expect(written.length).toBeGreaterThan(0);
+      const sources = written.map(({ metadata }) => metadata as { kind: string; state: string; run: string }); // `RowSource`
+      expect(new Set(sources.map(({ kind, state, run: from }) => `${kind} ${state} ${from}`))).toEqual(
+        new Set([`revision verified ${run}`]),
+      );
+    }
+    const examples = await platform.database.db.selectFrom('datasetExamples').selectAll().execute();
+    expect(examples).toHaveLength(counts.good + counts.revisions);
+    expect(await faults()).toEqual([]);
+  });
 });
 
 test('a collection whose model answers nonsense reports how many rollouts failed, and why', async () => {
@@ -123,4 +119,4 @@ test('a collection whose model answers nonsense reports how many rollouts failed
   const policy = JSON.stringify({ kind: 'openai', baseUrl: server.url, model: 'crafter', attempts: 1 });
   const printed = await espalier('collect', '--policy', policy, '--tasks', '1', '--rollouts', '2', '--concurrency', '1');
   expect(printed).toMatch(/completed: 2 rollouts, .*\n1 of 2 rollouts failed: .*choices/);
-}, 30_000);
+});

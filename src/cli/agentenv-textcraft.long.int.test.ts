@@ -33,7 +33,7 @@ beforeAll(async () => {
   await writeFile(join(stdout.trim(), 'agentenv_textcraft.pth'), `${resolve(folder, 'package')}\n`);
   model = await startOpenAiServer({ reply: ({ messages }, choice) => reply(messages, choice) });
   env = { ...environmentOf(platform), ESPALIER_WORLDS_PYTHON: python };
-}, 120_000);
+});
 afterAll(async () => {
   await killRunning();
   await model?.close();
@@ -66,7 +66,7 @@ describe("TextCraft by AgentGym's own classes, from the command line", () => {
       'completed: 2 rollouts, 8 steps, 2 succeeded',
     );
     expect(await done('replay', 'environment', '--run', id)).toContain('equal: environment');
-  }, 240_000);
+  });
 
   test('a search copies its episodes, and its revisions are executed', async () => {
     const id = '88888888-0000-4000-8000-000000000002';
@@ -74,10 +74,10 @@ describe("TextCraft by AgentGym's own classes, from the command line", () => {
     expect(await done('collect', ...how, ...policy(), ...search, '--run', id)).toMatch(/completed: .* [1-9]\d* succeeded/);
     expect(await done('replay', 'environment', '--run', id)).toContain('equal: environment');
     expect(await done('revise', '--run', id, '--judge', 'direct')).toContain('revised, completed: 1 of 1 trees');
-  }, 240_000);
+  });
 
   test('a policy that chooses from a list acts by the commands of the opening', async () => {
     const rollouts = ['--policy', 'random', '--rollouts', '2', '--max-steps', '4'];
     expect(await done('collect', ...how, ...rollouts)).toContain('completed: 2 rollouts, 8 steps');
-  }, 240_000);
+  });
 });

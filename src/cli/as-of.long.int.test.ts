@@ -18,7 +18,7 @@ beforeAll(async () => {
   platform = await openTestPlatform();
   env = environmentOf(platform);
   await done('collect', '--tasks', '1,45', '--policy', 'planner:0.5', '--seed', '3', ...SEARCH, '--run', run);
-}, 120_000);
+});
 afterAll(async () => {
   await killRunning();
   await platform.close();
@@ -64,7 +64,7 @@ describe('--as-of', () => {
     }
     expect(bytes('of-run-parquet')).toEqual(bytes('then-parquet'));
     expect(bytes('again.jsonl')).toEqual(bytes('then.jsonl'));
-  }, 240_000);
+  });
 
   test('--as-of draws a tree as it was at a time, and its search after its first simulations', async () => {
     const { rows } = await sql<{ tree: string; second: Date }>`
@@ -80,12 +80,12 @@ describe('--as-of', () => {
       /--simulation is at most \d+: so many the search of tree/,
     );
     await expect(done('tree', tree, '--as-of', '2020-01-01')).rejects.toThrow(`there was no tree ${tree} then`);
-  }, 120_000);
+  });
 
   test('--as-of shows the account of samples as it was, and refuses what is not a moment of the record', async () => {
     expect(await done('ledger', '--as-of', '2020-01-01')).toContain('no policy is trained yet');
     await expect(done('ledger', '--as-of', 'runs.0:1000000')).rejects.toThrow('the position lies beyond what is journalled');
     env = { ...env, ESPALIER_ASOF_LIMIT: '3' };
     await expect(done('ledger', '--as-of', '2100-01-01')).rejects.toThrow(/\d+ events would have to be folded and 3 are allowed/);
-  }, 120_000);
+  });
 });

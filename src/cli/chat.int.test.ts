@@ -58,7 +58,7 @@ test('one message is answered with the tools, shown without what a terminal woul
   expect(rollouts).toEqual([{ outcome: 'terminated', success: null }]); // a chat has no task that it could succeed in
   const again = await runEspalier(['replay', 'environment', '--run', RUN], env);
   expect([again.code, again.stdout]).toEqual([0, expect.stringMatching(/^equal: environment/)]);
-}, 120_000);
+});
 
 test('a message to an environment is the end of its opening, and the policy then acts alone to the end', async () => {
   const asked = ['chat', '--policy', 'planner', '--environment', 'textcraft', '--message', 'Take your time.', '--json'];
@@ -79,7 +79,7 @@ test('a message to an environment is the end of its opening, and the policy then
     .where('depth', '=', 0)
     .executeTakeFirstOrThrow();
   expect(root.observation).toBe(`${lines[0]?.observation}\n\nUser: Take your time.`);
-}, 120_000);
+});
 
 describe('what cannot be talked with', () => {
   const refusals: readonly (readonly [readonly string[], string])[] = [
@@ -93,22 +93,18 @@ describe('what cannot be talked with', () => {
     [['collect', '--policy', 'openai:m@http://127.0.0.1:9', '--environment', 'chat:tools=calculator'], 'use espalier chat'],
     [['replay', 'fork', '--from', 'last'], 'is a chat'],
   ];
-  test.each(refusals)(
-    '%j is refused with the remedy',
-    async (args, message) => {
-      const last = await platform.database.db
-        .selectFrom('steps')
-        .innerJoin('trees', 'trees.treeId', 'steps.treeId')
-        .select('stepId')
-        .where('trees.runId', '=', RUN)
-        .where('depth', '=', 1)
-        .executeTakeFirst();
-      const { code, stderr } = await runEspalier(
-        args.map((each) => (each === 'last' ? (last?.stepId ?? '') : each)),
-        env,
-      );
-      expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
-    },
-    60_000,
-  );
+  test.each(refusals)('%j is refused with the remedy', async (args, message) => {
+    const last = await platform.database.db
+      .selectFrom('steps')
+      .innerJoin('trees', 'trees.treeId', 'steps.treeId')
+      .select('stepId')
+      .where('trees.runId', '=', RUN)
+      .where('depth', '=', 1)
+      .executeTakeFirst();
+    const { code, stderr } = await runEspalier(
+      args.map((each) => (each === 'last' ? (last?.stepId ?? '') : each)),
+      env,
+    );
+    expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
+  });
 });

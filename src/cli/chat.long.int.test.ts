@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const chat = (...args: readonly string[]) => startProcess('src/cli/main.ts', ['chat', ...args], env, 'typed');
 const policy = () => ['--policy', `openai:stand-in@${server.url}`];
-const shown = (child: ChildProcess, text: string) => until(() => child.stdout().includes(text), 90_000);
+const shown = (child: ChildProcess, text: string) => until(() => child.stdout().includes(text));
 
 const textsOf = (runId: string) =>
   platform.database.db
@@ -53,7 +53,7 @@ test('a conversation that is killed while the person is asked goes on behind the
     { response: 'Reply 3.', observation: 'Bye.' },
     { response: 'Reply 5.', observation: '' },
   ]);
-}, 300_000);
+});
 
 test('a conversation that is reset is complete, and another one begins', async () => {
   const child = chat(...policy());
@@ -63,7 +63,7 @@ test('a conversation that is reset is complete, and another one begins', async (
   const runs = [...child.stdout().matchAll(/^run (\S+) completed: 1 steps$/gm)].map(([, run = '']) => run);
   expect(runs).toHaveLength(2);
   expect((await textsOf(runs[1] ?? ''))[0]).toEqual({ response: '', observation: 'Two.' });
-}, 300_000);
+});
 
 test('Ctrl-C leaves a run that goes on by the command that is named', async () => {
   const child = chat(...policy());
@@ -72,4 +72,4 @@ test('Ctrl-C leaves a run that goes on by the command that is named', async () =
   child.kill('SIGINT');
   expect(await child.ended).toBe(130);
   expect(child.stdout()).toMatch(/^go on with: espalier chat --resume [0-9a-f-]{36}$/m);
-}, 300_000);
+});

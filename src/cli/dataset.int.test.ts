@@ -19,7 +19,7 @@ beforeAll(async () => {
   const search = ['--search', 'mcts', '--iterations', '2', '--candidates', '3', '--max-depth', '6'];
   await done('collect', '--tasks', '1,45', '--policy', 'planner:0.5', '--seed', '3', ...search, '--run', runId);
   await done('revise', '--run', runId);
-}, 120_000);
+});
 afterAll(async () => {
   await killRunning();
   await platform.close();
@@ -75,7 +75,7 @@ describe('espalier dataset', () => {
     const listed: Released['dataset'][] = JSON.parse(await done('--json', 'dataset', 'list'));
     expect(listed.map(({ name, version }) => `${name}@${version}`)).toEqual(['killed@1', 'whole@1']);
     expect(await faults()).toEqual([]);
-  }, 120_000);
+  });
 
   test('a dataset is withdrawn by its name, and the same content is refused from then on', async () => {
     await release('stale', 'stale.jsonl');
@@ -86,7 +86,7 @@ describe('espalier dataset', () => {
     );
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(refused.stderr).toContain('was withdrawn: a leak');
-  }, 120_000);
+  });
 });
 
 describe('espalier export of mined examples', () => {
@@ -97,20 +97,16 @@ describe('espalier export of mined examples', () => {
       ['metadata', 'high_log', 'low_log', 'revise', 'revise_feedback', 'revise_log', 'task_description', 'task_num'],
     ],
     ['dpo', 'pairs', ['chosen', 'metadata', 'prompt', 'rejected']],
-  ])(
-    'a %s export of %s writes its rows',
-    async (format, data, keys) => {
-      const out = file(`${format}.jsonl`);
-      await done('export', '--format', format, '--data', data, '--run', runId, '--out', out);
-      const lines = readFileSync(out, 'utf8').trimEnd().split('\n');
-      expect(Object.keys(JSON.parse(lines.at(-1) ?? '')).sort()).toEqual([...keys].sort());
-      expect(JSON.parse(readFileSync(manifestPath(out), 'utf8'))).toMatchObject({
-        format: { kind: format },
-        counts: { lines: lines.length },
-      });
-    },
-    60_000,
-  );
+  ])('a %s export of %s writes its rows', async (format, data, keys) => {
+    const out = file(`${format}.jsonl`);
+    await done('export', '--format', format, '--data', data, '--run', runId, '--out', out);
+    const lines = readFileSync(out, 'utf8').trimEnd().split('\n');
+    expect(Object.keys(JSON.parse(lines.at(-1) ?? '')).sort()).toEqual([...keys].sort());
+    expect(JSON.parse(readFileSync(manifestPath(out), 'utf8'))).toMatchObject({
+      format: { kind: format },
+      counts: { lines: lines.length },
+    });
+  });
 
   test('data that a format cannot express is refused in one line, and no file is created', async () => {
     const { code, stderr } = await runEspalier(
@@ -122,7 +118,7 @@ describe('espalier export of mined examples', () => {
       'espalier: dpo compares a good with a bad trajectory; take the data pairs or revisions, not both',
     );
     expect(existsSync(file('never.jsonl'))).toBe(false);
-  }, 60_000);
+  });
 });
 
 test('espalier import reads a search tree of the published program, and pairs are mined from it', async () => {
@@ -142,7 +138,7 @@ test('espalier import reads a search tree of the published program, and pairs ar
     ['Thought: r\nAction: y', 'Thought: s\nAction: w'],
     ['Thought: p\nAction: x', 'Thought: q\nAction: z'],
   ]);
-}, 60_000);
+});
 
 test('an import of a file of others names, on stderr and in --json, what it does not keep, and one of events names nothing', async () => {
   const [chat, events] = [file('chat.json'), file('events.jsonl')];

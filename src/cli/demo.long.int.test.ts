@@ -47,7 +47,7 @@ test('the demo shows a search with visits and values and a verified revision, an
   const { db } = platform.database;
   expect(await db.selectFrom('anomalies').selectAll().execute()).toEqual([]);
   expect(await db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
-}, 120_000);
+});
 
 (found.kind === 'found' ? test : test.skip)(
   'the demo trains a tiny vision-language model on history images where a Python with torch is there',
@@ -61,5 +61,4 @@ test('the demo shows a search with visits and values and a verified revision, an
     const { db } = platform.database;
     expect(await db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
   },
-  300_000,
 );

@@ -40,7 +40,7 @@ const python = found.kind === 'found' ? found.python : '';
       await run('-m', 'espalier_rl', 'index-corpus', join(folder, 'corpus/world.jsonl'), ...made);
       const served = ['-m', 'espalier_rl', 'serve-index', join(folder, 'index'), '--port', '0', '--end-with-stdin'];
       server = await startPythonServer(python, served, 120_000);
-    }, 240_000);
+    });
     afterAll(async () => {
       await killRunning();
       await server?.close();
@@ -66,7 +66,7 @@ const python = found.kind === 'found' ? found.python : '';
       expect([collected.code, runId]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
       const again = await runEspalier(['replay', 'environment', '--run', runId], env);
       expect([again.code, again.stdout]).toEqual([0, expect.stringMatching(/^equal: environment/)]);
-    }, 120_000);
+    });
 
     test('its index is part of the fingerprint of the environment, and so are the words that are searched next to it', async () => {
       const fingerprints: string[] = [];
@@ -77,7 +77,7 @@ const python = found.kind === 'found' ? found.python : '';
       }
       expect(fingerprints[0]).toBe(fingerprints[1]);
       expect(new Set(fingerprints).size).toBe(2);
-    }, 120_000);
+    });
   },
 );
 

@@ -46,7 +46,7 @@ test('evaluate measures the test split, plots it, and continues past failures', 
   expect(table.code).toBe(0);
   expect(table.stdout).toContain(`run ${runId}: random version 0 on 5 tasks of textcraft (test), 15 episodes\n`);
   expect(table.stdout).toMatch(/^success +\d+\.\d% +\d+\.\d% – \d+\.\d%$/m);
-}, 60_000);
+});
 
 test('a policy that cannot be evaluated is refused in one line with the remedy', async () => {
   const refusals = [
@@ -61,7 +61,7 @@ test('a policy that cannot be evaluated is refused in one line with the remedy',
     const { code, stderr } = await runEspalier(['evaluate', ...args], env);
     expect([code, stderr]).toEqual([1, `espalier: ${line}\n`]);
   }
-}, 60_000);
+});
 
 test('self-train compares methods in a table and a plot', async () => {
   const plot = join(platform.home, 'methods.svg');
@@ -73,4 +73,4 @@ test('self-train compares methods in a table and a plot', async () => {
   const svg = await readFile(plot, 'utf8');
   expect(svg.match(/<polyline /g)).toHaveLength(4);
   expect(svg.match(/<circle /g)).toHaveLength(7);
-}, 60_000);
+});

@@ -63,7 +63,7 @@ test('the experiment of the guide runs by the commands of the guide, at a size o
   expect(await printed('experiment status ID', named)).toContain('10 of 10 stages completed');
   expect(await printed('experiment show ID', named)).toMatch(/^arm +seeds +success %/m);
   expect(await printed('experiment list', {})).toContain(id);
-}, 300_000);
+});
 
 test('the question of the guide is one that the schema answers', async () => {
   expect(validate(await createExecutableSchema(), parse(blockOf('graphql')))).toEqual([]);

@@ -62,7 +62,7 @@ describe('a run without any usable rollout', () => {
     const again = await runEspalier(['--json', 'collect', '--resume', run], env);
     expect([again.code, JSON.parse(again.stdout)]).toEqual([1, said]);
     expect(await countEvents(platform)).toBe(events);
-  }, 60_000);
+  });
 
   test('a search run in which no search takes a step ends as failed', async () => {
     nonsense(2);
@@ -126,7 +126,7 @@ test('an error of a server that hangs ends the command with how to go on, and th
   } finally {
     await world.close();
   }
-}, 60_000);
+});
 
 test('a training in which some rollouts failed shows their share with the reason, and completes', async () => {
   const world = await startWorld();
@@ -139,7 +139,7 @@ test('a training in which some rollouts failed shows their share with the reason
   } finally {
     await world.close();
   }
-}, 60_000);
+});
 
 /** A server of an environment, two steps an episode, that answers no step while it hangs, and fails those of a task. */
 async function startWorld() {
@@ -201,7 +201,7 @@ test('a run in which some rollouts failed ends as completed, and shows the share
     0,
     expect.stringMatching(/2 episodes[\s\S]*\n1 of 2 rollouts failed: .*choices/),
   ]);
-}, 60_000);
+});
 
 describe('a policy that cannot act in the environment', () => {
   test.each([

@@ -124,7 +124,7 @@ async function untilNobodyWorks(): Promise<void> {
       await sql<{ count: number }>`select count(*)::int as count from pg_stat_activity
         where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'`.execute(db())
     ).rows[0]?.count;
-  await until(async () => (await others()) === 0, 60_000);
+  await until(async () => (await others()) === 0);
 }
 
 async function bodies(): Promise<readonly unknown[]> {
@@ -167,7 +167,7 @@ describe.each([
     const { faults } = JSON.parse(verified.stdout) as { faults: readonly { what: string }[] };
     expect(faults.filter(({ what }) => what !== 'prompt')).toEqual([]); // those of the builder have no true digest
     expect((await sql`select * from projection_builds`.execute(db())).rows).toEqual([]);
-  }, 240_000);
+  });
 });
 
 const OF_COLLECTING: readonly KillPoint[] = [
@@ -207,4 +207,4 @@ test('blobs collect killed at one point after another deletes what nothing refer
   const verified = await runInProcess(['verify', '--json'], environmentOf(platform));
   const { faults } = JSON.parse(verified.stdout) as { faults: readonly { what: string }[] };
   expect(faults.filter(({ what }) => what === 'blob')).toEqual([]);
-}, 240_000);
+});

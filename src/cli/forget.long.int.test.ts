@@ -50,5 +50,5 @@ describe('espalier forget', () => {
       1,
       expect.stringContaining('the payload of 4 of the 4 trajectories is forgotten'),
     ]);
-  }, 240_000);
+  });
 });

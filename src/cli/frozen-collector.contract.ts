@@ -16,7 +16,7 @@ export function describeFrozenCollector(open: () => Promise<Platform & { readonl
     platform = await open();
     projector = startProcess('workers/project.ts', [], environmentOf(platform));
     await projector.saying(/"projecting"/);
-  }, 120_000);
+  });
   afterAll(async () => {
     await killRunning();
     await platform.close();

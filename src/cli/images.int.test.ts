@@ -39,7 +39,7 @@ test('two processes and two runs that show the same histories record each segmen
     .where('runId', '=', runs[1] as string)
     .execute();
   expect(drawn.flatMap(({ missed }) => missed)).toEqual([]); // the second process took them from the shared folder
-}, 60_000);
+});
 
 describe('espalier compression-sweep', () => {
   test('the sweep counts a text run as if its histories were images, and an image run the same way', async () => {
@@ -52,7 +52,7 @@ describe('espalier compression-sweep', () => {
     expect(inText.map(({ factor }) => factor)).toEqual([1, 1.2, 2, 5]);
     expect(shown.map(({ tokens }) => tokens)).toEqual(inText.map(({ tokens }) => tokens));
     for (const [i, row] of inText.entries()) if (i > 0) expect(row.tokens).toBeLessThan((inText[i - 1] as typeof row).tokens);
-  }, 60_000);
+  });
 });
 
 describe('espalier render', () => {

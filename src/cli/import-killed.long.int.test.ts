@@ -98,6 +98,5 @@ describe('an import that is killed', () => {
       expect(new Set(taken.map(({ response }) => response)).size).toBe(steps);
       expect(await db().selectFrom('quarantine').selectAll().execute()).toEqual([]);
     },
-    300_000,
   );
 });

@@ -38,11 +38,11 @@ test('espalier index --actions builds the index of actions once, builds one agai
   expect((await indexed('--drop-actions')).dropped).toEqual(['steps_action']);
   expect((await indexed('--drop-actions')).dropped).toEqual([]);
   expect(await isValid()).toBeNull();
-}, 120_000);
+});
 
 test('an index that is to be built and dropped at once is refused, with what to give', async () => {
   expect(await indexed('--actions', '--drop-actions')).toEqual([
     1,
     'espalier: --actions builds what --drop-actions drops; give one of them\n',
   ]);
-}, 60_000);
+});

@@ -61,4 +61,4 @@ test('ledger shows an account whose lines add up, and fails when a batch names s
   const nobody = await runEspalier(['ledger', '--policy', 'nobody'], environmentOf(platform));
   expect(nobody).toMatchObject({ code: 1, stdout: '' });
   expect(nobody.stderr).toContain('nobody trains a policy nobody');
-}, 60_000);
+});

@@ -106,7 +106,7 @@ test('a tool and a reward of one’s own work as the guide describes: collected,
   const scored = await runEspalier(['score', '--run', runId, '--scorer', 'answer-f1'], env);
   expect(scored.stdout).toContain(`answer-f1@1 on 3 trees of run ${runId}`);
   expect(scored.stdout).toContain('6 rewards assigned, 0 revised, 0 already in force');
-}, 120_000);
+});
 
 describe('faulty tools', () => {
   const environment = () =>
@@ -134,7 +134,7 @@ describe('faulty tools', () => {
     expect(end?.outcome).toBe('terminated');
     expect(end?.reason).toContain('it gave NaN, which is no finite number');
     expect(await db.selectFrom('quarantine').select('reason').execute()).toEqual([]);
-  }, 120_000);
+  });
 
   test('calls with broken JSON, wrong arguments or an unknown tool are recorded, and the episode continues', async () => {
     const { code, runId, summary } = await collect(await saying(MALFORMED), environment(), '1', '1');
@@ -149,5 +149,5 @@ describe('faulty tools', () => {
       .where('runId', '=', runId)
       .execute();
     expect(end).toMatchObject({ outcome: 'terminated', steps: 3, reason: expect.stringContaining('final_answer') });
-  }, 120_000);
+  });
 });

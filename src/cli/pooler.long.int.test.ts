@@ -34,7 +34,7 @@ async function done(...args: string[]): Promise<string> {
 
 test('everything runs through a pooler in transaction mode: collect, train, export, replay, rebuild, as-of and verify next to a server', async () => {
   const up = startProcess('src/cli/main.ts', ['up'], env);
-  await until(() => up.stdout().includes('http://'), 60_000);
+  await until(() => up.stdout().includes('http://'));
   const run = newId();
   const collecting = ['collect', '--tasks', '0,40,7', '--rollouts', '3', '--policy', 'planner:0.4', '--max-steps', '12'];
   await done(...collecting, '--run', run);

@@ -67,16 +67,12 @@ withWorlds("AgentGym's protocol, answered in place of its own servers", () => {
   test.each([
     ['babyai', 'babyai'],
     ['sciworld', 'scienceworld'],
-  ] as const)(
-    'episodes of %s come out as on the server of AgentGym that was recorded',
-    async (server, name) => {
-      const { episodes, unknown } = readTranscript(server);
-      const played = episodes.map(({ alias, actions }) => ({ alias, next: again(actions) }));
-      const session = await playSession(server, await serveAgentGym(name), played, unknown.alias);
-      expect(JSON.parse(JSON.stringify(session))).toEqual({ episodes, unknown });
-    },
-    300_000,
-  );
+  ] as const)('episodes of %s come out as on the server of AgentGym that was recorded', async (server, name) => {
+    const { episodes, unknown } = readTranscript(server);
+    const played = episodes.map(({ alias, actions }) => ({ alias, next: again(actions) }));
+    const session = await playSession(server, await serveAgentGym(name), played, unknown.alias);
+    expect(JSON.parse(JSON.stringify(session))).toEqual({ episodes, unknown });
+  });
 });
 
 withWorlds('ScienceWorld, in the simulator of its package', () => {
@@ -85,12 +81,12 @@ withWorlds('ScienceWorld, in the simulator of its package', () => {
   test('rollouts are collected from it, and everything that was executed comes out equal again', async () => {
     const said = await collectAndReplay(environment, '--policy', 'random', '--tasks', '1', '--rollouts', '2', '--max-steps', '3');
     expect(said).toContain('completed: 2 rollouts');
-  }, 300_000);
+  });
 
   test('a search copies its episodes, and everything that was executed comes out equal again', async () => {
     const how = ['--search', 'mcts', '--policy', 'random', '--iterations', '2', '--candidates', '2', '--max-depth', '3'];
     await collectAndReplay(environment, ...how, '--tasks', '1');
-  }, 300_000);
+  });
 
   test('a client of AgentGym collects from it unchanged', async () => {
     const url = await serveAgentGym('scienceworld', 'hints=none');
@@ -98,29 +94,25 @@ withWorlds('ScienceWorld, in the simulator of its package', () => {
     const how = ['--policy', `openai:stand-in@${model.url}`, '--tasks', '1', '--rollouts', '1', '--max-steps', '2'];
     expect(await collectAndReplay(`agentgym:sciworld@${url}#30`, ...how)).toContain('completed: 1 rollouts, 2 steps');
     await model.close();
-  }, 300_000);
+  });
 
   test("a policy that chooses from a list is given one where answers hold none, here and over AgentGym's protocol", async () => {
     const how = ['--policy', 'random', '--tasks', '1', '--rollouts', '1', '--max-steps', '3'];
     const url = await serveAgentGym('scienceworld', 'hints=none');
     for (const silent of [`${environment};hints=none`, `agentgym:sciworld@${url}#30`])
       expect(await collectAndReplay(silent, ...how)).toMatch(/completed: 1 rollouts, [1-3] steps/); // some acts are fatal
-  }, 300_000);
+  });
 
   test.each<[string, readonly string[], string]>([
     ['an unknown kind of experiment', ['--environment', 'scienceworld:kinds=cook'], "ScienceWorld has no experiment 'cook'"],
     ['an unknown simplification', ['--environment', 'scienceworld:simplifications=cheat'], "no simplification 'cheat'"],
     ['an unknown task', ['--environment', environment, '--task', 'find-plant/300'], 'find-plant/300'],
     ['more tasks than there are', ['--environment', environment, '--tasks', '999999'], '300'],
-  ])(
-    '%s is refused by name',
-    async (_what, args, message) => {
-      const { code, stderr } = await espalier('collect', '--policy', 'random', ...args);
-      expect(code).toBe(1);
-      expect(stderr).toContain(message);
-    },
-    120_000,
-  );
+  ])('%s is refused by name', async (_what, args, message) => {
+    const { code, stderr } = await espalier('collect', '--policy', 'random', ...args);
+    expect(code).toBe(1);
+    expect(stderr).toContain(message);
+  });
 });
 
 withWorlds('ALFWorld, in games that are made from what its packages hold', () => {
@@ -183,15 +175,11 @@ withWorlds('ALFWorld, in games that are made from what its packages hold', () =>
   test.each<[string, string, string]>([
     ['an unknown kind of task', 'alfworld:kinds=pick', "ALFWorld has no kind of task 'pick'"],
     ['a folder without games', 'alfworld:folder=python/tests', 'python/tests holds no games'],
-  ])(
-    '%s is refused by name',
-    async (_what, environment, message) => {
-      const { code, stderr } = await espalier('collect', '--policy', 'random', '--environment', environment);
-      expect(code).toBe(1);
-      expect(stderr).toContain(message);
-    },
-    120_000,
-  );
+  ])('%s is refused by name', async (_what, environment, message) => {
+    const { code, stderr } = await espalier('collect', '--policy', 'random', '--environment', environment);
+    expect(code).toBe(1);
+    expect(stderr).toContain(message);
+  });
 });
 
 withWorlds('BabyAI, in the grids of minigrid', () => {
@@ -200,22 +188,22 @@ withWorlds('BabyAI, in the grids of minigrid', () => {
   test('rollouts are collected from it, and everything that was executed comes out equal again', async () => {
     const how = ['--policy', 'random', '--tasks', '4', '--rollouts', '2', '--max-steps', '10'];
     expect(await collectAndReplay(environment, ...how)).toContain('completed: 8 rollouts');
-  }, 300_000);
+  });
 
   test('a search copies its episodes, and everything that was executed comes out equal again', async () => {
     const how = ['--search', 'mcts', '--policy', 'random', '--iterations', '4', '--candidates', '3', '--max-depth', '6'];
     await collectAndReplay(environment, ...how, '--tasks', '2');
-  }, 300_000);
+  });
 
   test('a client of AgentGym collects from it unchanged', async () => {
     const url = await serveAgentGym('babyai');
     const how = ['--policy', 'random', '--tasks', '2', '--rollouts', '1', '--max-steps', '4'];
     expect(await collectAndReplay(`agentgym:babyai@${url}#9,53`, ...how)).toContain('completed: 2 rollouts');
-  }, 300_000);
+  });
 
   test('an unknown level is refused by name', async () => {
     const { code, stderr } = await espalier('collect', '--policy', 'random', '--environment', 'babyai:levels=Fly');
     expect(code).toBe(1);
     expect(stderr).toContain("BabyAI has no level 'Fly'");
-  }, 120_000);
+  });
 });

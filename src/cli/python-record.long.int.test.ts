@@ -79,7 +79,7 @@ describe('a program that records by the Python client', () => {
       '{ runs { nodes { name outcome totals { trees closedTrees rollouts terminated successes steps meanReturn } } } }';
     const totals = { trees: 2, closedTrees: 2, rollouts: 16, terminated: 16, successes: 16, steps: 16, meanReturn: 1 };
     expect(await ask(asked)).toEqual({ runs: { nodes: [{ name: 'guesser', outcome: 'completed', totals }] } });
-  }, 240_000);
+  });
 
   test('a step of megabytes is on record whole, whether in a text, a picture or tokens, and so is what is recorded behind it', async () => {
     await startServer();
@@ -112,7 +112,7 @@ with er.connect().run("long", policy="q@1", wait_s=120) as run:
       { ...none, response: 'behind' },
     ];
     expect(await ask(asked)).toEqual({ runs: { nodes: [{ outcome: 'completed', trees: { nodes: [{ steps }] } }] } });
-  }, 240_000);
+  });
 
   test('what the client takes the server takes: odd values of every argument are refused by the client with field and remedy, or are on record', async () => {
     await startServer();
@@ -160,7 +160,7 @@ os._exit(0)`);
     );
     const responses = ['before', ...Array.from({ length: last + 1 }, (_, i) => `after ${i}`)];
     for (const response of responses) expect(steps.split(`"response":"${response}"`)).toHaveLength(2);
-  }, 240_000);
+  });
 
   test('a server that is away for a minute is waited for: the program goes on without an exception, and each step is on record once', async () => {
     const server = await startServer();
@@ -221,5 +221,5 @@ run.close()`;
     );
     for (const line of lines) expect(steps.split(`"response":"${line}"`)).toHaveLength(2);
     expect(steps).toContain('"outcome":"completed","totals":{"terminated":300}');
-  }, 280_000);
+  });
 });

@@ -62,7 +62,7 @@ test('a rebuild killed midway resumes, takes over, swaps back and is retired', a
     ) for update`.execute(holding);
   const first = rebuild();
   try {
-    await until(async () => (await folded()) > 0 && (await status()).builds[0]?.progress?.done > 0, 20_000);
+    await until(async () => (await folded()) > 0 && (await status()).builds[0]?.progress?.done > 0);
     first.kill('SIGKILL');
     expect(await first.ended).toBe('SIGKILL');
   } catch (error) {
@@ -122,7 +122,7 @@ test('a swap back that is killed midway leaves the version to swap back to', asy
   try {
     const killed = rebuild('--back');
     const recorded = () => db.selectFrom('projectionBuilds').select('toldAt').executeTakeFirst();
-    await until(async () => (await recorded())?.toldAt != null, 20_000);
+    await until(async () => (await recorded())?.toldAt != null);
     killed.kill('SIGKILL');
     expect(await killed.ended).toBe('SIGKILL');
   } finally {

@@ -52,4 +52,4 @@ test('what is older than its project keeps it is forgotten, the rest is kept, an
   });
   expect(await espalier('retention', 'set', '--keep')).toBe('default: payload is kept\n');
   expect(await espalier('retention', 'set')).toContain('say by one of --days and --keep');
-}, 240_000);
+});

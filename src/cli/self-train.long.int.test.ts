@@ -75,7 +75,7 @@ describe('espalier self-train', () => {
     expect(await distinctEvents(killed)).toEqual(await distinctEvents(calm));
     for (const table of ['anomalies', 'quarantine'] as const)
       expect(await killed.database.db.selectFrom(table).selectAll().execute()).toEqual([]);
-  }, 180_000);
+  });
 });
 
 /** Waits until a point of the work is reached, then kills the process; returns how it ended. */

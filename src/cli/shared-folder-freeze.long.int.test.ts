@@ -73,4 +73,4 @@ test(`three collections, two servers and a training share one folder, and none f
   const { runs } = JSON.parse(stdout) as { runs: { name: string; state: string }[] }; // as the command prints it
   for (const { name, state } of runs.filter((run) => ['a', 'b', 'c'].includes(run.name)))
     if (!wasEnded(name)) expect([drawn, name, state]).toEqual([drawn, name, 'completed']);
-}, 300_000);
+});

@@ -64,7 +64,7 @@ const python = found.kind === 'found' ? found.python : '';
         code: 1,
         stderr: expect.stringContaining('there is no sink "plotter"; choose'),
       });
-    }, 300_000);
+    });
 
     test.each(['tensorboard', 'trackio', 'wandb'])(
       'a run that goes on while its sink to %s is killed has every rollout once there, with its return and its link',
@@ -101,7 +101,6 @@ const python = found.kind === 'found' ? found.python : '';
         expect(found.links).toHaveLength(returns.length);
         expect(`${found.links?.[0]}`).toMatch(new RegExp(`^${server.url}/view/trajectory/[0-9a-f-]{36}$`));
       },
-      300_000,
     );
 
     test('a sink waits for an MLflow server that is away, ends with a reason when it is stopped, and posts once it is there', async () => {
@@ -151,7 +150,7 @@ const python = found.kind === 'found' ? found.python : '';
       } finally {
         if (mlflow.pid !== undefined) process.kill(-mlflow.pid, 'SIGKILL');
       }
-    }, 300_000);
+    });
 
     const appended = new Map<EventBuilder, number>();
     async function appendNew(builder: EventBuilder): Promise<void> {

@@ -46,4 +46,4 @@ test('the tables of the command line show one success rate: that of what is fini
   const metrics = JSON.parse(await read('--json', 'published-metrics', run));
   expect(metrics).toContainEqual({ name: 'episode/success_rate', value: 0.25, count: 4 });
   expect(String(await successByDepth(platform.database.db, run))).toMatch(/ 4 +25% /);
-}, 120_000);
+});

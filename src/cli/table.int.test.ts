@@ -100,6 +100,5 @@ print(json.dumps({
         types: { rollout_id: 'string', return: 'double', success: 'bool', finished_at: 'timestamp[us, tz=UTC]' },
       });
     },
-    180_000,
   );
 });

@@ -35,7 +35,7 @@ const SMALL = [
       await run(python, ['-m', 'espalier_rl.trainer.tiny', '--out', model], {
         env: { ...process.env, PYTHONPATH: PYTHON_PACKAGE },
       });
-    }, 120_000);
+    });
     afterAll(async () => {
       await killRunning();
       await platform.close();
@@ -69,7 +69,7 @@ const SMALL = [
       }
       const { rows } = await platform.database.pool.query('select count(*)::int as events from events');
       expect(rows).toEqual([{ events: 0 }]);
-    }, 300_000);
+    });
 
     test('a training whose Python processes and then itself are killed goes on to the last version, every sample trained once', async () => {
       const first = train();
@@ -107,16 +107,12 @@ const SMALL = [
     test.each([
       ['live:tiny', UPDATES],
       ['live:tiny@1', 1],
-    ])(
-      'evaluate measures %s by version %i',
-      async (policy, version) => {
-        const asked = ['--tasks', '1', '--max-steps', '2', '--prompt', 'text'];
-        const { code, stdout, stderr } = await runEspalier(['--json', 'evaluate', '--policy', policy, ...asked], env);
-        expect([code, stderr]).toEqual([0, expect.not.stringContaining('espalier:')]);
-        expect(JSON.parse(stdout)).toMatchObject({ policy: { policyId: 'tiny', version }, episodes: 1 });
-      },
-      200_000,
-    );
+    ])('evaluate measures %s by version %i', async (policy, version) => {
+      const asked = ['--tasks', '1', '--max-steps', '2', '--prompt', 'text'];
+      const { code, stdout, stderr } = await runEspalier(['--json', 'evaluate', '--policy', policy, ...asked], env);
+      expect([code, stderr]).toEqual([0, expect.not.stringContaining('espalier:')]);
+      expect(JSON.parse(stdout)).toMatchObject({ policy: { policyId: 'tiny', version }, episodes: 1 });
+    });
 
     test('the greedy rollouts that ReMax compares with are collected by the version of their group', async () => {
       const { code, stdout } = await runEspalier(

@@ -93,7 +93,7 @@ function testVisionTraining(open: () => Promise<Home>, pythons: { readonly torch
     env = { ...environmentOf(platform), ESPALIER_PYTHON: pythons.torch };
     model = join(platform.home, 'tiny-vision');
     await writeTinyVision(pythons.torch, model);
-  }, 300_000);
+  });
   afterAll(async () => {
     await killRunning();
     await server?.close();
@@ -113,7 +113,7 @@ function testVisionTraining(open: () => Promise<Home>, pythons: { readonly torch
     const again = startProcess('src/cli/main.ts', [...command, '--resume'], env);
     const first = await serverOf(again, []);
     const recorded = await countEvents(platform);
-    await until(async () => (await countEvents(platform)) > recorded + 12, 120_000); // more than groups open with: it answers
+    await until(async () => (await countEvents(platform)) > recorded + 12); // more than groups open with: it answers
     process.kill(first, 'SIGKILL');
     await serverOf(again, [first]);
     expect([await again.ended, again.stderr()]).toEqual([0, expect.not.stringContaining('espalier:')]);
@@ -127,7 +127,7 @@ function testVisionTraining(open: () => Promise<Home>, pythons: { readonly torch
     const { code, stdout, stderr } = await runInProcess(['--json', 'evaluate', '--policy', 'live:sees', ...asked], env);
     expect([code, stderr]).toEqual([0, expect.not.stringContaining('espalier:')]);
     expect(JSON.parse(stdout)).toMatchObject({ policy: { policyId: 'sees', version: 3 }, episodes: 2 });
-  }, 300_000);
+  });
 
   test('every row that verl, OpenAI and TRL read from the exports holds the prompt that was shown, pictures byte for byte', async () => {
     const { db } = platform.database;
@@ -181,7 +181,7 @@ async function serverOf({ pid }: ChildProcess, others: readonly number[]): Promi
     const servers = lines.filter(([, parent, ...args]) => Number(parent) === pid && args.includes('espalier_rl.trainer.serve'));
     found = servers.map(([id]) => Number(id)).find((id) => !others.includes(id));
     return found !== undefined;
-  }, 180_000);
+  });
   return found ?? 0;
 }
 

@@ -87,7 +87,7 @@ export const pageFlows = (brokers?: () => Promise<readonly string[]>) => () => {
     expect(await hindrances(page)).toEqual([]);
     expect(wrong).toEqual([]);
     await page.context().close();
-  }, 120_000);
+  });
 
   test('the tree is drawn, and a node is described', async () => {
     const { page, wrong } = await opened(`/view/tree/${ids.tree}`);
@@ -98,7 +98,7 @@ export const pageFlows = (brokers?: () => Promise<readonly string[]>) => () => {
     expect(await hindrances(page)).toEqual([]);
     expect(wrong).toEqual([]);
     await page.context().close();
-  }, 120_000);
+  });
 
   test('two trajectories are compared from where they part', async () => {
     const { page, wrong } = await opened(`/view/group/${ids.tree}`);
@@ -106,7 +106,7 @@ export const pageFlows = (brokers?: () => Promise<readonly string[]>) => () => {
     await page.getByText('They part at step 2: another action was taken.').waitFor();
     expect(wrong).toEqual([]);
     await page.context().close();
-  }, 120_000);
+  });
 
   test('a file that was exported is shown without its installation, and large texts within the limits', async () => {
     const exported = join(platform.home, 'exported.jsonl');
@@ -132,12 +132,12 @@ export const pageFlows = (brokers?: () => Promise<readonly string[]>) => () => {
     await page.goto(`file://${file}#/view/trajectory/00000000-0000-4000-8000-000000000000`);
     await page.getByText('This is not in the page').first().waitFor();
     await page.context().close();
-  }, 120_000);
+  });
 
   test('an id that names nothing, and a file that is there, are refused', async () => {
     const unknown = await espalier('view', '00000000-0000-4000-8000-000000000000', '--out', join(platform.home, 'none.html'));
     expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('no run, tree or rollout has the id')]);
     const again = await espalier('view', ids.tree, '--out', file);
     expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('is already there')]);
-  }, 120_000);
+  });
 };

@@ -3,7 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createKey } from '../postgres/keys.ts';
-import { eventually, openTestApi, sendRaw, type TestApi } from './http-testing.ts';
+import { until } from '../testing/until.ts';
+import { openTestApi, sendRaw, type TestApi } from './http-testing.ts';
 
 let api: TestApi;
 beforeAll(async () => {
@@ -43,12 +44,12 @@ describe('connections beyond the limit', () => {
     const { url } = await api.serve({ connections: 2, api: { graphql: (_, res) => res.end('taken') } });
     const body = await opened(url, half);
     const resting = await opened(url, whole);
-    await eventually(async () => resting.received().includes('200 OK'));
+    await until(async () => resting.received().includes('200 OK'));
     const answered = resting.received();
     const third = await opened(url, whole);
     expect(await resting.closed).toBe(answered);
     body.socket.write('   ');
-    await eventually(async () => body.received().startsWith('HTTP/1.1 200'));
+    await until(async () => body.received().startsWith('HTTP/1.1 200'));
     for (const { socket } of [body, third]) socket.destroy();
   });
 
@@ -56,10 +57,10 @@ describe('connections beyond the limit', () => {
     const asked: ServerResponse[] = [];
     const { url } = await api.serve({ connections: 1, api: { graphql: (_, res) => void asked.push(res) } });
     const inFlight = await opened(url, `${half}   `);
-    await eventually(async () => asked.length === 1);
+    await until(async () => asked.length === 1);
     expect(await (await opened(url)).closed).toMatch(/^HTTP\/1.1 503/);
     asked[0]?.end('done');
-    await eventually(async () => inFlight.received().endsWith('done'));
+    await until(async () => inFlight.received().endsWith('done'));
     inFlight.socket.destroy();
   });
 
@@ -69,7 +70,7 @@ describe('connections beyond the limit', () => {
     const unread = await opened(url);
     unread.socket.pause();
     unread.socket.write(`${half}   `);
-    await eventually(async () =>
+    await until(async () =>
       (await sendRaw(whole.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'), url)).startsWith('HTTP/1.1 200'),
     );
     unread.socket.destroy();
@@ -82,7 +83,7 @@ describe('connections beyond the limit', () => {
     const own = [await opened(url), await opened(url), await opened(url)];
     expect(await own[0]?.closed).toMatch(/^HTTP\/1.1 503 .*"code":"unavailable"/s);
     other.socket.write(whole);
-    await eventually(async () => other.received().startsWith('HTTP/1.1 200'));
+    await until(async () => other.received().startsWith('HTTP/1.1 200'));
     for (const { socket } of [other, ...own]) socket.destroy();
   });
 });

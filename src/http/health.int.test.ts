@@ -31,7 +31,7 @@ test('an installation without records is not ready while nobody would project th
   });
   const projector = await runProjections({ log: platform.log, database: platform.database });
   try {
-    await until(async () => (await look()).ready, 60_000);
+    await until(async () => (await look()).ready);
   } finally {
     await projector.close();
   }

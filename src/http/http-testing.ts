@@ -145,12 +145,3 @@ export async function sendRaw(text: string, url: string): Promise<string> {
   await once(socket, 'close');
   return received;
 }
-
-/** Waits until something holds. @throws Error when it does not within 5 s. */
-export async function eventually(condition: () => Promise<boolean>): Promise<void> {
-  const until = Date.now() + 60_000;
-  while (!(await condition())) {
-    if (Date.now() > until) throw new Error('it did not come about within 60 s');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

@@ -6,7 +6,8 @@ import { createKey, listKeys, revokeKey, SCOPES, type Scope } from '../postgres/
 import { projections } from '../projections/registry.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
-import { eventually, openTestApi, sendRaw, type TestApi } from './http-testing.ts';
+import { until } from '../testing/until.ts';
+import { openTestApi, sendRaw, type TestApi } from './http-testing.ts';
 import { BindRefused, ListenFailed } from './server.ts';
 
 let api: TestApi;
@@ -310,8 +311,8 @@ describe('slow and leaving clients', () => {
   test('a slow body that holds the memory of the others is ended with 408', async () => {
     const { url } = await api.serve({ limits: { ingestBytes: 1_000 } });
     const slow = raw(`${eventsHead(990)}${' '.repeat(980)}`, url);
-    await eventually(async () => (await api.post(' '.repeat(100), {}, url)).status === 429);
-    await eventually(async () => (await api.post('[]'.padEnd(100), {}, url)).status === 200);
+    await until(async () => (await api.post(' '.repeat(100), {}, url)).status === 429);
+    await until(async () => (await api.post('[]'.padEnd(100), {}, url)).status === 200);
     expect(await slow).toMatch(/^HTTP\/1.1 408 .*"code":"too-slow"/s);
   });
 
@@ -326,8 +327,8 @@ describe('slow and leaving clients', () => {
     const halves = Array.from({ length: 100 }, () => raw(head, url));
     expect(await post('{}')).toBe(200);
     const slow = Array.from({ length: 64 }, () => raw(head + ' '.repeat(1_048_575), url));
-    await eventually(async () => (await post(' '.repeat(1_000))) === 429);
-    await eventually(async () => (await post(' '.repeat(1_000))) === 200);
+    await until(async () => (await post(' '.repeat(1_000))) === 429);
+    await until(async () => (await post(' '.repeat(1_000))) === 200);
     expect(await Promise.race(slow)).toMatch(/^HTTP\/1.1 408 .*"code":"too-slow"/s);
     await server.close();
     await Promise.all([...halves, ...slow]);
@@ -382,7 +383,7 @@ describe('close', () => {
     const server = await api.serve({ api: { graphql: () => undefined }, timeouts: { closeMs: 50 } });
     const never = fetch(`${server.url}/graphql`);
     const failed = expect(never).rejects.toThrow();
-    await eventually(async () => (await fetch(`${server.url}/healthz`)).ok);
+    await until(async () => (await fetch(`${server.url}/healthz`)).ok);
     await server.close();
     await failed;
   });

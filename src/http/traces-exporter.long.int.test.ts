@@ -47,5 +47,5 @@ const agents = await agentsForTests();
       await proxy.close();
       await model.close();
     }
-  }, 120_000);
+  });
 });

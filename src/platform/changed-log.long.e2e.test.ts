@@ -17,7 +17,6 @@ import { killRunning, runEspalier, startProcess } from '../testing/worker-proces
 import type { Platform } from './open-platform.ts';
 import { openRecordedLog } from './open-recorded-log.ts';
 
-const WITHIN_MS = 10_000;
 const [FIRST, SECOND, THIRD] = ['1', '2', '3'].map((n) => `${n.repeat(8)}-1111-4111-8111-111111111111`) as [
   string,
   string,
@@ -33,7 +32,7 @@ describeWithKafka('a log on Kafka that changed', () => {
     ({ brokers } = await kafkaForTests());
     platform = await openTestPlatform(brokers);
     env = environmentOf(platform);
-  }, 60_000);
+  });
   afterEach(async () => {
     await platform.close();
   });
@@ -51,12 +50,11 @@ describeWithKafka('a log on Kafka that changed', () => {
   const collect = (run: string) =>
     done('collect', '--run', run, '--tasks', '12', '--rollouts', '2', '--policy', 'planner:0.5', '--seed', '3');
 
-  /** Starts a worker; returns how it ended and what it said, which must not take long. */
+  /** Starts a worker; returns how it ended and what it said. */
   async function worker(name: string) {
-    const began = performance.now();
     const child = startProcess(`workers/${name}.ts`, [], env);
     const code = await child.ended;
-    return { code, said: child.stderr(), ms: performance.now() - began };
+    return { code, said: child.stderr() };
   }
 
   test('partitions that are added change nothing, and serve new streams after they were adopted', async () => {
@@ -88,32 +86,29 @@ describeWithKafka('a log on Kafka that changed', () => {
     expect(await partitionsOf(FIRST)).toEqual(before);
     expect(await done('verify')).toMatch(/^intact/);
     expect(await done('replay', 'projections')).toMatch(/equal/);
-  }, 240_000);
+  });
 
-  test('a topic that lost records is refused by every worker and command within ten seconds, and verify names the loss', async () => {
+  test('a topic that lost records is refused by every worker and command, and verify names the loss', async () => {
     await collect(FIRST);
     const gone = await deleteHalf(brokers, topicOf('trees'));
     expect(gone).toBeGreaterThan(10);
     const refusal = /the log is not as it was recorded: trees\.\d no longer holds the records from 0 to \d+.*restore the topics/;
     for (const name of ['project', 'api', 'batch', 'relay']) {
-      const { code, said, ms } = await worker(name);
+      const { code, said } = await worker(name);
       expect([name, code]).toEqual([name, 1]);
       expect(said).toMatch(refusal);
-      expect(ms).toBeLessThan(WITHIN_MS);
     }
     for (const args of [['replay', 'projections'], ['rebuild', 'journal'], ['collect', '--resume', FIRST], ['up']]) {
-      const began = performance.now();
       const { code, said } = await espalier(...args);
       expect([args[0], code]).toEqual([args[0], 1]);
       expect(said).toMatch(refusal);
-      expect(performance.now() - began).toBeLessThan(WITHIN_MS);
     }
     const verified = await espalier('verify');
     expect(verified.code).toBe(1);
     expect(verified.said).toMatch(/1 faults in \d+ events.*\nlog missing: trees\.\d no longer holds the records from 0/);
     expect((await espalier('status')).said).toMatch(refusal);
     await done('export', '--format', 'jsonl', '--out', `${platform.home}/kept.jsonl`);
-  }, 240_000);
+  });
 
   test('a topic that was made again is refused: empty, by its end; filled since, by the times of its records', async () => {
     const builder = new EventBuilder('made again');
@@ -142,5 +137,5 @@ describeWithKafka('a log on Kafka that changed', () => {
     } finally {
       await bare.close();
     }
-  }, 120_000);
+  });
 });

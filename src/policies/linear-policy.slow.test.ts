@@ -67,18 +67,6 @@ describe('linear softmax', () => {
     }
     expect(pick(logProbs, 1 - 2 ** -53)).toBe(2);
   });
-
-  test('the policy scores 30 candidates in under a millisecond', () => {
-    const many = Array.from({ length: 30 }, (_, i) => `craft ${i} oak planks using ${i} oak logs, 2 iron ingot`);
-    const weights = drawnWeights(1);
-    let best = Number.POSITIVE_INFINITY; // the best of many rounds: a busy machine may slow some of them, not all
-    for (let round = 0; round < 300; round++) {
-      const start = performance.now();
-      candidateLogProbs(weights, request, many, 1);
-      best = Math.min(best, performance.now() - start);
-    }
-    expect(best).toBeLessThan(1);
-  });
 });
 
 describe('linear policy', () => {

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { type CuttableProxy, startCuttableProxy } from '../testing/cuttable-proxy.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { until } from '../testing/until.ts';
 import { countNotices, type Listening, listen, type Notice } from './notices.ts';
 import { connect } from './pool.ts';
 
@@ -126,12 +127,4 @@ async function listeners(): Promise<number> {
   );
   await client.end();
   return rows[0]?.n ?? Number.NaN;
-}
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + 10_000;
-  while (!(await condition())) {
-    if (Date.now() > end) throw new Error('waited 10 s without success');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }

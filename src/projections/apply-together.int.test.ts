@@ -54,7 +54,7 @@ test('slices of several partitions that are folded together lead to the rows of 
     }),
     { numRuns: 2 },
   );
-}, 300_000);
+});
 
 /** Two trees in two partitions, whose first halves are folded. */
 async function halves(): Promise<{ readonly partitions: readonly Partition[]; readonly second: readonly Slice[] }> {

@@ -24,7 +24,7 @@ export function describeLateCommit(open: () => Promise<Platform>, replace?: (pla
   beforeAll(async () => {
     platform = await open();
     other = await openPlatform({ ...platform.config, kafkaSessionMs: 6_000 }, 'frozen');
-  }, 120_000);
+  });
   afterAll(async () => {
     await other.close();
     await platform.close();
@@ -82,7 +82,7 @@ export function describeLateCommit(open: () => Promise<Platform>, replace?: (pla
       await replace?.(platform);
       const second = await runProjections({ log: platform.log, database: platform.database });
       try {
-        await until(async () => isProjected(platform.database.db, await platform.log.ends(TOPICS)), 90_000);
+        await until(async () => isProjected(platform.database.db, await platform.log.ends(TOPICS)));
         const folded = await readModels(platform.database.db, ['updated_at']);
         wake();
         await first.close(); // behind what it was at

@@ -49,7 +49,7 @@ describe('read models', () => {
       }),
       { numRuns: 2 },
     );
-  }, 300_000);
+  });
 
   test('a tree whose root is a step of another tree leads to the same rows in any batches', async () => {
     const builder = new EventBuilder('root elsewhere');

@@ -14,7 +14,7 @@ export function describeTakenRuns(open: () => Promise<TestApi>, late: 'refused' 
   beforeAll(async () => {
     api = await open();
     await api.project();
-  }, 120_000);
+  });
   afterAll(() => api.close());
 
   async function take(runId: string, headers: Record<string, string> = {}) {

@@ -44,20 +44,3 @@ describe('listedIn', () => {
     );
   });
 });
-
-const MANY = 1_000_000;
-test.each([
-  ['quotes that never end in a bracket', `What you can do now: [${"'".repeat(1_000)}`],
-  ['items without end', `What you can do now: [${"'a'\n".repeat(50_000)}`],
-  ['lists that are none', 'What you can do now: ['.repeat(50_000)],
-  ['empty lines', '\n'.repeat(MANY)],
-  ['tags that never close', '<action>'.repeat(MANY / 8)],
-  ['blanks behind a name', `\nAction:${' '.repeat(1_900)}\nx`.repeat(500)],
-  ['goals without a text', 'Goal:\n'.repeat(MANY / 8)],
-])('%s are read in linear time', (_name, text) => {
-  const began = performance.now();
-  actionOf(text);
-  goalOf(text);
-  listedIn(text);
-  expect(performance.now() - began).toBeLessThan(2_000); // by patterns: minutes
-});

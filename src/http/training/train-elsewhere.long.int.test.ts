@@ -42,7 +42,7 @@ const MEMBERS = 4;
       platform = await openTestPlatform();
       server = await runAll(platform, SILENT);
       model = await serveModel({ python, folder, checkpoint: 'first', name: 'talker' });
-    }, 300_000);
+    });
     afterAll(async () => {
       await model?.close();
       await server?.close();

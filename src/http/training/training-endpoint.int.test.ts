@@ -364,7 +364,7 @@ const python = spawnSync('python3', ['--version']).status === 0;
       [2, 1],
       [3, 2],
     ]);
-  }, 60_000);
+  });
 });
 
 async function runTrainer(...args: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {

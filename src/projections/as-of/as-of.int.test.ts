@@ -64,7 +64,7 @@ describe('read models as of a position', () => {
       }),
       { numRuns: 2 },
     );
-  }, 180_000);
+  });
 
   test('the read models as of any offsets are the fold of the events below them, for every type of event', async () => {
     const log = testLog();
@@ -80,7 +80,7 @@ describe('read models as of a position', () => {
       }),
       { numRuns: 2 },
     );
-  }, 120_000);
+  });
 
   test('a released event is included from the place of its release on, also where an earlier snapshot was kept', async () => {
     const { log, later } = await givenReleased();

@@ -22,21 +22,17 @@ const found = await pythonForTests();
       const python = found.kind === 'found' ? found.python : '';
       backend = await openTorchBackend({ python, model, folder, critic: true, device: 'cpu' }, new AbortController().signal);
       first = await backend.initial(5);
-    }, 200_000);
+    });
     afterAll(async () => {
       await backend?.close();
       await rm(folder, { recursive: true, force: true });
     });
     const rows = rowsOf((chosen) => ({ ids: [97 + chosen, 33, 99], logProbs: [-5.5, -5.4, -5.6] }));
 
-    test.each(EVERY_COMPUTATION)(
-      '%s makes a version',
-      async (_, settings) => {
-        const updated = await train(backend, first, rows, settings);
-        expectTrained(settings, first, updated);
-        expect(updated.metrics.tokens).toBe(settings.objective.kind === 'behaviour-cloning' ? 6 : 12);
-      },
-      60_000,
-    );
+    test.each(EVERY_COMPUTATION)('%s makes a version', async (_, settings) => {
+      const updated = await train(backend, first, rows, settings);
+      expectTrained(settings, first, updated);
+      expect(updated.metrics.tokens).toBe(settings.objective.kind === 'behaviour-cloning' ? 6 : 12);
+    });
   },
 );

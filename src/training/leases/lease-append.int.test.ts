@@ -118,14 +118,13 @@ test('an append that waits longer than a call may is left to the relay, and the 
 
 test('a call waits for the log once, whether it appends by itself or the relay does it', async () => {
   await given('waits once');
-  const flushed: number[] = [];
-  const relay = { flush: () => new Promise<void>(() => flushed.push(performance.now())) }; // its log never answers
+  let flushed = 0;
+  const relay = { flush: () => new Promise<void>(() => flushed++) }; // its log never answers
   await serviceOf().registerPolicy(policyOf('waits once'));
   const appends = await holdAppends(platform, 0);
   const answer = await serviceOf({ relayWaitMs: 2_000, relay }).lease(claim('waits once'));
   expect(answer).toMatchObject({ kind: 'leased' });
-  expect(flushed).toHaveLength(1);
-  expect(performance.now() - (flushed[0] ?? 0)).toBeLessThan(1_000); // the whole time went by before
+  expect(flushed).toBe(1);
   await appends.release();
 });
 

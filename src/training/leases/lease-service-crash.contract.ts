@@ -32,5 +32,5 @@ export function leaseServiceCrashContract(
     const anomalies = await db.selectFrom('anomalies').select('kind').distinct().execute();
     expect(anomalies.filter(({ kind }) => kind !== 'duplicate')).toEqual([]);
     expect((await pool.query('select * from outbox where relayed_at is null')).rows).toEqual([]);
-  }, 120_000);
+  });
 }

@@ -70,10 +70,10 @@ test('pictures of an environment are shown to the model behind their texts, reco
     ],
     metadata: { images: [{ id: dot.id }, { id: noise.id }] },
   });
-}, 120_000);
+});
 
 test('what is no picture ends the run with its place and the reason', async () => {
   const asked = ['--policy', `openai:stand-in@${server.url}`, '--environment', world.environment, '--task', 'broken'];
   const { code, stderr } = await runEspalier(['collect', ...asked], env);
   expect([code, stderr]).toEqual([1, expect.stringContaining('picture 1 is neither a PNG nor a JPEG: it begins with 474946')]);
-}, 60_000);
+});

@@ -43,7 +43,7 @@ export function describeOneCollector(open: () => Promise<Platform>, late: 'refus
     projector = await runProjections({ log: platform.log, database: platform.database });
     let calls = 0; // a model that samples: never the same text again
     model = await startOpenAiServer({ reply: () => `Thought: ${++calls}.\nAction: inventory` });
-  }, 120_000);
+  });
   afterEach(async () => {
     await Promise.allSettled(frozen);
   });
@@ -153,7 +153,7 @@ export function describeOneCollector(open: () => Promise<Platform>, late: 'refus
             throw error;
           },
         );
-      }, 60_000);
+      });
       await settle();
       const { db } = platform.database;
       const recorded = () =>

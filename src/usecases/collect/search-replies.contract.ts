@@ -59,7 +59,7 @@ export function describeSearchReplies(open: () => Promise<Platform>, every: numb
         return REPLIES[(choice + (calls.get(prompt) ?? 1) - 1) % REPLIES.length] ?? '';
       },
     });
-  }, 120_000);
+  });
   afterAll(async () => {
     await model.close();
     await projector.close();
@@ -198,7 +198,7 @@ export function describeSearchReplies(open: () => Promise<Platform>, every: numb
       await expectFamiliesByTheRules(runId);
     }
     expect(lostReplies).toBeGreaterThan(0);
-  }, 300_000);
+  });
 
   test('a search continues a record without stored replies, and adds no child that repeats an existing one', async () => {
     const kills = [3, 4, 5, 6].map((at): Kill => ({ at, when: 'within' }));
@@ -214,7 +214,7 @@ export function describeSearchReplies(open: () => Promise<Platform>, every: numb
       await expectFamiliesByTheRules(runId);
     }
     expect(inside).toBeGreaterThan(1);
-  }, 120_000);
+  });
 }
 
 /** Returns what precedes the second child of an expansion; all drafts where there is none. */

@@ -97,7 +97,7 @@ describe('evaluateInto', () => {
       startProcess('src/cli/main.ts', ['--json', 'evaluate', ...flags, '--run', runId], environmentOf(platform));
     const before = await countEvents(platform);
     const victim = start();
-    await until(async () => (await countEvents(platform)) > before + 20, 20_000);
+    await until(async () => (await countEvents(platform)) > before + 20);
     victim.kill('SIGKILL');
     await victim.ended;
     await settle(platform);
@@ -161,7 +161,7 @@ describe('evaluateInto', () => {
     const progress = ({ steps }: { readonly steps: number }) => steps >= 25 && stopping.abort();
     expect((await evaluate(platform, { ...collection, signal: stopping.signal, progress })).result).toBeNull();
     expect(await found({ ...collection, mode: 'resume' })).toEqual(undisturbed);
-  }, 30_000);
+  });
 
   test('an evaluation repeats what was executed, not its own reading of the replies', async () => {
     const { db } = platform.database;
@@ -199,7 +199,7 @@ describe('evaluateInto', () => {
       taken.map(({ alias, depth, action, observation }) => `${alias} ${depth} ${action} ${observation}`).sort();
     expect(gist(again)).toEqual(gist(before));
     expect(before.some(({ response }) => response.includes('<action>'))).toBe(true);
-  }, 30_000);
+  });
 
   test('an evaluation closes a task as failed when its first steps are answered differently, counts it and measures the others', async () => {
     const local = await openTextCraft();
@@ -242,7 +242,7 @@ describe('evaluateInto', () => {
     } finally {
       for (const each of [agent, idle, server, local]) await each.close();
     }
-  }, 60_000);
+  });
 
   test('an evaluation refuses a plan of another kind', async () => {
     const { evaluation: _, ...collecting } = plan;

@@ -66,7 +66,7 @@ test('what a record in the clear, a sealed one or a waiting one refers to stays,
   expect(await Promise.all([...kept, young].map((name) => platform.blobs.has(name)))).toEqual([true, true, true, true]);
   expect(await Promise.all([forgotten ?? '', orphan].map((name) => platform.blobs.has(name)))).toEqual([false, false]);
   expect((await verifyRecord(platform, { files: [], signal })).faults.filter(({ what }) => what === 'blob')).toEqual([]);
-}, 120_000);
+});
 
 test('blobs that nobody referred to stay when they are put again for records that are appended meanwhile', async () => {
   const runs = Array.from({ length: 12 }, (_, i) => secretRun(`run ${i}`, `some longer text ${i}`));
@@ -77,4 +77,4 @@ test('blobs that nobody referred to stay when they are put again for records tha
   expect(new Set(names).size).toBe(12);
   expect(await Promise.all(names.map((name) => platform.blobs.has(name)))).toEqual(names.map(() => true));
   expect((await verifyRecord(platform, { files: [], signal })).faults.filter(({ what }) => what === 'blob')).toEqual([]);
-}, 120_000);
+});

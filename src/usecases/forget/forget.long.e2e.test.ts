@@ -47,8 +47,8 @@ describeWithKafka('over Kafka', () => {
         },
       });
       try {
-        await until(() => lying.some((record) => record.includes('PayloadForgotten')), 60_000);
-        await until(() => lying.length > mine.events.length + other.events.length, 60_000);
+        await until(() => lying.some((record) => record.includes('PayloadForgotten')));
+        await until(() => lying.length > mine.events.length + other.events.length);
       } finally {
         await reader.close();
       }
@@ -58,5 +58,5 @@ describeWithKafka('over Kafka', () => {
       await projector.close();
       await platform.close();
     }
-  }, 240_000);
+  });
 });

@@ -47,7 +47,7 @@ beforeAll(async () => {
   const trees = await db.selectFrom('trees').select(['treeId', 'alias']).where('runId', '=', runId).orderBy('alias').execute();
   [gone = trees[0] as never, kept = trees[1] as never] = trees; // the two that were planned
   await forgetAll({ kind: 'trees', ids: [gone.treeId] });
-}, 120_000);
+});
 afterAll(killRunning);
 
 async function forgetAll(asked: Parameters<typeof planForgetting>[1]): Promise<void> {
@@ -213,4 +213,4 @@ test('`status` and `tree` say which run and which tree are forgotten', async () 
     digest: expect.any(String),
     forgotten: false,
   });
-}, 120_000);
+});

@@ -214,4 +214,4 @@ test('live, rebuild, as-of, rewards-at and subscriber agree, whatever came early
     { numRuns: 8, endOnFailure: true },
   );
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0);
-}, 300_000);
+});

@@ -59,7 +59,7 @@ const runs = new Map<string, string>();
 beforeAll(async () => {
   server = await startOpenAiServer({ reply: (request) => scripts.get(request.model)?.(actionOf(request)) ?? '' });
   for (const [name, tree] of Object.entries(trees)) runs.set(name, await imported(name, { 77: tree }));
-}, 60_000);
+});
 afterAll(async () => {
   await server.close();
 });

@@ -38,7 +38,7 @@ export function describeFrozenSelfTraining(open: () => Promise<Platform>): void 
   beforeAll(async () => {
     platform = await open();
     projector = await runProjections({ log: platform.log, database: platform.database });
-  }, 120_000);
+  });
   afterAll(async () => {
     await projector.close();
     await platform.close();
@@ -59,7 +59,7 @@ export function describeFrozenSelfTraining(open: () => Promise<Platform>): void 
           throw error;
         });
         return results.length > 0;
-      }, 90_000);
+      });
       expect(results.map(({ iteration }) => iteration)).toEqual([0, 1]);
       await settle(platform);
       const before = await modelsOf();

@@ -129,7 +129,7 @@ describe('selfTrain', () => {
         expect(mined.find(({ revisionId }) => revisionId === revision)?.judge).toMatch(judges[method]);
       }
     }
-  }, 120_000);
+  });
 
   test('a self-training stopped midway and resumed reaches the weights and results of an undisturbed one, and repeats nothing', async () => {
     const method: Method = 'agent-r';
@@ -152,7 +152,7 @@ describe('selfTrain', () => {
     await settle(platform);
     expect(await platform.database.db.selectFrom('anomalies').select(['kind', 'detail']).execute()).toEqual([]);
     expect(await platform.database.db.selectFrom('quarantine').select(['reason']).execute()).toEqual([]);
-  }, 120_000);
+  });
 
   test('an external trainer trains on the release in its format; a result is requested once, and a failed one can be repeated', async () => {
     const { home } = platform.config;
@@ -183,7 +183,7 @@ describe('selfTrain', () => {
     expect(asked.map((line) => line.slice(0, 1))).toEqual(['1', '2']);
     expect(asked[1]).toContain(`${first?.trained?.weights}.espw`);
     expect(await asking('exit 9')).toEqual(results);
-  }, 120_000);
+  });
 
   test('a release whose file is lost is written again with the same bytes, and a changed file is not trained on', async () => {
     const { selfTrainId } = training();
@@ -198,7 +198,7 @@ describe('selfTrain', () => {
     expect(await readDatasetsOfName(platform.database.db, name)).toHaveLength(1);
     await writeFile(path, bytes.toString('utf8').replace('"weight":1', '"weight":0'));
     await expect(selfTrain(platform, training({ selfTrainId, plan: small }))).rejects.toThrow('is not what was released');
-  }, 120_000);
+  });
 
   test('impossible thresholds, an untrainable policy, an unfit judge, and another plan under the same id are refused', async () => {
     await expect(selfTrain(platform, training({ plan: { ...plan, alphas: [50] } }))).rejects.toThrow('alpha is 50');
@@ -215,5 +215,5 @@ describe('selfTrain', () => {
     await expect(selfTrain(platform, training({ selfTrainId, plan: { ...tiny, maxSteps: 9 } }))).rejects.toThrow(
       'was begun with another plan',
     );
-  }, 120_000);
+  });
 });

@@ -54,7 +54,7 @@ test('a training whose batch is abandoned collects for the same version again, a
   const { report } = await replayTraining(platform, { policyId: plan.policyId, from: 0, to: null, signal });
   expect(report).toMatchObject({ outcome: 'equal', compared: 4 });
   expect(await verifyRecord(platform, { files: [], signal })).toMatchObject({ faulty: 0 });
-}, 120_000);
+});
 
 /** Collects and plans without a trainer until the first batch is there. */
 async function planFirstBatch(plan: TrainPlan): Promise<string> {

@@ -27,7 +27,7 @@ test('two concurrent batchers plan each arriving sample once, and stop on reques
       });
       appended = builder.events.length;
       await platform.log.append(records);
-      await until(async () => (await platform.database.db.selectFrom('batches').select('ordinal').execute()).length > i, 60_000);
+      await until(async () => (await platform.database.db.selectFrom('batches').select('ordinal').execute()).length > i);
     }
     const rows = await platform.database.db.selectFrom('batches').select(['ordinal', 'samples']).orderBy('ordinal').execute();
     expect(rows).toEqual([0, 1, 2, 3, 4, 5].map((ordinal) => ({ ordinal, samples: 2 })));
@@ -38,4 +38,4 @@ test('two concurrent batchers plan each arriving sample once, and stop on reques
     await projector.close();
     await platform.close();
   }
-}, 90_000);
+});

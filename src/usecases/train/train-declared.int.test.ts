@@ -52,7 +52,7 @@ test('compression is paid in the K-th version of a training alone, without a wor
     { version: 1, images: expect.any(Number), paid: expect.any(Number) },
   ]);
   expect(rows[1]?.paid).toBeGreaterThan(0);
-}, 120_000);
+});
 
 test('batches of a trainer elsewhere are collected by what acts for it, each step by its newest acknowledged version', async () => {
   const plan = planOf('elsewhere', { backend: 'external', weights: sha256Hex('first') }, { by: 'linear' });
@@ -68,7 +68,7 @@ test('batches of a trainer elsewhere are collected by what acts for it, each ste
     { policy: 'elsewhere', version: 0 },
     { policy: 'elsewhere', version: 1 },
   ]);
-}, 120_000);
+});
 
 /** Leases batches and acknowledges versions, as a program elsewhere does. */
 async function trainElsewhere(policyId: string, updates: number): Promise<void> {

@@ -95,7 +95,7 @@ const trainer = trainerPlan.parse({
       const [ledger] = await readLedgers(platform.database.db, [policyId]);
       const samples = UPDATES * GROUPS * MEMBERS;
       expect(ledger).toMatchObject({ produced: samples, trained: samples, difference: 0 });
-    }, 300_000);
+    });
 
     async function declare(): Promise<Uint8Array> {
       const { log, blobs, config } = platform;

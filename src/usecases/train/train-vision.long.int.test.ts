@@ -67,7 +67,7 @@ const inImages: PromptPlan = {
           entropyCoefficient: 0.01, // random bytes earn nothing: what moves the weights is the entropy
         },
       }) as typeof trainer; // of the backend that it names
-    }, 120_000);
+    });
     afterAll(async () => {
       await projector.close();
       await platform.close();

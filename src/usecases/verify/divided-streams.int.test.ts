@@ -32,7 +32,7 @@ beforeAll(async () => {
     await appendRecorded(platform.log, events);
     await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });
   }
-}, 60_000);
+});
 afterAll(async () => {
   await projecting.close();
   await platform.close();
@@ -74,4 +74,4 @@ test('the journal holds every event of many divided streams, however concurrentl
   expect(new Set(rows.map((row) => row.event_id))).toEqual(new Set(many.events.map(({ id }) => id)));
   const { rows: states } = await database.pool.query("select name, reason from projections where state <> 'running'");
   expect(states).toEqual([]);
-}, 60_000);
+});

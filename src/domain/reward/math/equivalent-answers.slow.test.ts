@@ -165,5 +165,5 @@ describe('the exact computation', () => {
       '100!!',
     ])
       for (const gold of ['1', `1${huge}`]) expect(equivalentAnswers(huge, gold)).toBe(false);
-  }, 60_000);
+  });
 });

@@ -56,7 +56,7 @@ test('a search shows at each node the pictures of the way to it, and what was ex
   expect(shown[0]).toEqual([dot.part]);
   for (const way of [noise, red]) expect(shown).toContainEqual([dot.part, way.part]);
   expect(await espalier('replay', 'environment', '--run', OWN)).toMatch(/^equal: environment/);
-}, 180_000);
+});
 
 test('a revision of a search keeps the pictures of both trajectories in a format that has a place for them', async () => {
   await espalier('revise', '--run', OWN, '--judge', 'direct', '--no-verify');
@@ -75,7 +75,7 @@ test('a revision of a search keeps the pictures of both trajectories in a format
     1,
     expect.stringContaining('shows pictures, which rows of agent-r have no place for'),
   ]);
-}, 180_000);
+});
 
 test('a search by the published rules sends the pictures behind the texts of its own prompt', async () => {
   const start = server.requests.length;
@@ -83,7 +83,7 @@ test('a search by the published rules sends the pictures behind the texts of its
   const { dot, noise } = world;
   expect(shownSince(start)).toContainEqual([dot.part, noise.part]);
   expect(await espalier('replay', 'environment', '--run', PUBLISHED)).toMatch(/^equal: environment/);
-}, 180_000);
+});
 
 test('a fork behind a step with a picture is refused where the environment shows another one on the way', async () => {
   const { stepId } = await platform.database.db
@@ -98,4 +98,4 @@ test('a fork behind a step with a picture is refused where the environment shows
   expect(await espalier(...fork)).toContain('equal: fork');
   const other = await runEspalier(fork, { ...env, PAINTED: 'other' });
   expect([other.code, other.stdout]).toEqual([1, expect.stringContaining(`[picture ${world.red.id}]`)]);
-}, 180_000);
+});

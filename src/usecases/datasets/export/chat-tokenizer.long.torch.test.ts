@@ -24,28 +24,24 @@ const message = fc.record({
   content: fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom('', '<|im_end|>', ' a\n\n b ', 'é🌳', '<|im_start|>user')),
 });
 
-(found.kind === 'found' ? test : test.skip)(
-  'random chats have the ids that transformers makes of them',
-  async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'espalier-tokenizer-'));
-    try {
-      const tokenizer = await openChatTokenizer(await writeTinyTokenizer(folder));
-      const chats = fc.sample(fc.array(message, { minLength: 1, maxLength: 5 }), { numRuns: 200, seed: 7 });
-      await writeFile(join(folder, 'chats.json'), JSON.stringify(chats));
-      const python = found.kind === 'found' ? found.python : '';
-      const { stdout } = await promisify(execFile)(python, ['-c', PROGRAM, folder, join(folder, 'chats.json')], {
-        maxBuffer: 2 ** 26,
-      });
-      const ours = chats.map((chat) =>
-        tokenizer.prompt(
-          chat.map(({ role, content }) => ({ role, parts: [{ kind: 'text' as const, text: content }] })),
-          'a chat',
-        ),
-      );
-      expect(ours).toEqual(JSON.parse(stdout.trim().split('\n').at(-1) ?? ''));
-    } finally {
-      await rm(folder, { recursive: true });
-    }
-  },
-  200_000,
-);
+(found.kind === 'found' ? test : test.skip)('random chats have the ids that transformers makes of them', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'espalier-tokenizer-'));
+  try {
+    const tokenizer = await openChatTokenizer(await writeTinyTokenizer(folder));
+    const chats = fc.sample(fc.array(message, { minLength: 1, maxLength: 5 }), { numRuns: 200, seed: 7 });
+    await writeFile(join(folder, 'chats.json'), JSON.stringify(chats));
+    const python = found.kind === 'found' ? found.python : '';
+    const { stdout } = await promisify(execFile)(python, ['-c', PROGRAM, folder, join(folder, 'chats.json')], {
+      maxBuffer: 2 ** 26,
+    });
+    const ours = chats.map((chat) =>
+      tokenizer.prompt(
+        chat.map(({ role, content }) => ({ role, parts: [{ kind: 'text' as const, text: content }] })),
+        'a chat',
+      ),
+    );
+    expect(ours).toEqual(JSON.parse(stdout.trim().split('\n').at(-1) ?? ''));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});

@@ -171,4 +171,4 @@ test('every export during the fold of a growing log writes what it counts', asyn
     await writing;
     await runner.close();
   }
-}, 120_000);
+});

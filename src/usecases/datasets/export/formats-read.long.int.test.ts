@@ -38,7 +38,7 @@ const signal = new AbortController().signal;
       folder = await mkdtemp(join(tmpdir(), 'espalier-readers-'));
       await run('-m', 'tests_consumers.tiny_model', join(folder, 'model'));
       tokenizer = await openChatTokenizer(join(folder, 'model'));
-    }, 300_000);
+    });
     afterAll(() => rm(folder, { recursive: true, force: true }));
 
     test('every reader trains the tokens that the record says and no other, or the export counts what a form cannot say', async () => {

@@ -150,7 +150,7 @@ describe('rows of several steps', () => {
       }),
       { numRuns: 2 },
     );
-  }, 120_000);
+  });
 });
 
 describe('texts without ids', () => {

@@ -176,7 +176,7 @@ test('any order of events and releases restores a record with its trees, rewards
     }),
     { numRuns: 2, endOnFailure: true },
   );
-}, 120_000);
+});
 
 function swapped(events: readonly Envelope[], swaps: readonly (readonly [number, number])[]): Envelope[] {
   const order = [...events];

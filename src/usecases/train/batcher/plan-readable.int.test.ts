@@ -116,7 +116,7 @@ test('every planned sample can be read and trained on, and no readable one is re
     ),
     { numRuns: 3 },
   );
-}, 120_000);
+});
 
 test('a rollout whose end contradicts its path is rejected with the reason, and the batches after it are planned', async () => {
   const builder = new EventBuilder('one');

@@ -5,7 +5,7 @@ import { encode, parseEnvelope } from '../events/codec.ts';
 import { type Envelope, type Stamp, stampOf } from '../events/envelope.ts';
 import { freeFormFields, pathIn } from '../events/free-form.ts';
 import type { BlobRef } from '../events/schemas/values.ts';
-import { LOOK_DEPTH, wellFormed } from '../events/well-formed.ts';
+import { wellFormed } from '../events/well-formed.ts';
 import type { LogRecord } from '../log/event-log.ts';
 
 /** A record with the event that it encodes. */
@@ -22,10 +22,10 @@ const REPAIRS_LISTED = 1_000; // as the envelope's schema lets in; what is beyon
 const PATH_LIMIT = 500; // characters, likewise
 
 /**
- * Makes events ready for the log: stamped with who appends them (whatever they said of it before), text made well-formed (the
- * event lists where), payloads over 64 KiB put into the blob store (free-form JSON stays whole), the result checked against its
- * schema once more. Blobs are durable before the events that name them are appended. @param stamp `as-stamped` for events that
- * an appender of this program has stamped itself, perhaps for several projects.
+ * Makes events ready for the log: stamped with who appends them (whatever they said of it before), checked against their schema,
+ * text made well-formed (the event lists where), payloads over 64 KiB put into the blob store (free-form JSON stays whole). Blobs
+ * are durable before the events that name them are appended. @param stamp `as-stamped` for events that an appender of this program
+ * has stamped itself, perhaps for several projects.
  * @throws EventRefused for an event that does not fit its schema.
  */
 export async function prepareEvents(
@@ -34,24 +34,20 @@ export async function prepareEvents(
   stamp: Stamp | 'as-stamped',
 ): Promise<readonly PreparedRecord[]> {
   const records: PreparedRecord[] = [];
-  for (const event of events) records.push(await prepare(event, blobs, stamp === 'as-stamped' ? stampOf(event) : stamp));
+  for (const event of events) {
+    const { principal, project } = stamp === 'as-stamped' ? stampOf(event) : stamp;
+    records.push(await prepareParsed(parsed({ ...event, principal, project }), blobs));
+  }
   return records;
 }
 
-/**
- * Makes an event ready that `parseEnvelope` returned, as `prepareEvents` does; its schema is looked at once more only where its
- * data change on the way.
- */
-export function prepareParsed(event: Envelope, blobs: BlobStore, stamp: Stamp): PreparedRecord | Promise<PreparedRecord> {
-  const clean = !holdsLong(event.data, 0) && wellFormed(event.data).repaired.length === 0;
-  return clean ? recordOf(stamped(event, stamp)) : prepare(event, blobs, stamp);
-}
-
-/** Stamps an event with its fields in the order in which the schema has them, which is that of the bytes on record. */
-function stamped(event: Envelope, stamp: Stamp): Envelope {
-  const { id, schemaVersion, stream, sequence, occurredAt, correlationId, causationId, producer } = event;
-  const before = { id, schemaVersion, stream, sequence, occurredAt, correlationId, causationId, producer, ...stamp };
-  return { ...before, ...event, ...stamp } as Envelope;
+/** Makes a stamped event ready that `parseEnvelope` returned. @throws EventRefused where its repaired data do not fit its schema. */
+export async function prepareParsed(event: Envelope, blobs: BlobStore): Promise<PreparedRecord> {
+  const value = encode(event);
+  // Only an escape can stand for a character that no store keeps, and only a long record can hold a long text.
+  if (value.byteLength <= INLINE_LIMIT && !value.includes('\\u')) return recordOf(event, value);
+  const ready = await repairAndOffload(event, blobs);
+  return recordOf(ready, encode(ready));
 }
 
 export class EventRefused extends Error {
@@ -63,37 +59,24 @@ export class EventRefused extends Error {
   }
 }
 
-async function prepare(event: Envelope, blobs: BlobStore, stamp: Stamp): Promise<PreparedRecord> {
-  const repair = wellFormed(event.data);
-  const { value } = repair;
-  const data = holdsLong(value, 0) ? await offload(value, { blobs, kept: freeFormFields(event.type) }, '', 0) : value;
-  const paths = [...(event.repaired ?? []), ...repair.repaired.map((path) => `data.${path}`)].slice(0, REPAIRS_LISTED);
-  // A copy takes two microseconds, a twentieth of an append: one that the appender wrote is ready as it is.
-  const ready =
-    data === event.data && paths.length === 0 && event.principal === stamp.principal && event.project === stamp.project;
-  const repaired = paths.length > 0 ? { repaired: paths.map((path) => cutText(path, PATH_LIMIT)) } : {};
-  const parsed = parseEnvelope(
-    ready ? event : { ...event, principal: stamp.principal, project: stamp.project, data, ...repaired },
-  );
-  if (parsed.kind === 'refused') throw new EventRefused(event.type, parsed.refusal.path, parsed.refusal.message);
-  return recordOf(parsed.event);
+function parsed(event: Envelope): Envelope {
+  const decoded = parseEnvelope(event);
+  if (decoded.kind === 'refused') throw new EventRefused(event.type, decoded.refusal.path, decoded.refusal.message);
+  return decoded.event;
 }
 
-/** Makes the record of an event that is ready. @param value its bytes. */
-export function recordOf(event: Envelope, value = encode(event)): PreparedRecord {
+async function repairAndOffload(event: Envelope, blobs: BlobStore): Promise<Envelope> {
+  const { value, repaired } = wellFormed(event.data);
+  const data = await offload(value, { blobs, kept: freeFormFields(event.type) }, '');
+  const paths = [...(event.repaired ?? []), ...repaired.map((path) => cutText(`data.${path}`, PATH_LIMIT))];
+  return parsed({ ...event, data, ...(paths.length > 0 && { repaired: paths.slice(0, REPAIRS_LISTED) }) } as Envelope);
+}
+
+function recordOf(event: Envelope, value: Buffer): PreparedRecord {
   const { epoch, correlationId: runId } = event;
   const { topic } = catalogue[event.type];
   const record = { topic, key: event.stream, value, event };
   return epoch === undefined ? record : { ...record, fence: { runId, epoch } };
-}
-
-/** Whether a text within a value leaves its event: few events have one, and only their data is walked by name and copied. */
-function holdsLong(value: unknown, depth: number): boolean {
-  if (typeof value === 'string') return isLong(value);
-  if (typeof value !== 'object' || value === null || depth === LOOK_DEPTH) return false;
-  if (Array.isArray(value)) return value.some((item) => holdsLong(item, depth + 1));
-  for (const key in value) if (holdsLong((value as Record<string, unknown>)[key], depth + 1)) return true; // of JSON: own fields
-  return false;
 }
 
 interface Offloading {
@@ -102,25 +85,15 @@ interface Offloading {
   readonly kept: ReadonlySet<string>;
 }
 
-/**
- * Replaces every long text of the typed fields by a blob reference; fields that may not be references are refused by the schema
- * after.
- */
-async function offload(value: unknown, into: Offloading, path: string, depth: number): Promise<unknown> {
+/** Replaces every long text of the typed fields by a blob reference; the schema refuses it where a field may hold none. */
+async function offload(value: unknown, into: Offloading, path: string): Promise<unknown> {
   if (typeof value === 'string') return isLong(value) ? into.blobs.put(Buffer.from(value, 'utf8'), TEXT_MEDIA) : value;
-  if (typeof value !== 'object' || value === null || depth === LOOK_DEPTH || into.kept.has(path)) return value;
-  if (Array.isArray(value)) {
-    // Arrays of the catalogue hold short items; walking them only when one is long keeps the common case free.
-    return value.some((item) => typeof item === 'object' || isLong(item))
-      ? Promise.all(value.map((item) => offload(item, into, pathIn(path, '*'), depth + 1)))
-      : value;
-  }
+  if (typeof value !== 'object' || value === null || into.kept.has(path)) return value;
+  if (Array.isArray(value)) return Promise.all(value.map((item) => offload(item, into, pathIn(path, '*'))));
   const entries: [string, unknown][] = [];
   for (const [key, item] of Object.entries(value)) {
-    const field = pathIn(path, key);
-    const packedBytes = key === 'bytes' && 'dtype' in value && typeof item === 'string' && isLong(item);
-    if (into.kept.has(field)) entries.push([key, item]);
-    else entries.push([key, packedBytes ? await putBytes(item, into.blobs) : await offload(item, into, field, depth + 1)]);
+    const isPackedBytes = key === 'bytes' && 'dtype' in value && typeof item === 'string' && isLong(item);
+    entries.push([key, isPackedBytes ? await putBytes(item, into.blobs) : await offload(item, into, pathIn(path, key))]);
   }
   return Object.fromEntries(entries);
 }

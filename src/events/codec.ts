@@ -3,13 +3,12 @@ import { sha256Hex } from '../digest/sha256.ts';
 import { cutText } from '../domain/text/cut-text.ts';
 import { type CanonicalWriter, canonicalJson, compileCanonical } from './canonical-json.ts';
 import { catalogue, type EventType, isEventType } from './catalogue.ts';
-import { type Envelope, envelopeFields, type Sealed, type Stamp } from './envelope.ts';
-import { compileFits, type Fits } from './fits.ts';
+import { type Envelope, envelopeFields, type Sealed } from './envelope.ts';
 import { fillForgotten, joinPayload, type Payload, splitPayload } from './payload.ts';
 import { SealBroken } from './seal.ts';
 import { streamOf } from './stream-of.ts';
 import { upcast } from './upcasters.ts';
-import { wellFormed, wellFormedKeys } from './well-formed.ts';
+import { wellFormed } from './well-formed.ts';
 
 /** A refusal in words for people: the path of the field, what is wrong with it, and what to do. */
 export interface Refusal {
@@ -63,9 +62,8 @@ export function decodeText(text: string, unseal: Unseal = leaveSealed): Decoded 
   // Only an escape can bring a NUL or half a surrogate pair through UTF-8. Our endpoints repair them; a producer that wrote past
   // the endpoints did not. Looked for in what fits the schema, whose depth is bounded: the look is recursive, and the bytes may
   // be nested without end.
-  const event = wellFormedKeys(decoded.event);
-  const [broken] = wellFormed(event).repaired;
-  if (broken === undefined) return { kind: 'event', event };
+  const [broken] = wellFormed(decoded.event).repaired;
+  if (broken === undefined) return decoded;
   return refuse('invalid', broken, 'holds NUL or half a surrogate pair, which no store can keep; replace it by U+FFFD');
 }
 
@@ -131,71 +129,13 @@ export function parseEnvelope(value: unknown): Decoded {
     );
   }
   const upcasted = version < current ? upcast(type, version, value) : value;
-  const schema = schemaOf(type);
-  const fits = fitsOf(type, schema);
-  const ordered = fits(upcasted) ? upcasted : inOrder(schema, upcasted);
-  let event: Envelope;
-  if (ordered === upcasted || fits(ordered))
-    event = ordered as Envelope; // as the schema of `type` would return it
-  else {
-    const parsed = schema.safeParse(upcasted);
-    if (!parsed.success) return firstIssue(parsed.error);
-    event = parsed.data as Envelope; // the schema of `type` is the proof
-  }
+  const parsed = schemaOf(type).safeParse(upcasted);
+  if (!parsed.success) return firstIssue(parsed.error);
+  const event = parsed.data as Envelope; // the schema of `type` is the proof, and gives its fields their order
   const stream = streamOf(type, event.data);
   if (event.stream !== stream)
     return refuse('invalid', 'stream', `must be ${stream}, from data.${catalogue[type].stream} of a ${type}`);
   return { kind: 'event', event };
-}
-
-/**
- * Returns an event with its stamp where a value is one of the current version that fits its schema as it is and says no more of
- * itself than every event does; undefined for any other, of which `parseEnvelope` says what it is. Its fields have the order of
- * the schema, as `parseEnvelope` returns them.
- */
-export function fittingEvent(value: unknown, { principal, project }: Stamp): Envelope | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  const given = value as Readonly<Record<string, unknown>>; // an object, as just seen
-  const { id, type, schemaVersion, stream, sequence, occurredAt, correlationId, causationId, producer, data } = given;
-  if (typeof type !== 'string' || !isEventType(type) || Object.keys(given).length !== 10) return undefined;
-  const event = {
-    id,
-    schemaVersion,
-    stream,
-    sequence,
-    occurredAt,
-    correlationId,
-    causationId,
-    producer,
-    principal,
-    project,
-    type,
-    data,
-  };
-  if (!fitsOf(type, schemaOf(type))(event) || stream !== streamOf(type, data)) return undefined;
-  return event as unknown as Envelope; // as the schema of `type` would return it
-}
-
-/** Returns the fields of an envelope in the order of its schema, in which they are recorded; producers have another one. */
-function inOrder({ shape }: z.ZodObject, envelope: object): object {
-  const fields: Readonly<Record<string, unknown>> = { ...envelope };
-  const ordered: Record<string, unknown> = {};
-  let present = 0;
-  for (const name in shape) {
-    if (!Object.hasOwn(fields, name)) continue;
-    ordered[name] = fields[name];
-    present++;
-  }
-  return present === Object.keys(fields).length ? ordered : fields; // others are not known: parsing says which
-}
-
-const compiled = new Map<EventType, Fits>();
-function fitsOf(type: EventType, schema: z.ZodType): Fits {
-  const known = compiled.get(type);
-  if (known) return known;
-  const fits = compileFits(schema);
-  compiled.set(type, fits);
-  return fits;
 }
 
 const schemas = new Map<EventType, z.ZodObject>();

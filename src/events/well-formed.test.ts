@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { LOOK_DEPTH, wellFormed, wellFormedKeys } from './well-formed.ts';
+import { LOOK_DEPTH, wellFormed } from './well-formed.ts';
 
 /** Text with halves of surrogate pairs and NUL in it. */
 const broken = fc
@@ -49,7 +49,6 @@ describe('wellFormed', () => {
           if (key.isWellFormed() && !key.includes('\0')) expect(repaired[key]).toEqual(wellFormed(item).value);
         expect(paths.length === 0).toBe(JSON.stringify(repaired) === JSON.stringify(given));
         expect(wellFormed(repaired)).toEqual({ value: repaired, repaired: [] });
-        expect(Object.keys(wellFormedKeys(given))).toEqual(Object.keys(repaired));
       }),
     );
   });

@@ -1,11 +1,9 @@
-import type { PreparedRecord } from '../../append/prepare-events.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import { catalogue } from '../../events/catalogue.ts';
 import { contentHash, parseEnvelope, type Refusal } from '../../events/codec.ts';
 import { type Envelope, identityOf, type Stamp } from '../../events/envelope.ts';
 import { wellFormed } from '../../events/well-formed.ts';
 import { PROBLEM_LIMIT, type Problem, type Reply, refuse } from '../reply.ts';
-import { fittingRecord } from './fitting-record.ts';
 import { unsafePart } from './unsafe-part.ts';
 import { wrongPictures } from './wrong-pictures.ts';
 import { wrongReward } from './wrong-reward.ts';
@@ -15,8 +13,6 @@ import { wrongTokens } from './wrong-tokens.ts';
 export interface Sent {
   readonly index: number;
   readonly event: Envelope;
-  /** What is appended of it, where nothing has to be done to it before: its text can be stored, and it names no payload. */
-  readonly record?: PreparedRecord;
 }
 export type Checked =
   | { readonly kind: 'events'; readonly events: readonly Sent[] }
@@ -25,7 +21,7 @@ export type Checked =
 /**
  * Checks every value against the catalogue. One that does not fit refuses the request (400), listing the first twenty such.
  * @param now the server's time, ms since 1970: an event of the future would end every read as of a time before it.
- * @param stamp who sends them, and for which project.
+ * @param stamp who sends them, and for which project: the events that are returned carry it.
  */
 export function checkEvents(values: readonly unknown[], now: number, stamp: Stamp): Checked {
   const events: Sent[] = [];
@@ -139,22 +135,29 @@ export function conflictOf({ index, event }: Sent): Problem {
 }
 
 function check(value: unknown, index: number, now: number, stamp: Stamp): Sent | Problem {
-  const record = fittingRecord(value, stamp);
-  if (record) {
-    const { event } = record;
-    const wrong = notTaken(event, now) ?? wrongContent(event);
-    return wrong ? { index, id: event.id, ...wrong } : { index, event, record };
-  }
-  const unsafe = unsafePart(value);
-  if (unsafe) return { index, ...idOf(value), ...unsafe };
-  const parsed = parseEnvelope(value);
+  const wrong = unsafePart(value) ?? wrongMark(value);
+  if (wrong) return { index, ...idOf(value), ...wrong };
+  const parsed = parseEnvelope(isObject(value) ? { ...value, ...stamp } : value);
   if (parsed.kind === 'refused') return { index, ...idOf(value), ...wordsOf(parsed.refusal) };
   const { event } = parsed;
-  const wrong = notTaken(event, now) ?? wrongMark(event) ?? wrongContent(event);
-  return wrong ? { index, id: event.id, ...wrong } : { index, event };
+  const refused = notTaken(event, now) ?? brokenName(event) ?? wrongContent(event);
+  return refused ? { index, id: event.id, ...refused } : { index, event };
 }
 
 type Wrong = Omit<Problem, 'index' | 'id'>;
+
+/** Returns which mark of the platform a value brings along. */
+function wrongMark(value: unknown): Wrong | undefined {
+  if (!isObject(value)) return undefined;
+  if (value.released !== undefined) return NOT_A_RELEASE;
+  if (value.sealed !== undefined) return NOT_SEALED;
+  const stamped = STAMPED.find((field) => value[field] !== undefined);
+  return stamped && notYours(stamped);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 /** Returns why an event is none of a producer, or not of this time. */
 function notTaken({ type, occurredAt }: Envelope, now: number): Wrong | undefined {
@@ -167,14 +170,9 @@ function notTaken({ type, occurredAt }: Envelope, now: number): Wrong | undefine
   return ahead > LARGEST_SKEW_MS ? aheadOf(ahead) : undefined;
 }
 
-/** Returns which mark of the platform an event brings along, or which of its names is broken. */
-function wrongMark(event: Envelope): Wrong | undefined {
-  if (event.released) return NOT_A_RELEASE;
-  const stamped = STAMPED.find((field) => event[field] !== undefined);
-  if (stamped) return notYours(stamped);
-  if (event.sealed) return NOT_SEALED;
-  // Text in `data` is repaired on append; who wrote an event is not text from a model, so a broken name is a mistake.
-  const [broken] = wellFormed({ ...event, data: null }).repaired;
+/** Text in `data` is repaired on append; who wrote an event is not text from a model, so a broken name is a mistake. */
+function brokenName({ producer, repaired }: Envelope): Wrong | undefined {
+  const [broken] = wellFormed({ producer, repaired }).repaired; // every other text of the envelope has a pattern
   return broken === undefined ? undefined : { path: broken, message: 'holds a half surrogate or NUL' };
 }
 

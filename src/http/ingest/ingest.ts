@@ -3,7 +3,7 @@ import { EventRefused, prepareParsed } from '../../append/prepare-events.ts';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { EventType } from '../../events/catalogue.ts';
 import { clearHash, contentHash } from '../../events/codec.ts';
-import { type Envelope, identityOf, type Stamp } from '../../events/envelope.ts';
+import { type Envelope, identityOf } from '../../events/envelope.ts';
 import { type EventLog, LogError, type LogRecord, RECORD_LIMIT, type Receipt, RecordTooLarge } from '../../log/event-log.ts';
 import { formatPosition, positionAfter } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
@@ -120,8 +120,7 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
   });
 
   async function ingest(values: readonly unknown[], principal: Principal): Promise<Reply> {
-    const stamp = { principal: principal.principal, project: principal.project };
-    const checked = checkEvents(values, clock(), stamp);
+    const checked = checkEvents(values, clock(), { principal: principal.principal, project: principal.project });
     if (checked.kind === 'refused') return checked.reply;
     const misnamed = wrongDigests(checked.events);
     if (misnamed.length > 0) return wrongNames(misnamed);
@@ -151,7 +150,7 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     if (retracted.length > 0) return notOwned(retracted);
     const missing = await missingBlobs(distinct.events, blobs, (named) => foreignPayloads(named, principal));
     if (missing.length > 0) return unknownReferences(missing);
-    const prepared = await prepare(distinct.events, blobs, stamp);
+    const prepared = await prepare(distinct.events, blobs);
     if (prepared.kind === 'refused') return prepared.reply;
     const misplaced = await checkStreamTopics(distinct.events, db, recentStreams); // the last check: what passes is claimed
     if (misplaced.length > 0) return taken(misplaced);
@@ -287,15 +286,13 @@ interface Prepared {
 async function prepare(
   events: readonly Sent[],
   blobs: BlobStore,
-  stamp: Stamp,
 ): Promise<
   { readonly kind: 'records'; readonly records: readonly Prepared[] } | { readonly kind: 'refused'; readonly reply: Reply }
 > {
   const records: Prepared[] = [];
   for (const sent of events) {
     try {
-      const made = sent.record ?? prepareParsed(sent.event, blobs, stamp);
-      const record = made instanceof Promise ? await made : made; // a wait for each takes as long as some of the checks
+      const record = await prepareParsed(sent.event, blobs);
       records.push({ sent, identity: identityOf(sent.event), record, event: record.event, hash: contentHash(record.event) });
     } catch (error) {
       if (!(error instanceof EventRefused)) throw error;

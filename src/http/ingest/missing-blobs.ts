@@ -12,7 +12,7 @@ export async function missingBlobs(
   blobs: BlobStore,
   foreign: (sha256s: readonly string[]) => Promise<ReadonlySet<string>>,
 ): Promise<readonly Problem[]> {
-  const naming = events.filter(({ event, record }) => !record && namesBlob(event.data)); // whose record is ready names none
+  const naming = events.filter(({ event }) => namesBlob(event.data));
   const named = naming.flatMap(({ event }) => [...blobsOf(event.data, 'data')].map(({ sha256 }) => sha256));
   const hidden = await foreign(named);
   const problems: Problem[] = [];

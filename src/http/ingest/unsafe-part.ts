@@ -12,35 +12,24 @@ const DEPTH_LIMIT = 64; // events are some five deep; free-form configuration is
  * objects by assignment): who sends over HTTP is asked for another name.
  */
 export function unsafePart(value: unknown): UnsafePart | undefined {
-  return isSafe(value, 0) ? undefined : findUnsafe(value, '', 0);
+  const found = find(value, 0);
+  return found && { path: cutText(found.path.reverse().join('.'), 200), message: found.message };
 }
 
-/** Without the path, which few values need and which takes most of the time. */
-function isSafe(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null) return true;
-  if (depth >= DEPTH_LIMIT) return false;
-  if (Array.isArray(value)) return value.every((item) => isSafe(item, depth + 1));
-  const object = value as Record<string, unknown>;
-  for (const key of Object.keys(object)) {
-    if (key === '__proto__' || !key.isWellFormed() || key.includes('\0') || !isSafe(object[key], depth + 1)) return false;
-  }
-  return true;
-}
-
-function findUnsafe(value: unknown, path: string, depth: number): UnsafePart | undefined {
+/** Returns the path from its end: it is made on the way back, since few values need it. */
+function find(value: unknown, depth: number): { readonly path: string[]; readonly message: string } | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
-  if (depth >= DEPTH_LIMIT) return { path: cutText(path, 200), message: `is nested more than ${DEPTH_LIMIT} deep` };
-  for (const [key, item] of Object.entries(value)) {
-    const here = path === '' ? key : `${path}.${key}`;
+  if (depth >= DEPTH_LIMIT) return { path: [], message: `is nested more than ${DEPTH_LIMIT} deep` };
+  for (const key of Object.keys(value)) {
     if (key === '__proto__')
-      return {
-        path: cutText(path, 200),
-        message: 'has a key __proto__, which programs that copy objects lose; give it another name',
-      };
+      return { path: [], message: 'has a key __proto__, which programs that copy objects lose; give it another name' };
     if (!key.isWellFormed() || key.includes('\0'))
-      return { path: cutText(path, 200), message: 'has a key with a half surrogate or NUL, which cannot be stored' };
-    const inner = findUnsafe(item, here, depth + 1);
-    if (inner) return inner;
+      return { path: [], message: 'has a key with a half surrogate or NUL, which cannot be stored' };
+    const found = find((value as Record<string, unknown>)[key], depth + 1); // one of its keys
+    if (found) {
+      found.path.push(key);
+      return found;
+    }
   }
   return undefined;
 }

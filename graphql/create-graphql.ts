@@ -3,7 +3,6 @@ import { projections as registered } from '../src/projections/registry.ts';
 import { type Logger, SILENT } from '../src/runtime/logger.ts';
 import { useMoments } from './as-of/use-moments.ts';
 import { type Context, createContext, type ServerContext, type Sources } from './context.ts';
-import { useQueryExecution } from './execution/use-query-execution.ts';
 import { graphiqlOptions, renderPage } from './graphiql.ts';
 import { LIMITS, type Limits } from './limits/limits.ts';
 import { useAliasLimit } from './limits/use-alias-limit.ts';
@@ -81,7 +80,6 @@ export async function createGraphql(options: GraphqlOptions): Promise<YogaServer
       useFieldLimit(limits.fields),
       useCostLimit(limits.cost),
       useJsonMutations(),
-      useQueryExecution(),
       useMetering(),
       useMoments(),
       useCompressedPage(),

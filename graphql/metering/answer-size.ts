@@ -1,5 +1,3 @@
-import { Written } from '../execution/written.ts';
-
 const AROUND = 4; // quotes, colon and comma of a name, or the like of a value
 
 /** Returns about how many characters a value has as JSON, or something above `limit` as soon as that is certain. */
@@ -9,7 +7,6 @@ export function answerSize(value: unknown, limit: number): number {
   const count = (part: unknown): void => {
     if (typeof part === 'string') size += part.length + AROUND;
     else if (typeof part !== 'object' || part === null) size += 2 * AROUND;
-    else if (part instanceof Written) size += part.size;
     else open.push(part);
   };
   while (open.length > 0 && size <= limit) {

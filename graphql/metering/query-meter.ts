@@ -66,12 +66,6 @@ export class QueryMeter implements StatementMeter {
     if (++this.#fields > this.#budget.fields) throw this.#refuse('fields of an answer', this.#fields, this.#budget.fields);
   }
 
-  /** Charges with several fields at once. */
-  fields(count: number): void {
-    this.#fields = Math.min(this.#fields + count - 1, this.#budget.fields); // over it by one, as one by one
-    this.field();
-  }
-
   /** Checks a whole answer before it is written. */
   answer(data: unknown): void {
     const size = answerSize(data, this.#budget.answer);

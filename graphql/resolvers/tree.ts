@@ -41,8 +41,7 @@ export const Tree: TreeResolvers = {
     const fields = STEP_FIELDS.filter(of);
     const whole = typeof first !== 'number';
     const limit = whole ? WHOLE_LIMIT + 1 : bounded('first', first, PART_LIMIT);
-    const fieldsAlone = [...asked.keys()].every((name) => LINKS.has(name) || fields.includes(name as StepField));
-    const steps = await context.loaders.stepsOfTree.load({ treeId, afterOffset: after ?? -1, limit, fields, fieldsAlone });
+    const steps = await context.loaders.stepsOfTree.load({ treeId, afterOffset: after ?? -1, limit, fields });
     if (whole && steps.length > WHOLE_LIMIT) throw tooLarge(treeId);
     await readAheadOfSteps(treeId, steps, context, info);
     return steps as unknown as readonly StepRecord[]; // of a step's fields the executor reads only those that are asked for
@@ -61,7 +60,6 @@ export const Tree: TreeResolvers = {
   largeTexts: largeTextsOf,
 };
 
-const LINKS: ReadonlySet<string> = new Set(['id', 'treeId', 'parentId', 'rolloutId', 'logOffset', '__typename']);
 const TEXTS_OF_TOKENS: readonly StepField[] = ['tokens', 'response', 'policySpans', 'call'];
 
 export const Task: TaskResolvers = {

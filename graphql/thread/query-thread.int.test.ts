@@ -66,6 +66,22 @@ test('what the queries of a key used is in the metrics: rows, bytes and the time
   expect(used('seconds')).toBeGreaterThan(0);
 });
 
+test('a query of which fields fail after its answer ends no other', async () => {
+  const large = new EventBuilder('large');
+  const bad = large.tree(large.run('large'), 'large');
+  const rollout = large.rollout(bad);
+  const observation = { blob: 'a'.repeat(64), size: 70_000, mediaType: 'text/plain; charset=utf-8' };
+  large.step(bad, rollout, bad.rootStepId, 1, { observation });
+  await givenEvents(platform.database.db, large.events);
+  const text = 'largeTexts { text(length: 0) }'; // fails at once in a step of the list, and later among the children of the root
+  const [failed, other] = await Promise.all([
+    ask(`{ tree(id: "${bad.treeId}") { steps { ${text} children { ${text} } } } }`),
+    ask(`{ path(leaf: "${steps.at(-1)}") { id } }`),
+  ]);
+  expect((await failed.json()).errors).toHaveLength(1);
+  expect((await other.json()).data.path).toHaveLength(2_001);
+});
+
 test('a method of which no request can be made is refused', async () => {
   const { hostname, port } = new URL(server.url);
   const asked = request({ hostname, port, method: 'TRACE', path: '/graphql?query=key', headers: LOCAL }).end();

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { MessagePort } from 'node:worker_threads';
+import { GraphQLError } from 'graphql';
 import { openFileBlobStore } from '../../src/blobs/file-blob-store.ts';
 import type { EventLog, Offsets } from '../../src/log/event-log.ts';
 import { openDatabase } from '../../src/postgres/database.ts';
@@ -34,8 +35,11 @@ export async function serveThread(port: MessagePort, { config, ...urls }: Thread
   const writes = askToAnnotate(say);
   const releases = askToRelease(say);
   const logger = loggerTo(say);
-  // A field that fails while others of its answer wait leaves them to nobody: without a listener the thread would end for all.
-  process.on('unhandledRejection', (reason) => logger.warn('a query failed behind its answer', { reason: String(reason) }));
+  // An item of a list that fails at once leaves the promises of those before it to nobody: without a listener the thread would end
+  // for all. Their errors are of a query that is answered with its first one.
+  process.on('unhandledRejection', (reason) => {
+    if (!(reason instanceof GraphQLError)) logger.warn('a query failed after its answer', { reason: String(reason) });
+  });
   const open = openAll(urls, config, {
     log: ends.log,
     annotate: writes.annotate,

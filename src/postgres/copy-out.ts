@@ -41,16 +41,12 @@ export async function eachCopied(
   query: RawBuilder<unknown>,
   take: (fields: readonly (Buffer | null)[]) => void,
 ): Promise<void> {
-  await eachCopiedRow(db, query, (row) => take(rowAt(row, 0)?.fields ?? []));
-}
-
-/** Hands over each row likewise, in one piece: the number of its columns in two bytes, then of each its length and its value. */
-export async function eachCopiedRow(db: Db, query: RawBuilder<unknown>, take: (row: Buffer) => void): Promise<void> {
   let first = true;
   const rows = new CopyBinary((message) => {
     const row = first ? message.subarray(headerLength(message)) : message;
     first = false;
-    if (row.length > 0 && row.readInt16BE(0) !== END) take(row); // the header may come alone
+    const fields = row.length > 0 ? rowAt(row, 0)?.fields : undefined; // the header may come alone
+    if (fields) take(fields);
   });
   await db.executeQuery({ ...query.compile(db), parameters: [rows] });
 }

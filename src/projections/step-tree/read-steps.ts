@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { DataOf } from '../../events/catalogue.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
-import { type CopiedColumn, type CopiedRows, readCopiedRows } from '../../postgres/copied-rows.ts';
 import type { Db } from '../../postgres/database.ts';
 import { tokensAsJson } from './token-bytes.ts';
 
@@ -77,61 +76,13 @@ export async function readStepsOfTrees<Field extends StepField>(
   trees: readonly string[],
   part: { readonly afterOffset: number; readonly limit: number; readonly fields: readonly Field[] },
 ): Promise<readonly StepPart<Field>[]> {
-  return selected(db, part.fields, stepsOfTrees(sql.val([...trees]), sql.val(part.afterOffset), sql.val(part.limit)));
-}
-
-function stepsOfTrees(trees: RawBuilder<unknown>, afterOffset: RawBuilder<unknown>, limit: RawBuilder<unknown>) {
-  return sql`
-    unnest(${trees}::uuid[]) as t(tree_id)
+  const from = sql`
+    unnest(${[...trees]}::uuid[]) as t(tree_id)
     cross join lateral (
-      select * from steps where tree_id = t.tree_id and log_offset > ${afterOffset} order by log_offset limit ${limit}
+      select * from steps where tree_id = t.tree_id and log_offset > ${part.afterOffset} order by log_offset limit ${part.limit}
     ) s
     order by s.tree_id, s.log_offset`;
-}
-
-/** The fields that are columns of few types. */
-const PLAIN = {
-  depth: 'integer',
-  response: 'text',
-  thought: 'text',
-  action: 'text',
-  observation: 'text',
-  wellFormatted: 'boolean',
-  executable: 'boolean',
-  termination: 'text',
-  finishReason: 'text',
-  stateHash: 'text',
-} as const satisfies Partial<Record<StepField, CopiedColumn['type']>>;
-type PlainField = keyof typeof PLAIN;
-
-const LINKS: readonly CopiedColumn[] = [
-  { name: 'id', type: 'uuid' },
-  { name: 'treeId', type: 'uuid' },
-  { name: 'parentId', type: 'uuid' },
-  { name: 'rolloutId', type: 'uuid' },
-  { name: 'logOffset', type: 'bigint' },
-  { name: 'blobs', type: 'jsonb' },
-];
-
-/** Whether `copyStepsOfTrees` reads these fields. */
-export function arePlain(fields: readonly StepField[]): fields is readonly PlainField[] {
-  return fields.every((field) => field in PLAIN);
-}
-
-/** Reads what `readStepsOfTrees` does, by tree, as rows that are records when they are looked at. @param trees are UUIDs. */
-export async function copyStepsOfTrees<Field extends PlainField>(
-  db: Db,
-  trees: readonly string[],
-  part: { readonly afterOffset: number; readonly limit: number; readonly fields: readonly Field[] },
-  made: (step: StepPart<Field>) => StepPart<Field>,
-): Promise<ReadonlyMap<string, CopiedRows<StepPart<Field>>>> {
-  const columns = [...LINKS, ...part.fields.map((name) => ({ name, type: PLAIN[name] }))];
-  const query = selectedFrom(
-    part.fields,
-    stepsOfTrees(sql.lit(`{${trees.join(',')}}`), sql.lit(part.afterOffset), sql.lit(part.limit)),
-  );
-  const rows = await readCopiedRows(db, query, columns, made);
-  return trees.length === 1 && trees[0] ? new Map([[trees[0], rows]]) : rows.groupedBy('treeId');
+  return selected(db, part.fields, from);
 }
 
 /** Reads the children of steps, oldest first. The trees of the steps narrow the search: `steps` is indexed by tree. */
@@ -159,17 +110,13 @@ async function selected<Field extends StepField>(
   fields: readonly Field[],
   from: RawBuilder<unknown>,
 ): Promise<readonly StepPart<Field>[]> {
-  const { rows } = await selectedFrom(fields, from).execute(db);
-  for (const row of rows) assemble(row, fields);
-  // COLUMNS names each plain field, `assemble` makes the two that are objects
-  return rows as unknown as readonly StepPart<Field>[];
-}
-
-function selectedFrom(fields: readonly StepField[], from: RawBuilder<unknown>): RawBuilder<Row> {
   const links = sql`s.step_id as id, s.tree_id, s.parent_step_id as parent_id, s.rollout_id,
     s.log_offset, s.blobs`;
   const columns = [links, ...fields.map((field) => COLUMNS[field])];
-  return sql<Row>`select ${sql.join(columns)} from ${from}`;
+  const { rows } = await sql<Row>`select ${sql.join(columns)} from ${from}`.execute(db);
+  for (const row of rows) assemble(row, fields);
+  // COLUMNS names each plain field, `assemble` makes the two that are objects
+  return rows as unknown as readonly StepPart<Field>[];
 }
 
 /**

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { sha256Hex } from '../digest/sha256.ts';
 import { cutText } from '../domain/text/cut-text.ts';
-import { type CanonicalWriter, canonicalJson, compileCanonical } from './canonical-json.ts';
+import { canonicalJson } from './canonical-json.ts';
 import { catalogue, type EventType, isEventType } from './catalogue.ts';
 import { type Envelope, envelopeFields, type Sealed } from './envelope.ts';
 import { fillForgotten, joinPayload, type Payload, splitPayload } from './payload.ts';
@@ -163,12 +163,9 @@ export function schemaOf(type: EventType): z.ZodObject {
  * again measures again.
  */
 export function contentHash({ type, schemaVersion, stream, data }: Envelope): string {
-  const write = writers.get(type) ?? compileCanonical(catalogue[type].data, MEASURED);
-  writers.set(type, write);
-  return sha256Hex(`${canonicalJson([type, schemaVersion, stream])}${write(data)}`);
+  const { timings: _timings, call: _call, cache: _cache, ...said } = data as Readonly<Record<string, unknown>>; // absent in most types
+  return sha256Hex(`${canonicalJson([type, schemaVersion, stream])}${canonicalJson(said)}`);
 }
-const writers = new Map<EventType, CanonicalWriter>();
-const MEASURED: ReadonlySet<string> = new Set(['timings', 'call', 'cache']); // fields of `data`, absent in most types
 
 /**
  * Returns whether two events say the same. Where the payload of one is forgotten it is compared with nothing: what is left of

@@ -107,12 +107,8 @@ export async function copyNew<T extends Table>(trx: Trx, table: T, rows: readonl
   const types = typesOf(table, namesOf(table, rows));
   const copy = `copy ${table.name} (${quoted(Object.keys(types))}) from stdin`;
   const copied = copiedIn(rows, types);
-  if (copied === undefined) {
-    await trx.executeQuery(CompiledQuery.raw(copy, [new CopyText(copyTextOf(rows, types))]));
-    return;
-  }
-  await trx.executeQuery(CompiledQuery.raw(`${copy} (format binary)`, [copied]));
-  copied.release(); // of a copy that failed some may still be on its way
+  const [form, data] = copied ? [' (format binary)', copied] : ['', new CopyText(copyTextOf(rows, types))];
+  await trx.executeQuery(CompiledQuery.raw(`${copy}${form}`, [data]));
 }
 
 /** Inserts rows, and puts all their columns where the primary key is there. */

@@ -1,4 +1,3 @@
-import { giveScratch, takeScratch } from '../runtime/scratch.ts';
 import { WrittenBytes } from './written-bytes.ts';
 
 /**
@@ -13,10 +12,7 @@ export function copiedIn(rows: readonly object[], types: Readonly<Record<string,
     for (const { name, write } of fields) {
       const value = row[name];
       if (value === null || value === undefined) copied.null();
-      else if (write === undefined || !write(copied, value)) {
-        copied.release();
-        return undefined;
-      }
+      else if (write === undefined || !write(copied, value)) return undefined;
     }
   }
   copied.finish();
@@ -33,8 +29,7 @@ const ZERO = 48;
 
 /** The messages that carry the rows of a COPY in its binary form. */
 export class CopiedIn {
-  readonly #pieces: Buffer[] = [];
-  #bytes = takeScratch(PIECE);
+  #bytes = Buffer.allocUnsafeSlow(PIECE);
   #view = viewOf(this.#bytes);
   #array = arrayOf(this.#bytes); // written byte by byte in half of the time that a Buffer takes
   #end = HEADER;
@@ -47,11 +42,6 @@ export class CopiedIn {
   /** What is sent between the statement and its end. */
   get messages(): readonly Buffer[] {
     return this.#messages;
-  }
-
-  /** Returns the memory to be used again: nothing of it may be on its way any more. */
-  release(): void {
-    for (const piece of [...this.#pieces, this.#bytes]) giveScratch(piece);
   }
 
   finish(): void {
@@ -170,8 +160,7 @@ export class CopiedIn {
   #reserve(bytes: number): void {
     if (this.#end + bytes <= this.#bytes.length) return;
     this.#endMessage();
-    this.#pieces.push(this.#bytes);
-    this.#bytes = takeScratch(Math.max(PIECE, HEADER + bytes));
+    this.#bytes = Buffer.allocUnsafeSlow(Math.max(PIECE, HEADER + bytes));
     this.#view = viewOf(this.#bytes);
     this.#array = arrayOf(this.#bytes);
     this.#end = HEADER;

@@ -6,7 +6,7 @@ import { ensureProjector } from './ensure-projector.ts';
 import { type Lines, say, table } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
-/** `espalier log`: partitions that were added to topics are taken into use, topics of earlier versions are dated. */
+/** `espalier log`: partitions that were added to topics are taken into use, topics that the broker does not date are dated. */
 export function addLog(program: Command): void {
   const log = program.command('log');
   const adopt = log

@@ -34,7 +34,7 @@ function addList(quarantine: Command): void {
 function addRelease(quarantine: Command): void {
   const release = quarantine
     .command('release')
-    .description('append quarantined events again, in log order: after their parent arrived or after an upgrade')
+    .description('append quarantined events again, in log order: after their parent arrived, or for a program that reads them')
     .argument('[place]', 'topic.partition:offset; all when left out')
     .addOption(new Option('--reason <text>', 'why, kept in the log').argParser(reasonOf))
     .option('--wait <seconds>', 'how long to wait for the projections to pass them', wholeNumber('--wait', 1, 86_400), 60);

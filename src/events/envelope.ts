@@ -11,7 +11,7 @@ export type Producer = z.infer<typeof producer>;
 
 /**
  * Who appended an event and for which project. The platform writes it, never the producer: an event that arrives with a stamp is
- * refused. Events written before there were stamps have none, which means the default one.
+ * refused. Events that another program appended to the log have none, which means the default one.
  */
 export const stampFields = {
   principal: z
@@ -92,9 +92,7 @@ export const envelopeFields = {
     .describe(
       'Paths of the first 1,000 fields in which NUL or unpaired surrogates were replaced by U+FFFD; absent when none were.',
     ),
-  epoch: epoch
-    .optional()
-    .describe('Epoch at which its producer held the run in `correlationId`; absent where it took none, and in older records.'),
+  epoch: epoch.optional().describe('Epoch at which its producer held the run in `correlationId`; absent where it took none.'),
   released: released
     .optional()
     .describe('Record in quarantine that this record releases; absent when the record is not a release.'),

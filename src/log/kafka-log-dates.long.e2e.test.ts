@@ -12,7 +12,7 @@ import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { runInProcess } from '../testing/worker-process.ts';
 import { configureTopic, readOwnSettings } from './kafka-log-testing.ts';
 
-describeWithKafka('Kafka topics of earlier versions', () => {
+describeWithKafka('Kafka topics whose records the broker does not date', () => {
   let platform: Platform & { readonly home: string };
   let brokers: readonly string[];
   beforeEach(async () => {

@@ -75,7 +75,7 @@ class _RunStartedDataEnvironmentsOptional(TypedDict, total=False):
     """Fields that may be absent."""
 
     renderer: str
-    """JavaScript module whose `render` shows steps in the studio; absent when there is none, and in older records."""
+    """JavaScript module whose `render` shows steps in the studio; absent when there is none."""
 
 
 class RunStartedDataEnvironments(_RunStartedDataEnvironmentsOptional):
@@ -100,7 +100,7 @@ class _RunStartedDataOptional(TypedDict, total=False):
     """Fields that may be absent."""
 
     policyDigest: str
-    """SHA-256 of the file that the policy was read from; absent for other policies and in older records."""
+    """SHA-256 of the file that the policy was read from; absent for other policies."""
 
 
 class RunStartedData(_RunStartedDataOptional):
@@ -255,7 +255,7 @@ class _EvaluationFinishedDataTrainedOptional(TypedDict, total=False):
     datasetIds: list[str]
     """UUIDs of the datasets trained on, in order, of which the last made this version; absent when not recorded."""
     revisionLength: Any
-    """Mean number of steps judged per revision of the last iteration; null when none was, absent in older records."""
+    """Mean number of steps judged per revision of the last iteration; null when none was; absent when unknown."""
 
 
 class EvaluationFinishedDataTrained(_EvaluationFinishedDataTrainedOptional):

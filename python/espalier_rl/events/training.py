@@ -54,7 +54,7 @@ class _TrainingDeclaredDataRulesOptional(TypedDict, total=False):
     """Fields that may be absent."""
 
     rewards: dict[str, float]
-    """Weights by reward component that is trained on; absent in older records, which mean the sum of all components."""
+    """Weights by reward component that is trained on; absent: the sum of all components."""
 
 
 class TrainingDeclaredDataRules(_TrainingDeclaredDataRulesOptional):
@@ -150,7 +150,7 @@ class _BatchPlannedDataRulesOptional(TypedDict, total=False):
     """Fields that may be absent."""
 
     rewards: dict[str, float]
-    """Weights by reward component that is trained on; absent in older records, which mean the sum of all components."""
+    """Weights by reward component that is trained on; absent: the sum of all components."""
 
 
 class BatchPlannedDataRules(_BatchPlannedDataRulesOptional):

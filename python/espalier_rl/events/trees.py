@@ -52,7 +52,7 @@ class _TreeOpenedDataOptional(TypedDict, total=False):
     """Fields that may be absent."""
 
     pictures: list[TreeOpenedDataPictures]
-    """Pictures behind the text of the observation, in order; absent when it has none, and in older records."""
+    """Pictures behind the text of the observation, in order; absent when it has none."""
 
 
 class TreeOpenedData(_TreeOpenedDataOptional):
@@ -150,9 +150,9 @@ class _StepTakenDataTokensOptional(TypedDict, total=False):
     """Fields that may be absent."""
 
     ends: Packed
-    """Index in `response`, in code points, after the text of each token, as int32; absent when unknown, and in older records."""
+    """Index in `response`, in code points, after the text of each token, as int32; absent when unknown."""
     entropies: Packed
-    """Entropy of the distribution of each token, in nats, as float32; absent when the engine returns none, and in older records."""
+    """Entropy of the distribution of each token, in nats, as float32; absent when the engine returns none."""
 
 
 class StepTakenDataTokens(_StepTakenDataTokensOptional):
@@ -235,7 +235,7 @@ class _StepTakenDataOptional(TypedDict, total=False):
     """Fields that may be absent."""
 
     pictures: list[StepTakenDataPictures]
-    """Pictures behind the text of the observation, in order; absent when it has none, and in older records."""
+    """Pictures behind the text of the observation, in order; absent when it has none."""
 
 
 class StepTakenData(_StepTakenDataOptional):
@@ -449,7 +449,7 @@ class _PromptShownDataOptional(TypedDict, total=False):
     judgementId: str
     """UUID of the judgement that the reply became; absent when it became the step."""
     model: str | None
-    """Model as it was asked for; null for a policy that names none, absent in records of earlier versions."""
+    """Model as it was asked for; null for a policy that names none; absent when unknown."""
     answer: PromptShownDataAnswer
     """What came with the reply; absent when the reply became a step, which holds it."""
 
@@ -824,7 +824,7 @@ class ValueBackedUpData(TypedDict):
 
 
 class ReplayDivergedDataStateHashes(TypedDict):
-    """States at the step; absent when neither is known, and in older records."""
+    """States at the step; absent when neither is known."""
 
     recorded: str | None
     """Recorded SHA-256 of the state; null when none is recorded."""
@@ -836,7 +836,7 @@ class _ReplayDivergedDataOptional(TypedDict, total=False):
     """Fields that may be absent."""
 
     stateHashes: ReplayDivergedDataStateHashes
-    """States at the step; absent when neither is known, and in older records."""
+    """States at the step; absent when neither is known."""
 
 
 class ReplayDivergedData(_ReplayDivergedDataOptional):

@@ -154,7 +154,7 @@ class Critic(TypedDict, total=False):
     factor: float
     """What the squared error is multiplied by: ½ where left out, 1 as in verl 0.4.0."""
     bootstrap: Literal["state"]
-    """`state`: the value of a truncated end sees what could be done there, as every other value does. Absent in older records: its texts alone."""
+    """`state`: the value of a truncated end sees what could be done there, as every other value does. Absent: only its texts."""
 
 
 class Optimiser(TypedDict, total=False):
@@ -267,7 +267,7 @@ class Rules(TypedDict, total=False):
     metric: str
     """Reward component by which groups are filtered."""
     rewards: dict[str, float]
-    """Weights by reward component that is trained on; absent in older records, which mean the sum of all components."""
+    """Weights by reward component that is trained on; absent: the sum of all components."""
     unscored: Literal["wait", "reject"]
     """Whether a member without the metric delays its group or is rejected."""
     zero_variance: Literal["reject", "keep"]
@@ -336,7 +336,7 @@ class TrainingOptions(TypedDict, total=False):
     metric: str
     """Reward component by which groups are filtered."""
     rewards: dict[str, float]
-    """Weights by reward component that is trained on; absent in older records, which mean the sum of all components."""
+    """Weights by reward component that is trained on; absent: the sum of all components."""
     unscored: Literal["wait", "reject"]
     """Whether a member without the metric delays its group or is rejected."""
     zero_variance: Literal["reject", "keep"]

@@ -25,7 +25,7 @@ export const trainedOn = z.strictObject({
   revisionLength: finite
     .nullable()
     .optional()
-    .describe('Mean number of steps judged per revision of the last iteration; null when none was, absent in older records.'),
+    .describe('Mean number of steps judged per revision of the last iteration; null when none was; absent when unknown.'),
   actions: counter.describe('Number of actions with loss in the training data of the last iteration.'),
 });
 

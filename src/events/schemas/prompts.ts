@@ -83,7 +83,7 @@ export const promptShown = eventData('A policy was asked with a prompt, and its 
     .max(500)
     .nullable()
     .optional()
-    .describe('Model as it was asked for; null for a policy that names none, absent in records of earlier versions.'),
+    .describe('Model as it was asked for; null for a policy that names none; absent when unknown.'),
   answer: z
     .strictObject({
       finishReason: name.nullable().describe('Why the reply ended; null when the server does not say.'),

@@ -73,7 +73,7 @@ export const renderer = z
   .min(1)
   .max(RENDERER_LIMIT)
   .refine((text) => new TextEncoder().encode(text).length <= RENDERER_LIMIT, `must have at most ${RENDERER_LIMIT} bytes as UTF-8`)
-  .describe('JavaScript module whose `render` shows steps in the studio; absent when there is none, and in older records.');
+  .describe('JavaScript module whose `render` shows steps in the studio; absent when there is none.');
 
 export const runStarted = eventData('A run started: one execution of a configuration with a seed.', {
   runId,
@@ -90,9 +90,7 @@ export const runStarted = eventData('A run started: one execution of a configura
     .max(100)
     .describe('Environments that the run acts in.'),
   policy: policyRef.nullable().describe('Policy that the run starts with; null when it has none.'),
-  policyDigest: sha256
-    .optional()
-    .describe('SHA-256 of the file that the policy was read from; absent for other policies and in older records.'),
+  policyDigest: sha256.optional().describe('SHA-256 of the file that the policy was read from; absent for other policies.'),
 });
 
 export const runResumed = eventData(

@@ -61,7 +61,7 @@ export const planRules = z.strictObject({
   rewards: z
     .record(name, finite)
     .optional() // `declareTraining` refuses one without a weight of the metric: a JSON Schema cannot say it
-    .describe('Weights by reward component that is trained on; absent in older records, which mean the sum of all components.'),
+    .describe('Weights by reward component that is trained on; absent: the sum of all components.'),
   unscored: z.enum(['wait', 'reject']).describe('Whether a member without the metric delays its group or is rejected.'),
   zeroVariance: z
     .enum(['reject', 'keep'])

@@ -34,7 +34,7 @@ const pictures = z
   .array(picture)
   .max(16)
   .optional()
-  .describe('Pictures behind the text of the observation, in order; absent when it has none, and in older records.');
+  .describe('Pictures behind the text of the observation, in order; absent when it has none.');
 
 export const treeOpened = eventData('A tree was opened: a task was started and the environment returned its first observation.', {
   treeId,
@@ -128,14 +128,10 @@ export const stepTaken = eventData('A step was taken: an action was executed and
       mask: packed.nullable().describe('1 for each token that the policy sampled, else 0, as uint8; null when it sampled all.'),
       ends: packed
         .optional()
-        .describe(
-          'Index in `response`, in code points, after the text of each token, as int32; absent when unknown, and in older records.',
-        ),
+        .describe('Index in `response`, in code points, after the text of each token, as int32; absent when unknown.'),
       entropies: packed
         .optional()
-        .describe(
-          'Entropy of the distribution of each token, in nats, as float32; absent when the engine returns none, and in older records.',
-        ),
+        .describe('Entropy of the distribution of each token, in nats, as float32; absent when the engine returns none.'),
     })
     .nullable()
     .describe('Sampled tokens as the engine returned them; null when it returned none.'),
@@ -209,7 +205,7 @@ export const replayDiverged = eventData('Recorded actions were executed again an
       replayed: stateHash.describe('SHA-256 of the state in the repeated execution; null when the environment reports none.'),
     })
     .optional()
-    .describe('States at the step; absent when neither is known, and in older records.'),
+    .describe('States at the step; absent when neither is known.'),
 });
 
 export const rolloutFinished = eventData('A rollout finished: it reached an end, or nothing more of it follows.', {

@@ -129,7 +129,7 @@ export async function aggregate(
 
 /** Names a group by what it has in common. */
 export function keyOf({ runId, taskId, taskDepth, taskKind, policyId, policyVersion, environment, tool }: GroupKey): string {
-  // the kind comes last and only where there is one, so that a key from before there were kinds is still one
+  // the kind comes last, and only where there is one
   const kind = taskKind === null ? [] : [taskKind];
   return JSON.stringify([runId, taskId, taskDepth, policyId, policyVersion, environment, tool, ...kind]);
 }

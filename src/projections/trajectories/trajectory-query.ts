@@ -14,7 +14,7 @@ export interface TrajectoryQuery {
   /** When the rollout finished: [from, before), ISO 8601 in UTC. */
   readonly finishedFrom: string | null;
   readonly finishedBefore: string | null;
-  /** Annotated with one of these labels, or a step that it took; left out where nothing is asked, as in older records. */
+  /** Annotated with one of these labels, or a step that it took; left out: any. */
   readonly labels?: readonly string[];
   /** Annotated with none of these. */
   readonly withoutLabels?: readonly string[];

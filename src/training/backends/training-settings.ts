@@ -96,7 +96,7 @@ export const criticSettings = z.strictObject({
     .literal('state')
     .optional()
     .describe(
-      '`state`: the value of a truncated end sees what could be done there, as every other value does. Absent in older records: its texts alone.',
+      '`state`: the value of a truncated end sees what could be done there, as every other value does. Absent: only its texts.',
     ),
 });
 

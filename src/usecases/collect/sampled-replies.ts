@@ -78,7 +78,7 @@ const askedPrompt = z.strictObject({
   tools: z.string().nullable(),
   sampling,
   server: z.string().nullable(),
-  model: z.string().nullable().default(null), // absent in replies recorded by earlier versions
+  model: z.string().nullable(),
   tokenIds: packed.nullable(),
 });
 const storedActs = z.array(

@@ -18,7 +18,7 @@ export const trainPlan = z.strictObject({
   settings: trainingSettings,
   /**
    * How the policy is declared; what it says, the fields of this plan say as well. Left out, they are declared for the linear
-   * policy, asked by the environment's own chat: so were all trainings before there were others.
+   * policy, asked by the environment's own chat.
    */
   declaration: declarationFields.required({ estimator: true, rules: true, seed: true }).optional(),
   /** The policy that acts by the newest weights of a trainer elsewhere, as `--policy` of a collection names it. */

@@ -4,7 +4,7 @@ import type { DataOf } from '../../events/catalogue.ts';
 import { decode } from '../../events/codec.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { readBodiesOfType } from '../../projections/journal/read-bodies.ts';
-import { fileOfManifest, findManifest } from '../datasets/export/manifest.ts';
+import { fileOfManifest, manifestPath } from '../datasets/export/manifest.ts';
 import type { Fault } from './verification.ts';
 import { fieldsOffRelease } from './verify-manifest.ts';
 
@@ -21,7 +21,7 @@ export async function verifyFiles(platform: Platform, names: readonly string[], 
   if (files.size === 0) return 0;
   const releases = await releasesOf(platform);
   for (const file of files) {
-    const place = await findManifest(file);
+    const place = manifestPath(file);
     const manifest = await readIfThere(place);
     if (manifest === undefined && demanded.has(file)) fault({ what: 'dataset', kind: 'missing', place });
     const digest = await digestOf(file);

@@ -15,8 +15,8 @@ export interface PlanRules {
   /** The reward component that filters look at: what the environment said, never a shaped sum. */
   readonly metric: string;
   /**
-   * The components that are trained on, with their weights; the metric is one of them. Left out only in declarations from before
-   * there was a choice: their batches are trained on the sum of all components.
+   * The components that are trained on, with their weights; the metric is one of them. Left out: batches are trained on the sum
+   * of all components.
    */
   readonly rewards?: RewardWeights | undefined;
   /** Whether a group whose members lack the metric waits for it (scorers that work later) or loses them. */

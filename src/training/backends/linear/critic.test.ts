@@ -46,7 +46,7 @@ test('a truncated end is valued like any other state, by its candidates', () => 
   expect(bootstrapOf(ROW, 'state')).toBe(value);
 });
 
-test('trainings declared by earlier versions value a truncated end by its texts alone, so that replay reproduces their versions', () => {
+test('a training declared without a bootstrap values a truncated end only by its texts', () => {
   expect(bootstrapOf(ROW, undefined)).toBe(scoreOf(criticOfCandidates(), stateFeatures(END, [])));
 });
 

@@ -290,15 +290,6 @@ describe('export files', () => {
     expect(await readdir(join(folder, '_manifests'))).toEqual(['data.manifest-jsonl']);
   });
 
-  test('a manifest that an earlier version put next to the file is replaced with it, and refused without leave', async () => {
-    await givenEvents(database.db, builder().events);
-    const { out } = options();
-    await writeFile(`${out}.manifest.json`, 'of another file');
-    expect(await codeOf(exportTrajectories(options()))).toBe('file-exists');
-    await exportTrajectories(options({ existing: 'replace' }));
-    expect((await readdir(folder)).sort()).toEqual(['_manifests', 'data.jsonl']);
-  });
-
   test('every number of a row that is no count has a point in the text, so that files of two runs have columns of one type', async () => {
     const recorded = builder();
     await givenEvents(database.db, recorded.events);

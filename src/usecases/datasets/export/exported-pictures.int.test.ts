@@ -1,4 +1,4 @@
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { openPicture, readPicturesOfSteps } from '../../../projections/pictures/read-pictures.ts';
@@ -6,7 +6,7 @@ import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { testPictures } from '../../../testing/painted-world.ts';
 import { givenPrepared } from '../../../testing/projecting-log.ts';
-import { earlierPicturesPath, PictureFolder, picturesPath } from './picture-folder.ts';
+import { PictureFolder, picturesPath } from './picture-folder.ts';
 
 const shop = datasetWorkshop();
 const { dot, noise, red } = await testPictures();
@@ -95,14 +95,12 @@ test('xtuner, which has no place for a picture, is refused by name', async () =>
   });
 });
 
-test('a file that is replaced takes the pictures of the file before with it, where earlier versions put theirs too', async () => {
+test('the pictures of a file are refused where another has its folder, and replaced with it', async () => {
   await given();
-  const format = { kind: 'trl', weights: 'own', metadata: 'omit' } as const;
-  const earlier = earlierPicturesPath(shop.path('again'));
-  await mkdir(earlier);
-  await writeFile(join(earlier, 'old.png'), 'old');
+  const pictures = picturesPath(shop.path('again'));
+  await mkdir(pictures, { recursive: true });
+  await writeFile(join(pictures, 'old.png'), 'old');
   await expect(PictureFolder.open(shop.path('again'), 'refuse')).rejects.toMatchObject({ code: 'file-exists' });
-  await shop.exportTo('again', format);
-  expect(await stat(earlier).catch(() => 'gone')).toBe('gone');
-  expect((await stat(picturesPath(shop.path('again')))).isDirectory()).toBe(true);
+  await shop.exportTo('again', { kind: 'trl', weights: 'own', metadata: 'omit' });
+  expect(await readdir(pictures)).not.toContain('old.png');
 });

@@ -11,7 +11,7 @@ test.each([
   expect(fileOfManifest(manifest)).toBe(file);
 });
 
-test('a manifest of an earlier version leads to its file, and another name to none', () => {
-  expect(fileOfManifest('out/data.jsonl.manifest.json')).toBe('out/data.jsonl');
+test('a name that is none of a manifest leads to no file', () => {
+  expect(fileOfManifest('out/data.jsonl.manifest.json')).toBeNull();
   expect(fileOfManifest('out/data.manifest-jsonl')).toBeNull();
 });

@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import type { ExportFormat } from './format.ts';
@@ -54,27 +53,14 @@ export function manifestPath(out: string): string {
   return join(dirname(out), MANIFESTS, `${basename(out, ending)}.manifest${ending.replace('.', '-')}`);
 }
 
-/** Where files that were written by earlier versions have theirs. */
-export function earlierManifestPath(out: string): string {
-  return `${out}${EARLIER}`;
-}
-
-/** Returns the file that a manifest is of, by either name; null for a name that is none of a manifest. */
+/** Returns the file that a manifest is of; null for a name that is none of a manifest. */
 export function fileOfManifest(path: string): string | null {
-  if (path.endsWith(EARLIER)) return path.slice(0, -EARLIER.length);
   const [, name, ending] = /^(.*)\.manifest(-[^.]*)?$/.exec(basename(path)) ?? [];
   if (name === undefined || basename(dirname(path)) !== MANIFESTS) return null;
   return join(dirname(dirname(path)), `${name}${ending?.replace('-', '.') ?? ''}`);
 }
 
-/** Finds the manifest of a file where it lies, now or by an earlier version; where there is none, where it would be written. */
-export async function findManifest(out: string): Promise<string> {
-  for (const path of [manifestPath(out), earlierManifestPath(out)]) if (await stat(path).catch(() => undefined)) return path;
-  return manifestPath(out);
-}
-
 const MANIFESTS = '_manifests';
-const EARLIER = '.manifest.json';
 
 /** Writes a manifest as the text of its file. */
 export function manifestText(manifest: Manifest): string {

@@ -13,11 +13,6 @@ export function picturesPath(out: string): string {
   return join(dirname(out), PICTURES, basename(out));
 }
 
-/** Where files that were written by earlier versions have theirs. */
-export function earlierPicturesPath(out: string): string {
-  return `${out}.images`;
-}
-
 /**
  * Keeps pictures as files `<id>.png` in a folder of a dataset file. The folder appears whole or not at all; without a
  * picture there is none. Who opens it publishes or discards it.
@@ -36,7 +31,7 @@ export class PictureFolder {
 
   /** @throws DatasetError `file-exists`. */
   static async open(out: string, existing: Existing): Promise<PictureFolder> {
-    if (existing === 'refuse') for (const path of [picturesPath(out), earlierPicturesPath(out)]) await refuseExisting(path);
+    if (existing === 'refuse') await refuseExisting(picturesPath(out));
     return new PictureFolder(out);
   }
 
@@ -72,7 +67,7 @@ export class PictureFolder {
         await syncFolder(dirname(this.#path));
       }
       await syncFolder(dirname(this.#out));
-      for (const gone of [aside, earlierPicturesPath(this.#out)]) await rm(gone, { recursive: true, force: true });
+      await rm(aside, { recursive: true, force: true });
       if (there && this.#kept.size === 0) await rmdir(dirname(this.#path)).catch(() => undefined); // others have theirs there
     });
   }

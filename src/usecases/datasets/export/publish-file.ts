@@ -1,11 +1,11 @@
 import { mkdir, rm, rmdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { AtomicFile, cannotWrite, type Existing, refuseExisting } from './atomic-file.ts';
-import { earlierManifestPath, manifestPath } from './manifest.ts';
+import { manifestPath } from './manifest.ts';
 
 /**
- * Publishes a sealed file and its manifest: the data first, then its manifest; a manifest that belongs to the file replaced, here
- * or where earlier versions put it, goes before.
+ * Publishes a sealed file and its manifest: the data first, then its manifest; a manifest that belongs to the file replaced
+ * goes before.
  */
 export async function publishWithManifest(file: AtomicFile, manifest: string, existing: Existing): Promise<void> {
   const path = manifestPath(file.path);
@@ -19,7 +19,6 @@ export async function publishWithManifest(file: AtomicFile, manifest: string, ex
     await manifestFile.seal();
     if (existing === 'refuse') await refuseExisting(file.path);
     await rm(path, { force: true });
-    await rm(earlierManifestPath(file.path), { force: true });
     await file.publish();
     await manifestFile.publish();
   } finally {
@@ -28,7 +27,7 @@ export async function publishWithManifest(file: AtomicFile, manifest: string, ex
   }
 }
 
-/** @throws DatasetError `file-exists` when a manifest of the name is there, by this or an earlier version. */
+/** @throws DatasetError `file-exists` when a manifest of the name is there. */
 export async function refuseManifest(out: string): Promise<void> {
-  for (const path of [manifestPath(out), earlierManifestPath(out)]) await refuseExisting(path);
+  await refuseExisting(manifestPath(out));
 }

@@ -10,6 +10,7 @@ import { TOPICS } from '../../events/catalogue.ts';
 import { newId } from '../../events/new-id.ts';
 import { unpack } from '../../events/packed.ts';
 import type { Packed } from '../../events/schemas/values.ts';
+import { tokensAsJson } from '../../projections/step-tree/token-bytes.ts';
 import { readLedgers } from '../../projections/training-pool/read-ledger.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { SILENT } from '../../runtime/logger.ts';
@@ -234,7 +235,7 @@ const MEMBERS = 4;
       return platform.database.db
         .selectFrom('steps')
         .innerJoin('trees', 'trees.treeId', 'steps.treeId')
-        .select(['steps.tokens', 'steps.response'])
+        .select(['steps.response', tokensAsJson('steps').as('tokens')])
         .where('trees.runId', '=', runId)
         .where('steps.depth', '>', 0)
         .execute();

@@ -149,11 +149,11 @@ interface Judged {
 /** Reads the token ids of steps that keep them as JSON. */
 async function readTokenIds(db: Db, steps: readonly string[]): Promise<ReadonlyMap<string, Packed>> {
   if (steps.length === 0) return new Map();
-  const rows = await rowsWhere(db, 'steps', { stepId: [...steps] }, ['stepId', 'tokens']);
+  const rows = await rowsWhere(db, 'steps', { stepId: [...steps] }, ['stepId', 'tokenJson']);
   const idsOf = (tokens: unknown) => (tokens as Pick<RecordedTokens, 'ids'> | null)?.ids; // as the event's schema let it in
   return new Map(
-    rows.flatMap(({ stepId, tokens }) => {
-      const ids = idsOf(tokens);
+    rows.flatMap(({ stepId, tokenJson }) => {
+      const ids = idsOf(tokenJson);
       return ids ? [[stepId, ids] as const] : [];
     }),
   );

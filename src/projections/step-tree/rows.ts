@@ -59,7 +59,6 @@ export type StepRow = Row<typeof tables.steps>;
 export function stepRow({ event, offset }: Delivery<Envelope<'StepTaken'>>): StepRow {
   const { data } = event;
   const said = texts({ response: data.response, thought: data.thought, action: data.action, observation: data.observation });
-  const { tokens, tokenBytes } = tokensOf(data.tokens);
   return {
     stepId: data.stepId,
     treeId: data.treeId,
@@ -71,8 +70,7 @@ export function stepRow({ event, offset }: Delivery<Envelope<'StepTaken'>>): Ste
     executable: data.executable,
     termination: data.termination,
     policySpans: data.policySpans,
-    tokens,
-    tokenBytes,
+    ...tokensOf(data.tokens),
     promptTokens: data.usage?.promptTokens ?? null,
     completionTokens: data.usage?.completionTokens ?? null,
     finishReason: data.finishReason,
@@ -86,9 +84,9 @@ export function stepRow({ event, offset }: Delivery<Envelope<'StepTaken'>>): Ste
   };
 }
 
-function tokensOf(tokens: DataOf<'StepTaken'>['tokens']): Pick<StepRow, 'tokens' | 'tokenBytes'> {
+function tokensOf(tokens: DataOf<'StepTaken'>['tokens']): Pick<StepRow, 'tokenBytes' | 'tokenJson'> {
   const bytes = tokens && tokenBytesOf(tokens);
-  return bytes ? { tokens: null, tokenBytes: new WrittenBytes(bytes) } : { tokens, tokenBytes: null };
+  return bytes ? { tokenBytes: new WrittenBytes(bytes), tokenJson: null } : { tokenBytes: null, tokenJson: tokens };
 }
 
 /** The root of a tree as a step of depth 0: no action led to it, its observation is the task's first. */

@@ -29,7 +29,7 @@ create index trees_name on trees (environment, alias, task_id, opened_at, tree_i
 create index trees_kind on trees (kind, environment, alias, task_id, opened_at, tree_id) where kind is not null;
 
 -- The root is a row of depth 0 with empty response and action: its observation is the task's first. Token arrays lie in
--- `token_bytes` (`token-bytes.ts`), those that do not fit there in `tokens`: one of the two is null.
+-- `token_bytes` (`token-bytes.ts`), those that do not fit there in `token_json`: one of the two is null.
 create table steps (
   step_id           uuid             not null primary key,
   tree_id           uuid             not null,
@@ -45,8 +45,8 @@ create table steps (
   executable        boolean          not null,
   termination       text             not null, --: 'none' | 'terminated' | 'truncated'
   policy_spans      jsonb            not null, --: { from: number; to: number; policyId: string; version: number }[]
-  tokens            jsonb, --: Record<string, unknown>
   token_bytes       bytea,
+  token_json        jsonb, --: Record<string, unknown>
   prompt_tokens     integer,
   completion_tokens integer,
   finish_reason     text,

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: a080f70b3a8cfbc1
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 989eb30f4af82057
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -39,8 +39,8 @@ export const tables = {
     executable: column<boolean>('boolean'),
     termination: column<'none' | 'terminated' | 'truncated'>('text'),
     policySpans: column<Json<{ from: number; to: number; policyId: string; version: number }[]>>('jsonb'),
-    tokens: column<Json<Record<string, unknown>> | null>('jsonb'),
     tokenBytes: column<Buffer | null>('bytea'),
+    tokenJson: column<Json<Record<string, unknown>> | null>('jsonb'),
     promptTokens: column<number | null>('integer'),
     completionTokens: column<number | null>('integer'),
     finishReason: column<string | null>('text'),

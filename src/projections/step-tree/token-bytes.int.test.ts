@@ -25,7 +25,7 @@ async function given(name: string, all: readonly (RecordedTokens | null)[]): Pro
 
 async function keptAs(steps: readonly string[]) {
   const { rows } = await database.pool.query<{ json: boolean; bytes: boolean }>(
-    `select s.tokens is not null as json, s.token_bytes is not null as bytes
+    `select s.token_json is not null as json, s.token_bytes is not null as bytes
      from unnest($1::uuid[]) with ordinality as t(id, place) join step_tree_v1.steps s on s.step_id = t.id order by t.place`,
     [steps],
   );

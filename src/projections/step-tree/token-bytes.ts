@@ -102,7 +102,7 @@ export function tokensAsJson(steps: string): RawBuilder<RecordedTokens | null> {
     ['9 + 4 * n', ...flags.map((flag) => `(f & ${flag}) / ${flag} * 4 * n`)].join(' + ');
   const { logProbs, mask, maskOfOnes, ends, entropies } = HAS;
   const onesAsJson = `jsonb_build_object('dtype', 'uint8', 'length', n, 'bytes', translate(encode(decode(repeat('01', n), 'hex'), 'base64'), E'\\n', ''))`;
-  return sql.raw(`coalesce(${steps}.tokens, (select jsonb_build_object('ids', ${array('int32', '9', 4)},
+  return sql.raw(`coalesce(${steps}.token_json, (select jsonb_build_object('ids', ${array('int32', '9', 4)},
     'logProbs', case when f & ${logProbs} > 0 then ${array('float32', behind(), 4)} end,
     'mask', case when f & ${maskOfOnes} > 0 then ${onesAsJson}
       when f & ${mask} > 0 then ${array('uint8', behind(logProbs, ends, entropies), 1)} end)
@@ -122,5 +122,5 @@ export function tokensIn(steps: string, array: keyof RecordedTokens): RawBuilder
   const flags = array === 'ids' ? undefined : array === 'mask' ? HAS.mask | HAS.maskOfOnes : HAS[array];
   const length =
     flags === undefined ? lengthOf(bytes) : `case when get_byte(${bytes}, 0) & ${flags} > 0 then ${lengthOf(bytes)} end`;
-  return sql.raw(`coalesce(${length}, (${steps}.tokens -> '${array}' ->> 'length')::bigint)`);
+  return sql.raw(`coalesce(${length}, (${steps}.token_json -> '${array}' ->> 'length')::bigint)`);
 }

@@ -190,7 +190,7 @@ async function readArrays(db: Db, ids: readonly string[]): Promise<readonly Arra
         then position('\\x01'::bytea in decode(t.mask ->> 'bytes', 'base64')) > 0 else true end as sampled,
       coalesce(jsonb_typeof(call -> 'trimmed'), 'null') <> 'null' as trimmed,
       case when p.with_images then 'image' when not p.with_images then 'text' else 'none' end as prompt
-    from steps left join (select step_id, with_images, token_count from prompts) p using (step_id) left join lateral jsonb_to_record(case when token_bytes is null then tokens end) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
+    from steps left join (select step_id, with_images, token_count from prompts) p using (step_id) left join lateral jsonb_to_record(token_json) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
     where step_id = any(${[...ids]}::uuid[]) and depth > 0`.execute(db);
   const views = await readTokenBytes(
     db,

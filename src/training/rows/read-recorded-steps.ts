@@ -92,7 +92,7 @@ async function readSlice(db: Db, blobs: BlobReader, ids: readonly string[], text
       coalesce(jsonb_typeof(call -> 'trimmed'), 'null') <> 'null' as trimmed,
       policy_spans as spans, state_hash, token_bytes is not null as in_bytes,
       ${packedText('ids')} as token_ids, ${packedText('logProbs')} as log_probs, ${packedText('mask')} as mask
-    from steps left join lateral jsonb_to_record(case when token_bytes is null then tokens end) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
+    from steps left join lateral jsonb_to_record(token_json) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
     where step_id = any(${[...ids]}::uuid[])`.execute(db);
   return inPlace(rows, blobs, ({ stepId }) => `step ${stepId}`);
 }

@@ -4,6 +4,7 @@ import { TOPICS } from '../../events/catalogue.ts';
 import { newId } from '../../events/new-id.ts';
 import { unpack } from '../../events/packed.ts';
 import type { Packed } from '../../events/schemas/values.ts';
+import { tokensAsJson } from '../../projections/step-tree/token-bytes.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { type OpenAiServer, startOpenAiServer, tokenEntropy, tokensOf } from '../../testing/openai-server.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
@@ -50,7 +51,16 @@ test('rollouts of a model server are recorded with its token ids, log-probabilit
   const steps = await platform.database.db
     .selectFrom('steps')
     .innerJoin('trees', 'trees.treeId', 'steps.treeId')
-    .select(['response', 'action', 'tokens', 'call', 'completionTokens', 'finishReason', 'policySpans', 'steps.blobs'])
+    .select([
+      'response',
+      'action',
+      tokensAsJson('steps').as('tokens'),
+      'call',
+      'completionTokens',
+      'finishReason',
+      'policySpans',
+      'steps.blobs',
+    ])
     .where('trees.runId', '=', asked.runId)
     .where('depth', '=', 1)
     .execute();

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
 import { contextOf } from '../../../../domain/dataset/turn-weights.ts';
 import { pack } from '../../../../events/packed.ts';
+import { tokensAsJson } from '../../../../projections/step-tree/token-bytes.ts';
 import { datasetWorkshop } from '../../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../../testing/event-builder.ts';
 import { givenEvents } from '../../../../testing/given-events.ts';
@@ -21,7 +22,14 @@ async function exported(name: string, format: ExportFormat) {
   await shop.exportTo(name, format);
   return linesOf(name);
 }
-const steps = () => shop.db.selectFrom('steps').selectAll().where('depth', '>', 0).orderBy('depth').execute();
+const steps = () =>
+  shop.db
+    .selectFrom('steps')
+    .selectAll()
+    .select(tokensAsJson('steps').as('tokens'))
+    .where('depth', '>', 0)
+    .orderBy('depth')
+    .execute();
 
 const asked = (reply: string) => ({
   messages: [

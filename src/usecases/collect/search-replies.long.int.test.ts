@@ -3,5 +3,5 @@ import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { describeSearchReplies } from './search-replies.contract.ts';
 
 describe('a search over the embedded log with a model that does not repeat itself', () => {
-  describeSearchReplies(openTestPlatform, 4);
+  describeSearchReplies(openTestPlatform);
 });

@@ -9,7 +9,7 @@ import { installPython, type Measured, measureSystem, runScript, SCRIPTS } from 
 import { SYSTEMS } from './side-by-side/systems.ts';
 import { openStagePlatform, type Size, type Stage } from './stage.ts';
 
-const EPISODES: Record<Size, number> = { full: 250, quick: 10 }; // of 20 steps
+const EPISODES: Record<Size, number> = { full: 100, quick: 10 }; // of 20 steps
 /** What the Python client needs to fetch steps as a table. */
 const PACKAGES = ['httpx==0.28.1', 'pyarrow==26.0.1'];
 
@@ -33,6 +33,7 @@ export async function benchSideBySide(stage: Stage): Promise<Outcome> {
   const others: { name: string; keeps: string; measured: Measured }[] = [];
   for (const system of stage.size === 'full' ? SYSTEMS : []) {
     const python = await installPython([system.pin]);
+    process.stderr.write(`side-by-side: recording by ${system.pin}\n`);
     others.push({
       name: system.pin.replace('==', ' '),
       keeps: system.keeps,

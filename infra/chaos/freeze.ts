@@ -30,7 +30,7 @@ export async function freeze(world: World, role: Role, ms: number): Promise<numb
       const since = performance.now();
       while (!(await withRetry(isReplaced))) {
         if (performance.now() - since > limitMs)
-          throw new Error(`the ${role} was frozen, and nobody replaced it within ${limitMs / 1_000} s\n${group.stderrTail()}`);
+          throw new Error(`the ${role} was frozen, and nobody replaced it within ${limitMs / 1_000} s`);
         await delay(50);
       }
       seconds = (performance.now() - began) / 1_000;

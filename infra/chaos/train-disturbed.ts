@@ -154,7 +154,7 @@ async function untilTrained({ database }: Home, { policyId, updates }: TrainPlan
     if (group.collected() && rows[0]?.version === updates && rows[0].unrecorded === 0) return;
     if (performance.now() > deadline)
       throw new Error(
-        `at version ${rows[0]?.version} of ${updates}, ${group.collected() ? 'collected' : 'collecting'}, and no more; stderr tail:\n${group.stderrTail()}`,
+        `at version ${rows[0]?.version} of ${updates}, ${group.collected() ? 'collected' : 'collecting'}, and no more`,
       );
     await delay(50);
   }

@@ -13,8 +13,8 @@ import type { System } from './systems.ts';
 
 export const SCRIPTS = fileURLToPath(new URL('.', import.meta.url));
 const run = promisify(execFile);
-const START_MS = 120_000;
-const RECORD_MS = 300_000;
+const START_MS = 300_000;
+const RECORD_MS = 600_000;
 const INSTALL_MS = 1_800_000; // most of a gigabyte each
 
 /** What a script prints. Seconds; `durable_s` is null where nothing ever is. */

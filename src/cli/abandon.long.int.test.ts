@@ -5,7 +5,7 @@ import { environmentOf, settle } from '../testing/crashing-run.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { appendRecorded, recordBatches } from '../testing/record-batches.ts';
-import { killRunning, runEspalier } from '../testing/worker-process.ts';
+import { killRunning, runInProcess } from '../testing/worker-process.ts';
 import { openLeaseService } from '../usecases/train/open-lease-service.ts';
 
 let platform: Awaited<ReturnType<typeof openTestPlatform>>;
@@ -29,7 +29,7 @@ test('espalier abandon ends the next batch of a policy once, and explains why ot
   await projector.close();
   const [first = '', second = ''] = batchIds;
   const abandon = (batch: string) =>
-    runEspalier(['--json', 'abandon', batch, '--reason', 'no machine can hold it'], environmentOf(platform));
+    runInProcess(['--json', 'abandon', batch, '--reason', 'no machine can hold it'], environmentOf(platform));
 
   const early = await abandon(second);
   expect([early.code, early.stdout]).toEqual([1, '']);
@@ -38,6 +38,6 @@ test('espalier abandon ends the next batch of a policy once, and explains why ot
     const { code, stdout } = await abandon(first);
     expect([code, JSON.parse(stdout)]).toEqual([0, { kind: 'abandoned', batchId: first, ordinal: 0 }]);
   }
-  const ledger = await runEspalier(['ledger', '--policy', 'given up'], environmentOf(platform));
+  const ledger = await runInProcess(['ledger', '--policy', 'given up'], environmentOf(platform));
   expect(ledger).toMatchObject({ code: 0, stdout: expect.stringMatching(/abandoned +2\n/) });
 });

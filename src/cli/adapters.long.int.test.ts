@@ -8,7 +8,7 @@ import { environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { startOpenAiServer } from '../testing/openai-server.ts';
 import { adaptersForTests } from '../testing/python.ts';
-import { killRunning, runEspalier } from '../testing/worker-process.ts';
+import { killRunning, runInProcess } from '../testing/worker-process.ts';
 
 const found = await adaptersForTests();
 const python = found.kind === 'found' ? found.python : '';
@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 /** Runs a command with the Python that has the packages. */
-const espalier = (...args: readonly string[]) => runEspalier(args, { ...environmentOf(platform), ESPALIER_PYTHON: python });
+const espalier = (...args: readonly string[]) => runInProcess(args, { ...environmentOf(platform), ESPALIER_PYTHON: python });
 
 /** Runs a command to its success and returns what it printed. */
 async function done(...args: readonly string[]): Promise<string> {

@@ -9,7 +9,7 @@ import { PYTHON_PACKAGE } from '../runtime/python-server.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { type OpenAiServer, startOpenAiServer } from '../testing/openai-server.ts';
-import { killRunning, runEspalier } from '../testing/worker-process.ts';
+import { killRunning, runInProcess } from '../testing/worker-process.ts';
 
 const run = promisify(execFile);
 const TORCH = '9'; // a torch takes a stick and coal, a stick a plank
@@ -51,7 +51,7 @@ function reply(messages: readonly { readonly role: string; readonly content: str
 }
 
 async function done(...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await runEspalier(args, env);
+  const { code, stdout, stderr } = await runInProcess(args, env);
   expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
   return stdout;
 }

@@ -8,7 +8,7 @@ import { formatPosition } from '../log/position.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
-import { killRunning, runEspalier } from '../testing/worker-process.ts';
+import { killRunning, runInProcess } from '../testing/worker-process.ts';
 
 let platform: Platform & { readonly home: string };
 let env: Readonly<Record<string, string>>;
@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 async function done(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await runEspalier(args, env);
+  const { code, stdout, stderr } = await runInProcess(args, env);
   if (code !== 0) throw new Error(stderr);
   return stdout;
 }

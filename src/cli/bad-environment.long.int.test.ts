@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { PROTOCOL } from '../environments/server/protocol.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { useTestPlatform } from '../testing/use-test-platform.ts';
-import { killRunning, runEspalier } from '../testing/worker-process.ts';
+import { killRunning, runInProcess } from '../testing/worker-process.ts';
 
 const platform = useTestPlatform({ opened: 'before-each', projector: 'none' });
 let env: Readonly<Record<string, string>>;
@@ -69,7 +69,7 @@ afterEach(async () => {
 });
 
 const RUN = 'aaaaaaaa-0000-4000-8000-000000000001';
-const espalier = (...args: readonly string[]) => runEspalier(args, env);
+const espalier = (...args: readonly string[]) => runInProcess(args, env);
 const collect = (...more: readonly string[]) =>
   espalier(
     ...['collect', '--environment', `server:${url};timeout=1`, '--policy', 'random', '--tasks', '3', '--run', RUN],

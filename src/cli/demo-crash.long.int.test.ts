@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Platform } from '../platform/open-platform.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
-import { killRunning, runEspalier } from '../testing/worker-process.ts';
+import { killRunning, runInProcess } from '../testing/worker-process.ts';
 
 let platform: Platform & { readonly home: string };
 beforeEach(async () => {
@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 test('the crash demo kills trainer and projector midway, and shows a ledger that balances and a run that replays equal', async () => {
-  const { code, stdout, stderr } = await runEspalier(['demo', '--crash'], environmentOf(platform));
+  const { code, stdout, stderr } = await runInProcess(['demo', '--crash'], environmentOf(platform));
   if (code !== 0) throw new Error(stderr);
   const kills = stdout.match(/kill -9 .*/g) ?? [];
   expect(kills.map((line) => line.match(/(?<= )(train|project|collect|batch)\b/g))).toEqual([

@@ -11,7 +11,7 @@ import { PYTHON_PACKAGE, type PythonServer, pythonEnvironment, startPythonServer
 import { environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { consumersForTests } from '../testing/python.ts';
-import { killRunning, runEspalier } from '../testing/worker-process.ts';
+import { killRunning, runInProcess } from '../testing/worker-process.ts';
 
 const found = await consumersForTests();
 const python = found.kind === 'found' ? found.python : '';
@@ -58,13 +58,13 @@ const python = found.kind === 'found' ? found.python : '';
       `search-qa:retriever=${server.url};dialect=queries;corpus=${join(folder, 'corpus')};hybrid=rrf;questions=${join(folder, 'questions.jsonl')}`;
 
     test('rollouts search it by the client for Search-R1 servers, and what it found can be found again', async () => {
-      const collected = await runEspalier(
+      const collected = await runInProcess(
         ['collect', '--policy', 'planner', '--tasks', '2', '--rollouts', '1', '--environment', dense()],
         env,
       );
       const runId = /^run (\S+) completed: 2 rollouts/m.exec(collected.stdout)?.[1] ?? '';
       expect([collected.code, runId]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
-      const again = await runEspalier(['replay', 'environment', '--run', runId], env);
+      const again = await runInProcess(['replay', 'environment', '--run', runId], env);
       expect([again.code, again.stdout]).toEqual([0, expect.stringMatching(/^equal: environment/)]);
     });
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
-import { killRunning, runEspalier } from '../testing/worker-process.ts';
+import { killRunning, runInProcess } from '../testing/worker-process.ts';
 
 let platform: Awaited<ReturnType<typeof openTestPlatform>>;
 let env: Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ const RANDOM = ['evaluate', '--policy', 'random', '--split', 'test', '--tasks', 
 
 test('evaluate measures the test split, plots it, and continues past failures', async () => {
   const plot = join(platform.home, 'depths.svg');
-  const first = await runEspalier(['--json', ...RANDOM, '--plot', plot], env);
+  const first = await runInProcess(['--json', ...RANDOM, '--plot', plot], env);
   expect(first.code).toBe(0);
   const { runId, ...result } = JSON.parse(first.stdout);
   expect(result).toMatchObject({
@@ -34,7 +34,7 @@ test('evaluate measures the test split, plots it, and continues past failures', 
   const svg = await readFile(plot, 'utf8');
   expect(svg.match(/<circle /g)).toHaveLength(result.byDepth.length);
 
-  const recovered = await runEspalier(['--json', 'evaluate', '--policy', 'planner', '--recover-from', runId], env);
+  const recovered = await runInProcess(['--json', 'evaluate', '--policy', 'planner', '--recover-from', runId], env);
   expect(recovered.code).toBe(0);
   expect(JSON.parse(recovered.stdout)).toMatchObject({
     recovery: { fromRunId: runId },
@@ -42,7 +42,7 @@ test('evaluate measures the test split, plots it, and continues past failures', 
     episodes: Math.round(15 * (1 - result.successRate)),
   });
 
-  const table = await runEspalier(['evaluate', '--resume', runId], env);
+  const table = await runInProcess(['evaluate', '--resume', runId], env);
   expect(table.code).toBe(0);
   expect(table.stdout).toContain(`run ${runId}: random version 0 on 5 tasks of textcraft (test), 15 episodes\n`);
   expect(table.stdout).toMatch(/^success +\d+\.\d% +\d+\.\d% – \d+\.\d%$/m);
@@ -58,7 +58,7 @@ test('a policy that cannot be evaluated is refused in one line with the remedy',
     ],
   ] as const;
   for (const [args, line] of refusals) {
-    const { code, stderr } = await runEspalier(['evaluate', ...args], env);
+    const { code, stderr } = await runInProcess(['evaluate', ...args], env);
     expect([code, stderr]).toEqual([1, `espalier: ${line}\n`]);
   }
 });
@@ -67,7 +67,7 @@ test('self-train compares methods in a table and a plot', async () => {
   const plot = join(platform.home, 'methods.svg');
   const sizes =
     '--seeds 2 --iterations 1 --tasks 3 --search-iterations 2 --max-depth 8 --test-tasks 3 --rollouts 1 --max-steps 6';
-  const { code, stdout, stderr } = await runEspalier(['self-train', ...sizes.split(' '), '--plot', plot], env);
+  const { code, stdout, stderr } = await runInProcess(['self-train', ...sizes.split(' '), '--plot', plot], env);
   expect([code, stderr.match(/^\d+ s: seed [12], /gm)?.length]).toEqual([0, 14]);
   expect(stdout.match(/^(base|good-only|direct|agent-r) +[01] +\d/gm)).toHaveLength(7);
   const svg = await readFile(plot, 'utf8');

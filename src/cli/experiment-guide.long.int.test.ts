@@ -7,7 +7,7 @@ import { createExecutableSchema } from '../../graphql/schema.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
-import { killRunning, runEspalier } from '../testing/worker-process.ts';
+import { killRunning, runInProcess } from '../testing/worker-process.ts';
 import { experimentOf, readExperimentFile } from '../usecases/experiment/declaration/read-experiment-file.ts';
 
 let platform: Platform & { readonly home: string };
@@ -29,7 +29,7 @@ const blockOf = (language: string) => new RegExp(`^\`\`\`${language}\\n([\\s\\S]
 async function printed(command: string, words: Readonly<Record<string, string>> = {}): Promise<string> {
   expect(guide).toContain(`\`espalier ${command}\``);
   const args = command.split(' ').map((word) => words[word] ?? word);
-  const { code, stdout, stderr } = await runEspalier(args, environmentOf(platform));
+  const { code, stdout, stderr } = await runInProcess(args, environmentOf(platform));
   expect({ command, code, stderr: code === 0 ? '' : stderr }).toEqual({ command, code: 0, stderr: '' });
   return stdout;
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Platform } from '../platform/open-platform.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
-import { killRunning, runEspalier } from '../testing/worker-process.ts';
+import { killRunning, runInProcess } from '../testing/worker-process.ts';
 
 let platform: Platform & { readonly home: string };
 beforeAll(async () => {
@@ -14,7 +14,7 @@ afterAll(async () => {
   await platform.close();
 });
 
-const espalier = (...args: string[]) => runEspalier(args, environmentOf(platform));
+const espalier = (...args: string[]) => runInProcess(args, environmentOf(platform));
 
 describe('espalier forget', () => {
   test('a collected run is forgotten after it is confirmed; verify stays intact, and its export is refused', async () => {

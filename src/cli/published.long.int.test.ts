@@ -8,7 +8,7 @@ import { environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { startOpenAiServer } from '../testing/openai-server.ts';
 import { worldsForTests } from '../testing/python.ts';
-import { killRunning, runEspalier } from '../testing/worker-process.ts';
+import { killRunning, runInProcess } from '../testing/worker-process.ts';
 
 const worlds = await worldsForTests();
 const withWorlds = worlds.kind === 'found' ? describe : describe.skip;
@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const python = worlds.kind === 'found' ? worlds.python : 'python3';
 const espalier = (...args: readonly string[]) =>
-  runEspalier(args, { ...environmentOf(platform), ESPALIER_WORLDS_PYTHON: python });
+  runInProcess(args, { ...environmentOf(platform), ESPALIER_WORLDS_PYTHON: python });
 
 /** Runs a command to its success and returns what it printed. */
 async function done(...args: readonly string[]): Promise<string> {

@@ -4,7 +4,7 @@ import type { Platform } from '../platform/open-platform.ts';
 import { readReplays } from '../projections/replays/read-replays.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
-import { killRunning, runEspalier } from '../testing/worker-process.ts';
+import { killRunning, runInProcess } from '../testing/worker-process.ts';
 
 let platform: Platform & { readonly home: string };
 let env: Readonly<Record<string, string>>;
@@ -13,7 +13,7 @@ beforeAll(async () => {
   platform = await openTestPlatform();
   env = environmentOf(platform);
   const args = ['--json', 'collect', '--environment', 'search-qa', '--policy', 'planner:0.4', '--tasks', '4', '--rollouts', '3'];
-  const collected = await runEspalier([...args, '--branching', 'anywhere', '--prompt', 'image'], env);
+  const collected = await runInProcess([...args, '--branching', 'anywhere', '--prompt', 'image'], env);
   run = (JSON.parse(collected.stdout) as { run: string }).run; // as the command prints it
 });
 afterAll(async () => {
@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 async function replay(mode: string, ...more: readonly string[]) {
-  const { code, stdout, stderr } = await runEspalier(['replay', mode, '--run', run, ...more], env);
+  const { code, stdout, stderr } = await runInProcess(['replay', mode, '--run', run, ...more], env);
   return { code, said: stdout.split('\n')[0], stdout, stderr };
 }
 
@@ -93,9 +93,9 @@ describe('espalier replay training', () => {
       '--group',
       '2',
     ];
-    const trained = await runEspalier([...train, '--keep-zero-variance', '--test-tasks', '0', '--max-steps', '4'], env);
+    const trained = await runInProcess([...train, '--keep-zero-variance', '--test-tasks', '0', '--max-steps', '4'], env);
     expect(trained).toMatchObject({ code: 0 });
-    const again = () => runEspalier(['replay', 'training', '--policy', 'learner'], env);
+    const again = () => runInProcess(['replay', 'training', '--policy', 'learner'], env);
     expect(await again()).toMatchObject({ code: 0, stdout: 'equal: training, 3 versions compared\n' });
 
     const { db } = platform.database;
@@ -117,6 +117,6 @@ describe('espalier replay training', () => {
 });
 
 test('an unknown run and a run without an environment are refused by name', async () => {
-  const { code, stderr } = await runEspalier(['replay', 'environment', '--run', '00000000-0000-4000-8000-000000000000'], env);
+  const { code, stderr } = await runInProcess(['replay', 'environment', '--run', '00000000-0000-4000-8000-000000000000'], env);
   expect([code, stderr]).toEqual([1, expect.stringContaining('there is no run 00000000-0000-4000-8000-000000000000')]);
 });

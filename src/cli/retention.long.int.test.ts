@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Platform } from '../platform/open-platform.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
-import { killRunning, runEspalier } from '../testing/worker-process.ts';
+import { killRunning, runInProcess } from '../testing/worker-process.ts';
 
 let platform: Platform & { readonly home: string };
 beforeAll(async () => {
@@ -15,7 +15,7 @@ afterAll(async () => {
 });
 
 async function espalier(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await runEspalier(args, environmentOf(platform));
+  const { code, stdout, stderr } = await runInProcess(args, environmentOf(platform));
   return code === 0 ? stdout : stderr;
 }
 

@@ -5,7 +5,7 @@ import { newId } from '../events/new-id.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { holdAppends } from '../testing/hold-appends.ts';
 import { useTestPlatform } from '../testing/use-test-platform.ts';
-import { killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
+import { killRunning, runInProcess, startProcess } from '../testing/worker-process.ts';
 
 afterEach(killRunning);
 const platform = useTestPlatform({ opened: 'before-each', projector: 'none' });
@@ -26,7 +26,7 @@ interface Printed {
 
 async function collected(...more: readonly string[]): Promise<string> {
   const runId = newId();
-  const { code, stderr } = await runEspalier([...COLLECT, ...more, '--run', runId], env);
+  const { code, stderr } = await runInProcess([...COLLECT, ...more, '--run', runId], env);
   if (code !== 0) throw new Error(stderr);
   return runId;
 }
@@ -50,7 +50,7 @@ async function faults(): Promise<readonly unknown[]> {
 
 describe('espalier revise', () => {
   test('a revise command killed with -9 is repeated and reaches the result of an undisturbed one', async () => {
-    const whole = await runEspalier(['--json', 'revise', '--run', await collected()], env);
+    const whole = await runInProcess(['--json', 'revise', '--run', await collected()], env);
     const { run: _, ...expected } = JSON.parse(whole.stdout) as Printed; // as the command prints it
     expect(expected).toMatchObject({ state: 'completed', trees: 2 });
     const runId = await collected();
@@ -70,7 +70,7 @@ describe('espalier revise', () => {
     }
     expect(progressed[0]).toBeGreaterThan(0);
     expect(progressed[1]).toBeGreaterThan(progressed[0] ?? 0);
-    const again = await runEspalier(['--json', 'revise', '--run', runId], env);
+    const again = await runInProcess(['--json', 'revise', '--run', runId], env);
     const revised = JSON.parse(again.stdout) as Printed; // as the command prints it
     expect(revised).toEqual({ ...expected, run: runId, asked: 0 }); // the other run asked the same things
     expect(await composed()).toBe(expected.revisions);
@@ -89,12 +89,12 @@ describe('espalier revise', () => {
     expect(await child.ended).toBe('SIGKILL');
     await appends.release();
     expect([existsSync(out), (await recorded(runId)) > 0]).toEqual([false, true]);
-    const { code, stdout } = await runEspalier(command, env);
+    const { code, stdout } = await runInProcess(command, env);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^run \S+ revised as published, completed: 2 of 2 trees, /)]);
     const first = readFileSync(out, 'utf8');
     const { revise, revise_log: log } = JSON.parse(first.split('\n')[0] ?? '');
     expect([revise, log[0], log[2].content]).toEqual([true, { role: 'system', content: 'You are a helpful assistant.' }, 'Ok.']);
-    const again = await runEspalier(['--json', ...command, '--force'], env);
+    const again = await runInProcess(['--json', ...command, '--force'], env);
     expect(JSON.parse(again.stdout)).toMatchObject({ asked: 0, rows: first.trimEnd().split('\n').length });
     expect(readFileSync(out, 'utf8')).toBe(first);
     expect(await platform.database.db.selectFrom('revisions').selectAll().execute()).toEqual([]);
@@ -102,7 +102,7 @@ describe('espalier revise', () => {
   });
 
   test('revise prints its results, one subject per line', async () => {
-    const { stdout, code } = await runEspalier(['revise', '--run', await collected(), '--judge', 'direct', '--no-verify'], env);
+    const { stdout, code } = await runInProcess(['revise', '--run', await collected(), '--judge', 'direct', '--no-verify'], env);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^run \S+ revised, completed: 2 of 2 trees\n {2}pairs {6}\d+ of \d+ good and \d+ bad trajectories\n/);
     expect(stdout).toContain('judged     0 steps (0 asked now): none\n');
@@ -141,7 +141,7 @@ describe('espalier revise', () => {
 
 async function refuses(cases: readonly (readonly [readonly string[], RegExp])[]): Promise<void> {
   for (const [args, message] of cases) {
-    const refused = await runEspalier(['revise', ...args], env);
+    const refused = await runInProcess(['revise', ...args], env);
     expect([args, refused.stderr]).toEqual([args, expect.stringMatching(message)]);
     expect(refused.code).toBe(1);
   }

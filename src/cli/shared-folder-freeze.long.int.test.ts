@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createRandom } from '../domain/random/random.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded-server.ts';
 import { until } from '../testing/until.ts';
-import { type ChildProcess, killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
+import { type ChildProcess, killRunning, runInProcess, startProcess } from '../testing/worker-process.ts';
 
 const SEED = Number(process.env.ESPALIER_TEST_SEED ?? 1);
 const FROZEN_MS = 14_000; // longer than a lease of the log
@@ -69,7 +69,7 @@ test(`three collections, two servers and a training share one folder, and none f
     if (!wasEnded(name))
       expect([drawn, name, end, child.stderr()]).toEqual([drawn, name, 0, expect.not.stringContaining('espalier:')]);
   }
-  const { stdout } = await runEspalier(['--json', 'status'], env);
+  const { stdout } = await runInProcess(['--json', 'status'], env);
   const { runs } = JSON.parse(stdout) as { runs: { name: string; state: string }[] }; // as the command prints it
   for (const { name, state } of runs.filter((run) => ['a', 'b', 'c'].includes(run.name)))
     if (!wasEnded(name)) expect([drawn, name, state]).toEqual([drawn, name, 'completed']);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { startEmbeddedPostgres } from '../postgres/embedded-server.ts';
 import { until } from '../testing/until.ts';
-import { type ChildProcess, killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
+import { type ChildProcess, killRunning, runInProcess, startProcess } from '../testing/worker-process.ts';
 
 let home: string;
 let env: Readonly<Record<string, string>>;
@@ -49,7 +49,7 @@ test('a collection continues when another one, which started the server of the f
   expect(await first.ended).toBe(0);
   expect(second.stdout()).toBe('');
   expect([await second.ended, second.stderr()]).toEqual([0, expect.not.stringContaining('espalier:')]);
-  const { stdout } = await runEspalier(['--json', 'status'], env);
+  const { stdout } = await runInProcess(['--json', 'status'], env);
   const { runs } = JSON.parse(stdout) as { runs: { name: string; state: string }[] }; // as the command prints it
   expect(runs.map(({ name, state }) => [name, state])).toEqual([
     ['long', 'completed'],

@@ -14,7 +14,7 @@ import { EventBuilder } from '../testing/event-builder.ts';
 import { LOCAL, LOCAL_TOKEN } from '../testing/local-token.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { sinksForTests } from '../testing/python.ts';
-import { freePort, runEspalier } from '../testing/worker-process.ts';
+import { freePort, runInProcess } from '../testing/worker-process.ts';
 
 const found = await sinksForTests();
 const python = found.kind === 'found' ? found.python : '';
@@ -187,7 +187,7 @@ const python = found.kind === 'found' ? found.python : '';
 
     async function sink(system: string, policy = 'plotted') {
       const args = ['sink', system, '--policy', policy, '--to', folder, '--server', server.url];
-      const { code, stdout, stderr } = await runEspalier(args, {
+      const { code, stdout, stderr } = await runInProcess(args, {
         ...environmentOf(platform),
         ESPALIER_SINKS_PYTHON: python,
         XDG_STATE_HOME: folder,

@@ -3,7 +3,7 @@ import { environmentOf } from '../testing/crashing-run.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { appendRecorded } from '../testing/record-batches.ts';
-import { killRunning, runEspalier } from '../testing/worker-process.ts';
+import { killRunning, runInProcess } from '../testing/worker-process.ts';
 import { successByDepth } from './demo/report.ts';
 
 let platform: Awaited<ReturnType<typeof openTestPlatform>>;
@@ -34,7 +34,7 @@ afterAll(async () => {
 
 test('the tables of the command line show one success rate: that of what is finished, cut off and failed included', async () => {
   const read = async (...args: readonly string[]) => {
-    const { code, stdout, stderr } = await runEspalier(args, environmentOf(platform));
+    const { code, stdout, stderr } = await runInProcess(args, environmentOf(platform));
     expect([code, stderr]).toEqual([0, '']);
     return stdout;
   };

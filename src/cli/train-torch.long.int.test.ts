@@ -8,7 +8,7 @@ import { PYTHON_PACKAGE } from '../runtime/python-server.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { pythonForTests } from '../testing/python.ts';
-import { type ChildProcess, killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
+import { type ChildProcess, killRunning, runInProcess, startProcess } from '../testing/worker-process.ts';
 
 const run = promisify(execFile);
 const found = await pythonForTests();
@@ -64,7 +64,7 @@ const SMALL = [
         [[], {}, /^espalier: torch: the backend torch has no model; name one/],
       ] as const;
       for (const [args, more, line] of refusals) {
-        const { code, stderr } = await runEspalier(['train', '--backend', 'torch', ...args], { ...env, ...more });
+        const { code, stderr } = await runInProcess(['train', '--backend', 'torch', ...args], { ...env, ...more });
         expect([code, stderr.trim().split('\n').at(-1)]).toEqual([1, expect.stringMatching(line)]);
       }
       const { rows } = await platform.database.pool.query('select count(*)::int as events from events');
@@ -109,13 +109,13 @@ const SMALL = [
       ['live:tiny@1', 1],
     ])('evaluate measures %s by version %i', async (policy, version) => {
       const asked = ['--tasks', '1', '--max-steps', '2', '--prompt', 'text'];
-      const { code, stdout, stderr } = await runEspalier(['--json', 'evaluate', '--policy', policy, ...asked], env);
+      const { code, stdout, stderr } = await runInProcess(['--json', 'evaluate', '--policy', policy, ...asked], env);
       expect([code, stderr]).toEqual([0, expect.not.stringContaining('espalier:')]);
       expect(JSON.parse(stdout)).toMatchObject({ policy: { policyId: 'tiny', version }, episodes: 1 });
     });
 
     test('the greedy rollouts that ReMax compares with are collected by the version of their group', async () => {
-      const { code, stdout } = await runEspalier(
+      const { code, stdout } = await runInProcess(
         [
           '--json',
           'train',

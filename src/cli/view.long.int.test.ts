@@ -11,7 +11,7 @@ import { testPictures } from '../testing/painted-world.ts';
 import { appendRecorded } from '../testing/record-batches.ts';
 import { hindrances, openStudioBrowser } from '../testing/studio-browser.ts';
 import { until } from '../testing/until.ts';
-import { killRunning, runEspalier } from '../testing/worker-process.ts';
+import { killRunning, runInProcess } from '../testing/worker-process.ts';
 
 const HOSTILE = 'needle </script><script>alert(1)</script><!-- <script> \u2028 \u202egnp.exe {"$":3} \u0007';
 const PAGE_BYTES = 2 * 2 ** 20; // of a page without its data
@@ -20,7 +20,7 @@ let platform: Platform & { readonly home: string };
 let browser: Browser;
 let file: string;
 const ids = { run: '', tree: '', rollout: '', other: '' };
-const espalier = (...args: readonly string[]) => runEspalier([...args], environmentOf(platform));
+const espalier = (...args: readonly string[]) => runInProcess([...args], environmentOf(platform));
 
 /** Pages that open without a server. */
 describeWithBrowser('a page that opens without a server', () => {

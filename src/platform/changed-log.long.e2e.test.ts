@@ -13,7 +13,7 @@ import { EventBuilder } from '../testing/event-builder.ts';
 import { kafkaForTests } from '../testing/kafka.ts';
 import { describeWithKafka } from '../testing/kafka-describe.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
-import { killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
+import { killRunning, runInProcess, startProcess } from '../testing/worker-process.ts';
 import type { Platform } from './open-platform.ts';
 import { openRecordedLog } from './open-recorded-log.ts';
 
@@ -39,7 +39,7 @@ describeWithKafka('a log on Kafka that changed', () => {
   afterAll(killRunning);
 
   const espalier = async (...args: string[]) => {
-    const { code, stdout, stderr } = await runEspalier(args, env);
+    const { code, stdout, stderr } = await runInProcess(args, env);
     return { code, said: `${stdout}${stderr}` };
   };
   const done = async (...args: string[]) => {

@@ -15,7 +15,7 @@ import { environmentOf, plan, settle } from '../../testing/crashing-run.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { recordDrawnHistories } from '../../testing/record-drawn-histories.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
-import { killRunning, runEspalier } from '../../testing/worker-process.ts';
+import { killRunning, runInProcess } from '../../testing/worker-process.ts';
 import { collect } from '../collect/collect.ts';
 import { exportTrajectories } from '../datasets/export/export-trajectories.ts';
 import type { ExportFormat } from '../datasets/export/format.ts';
@@ -205,7 +205,7 @@ describe('what is done over from the record', () => {
 });
 
 test('`status` and `tree` say which run and which tree are forgotten', async () => {
-  const espalier = async (...args: string[]) => (await runEspalier(args, environmentOf(platform))).stdout;
+  const espalier = async (...args: string[]) => (await runInProcess(args, environmentOf(platform))).stdout;
   expect(await espalier('status')).toMatch(new RegExp(`${runId} +partly +\\S+ +completed, forgotten`));
   expect(await espalier('tree', gone.treeId)).toContain('its payload is forgotten: it has no digest');
   expect(JSON.parse(await espalier('tree', gone.treeId, '--json'))).toMatchObject({ digest: null, forgotten: true });

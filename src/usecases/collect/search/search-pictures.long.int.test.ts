@@ -7,7 +7,7 @@ import { environmentOf } from '../../../testing/crashing-run.ts';
 import { openTestPlatform } from '../../../testing/open-test-platform.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../../testing/openai-server.ts';
 import { type PaintedWorld, paintedWorld } from '../../../testing/painted-world.ts';
-import { runEspalier } from '../../../testing/worker-process.ts';
+import { runInProcess } from '../../../testing/worker-process.ts';
 
 const [OWN, PUBLISHED] = ['55555555-6666-4777-8888-999999999991', '55555555-6666-4777-8888-999999999992'];
 
@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 async function espalier(...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await runEspalier(args, env);
+  const { code, stdout, stderr } = await runInProcess(args, env);
   if (code !== 0) throw new Error(`espalier ${args.join(' ')}: ${stderr}`);
   return stdout;
 }
@@ -70,7 +70,7 @@ test('a revision of a search keeps the pictures of both trajectories in a format
   expect(users[0]).toEqual([{ type: 'text', text: 'a dot' }, dot.part]);
   expect(users).toContainEqual([{ type: 'text', text: 'step 1' }, red.part]);
   expect(users).toContainEqual([{ type: 'text', text: 'step 1' }, noise.part]);
-  const refused = await runEspalier([...revisions, '--format', 'agent-r', '--out', `${out}.2`], env);
+  const refused = await runInProcess([...revisions, '--format', 'agent-r', '--out', `${out}.2`], env);
   expect([refused.code, refused.stderr]).toEqual([
     1,
     expect.stringContaining('shows pictures, which rows of agent-r have no place for'),
@@ -96,6 +96,6 @@ test('a fork behind a step with a picture is refused where the environment shows
     .executeTakeFirstOrThrow();
   const fork = ['replay', 'fork', '--from', stepId, '--policy', `openai:stand-in@${server.url}`];
   expect(await espalier(...fork)).toContain('equal: fork');
-  const other = await runEspalier(fork, { ...env, PAINTED: 'other' });
+  const other = await runInProcess(fork, { ...env, PAINTED: 'other' });
   expect([other.code, other.stdout]).toEqual([1, expect.stringContaining(`[picture ${world.red.id}]`)]);
 });

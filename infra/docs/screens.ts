@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { chromium, type Page } from 'playwright-core';
-import { findChromium } from '../hostile/browser/victim.ts';
+import { findChromium } from '../../src/testing/studio-browser.ts';
 
 const FOLDER = fileURLToPath(new URL('../../docs/studio/', import.meta.url));
 const SIZE = { width: 1440, height: 900 };

@@ -1,28 +1,25 @@
 import { parseArgs } from 'node:util';
-import { progressLine, say, table } from '../../src/cli/terminal.ts';
+import { note, say, table } from '../../src/cli/terminal.ts';
 import { bundlePrograms } from '../../src/testing/bundle-programs.ts';
 import { killRunning } from '../../src/testing/worker-process.ts';
 import { openLaboratory } from '../chaos/laboratory.ts';
-import { checkStage, type StageState } from './check-stage.ts';
-import { openStage, type Stage } from './stage.ts';
-import type { Target } from './target.ts';
-import { targets } from './targets.ts';
-import { type Tally, tryTarget } from './try-target.ts';
+import { type Part, parts, runCampaign } from './campaign.ts';
+import { checkStage } from './check-stage.ts';
+import { openStage } from './stage.ts';
 
-const HELP = `Throws seeded hostile input at every target of the platform, whose servers are processes of their own, and checks after each case that nobody
-crashed, hung or grew without bound, that what was refused has its reason and left nothing, and that good requests are still served.
+const HELP = `Sends hostile input to an installation of its own: what its OpenAPI documents and its GraphQL schema allow and forbid (by Schemathesis,
+which it installs), and drawn bytes on connections, replies of a model server, requests for another project, and files.
 
-  npm run hostile -- [--cases 10000] [--seed 1] [--target NAME,…] [--log embedded|kafka]
+  npm run hostile -- [--seconds 480] [--seed 1] [--part NAME,…] [--log embedded|kafka]
 
-  --cases  over all targets together
-  --target   some of: ${targets.map(({ name }) => name).join(', ')}
+  --part  some of: ${parts.join(', ')}
 `;
 
 const { values } = parseArgs({
   options: {
-    cases: { type: 'string', default: '10000' },
+    seconds: { type: 'string', default: '480' },
     seed: { type: 'string', default: '1' },
-    target: { type: 'string' },
+    part: { type: 'string' },
     log: { type: 'string', default: 'embedded' },
     help: { type: 'boolean', default: false },
   },
@@ -31,23 +28,33 @@ if (values.help) process.stdout.write(HELP);
 else process.exitCode = await run();
 
 async function run(): Promise<number> {
-  const [cases, seed] = [whole('--cases', values.cases), whole('--seed', values.seed)];
-  const log = values.log === 'kafka' ? 'kafka' : 'embedded';
-  const chosen = values.target === undefined ? targets : values.target.split(',').map(named);
+  const [seconds, seed] = [whole('--seconds', values.seconds), whole('--seed', values.seed)];
+  const only = values.part === undefined ? parts : values.part.split(',').map(named);
   await bundlePrograms();
   const laboratory = await openLaboratory();
-  const began = performance.now();
   try {
-    const platform = await laboratory.platform(log);
-    let stage: Stage | undefined;
+    const platform = await laboratory.platform(values.log === 'kafka' ? 'kafka' : 'embedded');
+    const stage = await openStage(platform);
     try {
-      stage = await openStage(platform);
-      const tallies = await campaign(stage, chosen, cases, seed);
-      const state = await checkStage(stage);
-      await stage.close();
-      say(report(tallies, state, { seed, log, seconds: (performance.now() - began) / 1_000 }));
-      return tallies.some(({ broken }) => broken !== undefined) || state.broken.length > 0 ? 1 : 0;
+      const results = await runCampaign(stage, { seconds, seed, only }, ({ part, cases, fault }) => {
+        note(`${part}: ${cases} cases, ${fault === undefined ? 'all held' : 'FAULT'}`);
+      });
+      const { records, faults, summary } = await checkStage(platform);
+      const total = results.reduce((sum, { cases }) => sum + cases, 0);
+      const rows = results.map((each) => [each.part, each.cases, each.seconds.toFixed(0), each.fault ? 'FAULT' : 'held']);
+      const again = (part: Part) => `npm run hostile -- --seconds ${seconds} --seed ${seed} --part ${part}`;
+      say([
+        ...table(['part', 'cases', 'seconds', 'verdict'], rows),
+        '',
+        `${total} cases, seed ${seed}; ${records} records in the log, each in the journal or its quarantine; ${summary}`,
+        ...results.flatMap(({ part, fault }) =>
+          fault === undefined ? [] : ['', `FAULT in ${part}:`, ...fault.split('\n'), `  again: ${again(part)}`],
+        ),
+        ...faults.map((fault) => `FAULT: ${fault}`),
+      ]);
+      return faults.length > 0 || results.some(({ fault }) => fault !== undefined) ? 1 : 0;
     } finally {
+      await stage.close();
       await killRunning();
       await platform.close();
     }
@@ -56,66 +63,10 @@ async function run(): Promise<number> {
   }
 }
 
-async function campaign(stage: Stage, chosen: readonly Target[], cases: number, seed: number): Promise<readonly Tally[]> {
-  const line = progressLine();
-  const shares = chosen.reduce((sum, { share = 1 }) => sum + share, 0);
-  const tallies: Tally[] = [];
-  for (const target of chosen) {
-    line.show(`${target.name} …`);
-    const count = Math.ceil((cases * (target.share ?? 1)) / shares);
-    // Half of them at least are drawn, but where a case takes minutes.
-    const always = target.share === undefined ? Math.ceil(count / 2) : 'all';
-    const tally = await tryTarget(stage, target, { cases: count, seed, always });
-    tallies.push(tally);
-    line.end(`${target.name}: ${tally.cases} cases, ${tally.broken === undefined ? 'all held' : `BROKEN: ${tally.broken}`}`);
-    if (tally.broken !== undefined)
-      line.end(`  again: npm run hostile -- --cases ${tally.cases} --seed ${seed} --target '${target.name}'`);
-  }
-  return tallies;
-}
-
-function report(
-  tallies: readonly Tally[],
-  state: StageState,
-  of: { readonly seed: number; readonly log: string; readonly seconds: number },
-): readonly string[] {
-  const rows = tallies.map(({ target, cases, accepted, appended, refused, slowestMs, goodMs, peakMb, leftMb, broken }) => [
-    ...[target, cases, accepted, appended, Object.values(refused).reduce((a, b) => a + b, 0)],
-    ...[slowestMs.toFixed(0), goodMs.toFixed(0), peakMb.toFixed(0), leftMb.toFixed(0), broken === undefined ? 'held' : 'BROKEN'],
-  ]);
-  const reasons = tallies.map(({ target, refused }) => [
-    target,
-    Object.entries(refused)
-      .map(([code, count]) => `${code} × ${count}`)
-      .join(', ') || 'none',
-  ]);
-  const { records, quarantined, anomalies, tables, broken } = state;
-  const total = tallies.reduce((sum, { cases }) => sum + cases, 0);
-  const listed = (counts: Readonly<Record<string, number>>) =>
-    Object.entries(counts)
-      .map(([what, count]) => `${what} × ${count}`)
-      .join(', ') || 'none';
-  return [
-    '',
-    `${total} cases, seed ${of.seed}, ${of.log} log, ${of.seconds.toFixed(0)} s`,
-    '',
-    ...table(
-      ['target', 'cases', 'accepted', 'appended', 'refused', 'slowest ms', 'good ms', 'peak +MB', 'left +MB', 'verdict'],
-      rows,
-    ),
-    '',
-    ...table(['target', 'refused, by reason'], reasons),
-    '',
-    `${records} records in the log, each in the journal or its quarantine; ${tables} tables equal their fold; set aside: ${listed(quarantined)}; anomalies: ${listed(anomalies)}`,
-    ...broken.map((each) => `BROKEN: ${each}`),
-    ...tallies.flatMap(({ target, broken: rule }) => (rule === undefined ? [] : [`BROKEN: ${target}: ${rule}`])),
-  ];
-}
-
-function named(name: string): Target {
-  const found = targets.find((target) => target.name === name);
-  if (!found) throw new Error(`--target takes ${targets.map((target) => target.name).join(', ')}, not ${name}`);
-  return found;
+function named(name: string): Part {
+  const part = parts.find((each) => each === name);
+  if (part === undefined) throw new Error(`--part takes ${parts.join(', ')}, not ${name}`);
+  return part;
 }
 
 function whole(option: string, text: string): number {

@@ -1,119 +1,124 @@
-import { TOPICS } from '../../src/events/catalogue.ts';
-import type { Offsets } from '../../src/log/event-log.ts';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import type { Platform } from '../../src/platform/open-platform.ts';
 import { environmentOf } from '../../src/testing/crashing-run.ts';
 import { EventBuilder } from '../../src/testing/event-builder.ts';
+import { LOCAL } from '../../src/testing/local-token.ts';
+import { type OpenAiServer, startOpenAiServer } from '../../src/testing/openai-server.ts';
 import { appendRecorded, type RecordedBatches, recordBatches } from '../../src/testing/record-batches.ts';
 import { type ChildProcess, startProcess } from '../../src/testing/worker-process.ts';
-import { type Inside, startInside } from './inside-process.ts';
-import { type Answered, request } from './request.ts';
-import { Broken } from './target.ts';
 
-export type Process = 'api' | 'policy' | 'projector' | 'inside';
-
-/** A platform whose servers are processes of their own, with a little on record. */
+/** An installation whose servers are processes of their own, with a run, a policy and batches on record in the project `default`. */
 export interface Stage {
   readonly platform: Platform & { readonly home: string };
-  readonly url: Readonly<Record<'api' | 'policy', string>>;
-  /** The process of the targets that are functions. @throws Error before it was revived for the first time. */
-  readonly inside: () => Inside;
+  readonly env: Readonly<Record<string, string>>;
+  readonly url: { readonly api: string; readonly policy: string };
+  /** The model server that the proxy passes calls on to. */
+  readonly upstream: OpenAiServer;
   readonly recorded: RecordedBatches & { readonly policyId: string; readonly builder: EventBuilder };
-  /** The process ids as they are now; one that ended by itself has none. */
-  pid(process: Process): number | undefined;
-  stderr(process: Process): string;
   /**
-   * Counts the records of the log, but the good events of the stage, and those of the topic `training`: the lease service records
-   * them behind its answers.
+   * Sends a good event and a good query every second until the work is done. @throws Error when one of them is refused or takes
+   * more than 20 s, and when the work left a process that ended, complains or has grown beyond its bound.
    */
-  records(): Promise<number>;
-  /** Sends one good event and a good query; returns how long they took together, ms. @throws Broken when one is refused. */
-  good(): Promise<number>;
-  /** Starts the process of the targets that are functions, where there is none or it was ended. */
-  revive(): Promise<void>;
+  watch<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const GOOD_MS = 20_000; // on a machine that runs other things too
+const FIRST_MS = 120_000; // the first query starts a thread
+const GROWTH_MB = 768; // bodies in flight may take 256 MB as bytes, parsed some three times that
 const CLOSE_MS = 15_000; // one that hangs does not hear that it is to end
+/** What a process says of a bug, whatever it was sent. */
+const COMPLAINT = /"level":"(error|warn)"|unhandled|uncaught|MaxListenersExceeded|^\s+at /i;
 
-/**
- * Starts the servers on a platform and records two batches to be leased. The process of the targets that are functions loads
- * sources, which takes longer than all the others: `left` starts it when it is revived.
- */
-export async function openStage(
-  platform: Platform & { readonly home: string },
-  { inside: starting = 'started' }: { readonly inside?: 'started' | 'left' } = {},
-): Promise<Stage> {
-  const env = environmentOf(platform);
-  const policyId = 'hostile';
+/** Starts the servers on a platform. */
+export async function openStage(platform: Platform & { readonly home: string }): Promise<Stage> {
+  const built = spawnSync(process.execPath, ['bin/studio.js'], { cwd: ROOT, encoding: 'utf8' }); // pages are made of it
+  if (built.status !== 0) throw new Error(built.stderr);
+  const upstream = await startOpenAiServer({ reply: () => 'Action: look' });
+  const env = { ...environmentOf(platform), ESPALIER_UPSTREAM: upstream.url };
   const builder = new EventBuilder('stage');
-  const recorded = recordBatches(builder, { policyId, batches: 3 });
+  const recorded = { ...recordBatches(builder, { policyId: 'hostile', batches: 3 }), policyId: 'hostile', builder };
   await appendRecorded(platform.log, builder.events);
-  const children: Readonly<Record<Exclude<Process, 'inside'>, ChildProcess>> = {
+  const processes = {
     api: startProcess('workers/api.ts', [], env),
     policy: startProcess('workers/policy.ts', ['random'], env),
     projector: startProcess('workers/project.ts', [], env),
   };
-  const ended = new Set<Process>();
-  for (const name of ['api', 'policy', 'projector'] as const) void children[name].ended.then(() => ended.add(name));
-  const serving = async (name: 'api' | 'policy') =>
-    (await children[name].saying(/"serving".*"url":"(http:[^"]*?)(?:\/v1)?"/))[1] ?? '';
-  const [api, policy, first] = await Promise.all([
-    ...([serving('api'), serving('policy')] as const),
-    starting === 'started' ? startInside(env) : undefined,
-    children.projector.saying(/"projecting"/),
+  const all = Object.entries(processes);
+  const ended = new Set<string>();
+  for (const [name, { ended: end }] of all) void end.then(() => ended.add(name));
+  const serving = async (child: ChildProcess) => (await child.saying(/"serving".*"url":"(http:[^"]*?)(?:\/v1)?"/))[1] ?? '';
+  const [api, policy] = await Promise.all([
+    serving(processes.api),
+    serving(processes.policy),
+    processes.projector.saying(/"projecting"/),
   ]);
-  let inside = first;
-  const metric = builder.events.find(({ type }) => type === 'RunStarted');
-  if (!metric) throw new Error('batches are recorded with a run');
-  let [sent, taken] = [0, 0];
+  let sent = 0;
+  const post = async (path: string, body: object, limitMs: number, isGood: (answer: string) => boolean) => {
+    const headers = { ...LOCAL, 'content-type': 'application/json' };
+    const init = { method: 'POST', headers, body: JSON.stringify(body), signal: AbortSignal.timeout(limitMs) };
+    const response = await fetch(`${api}${path}`, init);
+    const text = await response.text();
+    if (!response.ok || !isGood(text)) throw new Error(`a good request was answered ${response.status}: ${text.slice(0, 300)}`);
+  };
+  const sendGood = async (limitMs = GOOD_MS) => {
+    const { runId } = recorded;
+    const event = builder.record('MetricRecorded', { runId, metric: 'good', value: sent, at: sent++ }, runId);
+    await post('/v1/events', event, limitMs, (text) => /"appended":1/.test(text));
+    await post('/graphql', { query: '{ runs(first: 2) { nodes { id name } } }' }, limitMs, (text) => !/"errors"/.test(text));
+  };
+
+  await sendGood(FIRST_MS);
 
   return {
     platform,
+    env,
     url: { api, policy },
-    inside: () => {
-      if (inside === undefined) throw new Error('the process that is tried from inside was not started');
-      return inside;
-    },
-    recorded: { ...recorded, policyId, builder },
-    pid: (name) =>
-      name === 'inside' ? (inside?.alive() ? inside.pid : undefined) : ended.has(name) ? undefined : children[name].pid,
-    stderr: (name) => (name === 'inside' ? (inside?.stderr() ?? '') : children[name].stderr()),
-    records: async () => countOf(await platform.log.ends(TOPICS.filter((topic) => topic !== 'training'))) - taken,
-    async good() {
-      const began = performance.now();
-      const event = builder.record(
-        'MetricRecorded',
-        { runId: recorded.runId, metric: 'good', value: sent, at: sent++ },
-        recorded.runId,
+    upstream,
+    recorded,
+    async watch(work) {
+      const before = new Map(all.map(([name, child]) => [name, { said: child.stderr().length, mb: residentMb(child.pid) }]));
+      const done = work();
+      const over = done.then(
+        () => true,
+        () => true,
       );
-      const put = await request(`${api}/v1/events`, { method: 'POST', body: JSON.stringify(event), type: 'application/json' });
-      refuseUnless(put, put.status === 200 && put.json?.appended === 1, 'a good event');
-      taken++;
-      const query = JSON.stringify({ query: '{ runs(first: 2) { edges { node { id name } } } }' });
-      const got = await request(`${api}/graphql`, { method: 'POST', body: query, type: 'application/json' });
-      refuseUnless(got, got.status === 200 && got.json?.errors === undefined, 'a good query');
-      return performance.now() - began;
-    },
-    async revive() {
-      if (!inside?.alive()) inside = await startInside(env);
+      do await sendGood();
+      while (!(await Promise.race([over, delay(1_000, false)])));
+      await sendGood();
+      const result = await done;
+      for (const [name, child] of all) {
+        const { said = 0, mb = 0 } = before.get(name) ?? {};
+        const complaint = child
+          .stderr()
+          .slice(said)
+          .split('\n')
+          .find((line) => COMPLAINT.test(line));
+        if (ended.has(name)) throw new Error(`${name} ended: ${child.stderr().slice(-1_000)}`);
+        if (complaint !== undefined) throw new Error(`${name} says ${complaint.slice(0, 500)}`);
+        const grown = residentMb(child.pid) - mb;
+        if (grown > GROWTH_MB) throw new Error(`${name} grew by ${grown.toFixed(0)} MB`);
+      }
+      return result;
     },
     async close() {
-      await inside?.close();
-      for (const child of Object.values(children)) child.kill('SIGTERM');
+      for (const [, child] of all) child.kill('SIGTERM');
       const timer = setTimeout(() => {
-        for (const child of Object.values(children)) child.kill('SIGKILL');
+        for (const [, child] of all) child.kill('SIGKILL');
       }, CLOSE_MS);
-      await Promise.all(Object.values(children).map((child) => child.ended));
+      await Promise.all(all.map(([, child]) => child.ended));
       clearTimeout(timer);
+      await upstream.close();
     },
   };
 }
 
-/** Counts the records below the ends of partitions. */
-export function countOf(ends: Offsets): number {
-  return [...ends.values()].flatMap((partitions) => [...partitions.values()]).reduce((sum, end) => sum + end, 0);
-}
-
-function refuseUnless({ status, text }: Answered, fine: boolean, what: string): void {
-  if (!fine) throw new Broken(`${what} was answered ${status}: ${text.slice(0, 300)}`);
+/** The resident memory of a process; 0 where the system does not say. */
+function residentMb(pid: number): number {
+  const file = `/proc/${pid}/status`;
+  return existsSync(file) ? Number(/VmRSS:\s*(\d+)/.exec(readFileSync(file, 'utf8'))?.[1] ?? 0) / 1_024 : 0;
 }

@@ -1,4 +1,3 @@
-import { METHODS } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -81,11 +80,10 @@ function addMount(app: FastifyInstance, { path, needs, operations, listener }: M
     return reply.hijack(); // not before: what a listener throws is answered as any fault
   };
   const config = { path, needs };
-  const others = METHODS.filter((method) => !(method in operations));
   for (const [method, operation] of Object.entries(operations))
     app.route({ method, url: path, handler, config: { ...config, described: { ...operation, ...config, method } as Described } });
-  app.route({ method: others, url: path, handler, config });
-  app.route({ method: METHODS, url: `${path}/`, handler, config });
+  app.route({ method: 'HEAD', url: path, handler, config });
+  app.route({ method: [...Object.keys(operations), 'HEAD'], url: `${path}/`, handler, config });
 }
 
 const connections = new WeakMap<Socket, string>();

@@ -48,7 +48,7 @@ export function tableMounts(listener: NodeListener): readonly Mount[] {
 /** Refuses here what is wrong with a request: the listener may be another thread, which starts with the first query. */
 function answering(name: TableName, listener: NodeListener): NodeListener {
   return (req, res, context) => {
-    const reply = refusedOf(name, req.method ?? 'GET', req.url ?? '/');
+    const reply = refusedOf(name, req.url ?? '/');
     if (reply === undefined && req.method !== 'HEAD') return listener(req, res, context);
     const { status, headers, body } = reply ?? { status: 200, headers: { 'content-type': ARROW_STREAM }, body: '' };
     res.writeHead(status, { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', ...headers });
@@ -56,9 +56,7 @@ function answering(name: TableName, listener: NodeListener): NodeListener {
   };
 }
 
-function refusedOf(name: TableName, method: string, target: string): Reply | undefined {
-  if (method !== 'GET' && method !== 'HEAD')
-    return refuse(405, `/v1/tables/${name} takes GET`, 'use GET', { headers: { allow: 'GET' } });
+function refusedOf(name: TableName, target: string): Reply | undefined {
   const { searchParams } = new URL(target, 'http://localhost');
   const given = [...searchParams.keys()];
   const twice = given.find((each, i) => given.indexOf(each) !== i);

@@ -1,14 +1,20 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { findChromium } from '../../infra/hostile/browser/victim.ts';
 import { inCI } from './in-ci.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const WAIT_MS = 60_000; // a loaded machine
+
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+/** Returns where Chromium is installed, by Debian's packages or others. */
+export function findChromium(): string | undefined {
+  return PLACES.find((path) => existsSync(path));
+}
 
 /** Whether a test may start a browser; in CI one has to be there. */
 export const browserIsThere = inCI() || findChromium() !== undefined;

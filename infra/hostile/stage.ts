@@ -61,7 +61,9 @@ export async function openStage(platform: Platform & { readonly home: string }):
   const post = async (path: string, body: object, limitMs: number, isGood: (answer: string) => boolean) => {
     const headers = { ...LOCAL, 'content-type': 'application/json' };
     const init = { method: 'POST', headers, body: JSON.stringify(body), signal: AbortSignal.timeout(limitMs) };
-    const response = await fetch(`${api}${path}`, init);
+    const response = await fetch(`${api}${path}`, init).catch((error: Error) => {
+      throw new Error(`a good request to ${path} failed: ${error.message} (${error.cause})`);
+    });
     const text = await response.text();
     if (!response.ok || !isGood(text)) throw new Error(`a good request was answered ${response.status}: ${text.slice(0, 300)}`);
   };

@@ -33,7 +33,11 @@ export function tracesEndpoint(capture: Capture, limits: { readonly bodyBytes: n
       'Spans by the conventions of GenAI and OpenInference. Attributes `espalier.run`, `espalier.task` and `espalier.rollout` of a span or its resource say where a call belongs; else `service.name` and the id of the trace. A span that is sent again changes nothing. Refusals of protobuf are a `google.rpc.Status`.',
     headers: { 'content-encoding': '`gzip`, or none.' },
     body: {
-      content: { 'application/x-protobuf': BINARY, 'application/json': z.looseObject({ resourceSpans: z.array(z.unknown()) }) },
+      // of OTLP every field may be left out
+      content: {
+        'application/x-protobuf': BINARY,
+        'application/json': z.looseObject({ resourceSpans: z.array(z.unknown()).optional() }),
+      },
       limit: limits.bodyBytes,
       budget: createBodyBudget(limits.ingestBytes),
       counts: 'until-answered',

@@ -19,8 +19,6 @@ import { projections } from './registry.ts';
 import { runs } from './runs/runs.ts';
 import { stepTree } from './step-tree/step-tree.ts';
 
-const unstorable = { code: 'unstorable', field: '', reason: 'Postgres cannot store it' } as const;
-
 const database = useTestDatabase({ emptied: 'before-each' });
 
 interface Waiting {
@@ -255,16 +253,6 @@ describe('valid events with unusual content', () => {
     expect(names.map(({ name }) => name)).toEqual([0, 1, 2, 3, 5, 6, 7, 8].map((i) => `run ${i}`));
     await releaseWaiting(database.db, { log, projections: [narrow] });
     expect(await waiting()).toEqual([expect.objectContaining({ projection: 'runs', offset: 9, code: 'unstorable' })]);
-  });
-
-  test('an event quarantined for a key that cannot be stored is released by a version that replaces such keys', async () => {
-    const builder = new EventBuilder('keys');
-    builder.run('run', { config: { 'a\0b': 1 } });
-    const refusing: Projection = { ...runs, project: async (batch) => batch.map((delivery) => ({ delivery, ...unstorable })) };
-    const log = await given(builder.events, [refusing]);
-    await releaseWaiting(database.db, { log, projections: [runs] });
-    expect(await waiting()).toEqual([]);
-    expect(await database.db.selectFrom('runs').select('config').execute()).toEqual([{ config: { 'a\uFFFDb': 1 } }]);
   });
 
   test('an event may have null as its configuration', async () => {

@@ -245,6 +245,7 @@ function isTesting(file: string): boolean {
     file.startsWith('infra/chaos/') ||
     file.startsWith('infra/hostile/') ||
     file.startsWith('infra/agentgym/') ||
+    file.startsWith('infra/gates/') ||
     file.includes('/contract/') ||
     /-testing\.ts$/.test(file)
   );

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parquetReadObjects } from 'hyparquet';
+import { sha256Hex } from '../../src/digest/sha256.ts';
 import { runInProcess } from '../../src/testing/worker-process.ts';
 
 const RUNS = {
@@ -138,8 +138,7 @@ async function rowsWithoutTimes(bytes: Buffer): Promise<readonly string[]> {
 }
 
 function digest(value: Buffer | readonly unknown[]): string {
-  const bytes = Buffer.isBuffer(value) ? value : JSON.stringify(value);
-  return createHash('sha256').update(bytes).digest('hex').slice(0, 16);
+  return sha256Hex(Buffer.isBuffer(value) ? value : JSON.stringify(value)).slice(0, 16);
 }
 
 function mapValues<K extends string, V, W>(record: Readonly<Record<K, V>>, map: (value: V) => W): Record<K, W> {

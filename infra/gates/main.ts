@@ -16,7 +16,7 @@ infra/gates/expected.json, the GraphQL schema with the one of the commit named t
   npm run gates -- [--log embedded|kafka|both] [--vectors FOLDER] [--faults N] [--write]
 
   --vectors  a folder of vector files of published systems, besides those of the repository
-  --faults   runs the crash laboratory as well, with so many faults on each log
+  --faults   runs the crash laboratory as well, with so many kills, and its other faults between them
   --write    writes what was found to expected.json: after a change that is meant, with the reason in its commit
 
 Exit code 1 where anything differs. Needs Java 17 and Maven for Kafka.
@@ -61,7 +61,7 @@ async function passGates(expected: Expected): Promise<void> {
     process.stdout.write(`demo on the ${log} log: ${count(demo)} facts\n`);
   }
   if (values.faults !== '0')
-    report(`crash laboratory, ${values.faults} faults`, run('infra/chaos/main.ts', ['--total', values.faults]));
+    report(`crash laboratory, ${values.faults} kills`, run('infra/chaos/main.ts', ['--kills', values.faults]));
 }
 
 /** Records the demo in a folder of its own that goes afterwards. */

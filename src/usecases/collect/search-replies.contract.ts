@@ -21,7 +21,7 @@ import { treeIdOf } from './collect-tree.ts';
 import type { CollectPlan } from './plan.ts';
 import { readRecordedRun } from './recorded-run.ts';
 
-/** `within`: behind the first child of an expansion, as earlier versions recorded it, which appended each child by itself. */
+/** `within`: after the first child of an expansion, where a log takes only the beginning of an append. */
 type Kill = { readonly at: number; readonly when: 'before' | 'within' | 'after' };
 
 /**

@@ -25,8 +25,8 @@ const PLAN: CollectPlan = {
 };
 
 /**
- * Searches the tasks one after the other until so many walks succeeded. The last success is on record and not backed up, as
- * earlier versions left it, which appended each back-up by itself.
+ * Searches the tasks one after the other until so many walks succeeded. The last success is on record and not backed up,
+ * where a log took only the beginning of an append.
  */
 async function searchUntil(runId: string, successes: number, mode: 'new' | 'resume'): Promise<void> {
   const stop = new AbortController();

@@ -1,4 +1,5 @@
 import kafkajs from 'kafkajs';
+import { until } from '../testing/until.ts';
 import { installCodecs, ZSTD } from './kafka-log-codecs.ts';
 
 // Node sees only some of the names that this CommonJS package exports.
@@ -77,12 +78,15 @@ export async function deleteHalf(brokers: readonly string[], topic: string): Pro
 export async function remakeTopic(brokers: readonly string[], topic: string, numPartitions: number): Promise<void> {
   await withAdmin(brokers, async (admin) => {
     await admin.deleteTopics({ topics: [topic] });
-    // The broker deletes behind its answer: until it has, the name is taken.
-    for (let made = false; !made; )
-      made = await admin.createTopics({ topics: [{ topic, numPartitions }] }).catch((error: unknown) => {
-        if (String(error).includes('already exists') || String(error).includes('creation errors')) return false;
-        throw error;
-      });
+    // The broker deletes after its answer: until it has, the name is taken. It makes a topic after its answer, too.
+    const topics = [{ topic, numPartitions }];
+    await until(() => admin.createTopics({ topics, waitForLeaders: false }).catch(() => false));
+    await until(() =>
+      admin.fetchTopicOffsets(topic).then(
+        () => true,
+        () => false,
+      ),
+    );
   });
 }
 

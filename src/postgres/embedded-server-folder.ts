@@ -120,11 +120,13 @@ export async function readIfPresent(file: string): Promise<string | undefined> {
   }
 }
 
-/** Removes what an initialisation left whose process was killed. */
+/** Removes what an initialisation left whose process was killed. Its `initdb` may write for a moment still: then it is tried again. */
 async function removeAbandoned(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const pid = /^data\.new-(\d+)-/.exec(name)?.[1];
-    if (pid !== undefined && !isAlive(Number(pid))) await rm(join(folder, name), { recursive: true, force: true });
+    if (pid !== undefined && !isAlive(Number(pid))) {
+      await rm(join(folder, name), { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Admin, Kafka, logLevel } from 'kafkajs';
 import { CloseStalled, type ClosingPart, closeWithin } from '../runtime/close-in-turn.ts';
-import { retry } from '../runtime/retry.ts';
+import { doubling, retry } from '../runtime/retry.ts';
 import type { SubscribeOptions } from './event-log.ts';
 import {
   type EventLog,
@@ -16,7 +16,7 @@ import {
 } from './event-log.ts';
 import { installCodecs } from './kafka-log-codecs.ts';
 import { dateTopic, readUndated } from './kafka-log-dates.ts';
-import { isLeaderless, isUnknownTopic, toLogError } from './kafka-log-errors.ts';
+import { isLeaderless, isTransient, isUnknownTopic, toLogError } from './kafka-log-errors.ts';
 import { checkTopicLimit, maySurpass, readTopicLimits } from './kafka-log-limits.ts';
 import { readAssigned } from './kafka-log-members.ts';
 import { KafkaProducer } from './kafka-log-producer.ts';
@@ -48,14 +48,16 @@ const UNKNOWN_TOPIC_TRIES = 4; // a broker learns of a new topic a moment after 
 const NEW_TOPIC_TRIES = 60; // one that we made comes for certain; on a busy machine that took over a second
 const UNKNOWN_TOPIC_WAIT_MS = 250;
 
+// Up to about 5 s of retries inside the client; what must last longer (an append) tries again around it.
+const RETRIES = { initialRetryTime: 100, maxRetryTime: 1_000, retries: 8 };
+
 /** Opens the log of a Kafka cluster. @throws LogError `unreachable` within about 10 s when no broker answers. */
 export async function openKafkaLog(options: KafkaLogOptions): Promise<EventLog> {
   installCodecs();
   await probe(options);
-  // Up to about 5 s of retries inside the client; what must last longer (an append) tries again around it.
   const kafka = connectTo(options, {
     connectionTimeout: 3_000,
-    retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 8 },
+    retry: RETRIES,
   });
   const admin = kafka.admin();
   try {
@@ -101,12 +103,16 @@ class KafkaLog implements EventLog {
       if (missing.length === 0) return;
       // One by one: a topic that another client made in the meantime must not fail the others.
       for (const topic of missing) {
-        await this.#admin
-          .createTopics({ topics: [topicConfiguration(topic, partitions, this.#options.replication)] })
-          .catch((error: unknown) => {
-            // It was made; the broker that was asked for its leaders has not heard of it yet. We wait for that below.
-            if (!isUnknownTopic(error)) throw error;
-          });
+        const make = () =>
+          this.#admin.createTopics({ topics: [topicConfiguration(topic, partitions, this.#options.replication)] });
+        // kafkajs tries most requests again, but not this one when its connection breaks
+        await retry(make, {
+          again: ({ error, tries }) => tries <= RETRIES.retries && isTransient(error),
+          pauseMs: doubling(RETRIES.initialRetryTime, RETRIES.maxRetryTime),
+        }).catch((error: unknown) => {
+          // It was made; the broker that was asked for its leaders has not heard of it yet. We wait for that below.
+          if (!isUnknownTopic(error)) throw error;
+        });
       }
     });
     await this.#partitionsOf(topics, NEW_TOPIC_TRIES);

@@ -1,7 +1,7 @@
 /**
  * Tests are next to what they test: x.test.ts needs nothing but Node, x.slow.test.ts neither, but takes a second or more,
  * x.int.test.ts needs a real Postgres, x.e2e.test.ts a real Kafka broker as well, x.torch.test.ts a Python with torch.
- * `npm test` leaves out x.long.….test.ts, `npm run test:long` runs nothing else, .ci/run runs all.
+ * `npm test`, which .ci/run calls, leaves out x.long.….test.ts; `npm run test:long` runs nothing else.
  */
 export default {
   testMatch: ['**/?(*.)test.ts'],

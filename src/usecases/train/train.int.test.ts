@@ -8,6 +8,7 @@ import { SILENT } from '../../runtime/logger.ts';
 import { appenderAs } from '../../testing/appender-as.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { aTrainPlan } from '../../testing/train-plan.ts';
+import { until } from '../../testing/until.ts';
 import { keepCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
 import { lineageIdOf } from '../../training/leases/lineage-id.ts';
 import { train } from './train.ts';
@@ -203,9 +204,10 @@ describe('trainers', () => {
       name: 'CheckpointDamaged',
       message: expect.stringMatching(/checkpoint [0-9a-f-]{36} of version 1 .*ESPC/),
     });
-    const { rows } = await pool.query(
-      'select ended_by, end_reason from leases where leased_at is not null and batch_id in (select batch_id from batches where ordinal = 1)',
-    );
+    const OFFERED = `select ended_by, end_reason from leases
+      where leased_at is not null and batch_id in (select batch_id from batches where ordinal = 1)`;
+    await until(async () => (await pool.query(`${OFFERED} and ended_by is not null`)).rows.length > 0); // its event is on its way
+    const { rows } = await pool.query(OFFERED);
     expect(rows).toEqual([{ ended_by: 'returned', end_reason: expect.stringContaining('ESPC') }]);
   });
 });

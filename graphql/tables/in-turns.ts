@@ -62,11 +62,12 @@ export function inTurns(
   };
 
   async function pace(signal: AbortSignal): Promise<void> {
-    const owed = Math.max(asking.key.owedMs(), asking.connection.owedMs());
+    const ofKey = asking.key.owedMs(); // it falls while time goes by
+    const owed = Math.max(ofKey, asking.connection.owedMs());
     if (owed === 0) return;
     if (owed > waitMs)
       throw overBudget({
-        budget: `rows in a minute of a ${asking.key.owedMs() === owed ? 'key' : 'connection'}`,
+        budget: `rows in a minute of a ${ofKey === owed ? 'key' : 'connection'}`,
         used: asking.key.budget.rowsPerMinute,
         allowed: asking.key.budget.rowsPerMinute,
         remedy: 'go on behind the last batch later',

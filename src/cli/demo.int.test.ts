@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Platform } from '../platform/open-platform.ts';
-import { readLedgers } from '../projections/training-pool/read-ledger.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
-import { pythonForTests } from '../testing/python.ts';
 import { killRunning, runInProcess } from '../testing/worker-process.ts';
 
 let platform: Platform & { readonly home: string };
@@ -15,12 +13,10 @@ afterEach(async () => {
   await platform.close();
 });
 
-const found = await pythonForTests();
-
 /** What a demo of these sizes says, without the ids, times, places and drawn reflections that differ from one to the next. */
-async function shown(python = 'no-python-of-this-name'): Promise<string> {
+async function shown(): Promise<string> {
   const sizes = ['--tasks', '12', '--rollouts', '1', '--deep-rollouts', '2'];
-  const env = { ...environmentOf(platform), ESPALIER_PORT: '0', ESPALIER_PYTHON: python };
+  const env = { ...environmentOf(platform), ESPALIER_PORT: '0', ESPALIER_PYTHON: 'no-python-of-this-name' };
   const { code, stdout, stderr } = await runInProcess(['demo', '--exit', ...sizes], env);
   if (code !== 0) throw new Error(stderr);
   return stdout
@@ -48,17 +44,3 @@ test('the demo shows a search with visits and values and a verified revision, an
   expect(await db.selectFrom('anomalies').selectAll().execute()).toEqual([]);
   expect(await db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
 });
-
-(found.kind === 'found' ? test : test.skip)(
-  'the demo trains a tiny vision-language model on history images where a Python with torch is there',
-  async () => {
-    const said = await shown(found.kind === 'found' ? found.python : '');
-    expect(said).toMatch(
-      /was trained for 2 updates in .* \(torch .*\):\n {2}[1-9]\d* steps were shown a picture; demo-pictures-1 is at version 2/,
-    );
-    const [ledger] = await readLedgers(platform.database.db, ['demo-pictures-1']);
-    expect(ledger).toMatchObject({ produced: 8, trained: 8, rejected: {}, difference: 0 });
-    const { db } = platform.database;
-    expect(await db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
-  },
-);

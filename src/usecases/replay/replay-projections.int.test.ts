@@ -162,7 +162,7 @@ describe('the replay of projections', () => {
     const runner = await runProjections({ log: world.log, database: world.database });
     let writing = true;
     const writer = (async () => {
-      for (let ordinal = 0; writing; ordinal++) {
+      for (let ordinal = 0; writing && ordinal < 50; ordinal++) {
         const from = ordinal === 0 ? 0 : more.events.length;
         more.walk(tree, ordinal, 3, 1);
         await world.append(more.events.slice(from));

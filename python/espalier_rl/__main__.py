@@ -1,7 +1,7 @@
 """Serves Python to an Espalier installation: `python -m espalier_rl serve FILE.py[#CLASS]` an environment, `serve-published NAME [KEY=VALUE …]`
 one from a package of PyPI, `write-games NAME FOLDER [KEY=VALUE …]` writes games of such a one, `serve-tools FILE.py[#NAME]` tools,
-`serve-index FOLDER` a dense retriever, which `index-corpus FILE` makes. `spool status|check|send [FOLDER]` looks after what was recorded and the
-server does not have yet."""
+`serve-reward FILE.py[#NAME]|math-verify` a reward, `serve-index FOLDER` a dense retriever, which `index-corpus FILE` makes.
+`spool status|check|send [FOLDER]` looks after what was recorded and the server does not have yet."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Any
 
 from .environments.agentgym import make_agentgym_server
 from .environments.published import NEEDS_HASH_SEED, PUBLISHED, WRITABLE, open_published, options_of, write_published
+from .rewards import load_reward, make_reward_server
 from .serving import load, make_server
 from .tools import load_tools, make_tool_server
 
@@ -60,6 +61,10 @@ def read_arguments() -> argparse.Namespace:
     tools.add_argument("place", help="FILE.py[#NAME]")
     tools.set_defaults(make=lambda given, **at: make_tool_server(load_tools(given.place), **at))
 
+    reward = commands.add_parser("serve-reward", help="serve a reward function")
+    reward.add_argument("place", help="FILE.py[#NAME], or math-verify")
+    reward.set_defaults(make=lambda given, **at: make_reward_server(load_reward(given.place), **at))
+
     retriever = commands.add_parser("serve-index", help="serve an index by Search-R1's protocol")
     retriever.add_argument("folder", help="what index-corpus made")
     retriever.add_argument("--corpus", help="the corpus, where it lies elsewhere now")
@@ -85,7 +90,7 @@ def read_arguments() -> argparse.Namespace:
     spool.add_argument("--url", help="send: the server; ESPALIER_URL or http://127.0.0.1:4000 when left out")
     spool.add_argument("--wait", type=float, default=60, help="send: seconds until it is given up")
 
-    for command in (serve, published, tools, retriever):
+    for command in (serve, published, tools, reward, retriever):
         command.add_argument("--host", default="127.0.0.1")
         command.add_argument("--port", type=int, default=8900, help="0 takes a free one")
         command.add_argument("--end-with-stdin", action="store_true", help="end when standard input is closed")

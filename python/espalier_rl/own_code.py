@@ -1,5 +1,6 @@
 """The files of a user's program, for fingerprints."""
 
+import hashlib
 import os
 import sys
 from collections.abc import Iterable
@@ -24,3 +25,13 @@ def imported_next_to(files: Iterable[str]) -> list[str]:
         if not any(part in INSTALLED for part in path[len(below) :].split(os.sep)):
             found.add(path)
     return sorted(found)
+
+
+def digest_of(files: Iterable[str]) -> str:
+    """Returns the SHA-256 of `files`, sorted, and of the modules next to them that they import."""
+    paths = sorted(files)
+    digest = hashlib.sha256()
+    for path in paths + imported_next_to(paths):
+        with open(path, "rb") as file:
+            digest.update(file.read())
+    return digest.hexdigest()

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import json
 import types
@@ -20,7 +19,7 @@ from http.server import ThreadingHTTPServer
 from typing import Any, TypeVar
 
 from .json_server import Refused, json_server, text_of
-from .own_code import imported_next_to
+from .own_code import digest_of
 from .pictures import is_image, picture_texts
 from .serving import load_module
 
@@ -87,11 +86,7 @@ def make_tool_server(functions: Any, *, host: str = "127.0.0.1", port: int = 0) 
     tools = {function.__espalier_tool__["name"]: function for function in functions}
     if len(tools) < len(functions) or not tools:
         raise ValueError("name each tool once, and at least one" if tools else "there is no tool: mark functions by @tool")
-    digest = hashlib.sha256()
-    files = sorted({inspect.getfile(function) for function in functions})
-    for path in files + imported_next_to(files):
-        with open(path, "rb") as file:
-            digest.update(file.read())
+    digest = digest_of({inspect.getfile(function) for function in functions})
 
     def call(asked: dict[str, Any]) -> dict[str, Any]:
         function = tools.get(text_of(asked, "tool"))
@@ -113,7 +108,7 @@ def make_tool_server(functions: Any, *, host: str = "127.0.0.1", port: int = 0) 
         return {"content": said if isinstance(said, str) else json.dumps(said, default=str)}
 
     described = [function.__espalier_tool__ for function in tools.values()]
-    shown = {"/tools": {"protocol": PROTOCOL, "fingerprint": digest.hexdigest(), "tools": described}}
+    shown = {"/tools": {"protocol": PROTOCOL, "fingerprint": digest, "tools": described}}
     return json_server(shown, {"/call": call}, name="a tool", host=host, port=port)
 
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { listScorers } from '../domain/reward/scorers.ts';
+import { REWARD_FORMS } from '../environments/tool-env/open-reward.ts';
 import { score } from '../usecases/score/score.ts';
 import { checkedId } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
@@ -19,7 +20,7 @@ export function addScore(program: Command): void {
   const command = program
     .command('score')
     .requiredOption('--run <id>', 'the run whose finished rollouts are scored')
-    .requiredOption('--scorer <name>', `NAME or NAME@REVISION: ${listScorers()}, annotation@LABEL`)
+    .requiredOption('--scorer <name>', `NAME or NAME@REVISION: ${listScorers()}, annotation@LABEL, ${REWARD_FORMS}`)
     .option('--component <name>', "the reward that is written: the scorer's name when left out; environment revises the outcome")
     .option('--environment <name>', 'knows the ground truth, in place of the one the run was collected in');
   command.action(async (flags: ScoreFlags) => {

@@ -7,8 +7,7 @@ import { cutLogAsPublished } from '../domain/revision/judge-as-published.ts';
 import { fitJudgeLog } from '../domain/revision/judge-prompt.ts';
 import { keepsForm } from '../domain/revision/splice.ts';
 import { parseVerdict, parseVerdictAsPublished } from '../domain/revision/verdict.ts';
-import { boxedContent } from '../domain/reward/math/boxed-content.ts';
-import { equivalentAnswers } from '../domain/reward/math/equivalent-answers.ts';
+import { boxedContent, sameAnswer } from '../domain/reward/math-answer.ts';
 import { SCORERS } from '../domain/reward/scorers.ts';
 import { cleanPublishedObservation, readPublishedReply } from '../domain/search/published-reply.ts';
 import { parsePythonFloat } from '../domain/text/python-float.ts';
@@ -120,7 +119,7 @@ const OF_MODELS: Readonly<Record<string, Reader>> = {
     CALCULATOR.reward?.({ expression: text }, '{}'),
   ],
   'a boxed answer': (text) => [boxedContent(text), boxedContent(`\\boxed{${text}}`)],
-  'an answer that is compared': (text) => [equivalentAnswers(text, '(1,2)'), equivalentAnswers('1', text)],
+  'an answer that is compared': (text) => [sameAnswer(text, '(1,2)'), sameAnswer('1', text)],
   'a number as Python reads it': parsePythonFloat,
   'a text as Python writes it': (text) => [pythonRepr(text), frameResult(text)],
   ...Object.fromEntries(

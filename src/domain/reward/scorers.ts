@@ -5,8 +5,7 @@ import { answerF1 } from './answer-f1.ts';
 import { exactMatch } from './exact-match.ts';
 import { scoreGsm8k, scoreGsm8kFormat } from './gsm8k.ts';
 import { scoreHotpotqaRecipe } from './hotpotqa-recipe.ts';
-import { boxedContent } from './math/boxed-content.ts';
-import { equivalentAnswers } from './math/equivalent-answers.ts';
+import { boxedContent, sameAnswer } from './math-answer.ts';
 import { scoreQaFormat, scoreQaReported } from './qa-em-format.ts';
 import { scoreRetool } from './retool.ts';
 import { scoreRetoolFormat } from './retool-format.ts';
@@ -54,17 +53,17 @@ export const SCORERS: readonly Scorer[] = [
   scorer('gsm8k-flexible', 'verl-1', ({ responses, golds }) => scoreGsm8k(responses.join(''), golds[0] ?? '', 'flexible')),
   {
     name: 'retool',
-    revision: 'legacy-1',
+    revision: 'legacy-2',
     needs: 'ground-truth',
     score: ({ chat, golds }) => {
       const { total, format, answer } = scoreRetool(chat, golds[0] ?? '');
       return { value: total, success: answer === 1, parts: { format, answer } };
     },
   },
-  // What the last response boxes, whatever the form: any gold answer will do.
-  scorer('math-answer', 'mathruler-1', ({ responses, golds }) => {
-    const said = boxedContent(responses.at(-1) ?? '');
-    return golds.some((gold) => equivalentAnswers(said, gold)) ? 1 : 0;
+  // The last box of the last response, whatever else it says: any gold answer counts.
+  scorer('math-answer', 'forms-1', ({ responses, golds }) => {
+    const answer = boxedContent(responses.at(-1) ?? '');
+    return answer !== null && golds.some((gold) => sameAnswer(answer, gold)) ? 1 : 0;
   }),
   {
     name: 'retool-format',

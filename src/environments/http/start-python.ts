@@ -7,7 +7,7 @@ const SHOWN = 5; // lines
 
 /** What is served, by the words of `python -m espalier_rl`. */
 export type PythonCommand =
-  | readonly ['serve' | 'serve-tools', place: string]
+  | readonly ['serve' | 'serve-tools' | 'serve-reward', place: string]
   /** In the Python that has the packages of published environments. */
   | readonly ['serve-published', name: string, ...options: readonly string[]];
 

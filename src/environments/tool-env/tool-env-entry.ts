@@ -4,7 +4,7 @@ import { defineEnvironment } from '../environment-entry.ts';
 import { text, whole } from '../option-kinds.ts';
 import { oneSource, opening } from '../retrieval/open-source.ts';
 import { generateWorld, type QuestionWorld, SHIPPED_WORLD } from '../search-qa/world/generate-world.ts';
-import { openReward } from './open-reward.ts';
+import { openReward, REWARD_FORMS } from './open-reward.ts';
 import { callOptions, openTools, sandboxed, toolOptions } from './open-tools.ts';
 import { readTasks } from './read-tasks.ts';
 import { openToolEnv } from './tool-env.ts';
@@ -14,7 +14,7 @@ const options = z
   .strictObject({
     ...toolOptions('python in retool, else search'),
     tasks: text('FILE', 'tasks, one JSON object per line; the questions of the generated world when left out').optional(),
-    reward: text('NAME', 'a scorer NAME@REVISION or a module ./my-reward.ts#NAME; by data source when left out').optional(),
+    reward: text('NAME', `a scorer NAME@REVISION, ${REWARD_FORMS}; by data source when left out`).optional(),
     'max-turns': whole(1, 1_000, 'responses after which an episode is truncated').default(10), // as configured in Agent-R1
     ...callOptions,
   })
@@ -31,14 +31,12 @@ export const toolEnv = defineEnvironment({
       const { seed = SHIPPED_WORLD.seed, size = SHIPPED_WORLD.size } = given;
       const world = generateWorld(seed, size);
       const tasks = given.tasks === undefined ? worldTasks(world) : await readTasks(given.tasks);
-      const reward = await openReward(given.reward ?? null);
-      return openToolEnv({
-        ...(await openTools(given, toolsOf(given), () => world.documents)),
-        tasks,
-        reward,
-        maxTurns: given['max-turns'],
-        clock: () => performance.now(),
+      const tools = await openTools(given, toolsOf(given), () => world.documents);
+      const reward = await openReward(given.reward ?? null).catch(async (error: unknown) => {
+        await tools.toolbox.close();
+        throw error;
       });
+      return openToolEnv({ ...tools, tasks, reward, maxTurns: given['max-turns'], clock: () => performance.now() });
     }),
 });
 

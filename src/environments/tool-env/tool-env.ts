@@ -16,7 +16,7 @@ import type { ToolTask } from './tool-task.ts';
 export interface ToolEnvOptions {
   readonly profile: ToolProfile;
   readonly tasks: readonly ToolTask[];
-  /** Closed with the kind. */
+  /** Closed with the kind, as the reward is. */
   readonly toolbox: Toolbox;
   readonly reward: Reward;
   readonly maxTurns: number;
@@ -69,6 +69,7 @@ export function openToolEnv(options: ToolEnvOptions): EnvironmentKind {
     close: async () => {
       closing.abort(new Error('the environment is closed'));
       await toolbox.close();
+      await reward.close();
     },
   };
 }

@@ -17,7 +17,7 @@ export function calculator(mode: 'sound' | 'as-published' = 'sound'): Tool {
       properties: { expression: { type: 'string', description: 'The expression to compute' } },
       required: ['expression'],
     },
-    fingerprint: `calculator ${mode} 2`, // 2: whole numbers above 2^53 are exact
+    fingerprint: `calculator ${mode} 3`, // 3: doubles divide as in JavaScript
     execute: ({ expression }) => {
       try {
         const value = compute(String(expression));

@@ -1,17 +1,7 @@
 import jsep from 'jsep';
-import {
-  add,
-  divide,
-  floorDivide,
-  isZero,
-  multiply,
-  negate,
-  power,
-  remainder,
-  subtract,
-  toDouble,
-  type Value,
-} from './python-numbers.ts';
+
+/** A number as Python has it: whole ones are exact (bigint), the others doubles. One double makes a result a double. */
+type Value = number | bigint;
 
 /** An expression cannot be computed: the message is shown to whoever wrote it. */
 export class ExpressionError extends Error {
@@ -21,21 +11,21 @@ export class ExpressionError extends Error {
 const LONGEST = 1_000; // characters; parsing and computing take time in proportion, and nesting cannot be deeper
 const NAMES: Readonly<Record<string, number>> = { pi: Math.PI, e: Math.E };
 const FUNCTIONS: Readonly<Record<string, (...numbers: Value[]) => Value>> = {
-  abs: (x = Number.NaN) => (x < 0 ? negate(x) : x),
-  ceil: (x = Number.NaN) => wholeOf(Math.ceil, x),
-  cos: (x) => Math.cos(toDouble(x)),
-  exp: (x) => Math.exp(toDouble(x)),
-  floor: (x = Number.NaN) => wholeOf(Math.floor, x),
-  log: (x, base) => (base === undefined ? Math.log(toDouble(x)) : Math.log(toDouble(x)) / Math.log(toDouble(base))),
-  log10: (x) => Math.log10(toDouble(x)),
-  log2: (x) => Math.log2(toDouble(x)),
+  abs: (x = Number.NaN) => (x < 0 ? -x : x),
+  ceil: (x) => (typeof x === 'bigint' ? x : wholeOf(Math.ceil(Number(x)))),
+  cos: (x) => Math.cos(Number(x)),
+  exp: (x) => Math.exp(Number(x)),
+  floor: (x) => (typeof x === 'bigint' ? x : wholeOf(Math.floor(Number(x)))),
+  log: (x, base) => Math.log(Number(x)) / (base === undefined ? 1 : Math.log(Number(base))),
+  log10: (x) => Math.log10(Number(x)),
+  log2: (x) => Math.log2(Number(x)),
   max: (...all) => firstOf(all, (a, b) => a > b),
   min: (...all) => firstOf(all, (a, b) => a < b),
-  pow: (x = Number.NaN, y = Number.NaN) => powerOf(x, y),
+  pow: (x = Number.NaN, y = Number.NaN) => power(x, y),
   round: (x = Number.NaN, digits = 0n) => roundTo(x, Number(digits)),
-  sin: (x) => Math.sin(toDouble(x)),
-  sqrt: (x) => Math.sqrt(toDouble(x)),
-  tan: (x) => Math.tan(toDouble(x)),
+  sin: (x) => Math.sin(Number(x)),
+  sqrt: (x) => Math.sqrt(Number(x)),
+  tan: (x) => Math.tan(Number(x)),
 };
 
 jsep.addBinaryOp('//', 10); // whole division
@@ -96,44 +86,67 @@ function combine({ operator, left, right }: jsep.BinaryExpression): Value {
   const isPower = operator === '**' || operator === '^';
   if (isPower && left.type === 'UnaryExpression') {
     const { operator: sign, argument } = left as jsep.UnaryExpression; // as its type says
-    return signed(sign, powerOf(evaluate(argument), evaluate(right)));
+    return signed(sign, power(evaluate(argument), evaluate(right)));
   }
   const [a, b] = [evaluate(left), evaluate(right)];
-  if (isZero(b) && ['/', '//', '%'].includes(operator)) throw new ExpressionError('division by zero');
+  if (isPower) return power(a, b);
+  if (Number(b) === 0 && ['/', '//', '%'].includes(operator)) throw new ExpressionError('division by zero');
+  if (typeof a === 'bigint' && typeof b === 'bigint' && operator !== '/') return combineWhole(operator, a, b);
+  const [x, y] = [Number(a), Number(b)];
   switch (operator) {
     case '+':
-      return add(a, b);
+      return x + y;
     case '-':
-      return subtract(a, b);
+      return x - y;
     case '*':
-      return multiply(a, b);
+      return x * y;
     case '/':
-      return divide(a, b);
+      return x / y;
     case '//':
-      return floorDivide(a, b);
-    case '%':
-      return remainder(a, b);
-    case '**':
-    case '^':
-      return powerOf(a, b);
+      return Math.floor(x / y);
+    case '%': {
+      const rest = x % y;
+      return rest !== 0 && rest < 0 !== y < 0 ? rest + y : rest;
+    }
     default:
-      throw new ExpressionError(`invalid expression: there is no operator ${operator}`);
+      throw unknownOperator(operator);
   }
 }
 
-/** Computes a power. @throws ExpressionError for a whole one of more than some thousand digits: it would hold the process. */
-function powerOf(a: Value, b: Value): Value {
-  try {
-    return power(a, b);
-  } catch (cause) {
-    if (cause instanceof RangeError) throw new ExpressionError(cause.message, { cause });
-    throw cause;
+/** Combines whole numbers. A remainder has the sign of the divisor, and a whole quotient is rounded down. */
+function combineWhole(operator: string, a: bigint, b: bigint): bigint {
+  switch (operator) {
+    case '+':
+      return a + b;
+    case '-':
+      return a - b;
+    case '*':
+      return a * b;
+    case '//':
+      return (a - (((a % b) + b) % b)) / b;
+    case '%':
+      return ((a % b) + b) % b;
+    default:
+      throw unknownOperator(operator);
   }
+}
+
+function unknownOperator(operator: string): ExpressionError {
+  return new ExpressionError(`invalid expression: there is no operator ${operator}`);
+}
+
+const POWER_BITS = 10_000; // of a whole power: some 3,000 digits, computed in no time
+
+/** Computes a power. @throws ExpressionError for a whole one of more than some thousand digits: it would hold the process. */
+function power(a: Value, b: Value): Value {
+  if (typeof a !== 'bigint' || typeof b !== 'bigint' || b < 0n) return Number(a) ** Number(b);
+  if (b * BigInt(a.toString(2).length) > POWER_BITS) throw new ExpressionError('the result is no finite number');
+  return a ** b;
 }
 
 function signed(sign: string, value: Value): Value {
   if (sign !== '-' && sign !== '+') throw new ExpressionError(`invalid expression: there is no sign ${sign}`);
-  return sign === '-' ? negate(value) : value;
+  return sign === '-' ? -value : value;
 }
 
 function lookUp<T>(known: Readonly<Record<string, T>>, name: string, what: string): T {
@@ -149,11 +162,8 @@ function firstOf(values: readonly Value[], beats: (a: Value, b: Value) => boolea
   return first;
 }
 
-/** Rounds as Python does with `math.floor` and `math.ceil`: to a whole number. */
-function wholeOf(round: (x: number) => number, x: Value): Value {
-  if (typeof x === 'bigint') return x;
-  const whole = round(x);
-  return Number.isFinite(whole) ? BigInt(whole) : whole;
+function wholeOf(value: number): Value {
+  return Number.isFinite(value) ? BigInt(value) : value;
 }
 
 function roundTo(x: Value, digits: number): Value {

@@ -56,12 +56,9 @@ const callShape = z.object({
  */
 export async function openToolServer(address: string, timeoutMs: number, close?: () => Promise<void>): Promise<readonly Tool[]> {
   const [url = '', name] = address.split('#');
-  const secret = secretInUrl(url);
-  if (secret !== null) throw new ToolError(`the address of a server of tools holds ${secret}: ${SECRET_REMEDY}`);
-  if (!isHttpAddress(url)) throw new ToolError(`${JSON.stringify(url.slice(0, 200))} is no http URL`);
-  const calls: CallOptions = { baseUrl: new URL(url), timeoutMs, patienceMs: PATIENCE_MS };
+  const calls: CallOptions = { baseUrl: serverAddress(url, 'a server of tools'), timeoutMs, patienceMs: PATIENCE_MS };
   const first = await callServer({ method: 'GET', path: '/tools', repeat: 'safe' }, { ...calls, patienceMs: 0 }).catch(refused);
-  const list = read(toolListShape, first, `GET ${url}/tools`);
+  const list = readAnswer(toolListShape, first, `GET ${url}/tools`);
   const chosen = list.tools.filter((tool) => name === undefined || tool.name === name);
   if (chosen.length === 0)
     throw new ToolError(`${url} has no tool ${name}; it has ${list.tools.map((tool) => tool.name).join(', ')}`);
@@ -74,7 +71,7 @@ export async function openToolServer(address: string, timeoutMs: number, close?:
       const json = { tool: described.name, arguments: args };
       const answer = await callServer({ method: 'POST', path: '/call', json, repeat: 'unsafe' }, calls).catch(unavailable);
       if (answer.status !== 200) throw new ToolUnavailable(`${described.name} at ${url}: ${abridge(answer.body)}`);
-      const { content, success, reward, pictures } = read(callShape, answer, `POST ${url}/call`);
+      const { content, success, reward, pictures } = readAnswer(callShape, answer, `POST ${url}/call`);
       return {
         content,
         ...(success === undefined ? {} : { success }),
@@ -86,7 +83,16 @@ export async function openToolServer(address: string, timeoutMs: number, close?:
   }));
 }
 
-function read<Shape extends z.ZodType>(
+/** Reads the address of a server. @throws ToolError for what is no http URL, and for one that holds a secret. */
+export function serverAddress(url: string, what: string): URL {
+  const secret = secretInUrl(url);
+  if (secret !== null) throw new ToolError(`the address of ${what} holds ${secret}: ${SECRET_REMEDY}`);
+  if (!isHttpAddress(url)) throw new ToolError(`${JSON.stringify(url.slice(0, 200))} is no http URL`);
+  return new URL(url);
+}
+
+/** Reads the JSON of an answer. @throws ToolError that names the field that does not fit. */
+export function readAnswer<Shape extends z.ZodType>(
   shape: Shape,
   { status, body }: { status: number; body: string },
   what: string,

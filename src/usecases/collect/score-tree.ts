@@ -1,25 +1,31 @@
 import type { Draft } from '../../append/appender.ts';
 import { lastAnswer } from '../../domain/reward/exact-match.ts';
 import { goldsOf, type ScoredEpisode } from '../../domain/reward/scored-episode.ts';
-import type { Scorer } from '../../domain/reward/scorers.ts';
 import type { ToolProfile } from '../../domain/tools/plan-turn.ts';
 import { writeChat } from '../../domain/tools/profile-chat.ts';
 import type { Json } from '../../domain/tools/read-python-json.ts';
+import type { ScorerName } from '../../environments/environment.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { CurrentReward, ScorableStep, ScorableTree } from '../../projections/rewards/read-scorable.ts';
 
-export interface Scoring {
+/** What is known of the tasks of a run besides the record. */
+export interface ScoringContext {
+  readonly profile: ToolProfile | null;
+  readonly truth: { readonly groundTruth: Json; readonly dataSource: string } | null;
+}
+
+export interface Scoring extends ScoringContext {
   readonly runId: string;
-  readonly scorer: Scorer;
+  readonly scorer: ScorerName;
   /**
    * The component that is written: where a rollout has a reward of it, that is revised; else one is assigned to the rollout,
    * late.
    */
   readonly component: string;
-  readonly profile: ToolProfile | null;
-  /** The value of a rollout in place of the scorer's rule, which then may change; null for one that is left as it is. */
-  readonly valueSaid?: (rolloutId: string, path: readonly ScorableStep[]) => number | null;
-  readonly truth: { readonly groundTruth: Json; readonly dataSource: string } | null;
+  /** Whether the scorer may give another value than before, as annotations do. */
+  readonly mayChange: boolean;
+  /** Returns the value of a rollout; null for one that is left as it is. */
+  valueOf(episode: ScoredEpisode, rolloutId: string, path: readonly ScorableStep[]): Promise<number | null>;
 }
 
 export interface ScoredTree {
@@ -34,19 +40,16 @@ export interface ScoredTree {
  * Scores the finished rollouts of a recorded tree again. What the record already holds leaves nothing to append, and ids are
  * derived from what is judged and by which scorer, so scoring twice, or going on after a kill, changes nothing.
  */
-export function scoreTree(tree: ScorableTree, scoring: Scoring): ScoredTree {
-  const { runId, scorer, component, valueSaid } = scoring;
+export async function scoreTree(tree: ScorableTree, scoring: Scoring): Promise<ScoredTree> {
+  const { runId, scorer: by, component } = scoring;
   const drafts: Draft[] = [];
   let [assigned, revised, standing] = [0, 0, 0];
   for (const rollout of tree.rollouts) {
     const path = pathOf(tree, rollout.leafStepId);
-    const value = valueSaid
-      ? valueSaid(rollout.rolloutId, path)
-      : scorer.score(episodeOf(tree, path, rollout.success, scoring)).value;
+    const value = await scoring.valueOf(episodeOf(tree, path, rollout.success, scoring), rollout.rolloutId, path);
     if (value === null) continue;
     const before = rewardOf(tree.rewards, rollout, component);
-    const same = !valueSaid || before?.value === value;
-    const by = { name: scorer.name, revision: scorer.revision };
+    const same = !scoring.mayChange || before?.value === value;
     if (before === undefined) {
       const rewardId = derivedId('reward', rollout.rolloutId, component);
       const data = {
@@ -88,7 +91,7 @@ export function episodeOf(
   tree: Pick<ScorableTree, 'goal'> & { readonly rewards: readonly SeenReward[] },
   path: readonly ScorableStep[],
   success: boolean | null,
-  scoring: Scoring,
+  scoring: ScoringContext,
 ): ScoredEpisode {
   const { profile, truth } = scoring;
   // In tasks with tools the action is the whole response without what a picking policy writes around it.

@@ -1,6 +1,7 @@
 import { textReader } from '../../blobs/read-text.ts';
-import { findScorer, listScorers, type Scorer } from '../../domain/reward/scorers.ts';
+import { findScorer } from '../../domain/reward/scorers.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
+import { type Reward, shippedReward } from '../../environments/tool-env/open-reward.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { nothingLeft, readLeftOfRun } from '../../projections/forgetting/read-forgotten.ts';
@@ -19,7 +20,7 @@ import { type CompressionAsked, payCompression } from './replay-scores-compressi
 import { type RewardPair, type ScoredGroup, sumGroup } from './replay-scores-groups.ts';
 import { currentBefore } from './replay-scores-judgements.ts';
 import { comparePairs, type ThresholdsAsked } from './replay-scores-thresholds.ts';
-import { openTruth, profileOf, resolved } from './score.ts';
+import { openScorer, openTruth, profileOf, resolved, valueBy } from './score.ts';
 
 /** Under what the record is scored: what it was scored by, or something else of it. */
 export type ScoresAsked =
@@ -64,7 +65,6 @@ export async function replayScores(platform: Platform, replay: ScoresReplay): Pr
   const nothing = readsTexts ? nothingLeft(runId, left) : null;
   if (nothing !== null) throw new ReplayRefused(nothing);
   if (readsTexts && left.forgotten.size > 0) comparison.note(forgottenTrees(left.forgotten.size));
-  const scorer = asked.kind === 'scorer' ? scorerNamed(asked.scorer) : null;
   const before = await recordedEstimator(db, runId);
   const after = asked.kind === 'estimator' ? chooseEstimator(asked.name, asked.options) : before;
   const plan = collectPlan.safeParse(run.config).data ?? null;
@@ -72,6 +72,7 @@ export async function replayScores(platform: Platform, replay: ScoresReplay): Pr
   const scoring: Scoring = { platform, runId, environment, kind: null, comparison };
   const [trees = 0] = await countTrees(db, [{ runId }]);
   const groups: ScoredGroup[] = [];
+  const reward = asked.kind === 'scorer' ? await openScorer(asked.scorer) : null;
   try {
     for await (const found of readScorable(db, runId)) {
       signal.throwIfAborted();
@@ -81,8 +82,8 @@ export async function replayScores(platform: Platform, replay: ScoresReplay): Pr
       if (asked.kind === 'as-recorded') groups.push(await scoreAsRecorded(scoring, tree));
       else {
         const pairs =
-          scorer && asked.kind === 'scorer'
-            ? await scoreBy(scoring, tree, scorer, asked.component ?? scorer.name)
+          reward && asked.kind === 'scorer'
+            ? await scoreBy(scoring, tree, reward, asked.component ?? reward.scorer?.name ?? asked.scorer)
             : asked.kind === 'compression'
               ? await payCompression(db, tree, plan, asked.compression)
               : inForce(tree);
@@ -92,6 +93,7 @@ export async function replayScores(platform: Platform, replay: ScoresReplay): Pr
     }
   } finally {
     await scoring.kind?.close();
+    await reward?.close();
   }
   if (asked.kind !== 'as-recorded') compareGroups(comparison, groups, { before, after });
   return comparison.report();
@@ -106,21 +108,15 @@ interface Scoring {
   readonly comparison: Comparison;
 }
 
-function scorerNamed(text: string): Scorer {
-  const scorer = findScorer(text);
-  if (scorer === null) throw new ReplayRefused(`there is no scorer ${JSON.stringify(text)}; there are ${listScorers()}`);
-  return scorer;
-}
-
 /** Returns the rewards of a tree as they stand, the same before and after. */
 function inForce({ rewards }: ScorableTree): RewardPair[] {
   return rewards.map(({ value, ...reward }) => ({ ...reward, before: value, after: value }));
 }
 
-async function scoreBy(scoring: Scoring, tree: ScorableTree, scorer: Scorer, component: string): Promise<RewardPair[]> {
+async function scoreBy(scoring: Scoring, tree: ScorableTree, reward: Reward, component: string): Promise<RewardPair[]> {
   const pairs = new Map(inForce(tree).map((pair) => [pair.rewardId, pair]));
   for (const rollout of tree.rollouts) {
-    const after = await scoreRollout(scoring, tree, { rollout, scorer, seen: tree.rewards });
+    const after = await scoreRollout(scoring, tree, { rollout, reward, seen: tree.rewards });
     const { rolloutId, leafStepId } = rollout;
     const place = [...pairs.values()].find(
       (pair) =>
@@ -135,16 +131,18 @@ async function scoreBy(scoring: Scoring, tree: ScorableTree, scorer: Scorer, com
 
 interface Scored {
   readonly rollout: ScorableTree['rollouts'][number];
-  readonly scorer: Scorer;
+  readonly reward: Reward;
   /** The rewards of the tree that the scorer may look at. */
   readonly seen: readonly SeenReward[];
 }
 
-async function scoreRollout(scoring: Scoring, tree: ScorableTree, { rollout, scorer, seen }: Scored): Promise<number> {
-  if (scorer.needs === 'ground-truth') scoring.kind ??= await openTruth(scoring.environment, scoring.runId, scorer.name);
-  const truth = scorer.needs === 'ground-truth' ? (scoring.kind?.groundTruth?.(tree.alias) ?? null) : null;
-  const own = { runId: scoring.runId, scorer, component: scorer.name, profile: profileOf(scoring.environment), truth };
-  return scorer.score(episodeOf({ ...tree, rewards: seen }, pathOf(tree, rollout.leafStepId), rollout.success, own)).value;
+async function scoreRollout(scoring: Scoring, tree: ScorableTree, { rollout, reward, seen }: Scored): Promise<number> {
+  const needsTruth = reward.needs === 'ground-truth';
+  if (needsTruth) scoring.kind ??= await openTruth(scoring.environment, scoring.runId, reward.fingerprint);
+  const truth = needsTruth ? (scoring.kind?.groundTruth?.(tree.alias) ?? null) : null;
+  const context = { profile: profileOf(scoring.environment), truth };
+  const episode = episodeOf({ ...tree, rewards: seen }, pathOf(tree, rollout.leafStepId), rollout.success, context);
+  return valueBy(reward, episode, rollout.rolloutId);
 }
 
 /**
@@ -166,14 +164,14 @@ async function scoreAsRecorded(scoring: Scoring, tree: ScorableTree): Promise<Sc
       reward.revisions === 0;
     if (!scorer || !rollout || paid) {
       comparison.note(
-        `rewards by ${reward.scorer}@${reward.revision} are what was recorded while collecting; \`replay environment\` asks the world again`,
+        `rewards by ${reward.scorer}@${reward.revision} are of no shipped scorer, and stay as recorded; \`replay environment\` asks the world again`,
       );
       continue;
     }
     judged ??= await readJudged(platform.database.db, tree.treeId);
     const judgement = judged.rewards.find(({ rewardId }) => rewardId === reward.rewardId)?.judgements[reward.revisions];
     const seen = judgement ? currentBefore(judged, reward.component, judgement) : tree.rewards;
-    const value = await scoreRollout(scoring, tree, { rollout, scorer, seen });
+    const value = await scoreRollout(scoring, tree, { rollout, reward: shippedReward(scorer), seen });
     const field = `${reward.component} by ${reward.scorer}@${reward.revision} of rollout ${rollout.rolloutId}`;
     comparison.compare({ eventId: judgement?.eventId ?? null, stepId: rollout.leafStepId, field }, reward.value, value);
   }

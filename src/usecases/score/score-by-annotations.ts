@@ -1,4 +1,3 @@
-import type { Scorer } from '../../domain/reward/scorers.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readAnnotationsOfTrees } from '../../projections/annotations/read-annotations.ts';
 import type { ScorableStep } from '../../projections/rewards/read-scorable.ts';
@@ -8,18 +7,6 @@ const NAME = 'annotation@';
 /** Returns the label that a scorer reads, `annotation@LABEL`; null of any other scorer. */
 export function labelOf(scorer: string): string | null {
   return scorer.startsWith(NAME) && scorer.length > NAME.length ? scorer.slice(NAME.length) : null;
-}
-
-/** The scorer of a label: its values are read of annotations, so that it has no rule of its own. */
-export function annotationScorer(label: string): Scorer {
-  return {
-    name: 'annotation',
-    revision: label,
-    needs: 'nothing',
-    score: () => {
-      throw new TypeError('a scorer by annotations has no rule: its values are read');
-    },
-  };
 }
 
 /**

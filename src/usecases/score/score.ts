@@ -1,8 +1,10 @@
 import { textReader } from '../../blobs/read-text.ts';
-import { findScorer, listScorers } from '../../domain/reward/scorers.ts';
+import type { ScoredEpisode } from '../../domain/reward/scored-episode.ts';
 import type { ToolProfile } from '../../domain/tools/plan-turn.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import { openEnvironment, parseEnvironment } from '../../environments/open-environment.ts';
+import { openReward, type Reward } from '../../environments/tool-env/open-reward.ts';
+import { ToolError } from '../../environments/tools/tool.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
@@ -14,11 +16,11 @@ import { takeOverRecorded } from '../collect/fence-streams.ts';
 import { RunRefused, whileHeld } from '../collect/hold-run.ts';
 import { collectPlan } from '../collect/plan.ts';
 import { scoreTree } from '../collect/score-tree.ts';
-import { annotationScorer, labelOf, valuesOf } from './score-by-annotations.ts';
+import { labelOf, valuesOf } from './score-by-annotations.ts';
 
 export interface Scoring {
   readonly runId: string;
-  /** `NAME` or `NAME@REVISION`. */
+  /** `annotation@LABEL`, or what `openReward` opens. */
   readonly scorer: string;
   /** The component that is written; null for the scorer's own name. `environment` revises the outcome. */
   readonly component: string | null;
@@ -47,49 +49,67 @@ const CATCH_UP_MS = 60_000;
  */
 export async function score(platform: Platform, asked: Scoring): Promise<ScoreCounts> {
   const label = labelOf(asked.scorer);
-  const scorer = label === null ? findScorer(asked.scorer) : annotationScorer(label);
-  if (scorer === null)
-    throw new RunRefused(`there is no scorer ${JSON.stringify(asked.scorer)}; there are ${listScorers()}, annotation@LABEL`);
+  const reward = label === null ? await openScorer(asked.scorer) : null;
+  const scorer = reward?.scorer ?? { name: 'annotation', revision: label ?? '' };
   const component = asked.component ?? scorer.name;
   const { db } = platform.database;
   const { runId } = asked;
-  return whileHeld(platform, runId, asked.signal, async (signal, held) => {
-    await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
-    const run = await readRun(db, runId);
-    if (!run) throw new RunRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
-    const left = await readLeftOfRun(db, runId);
-    const nothing = nothingLeft(runId, left);
-    if (nothing !== null) throw new RunRefused(nothing);
-    await takeOverRecorded(platform, held, runId, signal);
-    const environment = asked.environment ?? collectPlan.safeParse(run.config).data?.environment ?? null;
-    const kind = scorer.needs === 'ground-truth' ? await openTruth(environment, runId, scorer.name) : null;
-    try {
-      const appender = openAppender(platform, 'scorer', { epoch: held.epoch });
-      const counts = { trees: 0, assigned: 0, revised: 0, standing: 0, forgotten: left.forgotten.size };
-      for await (const tree of readScorable(db, runId)) {
-        if (signal.aborted) break;
-        if (left.forgotten.has(tree.treeId)) continue;
-        const said = label === null ? null : await valuesOf(db, tree.treeId, label);
-        const truth = kind?.groundTruth?.(tree.alias) ?? null;
-        const scored = scoreTree(await resolved(platform, tree), {
-          runId,
-          scorer,
-          component,
-          profile: profileOf(environment),
-          truth,
-          ...(said === null ? {} : { valueSaid: said }),
-        });
-        if (scored.drafts.length > 0) await appender.append(scored.drafts);
-        counts.trees++;
-        counts.assigned += scored.assigned;
-        counts.revised += scored.revised;
-        counts.standing += scored.standing;
+  try {
+    return await whileHeld(platform, runId, asked.signal, async (signal, held) => {
+      await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
+      const run = await readRun(db, runId);
+      if (!run) throw new RunRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
+      const left = await readLeftOfRun(db, runId);
+      const nothing = nothingLeft(runId, left);
+      if (nothing !== null) throw new RunRefused(nothing);
+      await takeOverRecorded(platform, held, runId, signal);
+      const environment = asked.environment ?? collectPlan.safeParse(run.config).data?.environment ?? null;
+      const kind = reward?.needs === 'ground-truth' ? await openTruth(environment, runId, scorer.name) : null;
+      try {
+        const appender = openAppender(platform, 'scorer', { epoch: held.epoch });
+        const counts = { trees: 0, assigned: 0, revised: 0, standing: 0, forgotten: left.forgotten.size };
+        for await (const tree of readScorable(db, runId)) {
+          if (signal.aborted) break;
+          if (left.forgotten.has(tree.treeId)) continue;
+          const annotated = label === null ? null : await valuesOf(db, tree.treeId, label);
+          const scored = await scoreTree(await resolved(platform, tree), {
+            runId,
+            scorer,
+            component,
+            mayChange: annotated !== null,
+            profile: profileOf(environment),
+            truth: kind?.groundTruth?.(tree.alias) ?? null,
+            valueOf: async (episode, rolloutId, path) =>
+              reward ? valueBy(reward, episode, rolloutId) : (annotated?.(rolloutId, path) ?? null),
+          });
+          if (scored.drafts.length > 0) await appender.append(scored.drafts);
+          counts.trees++;
+          counts.assigned += scored.assigned;
+          counts.revised += scored.revised;
+          counts.standing += scored.standing;
+        }
+        return { scorer: `${scorer.name}@${scorer.revision}`, component, ...counts };
+      } finally {
+        await kind?.close();
       }
-      return { scorer: `${scorer.name}@${scorer.revision}`, component, ...counts };
-    } finally {
-      await kind?.close();
-    }
+    });
+  } finally {
+    await reward?.close();
+  }
+}
+
+/** Opens what a recorded run is scored by; the caller closes it. @throws RunRefused that lists the scorers. */
+export async function openScorer(text: string): Promise<Reward> {
+  return openReward(text).catch((error: unknown) => {
+    throw error instanceof ToolError ? new RunRefused(`${error.message}, or annotation@LABEL`) : error;
   });
+}
+
+/** Scores a rollout. @throws RunRefused with the reason why the reward cannot tell. */
+export async function valueBy(reward: Reward, episode: ScoredEpisode, rolloutId: string): Promise<number> {
+  const { value, refusal, scorer } = await reward.score(episode);
+  if (refusal !== null) throw new RunRefused(`${scorer.name} cannot score rollout ${rolloutId}: ${refusal}`);
+  return value;
 }
 
 /** Opens the environment that knows the right answers of a run. @throws RunRefused where there is none. */

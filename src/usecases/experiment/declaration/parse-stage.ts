@@ -4,6 +4,7 @@ import { refuseThresholds } from '../../../domain/revision/thresholds.ts';
 import { findScorer, listScorers } from '../../../domain/reward/scorers.ts';
 import { closestName } from '../../../domain/text/closest-name.ts';
 import { parseEnvironment } from '../../../environments/open-environment.ts';
+import { isOwnReward, REWARD_FORMS } from '../../../environments/tool-env/open-reward.ts';
 import { parseJudgeText } from '../../../policies/create-judge.ts';
 import { parsePolicyText } from '../../../policies/policy-spec.ts';
 import { declarationFields } from '../../train/declaration/declaration-fields.ts';
@@ -96,8 +97,12 @@ function refuseNames({ form, options }: PlannedStage): StageRefusal | null {
   for (const [field, policy] of Object.entries(policies))
     if (typeof policy === 'string') checks.push([field, () => refuseMoving(policy)]);
   if ('judge' in options && options.judge !== 'self') checks.push(['judge', () => parseJudgeText(options.judge, null)]);
-  if (form === 'score' && findScorer(options.scorer) === null)
-    return refusal(['scorer'], `there is no scorer ${JSON.stringify(options.scorer)}`, `name one of ${listScorers()}`);
+  if (form === 'score' && findScorer(options.scorer) === null && !isOwnReward(options.scorer))
+    return refusal(
+      ['scorer'],
+      `there is no scorer ${JSON.stringify(options.scorer)}`,
+      `name one of ${listScorers()}, or ${REWARD_FORMS}`,
+    );
   for (const [field, check] of checks) {
     const wrong = messageOf(check);
     if (wrong !== null) return refusal([field], wrong, 'correct it');

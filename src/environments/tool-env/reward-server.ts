@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import type { Score, ScoredEpisode } from '../../domain/reward/scored-episode.ts';
+import { cutFront } from '../../domain/text/cut-text.ts';
+import { EnvironmentError, type ScorerName } from '../environment.ts';
+import { abridge, type CallOptions, callServer } from '../http/server-call.ts';
+import { startPython } from '../http/start-python.ts';
+import { ToolError } from '../tools/tool.ts';
+import { readAnswer, serverAddress } from '../tools/tool-server.ts';
+
+/** The protocol's name and version, which a server of a reward names. */
+export const REWARD_PROTOCOL = 'espalier-reward/1';
+
+const TIMEOUT_MS = 30_000; // a rule takes microseconds; a judge some seconds
+const PATIENCE_MS = 30_000; // a server that is started again takes that long
+
+/** What `GET /reward` answers. */
+const rewardShape = z.object({
+  protocol: z.literal(REWARD_PROTOCOL).describe('Name and version of the protocol.'),
+  name: z.string().min(1).describe('Name that rewards are recorded under.'),
+  revision: z.string().min(1).max(200).describe('Revision, which changes when the same episode can get another reward.'),
+});
+
+/** What `POST /score {episode}` answers. */
+const scoreShape = z.object({
+  value: z.unknown().describe('The reward.'),
+  success: z.boolean().nullish().describe('Whether the task was done; unknown when left out.'),
+  parts: z.record(z.string(), z.unknown()).optional().describe('What the reward was made of.'),
+});
+
+/** A reward that another process computes. */
+export interface RewardServer {
+  readonly scorer: ScorerName;
+  /** Scores an episode. @throws EnvironmentError when the server is unavailable; any other error is why there is no score. */
+  score(episode: ScoredEpisode): Promise<{ readonly [Key in keyof Score]?: unknown }>;
+  close(): Promise<void>;
+}
+
+/** Starts `python -m espalier_rl serve-reward` for a file, or for `math-verify`. @throws ToolError. */
+export async function openPythonReward(place: string): Promise<RewardServer> {
+  const server = await startPython('serve-reward', place).catch(refused);
+  try {
+    return await openRewardServer(server.url, server.close);
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+}
+
+/** Opens the reward of a server. @throws ToolError that says what the server lacks. */
+export async function openRewardServer(url: string, close = async (): Promise<void> => undefined): Promise<RewardServer> {
+  const calls: CallOptions = {
+    baseUrl: serverAddress(url, 'a server of a reward'),
+    timeoutMs: TIMEOUT_MS,
+    patienceMs: PATIENCE_MS,
+  };
+  const first = await callServer({ method: 'GET', path: '/reward', repeat: 'safe' }, { ...calls, patienceMs: 0 }).catch(refused);
+  const { name, revision } = readAnswer(rewardShape, first, `GET ${url}/reward`);
+  return {
+    scorer: { name: cutFront(name, 200), revision },
+    async score(episode) {
+      const answer = await callServer({ method: 'POST', path: '/score', json: { episode }, repeat: 'safe' }, calls);
+      if (answer.status !== 200) throw new ToolError(messageOf(answer.body));
+      return readAnswer(scoreShape, answer, `POST ${url}/score`);
+    },
+    close,
+  };
+}
+
+function messageOf(body: string): string {
+  try {
+    return String((JSON.parse(body) as { message?: unknown }).message ?? abridge(body)); // read by field: any JSON
+  } catch {
+    return abridge(body);
+  }
+}
+
+function refused(error: unknown): never {
+  throw error instanceof EnvironmentError ? new ToolError(error.message, { cause: error }) : error;
+}
